@@ -9,96 +9,138 @@ namespace weft::plan {
 
 namespace {
 
+/// A message that a program waits for.
+struct Message {
+    Rank from = kNoRank;
+    Rank to = kNoRank;  ///< no rank: none is meant, but the end of the program
+    std::uint64_t key = 0;
+    bool published = false;
+};
+
+struct Awaited {
+    Message message;
+    std::size_t reception = 0;  ///< that it is part of
+    Time after = 0;             ///< what follows its arrival
+};
+
+/// What a program does up to some message, or up to its end.
+struct Past {
+    Time all = 0;
+    std::vector<Awaited> awaited;  ///< the last message of each of few ranks, or the last of all
+    std::vector<Time> receptions;  ///< what is done when they are over
+    bool receiving = false;        ///< the next wait is part of the last one
+    bool many = false;             ///< ranks whose messages are awaited
+    int steps = 0;
+};
+
 class Chain {
   public:
-    Chain(const Candidate& candidate, Rank size, const VectorSize& vector, const PutModels& models)
-        : candidate_(candidate), size_(size), vector_(vector), models_(models) {}
+    Chain(const Candidate& candidate, Rank size, const VectorSize& vector, const PutModels& models,
+          bool compares)
+        : candidate_(candidate),
+          size_(size),
+          vector_(vector),
+          models_(models),
+          compares_(compares) {}
 
     [[nodiscard]] base::Result<LeastTime> time(const ChainEnd& end) const {
-        auto program = candidate_.program(size_, end.rank);
+        const auto program = candidate_.program(size_, end.rank);
         if (!program) return program.failure();
+        Past past = look_back(*program, {});
         Time after = 0;
         LeastTime least;
-        Sought sought;
         for (int hops = 0; hops < end.hops_max && least.time <= end.enough; ++hops) {
-            const Past past = look_back(*program, sought);
             least.time = std::max(least.time, after + past.all);
-            least.whole = past.steps > kStepsMax || past.from == kNoRank;
+            least.whole = past.steps > kStepsMax || past.awaited.empty();
             if (least.whole) break;
-            after += past.after_wait + latency(past.from, program->rank);
-            sought = {program->rank, past.key, past.published};
-            auto sender = candidate_.program(size_, past.from);
-            if (!sender) return sender.failure();
-            program = std::move(sender);
+            Awaited next;
+            auto before = before_one(past.awaited, next);
+            if (!before) return before.failure();
+            after += next.after + latency(next.message);
+            past = *std::move(before);
         }
         return least;
     }
 
   private:
     static constexpr int kStepsMax = 2000;
+    static constexpr std::size_t kComparedMax = 32;
 
-    /// The message that is looked for; to no rank: the end of the program.
-    struct Sought {
-        Rank to = kNoRank;
-        std::uint64_t key = 0;
-        bool published = false;
-    };
-    /// What a program does up to there, in that lane.
-    struct Past {
-        Time all = 0;
-        Time after_wait = 0;  ///< from the last wait on,
-        Rank from = kNoRank;  ///< which is for a message of this rank
-        std::uint64_t key = 0;
-        bool published = false;
-        int steps = 0;
-    };
+    /// What comes before that one whose sender has most to do until then: it becomes `next`.
+    [[nodiscard]] base::Result<Past> before_one(const std::vector<Awaited>& awaited,
+                                                Awaited& next) const {
+        Past most;
+        Time longest = -1;
+        for (const Awaited& one : awaited) {
+            const auto sender = candidate_.program(size_, one.message.from);
+            if (!sender) return sender.failure();
+            Past past = look_back(*sender, one.message);
+            const Time time = one.after + latency(one.message) + past.all;
+            if (time <= longest) continue;
+            longest = time;
+            most = std::move(past);
+            next = one;
+        }
+        return most;
+    }
 
-    /// Up to the message, or the longest lane up to its end; then `all` is what all lanes take, as
-    /// they share the rank's processor.
-    [[nodiscard]] Past look_back(const Program& program, const Sought& sought) const {
+    /// Up to the message, in its lane; or up to the end: of the longest lane, but `all` is what all
+    /// lanes take, as they share the rank's processor.
+    [[nodiscard]] Past look_back(const Program& program, const Message& sought) const {
         Past longest;
         Time together = 0;
         for (const Lane& lane : program.lanes) {
             Past past;
             bool found = false;
             for_each_happening(program, lane, vector_, [&](const Happening& happening) {
-                add(program, happening, past);
+                add(program.rank, happening, past);
                 found = is(happening, sought);
                 return !found;
             });
+            for (Awaited& one : past.awaited)
+                one.after = models_.model.receive + past.all - past.receptions[one.reception];
             if (found) return past;
             together += past.all;
-            if (past.all > longest.all) longest = past;
+            if (past.all > longest.all) longest = std::move(past);
         }
         if (sought.to != kNoRank) return {};
         longest.all = together;
         return longest;
     }
 
-    static bool is(const Happening& happening, const Sought& sought) {
+    static bool is(const Happening& happening, const Message& sought) {
         if (sought.to == kNoRank || !happening.message || happening.key != sought.key) return false;
         return sought.published ? happening.kind == StepKind::publish : happening.peer == sought.to;
     }
 
-    void add(const Program& program, const Happening& happening, Past& past) const {
+    void add(Rank rank, const Happening& happening, Past& past) const {
         ++past.steps;
-        Time time = 0;
-        if (happening.kind == StepKind::wait) {
-            past.from = happening.peer;
-            past.key = happening.key;
-            past.published = happening.published;
-            past.after_wait = 0;
-            time = models_.model.receive;
+        const bool waits = happening.kind == StepKind::wait;
+        if (waits) {
+            past.all += models_.model.receive;
+            await(rank, happening, past);
         } else if (happening.message) {
-            const bool far = happening.peer != kNoRank && is_far(program.rank, happening.peer);
-            time = (far ? models_.far->model : models_.model).busy(happening.bytes);
+            const bool far = happening.peer != kNoRank && is_far(rank, happening.peer);
+            past.all += (far ? models_.far->model : models_.model).busy(happening.bytes);
         } else {
             if (happening.kind == StepKind::reduce)
-                time = models_.model.combine(happening.bytes, happening.operands);
-            time += models_.model.touch(happening.mapped_bytes);
+                past.all += models_.model.combine(happening.bytes, happening.operands);
+            past.all += models_.model.touch(happening.mapped_bytes);
         }
-        past.all += time;
-        past.after_wait += time;
+        past.receiving = waits;
+    }
+
+    void await(Rank rank, const Happening& happening, Past& past) const {
+        if (!past.receiving) past.receptions.emplace_back();
+        past.receptions.back() = past.all;
+        std::erase_if(past.awaited,
+                      [&](const Awaited& one) { return one.message.from == happening.peer; });
+        past.many = past.many || !compares_ || past.awaited.size() == kComparedMax;
+        if (past.many) past.awaited.clear();
+        if (happening.peer == kNoRank) return;
+        past.awaited.push_back(
+            {.message = {happening.peer, rank, happening.key, happening.published},
+             .reception = past.receptions.size() - 1});
     }
 
     [[nodiscard]] bool is_far(Rank a, Rank b) const {
@@ -106,21 +148,85 @@ class Chain {
         const std::vector<Rank>& node_of = *models_.far->node_of;
         return node_of[static_cast<std::size_t>(a)] != node_of[static_cast<std::size_t>(b)];
     }
-    [[nodiscard]] Time latency(Rank from, Rank to) const {
-        return is_far(from, to) ? models_.far->model.latency : models_.model.latency;
+    [[nodiscard]] Time latency(const Message& message) const {
+        return is_far(message.from, message.to) ? models_.far->model.latency
+                                                : models_.model.latency;
     }
 
     const Candidate& candidate_;
     Rank size_;
     const VectorSize& vector_;
     const PutModels& models_;
+    bool compares_;
 };
+
+/// The last data that a lane sends after it has received under that key, or from its begin on.
+struct Sent {
+    Rank to = kNoRank;
+    std::uint64_t key = 0;
+};
+
+Sent last_sent(const Program& program, const Lane& lane, const VectorSize& vector,
+               std::optional<std::uint64_t> key) {
+    Sent sent;
+    bool begun = !key;
+    for_each_happening(program, lane, vector, [&](const Happening& happening) {
+        if (happening.kind == StepKind::put && begun) sent = {happening.peer, happening.key};
+        begun = begun || (happening.kind == StepKind::wait && happening.key == *key);
+        return true;
+    });
+    return sent;
+}
+
+/// From a lane of rank 0.
+Rank last_receiver(const Candidate& candidate, Rank size, const VectorSize& vector, Sent sent) {
+    constexpr int kHopsMax = 24;
+    Rank rank = sent.to;
+    for (int hops = 0; hops < kHopsMax; ++hops) {
+        const auto program = candidate.program(size, rank);
+        if (!program) break;
+        Sent next;
+        for (const Lane& lane : program->lanes)
+            if (next.to == kNoRank) next = last_sent(*program, lane, vector, sent.key);
+        if (next.to == kNoRank) break;
+        rank = next.to;
+        sent = next;
+    }
+    return rank;
+}
 
 }  // namespace
 
 base::Result<LeastTime> chain_time(const Candidate& candidate, Rank size, const VectorSize& vector,
                                    const PutModels& models, const ChainEnd& end) {
-    return Chain(candidate, size, vector, models).time(end);
+    return Chain(candidate, size, vector, models, end.compares).time(end);
+}
+
+std::vector<Rank> last_receivers(const Candidate& candidate, Rank size, const VectorSize& vector) {
+    std::vector<Rank> ranks;
+    const auto program = candidate.program(size, 0);
+    if (!program) return ranks;
+    for (const Lane& lane : program->lanes) {
+        const Sent sent = last_sent(*program, lane, vector, {});
+        if (sent.to != kNoRank) ranks.push_back(last_receiver(candidate, size, vector, sent));
+    }
+    return ranks;
+}
+
+Candidate with_kept_programs(const Candidate& candidate, Rank size) {
+    constexpr std::size_t kKept = 64;
+    Candidate keeping = candidate;
+    keeping.program = [made = candidate.program, size,
+                       kept = std::make_shared<std::unordered_map<Rank, Program>>()](
+                          Rank of, Rank rank) -> base::Result<Program> {
+        if (of != size) return made(of, rank);
+        const auto known = kept->find(rank);
+        if (known != kept->end()) return known->second;
+        auto program = made(of, rank);
+        if (program && kept->size() < kKept) kept->emplace(rank, *program);
+        return program;
+    };
+    return keeping;
 }
 
 }  // namespace weft::plan

@@ -10,6 +10,8 @@
 // Next     select.cpp, Scope::chosen.
 #pragma once
 
+#include <vector>
+
 #include "plan/select/predict.hpp"
 
 namespace weft::plan {
@@ -18,5 +20,14 @@ namespace weft::plan {
 [[nodiscard]] base::Result<LeastTime> chain_time(const Candidate& candidate, Rank size,
                                                  const VectorSize& vector, const PutModels& models,
                                                  const ChainEnd& end);
+
+/// Where data that rank 0 sends ends up, if each rank's last message is followed: a rank for each
+/// of its lanes that sends any.
+[[nodiscard]] std::vector<Rank> last_receivers(const Candidate& candidate, Rank size,
+                                               const VectorSize& vector);
+
+/// The same candidate; the first programs that it is asked for, in teams of that size, are kept,
+/// since they are asked for again and again.
+[[nodiscard]] Candidate with_kept_programs(const Candidate& candidate, Rank size);
 
 }  // namespace weft::plan

@@ -66,6 +66,10 @@ struct ChainEnd {
     Rank rank = 0;
     int hops_max = 4;
     Time enough = std::numeric_limits<Time>::max();  ///< no further, once it takes longer
+    /// Each time by the message whose sender has most to do before it, of few; else by the last.
+    bool compares = false;
+
+    friend bool operator==(const ChainEnd&, const ChainEnd&) = default;
 };
 struct LeastTime {
     Time time = 0;

@@ -11,6 +11,8 @@
 #include <span>
 #include <tuple>
 
+#include "plan/schedule/step.hpp"
+#include "plan/select/chain.hpp"
 #include "plan/simulate/model.hpp"
 
 namespace weft::plan {
@@ -89,17 +91,18 @@ bool fulfils(const Candidate& candidate, const Needs& needs) {
 }
 
 /// Candidates in the order of what they take at the least. What is found quickly, by rank 0 alone,
-/// comes first; of the one that is next the other ranks that often end last are asked, too, then
-/// the slowest of these is followed further, and each time it takes its place by that; unless its
-/// prediction takes no longer than that.
+/// comes first; of the one that is next it is followed back by other messages and from other ranks
+/// that often end last, too, then the slowest of these further, and each time it takes its place by
+/// that; unless its prediction takes no longer than that.
 class Queue {
   public:
     Queue(const Machine& machine, Rank size, std::span<const Candidate> candidates,
           const VectorSize& vector, const Needs& needs)
-        : machine_(machine), size_(size), candidates_(candidates), vector_(vector) {
-        for (std::size_t i = 0; i < candidates.size(); ++i) {
-            if (!fulfils(candidates[i], needs)) continue;
-            Entry entry{.index = i};
+        : machine_(machine), size_(size), vector_(vector) {
+        for (const Candidate& candidate : candidates) {
+            if (!fulfils(candidate, needs)) continue;
+            Entry entry{.index = candidates_.size()};
+            candidates_.push_back(with_kept_programs(candidate, size));
             if (ask(entry, {})) waiting_.push(entry);
         }
     }
@@ -110,10 +113,11 @@ class Queue {
         while (!waiting_.empty() && waiting_.top().least.time <= best) {
             Entry entry = waiting_.top();
             waiting_.pop();
-            if (entry.asked == 0 &&
+            if (entry.turn == 0 &&
                 is_quickly_predicted(machine_, size_, candidates_[entry.index], vector_))
                 return &candidates_[entry.index];
-            const bool all = entry.asked > last_ranks().size();
+            if (entry.turn == 0) entry.ends = ends_of(candidates_[entry.index]);
+            const bool all = entry.turn > entry.ends.size();
             if (all && entry.least.whole) return &candidates_[entry.index];
             if (all && entry.end.hops_max > hops_most()) {
                 last_.push(entry);
@@ -134,26 +138,28 @@ class Queue {
     struct Entry {
         std::size_t index = 0;
         LeastTime least = {.time = -1};
-        ChainEnd end;           ///< where that was found
-        std::size_t asked = 0;  ///< rank 0 once more, then the last ranks
+        ChainEnd end;                ///< where that was found
+        std::vector<ChainEnd> ends;  ///< where to ask, in turn
+        std::size_t turn = 0;        ///< rank 0 once more, then at the ends
 
         friend bool operator>(const Entry& a, const Entry& b) {
             return std::tie(a.least.time, a.index) > std::tie(b.least.time, b.index);
         }
     };
 
-    /// One rank more, and when all were asked, further from the one that takes longest.
+    /// At one end more, and when all were asked, further from the one that takes longest.
     void ask_next(Entry& entry, Time best) const {
         constexpr ChainEnd kFirst;
-        ChainEnd end{.hops_max = kFurther * kFirst.hops_max, .enough = best};
-        const auto others = last_ranks();
-        const std::size_t turn = entry.asked++;
-        if (turn > others.size()) {
+        ChainEnd end{.hops_max = kFurther * kFirst.hops_max};
+        const std::size_t turn = entry.turn++;
+        if (turn > entry.ends.size()) {
             entry.end.hops_max *= kFurther;
-            end = {entry.end.rank, entry.end.hops_max, best};
+            end = entry.end;
         } else if (turn > 0) {
-            end.rank = others[turn - 1];
+            end.rank = entry.ends[turn - 1].rank;
+            end.compares = entry.ends[turn - 1].compares;
         }
+        end.enough = best;
         if (turn > 0 || !entry.least.whole) ask(entry, end);
     }
 
@@ -161,6 +167,9 @@ class Queue {
     bool ask(Entry& entry, const ChainEnd& end) const {
         const auto least = least_time(machine_, size_, candidates_[entry.index], vector_, end);
         if (!least) return false;
+        // Ranks far from each other that take equally long: mostly all do the same.
+        if (least->whole && least->time == entry.least.time && end.rank != entry.end.rank)
+            entry.turn = std::max(entry.turn, entry.ends.size() + 1);
         if (least->time < entry.least.time) return true;
         entry.least = *least;
         entry.end = end;
@@ -170,15 +179,28 @@ class Queue {
     /// Looking at many more ranks takes as long as a prediction.
     [[nodiscard]] int hops_most() const { return std::max(24, size_ / 8); }
 
-    /// The farthest from rank 0 in most trees; those that others of their groups, as a rule, send
-    /// to last.
-    [[nodiscard]] std::array<Rank, 3> last_ranks() const {
-        return {size_ - 1, static_cast<Rank>(std::int64_t{size_} * 2 / 3), size_ / 2};
+    /// Of short programs: rank 0, by what takes longest, and where what it sends ends up last. Of
+    /// all: the farthest from rank 0 in most trees; those that others of their groups, as a rule,
+    /// send to last.
+    [[nodiscard]] std::vector<ChainEnd> ends_of(const Candidate& candidate) const {
+        constexpr std::size_t kStepsAndBlocksMax = 512;
+        std::vector<ChainEnd> ends;
+        const auto first = candidate.program(size_, 0);
+        if (first && first->steps.size() + first->blocks.size() <= kStepsAndBlocksMax) {
+            ends.push_back({.rank = 0, .compares = true});
+            for (const Rank rank : last_receivers(candidate, size_, vector_))
+                ends.push_back({.rank = rank});
+        }
+        for (const Rank rank :
+             {size_ - 1, static_cast<Rank>(std::int64_t{size_} * 2 / 3), size_ / 2})
+            if (std::ranges::find(ends, ChainEnd{.rank = rank}) == ends.end())
+                ends.push_back({.rank = rank});
+        return ends;
     }
 
     const Machine& machine_;
     Rank size_;
-    std::span<const Candidate> candidates_;
+    std::vector<Candidate> candidates_;
     const VectorSize& vector_;
     std::priority_queue<Entry, std::vector<Entry>, std::greater<>> waiting_;
     std::priority_queue<Entry, std::vector<Entry>, std::greater<>> last_;
