@@ -8,8 +8,8 @@
 //          back. A yield that takes as long as the scheduler gives a process is no such sign: it
 //          went to a stranger. Each yield costs a turn then, and the peer, on another processor,
 //          waits for this rank when its own turn comes. So waits pause longer for a while.
-// Why      On two processors that others used, too, 2,800 reductions of two ranks took 17 s, and
-//          2 s with an MPI library that never yields.
+// Why      With a busy loop on each of two processors a program of two ranks took 7.7 s, and 1.4 s
+//          with an MPI library that does not yield.
 // Holds    No clock, no system call. A wait is taken to begin where the number of failed polls
 //          falls.
 #pragma once
