@@ -24,8 +24,8 @@ class Board {
   public:
     using Narrow = std::uint32_t;
 
-    /// `by_rank`: what arrives at a rank lies together, for engines that go from rank to rank in the
-    /// order of time; no rows then.
+    /// `by_rank`: what arrives at a rank lies together, for engines that go from rank to rank in
+    /// the order of time; no rows then.
     Board(Rank ranks, std::uint32_t keys, bool by_rank = false)
         : ranks_(static_cast<std::uint64_t>(ranks)),
           entries_(ranks_ * keys),
