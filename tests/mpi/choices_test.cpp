@@ -43,7 +43,7 @@ Tried try_once(Choices& choices, Choices::Place place, Choices::Times call_us,
 /// The same for long calls: their glimpse goes before.
 Tried try_long(Choices& choices, Choices::Place place, Choices::Times call_us) {
     const Tried glimpse = try_once(choices, place, call_us);
-    EXPECT_EQ(glimpse.to_host, Choices::pace_of(place).block);
+    EXPECT_EQ(glimpse.to_host, Choices::kGlimpse.block);
     EXPECT_FALSE(choices.decide(place, choices.blocks(place)));
     Tried tried = try_once(choices, place, call_us);
     tried.calls += glimpse.calls;
@@ -62,8 +62,11 @@ TEST(Choices, CallsGoWhereTheyTookLessTime) {
             const Tried tried =
                 is_long ? try_long(choices, place, call_us) : try_once(choices, place, call_us);
             const unsigned warm_with_host =
-                is_long && hosts < 200.0 ? Choices::kHostsBetween * (pace.warm - pace.block) : 0;
-            const unsigned to_host = Choices::kRounds * pace.block + (is_long ? pace.block : 0);
+                is_long && hosts < 200.0
+                    ? Choices::kHostsBetween * (pace.warm - Choices::kGlimpse.block)
+                    : 0;
+            const unsigned to_host =
+                Choices::kRounds * pace.block + (is_long ? Choices::kGlimpse.block : 0);
             EXPECT_EQ(tried.to_host, to_host + warm_with_host);
             EXPECT_EQ(tried.calls - tried.to_host, pace.warm + Choices::kRounds * pace.block);
             const Choices::Times found = Choices::medians(choices.blocks(place));

@@ -31,10 +31,10 @@ Choices::Pace Choices::pace_of(Place place) {
 Choices::Turn Choices::next_tried(Place place) {
     auto& held = trials_[place];
     if (held == nullptr) {
-        const Pace pace = pace_of(place);
         const bool glimpse = place % kSizes >= kLongSize;
+        const Pace pace = glimpse ? kGlimpse : pace_of(place);
         held = std::make_unique<Trial>(
-            Trial{.pace = pace, .glimpse = glimpse, .warm_left = glimpse ? 0 : pace.warm});
+            Trial{.pace = pace, .glimpse = glimpse, .warm_left = pace.warm});
         ways_[place] = Way::trying;
     }
     Trial& trial = *held;
@@ -125,7 +125,8 @@ bool Choices::decide(Place place, const Blocks& longest) {
     trial.block = 0;
     if (trial.glimpse) {
         trial.glimpse = false;
-        trial.warm_left = trial.pace.warm - trial.pace.block;
+        trial.pace = pace_of(place);
+        trial.warm_left = trial.pace.warm - kGlimpse.block;
         if (longest[0] > longest[kRounds]) trial.hosts_between = kHostsBetween;
         return false;
     }

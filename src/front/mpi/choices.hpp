@@ -51,13 +51,14 @@ class Choices {
         unsigned warm;
         unsigned block;
         /// The first calls of a block may wait for ranks that come from the other library.
-        [[nodiscard]] constexpr unsigned skipped() const { return block / 4; }
+        [[nodiscard]] constexpr unsigned skipped() const { return (block + 3) / 4; }
         [[nodiscard]] constexpr unsigned timed() const { return block - skipped(); }
     };
     static constexpr Pace kPace{128, 16};
     // Buffers of long calls are shared after up to 18 of them.
     static constexpr Pace kPaceOfLong{32, 4};     ///< of 256 KiB and more
     static constexpr Pace kPaceOfLongest{24, 4};  ///< of 1 MiB and more
+    static constexpr Pace kGlimpse{0, 2};         ///< before those of 256 KiB and more
     /// Where the host is quicker at first, so many long calls go there for each one that warms up
     /// weft: 24 alone may be all that a program makes.
     static constexpr unsigned kHostsBetween = 3;
