@@ -280,6 +280,7 @@ def one_kill(options, number, figures):
         left = job.leftovers(launcher)
         if launcher == "srun" and any(ENDPOINT.fullmatch(name) for name in left):
             figures[launcher, "files"].append(1)
+            print(f"left files of endpoints: kill {number} (--seed {options.seed}): {fault}")
             left = [name for name in left if not ENDPOINT.fullmatch(name)]
         if left:
             raise Trouble(f"left: {left}")
