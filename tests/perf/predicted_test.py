@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Goal: perf/predicted measures what weft explain chooses and says how many of 20 predictions are near.
+Method: the script itself with a fake weft whose times are given."""
+
+import unittest
+
+from fakes import Run
+
+# All take 4 us, but for one of three jobs; of two nodes 10 are predicted.
+ANSWER = """
+case "$*" in
+*" fit "*) echo '{}' > "$(option --output "$@")" ;;
+explain*)
+    time=4
+    [ "$(option --layout "$@")" = 1,1 ] && time=10
+    [ "$2" = FAILS ] && exit 2
+    other='{"algorithm": "flat", "alone_us": 7}'
+    echo '{"chosen": "a2", "candidates": ['"$other"', {"algorithm": "a2", "alone_us": '$time'}]}' ;;
+*) echo '{"results": [{"median_us": '"$value"'}]}' ;;
+esac
+"""
+
+
+def predicted(*arguments, fails="none"):
+    # Of a call: explain, then three jobs.
+    return Run("predicted", ANSWER.replace("FAILS", fails), {"weft": [0, 4, 90, 4]}, *arguments)
+
+
+class Predicted(unittest.TestCase):
+    def test_ratios_of_what_is_chosen(self):
+        done = predicted("--params", "FOLDER/fit.json", "--json")
+        self.assertEqual(done.status, 0, done.err)
+        rows = done.json()["rows"]
+        self.assertEqual(len(rows), 20)
+        self.assertEqual({row["ratio"] for row in rows if row["layout"] == "2"}, {1.0})
+        self.assertEqual({row["ratio"] for row in rows if row["layout"] == "1,1"}, {2.5})
+        jobs = [call for call in done.calls if call[1] == "run"]
+        self.assertEqual(len(jobs), 60)
+        self.assertTrue(all("separated" in call and "a2" in call for call in jobs))
+
+    def test_table(self):
+        done = predicted("--params", "FOLDER/fit.json")
+        self.assertIn("| 1+1 | alltoall | 65536 | a2 | 10.00 | 4.00 | 2.50 |", done.out)
+        self.assertIn("10 of 20 within 30%, median 1.75", done.out)
+
+    def test_a_fit_is_made(self):
+        done = predicted("--jobs", "1")
+        self.assertEqual(sum("fit" in call for call in done.calls), 1)
+
+    def test_what_cannot_run(self):
+        self.assertEqual(predicted("--params", "FOLDER/fit.json", fails="reduce").status, 2)
+        self.assertEqual(predicted("--jobs", "0").status, 2)
+
+
+if __name__ == "__main__":
+    unittest.main()
