@@ -91,6 +91,13 @@ MessageModel model_of(const Machine& machine, const PutCost& cost, bool waits, b
     return model;
 }
 
+bool is_mates(const Block& block) {
+    return block.buffer == Buffer::mapped;
+}
+bool is_exposed(const Step& step) {
+    return step.kind == StepKind::expose;
+}
+
 class Prediction {
   public:
     Prediction(const Machine& machine, Rank size, const Candidate& candidate,
@@ -109,7 +116,9 @@ class Prediction {
         if (!machine.crowded()) return;
         const auto program = candidate.program(size, 0);
         passes_on_ = program && !program->synchronizing;
-        streams_ = passes_on_ && (apart_ ? held_ : is_short_);
+        const bool puts = program && std::ranges::none_of(program->blocks, is_mates) &&
+                          std::ranges::none_of(program->steps, is_exposed);
+        streams_ = passes_on_ && (is_short_ || (held_ && (apart_ || puts)));
     }
 
     [[nodiscard]] base::Result<Predicted> run() const {
@@ -191,7 +200,7 @@ class Prediction {
     /// What a call adds to a stream of them: all of what ranks wait in each call, which is where
     /// one needs an answer of another, and a share of the other waits.
     [[nodiscard]] Time in_stream(Time waits, Time each, Time work) const {
-        if (!apart_) return work + each;
+        if (!apart_ && is_short_) return work + each;
         return work + each + (waits - each) / (is_short_ ? kShortCalls : kLongCalls);
     }
 
@@ -443,8 +452,8 @@ class Prediction {
     bool passes_on_ = false;  ///< ranks share processors, and no call waits for all of them,
     /// and calls of a stream overlap: a rank that waits leaves the processor to those before it,
     /// which go on to later calls as long as their payloads have room; so it waits once for many.
-    /// Not of long vectors on a node, be they used in place: measured, a chain of ranks takes as
-    /// long in a stream as alone. So does one between nodes whose messages are longer than what a
+    /// Not of long vectors that are used in place on a node: measured, a chain of ranks takes as
+    /// long in a stream as alone. So does one whose messages are longer than what a
     /// connection holds: such a message needs both its ranks at once, and who goes on to a later
     /// call takes their processors.
     bool streams_ = false;
