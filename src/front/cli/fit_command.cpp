@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // fit_command.cpp - `weft fit`: what puts cost on the nodes of this job, measured and fitted.
 //
-// Holds    Half a round trip is issue, latency and receive. Of near puts what the issue leaves of
-//          it is divided evenly between the other two, which no rank can measure apart.
+// Holds    Half a round trip is issue, latency and receive. Receiving near puts takes what a call
+//          of a stream takes beyond entering it, and no more than half of what the issue leaves.
 // Next     fit_measure.hpp for what is measured; docs/cost.md for the file.
 #include <fmt/format.h>
 
@@ -21,6 +21,7 @@
 #include "front/cli/fit_measure.hpp"
 #include "front/cli/job_command.hpp"
 #include "front/cli/tuning_file.hpp"
+#include "run/reduce/reduce.hpp"
 #include "run/runtime/choice.hpp"
 #include "run/runtime/measured_files.hpp"
 
@@ -46,8 +47,9 @@ double turn_ns(const Way& way, const Crowd& crowd, const plan::PutCost& assumed)
     return std::max(0.0, waits_ns) * crowd.processors / crowd.ranks;
 }
 
-/// The keys of one way, as lab/cost/parameters.hpp reads them.
-void add_parameters(Json& parameters, const Way& way, double turn) {
+/// The keys of one way, as lab/cost/parameters.hpp reads them. `receive_us`: if it was measured.
+void add_parameters(Json& parameters, const Way& way, double turn,
+                    std::optional<double> receive_us) {
     const double half_ns = way.turns.intercept * 1000;
     double issue_ns = half_ns / 3;
     for (const Multicast& multicast : way.multicasts)
@@ -56,14 +58,19 @@ void add_parameters(Json& parameters, const Way& way, double turn) {
             issue_ns = multicast.line(&lab::Summary::median).slope * 1000;
     issue_ns = std::clamp(issue_ns, 0.0, half_ns);
     const double rest_ns = half_ns - issue_ns;
-    const double receive_ns =
-        way.receive_us ? std::clamp(*way.receive_us * 1000, 0.0, rest_ns) : rest_ns / 2;
+    const double most_ns = way.receive_us ? rest_ns : rest_ns / 2;
+    const double receive_ns = receive_us ? std::clamp(*receive_us * 1000, 0.0, most_ns) : most_ns;
     const auto key = [&](const char* name) { return fmt::format("{}_{}", way.name, name); };
     parameters[key("latency_ns")] = rounded(rest_ns - receive_ns);
     parameters[key("issue_ns")] = rounded(issue_ns);
     parameters[key("receive_ns")] = rounded(receive_ns);
     parameters[key("ns_per_byte")] = rounded(way.blocks.slope * 1000);
     parameters[key("turn_ns")] = rounded(turn);
+}
+
+void add_parameters(Json& parameters, const NearCalls& calls) {
+    parameters["call_ns"] = rounded(calls.alone_us * 1000);
+    parameters["near_slot_ns"] = rounded((calls.slot_us - calls.cell_us) * 1000);
 }
 
 /// What two ranks copy takes half as long as one of them would need; the rest is signals, one
@@ -89,14 +96,14 @@ void add_parameters(Json& parameters, const Adoption& adoption) {
 double reduce_ns_per_byte() {
     constexpr std::size_t kElements = 4096;
     constexpr int kRounds = 200;
+    const run::ReduceFn add = run::reduce_kernel(Type::float64, Op::sum);
     std::vector<double> sum(kElements, 1.0);
     const std::vector<double> other(kElements, 1.0);
     std::vector<double> times;
     for (int round = 0; round < kRounds; ++round) {
         const std::uint64_t begin = base::monotonic_ns();
-        for (std::size_t i = 0; i < kElements; ++i) sum[i] += other[i];
+        add(sum.data(), sum.data(), other.data(), kElements);
         times.push_back(static_cast<double>(base::monotonic_ns() - begin));
-        if (sum[static_cast<std::size_t>(round)] < 0) return 0;  // keeps the loop
     }
     return lab::median(times) / (kElements * sizeof(double));
 }
@@ -121,6 +128,7 @@ Json to_json(const Way& way, const Multicast& multicast) {
 /// What was measured on all ranks.
 struct Fitted {
     std::vector<Way> ways;
+    std::optional<NearCalls> calls;
     std::optional<NearCopies> copies;
     std::optional<Adoption> adoption;
     Crowd crowd;
@@ -134,8 +142,10 @@ Json report_of(Runtime& runtime, const Fitted& fitted) {
     Json blocks = Json::array();
     for (const Way& way : fitted.ways) {
         const bool near = way.name == std::string_view("near");
-        add_parameters(parameters, way,
-                       turn_ns(way, fitted.crowd, near ? assumed.near : assumed.far));
+        const bool streams = near && fitted.calls.has_value();
+        add_parameters(
+            parameters, way, turn_ns(way, fitted.crowd, near ? assumed.near : assumed.far),
+            streams ? fitted.calls->broadcast_us - fitted.calls->alone_us : way.receive_us);
         for (const Multicast& multicast : way.multicasts)
             multicasts.push_back(to_json(way, multicast));
         turns.push_back({{"way", way.name},
@@ -146,6 +156,7 @@ Json report_of(Runtime& runtime, const Fitted& fitted) {
             {{"way", way.name}, {"ns_per_byte", way.blocks.slope * 1000}, {"r2", way.blocks.r2}});
         if (way.hop_us) turns.back()["hop_us"] = *way.hop_us;
     }
+    if (fitted.calls) add_parameters(parameters, *fitted.calls);
     if (fitted.copies) add_parameters(parameters, *fitted.copies, fitted.ways.front());
     if (fitted.adoption) add_parameters(parameters, *fitted.adoption);
     parameters["reduce_ns_per_byte"] = rounded(reduce_ns_per_byte());
@@ -184,6 +195,7 @@ base::Result<int> fit(const FitArguments& arguments) {
     }
     FitMeasure measure(runtime, arguments.repetitions);
     Fitted fitted{.ways = measure.ways(), .crowd = measure.crowd()};
+    fitted.calls = measure.calls(fitted.ways);
     fitted.copies = measure.copies(fitted.ways);
     fitted.adoption = measure.adoption();
     base::Result<void> written;

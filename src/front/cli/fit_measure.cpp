@@ -323,18 +323,64 @@ lab::Line FitMeasure::measure_blocks(const Way& way) {
     return lab::fit_line(points);
 }
 
-std::optional<NearCopies> FitMeasure::copies(const std::vector<Way>& ways) {
+/// Rank 0 and its first near peer, if there is one.
+void FitMeasure::with_near_pair(const std::vector<Way>& ways,
+                                const std::function<void(Team)>& work) {
     const bool near = !ways.empty() && ways.front().name == std::string_view("near");
     const bool takes_part =
         near && (world_.rank() == 0 || world_.rank() == ways.front().peers.front());
     Team part = *world_.split(takes_part ? 0 : 1, world_.rank());
-    std::optional<NearCopies> found;
     while_others_sleep(near ? std::vector<Rank>{ways.front().peers.front()} : std::vector<Rank>{},
                        [&] {
-                           if (near) found = copies_of(part);
+                           if (near) work(part);
                        });
     part.free();
     world_.barrier();
+}
+
+std::optional<NearCalls> FitMeasure::calls(const std::vector<Way>& ways) {
+    std::optional<NearCalls> found;
+    with_near_pair(ways, [&](Team pair) { found = calls_of(pair); });
+    return found;
+}
+
+/// Of many calls in a row.
+double FitMeasure::call_us(Team team, const std::function<void()>& call) const {
+    constexpr int kCalls = 100;
+    std::vector<double> times;
+    for (int i = 0; i < repetitions_; ++i) {
+        team.barrier();
+        const std::uint64_t begin = base::monotonic_ns();
+        for (int n = 0; n < kCalls; ++n) call();
+        times.push_back(elapsed_us(begin) / kCalls);
+    }
+    return lab::median(times);
+}
+
+NearCalls FitMeasure::calls_of(Team pair) const {
+    constexpr std::size_t kCell = 5;
+    constexpr std::size_t kSlot = 8;
+    std::array<double, kSlot> values{};
+    Team self = *pair.split(pair.rank(), 0);
+    pair.set_algorithm("broadcast", "flat");
+    pair.set_algorithm("allreduce", "a2");
+    const auto exchange = [&](std::size_t count) {
+        return call_us(pair, [&, count] {
+            pair.allreduce(values.data(), values.data(), count, Type::float64, Op::max);
+        });
+    };
+    NearCalls found;
+    found.alone_us = call_us(self, [&] { self.broadcast(values.data(), 1, Type::float64, 0); });
+    found.broadcast_us = call_us(pair, [&] { pair.broadcast(values.data(), 1, Type::float64, 0); });
+    found.cell_us = exchange(kCell);
+    found.slot_us = exchange(kSlot);
+    self.free();
+    return found;
+}
+
+std::optional<NearCopies> FitMeasure::copies(const std::vector<Way>& ways) {
+    std::optional<NearCopies> found;
+    with_near_pair(ways, [&](Team pair) { found = copies_of(pair); });
     return found;
 }
 

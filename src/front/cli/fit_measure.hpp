@@ -9,7 +9,8 @@
 //          while all ranks of the host wait for something, how long a rank waits for its turn. Near
 //          and far peers are measured apart. What it takes to copy between the buffers of two ranks
 //          of a node comes from broadcasts to one near peer: of memory that both have mapped, and
-//          of buffers that never come again, which the kernel copies.
+//          of buffers that never come again, which the kernel copies. Streams of short calls with
+//          that peer, and of a rank alone, give what a call takes beyond its messages.
 // Holds    Ranks that take no part in a measurement sleep, but for that of turns. Results are at
 //          rank 0.
 // Next     fit_command.cpp for what is made of it.
@@ -54,6 +55,14 @@ struct NearCopies {
     lab::Line by_kernel;
 };
 
+/// Short calls, us for each of a stream of them.
+struct NearCalls {
+    double alone_us = 0;      ///< of a rank alone: it enters and leaves
+    double broadcast_us = 0;  ///< by two ranks, 8 bytes
+    double cell_us = 0;       ///< exchanges of two ranks, of bytes that fit a cell,
+    double slot_us = 0;       ///< and of a few more
+};
+
 /// Times over pages.
 struct Adoption {
     lab::Line adopt;
@@ -75,6 +84,8 @@ class FitMeasure {
     [[nodiscard]] std::vector<Way> ways();
     /// Nothing if rank 0 has no near peer, or the two do not reach each other's buffers.
     [[nodiscard]] std::optional<NearCopies> copies(const std::vector<Way>& ways);
+    /// Nothing if rank 0 has no near peer.
+    [[nodiscard]] std::optional<NearCalls> calls(const std::vector<Way>& ways);
     /// Nothing where buffers are not adopted.
     [[nodiscard]] std::optional<Adoption> adoption();
     [[nodiscard]] const Crowd& crowd() const { return crowd_; }
@@ -91,6 +102,9 @@ class FitMeasure {
     [[nodiscard]] lab::Line measure_blocks(const Way& way);
     void turn(Rank peer, std::size_t bytes);
     void send(Rank peer, std::size_t bytes);
+    void with_near_pair(const std::vector<Way>& ways, const std::function<void(Team)>& work);
+    [[nodiscard]] double call_us(Team team, const std::function<void()>& call) const;
+    [[nodiscard]] NearCalls calls_of(Team pair) const;
     [[nodiscard]] std::optional<NearCopies> copies_of(Team pair);
     [[nodiscard]] lab::Line measure_broadcasts(Team pair,
                                                const std::function<std::byte*(std::size_t)>& next);
