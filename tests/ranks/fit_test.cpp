@@ -26,10 +26,10 @@ TEST(FitTest, WritesAFileOfParametersThatOtherCommandsRead) {
     ASSERT_TRUE(object.is_object()) << text;
     EXPECT_EQ(object["schema"], "weft-parameters-1");
     EXPECT_EQ(object["nodes"], 2);
-    for (const char* key :
-         {"near_issue_ns", "far_issue_ns", "far_ns_per_byte", "mapped_ns", "mapped_ns_per_byte",
-          "kernel_ns", "kernel_ns_per_byte", "near_turn_ns", "far_turn_ns", "adopt_ns",
-          "adopt_ns_per_page", "window_ns", "window_ns_per_page"})
+    for (const char* key : {"near_issue_ns", "far_issue_ns", "far_ns_per_byte", "mapped_ns",
+                            "mapped_ns_per_byte", "kernel_ns", "kernel_ns_per_byte", "near_turn_ns",
+                            "far_turn_ns", "adopt_ns", "adopt_ns_per_page", "window_ns",
+                            "window_ns_per_page", "near_slot_ns", "call_ns", "reduce_ns_per_byte"})
         EXPECT_GE(object["parameters"][key].get<double>(), 0) << key;
     EXPECT_GT(object["parameters"]["far_latency_ns"].get<double>() +
                   object["parameters"]["far_issue_ns"].get<double>(),
@@ -90,11 +90,45 @@ TEST(TuneTest, AFileGrowsAndJobsPreferWhatItSays) {
     EXPECT_EQ(object["choices"][1]["layout"], "1,2");
     EXPECT_GT(object["points"][0]["tried"].size(), 1U);
     EXPECT_GE(object["points"][0]["regret_of_model"].get<double>(), 1.0);
+    EXPECT_EQ(object["points"][0]["jobs"], 3);
+    for (const lab::Json& tried : object["points"][0]["tried"])
+        EXPECT_EQ(tried["jobs_us"].size(), 3U) << tried;
     EXPECT_NE(chosen_with(path).find("measured (" + path), std::string::npos) << chosen_with(path);
     object["choices"][0]["algorithm"] = "reduce-broadcast";
     write(path, object.dump());
     EXPECT_NE(chosen_with(path).find("by reduce-broadcast: measured"), std::string::npos)
         << chosen_with(path);
+    std::remove(path.c_str());
+}
+
+TEST(TuneTest, TheWinnerIsWhoIsQuickestOverAllJobs) {
+    const std::string path = testing::TempDir() + "weft_tune_jobs.json";
+    std::remove(path.c_str());
+    const std::string weft = std::string(RANK_PROGRAMS) + "/weft";
+    const auto tune = [&](const char* jobs) {
+        const Outcome outcome =
+            run_command({weft, "tune", "allreduce", "--bytes", "64", "--ranks", "2", "--output",
+                         path, "--seconds", "0.05", "--candidates", "3", "--jobs", jobs});
+        EXPECT_EQ(outcome.status, 0) << outcome.errors;
+        return lab::read_json(text_of(path));
+    };
+    lab::Json object = tune("2");
+    ASSERT_EQ(object["points"][0]["jobs"], 2) << object;
+    // As if the last one had been a thousand times as quick as the others in one of them.
+    lab::Json& tried = object["points"][0]["tried"];
+    ASSERT_GT(tried.size(), 1U);
+    for (lab::Json& one : tried) one["jobs_us"][0] = &one == &tried.back() ? 0.001 : 1.0;
+    const lab::Json last = tried.back()["algorithm"];
+    write(path, object.dump());
+    object = tune("3");
+    EXPECT_EQ(object["points"][0]["jobs"], 3);
+    EXPECT_EQ(object["points"][0]["algorithm"], last) << object;
+    write(path, R"({"schema": "weft-tuning-1", "choices": [], "points": [{"collective": "barrier",
+        "layout": "2", "provider": "none", "algorithm": "a2", "bytes": 0, "median_us": 1,
+        "tried": [{"algorithm": "a2", "jobs_us": ["quick"]}]}]})");
+    const Outcome refused =
+        run_command({weft, "tune", "barrier", "--ranks", "2", "--output", path});
+    EXPECT_EQ(refused.status, 2) << refused.errors;
     std::remove(path.c_str());
 }
 

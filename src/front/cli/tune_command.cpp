@@ -5,8 +5,11 @@
 //          algorithms that the model does not think much slower than the best. Rank 0 writes each
 //          point into the file when it is known. Outside of a job the command starts one for each
 //          number of ranks and each layout that it is asked for.
-// Holds    A point that the file has is not measured again unless that is asked for: a run that was
-//          ended goes on where it was.
+//          What a job finds may hold for that job alone: where its processes and their memory came
+//          to lie counts. So each is started several times, and the winner is who is the quickest
+//          over all of them.
+// Holds    A point that the file has of so many jobs is not measured again unless that is asked
+//          for: a run that was ended goes on where it was.
 // Next     tune_point.hpp for one point, tuning_file.hpp for the file; docs/selection.md.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -32,6 +35,7 @@
 #include "front/cli/job_command.hpp"
 #include "front/cli/tune_point.hpp"
 #include "front/cli/tuning_file.hpp"
+#include "lab/measure/statistics.hpp"
 #include "run/runtime/choice.hpp"
 
 extern char** environ;
@@ -52,6 +56,7 @@ struct TuneArguments {
     double total_seconds = 0;
     double within = 4;
     int candidates = 8;
+    int jobs = 3;
     bool exhaustive = false;
     bool again = false;
 };
@@ -106,6 +111,32 @@ std::string layout_of(Team world) {
     std::vector<Rank> node_of(static_cast<std::size_t>(world.size()));
     world.allgather(&first, node_of.data(), 1, Type::int32);
     return plan::layout_text(node_of, world.size());
+}
+
+/// How many jobs have measured a point.
+std::uint64_t jobs_of(const Json& point) {
+    return point.value("jobs", std::uint64_t{1});
+}
+
+/// What earlier jobs have measured of each contender, before what this one has.
+void add_earlier_jobs(TunedResult& result, const Json* known) {
+    for (Contender& contender : result.contenders) {
+        if (known != nullptr && known->contains("tried"))
+            for (const Json& tried : (*known)["tried"])
+                if (tried.value("algorithm", "") == contender.algorithm &&
+                    tried.contains("jobs_us"))
+                    for (const Json& time : tried["jobs_us"])
+                        contender.jobs_us.push_back(time.get<double>());
+        contender.jobs_us.push_back(contender.median_us());
+    }
+    // Who is new has too few: then only this job counts.
+    const std::size_t most = result.contenders.front().jobs_us.size();
+    const bool all = std::ranges::all_of(result.contenders, [&](const Contender& contender) {
+        return contender.jobs_us.size() == most;
+    });
+    if (all) return;
+    for (Contender& contender : result.contenders)
+        contender.jobs_us.erase(contender.jobs_us.begin(), contender.jobs_us.end() - 1);
 }
 
 /// One job's share of the work.
@@ -177,7 +208,10 @@ class Tuner {
         std::int32_t wanted = 1;
         if (world_.rank() == 0) {
             const double elapsed = static_cast<double>(base::monotonic_ns() - begin_ns_) * 1e-9;
-            if (file_->has(of, bytes) && !arguments_.again) wanted = 0;
+            const Json* known = file_->find(of, bytes);
+            const std::uint64_t jobs = known == nullptr ? 0 : jobs_of(*known);
+            if (jobs >= static_cast<std::uint64_t>(arguments_.jobs) && !arguments_.again)
+                wanted = 0;
             if (arguments_.total_seconds > 0 && elapsed > arguments_.total_seconds) wanted = 0;
         }
         world_.broadcast(&wanted, 1, Type::int32, 0);
@@ -188,7 +222,7 @@ class Tuner {
         const plan::TunedCase of = case_of(call);
         if (!is_wanted(of, call.bytes)) return 0;
         const auto contenders = contenders_for(call);
-        const auto result = tune_point(world_, call, contenders, arguments_.seconds);
+        auto result = tune_point(world_, call, contenders, arguments_.seconds);
         if (!result) return result.failure();
         if (!result->wrong.empty()) {
             if (world_.rank() == 0)
@@ -241,22 +275,28 @@ class Tuner {
                 });
     }
 
-    base::Result<void> keep(const plan::TunedCase& of, const TuneCall& call,
-                            const TunedResult& result) {
-        const Contender& winner = result.contenders[result.winner];
+    base::Result<void> keep(const plan::TunedCase& of, const TuneCall& call, TunedResult& result) {
+        const Json* known = arguments_.again ? nullptr : file_->find(of, call.bytes);
+        add_earlier_jobs(result, known);
+        const Contender& winner = result.contenders[winner_of_jobs(result.contenders)];
         const auto model = std::ranges::find_if(
             result.contenders, [](const Contender& one) { return one.predicted_us > 0; });
         Json tried = Json::array();
-        for (const Contender& contender : result.contenders)
+        for (const Contender& contender : result.contenders) {
+            Json jobs = Json::array();
+            for (const double us : contender.jobs_us) jobs.push_back(us);
             tried.push_back({{"algorithm", contender.algorithm},
                              {"predicted_us", contender.predicted_us},
-                             {"median_us", contender.median_us()},
+                             {"median_us", lab::median(contender.jobs_us)},
+                             {"jobs_us", std::move(jobs)},
                              {"rounds", contender.times_us.size()}});
+        }
+        const double winner_us = lab::median(winner.jobs_us);
         const double regret = model == result.contenders.end()
                                   ? 1.0
-                                  : std::max(1.0, model->median_us() / winner.median_us());
+                                  : std::max(1.0, lab::median(model->jobs_us) / winner_us);
         fmt::print("{:15} {:8} {:>8}  {:10.3f} us  {}{}, {} of {} tried, {} rounds{}\n",
-                   of.collective, of.layout, base::format_bytes(call.bytes), winner.median_us(),
+                   of.collective, of.layout, base::format_bytes(call.bytes), winner_us,
                    winner.algorithm,
                    &winner == &*model
                        ? std::string(", as predicted")
@@ -265,11 +305,12 @@ class Tuner {
                    result.contenders.size(), arguments_.exhaustive ? "all" : "the candidates",
                    result.rounds, result.stable ? "" : ", time over");
         std::fflush(stdout);
-        return file_->add({of, call.bytes, winner.algorithm, winner.median_us()},
+        return file_->add({of, call.bytes, winner.algorithm, winner_us},
                           {{"type", arguments_.type},
                            {"op", arguments_.op},
                            {"stable", result.stable},
                            {"rounds", result.rounds},
+                           {"jobs", winner.jobs_us.size()},
                            {"regret_of_model", regret},
                            {"tried", std::move(tried)}});
     }
@@ -299,6 +340,7 @@ base::Result<int> start_job(const TuneArguments& arguments, const std::string& l
     add("--total-seconds", fmt::format("{}", arguments.total_seconds));
     add("--within", fmt::format("{}", arguments.within));
     add("--candidates", fmt::format("{}", arguments.candidates));
+    add("--jobs", fmt::format("{}", arguments.jobs));
     if (arguments.exhaustive) words.emplace_back("--exhaustive");
     if (arguments.again) words.emplace_back("--again");
     std::vector<char*> argv;
@@ -313,7 +355,7 @@ base::Result<int> start_job(const TuneArguments& arguments, const std::string& l
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-base::Result<int> start_jobs(const TuneArguments& arguments) {
+base::Result<int> start_jobs(TuneArguments arguments) {
     std::vector<std::string> layouts;
     if (!arguments.ranks.empty()) {
         const auto counts = base::parse_bytes_list(arguments.ranks);
@@ -325,9 +367,12 @@ base::Result<int> start_jobs(const TuneArguments& arguments) {
         return base::fail(Status::argument,
                           "no ranks: weft tune --ranks 2,4 (one node) --layout 2,2, or in a job: "
                           "weft run -n 4 -- weft tune");
-    for (const std::string& layout : layouts) {
-        const auto status = start_job(arguments, layout);
-        if (!status || *status != 0) return status;
+    for (int job = 0; job < arguments.jobs; ++job) {
+        for (const std::string& layout : layouts) {
+            const auto status = start_job(arguments, layout);
+            if (!status || *status != 0) return status;
+        }
+        arguments.again = false;
     }
     return 0;
 }
@@ -391,6 +436,10 @@ void add_tune_command(CLI::App& app, int& exit_status) {
     add_option(command, "--candidates", arguments->candidates,
                "measure so many of the candidates, those with the least predicted times")
         .within(1, 1000)
+        .shows_default();
+    add_option(command, "--jobs", arguments->jobs,
+               "measure each size in so many jobs, started one after the other outside of a job")
+        .within(1, 100)
         .shows_default();
     add_flag(command, "--exhaustive", arguments->exhaustive,
              "measure all candidates and, where schedules are algorithms, all schedules");

@@ -2,6 +2,7 @@
 #include "front/cli/tune_point.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <new>
 #include <optional>
@@ -174,6 +175,23 @@ class Tournament {
 
 double Contender::median_us() const {
     return times_us.empty() ? 0 : lab::median(times_us);
+}
+
+std::size_t winner_of_jobs(std::span<const Contender> contenders) {
+    std::vector<double> logarithms(contenders.size());
+    const std::size_t jobs = contenders.front().jobs_us.size();
+    for (std::size_t job = 0; job < jobs; ++job) {
+        double least = std::numeric_limits<double>::infinity();
+        for (const Contender& contender : contenders)
+            least = std::min(least, contender.jobs_us[job]);
+        for (std::size_t i = 0; i < contenders.size(); ++i)
+            logarithms[i] += std::log(contenders[i].jobs_us[job] / least);
+    }
+    const double equal =
+        *std::ranges::min_element(logarithms) + static_cast<double>(jobs) * std::log(kEqual);
+    return static_cast<std::size_t>(
+        std::ranges::find_if(logarithms, [&](double sum) { return sum <= equal; }) -
+        logarithms.begin());
 }
 
 base::Result<TunedResult> tune_point(Team world, const TuneCall& call,

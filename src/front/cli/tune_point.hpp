@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,7 +31,8 @@ struct Contender {
     std::string algorithm;
     double predicted_us = 0;  ///< 0: not known
     std::vector<double> times_us;
-    bool out = false;  ///< clearly slower than another
+    bool out = false;             ///< clearly slower than another
+    std::vector<double> jobs_us;  ///< of each job that has measured it, this one's median last
 
     [[nodiscard]] double median_us() const;
 };
@@ -47,5 +49,9 @@ struct TunedResult {
 [[nodiscard]] base::Result<TunedResult> tune_point(Team world, const TuneCall& call,
                                                    std::vector<Contender> contenders,
                                                    double seconds);
+
+/// Who is the quickest over all jobs: by how many times as long as the quickest of the job each one
+/// took in it, on (geometric) average; of equal ones the first.
+[[nodiscard]] std::size_t winner_of_jobs(std::span<const Contender> contenders);
 
 }  // namespace weft::front

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <utility>
@@ -55,6 +56,18 @@ Json choices_of(const Json& points) {
     return choices;
 }
 
+/// What was tried, and how long it took in each job.
+bool is_tried(const Json& tried) {
+    return tried.is_array() && std::ranges::all_of(tried, [](const Json& one) {
+               if (!one.is_object() || !one.contains("algorithm") || !one["algorithm"].is_string())
+                   return false;
+               if (!one.contains("jobs_us")) return true;
+               return one["jobs_us"].is_array() &&
+                      std::ranges::all_of(one["jobs_us"],
+                                          [](const Json& time) { return time.is_number(); });
+           });
+}
+
 /// Whether members of points have the types that are read from them.
 bool is_tuning(const Json& object) {
     if (!object.is_object() || !object.contains("points") || !object["points"].is_array())
@@ -66,6 +79,8 @@ bool is_tuning(const Json& object) {
         if (!point.contains("bytes") || !point["bytes"].is_number_unsigned()) return false;
         if (!point.contains("median_us") || !point["median_us"].is_number()) return false;
         if (point.contains("same_bits") && !point["same_bits"].is_boolean()) return false;
+        if (point.contains("jobs") && !point["jobs"].is_number_unsigned()) return false;
+        if (point.contains("tried") && !is_tried(point["tried"])) return false;
     }
     return object.contains("schema") && object["schema"] == run::kTuningSchema;
 }
@@ -96,10 +111,10 @@ base::Result<TuningFile> TuningFile::open(const std::string& path) {
     return TuningFile(path, std::move(object));
 }
 
-bool TuningFile::has(const plan::TunedCase& of, std::uint64_t bytes) const {
+const Json* TuningFile::find(const plan::TunedCase& of, std::uint64_t bytes) const {
     for (const Json& point : object_["points"])
-        if (is_of(point, of, bytes)) return true;
-    return false;
+        if (is_of(point, of, bytes)) return &point;
+    return nullptr;
 }
 
 base::Result<void> TuningFile::add(const plan::TunedPoint& point, Json details) {

@@ -22,7 +22,8 @@ class TuningFile {
     /// Reads the file if there is one.
     [[nodiscard]] static base::Result<TuningFile> open(const std::string& path);
 
-    [[nodiscard]] bool has(const plan::TunedCase& of, std::uint64_t bytes) const;
+    /// What it says of such a point; null if nothing.
+    [[nodiscard]] const Json* find(const plan::TunedCase& of, std::uint64_t bytes) const;
     /// Adds a point in place of an older one of the same case and size, and writes the file.
     /// details: what else people may want to know of it.
     base::Result<void> add(const plan::TunedPoint& point, Json details);
