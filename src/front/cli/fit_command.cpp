@@ -21,7 +21,6 @@
 #include "front/cli/fit_measure.hpp"
 #include "front/cli/job_command.hpp"
 #include "front/cli/tuning_file.hpp"
-#include "run/reduce/reduce.hpp"
 #include "run/runtime/choice.hpp"
 #include "run/runtime/measured_files.hpp"
 
