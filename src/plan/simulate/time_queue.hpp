@@ -31,7 +31,7 @@ class TimeQueue {
 
     void push(const Entry& entry) {
         if (front_.empty()) begin_front(last_, bucket_of(entry.time, last_));
-        if (static_cast<Bits>(entry.time) >= end_) return put(entry);
+        if (key(entry.time) >= end_) return put(entry);
         front_.insert(std::ranges::upper_bound(front_, entry, std::greater<>()), entry);
         if (front_.size() > most_) shorten();
     }
@@ -45,8 +45,10 @@ class TimeQueue {
     using Bits = std::uint64_t;
     static constexpr std::size_t kFew = 32;
 
+    /// Times before 0, which costs that were fitted may lead to, lie with 0.
+    [[nodiscard]] static Bits key(Time time) { return static_cast<Bits>(std::max<Time>(time, 0)); }
     [[nodiscard]] static int bucket_of(Time time, Time start) {
-        return static_cast<int>(std::bit_width(static_cast<Bits>(time) ^ static_cast<Bits>(start)));
+        return static_cast<int>(std::bit_width(key(time) ^ key(start)));
     }
     void put(const Entry& entry) {
         const int bucket = bucket_of(entry.time, start_);
@@ -57,7 +59,7 @@ class TimeQueue {
     /// The front has the times that are like `start`, but for so many bits.
     void begin_front(Time start, int bits) {
         start_ = start;
-        end_ = ((static_cast<Bits>(start) >> bits) + 1) << bits;
+        end_ = ((key(start) >> bits) + 1) << bits;
         most_ = 2 * std::max(kFew, front_.size());
     }
 
@@ -77,8 +79,22 @@ class TimeQueue {
         }
     }
 
-    /// Keeps the earliest of a front that others have joined.
+    /// Keeps the earliest of a front that others have joined. What is before start_, by which the
+    /// buckets go, stays as it is: it has come between the last one taken and the front.
     void shorten() {
+        if (start_ <= 0 && front_.back().time < 0) {
+            most_ = 2 * front_.size();
+            return;
+        }
+        if (front_.back().time < start_) {
+            const auto before = std::ranges::find_if(
+                front_, [this](const Entry& entry) { return entry.time < start_; });
+            std::for_each(front_.begin(), before, [this](const Entry& entry) { put(entry); });
+            front_.erase(front_.begin(), before);
+            end_ = static_cast<Bits>(start_);
+            most_ = 2 * std::max(kFew, front_.size());
+            return;
+        }
         spread_.swap(front_);
         spread();
         refill();

@@ -172,6 +172,34 @@ TEST(Queue, OfProcessorsGivesTheOrderOfABinaryHeap) {
     }
 }
 
+/// What is pushed may come between the last one taken and the next, and before 0.
+TEST(Queue, OfProcessorsTakesWhatComesBeforeItsFront) {
+    for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+        base::Random random(seed);
+        TimeQueue<Turn> queue;
+        std::priority_queue<Turn, std::vector<Turn>, std::greater<>> reference;
+        Time now = random.chance(1, 2) ? -1000 : 0;
+        for (int burst = 0; burst < 40; ++burst) {
+            const auto most = Time{1} << random.below(20);
+            for (std::uint64_t i = random.below(400); i > 0; --i) {
+                const auto ahead = random.below(random.chance(1, 2) ? 100 : std::uint64_t(most));
+                const Turn turn{now + static_cast<Time>(ahead),
+                                static_cast<std::uint32_t>(random.below(100))};
+                queue.push(turn);
+                reference.push(turn);
+            }
+            for (std::uint64_t i = random.below(400); i > 0 && !reference.empty(); --i) {
+                ASSERT_EQ(queue.top().time, reference.top().time) << seed;
+                ASSERT_EQ(queue.top().lane, reference.top().lane) << seed;
+                now = queue.top().time;
+                queue.pop();
+                reference.pop();
+            }
+            ASSERT_EQ(queue.empty(), reference.empty()) << seed;
+        }
+    }
+}
+
 /// Allreduce in one stage: every rank receives from all others at once.
 Question crowd(Rank size, std::uint64_t bytes) {
     return {.spec = fmt::format("a{}", size),
