@@ -8,10 +8,9 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <cstring>
-#include <ctime>
 
+#include "base/processor_time.hpp"
 #include "link/direct/map_aligned.hpp"
 #include "link/direct/object_name.hpp"
 #include "link/shared/os_handles.hpp"
@@ -38,13 +37,6 @@ bool advise(std::uint64_t address, std::uint64_t bytes, int advice) noexcept {
     do rc = ::syscall(SYS_madvise, address, bytes, advice);
     while (rc != 0 && errno == EINTR);
     return rc == 0;
-}
-
-/// Of this thread: what other ranks do meanwhile on the same processor does not count.
-std::chrono::nanoseconds processor_time() noexcept {
-    timespec now{};
-    ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-    return std::chrono::seconds(now.tv_sec) + std::chrono::nanoseconds(now.tv_nsec);
 }
 
 bool map_at(std::uint64_t address, std::uint64_t bytes, int protection, int flags, int file,
@@ -102,11 +94,11 @@ bool AdoptedRange::open_object() noexcept {
 /// Has the kernel make one large page of the object for these; it needs a page that is there. Where
 /// it cannot, they stay small.
 void AdoptedRange::enlarge(Pages pages, LargePages& large) noexcept {
-    const auto begin = processor_time();
+    const auto begin = base::processor_time();
     const bool made =
         fill({pages.end - kPageBytes, pages.end}) &&
         advise(address_of(window_.start()) + offset_of(pages.begin), pages.bytes(), kCollapse);
-    large.tried(made, processor_time() - begin);
+    large.tried(made, base::processor_time() - begin);
 }
 
 /// Copies pages to the object. Through the descriptor: the kernel need not clear what is

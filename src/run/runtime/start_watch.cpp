@@ -2,12 +2,13 @@
 #include "run/runtime/start_watch.hpp"
 
 #include <signal.h>
-#include <time.h>
 
 #include <algorithm>
 #include <chrono>
 #include <exception>
 #include <system_error>
+
+#include "base/processor_time.hpp"
 
 namespace weft::run {
 
@@ -16,13 +17,6 @@ namespace {
 constexpr std::chrono::nanoseconds kPauseMin = std::chrono::milliseconds(50);
 constexpr std::chrono::nanoseconds kPauseMax = std::chrono::seconds(5);
 constexpr int kPausePerLook = 20;  ///< times as long as a look
-
-/// Of this thread. On a busy machine a look takes longer, but costs no more.
-std::chrono::nanoseconds processor_time() {
-    timespec used = {};
-    ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
-    return std::chrono::seconds(used.tv_sec) + std::chrono::nanoseconds(used.tv_nsec);
-}
 
 }  // namespace
 
@@ -52,10 +46,11 @@ void StartWatch::watch(const std::stop_token& stop) noexcept {
         std::chrono::nanoseconds pause = kPauseMin;
         while (!sleep_.wait_for(lock, stop, pause, [] { return false; })) {
             if (stop.stop_requested()) return;
-            const std::chrono::nanoseconds begun = processor_time();
+            const std::chrono::nanoseconds begun = base::processor_time();
             missing_ = node_.missing();
             report_.set_detail(missing_);
-            pause = std::clamp(kPausePerLook * (processor_time() - begun), kPauseMin, kPauseMax);
+            pause =
+                std::clamp(kPausePerLook * (base::processor_time() - begun), kPauseMin, kPauseMax);
         }
     } catch (const std::exception&) {  // no memory: nothing more is seen
     }

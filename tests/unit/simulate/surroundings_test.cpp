@@ -147,11 +147,22 @@ struct Turn {
     }
 };
 
+using BinaryHeap = std::priority_queue<Turn, std::vector<Turn>, std::greater<>>;
+
+/// Takes the next turn of both; false if they differ. `now` becomes its time.
+bool pop_equal(TimeQueue<Turn>& queue, BinaryHeap& reference, Time& now) {
+    now = queue.top().time;
+    const bool equal = now == reference.top().time && queue.top().lane == reference.top().lane;
+    queue.pop();
+    reference.pop();
+    return equal;
+}
+
 TEST(Queue, OfProcessorsGivesTheOrderOfABinaryHeap) {
     // Far and near, often equal times; now many wait, now few.
     base::Random random(7);
     TimeQueue<Turn> queue;
-    std::priority_queue<Turn, std::vector<Turn>, std::greater<>> reference;
+    BinaryHeap reference;
     Time now = 0;
     for (std::uint32_t i = 0; i < 200'000; ++i) {
         const bool grows = i / 10'000 % 2 == 0;
@@ -162,11 +173,7 @@ TEST(Queue, OfProcessorsGivesTheOrderOfABinaryHeap) {
             queue.push(turn);
             reference.push(turn);
         } else {
-            ASSERT_EQ(queue.top().time, reference.top().time) << i;
-            ASSERT_EQ(queue.top().lane, reference.top().lane) << i;
-            now = queue.top().time;
-            queue.pop();
-            reference.pop();
+            ASSERT_TRUE(pop_equal(queue, reference, now)) << i;
         }
         ASSERT_EQ(queue.empty(), reference.empty()) << i;
     }
@@ -177,7 +184,7 @@ TEST(Queue, OfProcessorsTakesWhatComesBeforeItsFront) {
     for (std::uint64_t seed = 1; seed <= 200; ++seed) {
         base::Random random(seed);
         TimeQueue<Turn> queue;
-        std::priority_queue<Turn, std::vector<Turn>, std::greater<>> reference;
+        BinaryHeap reference;
         Time now = random.chance(1, 2) ? -1000 : 0;
         for (int burst = 0; burst < 40; ++burst) {
             const auto most = Time{1} << random.below(20);
@@ -189,11 +196,7 @@ TEST(Queue, OfProcessorsTakesWhatComesBeforeItsFront) {
                 reference.push(turn);
             }
             for (std::uint64_t i = random.below(400); i > 0 && !reference.empty(); --i) {
-                ASSERT_EQ(queue.top().time, reference.top().time) << seed;
-                ASSERT_EQ(queue.top().lane, reference.top().lane) << seed;
-                now = queue.top().time;
-                queue.pop();
-                reference.pop();
+                ASSERT_TRUE(pop_equal(queue, reference, now)) << seed;
             }
             ASSERT_EQ(queue.empty(), reference.empty()) << seed;
         }

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// processor_time.hpp - how much of a processor the calling thread has used.
+//
+// Why      On a busy machine work takes longer by the clock, but costs no more.
+#pragma once
+
+#include <time.h>
+
+#include <chrono>
+
+namespace weft::base {
+
+[[nodiscard]] inline std::chrono::nanoseconds processor_time() noexcept {
+    timespec used = {};
+    ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+    return std::chrono::seconds(used.tv_sec) + std::chrono::nanoseconds(used.tv_nsec);
+}
+
+}  // namespace weft::base
