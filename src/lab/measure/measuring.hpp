@@ -57,7 +57,7 @@ struct MeasuringOptions {
     MeasuringLoop loop = MeasuringLoop::back_to_back;
     std::uint64_t iterations = 0;  ///< timed calls in all; 0: as many as fit into `seconds`
     double seconds = 0.2;          ///< for all batches of one measurement together
-    std::uint64_t warmup = 10;     ///< calls before anything is timed
+    std::uint64_t warmup = 16;     ///< calls before anything is timed
     std::uint64_t batches = 20;    ///< samples; fewer if there are fewer iterations
 };
 
@@ -146,7 +146,7 @@ Fitting calibrate(S& subject, MeasuringLoop loop, double target_ns, std::uint64_
     }
 }
 
-/// Calls before anything is timed, which end early if they take four times as long as the timed
+/// Calls before anything is timed, which end early if they take eight times as long as the timed
 /// ones may (0: as long as they take). Not earlier: libraries learn from the first calls which
 /// buffers come again, and of few timed calls one in which they act on it is most.
 template <MeasuringSubject S>
@@ -158,7 +158,7 @@ void warm_up(S& subject, std::uint64_t calls, double seconds, std::uint64_t most
         if (seconds == 0 || !std::has_single_bit(i + 1)) continue;
         auto elapsed = static_cast<double>(subject.now_ns() - begin);
         subject.largest(std::span(&elapsed, 1));
-        if (elapsed > seconds * 4e9) return;
+        if (elapsed > seconds * 8e9) return;
     }
 }
 
