@@ -43,8 +43,7 @@ void write_linear(BlockWriter& writer, const GenerateRequest& request) {
     if (rank > 0) {
         writer->wait(rank - 1, kData);
         if (!kExclusive || !last) writer->reduce(sum, {came, writer.input(0)});
-        if (kExclusive) writer->copy(writer.output(0), came);
-        writer.give_credit(rank - 1, kCredit);
+        if (!kExclusive) writer.give_credit(rank - 1, kCredit);
     } else if (kExclusive) {
         sum = writer.input(0);
     } else {
@@ -53,6 +52,11 @@ void write_linear(BlockWriter& writer, const GenerateRequest& request) {
     if (!last) {
         writer.await_credit(rank + 1, kCredit);
         writer->put(rank + 1, kData, sum);
+    }
+    // The next rank has its sum before this one keeps what came.
+    if (kExclusive && rank > 0) {
+        writer->copy(writer.output(0), came);
+        writer.give_credit(rank - 1, kCredit);
     }
     if (request.size == 1) return;
     writer->reserve_capacity(kData, 1);
