@@ -16,6 +16,10 @@ constexpr std::size_t kLongestSize = std::bit_width(std::size_t{1} << 20);
 /// something else between them.
 constexpr double kStreamGaps = 4;
 
+constexpr bool is_long(Choices::Place place) {
+    return place % Choices::kSizes >= kLongSize;
+}
+
 }  // namespace
 
 Choices::Place Choices::place_of(Kind kind, std::size_t common_bytes) {
@@ -31,41 +35,43 @@ Choices::Pace Choices::pace_of(Place place) {
 Choices::Turn Choices::next_tried(Place place) {
     auto& held = trials_[place];
     if (held == nullptr) {
-        const bool glimpse = place % kSizes >= kLongSize;
-        const Pace pace = glimpse ? kGlimpse : pace_of(place);
-        held = std::make_unique<Trial>(
-            Trial{.pace = pace, .glimpse = glimpse, .warm_left = pace.warm});
+        const Pace pace = pace_of(place);
+        held = std::make_unique<Trial>();
+        held->pace = pace;
+        held->lengths.fill(pace.block);
+        if (is_long(place))
+            held->warm_up.emplace(pace.warm);
+        else
+            held->warm_left = pace.warm;
         ways_[place] = Way::trying;
     }
     Trial& trial = *held;
+    if (trial.warm_up)
+        return {.tried = true, .host = trial.warm_up->host(), .begins = true, .ends = true};
     Turn turn{.tried = true};
-    if (trial.warm_left != 0) {
-        turn.host = trial.in_block < trial.hosts_between;
-        return turn;
-    }
+    if (trial.warm_left != 0) return turn;
     trial.in_block += static_cast<unsigned>(trial.glances_given - trial.glances_left);
     trial.glances_given = trial.glances_left = 0;
-    const Pace& pace = trial.pace;
     turn.host = trial.block % 2 == 0;
-    turn.begins =
-        trial.as_stream ? trial.in_block == pace.skipped() : trial.in_block >= pace.skipped();
-    turn.ends = trial.as_stream ? trial.in_block + 1 == pace.block : turn.begins;
+    const unsigned skipped = trial.pace.skipped();
+    turn.begins = trial.as_stream ? trial.in_block == skipped : trial.in_block >= skipped;
+    turn.ends = trial.as_stream ? trial.in_block + 1 == trial.length(turn.host) : turn.begins;
     return turn;
 }
 
 bool Choices::tried(Place place, const Turn& turn, double begun_us, double ended_us) {
     Trial& trial = *trials_[place];
+    if (trial.warm_up) return trial.warm_up->called(turn.host, ended_us - begun_us);
     if (trial.warm_left != 0) {
-        trial.in_block = turn.host ? trial.in_block + 1 : 0;
-        if (!turn.host) --trial.warm_left;
+        --trial.warm_left;
         return false;
     }
     if (turn.begins) trial.begun_us = begun_us;
     if (turn.ends)
         trial.us[(turn.host ? kRounds : 0) + trial.block / 2] += ended_us - trial.begun_us;
-    if (++trial.in_block < trial.pace.block) return false;
+    if (++trial.in_block < trial.length(turn.host)) return false;
     trial.in_block = 0;
-    return ++trial.block == (trial.glimpse ? 2 : 2 * kRounds);
+    return ++trial.block == 2 * kRounds;
 }
 
 /// To look for a call's communicator and its arguments takes a fifth of the quickest calls of a
@@ -73,8 +79,8 @@ bool Choices::tried(Place place, const Turn& turn, double begun_us, double ended
 Glances* Choices::glances(Place place) {
     Trial* const trial = trials_[place].get();
     if (trial == nullptr || !trial->as_stream || trial->block % 2 != 0) return nullptr;
-    const Pace& pace = trial->pace;
-    const unsigned until = trial->in_block <= pace.skipped() ? pace.skipped() : pace.block - 1;
+    const unsigned skipped = trial->pace.skipped();
+    const unsigned until = trial->in_block <= skipped ? skipped : trial->length(true) - 1;
     if (until == trial->in_block) return nullptr;
     trial->glances_given = trial->glances_left = until - trial->in_block;
     return &trial->glances_left;
@@ -83,7 +89,14 @@ Glances* Choices::glances(Place place) {
 Choices::Blocks Choices::blocks(Place place) const {
     const Trial& trial = *trials_[place];
     Blocks found = trial.us;
-    for (double& us : found) us /= trial.pace.timed();
+    if (trial.warm_up) {
+        const WarmUp::Times times = trial.warm_up->times();
+        std::ranges::copy(times.ours_us, found.begin());
+        found[kRounds] = times.hosts_us;
+        return found;
+    }
+    for (std::size_t block = 0; block < found.size(); ++block)
+        found[block] /= trial.length(block >= kRounds) - trial.pace.skipped();
     return found;
 }
 
@@ -119,20 +132,36 @@ bool Choices::is_stream(const Trial& trial, const Blocks& longest) {
     return std::min(now[0], now[1]) < kStreamGaps * std::max(alone[0], alone[1]);
 }
 
+void Choices::warmed_up(Trial& trial, const Blocks& longest) {
+    if (trial.warm_up->compared({longest[kRounds], {longest[0], longest[1]}})) return;
+    set_lengths(trial, {trial.warm_up->expected_us(), trial.warm_up->hosts_us()});
+    trial.warm_up.reset();
+}
+
+/// The library that is quicker gets so many calls that those of the other one lose a twentieth of
+/// the time at most.
+void Choices::set_lengths(Trial& trial, const Times& call_us) {
+    const unsigned block = trial.pace.block;
+    const std::size_t quicker = call_us[0] < call_us[1] ? 0 : 1;
+    const double least_us = std::max(call_us[quicker], kStreamUs / kStreamMax);
+    const double loss = (call_us[1 - quicker] - least_us) / least_us;
+    trial.lengths.fill(block);
+    const double longer = std::min(block * loss / WarmUp::kShare, double{kLongBlockMax});
+    trial.lengths[quicker] = std::max(block, static_cast<unsigned>(longer));
+}
+
 bool Choices::decide(Place place, const Blocks& longest) {
     Trial& trial = *trials_[place];
     trial.us = {};
     trial.block = 0;
-    if (trial.glimpse) {
-        trial.glimpse = false;
-        trial.pace = pace_of(place);
-        trial.warm_left = trial.pace.warm - kGlimpse.block;
-        if (longest[0] > longest[kRounds]) trial.hosts_between = kHostsBetween;
+    if (trial.warm_up) {
+        warmed_up(trial, longest);
         return false;
     }
     const unsigned calls = trial.streams_known ? 0 : calls_of_stream(trial, longest);
     if (!trial.as_stream && calls != 0) {
         trial.pace = {0, calls};
+        trial.lengths.fill(calls);
         trial.as_stream = true;
         trial.calls_us = longest;
         return false;
@@ -150,6 +179,8 @@ bool Choices::decide(Place place, const Blocks& longest) {
             trial.growth *= 2;
             trial.pace.block *= 2;
         }
+        trial.lengths.fill(trial.pace.block);
+        if (is_long(place) && !trial.as_stream) set_lengths(trial, medians(longest));
         return false;
     }
     ways_[place] = 2 * trial.gained > trial.rounds ? Way::ours : Way::hosts;

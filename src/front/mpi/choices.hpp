@@ -2,11 +2,12 @@
 // choices.hpp - whether weft or the host is quicker at a call, found by trying both.
 //
 // Idea     Calls of one collective and of similar size (within a factor of two) on a communicator
-//          are one place. Its first calls go to weft; then blocks of calls go to the host and to
+//          are one place. Its first calls warm up weft; then blocks of calls go to the host and to
 //          weft in turn, and their times are kept; then the members compare, block by block, the
 //          times of the slowest of them. Short calls are tried in long blocks, which are timed as a
-//          whole. More blocks follow as long as it is not sure who is quicker, which costs nearly
-//          nothing, since both take about as long then. The rest goes one way.
+//          whole; of long calls, the library that is quicker so far gets longer blocks. More blocks
+//          follow as long as it is not sure who is quicker, which costs nearly nothing, since both
+//          take about as long then. The rest goes one way.
 // Why      Both libraries' times depend on what else shares the machine, and on the program; a
 //          model of the host would have to know its settings. Weft's first calls touch memory that
 //          none has touched before, bank after bank, make plans, and find out which buffers come
@@ -15,15 +16,18 @@
 //          of calls, and a look at the clock takes as long as a call.
 // Holds    What is asked here depends on the order of calls and on sizes that all members know, so
 //          that they all go the same way.
-// Next     layer.hpp for who times calls and compares; choice_file.hpp for what is kept of them.
+// Next     warm_up.hpp for the first calls of long ones; layer.hpp for who times calls and
+//          compares; choice_file.hpp for what is kept of them.
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "front/mpi/statistics.hpp"
+#include "front/mpi/warm_up.hpp"
 
 namespace weft::mpi {
 
@@ -58,10 +62,8 @@ class Choices {
     // Buffers of long calls are shared after up to 18 of them.
     static constexpr Pace kPaceOfLong{32, 4};     ///< of 256 KiB and more
     static constexpr Pace kPaceOfLongest{24, 4};  ///< of 1 MiB and more
-    static constexpr Pace kGlimpse{0, 2};         ///< before those of 256 KiB and more
-    /// Where the host is quicker at first, so many long calls go there for each one that warms up
-    /// weft: 24 alone may be all that a program makes.
-    static constexpr unsigned kHostsBetween = 3;
+    /// Of the quicker library, while long calls are tried.
+    static constexpr unsigned kLongBlockMax = 1024;
     static constexpr double kStreamUs = 250;  ///< of a long block
     static constexpr unsigned kStreamMax = 4096;
     /// Weft must be so much quicker: what is near the host's time is as well left to it.
@@ -109,23 +111,27 @@ class Choices {
   private:
     /// Counted down and on, call by call: a division takes as long as a tenth of a short call.
     struct Trial {
-        Pace pace;
-        bool glimpse = false;        ///< one round, whose verdict is for the warm calls
-        unsigned hosts_between = 0;  ///< calls of the host before each warm one
-        unsigned warm_left = 0;      ///< calls of weft
-        unsigned block = 0;          ///< the host's, weft's, the host's...
-        unsigned in_block = 0;       ///< calls of it that are over
-        bool as_stream = false;      ///< blocks are timed as a whole
+        Pace pace{};
+        std::optional<WarmUp> warm_up;      ///< of long calls
+        unsigned warm_left = 0;             ///< calls of weft, of others
+        std::array<unsigned, 2> lengths{};  ///< calls of a block of weft and of the host
+        unsigned block = 0;                 ///< the host's, weft's, the host's...
+        unsigned in_block = 0;              ///< calls of it that are over
+        bool as_stream = false;             ///< blocks are timed as a whole
         bool streams_known = false;
         Glances glances_given = 0;  ///< of these, glances_left are not used yet
         Glances glances_left = 0;
         double begun_us = 0;
         Blocks calls_us{};    ///< of calls that were timed one by one
         Blocks us{};          ///< sums over the calls of a block
-        unsigned growth = 1;  ///< of pace.block
+        unsigned growth = 1;  ///< of blocks
         unsigned rounds = 0;
         unsigned gained = 0;  ///< of these, those in which weft was quicker
+
+        [[nodiscard]] unsigned length(bool host) const { return lengths[host ? 1 : 0]; }
     };
+    static void warmed_up(Trial& trial, const Blocks& longest);
+    static void set_lengths(Trial& trial, const Times& call_us);
     static void count(Trial& trial, const Blocks& longest);
     [[nodiscard]] static unsigned calls_of_stream(const Trial& trial, const Blocks& longest);
     [[nodiscard]] static bool is_stream(const Trial& trial, const Blocks& longest);
