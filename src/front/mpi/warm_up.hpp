@@ -5,13 +5,13 @@
 // Idea     Two calls of each library come first. If weft is much quicker, it is called. Else only
 //          as often as a twentieth of the time spent pays for: for what all its calls have cost
 //          beyond the host's, less what quicker ones have gained, and for what the next one is
-//          expected to cost.
-// Why      Weft shares buffers of long calls after up to 18 of them, and each step of that may take
-//          as long as ten calls. A program that makes only so many shall not pay for what it never
-//          gains from, and one that makes many finds out all the same.
+//          expected to cost. A call that takes longer than was to be expected, and than two of the
+//          host's, counts as no more: it shares buffers, which comes once.
+// Why      Weft shares buffers of long calls after up to 18 of them. A program that makes only so
+//          many shall not pay for what it never gains from, and one that makes many finds out soon.
 // Holds    All is computed from times that the members agree on, so all come to the same. As long
-//          as weft is not much quicker, calls take at most 1.05 of the host's time, and one step
-//          that was not expected.
+//          as weft is not much quicker, calls take at most 1.05 of the host's time, and what they
+//          did once.
 // Next     choices.hpp.
 #pragma once
 
@@ -63,8 +63,8 @@ class WarmUp {
         for (unsigned call = 0; call < ours_; ++call) {
             const double us = longest.ours_us[call];
             spent_us_ += us;
-            lost_us_ += us - hosts_us_;
             // One alone may be disturbed, or do what further ones need not.
+            lost_us_ += std::min(us, std::max(expected_us_, 2 * hosts_us_)) - hosts_us_;
             expected_us_ = last_us_ == 0 ? us : std::min(us, last_us_);
             last_us_ = us;
         }
