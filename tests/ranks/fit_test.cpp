@@ -26,10 +26,11 @@ TEST(FitTest, WritesAFileOfParametersThatOtherCommandsRead) {
     ASSERT_TRUE(object.is_object()) << text;
     EXPECT_EQ(object["schema"], "weft-parameters-1");
     EXPECT_EQ(object["nodes"], 2);
-    for (const char* key : {"near_issue_ns", "far_issue_ns", "far_ns_per_byte", "mapped_ns",
-                            "mapped_ns_per_byte", "kernel_ns", "kernel_ns_per_byte", "near_turn_ns",
-                            "far_turn_ns", "adopt_ns", "adopt_ns_per_page", "window_ns",
-                            "window_ns_per_page", "near_slot_ns", "call_ns", "reduce_ns_per_byte"})
+    for (const char* key :
+         {"near_issue_ns", "far_issue_ns", "far_ns_per_byte", "mapped_ns", "mapped_ns_per_byte",
+          "kernel_ns", "kernel_ns_per_byte", "near_turn_ns", "far_turn_ns", "adopt_ns",
+          "adopt_ns_per_page", "window_ns", "window_ns_per_page", "near_slot_ns", "far_slot_ns",
+          "call_ns", "reduce_ns_per_byte", "mapped_reduce_ns_per_byte"})
         EXPECT_GE(object["parameters"][key].get<double>(), 0) << key;
     EXPECT_GT(object["parameters"]["far_latency_ns"].get<double>() +
                   object["parameters"]["far_issue_ns"].get<double>(),

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // fit_command.cpp - `weft fit`: what puts cost on the nodes of this job, measured and fitted.
 //
-// Holds    Half a round trip is issue, latency and receive. Receiving near puts takes what a call
-//          of a stream takes beyond entering it, and no more than half of what the issue leaves.
+// Holds    What a message takes is issue, latency and receive. Near, that is a flag that two pass
+//          to each other, and a call; far, the mean of a call that goes one way and an exchange,
+//          since in the latter each rank has to send before it can receive. Near puts take their
+//          sender and their receiver what a call of a stream takes beyond entering it.
 // Next     fit_measure.hpp for what is measured; docs/cost.md for the file.
 #include <fmt/format.h>
 
@@ -38,49 +40,65 @@ double rounded(double value) {
     return std::max(0.0, std::round(value * 1000) / 1000);
 }
 
-/// By what a rank waits longer for each rank that shares its processor; where none does, what is
-/// assumed of the provider.
-double turn_ns(const Way& way, const Crowd& crowd, const plan::PutCost& assumed) {
-    if (!way.hop_us) return plan::nanoseconds(assumed.turn);
-    const double waits_ns = (*way.hop_us - way.turns.intercept) * 1000;
-    return std::max(0.0, waits_ns) * crowd.processors / crowd.ranks;
+bool is_near(const Way& way) {
+    return way.name == std::string_view("near");
 }
 
-/// The keys of one way, as lab/cost/parameters.hpp reads them. `receive_us`: if it was measured.
-void add_parameters(Json& parameters, const Way& way, double turn,
-                    std::optional<double> receive_us) {
-    const double half_ns = way.turns.intercept * 1000;
-    double issue_ns = half_ns / 3;
+/// From the sender's begin to the receiver's end. On a node, of ranks that have a processor each,
+/// even if those of this job do not.
+double message_ns(const Way& way) {
+    if (is_near(way)) return (way.flag_us + way.calls.alone_us) * 1000;
+    return (way.calls.one_way_us + way.calls.exchange_us) / 2 * 1000;
+}
+
+double issue_ns(const Way& way) {
+    const double all_ns = message_ns(way);
+    if (is_near(way))
+        return std::clamp((way.calls.broadcast_us - way.calls.alone_us) * 1000, 0.0, all_ns / 3);
     for (const Multicast& multicast : way.multicasts)
         if (multicast.mode == std::string_view("non-blocking") &&
             multicast.until == std::string_view("issued"))
-            issue_ns = multicast.line(&lab::Summary::median).slope * 1000;
-    issue_ns = std::clamp(issue_ns, 0.0, half_ns);
-    const double rest_ns = half_ns - issue_ns;
-    const double most_ns = way.receive_us ? rest_ns : rest_ns / 2;
-    const double receive_ns = receive_us ? std::clamp(*receive_us * 1000, 0.0, most_ns) : most_ns;
-    const auto key = [&](const char* name) { return fmt::format("{}_{}", way.name, name); };
-    parameters[key("latency_ns")] = rounded(rest_ns - receive_ns);
-    parameters[key("issue_ns")] = rounded(issue_ns);
-    parameters[key("receive_ns")] = rounded(receive_ns);
-    parameters[key("ns_per_byte")] = rounded(way.blocks.slope * 1000);
-    parameters[key("turn_ns")] = rounded(turn);
+            return std::clamp(multicast.line(&lab::Summary::median).slope * 1000, 0.0, all_ns);
+    return all_ns / 3;
 }
 
-void add_parameters(Json& parameters, const NearCalls& calls) {
-    parameters["call_ns"] = rounded(calls.alone_us * 1000);
-    parameters["near_slot_ns"] = rounded((calls.slot_us - calls.cell_us) * 1000);
+double receive_ns(const Way& way) {
+    if (is_near(way)) return issue_ns(way);
+    const double rest_ns = message_ns(way) - issue_ns(way);
+    return way.receive_us ? std::clamp(*way.receive_us * 1000, 0.0, rest_ns) : rest_ns / 2;
+}
+
+/// What two wait for each other on one processor, beyond what they do; where none do, what is
+/// assumed of the provider.
+double turn_ns(const Way& way, const plan::PutCost& assumed) {
+    if (!way.shared_us) return plan::nanoseconds(assumed.turn);
+    return std::max(0.0, *way.shared_us * 1000 - issue_ns(way) - receive_ns(way));
+}
+
+/// The keys of one way, as lab/cost/parameters.hpp reads them.
+void add_parameters(Json& parameters, const Way& way, const plan::PutCost& assumed) {
+    const auto key = [&](const char* name) { return fmt::format("{}_{}", way.name, name); };
+    parameters[key("latency_ns")] = rounded(message_ns(way) - issue_ns(way) - receive_ns(way));
+    parameters[key("issue_ns")] = rounded(issue_ns(way));
+    parameters[key("receive_ns")] = rounded(receive_ns(way));
+    parameters[key("ns_per_byte")] = rounded(way.blocks.slope * 1000);
+    parameters[key("slot_ns")] = rounded((way.calls.slot_us - way.calls.cell_us) * 1000);
+    parameters[key("turn_ns")] = rounded(turn_ns(way, assumed));
+    if (is_near(way)) parameters["call_ns"] = rounded(way.calls.alone_us * 1000);
 }
 
 /// What two ranks copy takes half as long as one of them would need; the rest is signals, one
 /// after the other, and what each step takes.
 void add_parameters(Json& parameters, const NearCopies& copies, const Way& near) {
-    const double signals_ns = 2 * near.turns.intercept * 1000;
+    const double signals_ns = 2 * near.calls.cell_us * 1000;  // with waits as in this job
     for (const auto& [way, line] :
          {std::pair{"mapped", copies.in_place}, {"kernel", copies.by_kernel}}) {
         parameters[fmt::format("{}_ns", way)] = rounded(line.intercept * 1000 - signals_ns);
         parameters[fmt::format("{}_ns_per_byte", way)] = rounded(2 * line.slope * 1000);
     }
+    const double combined = 2 * copies.reduced.slope * 1000;
+    parameters["mapped_reduce_ns_per_byte"] =
+        rounded(combined - parameters["reduce_ns_per_byte"].get<double>());
 }
 
 void add_parameters(Json& parameters, const Adoption& adoption) {
@@ -127,10 +145,8 @@ Json to_json(const Way& way, const Multicast& multicast) {
 /// What was measured on all ranks.
 struct Fitted {
     std::vector<Way> ways;
-    std::optional<NearCalls> calls;
     std::optional<NearCopies> copies;
     std::optional<Adoption> adoption;
-    Crowd crowd;
 };
 
 Json report_of(Runtime& runtime, const Fitted& fitted) {
@@ -140,11 +156,7 @@ Json report_of(Runtime& runtime, const Fitted& fitted) {
     Json turns = Json::array();
     Json blocks = Json::array();
     for (const Way& way : fitted.ways) {
-        const bool near = way.name == std::string_view("near");
-        const bool streams = near && fitted.calls.has_value();
-        add_parameters(
-            parameters, way, turn_ns(way, fitted.crowd, near ? assumed.near : assumed.far),
-            streams ? fitted.calls->broadcast_us - fitted.calls->alone_us : way.receive_us);
+        add_parameters(parameters, way, is_near(way) ? assumed.near : assumed.far);
         for (const Multicast& multicast : way.multicasts)
             multicasts.push_back(to_json(way, multicast));
         turns.push_back({{"way", way.name},
@@ -153,12 +165,11 @@ Json report_of(Runtime& runtime, const Fitted& fitted) {
                          {"r2", way.turns.r2}});
         blocks.push_back(
             {{"way", way.name}, {"ns_per_byte", way.blocks.slope * 1000}, {"r2", way.blocks.r2}});
-        if (way.hop_us) turns.back()["hop_us"] = *way.hop_us;
+        if (way.shared_us) turns.back()["shared_us"] = *way.shared_us;
     }
-    if (fitted.calls) add_parameters(parameters, *fitted.calls);
+    parameters["reduce_ns_per_byte"] = rounded(reduce_ns_per_byte());
     if (fitted.copies) add_parameters(parameters, *fitted.copies, fitted.ways.front());
     if (fitted.adoption) add_parameters(parameters, *fitted.adoption);
-    parameters["reduce_ns_per_byte"] = rounded(reduce_ns_per_byte());
     return {{"schema", run::kParametersSchema},
             {"machine", machine_name()},
             {"provider", runtime.provider()},
@@ -193,8 +204,7 @@ base::Result<int> fit(const FitArguments& arguments) {
         return base::fail(Status::argument, "one rank has no peers: weft run -n 9 weft fit");
     }
     FitMeasure measure(runtime, arguments.repetitions);
-    Fitted fitted{.ways = measure.ways(), .crowd = measure.crowd()};
-    fitted.calls = measure.calls(fitted.ways);
+    Fitted fitted{.ways = measure.ways()};
     fitted.copies = measure.copies(fitted.ways);
     fitted.adoption = measure.adoption();
     base::Result<void> written;

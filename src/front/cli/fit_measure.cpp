@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <cstring>
 #include <span>
@@ -110,10 +111,13 @@ std::vector<Way> FitMeasure::ways() {
     std::vector<Way> ways;
     for (Way way : find_peers()) {
         if (way.peers.empty()) continue;
-        while_others_sleep({way.peers.front()},
-                           [&] { way.turns = measure_turns(way.peers.front()); });
-        // Who is near needs no processor to receive; who is far has to look at the network.
         const bool near = way.name == std::string_view("near");
+        const Rank first = way.peers.front();
+        while_others_sleep({first}, [&] {
+            way.turns = measure_turns(first);
+            way.flag_us = near ? half_turn_us(first, 0, Waits::spinning) : 0;
+        });
+        // Who is near needs no processor to receive; who is far has to look at the network.
         if (way.peers.size() > 1)
             for (const bool blocking : {false, true})
                 while_others_sleep(near ? std::vector<Rank>{} : way.peers,
@@ -121,8 +125,9 @@ std::vector<Way> FitMeasure::ways() {
         if (!near)
             while_others_sleep({way.peers.front()},
                                [&] { way.receive_us = measure_receptions(way); });
-        while_others_sleep(way.peers, [&] { way.blocks = measure_blocks(way); });
-        if (crowd_.shares()) way.hop_us = measure_hop(way);
+        while_others_sleep(way.peers, [&] { measure_blocks(way); });
+        with_pair(way.peers.front(), [&](Team pair) { way.calls = calls_of(pair, near); });
+        way.shared_us = measure_shared(way);
         ways.push_back(std::move(way));
     }
     return ways;
@@ -131,7 +136,7 @@ std::vector<Way> FitMeasure::ways() {
 /// Rank 0 and these peers work; who waits for a message takes the processors of those that are
 /// timed, so the others look only now and then whether it is over.
 void FitMeasure::while_others_sleep(const std::vector<Rank>& peers,
-                                    const std::function<void()>& work) {
+                                    const std::function<void()>& work, bool on_one_processor) {
     constexpr std::chrono::milliseconds kNap{2};
     ++phase_;
     const auto works = [&](Rank rank) {
@@ -140,7 +145,7 @@ void FitMeasure::while_others_sleep(const std::vector<Rank>& peers,
     if (works(world_.rank())) {
         // Two that yield to each other may else share a processor, and leave another one idle.
         std::optional<OnProcessor> apart;
-        if (peers.size() < 2) apart.emplace(world_.rank() == 0 ? 0 : 1);
+        if (peers.size() < 2) apart.emplace(world_.rank() == 0 || on_one_processor ? 0 : 1);
         work();
     } else {
         while (!world_.test_until(wake_, Compare::ge, phase_)) std::this_thread::sleep_for(kNap);
@@ -230,10 +235,13 @@ lab::Line FitMeasure::measure_turns(Rank peer) {
     return lab::fit_line(points);
 }
 
-void FitMeasure::turn(Rank peer, std::size_t bytes) {
+void FitMeasure::turn(Rank peer, std::size_t bytes, Waits waits) {
     ++turn_;
     const Rank me = world_.rank();
     if (me == 0) send(peer, bytes);
+    const std::atomic_ref<std::uint64_t> flag(*flag_);
+    while (waits != Waits::usual && flag.load(std::memory_order_acquire) < turn_)
+        if (waits == Waits::yielding) ::sched_yield();
     world_.wait_until(flag_, Compare::ge, turn_);
     if (me == peer) send(0, bytes);
 }
@@ -242,24 +250,28 @@ void FitMeasure::send(Rank peer, std::size_t bytes) {
     world_.put_signal(data(), source_.data(), bytes, flag_, turn_, SignalOp::set, peer);
 }
 
-/// A token from rank to rank; whom it does not visit waits in a barrier.
-double FitMeasure::measure_hop(const Way& way) {
-    std::vector<Rank> ring{0};
-    ring.insert(ring.end(), way.peers.begin(), way.peers.end());
-    world_.barrier();
-    const auto own = std::ranges::find(ring, world_.rank());
+/// With a peer of the same host, where ranks give way to each other. Near, without looking at the
+/// network: a job on one node has none.
+std::optional<double> FitMeasure::measure_shared(const Way& way) {
+    const bool near = way.name == std::string_view("near");
+    if (!crowd_.shares() || (!near && crowd_.ranks != world_.size())) return {};
+    const Rank peer = way.peers.front();
+    double shared_us = 0;
+    const Waits waits = near ? Waits::yielding : Waits::usual;
+    while_others_sleep(
+        {peer}, [&] { shared_us = half_turn_us(peer, sizeof(std::uint64_t), waits); }, true);
+    return shared_us;
+}
+
+double FitMeasure::half_turn_us(Rank peer, std::size_t bytes, Waits waits) {
+    constexpr int kTurns = 10;
     std::vector<double> times;
-    for (int i = 0; i < repetitions_ && own != ring.end(); ++i) {
-        const Rank next = own + 1 == ring.end() ? 0 : own[1];
+    for (int i = 0; i < repetitions_; ++i) {
         const std::uint64_t begin = base::monotonic_ns();
-        ++turn_;
-        if (world_.rank() == 0) send(next, sizeof(std::uint64_t));
-        world_.wait_until(flag_, Compare::ge, turn_);
-        if (world_.rank() != 0) send(next, sizeof(std::uint64_t));
-        times.push_back(elapsed_us(begin) / static_cast<double>(ring.size()));
+        for (int turns = 0; turns < kTurns; ++turns) turn(peer, bytes, waits);
+        times.push_back(elapsed_us(begin) / (2 * kTurns));
     }
-    agree_on_turns();
-    return times.empty() ? 0 : lab::median(times);
+    return lab::median(times);
 }
 
 /// The peer sends while rank 0 sleeps.
@@ -297,7 +309,7 @@ double FitMeasure::measure_receptions(const Way& way) {
 
 /// Each sends a block to the next one and gets one. What is near is copied from where it was put,
 /// as out of a slot: that is part of the put. Places take turns, as slots do.
-lab::Line FitMeasure::measure_blocks(const Way& way) {
+void FitMeasure::measure_blocks(Way& way) {
     std::vector<Rank> ring{0};
     ring.insert(ring.end(), way.peers.begin(), way.peers.end());
     const auto own = std::ranges::find(ring, world_.rank());
@@ -320,84 +332,98 @@ lab::Line FitMeasure::measure_blocks(const Way& way) {
         }
         points.push_back({static_cast<double>(bytes), lab::median(times)});
     }
-    return lab::fit_line(points);
+    way.blocks = lab::fit_line(points);
 }
 
-/// Rank 0 and its first near peer, if there is one.
-void FitMeasure::with_near_pair(const std::vector<Way>& ways,
-                                const std::function<void(Team)>& work) {
-    const bool near = !ways.empty() && ways.front().name == std::string_view("near");
-    const bool takes_part =
-        near && (world_.rank() == 0 || world_.rank() == ways.front().peers.front());
+/// Rank 0 and that peer, if there is one.
+void FitMeasure::with_pair(std::optional<Rank> peer, const std::function<void(Team)>& work) {
+    const bool takes_part = peer && (world_.rank() == 0 || world_.rank() == *peer);
     Team part = *world_.split(takes_part ? 0 : 1, world_.rank());
-    while_others_sleep(near ? std::vector<Rank>{ways.front().peers.front()} : std::vector<Rank>{},
-                       [&] {
-                           if (near) work(part);
-                       });
+    while_others_sleep(peer ? std::vector<Rank>{*peer} : std::vector<Rank>{}, [&] {
+        if (peer) work(part);
+    });
     part.free();
     world_.barrier();
 }
 
-std::optional<NearCalls> FitMeasure::calls(const std::vector<Way>& ways) {
-    std::optional<NearCalls> found;
-    with_near_pair(ways, [&](Team pair) { found = calls_of(pair); });
-    return found;
-}
-
-/// Of many calls in a row.
-double FitMeasure::call_us(Team team, const std::function<void()>& call) const {
-    constexpr int kCalls = 100;
+/// Of so many calls in a row.
+double FitMeasure::call_us(Team team, const std::function<void()>& call, int calls) const {
     std::vector<double> times;
     for (int i = 0; i < repetitions_; ++i) {
         team.barrier();
         const std::uint64_t begin = base::monotonic_ns();
-        for (int n = 0; n < kCalls; ++n) call();
-        times.push_back(elapsed_us(begin) / kCalls);
+        for (int n = 0; n < calls; ++n) call();
+        times.push_back(elapsed_us(begin) / calls);
     }
     return lab::median(times);
 }
 
-NearCalls FitMeasure::calls_of(Team pair) const {
+/// Over a slow network a stream of many would take long.
+Calls FitMeasure::calls_of(Team pair, bool near) const {
     constexpr std::size_t kCell = 5;
     constexpr std::size_t kSlot = 8;
     std::array<double, kSlot> values{};
     Team self = *pair.split(pair.rank(), 0);
     pair.set_algorithm("broadcast", "flat");
+    pair.set_algorithm("reduce", "flat");
     pair.set_algorithm("allreduce", "a2");
-    const auto exchange = [&](std::size_t count) {
-        return call_us(pair, [&, count] {
-            pair.allreduce(values.data(), values.data(), count, Type::float64, Op::max);
-        });
+    const auto exchange = [&](std::size_t count, int calls) {
+        return call_us(
+            pair,
+            [&, count] {
+                pair.allreduce(values.data(), values.data(), count, Type::float64, Op::max);
+            },
+            calls);
     };
-    NearCalls found;
-    found.alone_us = call_us(self, [&] { self.broadcast(values.data(), 1, Type::float64, 0); });
-    found.broadcast_us = call_us(pair, [&] { pair.broadcast(values.data(), 1, Type::float64, 0); });
-    found.cell_us = exchange(kCell);
-    found.slot_us = exchange(kSlot);
+    const int stream = near ? 100 : 1;
+    Calls found;
+    found.alone_us = call_us(
+        self, [&] { self.broadcast(values.data(), 1, Type::float64, 0); }, stream);
+    found.broadcast_us = call_us(
+        pair, [&] { pair.broadcast(values.data(), 1, Type::float64, 0); }, stream);
+    found.cell_us = exchange(kCell, stream);
+    found.slot_us = exchange(kSlot, stream);
+    found.exchange_us = exchange(kCell, 1);
+    found.one_way_us = call_us(
+        pair, [&] { pair.reduce(values.data(), values.data(), 1, Type::float64, Op::max, 0); }, 1);
     self.free();
     return found;
 }
 
 std::optional<NearCopies> FitMeasure::copies(const std::vector<Way>& ways) {
     std::optional<NearCopies> found;
-    with_near_pair(ways, [&](Team pair) { found = copies_of(pair); });
+    const bool near = !ways.empty() && ways.front().name == std::string_view("near");
+    with_pair(near ? std::optional(ways.front().peers.front()) : std::nullopt,
+              [&](Team pair) { found = copies_of(pair); });
     return found;
 }
 
 std::optional<NearCopies> FitMeasure::copies_of(Team pair) {
     pair.set_algorithm("broadcast", "mapped");
+    pair.set_algorithm("reduce", "mapped");
+    const auto broadcast = [&](std::byte* buffer, std::size_t bytes) {
+        pair.broadcast(buffer, bytes, Type::uint8, 0);
+    };
     try {
-        const Memory mapped(pair, kCopiedBytes.back());
+        const Memory mapped(pair, 2 * kCopiedBytes.back());
+        std::memset(mapped.data(), 0, 2 * kCopiedBytes.back());
+        const auto same = [&](std::size_t) { return static_cast<std::byte*>(mapped.data()); };
         NearCopies found;
-        found.in_place = measure_broadcasts(
-            pair, [&](std::size_t) { return static_cast<std::byte*>(mapped.data()); });
-        std::optional<lab::FreshBuffers> fresh;
-        found.by_kernel = measure_broadcasts(pair, [&](std::size_t bytes) {
-            if (!fresh || fresh->bytes() != bytes) fresh.emplace(bytes);
-            fresh->supply(1);
-            fresh->next();
-            return fresh->data();
+        found.in_place = measure_copies(pair, same, broadcast);
+        found.reduced = measure_copies(pair, same, [&](std::byte* buffer, std::size_t bytes) {
+            pair.reduce(buffer, buffer + kCopiedBytes.back(), bytes / sizeof(double), Type::float64,
+                        Op::sum, 0);
         });
+        std::optional<lab::FreshBuffers> fresh;
+        found.by_kernel = measure_copies(
+            pair,
+            [&](std::size_t bytes) {
+                if (!fresh || fresh->bytes() != bytes) fresh.emplace(bytes);
+                fresh->supply(1);
+                fresh->next();
+                return fresh->data();
+            },
+            broadcast);
         return found;
     } catch (const Error& error) {
         if (error.status() != Status::unsupported) throw;
@@ -405,8 +431,8 @@ std::optional<NearCopies> FitMeasure::copies_of(Team pair) {
     }
 }
 
-lab::Line FitMeasure::measure_broadcasts(Team pair,
-                                         const std::function<std::byte*(std::size_t)>& next) {
+lab::Line FitMeasure::measure_copies(Team pair, const std::function<std::byte*(std::size_t)>& next,
+                                     const std::function<void(std::byte*, std::size_t)>& call) {
     std::vector<lab::Point> points;
     for (const std::size_t bytes : kCopiedBytes) {
         std::vector<double> times;
@@ -414,12 +440,12 @@ lab::Line FitMeasure::measure_broadcasts(Team pair,
             std::byte* const buffer = next(bytes);
             pair.barrier();
             const std::uint64_t begin = base::monotonic_ns();
-            pair.broadcast(buffer, bytes, Type::uint8, 0);
+            call(buffer, bytes);
             times.push_back(elapsed_us(begin));
         }
         points.push_back({static_cast<double>(bytes), lab::median(times)});
     }
-    return lab::fit_line(points);
+    return lab::fit_line_by_ratio(points);
 }
 
 std::optional<Adoption> FitMeasure::adoption() {

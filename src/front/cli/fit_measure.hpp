@@ -5,14 +5,15 @@
 //          the line through these times has the time of a further message as its slope (the
 //          multicast benchmark of Ruefenacht et al., section 5.1). Turns with one peer give half a
 //          round trip; messages that are there already, what it takes to receive one; blocks that
-//          all send to the next one at the same time, the time per byte; a token that goes round
-//          while all ranks of the host wait for something, how long a rank waits for its turn. Near
-//          and far peers are measured apart. What it takes to copy between the buffers of two ranks
-//          of a node comes from broadcasts to one near peer: of memory that both have mapped, and
-//          of buffers that never come again, which the kernel copies. Streams of short calls with
-//          that peer, and of a rank alone, give what a call takes beyond its messages.
-// Holds    Ranks that take no part in a measurement sleep, but for that of turns. Results are at
-//          rank 0.
+//          all send to the next one at the same time, the time per byte; turns with a peer on the
+//          same processor, how long a rank waits for its turn there. Near and far peers are
+//          measured apart. What it takes to copy between the buffers of two ranks of a node comes
+//          from broadcasts to one near peer: of memory that both have mapped, and of buffers that
+//          never come again, which the kernel copies; reductions of the former, what it takes to
+//          combine there. Short calls with one peer, in streams and one by one, and streams of a
+//          rank alone give what a call takes beyond its messages, and what a message of a call
+//          takes.
+// Holds    Ranks that take no part in a measurement sleep. Results are at rank 0.
 // Next     fit_command.cpp for what is made of it.
 #pragma once
 
@@ -37,6 +38,16 @@ struct Multicast {
     [[nodiscard]] lab::Line line(double lab::Summary::*statistic) const;
 };
 
+/// Short calls of two ranks, us; near, each of a stream of them, but for the last two.
+struct Calls {
+    double alone_us = 0;      ///< of a rank alone: it enters and leaves
+    double broadcast_us = 0;  ///< of 8 bytes
+    double cell_us = 0;       ///< exchanges of bytes that fit a cell,
+    double slot_us = 0;       ///< and of a few more
+    double one_way_us = 0;    ///< a reduction after a barrier, at its root,
+    double exchange_us = 0;   ///< and an exchange
+};
+
 /// What is measured with the peers of one kind.
 struct Way {
     const char* name = "";  ///< near or far
@@ -45,22 +56,18 @@ struct Way {
     lab::Line turns;   ///< half a round trip over bytes
     lab::Line blocks;  ///< by processors: time over the bytes that each sends and receives
     std::optional<double> receive_us;  ///< far: a message that is there
-    /// From one rank to the next where all ranks of the host wait, if they share processors.
-    std::optional<double> hop_us;
+    Calls calls;                       ///< with the first of the peers
+    double flag_us = 0;                ///< near: half a round trip of a flag between two that spin
+    /// Half a round trip of two that share a processor, where ranks do.
+    std::optional<double> shared_us;
 };
 
-/// Broadcasts in which two ranks copy one half each: times over bytes.
+/// Broadcasts in which two ranks copy one half each, and reductions of as much each: times over
+/// bytes.
 struct NearCopies {
     lab::Line in_place;
     lab::Line by_kernel;
-};
-
-/// Short calls, us for each of a stream of them.
-struct NearCalls {
-    double alone_us = 0;      ///< of a rank alone: it enters and leaves
-    double broadcast_us = 0;  ///< by two ranks, 8 bytes
-    double cell_us = 0;       ///< exchanges of two ranks, of bytes that fit a cell,
-    double slot_us = 0;       ///< and of a few more
+    lab::Line reduced;  ///< in place
 };
 
 /// Times over pages.
@@ -84,30 +91,33 @@ class FitMeasure {
     [[nodiscard]] std::vector<Way> ways();
     /// Nothing if rank 0 has no near peer, or the two do not reach each other's buffers.
     [[nodiscard]] std::optional<NearCopies> copies(const std::vector<Way>& ways);
-    /// Nothing if rank 0 has no near peer.
-    [[nodiscard]] std::optional<NearCalls> calls(const std::vector<Way>& ways);
     /// Nothing where buffers are not adopted.
     [[nodiscard]] std::optional<Adoption> adoption();
     [[nodiscard]] const Crowd& crowd() const { return crowd_; }
 
   private:
-    void while_others_sleep(const std::vector<Rank>& peers, const std::function<void()>& work);
+    void while_others_sleep(const std::vector<Rank>& peers, const std::function<void()>& work,
+                            bool on_one_processor = false);
     void agree_on_turns();
     [[nodiscard]] std::vector<Way> find_peers();
     void multicast(Way& way, bool blocking);
     void put(Rank peer, bool blocking);
     [[nodiscard]] lab::Line measure_turns(Rank peer);
-    [[nodiscard]] double measure_hop(const Way& way);
+    [[nodiscard]] std::optional<double> measure_shared(const Way& way);
     [[nodiscard]] double measure_receptions(const Way& way);
-    [[nodiscard]] lab::Line measure_blocks(const Way& way);
-    void turn(Rank peer, std::size_t bytes);
+    void measure_blocks(Way& way);
+    /// Spinning or yielding by themselves, as ranks do that have a processor each, or share one.
+    enum class Waits : std::uint8_t { usual, spinning, yielding };
+    void turn(Rank peer, std::size_t bytes, Waits waits = Waits::usual);
+    [[nodiscard]] double half_turn_us(Rank peer, std::size_t bytes, Waits waits);
     void send(Rank peer, std::size_t bytes);
-    void with_near_pair(const std::vector<Way>& ways, const std::function<void(Team)>& work);
-    [[nodiscard]] double call_us(Team team, const std::function<void()>& call) const;
-    [[nodiscard]] NearCalls calls_of(Team pair) const;
+    void with_pair(std::optional<Rank> peer, const std::function<void(Team)>& work);
+    [[nodiscard]] double call_us(Team team, const std::function<void()>& call, int calls) const;
+    [[nodiscard]] Calls calls_of(Team pair, bool near) const;
     [[nodiscard]] std::optional<NearCopies> copies_of(Team pair);
-    [[nodiscard]] lab::Line measure_broadcasts(Team pair,
-                                               const std::function<std::byte*(std::size_t)>& next);
+    [[nodiscard]] lab::Line measure_copies(
+        Team pair, const std::function<std::byte*(std::size_t)>& next,
+        const std::function<void(std::byte*, std::size_t)>& call);
     [[nodiscard]] std::byte* data();
 
     Team world_;

@@ -21,5 +21,7 @@ struct Line {
     double r2 = 0;  ///< part of the variance of y that it explains; 1 if y does not vary
 };
 [[nodiscard]] Line fit_line(std::span<const Point> points);
+/// The one from which points differ least in proportion to their y, which is more than 0.
+[[nodiscard]] Line fit_line_by_ratio(std::span<const Point> points);
 
 }  // namespace weft::lab

@@ -124,8 +124,9 @@ class Chain {
             past.all += (far ? models_.far->model : models_.model).busy(happening.bytes);
         } else {
             if (happening.kind == StepKind::reduce)
-                past.all += models_.model.combine(happening.bytes, happening.operands);
-            past.all += models_.model.touch(happening.mapped_bytes);
+                past.all += models_.model.combine(happening.bytes, happening.operands,
+                                                  happening.mapped_vectors > 0);
+            past.all += models_.model.touch(happening.mapped_vectors, happening.mapped_bytes);
         }
         past.receiving = waits;
     }

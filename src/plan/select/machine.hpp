@@ -56,8 +56,9 @@ struct Machine {
     bool lands = true;       ///< ranks can put to memory of those on other nodes, wherever it is
     bool direct = false;     ///< ranks of a node can read and write each other's buffers in place
     bool by_kernel = false;  ///< namely by having the kernel copy: no pages are shared
-    Time mapped = 0;         ///< for each step that does, and
+    Time mapped = 0;         ///< for each vector of a node-mate in a step that does, and
     std::int64_t mapped_byte_fs = 0;          ///< for each byte that it copies
+    std::int64_t mapped_reduce_byte_fs = 0;   ///< more, for each that it combines
     std::int64_t slot_byte_fs = kSlotByteFs;  ///< a byte out of a put target, between nodes
     Time kernel_copy = kKernelCopy;           ///< the same where the kernel copies
     std::int64_t kernel_copy_byte_fs = kKernelCopyByteFs;

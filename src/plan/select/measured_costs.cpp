@@ -72,6 +72,8 @@ base::Result<bool> MeasuredCosts::set_field(std::string_view key, std::string_vi
     if (key == "mapped_ns") return keep(parse_nanoseconds(value), mapped_);
     if (key == "mapped_ns_per_byte")
         return keep(parse_nanoseconds_per_byte(value), mapped_byte_fs_);
+    if (key == "mapped_reduce_ns_per_byte")
+        return keep(parse_nanoseconds_per_byte(value), mapped_reduce_byte_fs_);
     if (key == "kernel_ns") return keep(parse_nanoseconds(value), kernel_copy_);
     if (key == "kernel_ns_per_byte")
         return keep(parse_nanoseconds_per_byte(value), kernel_copy_byte_fs_);
@@ -93,6 +95,7 @@ Machine MeasuredCosts::over(Machine machine) const {
     machine.reduce_byte_fs = reduce_byte_fs_.value_or(machine.reduce_byte_fs);
     machine.mapped = mapped_.value_or(machine.mapped);
     machine.mapped_byte_fs = mapped_byte_fs_.value_or(machine.mapped_byte_fs);
+    machine.mapped_reduce_byte_fs = mapped_reduce_byte_fs_.value_or(machine.mapped_reduce_byte_fs);
     machine.kernel_copy = kernel_copy_.value_or(machine.kernel_copy);
     machine.kernel_copy_byte_fs = kernel_copy_byte_fs_.value_or(machine.kernel_copy_byte_fs);
     return machine;

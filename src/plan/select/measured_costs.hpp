@@ -54,6 +54,7 @@ class MeasuredCosts {
     std::optional<std::int64_t> reduce_byte_fs_;
     std::optional<Time> mapped_;
     std::optional<std::int64_t> mapped_byte_fs_;
+    std::optional<std::int64_t> mapped_reduce_byte_fs_;
     std::optional<Time> kernel_copy_;
     std::optional<std::int64_t> kernel_copy_byte_fs_;
     AdoptionCosts adoption_;

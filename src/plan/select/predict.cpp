@@ -3,12 +3,14 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <variant>
 #include <vector>
 
 #include "plan/schedule/step.hpp"
 #include "plan/select/chain.hpp"
 #include "plan/select/folding.hpp"
+#include "plan/select/put_models.hpp"
 #include "plan/simulate/simulate.hpp"
 
 namespace weft::plan {
@@ -53,43 +55,6 @@ struct Reach {
     bool mates = false;   ///< of node-mates,
     bool others = false;  ///< of ranks on other nodes
 };
-
-/// Which ways a team's puts go.
-enum class Ways : std::uint8_t { near, far, both };
-
-Ways ways_of(const Machine& machine) {
-    const std::vector<Rank>& nodes = machine.node_of;
-    if (std::ranges::all_of(nodes, [&](Rank node) { return node == nodes.front(); }))
-        return Ways::near;
-    if (machine.card.held(1) > 0 || std::ranges::adjacent_find(nodes) != nodes.end())
-        return Ways::both;
-    if (std::ranges::is_sorted(nodes)) return Ways::far;
-    auto sorted = nodes;
-    std::ranges::sort(sorted);
-    return std::ranges::adjacent_find(sorted) != sorted.end() ? Ways::both : Ways::far;
-}
-
-Time latency_of(const Machine& machine, const PutCost& cost) {
-    if (!machine.crowded()) return cost.latency;
-    return cost.latency + cost.turn * machine.host_ranks / machine.host_processors;
-}
-
-/// What a put costs, with some of it left out.
-MessageModel model_of(const Machine& machine, const PutCost& cost, bool waits, bool computes) {
-    MessageModel model;
-    if (waits) model.latency = latency_of(machine, cost);
-    if (!computes) return model;
-    model.busy_base = cost.issue;
-    model.byte_fs = cost.byte_fs;
-    model.slot = cost.slot;
-    model.cell_bytes = machine.cell_bytes;
-    model.receive = cost.receive;
-    model.reduce = machine.reduce;
-    model.reduce_byte_fs = machine.reduce_byte_fs;
-    model.mapped = machine.mapped;
-    model.mapped_byte_fs = machine.mapped_byte_fs;
-    return model;
-}
 
 bool is_mates(const Block& block) {
     return block.buffer == Buffer::mapped;
@@ -187,7 +152,10 @@ class Prediction {
         const base::Result<Time> computing = makespan(false, true);
         if (!computing) return computing.failure();
         const Time work = shared_out(all, size);
-        const Time shared = apart_ && passes_on_ ? std::max(busiest(loads), work) : work;
+        const bool stays = passes_on_ && (apart_ || is_short_);
+        const Time most = stays ? std::max(busiest(loads), work) : work;
+        // On a node part of what a root receives is fetched while others send, half as measured.
+        const Time shared = apart_ ? most : work + (most - work) / 2;
         const Time alone = *first + std::max(*computing, shared) + machine_.calls();
         Predicted predicted{.time = alone, .messages = all.messages, .in_stream = alone};
         if (!streams_) return predicted;
@@ -201,7 +169,23 @@ class Prediction {
     /// one needs an answer of another, and a share of the other waits.
     [[nodiscard]] Time in_stream(Time waits, Time each, Time work) const {
         if (!apart_ && is_short_) return work + each;
-        return work + each + (waits - each) / (is_short_ ? kShortCalls : kLongCalls);
+        if (is_short_) return work + each + (waits - each) / kShortCalls;
+        if (!apart_ || !candidate_.banks) return work + each + (waits - each) / kLongCalls;
+        const Time calls = std::max<Time>(1, candidate_.banks(size_) / 2);
+        return work + each + (waits - each + meeting()) / calls;
+    }
+
+    /// Between nodes all ranks meet before as many calls as have put targets, halved
+    /// (run/execute/window.hpp): a dissemination between nodes, about.
+    [[nodiscard]] Time meeting() const {
+        std::vector<Rank> nodes = machine_.node_of;
+        std::ranges::sort(nodes);
+        nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
+        const auto rounds = static_cast<Time>(std::bit_width(nodes.size() - 1));
+        const Wide messages = Wide{rounds} * static_cast<Time>(nodes.size());
+        const Wide work = messages * (machine_.far.issue + machine_.far.receive) *
+                          machine_.host_ranks / machine_.host_processors / size_;
+        return rounds * latency_of(machine_, machine_.far) + static_cast<Time>(work);
     }
 
     /// What the processor computes that has most to do. Between nodes messages cost so much that no
@@ -374,17 +358,23 @@ class Prediction {
             work.far_slots += slot && far ? 1 : 0;
             const PutCost& cost = far ? machine_.far : machine_.near;
             const Time moving = to_time(static_cast<std::int64_t>(bytes) * cost.byte_fs);
-            load += cost.issue + moving + (slot ? cost.slot : 0);
+            // Near, stores go on in the background; who reads waits for what another has written.
+            // Measured, roots that send are no bottleneck there, and roots that receive are.
+            const bool waits = !far && peer != kNoRank;
+            const Time more = slot ? cost.slot : 0;
+            load += waits ? 0 : cost.issue + moving + more;
             if (peer != kNoRank)
                 loads[at(meant(program, rank, peer)) % loads.size()] +=
-                    cost.receive + (far ? moving : 0);
+                    cost.receive + moving + (waits ? more : 0);
         });
         const Time before = work.combining;
-        for_each_reduction(program, vector, [&](std::uint64_t bytes, std::uint32_t operands) {
-            work.combining += costs.combine(bytes, operands);
+        for_each_reduction(program, vector, [&](const Happening& reduction) {
+            work.combining +=
+                costs.combine(reduction.bytes, reduction.operands, reduction.mapped_vectors > 0);
         });
-        for_each_mapped(program, vector,
-                        [&](std::uint64_t bytes) { work.combining += costs.touch(bytes); });
+        for_each_mapped(program, vector, [&](std::uint32_t vectors, std::uint64_t bytes) {
+            work.combining += costs.touch(vectors, bytes);
+        });
         if (unpacks())
             for_each_unpacking(program, vector,
                                [&](std::uint64_t bytes) { work.combining += unpacking(bytes); });
@@ -463,18 +453,6 @@ class Prediction {
 };
 
 }  // namespace
-
-PutModels put_models(const Machine& machine, bool waits, bool computes) {
-    const Ways ways = ways_of(machine);
-    if (ways != Ways::both)
-        return {model_of(machine, ways == Ways::far ? machine.far : machine.near, waits, computes),
-                {}};
-    // The receiver's part is charged to the sender: only there near and far are distinguished.
-    MessageModel far = model_of(machine, machine.far, waits, computes);
-    if (computes) far.busy_base += machine.far.receive - machine.near.receive;
-    return {model_of(machine, machine.near, waits, computes),
-            FarPuts{far, computes ? machine.card : Card{}, &machine.node_of}};
-}
 
 base::Result<LeastTime> least_time(const Machine& machine, Rank size, const Candidate& candidate,
                                    const VectorSize& vector, const ChainEnd& end) {

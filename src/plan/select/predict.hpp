@@ -40,6 +40,8 @@ struct Candidate {
     std::function<base::Result<Program>(Rank size, Rank rank)> program;
     /// Elements of the vector in a team of such a size. Empty: the same in all.
     std::function<std::uint64_t(Rank size)> elements = {};
+    /// Between nodes: calls that have put targets at a time.
+    std::function<std::uint32_t(Rank size)> banks = {};
 };
 
 /// Programs of more ranks than that are not made to predict a time.

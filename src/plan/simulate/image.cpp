@@ -41,21 +41,39 @@ bool is_mapped(const Block& block) {
     return block.buffer == Buffer::mapped;
 }
 
-/// Elements that a step copies from or to memory of node-mates. The first target of a reduction is
-/// part of the reduction; the others are copies of it.
-std::uint64_t mapped_elements(const Program& program, const Partition& partition, const Step& step,
-                              std::uint32_t segment) {
-    const auto targets = blocks_of(program, step.target);
+/// What a step reads and writes of node-mates in place: how many vectors, and the elements that it
+/// copies.
+struct InPlace {
+    std::uint32_t vectors = 0;
+    std::uint64_t elements = 0;
+};
+
+/// How many of the equal shares of a list lie in memory of node-mates.
+std::uint32_t mapped_shares(const Program& program, BlockList list, std::uint32_t shares) {
+    const auto blocks = blocks_of(program, list);
+    const std::size_t each = blocks.size() / shares;
+    std::uint32_t mapped = 0;
+    for (std::size_t first = 0; first < blocks.size(); first += each)
+        mapped += std::ranges::any_of(blocks.subspan(first, each), is_mapped) ? 1 : 0;
+    return mapped;
+}
+
+/// The first target of a reduction is part of the reduction; the others are copies of it.
+InPlace in_place(const Program& program, const Partition& partition, const Step& step,
+                 std::uint32_t segment) {
+    if (step.source.count == 0 || step.target.count == 0) return {};
     if (step.kind == StepKind::copy) {
-        const auto sources = blocks_of(program, step.source);
-        if (std::ranges::none_of(targets, is_mapped) && std::ranges::none_of(sources, is_mapped))
-            return 0;
-        return elements_of(program, partition, step.target, segment, 1);
+        if (mapped_shares(program, step.target, 1) + mapped_shares(program, step.source, 1) == 0)
+            return {};
+        return {1, elements_of(program, partition, step.target, segment, 1)};
     }
-    if (step.kind != StepKind::reduce || step.source.count == 0) return 0;
+    if (step.kind != StepKind::reduce) return {};
     const std::uint32_t copies = step.target.count / (step.source.count / step.operands);
-    if (std::ranges::none_of(targets, is_mapped)) return 0;
-    return (copies - 1) * elements_of(program, partition, step.target, segment, copies);
+    const std::uint32_t read = mapped_shares(program, step.source, step.operands);
+    const std::uint32_t written = mapped_shares(program, step.target, copies);
+    if (written == 0) return {read, 0};
+    return {read + written,
+            (copies - 1) * elements_of(program, partition, step.target, segment, copies)};
 }
 
 /// Elements that a step copies out of put targets, and not to a node-mate.
@@ -100,8 +118,9 @@ void for_each_happening(const Program& program, const Lane& lane, const VectorSi
             happening.bytes = elements_of(program, partition, sent_by(step), segment,
                                           reduces ? step.operands : 1) *
                               size.element_bytes;
-        happening.mapped_bytes =
-            mapped_elements(program, partition, step, segment) * size.element_bytes;
+        const InPlace used = in_place(program, partition, step, segment);
+        happening.mapped_vectors = used.vectors;
+        happening.mapped_bytes = used.elements * size.element_bytes;
         if (slots)
             happening.slot_bytes =
                 slot_elements(program, partition, step, segment) * size.element_bytes;
@@ -118,21 +137,21 @@ void for_each_message(const Program& program, const VectorSize& size,
         });
 }
 
-void for_each_reduction(
-    const Program& program, const VectorSize& size,
-    const std::function<void(std::uint64_t bytes, std::uint32_t operands)>& visit) {
+void for_each_reduction(const Program& program, const VectorSize& size,
+                        const std::function<void(const Happening&)>& visit) {
     for (const Lane& lane : program.lanes)
         for_each_happening(program, lane, size, [&](const Happening& happening) {
-            if (happening.kind == StepKind::reduce) visit(happening.bytes, happening.operands);
+            if (happening.kind == StepKind::reduce) visit(happening);
             return true;
         });
 }
 
 void for_each_mapped(const Program& program, const VectorSize& size,
-                     const std::function<void(std::uint64_t bytes)>& visit) {
+                     const std::function<void(std::uint32_t vectors, std::uint64_t bytes)>& visit) {
     for (const Lane& lane : program.lanes)
         for_each_happening(program, lane, size, [&](const Happening& happening) {
-            if (happening.mapped_bytes > 0) visit(happening.mapped_bytes);
+            if (happening.mapped_vectors > 0)
+                visit(happening.mapped_vectors, happening.mapped_bytes);
             return true;
         });
 }
@@ -214,11 +233,12 @@ void ImagePart::add_step(const Program& program, const Step& step, std::uint32_t
             break;
         case StepKind::reduce:
             compute(model_.combine(bytes_of(program, step.source, segment, step.operands),
-                                   step.operands) +
-                    model_.touch(mapped_bytes(program, step, segment)));
+                                   step.operands,
+                                   in_place(program, partition_, step, segment).vectors > 0) +
+                    touch(program, step, segment));
             break;
         default:  // other copies and the ends of flushes cost nothing in these models
-            compute(model_.touch(mapped_bytes(program, step, segment)));
+            compute(touch(program, step, segment));
             break;
     }
 }
@@ -228,9 +248,9 @@ void ImagePart::compute(Time time) {
     if (time > 0) pieces_.compute(index_of(time));
 }
 
-std::uint64_t ImagePart::mapped_bytes(const Program& program, const Step& step,
-                                      std::uint32_t segment) const {
-    return mapped_elements(program, partition_, step, segment) * size_.element_bytes;
+Time ImagePart::touch(const Program& program, const Step& step, std::uint32_t segment) const {
+    const InPlace used = in_place(program, partition_, step, segment);
+    return model_.touch(used.vectors, used.elements * size_.element_bytes);
 }
 
 void ImagePart::add_wait(const Program& program, const Step& step, std::uint32_t segment) {

@@ -113,8 +113,7 @@ class ImagePart {
     void add_step(const Program& program, const Step& step, std::uint32_t segment);
     void add_wait(const Program& program, const Step& step, std::uint32_t segment);
     void compute(Time time);
-    [[nodiscard]] std::uint64_t mapped_bytes(const Program& program, const Step& step,
-                                             std::uint32_t segment) const;
+    [[nodiscard]] Time touch(const Program& program, const Step& step, std::uint32_t segment) const;
     [[nodiscard]] bool is_far(Rank a, Rank b) const {
         const std::vector<Rank>& node_of = *far_->node_of;
         return node_of[static_cast<std::size_t>(a)] != node_of[static_cast<std::size_t>(b)];
@@ -162,12 +161,13 @@ struct Happening {
     StepKind kind = {};
     bool message = false;  ///< it raises something somewhere
     Rank peer = kNoRank;
-    std::uint64_t key = 0;           ///< number * segments + segment, of sends and waits
-    bool published = false;          ///< a wait for a published cell
-    std::uint64_t bytes = 0;         ///< of a message, or of one operand
-    std::uint32_t operands = 0;      ///< of a reduction
-    std::uint64_t mapped_bytes = 0;  ///< copied from or to memory of node-mates in place
-    std::uint64_t slot_bytes = 0;    ///< copied out of put targets
+    std::uint64_t key = 0;             ///< number * segments + segment, of sends and waits
+    bool published = false;            ///< a wait for a published cell
+    std::uint64_t bytes = 0;           ///< of a message, or of one operand
+    std::uint32_t operands = 0;        ///< of a reduction
+    std::uint32_t mapped_vectors = 0;  ///< of node-mates, read or written in place
+    std::uint64_t mapped_bytes = 0;    ///< copied from or to these
+    std::uint64_t slot_bytes = 0;      ///< copied out of put targets
 };
 /// In the order of a lane, loop bodies once for each segment, as long as visit() returns true.
 /// slots: whether slot_bytes are wanted.
@@ -176,15 +176,15 @@ void for_each_happening(const Program& program, const Lane& lane, const VectorSi
 /// Each message, with whom it is for (kNoRank if it is published) and its bytes.
 void for_each_message(const Program& program, const VectorSize& size,
                       const std::function<void(Rank peer, std::uint64_t bytes)>& visit);
-/// Each step that copies from or to memory of node-mates in place, with the bytes.
+/// Each step that reads or writes memory of node-mates in place: how many of their vectors, and the
+/// bytes that it copies.
 void for_each_mapped(const Program& program, const VectorSize& size,
-                     const std::function<void(std::uint64_t bytes)>& visit);
+                     const std::function<void(std::uint32_t vectors, std::uint64_t bytes)>& visit);
 /// Each step that copies out of put targets, with the bytes.
 void for_each_unpacking(const Program& program, const VectorSize& size,
                         const std::function<void(std::uint64_t bytes)>& visit);
-/// Each reduction, with the bytes of an operand and the number of operands.
-void for_each_reduction(
-    const Program& program, const VectorSize& size,
-    const std::function<void(std::uint64_t bytes, std::uint32_t operands)>& visit);
+/// Each reduction.
+void for_each_reduction(const Program& program, const VectorSize& size,
+                        const std::function<void(const Happening&)>& visit);
 
 }  // namespace weft::plan

@@ -48,22 +48,26 @@ struct MessageModel {
     Time gap = 0;
     Time reduce = 0;
     std::int64_t reduce_byte_fs = 0;
-    Time mapped =
-        0;  ///< for each copy or reduction that touches memory of node-mates in place, and
-    std::int64_t mapped_byte_fs = 0;  ///< for each byte that it copies from there or writes there
+    Time mapped = 0;  ///< for each vector of a node-mate that is read or written in place, and
+    std::int64_t mapped_byte_fs = 0;  ///< for each byte that is copied from there or to there
+    std::int64_t mapped_reduce_byte_fs = 0;  ///< more, for each that is combined there
 
     [[nodiscard]] Time busy(std::uint64_t bytes) const {
         return busy_base + to_time(static_cast<std::int64_t>(bytes) * byte_fs) +
                (bytes > cell_bytes ? slot : 0);
     }
-    [[nodiscard]] Time combine(std::uint64_t bytes, std::uint32_t operands) const {
+    /// in_place: operands or results lie in vectors of node-mates.
+    [[nodiscard]] Time combine(std::uint64_t bytes, std::uint32_t operands,
+                               bool in_place = false) const {
         if (operands < 2) return 0;
+        const std::int64_t each_fs = reduce_byte_fs + (in_place ? mapped_reduce_byte_fs : 0);
         return static_cast<Time>(operands - 1) *
-               (reduce + to_time(static_cast<std::int64_t>(bytes) * reduce_byte_fs));
+               (reduce + to_time(static_cast<std::int64_t>(bytes) * each_fs));
     }
-    /// Copies in place, besides what is combined.
-    [[nodiscard]] Time touch(std::uint64_t bytes) const {
-        return bytes == 0 ? 0 : mapped + to_time(static_cast<std::int64_t>(bytes) * mapped_byte_fs);
+    /// Memory of node-mates in place, besides what is combined.
+    [[nodiscard]] Time touch(std::uint32_t vectors, std::uint64_t bytes) const {
+        return static_cast<Time>(vectors) * mapped +
+               to_time(static_cast<std::int64_t>(bytes) * mapped_byte_fs);
     }
     /// Receptions do nothing but wait: their order does not matter.
     [[nodiscard]] bool takes_no_time_to_receive() const { return receive == 0 && gap == 0; }

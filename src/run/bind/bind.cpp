@@ -402,6 +402,15 @@ bool fits_as_a_whole(const plan::Program& program, BindOptions options) {
     return segments_needed(program, 1, options) == 1;
 }
 
+std::uint32_t banks_for(const plan::Program& program, const BindOptions& options) {
+    if (payload_bytes_max(program, options.elements, options.element_bytes) <= base::kCellPayload)
+        return options.shape.banks;
+    const std::uint64_t unit =
+        times(program.partition(options.elements).unit_max(), options.element_bytes);
+    const std::uint64_t bytes = slots_bytes(program, unit);
+    return options.shape.bulk_class(class_for(options.shape, bytes, program.synchronizing)).banks;
+}
+
 base::Result<BoundProgram> bind(plan::Program program, const BindOptions& options) {
     BoundProgram bound{};
     if (options.elements > kBytesMax / std::max(options.element_bytes, 1U))

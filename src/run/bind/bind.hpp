@@ -50,6 +50,9 @@ struct BindOptions {
 /// Whether a program of one segment, whose long payloads land in vectors, has room for the others.
 [[nodiscard]] bool fits_as_a_whole(const plan::Program& program, BindOptions options);
 
+/// How many calls of such a program have put targets at a time.
+[[nodiscard]] std::uint32_t banks_for(const plan::Program& program, const BindOptions& options);
+
 /// Refuses programs that need more put targets than the team has, naming both figures.
 [[nodiscard]] base::Result<BoundProgram> bind(plan::Program program, const BindOptions& options);
 

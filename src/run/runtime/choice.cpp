@@ -17,6 +17,7 @@
 #include "collectives/v_collective.hpp"
 #include "link/fabric/profile.hpp"
 #include "run/bind/bind.hpp"
+#include "run/runtime/layout.hpp"
 
 namespace weft::run {
 
@@ -57,7 +58,9 @@ bool serves(const collectives::Properties& properties, Rank size, const CallClas
 
 plan::Candidate candidate_of(const collectives::Algorithm& algorithm,
                              const collectives::AlgorithmSpec& asked, const CallClass& call,
-                             const plan::Layout& layout, bool direct) {
+                             const plan::Layout& layout, const plan::Machine& machine) {
+    const bool direct = machine.direct;
+    const std::uint64_t bank_bytes = machine.bank_bytes;
     const collectives::Properties properties = algorithm.properties_of(asked);
     const collectives::AlgorithmSpec spec =
         direct ? asked : collectives::with_near_puts(call.collective, asked);
@@ -106,6 +109,17 @@ plan::Candidate candidate_of(const collectives::Algorithm& algorithm,
     candidate.elements = [&contract, elements = call.elements](Rank size) {
         return contract.vector_elements(size, elements);
     };
+    if (layout.nodes() > 1)
+        candidate.banks = [program = candidate.program, elements = candidate.elements, bank_bytes,
+                           element_bytes = call.element_bytes](Rank size) -> std::uint32_t {
+            const auto made = program(size, 0);
+            if (!made) return SegmentLayout::kBulkBanks;
+            base::Settings settings;
+            settings.bank_bytes = std::min(settings.bank_bytes, bank_bytes);
+            return banks_for(*made, {.elements = elements(size),
+                                     .element_bytes = element_bytes,
+                                     .shape = SegmentLayout(size, settings).shape});
+        };
     return candidate;
 }
 
@@ -179,7 +193,7 @@ base::Result<std::vector<plan::Candidate>> candidates_of(
             **algorithm, spec,
             {.elements = vector.elements, .element_bytes = vector.element_bytes});
         if (again && scope == plan::Scope::chosen) continue;  // the first of equals is chosen
-        plan::Candidate candidate = candidate_of(**algorithm, spec, call, layout, machine.direct);
+        plan::Candidate candidate = candidate_of(**algorithm, spec, call, layout, machine);
         if (lands_as_asked(machine, size, call, spec, candidate))
             candidates.push_back(std::move(candidate));
     }
@@ -224,7 +238,7 @@ std::optional<MeasuredChoice> measured_choice(const plan::Machine& machine, Rank
     const collectives::Properties properties = (*algorithm)->properties_of(*spec);
     if (!serves(properties, size, call, layout) || (properties.direct && !reaches(machine, layout)))
         return {};
-    const auto candidate = candidate_of(**algorithm, *spec, call, layout, machine.direct);
+    const auto candidate = candidate_of(**algorithm, *spec, call, layout, machine);
     if ((call.ordered && !candidate.ordered) || (call.bit_identical && !candidate.bit_identical) ||
         !candidate.program(size, 0))
         return {};

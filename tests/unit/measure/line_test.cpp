@@ -27,5 +27,14 @@ TEST(Line, ExplainsOnlyAPartOfWhatIsBent) {
     EXPECT_EQ(flat.r2, 1);
 }
 
+TEST(Line, ByRatioIsNotDrawnByTheLongestTimes) {
+    const std::vector<Point> points{{1, 1}, {2, 2}, {1000, 3000}};
+    const Line plain = fit_line(points);
+    EXPECT_LT(plain.intercept + plain.slope, 0.2);
+    const Line line = fit_line_by_ratio(points);
+    for (const Point& point : std::vector<Point>{{1, 1}, {2, 2}})
+        EXPECT_NEAR((line.intercept + line.slope * point.x) / point.y, 1, 0.3) << point.x;
+}
+
 }  // namespace
 }  // namespace weft::lab

@@ -155,7 +155,7 @@ TEST(MeasuredCosts, ReplaceWhatTheFileSaysAndNothingElse) {
 TEST(MeasuredCosts, SayWhatLeavesACellAndWhatACallTakes) {
     const auto costs = run::parse_costs(
         "near_slot_ns 15.5\nfar_slot_ns 120\ncell_bytes 40\nunpack_ns_per_byte 0.25\n"
-        "call_ns 30\nprocessors 18\n");
+        "call_ns 30\nprocessors 18\nmapped_reduce_ns_per_byte 0.02\n");
     ASSERT_TRUE(costs.ok()) << costs.failure().text;
     EXPECT_TRUE(costs->any());
     const Machine usual = run::machine_over("");
@@ -168,6 +168,8 @@ TEST(MeasuredCosts, SayWhatLeavesACellAndWhatACallTakes) {
     EXPECT_EQ(measured.cell_bytes, 40U);
     EXPECT_EQ(measured.slot_byte_fs, 250'000);
     EXPECT_EQ(measured.call, 30'000);
+    EXPECT_EQ(usual.mapped_reduce_byte_fs, 0);
+    EXPECT_EQ(measured.mapped_reduce_byte_fs, 20'000);
     EXPECT_EQ(costs->processors(), 18);
     EXPECT_EQ(measured.host_processors, 1) << "a job counts its own";
     EXPECT_FALSE(run::parse_costs("processors 0").ok());

@@ -176,5 +176,29 @@ TEST(Image, CellsAmongSignalsAreOneReception) {
     EXPECT_EQ(by_time->makespan, generic->makespan);
 }
 
+/// Each reduces its share of all vectors into that of rank 0: three ranks write there in place.
+TEST(Image, CountsTheVectorsThatReductionsUseInPlace) {
+    Question question;
+    question.collective = "reduce";
+    question.spec = "mapped";
+    question.request = {.size = 4, .root = 0, .elements = 4000, .element_bytes = 8};
+    for (const Program& program : programs_of(question)) {
+        std::uint32_t used = 0;
+        for_each_mapped(program, size_of(question),
+                        [&](std::uint32_t vectors, std::uint64_t bytes) {
+                            used += vectors;
+                            EXPECT_EQ(bytes, 0U) << "nothing is copied";
+                        });
+        EXPECT_EQ(used, program.rank == 0 ? 3U : 4U) << program.rank;
+        const auto costs = [&](const MessageModel& model) {
+            Surroundings around;
+            around.model = model;
+            return generic(question, around).makespan;
+        };
+        EXPECT_EQ(costs({.mapped = 1000}), 4000);
+        EXPECT_EQ(costs({.mapped_reduce_byte_fs = 1000}), 3 * 8000);
+    }
+}
+
 }  // namespace
 }  // namespace weft::lab::test
