@@ -66,7 +66,7 @@ TEST(Choices, CallsGoWhereTheyTookLessTime) {
             const unsigned block = Choices::kRounds * pace.block;
             EXPECT_EQ(std::min(ours, tried.to_host), block);
             // A call of the slower library takes 1.5 or 2 of the other one's time.
-            const unsigned times = !is_long ? 1 : hosts < 200.0 ? 20 : 10;
+            const unsigned times = !is_long ? 1 : hosts < 200.0 ? 30 : 15;
             EXPECT_EQ(hosts < 200.0 ? tried.to_host : ours, times * block);
             const Choices::Times found = Choices::medians(choices.blocks(place));
             EXPECT_DOUBLE_EQ(found[0], 200.0);
@@ -183,7 +183,7 @@ TEST(WarmUp, TheHostsCallsPayForThoseOfWeftThatAreSlower) {
                 ours += host ? 0 : 1;
                 if (warm.called(host, us)) goes_on = warm.compared(warm.times());
                 // The first two are what it costs to know anything.
-                EXPECT_LE(spent, 1.05 * 100.0 * calls + longest + 2 * 100.0 * (slower - 1) + 1e-6);
+                EXPECT_LE(spent, 1.034 * 100.0 * calls + longest + 2 * 100.0 * (slower - 1) + 1e-6);
             }
             EXPECT_EQ(ours, 24U);
         }
@@ -215,7 +215,7 @@ TEST(WarmUp, WhatBecomesMuchQuickerIsCalledFromThenOn) {
         if (warm.called(host, us)) goes_on = warm.compared(warm.times());
     }
     EXPECT_EQ(ours, 24U);
-    EXPECT_LT(hosts, 40U);
+    EXPECT_LT(hosts, 60U);
 }
 
 TEST(WarmUp, ChanceDoesNotMakeManyCallsGoToASlowerWeft) {
@@ -239,7 +239,7 @@ TEST(Choices, OfLongCallsTheQuickerLibraryHasMoreWhileBothAreTried) {
     EXPECT_EQ(warm_up(choices, place, {10.0e3, 40.0e3}).to_host, WarmUp::kFirst);
     const Tried tried = try_once(choices, place, {10.0e3, 40.0e3});
     EXPECT_EQ(tried.to_host, Choices::kRounds * 4);
-    EXPECT_EQ(tried.calls - tried.to_host, Choices::kRounds * 4 * 3 * 20);
+    EXPECT_EQ(tried.calls - tried.to_host, Choices::kRounds * 4 * 3 * 30);
 }
 
 TEST(Choices, ShortCallsThatAreNearEachOtherAreTriedInMoreLongBlocks) {

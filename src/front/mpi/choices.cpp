@@ -138,7 +138,7 @@ void Choices::warmed_up(Trial& trial, const Blocks& longest) {
     trial.warm_up.reset();
 }
 
-/// The library that is quicker gets so many calls that those of the other one lose a twentieth of
+/// The library that is quicker gets so many calls that those of the other one lose a thirtieth of
 /// the time at most.
 void Choices::set_lengths(Trial& trial, const Times& call_us) {
     const unsigned block = trial.pace.block;

@@ -3,14 +3,14 @@
 // keep what weft's may cost within bounds.
 //
 // Idea     Two calls of each library come first. If weft is much quicker, it is called. Else only
-//          as often as a twentieth of the time spent pays for: for what all its calls have cost
+//          as often as a thirtieth of the time spent pays for: for what all its calls have cost
 //          beyond the host's, less what quicker ones have gained, and for what the next one is
 //          expected to cost. A call that takes longer than was to be expected, and than two of the
 //          host's, counts as no more: it shares buffers, which comes once.
 // Why      Weft shares buffers of long calls after up to 18 of them. A program that makes only so
 //          many shall not pay for what it never gains from, and one that makes many finds out soon.
 // Holds    All is computed from times that the members agree on, so all come to the same. As long
-//          as weft is not much quicker, calls take at most 1.05 of the host's time, and what they
+//          as weft is not much quicker, calls take at most 1.04 of the host's time, and what they
 //          did once.
 // Next     choices.hpp.
 #pragma once
@@ -33,7 +33,7 @@ class WarmUp {
     /// Of each library, to begin with.
     static constexpr unsigned kFirst = 2;
     /// What may be lost of all time.
-    static constexpr double kShare = 0.05;
+    static constexpr double kShare = 1.0 / 30;
     /// Weft is much quicker with so much of the host's time; less may be chance.
     static constexpr double kClear = 0.75;
     static constexpr double kHostsMax = 1 << 20;  ///< calls between two of weft's
