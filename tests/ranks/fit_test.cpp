@@ -32,6 +32,8 @@ TEST(FitTest, WritesAFileOfParametersThatOtherCommandsRead) {
           "adopt_ns_per_page", "window_ns", "window_ns_per_page", "near_slot_ns", "far_slot_ns",
           "call_ns", "reduce_ns_per_byte", "mapped_reduce_ns_per_byte"})
         EXPECT_GE(object["parameters"][key].get<double>(), 0) << key;
+    for (const char* key : {"near_issue_ns", "far_issue_ns", "call_ns", "mapped_ns_per_byte"})
+        EXPECT_GT(object["parameters"][key].get<double>(), 0) << key;
     EXPECT_GT(object["parameters"]["far_latency_ns"].get<double>() +
                   object["parameters"]["far_issue_ns"].get<double>(),
               object["parameters"]["near_issue_ns"].get<double>());

@@ -115,7 +115,8 @@ std::vector<Way> FitMeasure::ways() {
         const Rank first = way.peers.front();
         while_others_sleep({first}, [&] {
             way.turns = measure_turns(first);
-            way.flag_us = near ? half_turn_us(first, 0, Waits::spinning) : 0;
+            const Waits waits = crowd_.processors > 1 ? Waits::spinning : Waits::yielding;
+            way.flag_us = near ? half_turn_us(first, 0, waits) : 0;
         });
         // Who is near needs no processor to receive; who is far has to look at the network.
         if (way.peers.size() > 1)

@@ -93,7 +93,6 @@ class FitMeasure {
     [[nodiscard]] std::optional<NearCopies> copies(const std::vector<Way>& ways);
     /// Nothing where buffers are not adopted.
     [[nodiscard]] std::optional<Adoption> adoption();
-    [[nodiscard]] const Crowd& crowd() const { return crowd_; }
 
   private:
     void while_others_sleep(const std::vector<Rank>& peers, const std::function<void()>& work,

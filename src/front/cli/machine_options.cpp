@@ -105,8 +105,11 @@ base::Result<plan::Predicted> shared_time(const ProgramQuestion& question,
     lab::Programs programs{.size = question.request.size, .node_of = machine.node_of};
     if (stages) programs.stages = &*stages;
     programs.program_of = [&](Rank rank) { return generate_one(question, rank); };
-    return lab::shared_time(programs, {question.request.elements, question.request.element_bytes},
-                            machine);
+    const plan::VectorSize vector{question.request.elements, question.request.element_bytes};
+    programs.banks = [&] {
+        return run::banks_of(generate_one(question, 0), vector, machine.bank_bytes);
+    };
+    return lab::shared_time(programs, vector, machine);
 }
 
 void add_machine_arguments(CLI::App& command, MachineArguments& arguments) {

@@ -138,8 +138,8 @@ void Choices::warmed_up(Trial& trial, const Blocks& longest) {
     trial.warm_up.reset();
 }
 
-/// The library that is quicker gets so many calls that those of the other one lose a thirtieth of
-/// the time at most.
+/// The library that is quicker gets so many calls, up to kLongBlockMax, that those of the other one
+/// lose a thirtieth of the time at most.
 void Choices::set_lengths(Trial& trial, const Times& call_us) {
     const unsigned block = trial.pace.block;
     const std::size_t quicker = call_us[0] < call_us[1] ? 0 : 1;
@@ -166,13 +166,13 @@ bool Choices::decide(Place place, const Blocks& longest) {
         trial.calls_us = longest;
         return false;
     }
+    Blocks counted = longest;
     if (trial.as_stream && !trial.streams_known && !is_stream(trial, longest)) {
-        trial.pace = {0, kPace.block};
+        trial.pace = {0, pace_of(place).block};
         trial.as_stream = false;
-        count(trial, trial.calls_us);
-    } else {
-        count(trial, longest);
+        counted = trial.calls_us;
     }
+    count(trial, counted);
     trial.streams_known = true;
     if (!sure(trial.gained, trial.rounds) && trial.rounds < kRoundsMax) {
         if (trial.growth < kGrowthMax) {
@@ -180,7 +180,7 @@ bool Choices::decide(Place place, const Blocks& longest) {
             trial.pace.block *= 2;
         }
         trial.lengths.fill(trial.pace.block);
-        if (is_long(place) && !trial.as_stream) set_lengths(trial, medians(longest));
+        if (is_long(place) && !trial.as_stream) set_lengths(trial, medians(counted));
         return false;
     }
     ways_[place] = 2 * trial.gained > trial.rounds ? Way::ours : Way::hosts;

@@ -50,7 +50,8 @@ class Choices {
     /// Microseconds of a call in each block: weft's, then the host's.
     using Blocks = std::array<double, 2 * std::size_t{kRounds}>;
 
-    /// How many calls of a place go to weft first, and to each library before the other one's turn.
+    /// How many calls of a place go to weft first (of long ones: among the host's), and to each
+    /// library before the other one's turn.
     struct Pace {
         unsigned warm;
         unsigned block;
@@ -113,7 +114,7 @@ class Choices {
     struct Trial {
         Pace pace{};
         std::optional<WarmUp> warm_up;      ///< of long calls
-        unsigned warm_left = 0;             ///< calls of weft, of others
+        unsigned warm_left = 0;             ///< of short calls: weft's that are left
         std::array<unsigned, 2> lengths{};  ///< calls of a block of weft and of the host
         unsigned block = 0;                 ///< the host's, weft's, the host's...
         unsigned in_block = 0;              ///< calls of it that are over

@@ -5,13 +5,13 @@
 // Idea     Two calls of each library come first. If weft is much quicker, it is called. Else only
 //          as often as a thirtieth of the time spent pays for: for what all its calls have cost
 //          beyond the host's, less what quicker ones have gained, and for what the next one is
-//          expected to cost. A call that takes longer than was to be expected, and than two of the
-//          host's, counts as no more: it shares buffers, which comes once.
+//          expected to cost. A call that takes longer than was to be expected counts as what was
+//          expected, or as two of the host's if that is more: it shares buffers, which comes once.
 // Why      Weft shares buffers of long calls after up to 18 of them. A program that makes only so
 //          many shall not pay for what it never gains from, and one that makes many finds out soon.
 // Holds    All is computed from times that the members agree on, so all come to the same. As long
-//          as weft is not much quicker, calls take at most 1.04 of the host's time, and what they
-//          did once.
+//          as weft is not much quicker, calls take at most 1.04 of the host's time, and what those
+//          take beyond that which are longer than was to be expected.
 // Next     choices.hpp; docs/decisions/0052-long-calls-tried-within-a-thirtieth.md.
 #pragma once
 

@@ -146,6 +146,7 @@ base::Result<plan::Predicted> shared_time(const Programs& programs, const Vector
         return base::fail(Status::unsupported, "no stages");
     };
     candidate.program = [&programs](Rank, Rank rank) { return programs.program_of(rank); };
+    if (programs.banks) candidate.banks = [&programs](Rank) { return programs.banks(); };
     return plan::predict(machine, programs.size, candidate, size, {.exact = true});
 }
 

@@ -30,6 +30,8 @@ struct Programs {
     std::vector<Rank> node_of =
         {};  ///< by rank; empty: all on one node. For machines with two ways
     std::function<base::Result<Program>(Rank)> program_of;
+    /// Calls that have put targets at a time; for calls between nodes that follow each other.
+    std::function<std::uint32_t()> banks = {};
 };
 
 struct Cost {

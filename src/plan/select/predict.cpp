@@ -172,7 +172,7 @@ class Prediction {
         if (is_short_) return work + each + (waits - each) / kShortCalls;
         if (!apart_ || !candidate_.banks) return work + each + (waits - each) / kLongCalls;
         const Time calls = std::max<Time>(1, candidate_.banks(size_) / 2);
-        return work + each + (waits - each + meeting()) / calls;
+        return work + each + (waits - each) / std::min(calls, kShortCalls) + meeting() / calls;
     }
 
     /// Between nodes all ranks meet before as many calls as have put targets, halved
@@ -376,8 +376,10 @@ class Prediction {
             work.combining += costs.touch(vectors, bytes);
         });
         if (unpacks())
-            for_each_unpacking(program, vector,
-                               [&](std::uint64_t bytes) { work.combining += unpacking(bytes); });
+            for_each_unpacking(program, vector, [&](std::uint64_t bytes) {
+                const bool cached = program.segments > 1 && bytes <= kCachedPiece;
+                work.combining += unpacking(bytes) / (cached ? kCachedPart : 1);
+            });
         load += work.combining - before;
     }
     /// Of bytes that are copied out of a put target; within a node that is part of what a put

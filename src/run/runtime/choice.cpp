@@ -111,14 +111,8 @@ plan::Candidate candidate_of(const collectives::Algorithm& algorithm,
     };
     if (layout.nodes() > 1)
         candidate.banks = [program = candidate.program, elements = candidate.elements, bank_bytes,
-                           element_bytes = call.element_bytes](Rank size) -> std::uint32_t {
-            const auto made = program(size, 0);
-            if (!made) return SegmentLayout::kBulkBanks;
-            base::Settings settings;
-            settings.bank_bytes = std::min(settings.bank_bytes, bank_bytes);
-            return banks_for(*made, {.elements = elements(size),
-                                     .element_bytes = element_bytes,
-                                     .shape = SegmentLayout(size, settings).shape});
+                           element_bytes = call.element_bytes](Rank size) {
+            return banks_of(program(size, 0), {elements(size), element_bytes}, bank_bytes);
         };
     return candidate;
 }
@@ -277,6 +271,16 @@ plan::Choice as_chosen(plan::Choice exact, plan::Choice of_class, const CallClas
 }
 
 }  // namespace
+
+std::uint32_t banks_of(const base::Result<plan::Program>& program, const plan::VectorSize& vector,
+                       std::uint64_t bank_bytes) {
+    if (!program) return SegmentLayout::kBulkBanks;
+    base::Settings settings;
+    settings.bank_bytes = std::min(settings.bank_bytes, bank_bytes);
+    return banks_for(*program, {.elements = vector.elements,
+                                .element_bytes = vector.element_bytes,
+                                .shape = SegmentLayout(program->size, settings).shape});
+}
 
 plan::VectorSize vector_of(Rank size, const CallClass& call) {
     const plan::Contract& contract = collectives::contract(call.collective);

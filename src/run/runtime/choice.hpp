@@ -50,6 +50,10 @@ struct CallClass {
 /// programs of an earlier one. The call's collective outlives them.
 [[nodiscard]] base::Result<std::vector<plan::Candidate>> candidates_for(
     const plan::Machine& machine, Rank size, const CallClass& call, plan::Scope scope);
+/// How many calls by the program of a team's first rank have put targets at a time, with banks of
+/// so many bytes; as usual if it is a failure.
+[[nodiscard]] std::uint32_t banks_of(const base::Result<plan::Program>& program,
+                                     const plan::VectorSize& vector, std::uint64_t bank_bytes);
 /// The vector that programs of a call cut into units.
 [[nodiscard]] plan::VectorSize vector_of(Rank size, const CallClass& call);
 
