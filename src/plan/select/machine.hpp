@@ -37,7 +37,7 @@ inline constexpr std::int64_t kKernelCopyByteFs = 58'000;
 
 /// Copies of long payloads out of put targets, to which a network has brought them: likewise.
 inline constexpr std::int64_t kSlotByteFs = 120'000;
-/// Pieces up to here, of which one follows the other, lie in the cache then, and take a third.
+/// Where longer vectors go in pieces, those up to here lie in the cache then, and take a third.
 inline constexpr std::uint64_t kCachedPiece = std::uint64_t{256} << 10;
 inline constexpr std::int64_t kCachedPart = 3;
 

@@ -375,9 +375,11 @@ class Prediction {
         for_each_mapped(program, vector, [&](std::uint32_t vectors, std::uint64_t bytes) {
             work.combining += costs.touch(vectors, bytes);
         });
+        const bool in_pieces =
+            program.segments > 1 && vector.elements * vector.element_bytes > kCachedPiece;
         if (unpacks())
             for_each_unpacking(program, vector, [&](std::uint64_t bytes) {
-                const bool cached = program.segments > 1 && bytes <= kCachedPiece;
+                const bool cached = in_pieces && bytes <= kCachedPiece;
                 work.combining += unpacking(bytes) / (cached ? kCachedPart : 1);
             });
         load += work.combining - before;
