@@ -31,6 +31,7 @@
 #include "lab/simulate/stream.hpp"
 #include "lab/simulate/timeline.hpp"
 #include "plan/select/predict.hpp"
+#include "plan/select/put_models.hpp"
 #include "plan/simulate/duration.hpp"
 #include "plan/simulate/simulate.hpp"
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "plan/schedule/stage_steps.hpp"
+#include "plan/select/put_models.hpp"
 
 namespace weft::lab {
 

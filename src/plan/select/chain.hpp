@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "plan/select/predict.hpp"
+#include "plan/select/put_models.hpp"
 
 namespace weft::plan {
 

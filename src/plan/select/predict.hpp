@@ -20,7 +20,6 @@
 
 #include <functional>
 #include <limits>
-#include <optional>
 #include <string>
 
 #include "plan/schedule/stages.hpp"
@@ -46,14 +45,6 @@ struct Candidate {
 
 /// Programs of more ranks than that are not made to predict a time.
 inline constexpr Rank kPredictedRanks = 4096;
-
-/// What puts cost on a machine, as images and engines take it.
-struct PutModels {
-    MessageModel model;          ///< between ranks of a node, or the only way there is
-    std::optional<FarPuts> far;  ///< where ranks share nodes, or cards count
-};
-/// Only what waits cost, only what ranks compute, or both. The machine outlives the answer.
-[[nodiscard]] PutModels put_models(const Machine& machine, bool waits, bool computes);
 
 struct Predicted {
     Time time = 0;               ///< of one call

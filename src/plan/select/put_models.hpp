@@ -7,8 +7,10 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
-#include "plan/select/predict.hpp"
+#include "plan/select/machine.hpp"
+#include "plan/simulate/image.hpp"
 
 namespace weft::plan {
 
@@ -22,5 +24,13 @@ enum class Ways : std::uint8_t { near, far, both };
 /// What a put costs, with some of it left out.
 [[nodiscard]] MessageModel model_of(const Machine& machine, const PutCost& cost, bool waits,
                                     bool computes);
+
+/// What puts cost on a machine, as images and engines take it.
+struct PutModels {
+    MessageModel model;          ///< between ranks of a node, or the only way there is
+    std::optional<FarPuts> far;  ///< where ranks share nodes, or cards count
+};
+/// Only what waits cost, only what ranks compute, or both. The machine outlives the answer.
+[[nodiscard]] PutModels put_models(const Machine& machine, bool waits, bool computes);
 
 }  // namespace weft::plan

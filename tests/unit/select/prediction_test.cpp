@@ -12,6 +12,7 @@
 #include "collectives/near_way.hpp"
 #include "collectives/registry.hpp"
 #include "plan/schedule/step.hpp"
+#include "plan/select/put_models.hpp"
 #include "plan/simulate/simulate.hpp"
 #include "run/runtime/choice.hpp"
 #include "tests/support/full_mode.hpp"
