@@ -15,9 +15,11 @@
 //          the last) reduces one. recursive-doubling: a rank sends at most ceil(log2 n) vectors and
 //          reduces as many (exscan: twice as many less one).
 // Memory   linear: one slot with two copies, one credit. recursive-doubling: a slot for each step,
-//          with segments two copies each and as many credits. exscan: one scratch vector.
+//          with segments two copies each and as many credits. exscan: one scratch vector. Where
+//          payloads land in vectors no slots, and a scratch vector in place.
 // Good for linear: long vectors, since no rank sends or reduces more than one; unless given, pieces
-//          have about 8 KiB. recursive-doubling: short vectors.
+//          have about 8 KiB. recursive-doubling: short vectors. linear:into=vector: between nodes,
+//          where a put of all bytes takes less than pieces that are copied out of slots.
 // Holds    Not synchronizing. In rank order. Input and output may be the same memory: an exscan
 //          writes the output only when the input is read no more.
 // Next     scan/algorithms.cpp, exscan/algorithms.cpp.
@@ -25,14 +27,44 @@
 
 #include <bit>
 
-#include "collectives/blocks.hpp"
+#include "collectives/landing.hpp"
 
 namespace weft::collectives {
 
 enum class Prefix : bool { inclusive, exclusive };
 
+/// What comes lands in the output. In place that is where the input was, so a copy of it is added;
+/// if input and output lie apart that is the input itself (run/bind).
 template <Prefix kPrefix>
-void write_linear(BlockWriter& writer, const GenerateRequest& request) {
+void write_linear_into_vectors(BlockWriter& writer, const GenerateRequest& request) {
+    constexpr std::uint32_t kData = 0;
+    constexpr std::uint32_t kExposed = 1;
+    constexpr bool kExclusive = kPrefix == Prefix::exclusive;
+    const Rank rank = request.rank;
+    const bool last = rank + 1 == request.size;
+    const bool adds = rank > 0 && !(kExclusive && last);
+    const plan::Block came = writer.output(0);
+    plan::Block sum = writer.input(0);
+    if (adds) writer->copy(writer.scratch(0, 0), writer.input(0));
+    if (rank > 0) {
+        writer->expose(rank - 1, kExposed, came, plan::kWritten);
+        writer->wait(rank - 1, kData);
+    }
+    if (adds) {
+        sum = kExclusive ? writer.scratch(1, 0) : came;
+        writer->reduce(sum, {came, writer.scratch(0, 0)});
+    }
+    if (!last) {
+        writer->wait(rank + 1, kExposed);
+        put_into_place(writer, rank + 1, kData, kExposed, sum);
+    }
+    if (rank == 0 && !kExclusive) writer->copy(came, writer.input(0));
+    writer->reserve_slots(request.size == 1 ? 0 : kExposed + 1);
+}
+
+template <Prefix kPrefix>
+void write_linear(BlockWriter& writer, const GenerateRequest& request, Landing into) {
+    if (into == Landing::vector) return write_linear_into_vectors<kPrefix>(writer, request);
     constexpr std::uint32_t kData = 0;
     constexpr std::uint32_t kCredit = 1;
     constexpr bool kExclusive = kPrefix == Prefix::exclusive;
@@ -124,6 +156,8 @@ void write_doubling(BlockWriter& writer, const GenerateRequest& request) {
     writer.reserve_credits(steps, steps);
 }
 
+inline constexpr Properties kLinearPrefix{.ordered = true, .bit_identical = true};
+
 /// Two entries for each of the collectives: scan or exscan.
 template <Prefix kPrefix>
 [[nodiscard]] Algorithm linear_prefix() {
@@ -134,13 +168,14 @@ template <Prefix kPrefix>
         .name = "linear",
         .summary = "each rank adds its value to that of the one before, piece by piece",
         .source = "Hoefler and Moor, section 3.1.4",
-        .parameters = {{"segments", "by size", kSegmentsHelp, "2,5"}},
-        .properties = {.ordered = true, .bit_identical = true},
+        .parameters = {{"segments", "by size", kSegmentsHelp, "2,5"}, kIntoParameter},
+        .properties = kLinearPrefix,
         .generate =
             [](const AlgorithmSpec& spec, const GenerateRequest& request) {
-                return program_by_blocks({.collective = kCollective, .blocks = 1}, spec,
-                                         in_pieces(spec, request), write_linear<kPrefix>);
+                return program_that_lands({.collective = kCollective, .blocks = 1}, spec,
+                                          in_pieces(spec, request), write_linear<kPrefix>);
             },
+        .refine = &with_landing<kLinearPrefix>,
     };
 }
 

@@ -23,6 +23,8 @@ __extension__ using Wide = __int128;
 constexpr std::uint64_t kOverlappingBytes = std::uint64_t{16} << 10;
 /// Messages up to this size wait on the way: buffers of connections hold them.
 constexpr std::uint64_t kHeldBytes = std::uint64_t{256} << 10;
+/// Vectors up to this size that others put into stay in a cache from one call to the next.
+constexpr std::uint64_t kLandedBytes = std::uint64_t{2} << 20;
 /// Calls that share a wait: far fewer than have put targets, and of longer vectors.
 constexpr Time kShortCalls = 16;
 constexpr Time kLongCalls = 2;
@@ -83,7 +85,10 @@ class Prediction {
         passes_on_ = program && !program->synchronizing;
         const bool puts = program && std::ranges::none_of(program->blocks, is_mates) &&
                           std::ranges::none_of(program->steps, is_exposed);
-        streams_ = passes_on_ && (is_short_ || (held_ && (apart_ || puts)));
+        // Where no payload needs a put target, no call waits for those before the last one.
+        const bool lands = passes_on_ && apart_ && !puts && program->slot_units == 0 &&
+                           vector.elements * vector.element_bytes <= kLandedBytes;
+        streams_ = passes_on_ && (is_short_ || (held_ && (apart_ || puts)) || lands);
     }
 
     [[nodiscard]] base::Result<Predicted> run() const {

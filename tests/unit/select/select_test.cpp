@@ -295,6 +295,9 @@ TEST(Select, CallsThatOverlapAreChosenByTheirWorkBetweenNodes) {
     EXPECT_EQ(chosen("scan", over_net(2), 4, 65536), "linear:segments=1");
     // Long vectors: who sends to all shares a processor with a receiver (flat 635, this 326).
     EXPECT_EQ(chosen("broadcast", over_net(2), 4, 1 << 20), "binomial:into=vector");
+    // Puts of whole vectors, which wait for no put targets: 307 (four pieces 465) and 288 (848).
+    for (const char* collective : {"scan", "exscan"})
+        EXPECT_EQ(chosen(collective, over_net(2), 4, 1 << 20), "linear:into=vector");
     // What a chain of 64 ranks waits for still counts.
     Machine many = over_net(2);
     many.node_of.resize(64);
