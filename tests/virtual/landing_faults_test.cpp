@@ -54,8 +54,11 @@ TEST(LandingFaults, TheTrueOnesAreRight) {
 }
 
 TEST(LandingFaults, TheTrueOnesAreRightWithEachWayToNotify) {
+    FabricSetting in_order = counted_setting();
+    in_order.conduct.keeps_order = true;
+    in_order.completion = base::RemoteCompletion::ordered;
     const FabricSetting settings[] = {counted_setting(), delivered_setting(), ordered_setting(),
-                                      ordered_cells_setting()};
+                                      ordered_cells_setting(), in_order};
     const std::uint64_t seeds = kSlow ? 1 : full_mode() ? 200 : 6;
     for (const FabricSetting& setting : settings) {
         std::uint64_t seen = 0;

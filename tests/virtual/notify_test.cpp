@@ -21,6 +21,7 @@ constexpr std::uint64_t kControlSeeds = 20;
 struct Pair {
     link::NotifyPlan plan;
     FabricConduct conduct;
+    base::RemoteCompletion completion = base::RemoteCompletion::counted;
 };
 
 struct Outcome {
@@ -47,8 +48,9 @@ Outcome run_trial(const Pair& pair, std::uint64_t seed, std::size_t calls_made) 
     conduct.flagged_parts_max = seed % 4;
     conduct.copied_bytes = seed % 3 * 40;
     conduct.paced_bytes = seed % 5 * 24;
-    VirtualJob job({.segment_bytes = 1 << 20, .node_of_rank = nodes, .seed = seed},
-                   FabricSetting{.conduct = conduct, .notify = pair.plan});
+    VirtualJob job(
+        {.segment_bytes = 1 << 20, .node_of_rank = nodes, .seed = seed},
+        FabricSetting{.conduct = conduct, .notify = pair.plan, .completion = pair.completion});
     const std::uint32_t banks = random.chance(1, 2) ? 4 : 8;
     const VirtualTeam& team =
         job.add_team({.shape = {.cells = 64, .banks = banks, .bulk_banks = 4, .bulk_bytes = 32768},
@@ -127,6 +129,7 @@ TEST_P(Notify, IsRightWhereItsPromiseIsKept) {
     expect_right(GetParam().pair);
 }
 
+constexpr auto kInOrder = base::RemoteCompletion::ordered;
 constexpr auto kOrder = &FabricConduct::keeps_order;
 constexpr auto kDelivery = &FabricConduct::keeps_delivery;
 constexpr auto kFences = &FabricConduct::keeps_fences;
@@ -147,6 +150,8 @@ INSTANTIATE_TEST_SUITE_P(
              {all(link::Notify::fence), keeping(kFences, kDelivery)}},
         Case{"CountersAndCompletionsThatWait",
              {all(link::Notify::counter), keeping(kCounters, kDelivery)}},
+        Case{"ImmediatesOfTheLastPieceInOrder",
+             {all(link::Notify::immediate), keeping(kImmediates, kOrder), kInOrder}},
         Case{"OrderAcrossLocations", {all(link::Notify::ordered), keeping(kOrder)}},
         Case{"CellsOnAStreamThatCutsWords",
              {{link::Notify::cells, link::Notify::ordered}, keeping(kOrder)}}),
@@ -166,6 +171,8 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"ImmediatesBeforeTheirData", {all(link::Notify::immediate), kFaithless}},
         Case{"ImmediatesBeforeTheirDataAboveCells",
              {{link::Notify::cells, link::Notify::immediate}, keeping(kWords)}},
+        Case{"ImmediatesOfALastPieceThatOvertakes",
+             {all(link::Notify::immediate), keeping(kImmediates, kWords), kInOrder}},
         Case{"TornWords", {{link::Notify::cells, link::Notify::immediate}, keeping(kImmediates)}},
         Case{"CompletionsBeforeLanding", {all(link::Notify::delivery), keeping(kWords)}},
         Case{"FencesThatHoldNothingBack", {all(link::Notify::fence), keeping(kDelivery, kWords)}},

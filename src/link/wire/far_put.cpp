@@ -51,7 +51,10 @@ base::Post Wire::put_far(const base::Put& put, std::uint64_t& resume) noexcept {
     const bool one_write = few_parts && put.bytes != 0 &&
                            put.bytes <= std::min(piece_bytes_max_, paced_bytes_) &&
                            put.bytes <= room_at(put, put.target);
-    return one_write ? put_flagged(put) : put_counted(put, resume);
+    if (one_write) return put_flagged(put);
+    const bool in_order = completion_ == base::RemoteCompletion::ordered;
+    return in_order && flagged_parts_max_ != 0 && put.bytes != 0 ? put_in_order(put, resume)
+                                                                 : put_counted(put, resume);
 }
 
 // --- immediate ---------------------------------------------------------------------------------
@@ -80,6 +83,17 @@ base::Post Wire::put_flagged(const base::Put& put) noexcept {
                            .flag_target = put.cell + base::kCellDelivered,
                            .flag = put.flag,
                            .parts = put.parts});
+}
+
+/// In pieces that land in their order: the last one brings the flag word and the immediate.
+base::Post Wire::put_in_order(const base::Put& put, std::uint64_t& resume) noexcept {
+    Pieces pieces{.immediate = immediate_for(put.cell, Delivered::all),
+                  .pending = put.pending,
+                  .done = resume,
+                  .flagged = true};
+    const base::Post posted = post_pieces(put, pieces);
+    resume = pieces.done;
+    return posted;
 }
 
 /// Pieces first, each with its own immediate, then the flag word with their number.
@@ -244,15 +258,20 @@ base::Post Wire::post_pieces(const base::Put& put, Pieces& pieces) noexcept {
             size = std::min({piece_bytes_max_, paced_bytes_, part.bytes - at, room_at(put, to)});
             ++pieces.count;
             if (part_start + at < pieces.done) continue;
-            const FabricPut piece{.peer = put.peer,
-                                  .data = part.data + at,
-                                  .bytes = size,
-                                  .target = to,
-                                  .region = put.region,
-                                  .kind = pieces.kind,
-                                  .immediate = pieces.immediate,
-                                  .pending = pieces.pending,
-                                  .counter = pieces.counter};
+            FabricPut piece{.peer = put.peer,
+                            .data = part.data + at,
+                            .bytes = size,
+                            .target = to,
+                            .region = put.region,
+                            .kind = pieces.kind,
+                            .immediate = pieces.immediate,
+                            .pending = pieces.pending,
+                            .counter = pieces.counter};
+            if (pieces.flagged && part_start + at + size == put.bytes) {
+                piece.kind = PutKind::with_immediate;
+                piece.flag_target = put.cell + base::kCellDelivered;
+                piece.flag = put.flag;
+            }
             if (port_->try_put(piece) == base::Post::again) return base::Post::again;
             pieces.done = part_start + at + size;
             // Others have their turn: what was sent is received while it is in the caches.

@@ -236,6 +236,7 @@ class Wire {
         std::uint64_t done = 0;   ///< bytes posted
         std::uint64_t count = 0;  ///< of all pieces, once all are posted
         std::uint32_t counter = FabricPut::kNoCounter;
+        bool flagged = false;  ///< the last one carries the flag word and the immediate
     };
 
     base::Post put_near(const base::Put& put, std::byte* peer) noexcept;
@@ -243,6 +244,7 @@ class Wire {
     base::Post put_cell(const base::Put& put) noexcept;
     base::Post put_flagged(const base::Put& put) noexcept;
     base::Post put_counted(const base::Put& put, std::uint64_t& resume) noexcept;
+    base::Post put_in_order(const base::Put& put, std::uint64_t& resume) noexcept;
     base::Post put_words(const base::Put& put) noexcept;
     base::Post put_delivered(const base::Put& put, std::uint64_t& resume) noexcept;
     base::Post put_with_counter(const base::Put& put, std::uint64_t& resume) noexcept;
