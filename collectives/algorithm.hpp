@@ -118,6 +118,9 @@ struct Algorithm {
     /// Whether every rank gets the same bits with such parameters on such nodes, although the
     /// properties do not promise it for all.
     bool (*same_bits)(const AlgorithmSpec&, const plan::Layout&) = nullptr;
+    /// The first rank that is bound to do the same as the request's, at the same distances from
+    /// itself and with as many bytes; the request's if none is known.
+    Rank (*same_as)(const GenerateRequest&) = nullptr;
 
     [[nodiscard]] Properties properties_of(const AlgorithmSpec& spec) const {
         return refine == nullptr ? properties : refine(spec);

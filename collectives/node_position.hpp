@@ -61,18 +61,23 @@ template <class Visit>
 void for_each_run(const plan::Layout& layout, NodeWindow nodes, Visit visit) {
     std::uint32_t first = 0;
     std::uint32_t count = 0;
+    const auto add = [&](Rank rank, Rank ranks) {
+        const auto begin = static_cast<std::uint32_t>(rank);
+        if (count == 0 || begin != first + count) {
+            if (count > 0) visit(first, count);
+            first = begin;
+            count = 0;
+        }
+        count += static_cast<std::uint32_t>(ranks);
+    };
     for (Rank k = 0; k < nodes.count; ++k) {
         const auto node = static_cast<Rank>((nodes.first + k) % layout.nodes());
-        for (Rank local = 0; local < layout.ranks_on(node); ++local) {
-            const auto rank = static_cast<std::uint32_t>(layout.rank_at(node, local));
-            if (count > 0 && rank == first + count) {
-                ++count;
-                continue;
-            }
-            if (count > 0) visit(first, count);
-            first = rank;
-            count = 1;
+        const Rank ranks = layout.ranks_on(node);
+        if (layout.contiguous()) {
+            add(layout.rank_at(node, 0), ranks);
+            continue;
         }
+        for (Rank local = 0; local < ranks; ++local) add(layout.rank_at(node, local), 1);
     }
     if (count > 0) visit(first, count);
 }

@@ -131,7 +131,7 @@ class ExposedTreeBlocks {
     void reserve() {
         const auto size = static_cast<std::uint32_t>(here_.layout.size());
         if (size == 1) return;
-        for (std::uint32_t block = 0; block < size; ++block) writer_->reserve_capacity(block, 0);
+        writer_->reserve_capacities(0, size, 0);
         if (here_.nodes > 1)
             for_each_run_of({0, here_.nodes}, [&](Rank, std::uint32_t first, std::uint32_t count) {
                 writer_->reserve_capacity(first, count);

@@ -263,6 +263,25 @@ base::Result<plan::Program> generate_hierarchical(const Entry& entry, const Algo
     return compose(entry, *parts, std::move(header), groups);
 }
 
+/// Who does not lead does what those at its place do on all nodes of as many ranks, but for the
+/// first node and the root's.
+Rank same_as(const Entry& entry, const GenerateRequest& request) {
+    const auto by_places = [](const Line& line) { return line.callers == Callers::places; };
+    if (!request.layout.contiguous() || !request.counts.empty() ||
+        std::ranges::any_of(entry.lines, by_places))
+        return request.rank;
+    const plan::Layout& layout = request.layout;
+    const Rank own = layout.node_of(request.rank);
+    const Rank local = layout.local_of(request.rank);
+    const Rank ranks = layout.ranks_on(own);
+    const Rank rooted = request.root == plan::kNoRank ? 0 : layout.node_of(request.root);
+    const bool leads = local == (entry.scans() ? ranks - 1 : 0);
+    if (leads || own == 0 || own == rooted) return request.rank;
+    for (Rank node = 1; node < own; ++node)
+        if (node != rooted && layout.ranks_on(node) == ranks) return layout.rank_at(node, local);
+    return request.rank;
+}
+
 Properties usual(const Entry& entry) {
     return {.ordered = true,
             .bit_identical = true,
@@ -325,6 +344,9 @@ Algorithm algorithm_of() {
     if (entry.maps) algorithm.parameters.push_back(kNearParameter);
     algorithm.generate = [](const AlgorithmSpec& spec, const GenerateRequest& request) {
         return generate_hierarchical(kHierarchicalEntries[kEntry], spec, request);
+    };
+    algorithm.same_as = [](const GenerateRequest& request) {
+        return same_as(kHierarchicalEntries[kEntry], request);
     };
     algorithm.variants = [](const CandidateRequest& request) {
         return variants_of(kHierarchicalEntries[kEntry], request);

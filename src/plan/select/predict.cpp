@@ -280,8 +280,10 @@ class Prediction {
             std::optional<Fold> fold;
             if (shown->folded()) fold = Fold{shown->ranks};
             ImagePart part(around.model, vector, models.far, fold);
+            std::vector<ImagePart::Added> known;
             for (Rank rank = 0; rank < shown->ranks; ++rank) {
-                if (auto added = add(part, *shown, rank, reach); !added) return added.failure();
+                if (auto added = add(part, *shown, rank, reach, known); !added)
+                    return added.failure();
                 if (rank + 1 != shown->ranks / 4 || rank < kFewRanks) continue;
                 if (around.give_up == kForever) continue;
                 const Time least = simulate_first_ranks(part, around);
@@ -310,7 +312,9 @@ class Prediction {
         return predicted;
     }
 
-    base::Result<void> add(ImagePart& part, const Shown& shown, Rank rank, Reach& reach) const {
+    /// known: what ranks have added that others may do the same as.
+    base::Result<void> add(ImagePart& part, const Shown& shown, Rank rank, Reach& reach,
+                           std::vector<ImagePart::Added>& known) const {
         const auto note = [&](const Program& program) {
             const Reach found = reach_of(program, rank);
             reach = {reach.mates || found.mates, reach.others || found.others};
@@ -319,10 +323,20 @@ class Prediction {
             note(shown.program_of(rank));
             return part.add(shown.program_of(rank), rank);
         }
+        const Rank same =
+            exact_ || !candidate_.same_as ? rank : candidate_.same_as(shown.team, rank);
+        if (same < rank) {
+            part.repeat(known[at(same)], rank);
+            return base::Done{};
+        }
         const auto program = candidate_.program(shown.team, rank);
         if (!program) return program.failure();
         note(*program);
-        return part.add(*program);
+        if (auto added = part.add(*program); !added) return added;
+        if (!candidate_.same_as) return base::Done{};
+        known.resize(at(shown.team));
+        known[at(rank)] = part.added();
+        return base::Done{};
     }
 
     /// Of the program as that rank has it.

@@ -37,6 +37,9 @@ struct Candidate {
     std::function<base::Result<Stages>(Rank size)> stages;
     /// Of one rank of a team of such a size; fails where the algorithm does not fit the size.
     std::function<base::Result<Program>(Rank size, Rank rank)> program;
+    /// The first rank that does the same at the same distances; the rank
+    /// itself if none is known. Empty: none is.
+    std::function<Rank(Rank size, Rank rank)> same_as = {};
     /// Elements of the vector in a team of such a size. Empty: the same in all.
     std::function<std::uint64_t(Rank size)> elements = {};
     /// Between nodes: calls that have put targets at a time.

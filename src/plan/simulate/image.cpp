@@ -201,6 +201,10 @@ base::Result<void> ImagePart::add(const Program& program, Rank rank) {
     rank_ = rank;
     shift_ = rank >= program.rank ? rank - program.rank : rank + program.size - program.rank;
     const Rank size = fold_ ? fold_->ranks : program.size;
+    added_ = {.lane = lanes_.size(),
+              .row = pieces_.rows().size(),
+              .raises = pieces_.raises(),
+              .waits = pieces_.waits()};
     std::uint32_t number = 0;
     if (program.lanes.empty()) {
         begin_lane(shown(rank), size, number++);
@@ -213,7 +217,22 @@ base::Result<void> ImagePart::add(const Program& program, Rank rank) {
         });
         pieces_.end_lane();
     }
+    added_.lanes = lanes_.size() - added_.lane;
+    added_.rows = pieces_.rows().size() - added_.row;
+    added_.raises = pieces_.raises() - added_.raises;
+    added_.waits = pieces_.waits() - added_.waits;
     return check_room(rank);
+}
+
+void ImagePart::repeat(const Added& like, Rank rank) {
+    const std::size_t ahead = pieces_.rows().size() - like.row;
+    for (std::size_t i = 0; i < like.lanes; ++i) {
+        ImageLane lane = lanes_[like.lane + i];
+        lane.rank = rank;
+        lane.first += ahead;
+        lanes_.push_back(lane);
+    }
+    pieces_.repeat(like.row, like.rows, like.raises, like.waits);
 }
 
 void ImagePart::add_step(const Program& program, const Step& step, std::uint32_t segment) {

@@ -73,6 +73,19 @@ class ImagePart {
     }
     /// The program as another rank would have it, that does the same at the same distances.
     [[nodiscard]] base::Result<void> add(const Program& program, Rank rank);
+    /// What one call of add() has added.
+    struct Added {
+        std::size_t lane = 0;  ///< its first lane, and
+        std::size_t row = 0;   ///< the first reference of that
+        std::size_t lanes = 0;
+        std::size_t rows = 0;
+        std::uint64_t raises = 0;
+        std::uint64_t waits = 0;
+    };
+    [[nodiscard]] const Added& added() const { return added_; }
+    /// The same for another rank, that does the same at the same distances. Where some messages are
+    /// far, the same ones are.
+    void repeat(const Added& like, Rank rank);
     /// Room for so many ranks with programs like the ones so far.
     void reserve(std::size_t ranks);
 
@@ -140,6 +153,7 @@ class ImagePart {
     Partition partition_{0, 0};
     std::vector<ImageLane> lanes_;
     Pieces pieces_;
+    Added added_;
     std::vector<Time> times_;
     std::vector<Time> delays_;
     std::vector<Time> holds_;

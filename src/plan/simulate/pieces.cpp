@@ -54,6 +54,16 @@ void Pieces::end_lane() {
     close();
 }
 
+void Pieces::repeat(std::size_t first, std::size_t count, std::uint64_t raises,
+                    std::uint64_t waits) {
+    const std::size_t before = rows_.size();
+    rows_.resize(before + count);
+    std::copy_n(rows_.begin() + static_cast<std::ptrdiff_t>(first), count,
+                rows_.begin() + static_cast<std::ptrdiff_t>(before));
+    raises_ += raises;
+    waits_ += waits;
+}
+
 void Pieces::begin_reception() {
     begin_action();
     receiving_ = true;

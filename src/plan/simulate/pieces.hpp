@@ -75,6 +75,8 @@ class Pieces {
         append(word_of(Word::compute, time));
     }
     void end_lane();
+    /// A lane like one before: so many references from `first` on, and what it counted.
+    void repeat(std::size_t first, std::size_t count, std::uint64_t raises, std::uint64_t waits);
 
     /// Room for so many more references.
     void reserve(std::size_t references) { rows_.reserve(rows_.size() + references); }

@@ -106,6 +106,12 @@ plan::Candidate candidate_of(const collectives::Algorithm& algorithm,
         request.rank = rank;
         return collectives::generate(collective, spec, request);
     };
+    if (algorithm.same_as != nullptr)
+        candidate.same_as = [=, same_as = algorithm.same_as](Rank size, Rank rank) mutable {
+            ask(request, size);
+            request.rank = rank;
+            return same_as(request);
+        };
     candidate.elements = [&contract, elements = call.elements](Rank size) {
         return contract.vector_elements(size, elements);
     };

@@ -169,6 +169,68 @@ TEST(Prediction, SeesTheNodesOfThousandsOfRanks) {
     }
 }
 
+TEST(Prediction, RanksThatDoTheSameNeedNoProgramOfTheirOwn) {
+    // Nodes are uneven, so few ranks never stand for all: to the picosecond what all programs say.
+    const Team team{"21 on uneven", {4, 1, 4, 3, 4, 2, 3}};
+    const plan::Machine machine = machine_of(team);
+    const auto ranks = static_cast<Rank>(machine.node_of.size());
+    int same = 0;
+    for (const collectives::CollectiveTraits& traits : collectives::kCollectives) {
+        if (traits.has_counts()) continue;
+        for (const std::uint64_t elements : {1U, 100U, 8192U}) {
+            const CallClass call{.collective = traits.name,
+                                 .elements = traits.has_data() ? elements : 0,
+                                 .element_bytes = 8};
+            const auto candidates = candidates_for(machine, ranks, call, plan::Scope::all);
+            ASSERT_TRUE(candidates.ok()) << traits.name;
+            for (const plan::Candidate& candidate : *candidates) {
+                if (!candidate.same_as) continue;
+                for (Rank rank = 0; rank < ranks; ++rank)
+                    same += candidate.same_as(ranks, rank) < rank ? 1 : 0;
+                const auto quick = plan::predict(machine, ranks, candidate, vector_of(ranks, call));
+                if (!quick) continue;
+                EXPECT_EQ(quick->time, simulated(machine, call, candidate.algorithm))
+                    << traits.name << ' ' << elements << ' ' << candidate.algorithm;
+            }
+        }
+    }
+    EXPECT_GT(same, 300);
+}
+
+/// Milliseconds of processor time.
+template <class Action>
+double milliseconds(Action action) {
+    const auto begin = std::clock();
+    action();
+    return 1000 * static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
+}
+
+TEST(Prediction, OfAFirstCallOfEachCollectiveIsQuick) {
+    // Builds that are not optimised, on machines that do other work, take several times as long.
+    constexpr double kMost = 500;
+    const plan::Machine machine = machine_of({"2304 on 128", even(128, 18)});
+    for (const collectives::CollectiveTraits& traits : collectives::kCollectives) {
+        if (traits.has_counts()) continue;
+        for (const std::size_t count : {1U, 16U, 128U, 1024U, 8192U}) {
+            const Call call{.collective = traits.collective,
+                            .count = traits.has_data() ? count : 0,
+                            .type = Type::float64,
+                            .op = Op::sum,
+                            .root = traits.rooted() ? 0 : -1};
+            const Chooser chooser(machine, 2304, nullptr, "none");
+            std::string chosen;
+            const double taken = milliseconds([&] {
+                const auto choice = chooser.choose(call);
+                if (choice) chosen = (*choice)->text;
+            });
+            EXPECT_FALSE(chosen.empty()) << traits.name;
+            EXPECT_LT(taken, kMost) << traits.name << ' ' << count;
+            fmt::print("{} {}: {:.1f} ms: {}\n", traits.name, count, taken, chosen);
+            if (!traits.has_data()) break;
+        }
+    }
+}
+
 TEST(Prediction, OfAFirstCallIsQuickAndTheSame) {
     constexpr double kSecondsMax = 0.5;  // for builds that are not optimised, too
     const plan::Machine machine = machine_of({"2304 on 128", even(128, 18)});
