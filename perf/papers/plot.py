@@ -55,8 +55,12 @@ def nice_ticks(low, high, log):
         ticks = [10.0 ** power for power in powers if low <= 10.0 ** power * 1.0001 and 10.0 ** power <= high * 1.0001]
         if len(ticks) > 2:
             return ticks
-        steps = [factor * 10.0 ** power for power in powers for factor in (1, 2, 3, 5)]
-        return [tick for tick in steps if low * 0.999 <= tick <= high * 1.001]
+        for factors in ((1, 2, 3, 5), range(1, 10)):
+            steps = [factor * 10.0 ** power for power in powers for factor in factors]
+            ticks = [tick for tick in steps if low * 0.999 <= tick <= high * 1.001]
+            if len(ticks) > 2:
+                break
+        return ticks
     step = 10.0 ** math.floor(math.log10((high - low) / 4 or 1))
     step = next(step * factor for factor in (1, 2, 5, 10) if (high - low) / (step * factor) <= 6)
     first = math.ceil(low / step - 1e-9)
