@@ -16,7 +16,7 @@
 //          reduces as many (exscan: twice as many less one).
 // Memory   linear: one slot with two copies, one credit. recursive-doubling: a slot for each step,
 //          with segments two copies each and as many credits. exscan: one scratch vector. Where
-//          payloads land in vectors no slots, and a scratch vector in place.
+//          payloads land in vectors no slots, and one scratch vector more in place.
 // Good for linear: long vectors, since no rank sends or reduces more than one; unless given, pieces
 //          have about 8 KiB. recursive-doubling: short vectors. linear:into=vector: between nodes,
 //          where a put of all bytes takes less than pieces that are copied out of slots.
