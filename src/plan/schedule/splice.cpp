@@ -355,34 +355,50 @@ class Splicer {
     }
 
     /// Adds the blocks that a block of the group's stands for, piece by piece; runs of units as
-    /// one.
+    /// one, and units that follow each other at one distance.
     void in_blocks(const Block& block, std::vector<Block>& blocks) const {
         const std::uint32_t pieces = pieces_of(*part_->own);
-        const std::size_t before = blocks.size();
+        bool follows = false;  // the last block has consecutive units of this one
         for (std::uint32_t i = 0; i < block.count; ++i) {
             const std::uint32_t unit = block.first + i * block.stride;
-            for (const Rank rank : stands_for(unit / pieces)) {
+            const StandsFor& whole = stands_for(unit / pieces);
+            const bool strided = whole.stride > 1 && factor_ == 1;
+            const bool in_part = i == 0 && block.stride == 1 && part_->blocks_most == 1;
+            for (const Rank rank : whole.ranks) {
                 const std::uint32_t first =
                     (static_cast<std::uint32_t>(rank) * pieces + unit % pieces) * factor_;
-                if (blocks.size() > before && blocks.back().first + blocks.back().count == first) {
+                if (follows && blocks.back().first + blocks.back().count == first) {
                     blocks.back().count += factor_;
                     continue;
                 }
                 Block& one = blocks.emplace_back(block);
-                const bool in_part = i == 0 && block.stride == 1 && part_->blocks_most == 1;
                 one.first = first;
                 one.origin = first - (in_part ? (unit - block.origin) * factor_ : 0);
-                one.count = factor_;
-                one.stride = 1;
+                one.count = strided ? static_cast<std::uint32_t>(whole.ranks.size()) : factor_;
+                one.stride = strided ? whole.stride * pieces : 1;
                 one.advance = block.advance * factor_;
+                follows = !strided;
+                if (strided) break;
             }
         }
     }
 
-    /// The blocks of the whole that a rank's block of the group stands for.
-    [[nodiscard]] const std::vector<Rank>& stands_for(std::uint32_t rank) const {
-        std::vector<Rank>& known = stands_for_[rank];
-        if (known.empty()) known = part_->blocks_of(static_cast<Rank>(rank));
+    /// The blocks of the whole that a block of the group stands for.
+    struct StandsFor {
+        std::vector<Rank> ranks;
+        std::uint32_t stride = 1;  ///< from each to the next, if there are several and it is more
+    };
+    [[nodiscard]] const StandsFor& stands_for(std::uint32_t rank) const {
+        StandsFor& known = stands_for_[rank];
+        if (!known.ranks.empty()) return known;
+        known.ranks = part_->blocks_of(static_cast<Rank>(rank));
+        const std::vector<Rank>& ranks = known.ranks;
+        if (ranks.size() < 2 || ranks[1] <= ranks[0]) return known;
+        const Rank distance = ranks[1] - ranks[0];
+        const bool even = std::ranges::adjacent_find(ranks, [&](Rank a, Rank b) {
+                              return b - a != distance;
+                          }) == ranks.end();
+        if (even) known.stride = static_cast<std::uint32_t>(distance);
         return known;
     }
 
@@ -416,9 +432,9 @@ class Splicer {
     Program program_;
     const std::vector<Part>& parts_;
     std::uint32_t scratch_first_;
-    BlockIndex index_;                                   ///< of the program's blocks
-    std::vector<Block> translated_;                      ///< of the list that is being added
-    mutable std::vector<std::vector<Rank>> stands_for_;  ///< of the part, as far as it was asked
+    BlockIndex index_;                           ///< of the program's blocks
+    std::vector<Block> translated_;              ///< of the list that is being added
+    mutable std::vector<StandsFor> stands_for_;  ///< of the part, as far as it was asked
     std::vector<std::vector<Step>> lanes_;
     bool merged_ = false;   ///< all parts in one loop
     bool pending_ = false;  ///< puts of the main lane may still read

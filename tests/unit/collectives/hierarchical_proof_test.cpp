@@ -118,6 +118,14 @@ TEST(HierarchicalProof, AlltoallSendsOneMessageToEachNode) {
     }
 }
 
+TEST(HierarchicalProof, BlocksOfAllNodesAreNamedByStrides) {
+    // A rank's place stands for one on each of 128 nodes: one block each, not 128.
+    const auto program = generate("alltoall", *parse_spec("hierarchical:node=(bruck),net=(bruck)"),
+                                  {.size = 2304, .elements = 2304, .layout = {2304, 18}});
+    ASSERT_TRUE(program.ok());
+    EXPECT_LT(program->blocks.size(), 1000);
+}
+
 TEST(HierarchicalProof, PiecesOfOnePartArePiecesOfAll) {
     for (const plan::Layout& layout : {plan::Layout(8, 4), plan::Layout(13, 5)}) {
         for (const std::uint32_t segments : {1U, 3U}) {
