@@ -52,6 +52,7 @@ class Sweeps {
 base::Result<Outcome> simulate_processors(std::span<const ImagePart> parts,
                                           const Surroundings& surroundings, const Trace& trace) {
     Processors processors(parts, surroundings, trace);
+    processors.run_ahead();
     while (!processors.idle() && !processors.gives_up())
         processors.step([&](const Departure& message) {
             processors.arrive(message.target, message.key, message.arrives);

@@ -2,6 +2,7 @@
 #include "plan/simulate/processors.hpp"
 
 #include <algorithm>
+#include <limits>
 
 namespace weft::plan {
 
@@ -36,6 +37,24 @@ Processors::Processors(std::span<const ImagePart> parts, const Surroundings& sur
         }
     }
     for (std::uint32_t index = 0; index < lanes_.size(); ++index) go_on(index);
+}
+
+void Processors::run_ahead() {
+    if (trace_ || !around_.uniform()) return;
+    constexpr Time kNever = std::numeric_limits<Time>::max();
+    Time least = kNever;  // from what a rank does to when its message is at another's
+    const ImagePart* seen = nullptr;
+    std::vector<std::uint32_t> rank_of;
+    for (const LaneState& state : lanes_) {
+        rank_of.push_back(static_cast<std::uint32_t>(state.lane.rank));
+        if (state.part == seen) continue;
+        seen = state.part;
+        if (seen->has_cards()) return;
+        for (std::size_t i = 0; i < seen->times().size(); ++i)
+            least = std::min(least, seen->times()[i] + seen->delays()[i] + around_.model.latency);
+    }
+    if (least == kNever || least <= 0) return;
+    possible_.order_by_owner(least, std::move(rank_of));
 }
 
 void Processors::go_on(std::uint32_t index) {

@@ -203,6 +203,46 @@ TEST(Queue, OfProcessorsTakesWhatComesBeforeItsFront) {
     }
 }
 
+/// Lanes of a few owners: each owner's turns come in order, and none comes long before another's
+/// earlier one.
+TEST(Queue, OfProcessorsKeepsTheOrderOfEachOwner) {
+    constexpr Time kAhead = 64;
+    constexpr std::uint32_t kLanes = 600;
+    std::vector<std::uint32_t> owner_of;
+    for (std::uint32_t lane = 0; lane < kLanes; ++lane) owner_of.push_back(lane / 3);
+    int disordered = 0;
+    for (std::uint64_t seed = 1; seed <= 50; ++seed) {
+        base::Random random(seed);
+        TimeQueue<Turn> queue;
+        queue.order_by_owner(kAhead, owner_of);
+        std::vector<BinaryHeap> of_owner(kLanes / 3);
+        const auto push = [&](std::uint32_t lane, Time time) {
+            queue.push({time, lane});
+            of_owner[owner_of[lane]].push({time, lane});
+        };
+        for (std::uint32_t lane = 0; lane < kLanes; ++lane)
+            push(lane, static_cast<Time>(random.below(2'000)));
+        Time latest = 0;
+        for (int taken = 0; !queue.empty(); ++taken) {
+            const Turn turn = queue.top();
+            queue.pop();
+            BinaryHeap& own = of_owner[owner_of[turn.lane]];
+            ASSERT_TRUE(own.top().time == turn.time && own.top().lane == turn.lane) << seed;
+            own.pop();
+            ASSERT_GT(turn.time + kAhead, latest) << seed;
+            disordered += turn.time < latest ? 1 : 0;
+            latest = std::max(latest, turn.time);
+            if (taken > 20'000) continue;
+            // The owner goes on, and what it sends takes at least so long.
+            push(turn.lane, turn.time + static_cast<Time>(random.below(500)));
+            if (taken % 20 == 0)
+                push(static_cast<std::uint32_t>(random.below(kLanes)),
+                     turn.time + kAhead + static_cast<Time>(random.below(100)));
+        }
+    }
+    EXPECT_GT(disordered, 1'000);
+}
+
 /// Allreduce in one stage: every rank receives from all others at once.
 Question crowd(Rank size, std::uint64_t bytes) {
     return {.spec = fmt::format("a{}", size),
