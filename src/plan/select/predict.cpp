@@ -9,6 +9,7 @@
 
 #include "plan/schedule/step.hpp"
 #include "plan/select/chain.hpp"
+#include "plan/select/equal_programs.hpp"
 #include "plan/select/folding.hpp"
 #include "plan/select/put_models.hpp"
 #include "plan/simulate/simulate.hpp"
@@ -280,7 +281,7 @@ class Prediction {
             std::optional<Fold> fold;
             if (shown->folded()) fold = Fold{shown->ranks};
             ImagePart part(around.model, vector, models.far, fold);
-            std::vector<ImagePart::Added> known;
+            Known known{.equal = EqualPrograms(mixed_ ? &machine_.node_of : nullptr)};
             for (Rank rank = 0; rank < shown->ranks; ++rank) {
                 if (auto added = add(part, *shown, rank, reach, known); !added)
                     return added.failure();
@@ -312,9 +313,13 @@ class Prediction {
         return predicted;
     }
 
-    /// known: what ranks have added that others may do the same as.
+    /// What ranks have added that others may do the same as.
+    struct Known {
+        std::vector<ImagePart::Added> by_rank = {};
+        EqualPrograms equal;
+    };
     base::Result<void> add(ImagePart& part, const Shown& shown, Rank rank, Reach& reach,
-                           std::vector<ImagePart::Added>& known) const {
+                           Known& known) const {
         const auto note = [&](const Program& program) {
             const Reach found = reach_of(program, rank);
             reach = {reach.mates || found.mates, reach.others || found.others};
@@ -326,16 +331,16 @@ class Prediction {
         const Rank same =
             exact_ || !candidate_.same_as ? rank : candidate_.same_as(shown.team, rank);
         if (same < rank) {
-            part.repeat(known[at(same)], rank);
+            part.repeat(known.by_rank[at(same)], rank);
             return base::Done{};
         }
         const auto program = candidate_.program(shown.team, rank);
         if (!program) return program.failure();
         note(*program);
-        if (auto added = part.add(*program); !added) return added;
+        if (auto added = known.equal.add(*program, part); !added) return added.failure();
         if (!candidate_.same_as) return base::Done{};
-        known.resize(at(shown.team));
-        known[at(rank)] = part.added();
+        known.by_rank.resize(at(shown.team));
+        known.by_rank[at(rank)] = known.equal.added();
         return base::Done{};
     }
 
