@@ -150,7 +150,9 @@ RangeTree in_rank_order(RangeTree tree) {
 
 TreeNode find_node(const RangeTree& tree, Rank size, Rank node) {
     TreeNode found{.size = size};
-    for (Rank root = 0; root != node;) {
+    const bool chain = tree.children_max == 1;
+    if (chain && node > 0) found = {.parent = node - 1, .size = size - node};
+    for (Rank root = chain ? node : 0; root != node;) {
         const Child child = tree.child_towards(found.size, node - root);
         found.parent = root;
         found.child_index = child.index;

@@ -8,7 +8,7 @@
 // Why      Ranges keep rank order: a node's own value, then its children's in order of their
 //          ranges.
 // Holds    Finding a node takes time in proportion to its depth and its own branches (LogP trees:
-//          to the branches on the way to it).
+//          to the branches on the way to it; chains: to nothing).
 // Next     collectives/trees.hpp for the trees that specs name.
 #pragma once
 
