@@ -47,6 +47,7 @@ void pass_around(BlockWriter& writer, patterns::RelativeRank place, std::uint32_
         return static_cast<std::uint32_t>((own + place.size - back) % place.size);
     };
     const auto vector = into == Landing::vector && place.size > 1;
+    writer->reserve_steps(4 * static_cast<std::size_t>(place.size));
     if (vector) {
         const auto blocks = static_cast<std::uint32_t>(place.size);
         writer->expose(left, exposed, writer.output(0, blocks), plan::kWritten);

@@ -28,7 +28,9 @@ namespace {
 class Writer {
   public:
     Writer(BlockWriter& writer, const GenerateRequest& request)
-        : writer_(writer), here_(request), others_(here_.others()) {}
+        : writer_(writer), here_(request), others_(here_.others()) {
+        writer_->reserve_steps(4 * static_cast<std::size_t>(request.size));
+    }
 
     void write_exposed() {
         const auto size = static_cast<std::uint32_t>(here_.layout.size());

@@ -2,6 +2,7 @@
 #include "plan/schedule/canonical.hpp"
 
 #include <algorithm>
+#include <bit>
 
 #include "base/random.hpp"
 #include "plan/schedule/step.hpp"
@@ -52,7 +53,7 @@ BlockList BlockIndex::intern(std::vector<Block>& table, std::span<const Block> l
     if (list.empty()) return {};
     if (table.size() <= kSearchedMax) return intern_blocks(table, list);
     for (; known_ < table.size(); ++known_) {
-        if (2 * std::size_t{known_} >= places_.size()) grow();
+        if (2 * std::size_t{known_} >= places_.size()) grow(table.capacity());
         add({known_ + 1, hash_of(table[known_])});
     }
     const std::uint32_t hash = hash_of(list.front());
@@ -77,9 +78,9 @@ void BlockIndex::add(Place place) {
 }
 
 /// Equal hashes keep their order, if places are read from behind one that is empty.
-void BlockIndex::grow() {
+void BlockIndex::grow(std::size_t blocks) {
     const std::vector<Place> old = std::move(places_);
-    places_.assign(std::max<std::size_t>(4 * kSearchedMax, 4 * old.size()), {});
+    places_.assign(std::bit_ceil(std::max(2 * blocks, 2 * old.size() + 4 * kSearchedMax)), {});
     const auto empty = std::ranges::find(old, 0U, &Place::position);
     std::for_each(empty, old.end(), [this](Place place) {
         if (place.position != 0) add(place);

@@ -31,7 +31,7 @@ class BlockIndex {
     };
 
     void add(Place place);
-    void grow();
+    void grow(std::size_t blocks);
 
     std::vector<Place> places_;  ///< open addressing, positions in order
     std::uint32_t known_ = 0;    ///< positions that are in

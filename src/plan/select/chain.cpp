@@ -215,16 +215,23 @@ std::vector<Rank> last_receivers(const Candidate& candidate, Rank size, const Ve
 }
 
 Candidate with_kept_programs(const Candidate& candidate, Rank size) {
+    struct Kept {
+        std::unordered_map<Rank, Program> programs;
+        std::size_t length = 0;  ///< steps and blocks of all
+    };
     constexpr std::size_t kKept = 64;
+    constexpr std::size_t kLengthMax = 32'000;  // long ones are made as quickly as they are copied
     Candidate keeping = candidate;
-    keeping.program = [made = candidate.program, size,
-                       kept = std::make_shared<std::unordered_map<Rank, Program>>()](
+    keeping.program = [made = candidate.program, size, kept = std::make_shared<Kept>()](
                           Rank of, Rank rank) -> base::Result<Program> {
         if (of != size) return made(of, rank);
-        const auto known = kept->find(rank);
-        if (known != kept->end()) return known->second;
+        const auto known = kept->programs.find(rank);
+        if (known != kept->programs.end()) return known->second;
         auto program = made(of, rank);
-        if (program && kept->size() < kKept) kept->emplace(rank, *program);
+        if (program && kept->programs.size() < kKept && kept->length < kLengthMax) {
+            kept->length += program->steps.size() + program->blocks.size();
+            kept->programs.emplace(rank, *program);
+        }
         return program;
     };
     return keeping;
