@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <span>
 #include <tuple>
 
@@ -36,6 +37,25 @@ class Team {
         const auto first = candidate_.program(size_, 0);
         if (!first || first->steps.size() + first->blocks.size() > kStepsAndBlocksMax) return false;
         return agree(same_place(0), false) || agree(same_place(0), true);
+    }
+
+    /// Ranks 0 and 1, which mostly tell, then others, and some of the largest node.
+    [[nodiscard]] std::optional<Program> common(const std::vector<Rank>& node_of) const {
+        if (size_ <= kFoldedRanks) return {};
+        std::vector<Rank> ranks{0, 1, size_ / 3, size_ / 2 + 1, size_ - 1};
+        std::map<Rank, std::ptrdiff_t> ranks_on;
+        for (const Rank node : node_of) ++ranks_on[node];
+        const auto largest =
+            std::ranges::max_element(ranks_on, {}, [](const auto& on) { return on.second; });
+        const auto first = std::ranges::find(node_of, largest->first) - node_of.begin();
+        for (const std::ptrdiff_t more :
+             {std::ptrdiff_t{0}, std::ptrdiff_t{1}, largest->second - 1})
+            ranks.push_back(static_cast<Rank>(first + more));
+        for (const bool turned : {false, true}) {
+            if (!agree(std::span(ranks).first(2), turned) || !agree(ranks, turned)) continue;
+            if (auto program = program_of(0, turned)) return *std::move(program);
+        }
+        return {};
     }
 
   private:
@@ -137,6 +157,20 @@ class Team {
 base::Result<Shown> show_team(const Candidate& candidate, Rank size, Rank period,
                               const VectorSize& vector, bool used_once) {
     return Team(candidate, size, period, vector).show(used_once);
+}
+
+std::optional<Program> common_program(const Candidate& candidate, Rank size,
+                                      const std::vector<Rank>& node_of, const VectorSize& vector) {
+    return Team(candidate, size, 0, vector).common(node_of);
+}
+
+Rank period_of(const std::vector<Rank>& node_of) {
+    const auto end = std::ranges::find_if(node_of, [&](Rank n) { return n != node_of[0]; });
+    const auto each = static_cast<std::size_t>(end - node_of.begin());
+    if (node_of.size() % each != 0) return 0;
+    for (std::size_t i = each; i < node_of.size(); ++i)
+        if ((node_of[i] == node_of[i - 1]) != (i % each != 0)) return 0;
+    return static_cast<Rank>(each);
 }
 
 bool seems_to_fold(const Candidate& candidate, Rank size, Rank period, const VectorSize& vector) {

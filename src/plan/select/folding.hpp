@@ -9,6 +9,7 @@
 // Next     simulate/image.hpp, Fold, for what such an image means; predict.cpp.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "plan/select/predict.hpp"
@@ -31,6 +32,14 @@ struct Shown {
 /// do the same; 0 if neither. used_once: programs of a team that is shown whole are not kept.
 [[nodiscard]] base::Result<Shown> show_team(const Candidate& candidate, Rank size, Rank period,
                                             const VectorSize& vector, bool used_once);
+
+/// The program that all ranks of a team on any nodes seem to have, at the same distances, if they
+/// do; by some ranks of several nodes.
+[[nodiscard]] std::optional<Program> common_program(const Candidate& candidate, Rank size,
+                                                    const std::vector<Rank>& node_of,
+                                                    const VectorSize& vector);
+/// The ranks of a node, if all nodes have equally many, in order; else 0.
+[[nodiscard]] Rank period_of(const std::vector<Rank>& node_of);
 
 /// Whether a few ranks seem to stand for all, by one rank of four nodes; not of long programs, of
 /// which even few take time.

@@ -11,6 +11,7 @@
 #include "plan/select/chain.hpp"
 #include "plan/select/equal_programs.hpp"
 #include "plan/select/folding.hpp"
+#include "plan/select/one_program.hpp"
 #include "plan/select/put_models.hpp"
 #include "plan/simulate/simulate.hpp"
 
@@ -102,8 +103,11 @@ class Prediction {
             if (stages) return of_stages(*stages);
             if (stages.failure().status != Status::unsupported) return stages.failure();
         }
-        if (size_ <= kPredictedRanks) return of_programs(size_);
-        return continued();
+        if (size_ > kPredictedRanks) return continued();
+        if (mixed_ && !exact_ && period() == 0)
+            if (const auto quick = by_one_program(machine_, size_, candidate_, vector_, give_up_))
+                return *quick;
+        return of_programs(size_);
     }
 
     /// What a rank computes and what it waits for, along the chain of last waits.
@@ -451,13 +455,7 @@ class Prediction {
     [[nodiscard]] Rank period() const {
         if (exact_) return 0;
         if (!mixed_) return 1;
-        const std::vector<Rank>& node_of = machine_.node_of;
-        const auto end = std::ranges::find_if(node_of, [&](Rank n) { return n != node_of[0]; });
-        const auto each = static_cast<std::size_t>(end - node_of.begin());
-        if (node_of.size() % each != 0) return 0;
-        for (std::size_t i = each; i < node_of.size(); ++i)
-            if ((node_of[i] == node_of[i - 1]) != (i % each != 0)) return 0;
-        return static_cast<Rank>(each);
+        return period_of(machine_.node_of);
     }
 
     const Machine& machine_;
