@@ -113,13 +113,17 @@ class Generalized {
     [[nodiscard]] List blocks(const Box& box, std::size_t axis, std::uint32_t shift = 0) const {
         List list{0};
         for (std::size_t along = 0; along < axes_.size(); ++along) {
-            List longer;
-            for (std::uint32_t k = 0; k < box[along].count; ++k) {
-                const std::uint32_t place =
-                    (own_[along] + box[along].first + k + (along == axis ? shift : 0)) %
-                    axes_[along].size;
-                for (const std::uint32_t block : list)
-                    longer.push_back(block + place * axes_[along].stride);
+            const std::uint32_t size = axes_[along].size;
+            const std::uint32_t ahead = box[along].first + (along == axis ? shift : 0);
+            std::uint32_t place = (own_[along] + ahead) % size;
+            List longer(list.size() * box[along].count);
+            std::uint32_t* into = longer.data();
+            for (std::uint32_t left = box[along].count; left > 0; place = 0) {
+                const std::uint32_t end = std::min(size, place + left);  // from there on they wrap
+                left -= end - place;
+                for (; place < end; ++place)
+                    for (const std::uint32_t block : list)
+                        *into++ = block + place * axes_[along].stride;
             }
             list = std::move(longer);
         }
@@ -174,10 +178,10 @@ class Generalized {
             });
         std::vector<Block> from;
         std::vector<Block> to;
-        for (const std::uint32_t block : came) {
-            extend(from, writer_.slot(number, block));
-            extend(to, writer_.scratch(kArrived, block));
-        }
+        for_each_run(came, nullptr, [&](std::uint32_t block, std::uint32_t count) {
+            from.push_back(writer_.slot(number, block, count));
+            to.push_back(writer_.scratch(kArrived, block, count));
+        });
         writer_->copy(to, from);
         add(leads, kFromScratch, first, [](std::uint32_t) { return Share::lead; });
         add(others, kFromScratch, first, [](std::uint32_t) { return Share::regular; });
@@ -195,22 +199,27 @@ class Generalized {
         std::vector<Block> targets;
         std::vector<Block> own;
         std::vector<Block> came;
+        struct Run {
+            Buffer target = {};
+            Buffer from = {};
+            std::uint32_t next = ~std::uint32_t{0};
+        } run;
         for (const std::uint32_t block : list) {
             const Share share = share_of(block);
             const Buffer target = share == Share::regular ? Buffer::scratch : Buffer::output;
-            const Block to = part(target, block);
-            const Block from = part(share == Share::lead ? lead_[block] : regular_[block], block);
+            const Buffer from = share == Share::lead ? lead_[block] : regular_[block];
             // All three lists are cut in the same places.
-            if (!targets.empty() && continues(targets.back(), to) && continues(own.back(), from)) {
+            if (block == run.next && target == run.target && from == run.from) {
                 ++targets.back().count;
                 ++own.back().count;
                 ++came.back().count;
             } else {
-                targets.push_back(to);
-                own.push_back(from);
+                targets.push_back(part(target, block));
+                own.push_back(part(from, block));
                 came.push_back(number == kFromScratch ? writer_.scratch(kArrived, block)
                                                       : writer_.slot(number, block));
             }
+            run = {target, from, block + 1};
             if (share != Share::regular) lead_[block] = target;
             if (share != Share::lead) regular_[block] = target;
         }
@@ -232,11 +241,11 @@ class Generalized {
         settle(came, [](std::uint32_t) { return Buffer::output; });
         std::vector<Block> from;
         std::vector<Block> to;
-        for (const std::uint32_t block : came) {
-            extend(from, writer_.slot(number, block));
-            extend(to, writer_.output(block));
-            lead_[block] = Buffer::output;
-        }
+        for_each_run(came, nullptr, [&](std::uint32_t block, std::uint32_t count) {
+            from.push_back(writer_.slot(number, block, count));
+            to.push_back(writer_.output(block, count));
+            std::fill_n(lead_.begin() + block, count, Buffer::output);
+        });
         writer_->copy(to, from);
     }
 
@@ -244,10 +253,11 @@ class Generalized {
 
     void put(Rank to, std::uint32_t number, const List& list, const std::vector<Buffer>& homes) {
         std::vector<Block> source;
-        for (const std::uint32_t block : list) {
-            extend(source, part(homes[block], block));
-            read_[row(homes[block]) + block] = true;
-        }
+        for_each_run(list, &homes, [&](std::uint32_t block, std::uint32_t count) {
+            source.push_back(part(homes[block], block, count));
+            std::fill_n(read_.begin() + static_cast<std::ptrdiff_t>(row(homes[block]) + block),
+                        count, true);
+        });
         writer_->reserve_capacity(number, static_cast<std::uint32_t>(list.size()));
         writer_->put(to, number, source);
     }
@@ -266,18 +276,21 @@ class Generalized {
     [[nodiscard]] std::size_t row(Buffer buffer) const {
         return buffer == Buffer::scratch ? size_ : 0;
     }
-    [[nodiscard]] Block part(Buffer home, std::uint32_t block) const {
-        if (home == Buffer::scratch) return writer_.scratch(kRegular, block);
-        return home == Buffer::input ? writer_.input(block) : writer_.output(block);
+    [[nodiscard]] Block part(Buffer home, std::uint32_t block, std::uint32_t count = 1) const {
+        if (home == Buffer::scratch) return writer_.scratch(kRegular, block, count);
+        return home == Buffer::input ? writer_.input(block, count) : writer_.output(block, count);
     }
-    [[nodiscard]] static bool continues(const Block& run, const Block& next) {
-        return run.buffer == next.buffer && run.first + run.count == next.first;
-    }
-    static void extend(std::vector<Block>& list, const Block& next) {
-        if (!list.empty() && continues(list.back(), next)) {
-            ++list.back().count;
-        } else {
-            list.push_back(next);
+    /// Calls visit(first, count) for blocks of the list that follow each other, in one buffer, if
+    /// it is said where they are.
+    template <class Visit>
+    static void for_each_run(const List& list, const std::vector<Buffer>* homes, Visit visit) {
+        for (std::size_t first = 0; first < list.size();) {
+            std::size_t next = first + 1;
+            while (next < list.size() && list[next] == list[next - 1] + 1 &&
+                   (homes == nullptr || (*homes)[list[next]] == (*homes)[list[first]]))
+                ++next;
+            visit(list[first], static_cast<std::uint32_t>(next - first));
+            first = next;
         }
     }
 
