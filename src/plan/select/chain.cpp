@@ -2,6 +2,8 @@
 #include "plan/select/chain.hpp"
 
 #include <algorithm>
+#include <memory>
+#include <unordered_map>
 
 #include "plan/schedule/step.hpp"
 
