@@ -151,8 +151,7 @@ class Writer {
     void reserve(std::uint32_t number) {
         if (here_.layout.size() == 1) return;
         const std::uint32_t most = number;
-        for (std::uint32_t mate = 0; mate < most; ++mate)
-            writer_->reserve_capacity(mate, most > 1 ? 1 : 0);
+        writer_->reserve_capacities(0, most, most > 1 ? 1 : 0);
         for (std::int64_t have = 1; have < here_.nodes; have *= radix_) {
             std::uint32_t largest = 0;
             for (Rank port = 0; port + 1 < radix_; ++port) {
@@ -169,7 +168,7 @@ class Writer {
     /// Exposes and done signals need no room.
     void reserve_exposed(std::uint32_t far) {
         if (here_.layout.size() == 1) return;
-        for (std::uint32_t number = 0; number < far; ++number) writer_->reserve_capacity(number, 0);
+        writer_->reserve_capacities(0, far, 0);
         for (std::int64_t have = 1; have < here_.nodes; have *= radix_) {
             std::uint32_t largest = 0;
             for (Rank port = 0; port + 1 < radix_; ++port)
