@@ -78,6 +78,7 @@ struct Properties {
     bool even_nodes = false;         ///< nodes must hold equally many ranks
     bool one_node = false;           ///< all ranks must be on one node
     bool direct = false;             ///< ranks read and write each other's vectors where they lie
+    bool two_trees = false;          ///< halves of the vector take two trees: one of two ranks
 
     [[nodiscard]] bool fit(const plan::Layout& layout) const {
         return (!one_node || layout.nodes() <= 1) && (!consecutive_nodes || layout.contiguous()) &&
@@ -88,13 +89,14 @@ struct Properties {
 /// What the choice of an algorithm depends on; the same on all ranks.
 struct CandidateRequest {
     Rank size = 1;
-    Rank ranks_per_node = 0;  ///< if ranks fill all nodes evenly and in order; else 0
-    StageCost stage;          ///< what a stage and a message in it cost, roughly
-    std::int64_t round = 0;   ///< of a put without its bytes, from the sender to the receiver, and
-    std::int64_t vector = 0;  ///< of sending and reducing the bytes of a vector: picoseconds
-    plan::Layout layout;      ///< which node each rank is on; none given: all are on one
-    bool direct = false;      ///< ranks of a node reach each other's vectors
-    bool lands = false;       ///< payloads that cross the network may land in vectors
+    Rank ranks_per_node = 0;   ///< if ranks fill all nodes evenly and in order; else 0
+    StageCost stage;           ///< what a stage and a message in it cost, roughly
+    std::int64_t round = 0;    ///< of a put without its bytes, from the sender to the receiver, and
+    std::int64_t vector = 0;   ///< of sending and reducing the bytes of a vector: picoseconds
+    std::int64_t combine = 0;  ///< of reducing what has come, if others can send meanwhile
+    plan::Layout layout;       ///< which node each rank is on; none given: all are on one
+    bool direct = false;       ///< ranks of a node reach each other's vectors
+    bool lands = false;        ///< payloads that cross the network may land in vectors
 
     /// Several nodes, of which some hold several ranks.
     [[nodiscard]] bool mixed() const { return layout.nodes() > 1 && layout.most() > 1; }

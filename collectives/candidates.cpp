@@ -26,19 +26,22 @@ bool has_parameter(const Algorithm& algorithm, const Parameter& parameter) {
 /// The number of pieces after which a pipeline over so many further ranks takes least: pieces are
 /// as large as makes a message cost what its bytes cost, weighed by how often each is passed on
 /// (Hoefler and Moor, N* = sqrt(s G (hops) / o)). A power of two.
-std::uint32_t best_pieces(const CandidateRequest& request, std::int64_t hops) {
+std::uint32_t best_pieces(const CandidateRequest& request, std::int64_t vector, std::int64_t hops) {
     const std::int64_t message = std::max<std::int64_t>(1, request.round - request.stage.latency);
-    const std::int64_t square = request.vector / message * std::max<std::int64_t>(0, hops);
+    const std::int64_t square = vector / message * std::max<std::int64_t>(0, hops);
     std::uint32_t pieces = 1;
     while (pieces < kSegmentsMax && std::int64_t{4} * pieces * pieces <= square) pieces *= 2;
     return pieces;
 }
 
-/// One piece, and as many as suit a tree and a chain.
+/// One piece, and as many as suit a tree and a chain. Of a reduction the last rank combines pieces
+/// while others come in, too.
 std::vector<std::uint32_t> pieces_worth_trying(const CandidateRequest& request) {
     const auto others = std::max<std::uint32_t>(static_cast<std::uint32_t>(request.size), 2) - 1;
-    std::vector<std::uint32_t> pieces{1, best_pieces(request, std::bit_width(others) - 1),
-                                      best_pieces(request, others - 1)};
+    const std::uint32_t tree =
+        std::max(best_pieces(request, request.vector, std::bit_width(others) - 1),
+                 best_pieces(request, request.combine, 1));
+    std::vector<std::uint32_t> pieces{1, tree, best_pieces(request, request.vector, others - 1)};
     pieces.erase(std::ranges::unique(pieces).begin(), pieces.end());
     return pieces;
 }
@@ -57,6 +60,7 @@ std::vector<AlgorithmSpec> candidate_specs(std::string_view collective,
     for (const Algorithm& algorithm : algorithms_of(collective)) {
         if (algorithm.properties.for_nodes && !request.mixed()) continue;
         if (algorithm.properties.direct && !request.direct) continue;
+        if (algorithm.properties.two_trees && request.size <= 2) continue;
         const bool needs_parameters = std::ranges::any_of(
             algorithm.parameters, &std::string_view::empty, &Parameter::fallback);
         if (!needs_parameters) add(algorithm.name);

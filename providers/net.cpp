@@ -56,6 +56,7 @@ const link::Profile& net_profile() {
                  .issue_ns = 3500,
                  .receive_ns = 2000,
                  .byte_fs = 127000,
+                 .receive_byte_fs = 64000,
                  .turn_ns = 4500,
                  .source = "measured on one host"},
     };

@@ -40,6 +40,7 @@ const link::Profile& tcp_profile() {
                  .issue_ns = 3500,
                  .receive_ns = 3000,
                  .byte_fs = 213000,
+                 .receive_byte_fs = 107000,
                  .turn_ns = 4500,
                  .source = "measured on one host"},
     };

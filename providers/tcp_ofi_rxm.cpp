@@ -67,6 +67,7 @@ const link::Profile& tcp_ofi_rxm_profile() {
                  .issue_ns = 3450,
                  .receive_ns = 3000,
                  .byte_fs = 143000,
+                 .receive_byte_fs = 72000,
                  .turn_ns = 4500,
                  .source = "measured on one host"},
         .environment = kEnvironment,

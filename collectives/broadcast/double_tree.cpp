@@ -62,7 +62,7 @@ Algorithm broadcast_double_tree() {
         .source = "Sanders, Speck and Traeff; Hoefler and Moor, section 3.1.5",
         .parameters = {{"segments", "by size", "pieces of each half that follow each other",
                         "2,5"}},
-        .properties = {.ordered = true, .bit_identical = true},
+        .properties = {.ordered = true, .bit_identical = true, .two_trees = true},
         .generate = &generate_double_tree,
     };
 }

@@ -100,7 +100,7 @@ Algorithm broadcast_split_binary() {
         .source = "Pjesivac-Grbovic et al.; Hoefler and Moor, section 3.1.2",
         .parameters = {{"segments", "by size", "pieces of each half that follow each other",
                         "2,5"}},
-        .properties = {.ordered = true, .bit_identical = true},
+        .properties = {.ordered = true, .bit_identical = true, .two_trees = true},
         .generate = &generate_split_binary,
     };
 }

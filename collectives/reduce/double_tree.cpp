@@ -63,7 +63,7 @@ Algorithm reduce_double_tree() {
         .source = "Sanders, Speck and Traeff, section 4",
         .parameters = {{"segments", "by size", "pieces of each half that follow each other",
                         "2,5"}},
-        .properties = {.bit_identical = true},
+        .properties = {.bit_identical = true, .two_trees = true},
         .generate = &generate_double_tree,
     };
 }

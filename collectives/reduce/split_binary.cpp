@@ -109,7 +109,7 @@ Algorithm reduce_split_binary() {
         .source = "Pjesivac-Grbovic et al.; Hoefler and Moor, section 3.1.2",
         .parameters = {{"segments", "by size", "pieces that follow each other, each in halves",
                         "2,5"}},
-        .properties = {.bit_identical = true},
+        .properties = {.bit_identical = true, .two_trees = true},
         .generate = &generate_split_binary,
     };
 }

@@ -299,9 +299,8 @@ void every_offset(Caller& caller) {
 }
 
 void many_buffers(Caller& caller) {
-    std::vector<std::vector<std::uint64_t>> buffers(300,
-                                                    std::vector<std::uint64_t>(8 * kPageWords));
-    std::vector<std::uint64_t> out(8 * kPageWords);
+    std::vector<std::vector<std::uint64_t>> buffers(300, std::vector<std::uint64_t>(kBlockWords));
+    std::vector<std::uint64_t> out(kBlockWords);
     for (int round = 0; round < 3; ++round) {
         for (auto& buffer : buffers) {
             caller.fill(buffer);

@@ -2,6 +2,7 @@
 // Goal: `weft fit` measures near and far puts of a job and writes a file that `weft explain` and
 // jobs read; so does `weft tune` with choices of algorithms. Method: few ranks, few repetitions.
 #include <gtest/gtest.h>
+#include <sched.h>
 
 #include <cstdio>
 #include <fstream>
@@ -26,11 +27,29 @@ TEST(FitTest, WritesAFileOfParametersThatOtherCommandsRead) {
     ASSERT_TRUE(object.is_object()) << text;
     EXPECT_EQ(object["schema"], "weft-parameters-1");
     EXPECT_EQ(object["nodes"], 2);
-    for (const char* key :
-         {"near_issue_ns", "far_issue_ns", "far_ns_per_byte", "mapped_ns", "mapped_ns_per_byte",
-          "kernel_ns", "kernel_ns_per_byte", "near_turn_ns", "far_turn_ns", "adopt_ns",
-          "adopt_ns_per_page", "window_ns", "window_ns_per_page", "near_slot_ns", "far_slot_ns",
-          "call_ns", "reduce_ns_per_byte", "mapped_reduce_ns_per_byte"})
+    for (const char* key : {"near_issue_ns",
+                            "far_issue_ns",
+                            "far_ns_per_byte",
+                            "mapped_ns",
+                            "mapped_ns_per_byte",
+                            "kernel_ns",
+                            "kernel_ns_per_byte",
+                            "near_turn_ns",
+                            "far_turn_ns",
+                            "adopt_ns",
+                            "adopt_ns_per_page",
+                            "window_ns",
+                            "window_ns_per_page",
+                            "near_slot_ns",
+                            "far_slot_ns",
+                            "call_ns",
+                            "reduce_ns_per_byte",
+                            "mapped_reduce_ns_per_byte",
+                            "far_receive_ns_per_byte",
+                            "copy_ns_per_byte",
+                            "cold_ns_per_byte",
+                            "cache_bytes",
+                            "expose_ns"})
         EXPECT_GE(object["parameters"][key].get<double>(), 0) << key;
     for (const char* key : {"near_issue_ns", "far_issue_ns", "call_ns", "mapped_ns_per_byte"})
         EXPECT_GT(object["parameters"][key].get<double>(), 0) << key;
@@ -50,6 +69,31 @@ TEST(FitTest, WritesAFileOfParametersThatOtherCommandsRead) {
     const Outcome read = run_ranks({"-n", "2"}, {weft, "bench", "barrier", "--iterations", "5"},
                                    {"WEFT_PARAMETERS=" + path});
     EXPECT_EQ(read.status, 0) << read.errors;
+    std::remove(path.c_str());
+}
+
+/// As launchers that give each rank a core of its own leave them.
+TEST(FitTest, MeasuresNoTurnsOfRanksThatAreBoundApart) {
+    cpu_set_t usable;
+    ASSERT_EQ(sched_getaffinity(0, sizeof usable, &usable), 0);
+    if (CPU_COUNT(&usable) < 2) GTEST_SKIP() << "one processor";
+    std::vector<std::string> processors;
+    for (int processor = 0; processor < CPU_SETSIZE && processors.size() < 2; ++processor)
+        if (CPU_ISSET(processor, &usable)) processors.push_back(std::to_string(processor));
+    const std::string path = testing::TempDir() + "weft_fit_bound.json";
+    const std::string fit =
+        std::string(RANK_PROGRAMS) + "/weft fit --repetitions 5 --output " + path;
+    // Ranks 0 and 2 share a processor, rank 1 has the other one.
+    const Outcome fitted = run_ranks(
+        {"-n", "3"}, {"sh", "-c",
+                      "if [ $PMIX_RANK = 1 ]; then c=" + processors[1] +
+                          "; else c=" + processors[0] + "; fi; exec taskset -c $c " + fit});
+    ASSERT_EQ(fitted.status, 0) << fitted.errors;
+    EXPECT_NE(fitted.output.find("near turns: not measured"), std::string::npos) << fitted.output;
+    std::ifstream file(path);
+    const lab::Json object = lab::read_json({std::istreambuf_iterator<char>(file), {}});
+    EXPECT_EQ(object["parameters"]["near_turn_ns"], 900) << "the built-in one";
+    EXPECT_EQ(object["turns"][0]["bound"], true);
     std::remove(path.c_str());
 }
 

@@ -8,10 +8,15 @@ namespace weft::front {
 base::Result<void> check_range(const plan::MessageModel& model, const plan::VectorSize& size,
                                double chain) {
     const double bytes = static_cast<double>(size.elements) * size.element_bytes;
-    const double bytes_fs = bytes * static_cast<double>(model.byte_fs + model.reduce_byte_fs);
-    const double each = static_cast<double>(model.busy_base + model.slot + model.latency +
-                                            model.receive + model.gap + model.reduce) +
-                        bytes_fs * 1e-3;
+    const double bytes_fs =
+        bytes *
+        static_cast<double>(model.byte_fs + model.receive_byte_fs + model.reduce_byte_fs +
+                            model.copy_byte_fs + model.unpack_byte_fs + model.mapped_byte_fs +
+                            model.mapped_reduce_byte_fs + 4 * model.cold_byte_fs);
+    const double each =
+        static_cast<double>(model.busy_base + model.slot + model.latency + model.receive +
+                            model.gap + model.reduce + model.expose + model.mapped) +
+        bytes_fs * 1e-3;
     if (each * chain < 4e18 && bytes_fs < plan::kFemtosecondsMax) return base::Done{};
     return base::fail(Status::argument,
                       "{:.3g} messages of up to {:.3g} ns in sequence exceed the range of the "

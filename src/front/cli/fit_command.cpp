@@ -14,6 +14,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -38,6 +39,11 @@ struct FitArguments {
 /// Three decimal places, as files of parameters have them at most.
 double rounded(double value) {
     return std::max(0.0, std::round(value * 1000) / 1000);
+}
+
+/// Of what is given for each byte: six.
+double fine(double value) {
+    return std::max(0.0, std::round(value * 1e6) / 1e6);
 }
 
 bool is_near(const Way& way) {
@@ -68,11 +74,23 @@ double receive_ns(const Way& way) {
     return way.receive_us ? std::clamp(*way.receive_us * 1000, 0.0, rest_ns) : rest_ns / 2;
 }
 
-/// What two wait for each other on one processor, beyond what they do; where none do, what is
+/// From the turn of one rank to that of the next one on its processor, beyond what they do: between
+/// two that only wait for each other half a round trip is one turn. Where ranks share none, what is
 /// assumed of the provider.
 double turn_ns(const Way& way, const plan::PutCost& assumed) {
     if (!way.shared_us) return plan::nanoseconds(assumed.turn);
     return std::max(0.0, *way.shared_us * 1000 - issue_ns(way) - receive_ns(way));
+}
+
+/// Of a message that goes one way. What is near is copied from where it was put, too.
+double byte_ns(const Way& way) {
+    return (is_near(way) ? way.blocks : way.turns).slope * 1000;
+}
+
+/// Beyond that, where both send.
+double receive_byte_ns(const Way& way) {
+    if (is_near(way)) return 0;
+    return std::clamp(way.exchanges.slope * 1000 - byte_ns(way), 0.0, byte_ns(way));
 }
 
 /// The keys of one way, as lab/cost/parameters.hpp reads them.
@@ -81,24 +99,35 @@ void add_parameters(Json& parameters, const Way& way, const plan::PutCost& assum
     parameters[key("latency_ns")] = rounded(message_ns(way) - issue_ns(way) - receive_ns(way));
     parameters[key("issue_ns")] = rounded(issue_ns(way));
     parameters[key("receive_ns")] = rounded(receive_ns(way));
-    parameters[key("ns_per_byte")] = rounded(way.blocks.slope * 1000);
+    parameters[key("ns_per_byte")] = fine(byte_ns(way));
+    if (!is_near(way)) parameters[key("receive_ns_per_byte")] = fine(receive_byte_ns(way));
     parameters[key("slot_ns")] = rounded((way.calls.slot_us - way.calls.cell_us) * 1000);
     parameters[key("turn_ns")] = rounded(turn_ns(way, assumed));
     if (is_near(way)) parameters["call_ns"] = rounded(way.calls.alone_us * 1000);
 }
 
-/// What two ranks copy takes half as long as one of them would need; the rest is signals, one
-/// after the other, and what each step takes.
-void add_parameters(Json& parameters, const NearCopies& copies, const Way& near) {
-    const double signals_ns = 2 * near.calls.cell_us * 1000;  // with waits as in this job
-    for (const auto& [way, line] :
-         {std::pair{"mapped", copies.in_place}, {"kernel", copies.by_kernel}}) {
-        parameters[fmt::format("{}_ns", way)] = rounded(line.intercept * 1000 - signals_ns);
-        parameters[fmt::format("{}_ns_per_byte", way)] = rounded(2 * line.slope * 1000);
+/// What two ranks copy takes half as long as one of them would need; the rest is waiting, for which
+/// memory that need not be exposed stands, what exposing takes, and what each step takes.
+void add_parameters(Json& parameters, const NearCopies& copies) {
+    // In a job of several nodes each wait may look at the network, too.
+    const double waits_ns = copies.of_job.intercept * 1000;
+    const double expose_ns = rounded(copies.expose_us.value_or(0) * 1000);
+    parameters["expose_ns"] = expose_ns;
+    for (const auto& [way, line, exposed_ns] :
+         {std::tuple{"mapped", copies.in_place, expose_ns}, {"kernel", copies.by_kernel, 0.0}}) {
+        parameters[fmt::format("{}_ns", way)] =
+            rounded(line.intercept * 1000 - waits_ns - exposed_ns);
+        parameters[fmt::format("{}_ns_per_byte", way)] = fine(2 * line.slope * 1000);
     }
     const double combined = 2 * copies.reduced.slope * 1000;
     parameters["mapped_reduce_ns_per_byte"] =
-        rounded(combined - parameters["reduce_ns_per_byte"].get<double>());
+        fine(combined - parameters["reduce_ns_per_byte"].get<double>());
+}
+
+void add_parameters(Json& parameters, const OwnMemory& memory) {
+    parameters["copy_ns_per_byte"] = fine(memory.copy_ns_per_byte);
+    parameters["cold_ns_per_byte"] = fine(memory.cold_ns_per_byte);
+    parameters["cache_bytes"] = memory.cache_bytes;
 }
 
 void add_parameters(Json& parameters, const Adoption& adoption) {
@@ -147,6 +176,7 @@ struct Fitted {
     std::vector<Way> ways;
     std::optional<NearCopies> copies;
     std::optional<Adoption> adoption;
+    OwnMemory memory;
 };
 
 Json report_of(Runtime& runtime, const Fitted& fitted) {
@@ -166,9 +196,11 @@ Json report_of(Runtime& runtime, const Fitted& fitted) {
         blocks.push_back(
             {{"way", way.name}, {"ns_per_byte", way.blocks.slope * 1000}, {"r2", way.blocks.r2}});
         if (way.shared_us) turns.back()["shared_us"] = *way.shared_us;
+        if (way.bound) turns.back()["bound"] = true;
     }
-    parameters["reduce_ns_per_byte"] = rounded(reduce_ns_per_byte());
-    if (fitted.copies) add_parameters(parameters, *fitted.copies, fitted.ways.front());
+    parameters["reduce_ns_per_byte"] = fine(reduce_ns_per_byte());
+    if (fitted.copies) add_parameters(parameters, *fitted.copies);
+    add_parameters(parameters, fitted.memory);
     if (fitted.adoption) add_parameters(parameters, *fitted.adoption);
     return {{"schema", run::kParametersSchema},
             {"machine", machine_name()},
@@ -193,6 +225,12 @@ void print_text(const Json& report) {
                        line["alpha_p_us"].get<double>(), line["alpha_r_us"].get<double>(),
                        line["r2"].get<double>());
         }
+    for (const Json& turns : report["turns"])
+        if (turns.contains("bound"))
+            fmt::print(
+                "{} turns: not measured, as rank 0 and its peer are bound to different "
+                "processors\n",
+                lab::json_text(turns["way"]));
     for (const auto& [key, value] : report["parameters"].items())
         fmt::print("{} {}\n", key, value.get<double>());
 }
@@ -206,6 +244,7 @@ base::Result<int> fit(const FitArguments& arguments) {
     FitMeasure measure(runtime, arguments.repetitions);
     Fitted fitted{.ways = measure.ways()};
     fitted.copies = measure.copies(fitted.ways);
+    fitted.memory = measure.own_memory();
     fitted.adoption = measure.adoption();
     base::Result<void> written;
     if (runtime.world().rank() == 0) {

@@ -30,56 +30,11 @@ constexpr std::size_t kPageBytes = 4096;
 constexpr std::array<std::size_t, 4> kBlockBytes{4096, 16384, 65536, kBytesMax};
 constexpr std::size_t kData = 64;   ///< in the memory of all: after the flags,
 constexpr std::size_t kPlaces = 4;  ///< so many of the largest
+constexpr double kQuick = 10;       ///< per cent of the times are below what counts
 
 double elapsed_us(std::uint64_t begin) {
     return static_cast<double>(base::monotonic_ns() - begin) * 1e-3;
 }
-
-/// Of the host where most ranks share a processor.
-Crowd crowd_of(Team world) {
-    using Name = std::array<char, 64>;
-    Name own{};
-    ::gethostname(own.data(), own.size() - 1);
-    std::vector<Name> names(static_cast<std::size_t>(world.size()));
-    world.allgather(own.data(), names.data()->data(), own.size(), Type::uint8);
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    const bool known = ::sched_getaffinity(0, sizeof set, &set) == 0;
-    const int processors = world.allreduce<int>(known ? std::max(1, CPU_COUNT(&set)) : 1, Op::min);
-    int most = 1;
-    for (const Name& name : names)
-        most = std::max(most, static_cast<int>(std::ranges::count(names, name)));
-    return {most, processors};
-}
-
-/// As long as it lives, the calling process runs on one of its processors: number `place` of them,
-/// counted around.
-class OnProcessor {
-  public:
-    explicit OnProcessor(int place) {
-        CPU_ZERO(&before_);
-        known_ = ::sched_getaffinity(0, sizeof before_, &before_) == 0;
-        if (!known_) return;
-        place %= CPU_COUNT(&before_);
-        for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
-            if (!CPU_ISSET(cpu, &before_) || place-- > 0) continue;
-            cpu_set_t one;
-            CPU_ZERO(&one);
-            CPU_SET(cpu, &one);
-            known_ = ::sched_setaffinity(0, sizeof one, &one) == 0;
-            return;
-        }
-    }
-    OnProcessor(const OnProcessor&) = delete;
-    OnProcessor& operator=(const OnProcessor&) = delete;
-    ~OnProcessor() {
-        if (known_) ::sched_setaffinity(0, sizeof before_, &before_);
-    }
-
-  private:
-    cpu_set_t before_;
-    bool known_ = false;
-};
 
 }  // namespace
 
@@ -98,7 +53,7 @@ FitMeasure::FitMeasure(Runtime& runtime, int repetitions)
       wake_(flag_ + 1),
       source_(kBytesMax),
       copy_(kBytesMax),
-      crowd_(crowd_of(world_)) {
+      processors_(world_) {
     *flag_ = *wake_ = 0;
     world_.barrier();
 }
@@ -115,7 +70,8 @@ std::vector<Way> FitMeasure::ways() {
         const Rank first = way.peers.front();
         while_others_sleep({first}, [&] {
             way.turns = measure_turns(first);
-            const Waits waits = crowd_.processors > 1 ? Waits::spinning : Waits::yielding;
+            const Waits waits =
+                processors_.crowd().processors > 1 ? Waits::spinning : Waits::yielding;
             way.flag_us = near ? half_turn_us(first, 0, waits) : 0;
         });
         // Who is near needs no processor to receive; who is far has to look at the network.
@@ -126,7 +82,9 @@ std::vector<Way> FitMeasure::ways() {
         if (!near)
             while_others_sleep({way.peers.front()},
                                [&] { way.receive_us = measure_receptions(way); });
-        while_others_sleep(way.peers, [&] { measure_blocks(way); });
+        while_others_sleep(way.peers, [&] { way.blocks = measure_blocks(way.peers, near); });
+        if (!near)
+            while_others_sleep({first}, [&] { way.exchanges = measure_blocks({first}, false); });
         with_pair(way.peers.front(), [&](Team pair) { way.calls = calls_of(pair, near); });
         way.shared_us = measure_shared(way);
         ways.push_back(std::move(way));
@@ -137,7 +95,7 @@ std::vector<Way> FitMeasure::ways() {
 /// Rank 0 and these peers work; who waits for a message takes the processors of those that are
 /// timed, so the others look only now and then whether it is over.
 void FitMeasure::while_others_sleep(const std::vector<Rank>& peers,
-                                    const std::function<void()>& work, bool on_one_processor) {
+                                    const std::function<void()>& work, std::optional<int> shared) {
     constexpr std::chrono::milliseconds kNap{2};
     ++phase_;
     const auto works = [&](Rank rank) {
@@ -145,8 +103,11 @@ void FitMeasure::while_others_sleep(const std::vector<Rank>& peers,
     };
     if (works(world_.rank())) {
         // Two that yield to each other may else share a processor, and leave another one idle.
-        std::optional<OnProcessor> apart;
-        if (peers.size() < 2) apart.emplace(world_.rank() == 0 || on_one_processor ? 0 : 1);
+        std::optional<int> own = shared;
+        const Rank other = world_.rank() == 0 && !peers.empty() ? peers.front() : 0;
+        if (!own && peers.size() == 1) own = processors_.apart(world_.rank(), other);
+        std::optional<OnProcessor> there;
+        if (own) there.emplace(*own);
         work();
     } else {
         while (!world_.test_until(wake_, Compare::ge, phase_)) std::this_thread::sleep_for(kNap);
@@ -253,14 +214,20 @@ void FitMeasure::send(Rank peer, std::size_t bytes) {
 
 /// With a peer of the same host, where ranks give way to each other. Near, without looking at the
 /// network: a job on one node has none.
-std::optional<double> FitMeasure::measure_shared(const Way& way) {
+std::optional<double> FitMeasure::measure_shared(Way& way) {
     const bool near = way.name == std::string_view("near");
-    if (!crowd_.shares() || (!near && crowd_.ranks != world_.size())) return {};
+    if (!processors_.crowd().shares() || (!near && processors_.crowd().ranks != world_.size()))
+        return {};
     const Rank peer = way.peers.front();
+    const std::optional<int> shared = processors_.common(0, peer);
+    if (!shared) {
+        way.bound = true;
+        return {};
+    }
     double shared_us = 0;
     const Waits waits = near ? Waits::yielding : Waits::usual;
     while_others_sleep(
-        {peer}, [&] { shared_us = half_turn_us(peer, sizeof(std::uint64_t), waits); }, true);
+        {peer}, [&] { shared_us = half_turn_us(peer, sizeof(std::uint64_t), waits); }, shared);
     return shared_us;
 }
 
@@ -310,14 +277,14 @@ double FitMeasure::measure_receptions(const Way& way) {
 
 /// Each sends a block to the next one and gets one. What is near is copied from where it was put,
 /// as out of a slot: that is part of the put. Places take turns, as slots do.
-void FitMeasure::measure_blocks(Way& way) {
+lab::Line FitMeasure::measure_blocks(const std::vector<Rank>& peers, bool near) {
     std::vector<Rank> ring{0};
-    ring.insert(ring.end(), way.peers.begin(), way.peers.end());
+    ring.insert(ring.end(), peers.begin(), peers.end());
     const auto own = std::ranges::find(ring, world_.rank());
     const Rank next = own + 1 == ring.end() ? 0 : own[1];
     const auto members = static_cast<int>(ring.size());
-    const double shared = std::max(1.0, static_cast<double>(members) / crowd_.processors);
-    const bool near = way.name == std::string_view("near");
+    const double shared =
+        std::max(1.0, static_cast<double>(members) / processors_.crowd().processors);
     std::vector<lab::Point> points;
     for (const std::size_t bytes : kBlockBytes) {
         std::vector<double> times;
@@ -333,7 +300,7 @@ void FitMeasure::measure_blocks(Way& way) {
         }
         points.push_back({static_cast<double>(bytes), lab::median(times)});
     }
-    way.blocks = lab::fit_line(points);
+    return lab::fit_line(points);
 }
 
 /// Rank 0 and that peer, if there is one.
@@ -347,7 +314,7 @@ void FitMeasure::with_pair(std::optional<Rank> peer, const std::function<void(Te
     world_.barrier();
 }
 
-/// Of so many calls in a row.
+/// Of so many calls in a row; in some streams no rank looked at the network, as on one node.
 double FitMeasure::call_us(Team team, const std::function<void()>& call, int calls) const {
     std::vector<double> times;
     for (int i = 0; i < repetitions_; ++i) {
@@ -356,7 +323,7 @@ double FitMeasure::call_us(Team team, const std::function<void()>& call, int cal
         for (int n = 0; n < calls; ++n) call();
         times.push_back(elapsed_us(begin) / calls);
     }
-    return lab::median(times);
+    return calls > 1 ? lab::percentile(times, kQuick) : lab::median(times);
 }
 
 /// Over a slow network a stream of many would take long.
@@ -399,22 +366,36 @@ std::optional<NearCopies> FitMeasure::copies(const std::vector<Way>& ways) {
     return found;
 }
 
+/// Of the program, as calls have them, which are adopted once they come again; of those of the
+/// job's own memory where no buffer is.
 std::optional<NearCopies> FitMeasure::copies_of(Team pair) {
+    constexpr int kCallsUntilAdopted = 64;
     pair.set_algorithm("broadcast", "mapped");
     pair.set_algorithm("reduce", "mapped");
     const auto broadcast = [&](std::byte* buffer, std::size_t bytes) {
         pair.broadcast(buffer, bytes, Type::uint8, 0);
     };
+    const auto reduce = [&](std::byte* buffer, std::size_t bytes) {
+        pair.reduce(buffer, buffer + kCopiedBytes.back(), bytes / sizeof(double), Type::float64,
+                    Op::sum, 0);
+    };
     try {
-        const Memory mapped(pair, 2 * kCopiedBytes.back());
-        std::memset(mapped.data(), 0, 2 * kCopiedBytes.back());
-        const auto same = [&](std::size_t) { return static_cast<std::byte*>(mapped.data()); };
         NearCopies found;
+        found.expose_us = expose_us(kCopiedBytes.back());
+        std::vector<std::byte> own(2 * kCopiedBytes.back());
+        const Memory mapped(pair, own.size());
+        std::memset(mapped.data(), 0, own.size());
+        std::byte* const buffer =
+            found.expose_us ? own.data() : static_cast<std::byte*>(mapped.data());
+        for (int i = 0; i < kCallsUntilAdopted; ++i) {
+            broadcast(buffer, kCopiedBytes.back());
+            reduce(buffer, kCopiedBytes.back());
+        }
+        const auto same = [&](std::size_t) { return buffer; };
+        const auto job = [&](std::size_t) { return static_cast<std::byte*>(mapped.data()); };
+        found.of_job = measure_copies(pair, job, broadcast);
         found.in_place = measure_copies(pair, same, broadcast);
-        found.reduced = measure_copies(pair, same, [&](std::byte* buffer, std::size_t bytes) {
-            pair.reduce(buffer, buffer + kCopiedBytes.back(), bytes / sizeof(double), Type::float64,
-                        Op::sum, 0);
-        });
+        found.reduced = measure_copies(pair, same, reduce);
         std::optional<lab::FreshBuffers> fresh;
         found.by_kernel = measure_copies(
             pair,
@@ -432,6 +413,44 @@ std::optional<NearCopies> FitMeasure::copies_of(Team pair) {
     }
 }
 
+/// To expose a buffer that is adopted; nothing where none is.
+std::optional<double> FitMeasure::expose_us(std::size_t bytes) const {
+    run::AdoptionProbe probe;
+    std::vector<std::byte> buffer(bytes);
+    if (!probe.time(buffer)) return std::nullopt;
+    std::vector<double> times;
+    for (int i = 0; i < repetitions_; ++i) times.push_back(probe.expose_us(buffer));
+    return lab::median(times);
+}
+
+OwnMemory FitMeasure::own_memory() {
+    OwnMemory found;
+    const long cache = ::sysconf(_SC_LEVEL2_CACHE_SIZE);
+    if (cache > 0) found.cache_bytes = static_cast<std::size_t>(cache);
+    while_others_sleep({}, [&] {
+        const auto copy_us = [&](std::size_t bytes) {
+            const std::vector<std::byte> from(bytes, std::byte{1});
+            std::vector<std::byte> to(bytes);
+            std::vector<double> times;
+            for (int i = 0; i < repetitions_; ++i) {
+                const std::uint64_t begin = base::monotonic_ns();
+                std::memcpy(to.data(), from.data(), bytes);
+                times.push_back(elapsed_us(begin));
+            }
+            return lab::median(times);
+        };
+        const std::size_t few = found.cache_bytes / 16;
+        found.copy_ns_per_byte = copy_us(few) * 1000 / static_cast<double>(few);
+        const std::size_t many = found.cache_bytes * 2;  // of which a quarter stays
+        const double cold_ns =
+            copy_us(many) * 1000 - found.copy_ns_per_byte * static_cast<double>(many);
+        found.cold_ns_per_byte = cold_ns / static_cast<double>(2 * many - found.cache_bytes);
+    });
+    return found;
+}
+
+/// In a job of several nodes who waits looks at the network, too, which takes longer than the
+/// messages of these calls: what counts is when neither had to.
 lab::Line FitMeasure::measure_copies(Team pair, const std::function<std::byte*(std::size_t)>& next,
                                      const std::function<void(std::byte*, std::size_t)>& call) {
     std::vector<lab::Point> points;
@@ -444,7 +463,7 @@ lab::Line FitMeasure::measure_copies(Team pair, const std::function<std::byte*(s
             call(buffer, bytes);
             times.push_back(elapsed_us(begin));
         }
-        points.push_back({static_cast<double>(bytes), lab::median(times)});
+        points.push_back({static_cast<double>(bytes), lab::percentile(times, kQuick)});
     }
     return lab::fit_line_by_ratio(points);
 }

@@ -23,6 +23,7 @@
 #include <optional>
 #include <vector>
 
+#include "front/cli/fit_processors.hpp"
 #include "lab/measure/line.hpp"
 #include "lab/measure/statistics.hpp"
 #include "weft/weft.hpp"
@@ -53,35 +54,38 @@ struct Way {
     const char* name = "";  ///< near or far
     std::vector<Rank> peers;
     std::vector<Multicast> multicasts;
-    lab::Line turns;   ///< half a round trip over bytes
-    lab::Line blocks;  ///< by processors: time over the bytes that each sends and receives
+    lab::Line turns;      ///< half a round trip over bytes
+    lab::Line blocks;     ///< by processors: time over the bytes that each sends and receives
+    lab::Line exchanges;  ///< far: the same with the first of the peers alone
     std::optional<double> receive_us;  ///< far: a message that is there
     Calls calls;                       ///< with the first of the peers
     double flag_us = 0;                ///< near: half a round trip of a flag between two that spin
-    /// Half a round trip of two that share a processor, where ranks do.
+    /// Half a round trip of two that share a processor, where ranks do,
     std::optional<double> shared_us;
+    bool bound = false;  ///< unless they are bound to different ones
 };
 
 /// Broadcasts in which two ranks copy one half each, and reductions of as much each: times over
 /// bytes.
 struct NearCopies {
+    lab::Line of_job;  ///< in place, of the job's own memory
     lab::Line in_place;
     lab::Line by_kernel;
-    lab::Line reduced;  ///< in place
+    lab::Line reduced;                ///< in place
+    std::optional<double> expose_us;  ///< by its owner, of a buffer that is adopted
+};
+
+/// A rank's copies between vectors of its own.
+struct OwnMemory {
+    std::size_t cache_bytes = std::size_t{1} << 20;  ///< of its processor, if that is not known
+    double copy_ns_per_byte = 0;                     ///< there
+    double cold_ns_per_byte = 0;  ///< more, for each byte read or written beyond these
 };
 
 /// Times over pages.
 struct Adoption {
     lab::Line adopt;
     lab::Line window;
-};
-
-/// Ranks and processors of the host where most ranks share one.
-struct Crowd {
-    int ranks = 1;
-    int processors = 1;
-
-    [[nodiscard]] bool shares() const { return ranks > processors; }
 };
 
 class FitMeasure {
@@ -91,20 +95,21 @@ class FitMeasure {
     [[nodiscard]] std::vector<Way> ways();
     /// Nothing if rank 0 has no near peer, or the two do not reach each other's buffers.
     [[nodiscard]] std::optional<NearCopies> copies(const std::vector<Way>& ways);
+    [[nodiscard]] OwnMemory own_memory();
     /// Nothing where buffers are not adopted.
     [[nodiscard]] std::optional<Adoption> adoption();
 
   private:
     void while_others_sleep(const std::vector<Rank>& peers, const std::function<void()>& work,
-                            bool on_one_processor = false);
+                            std::optional<int> shared = {});
     void agree_on_turns();
     [[nodiscard]] std::vector<Way> find_peers();
     void multicast(Way& way, bool blocking);
     void put(Rank peer, bool blocking);
     [[nodiscard]] lab::Line measure_turns(Rank peer);
-    [[nodiscard]] std::optional<double> measure_shared(const Way& way);
+    [[nodiscard]] std::optional<double> measure_shared(Way& way);
     [[nodiscard]] double measure_receptions(const Way& way);
-    void measure_blocks(Way& way);
+    [[nodiscard]] lab::Line measure_blocks(const std::vector<Rank>& peers, bool near);
     /// Spinning or yielding by themselves, as ranks do that have a processor each, or share one.
     enum class Waits : std::uint8_t { usual, spinning, yielding };
     void turn(Rank peer, std::size_t bytes, Waits waits = Waits::usual);
@@ -114,6 +119,7 @@ class FitMeasure {
     [[nodiscard]] double call_us(Team team, const std::function<void()>& call, int calls) const;
     [[nodiscard]] Calls calls_of(Team pair, bool near) const;
     [[nodiscard]] std::optional<NearCopies> copies_of(Team pair);
+    [[nodiscard]] std::optional<double> expose_us(std::size_t bytes) const;
     [[nodiscard]] lab::Line measure_copies(
         Team pair, const std::function<std::byte*(std::size_t)>& next,
         const std::function<void(std::byte*, std::size_t)>& call);
@@ -128,7 +134,7 @@ class FitMeasure {
     std::vector<std::byte> copy_;
     std::uint64_t turn_ = 0;
     std::uint64_t phase_ = 0;
-    Crowd crowd_;
+    RankProcessors processors_;
 };
 
 }  // namespace weft::front

@@ -228,6 +228,7 @@ class Simulation {
         if (!far_) return model;
         model.busy_base = std::max(model.busy_base, far_->model.busy_base);
         model.byte_fs = std::max(model.byte_fs, far_->model.byte_fs);
+        model.receive_byte_fs = std::max(model.receive_byte_fs, far_->model.receive_byte_fs);
         model.slot = std::max(model.slot, far_->model.slot);
         model.latency = std::max(model.latency, far_->model.latency);
         return model;

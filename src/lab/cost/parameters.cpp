@@ -102,8 +102,7 @@ base::Result<CostParameters> parse_parameters(std::string_view name, std::string
         if (!done) return done.failure().within(where);
     }
     if (parameters.measured.any())
-        parameters.machine = parameters.measured.over(
-            plan::Machine{.mapped = plan::kMapped, .mapped_byte_fs = plan::kMappedByteFs});
+        parameters.machine = parameters.measured.over(plan::usual_memory());
     return parameters;
 }
 

@@ -44,7 +44,9 @@ struct ProfiledCost {
     std::int64_t issue_ns = 340;     ///< of the sender, for each put
     std::int64_t receive_ns = 100;   ///< of the receiver, for each put
     std::int64_t byte_fs = 100'000;  ///< femtoseconds for each byte
-    std::int64_t turn_ns = 1000;     ///< of a rank that polls, where ranks share a processor
+    /// For each byte of the receiver's processor, if the provider copies.
+    std::int64_t receive_byte_fs = 0;
+    std::int64_t turn_ns = 1000;  ///< of a rank that polls, where ranks share a processor
     std::string_view source = "as published for a network of its kind, not measured";
 };
 

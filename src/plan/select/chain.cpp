@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "plan/schedule/step.hpp"
+#include "plan/simulate/touched.hpp"
 
 namespace weft::plan {
 
@@ -91,14 +92,20 @@ class Chain {
     [[nodiscard]] Past look_back(const Program& program, const Message& sought) const {
         Past longest;
         Time together = 0;
+        std::vector<bool> unpacked;
+        if (far_model().unpacks(vector_.elements * vector_.element_bytes))
+            unpacked = slots_filled_by(program, [&](Rank peer) {
+                return !models_.far || (peer != kNoRank && is_far(program.rank, peer));
+            });
         for (const Lane& lane : program.lanes) {
             Past past;
             bool found = false;
-            for_each_happening(program, lane, vector_, [&](const Happening& happening) {
+            const auto visit = [&](const Happening& happening) {
                 add(program.rank, happening, past);
                 found = is(happening, sought);
                 return !found;
-            });
+            };
+            for_each_happening(program, lane, vector_, visit, false, unpacked);
             for (Awaited& one : past.awaited)
                 one.after = models_.model.receive + past.all - past.receptions[one.reception];
             if (found) return past;
@@ -128,7 +135,8 @@ class Chain {
             if (happening.kind == StepKind::reduce)
                 past.all += models_.model.combine(happening.bytes, happening.operands,
                                                   happening.mapped_vectors > 0);
-            past.all += models_.model.touch(happening.mapped_vectors, happening.mapped_bytes);
+            past.all += models_.model.touch(happening.mapped_vectors, happening.mapped_bytes) +
+                        far_model().unpack(happening.unpacked_bytes);
         }
         past.receiving = waits;
     }
@@ -146,6 +154,9 @@ class Chain {
              .reception = past.receptions.size() - 1});
     }
 
+    [[nodiscard]] const MessageModel& far_model() const {
+        return models_.far ? models_.far->model : models_.model;
+    }
     [[nodiscard]] bool is_far(Rank a, Rank b) const {
         if (!models_.far) return false;
         const std::vector<Rank>& node_of = *models_.far->node_of;

@@ -104,11 +104,13 @@ class Team {
         step.signal = (step.signal + ranks - static_cast<std::uint32_t>(owner)) % ranks;
     }
 
+    /// Ranks in the middle stand for all: the first ones may have nothing to turn.
     [[nodiscard]] base::Result<Shown> of_ranks(Rank programs, Rank ranks, bool turned) const {
         Shown shown{.ranks = ranks, .team = size_};
         shown.programs.reserve(static_cast<std::size_t>(programs));
+        const Rank first = ranks < size_ ? size_ / ranks / 2 * ranks : 0;
         for (Rank rank = 0; rank < programs; ++rank) {
-            auto program = program_of(rank, turned);
+            auto program = program_of(first + rank, turned);
             if (!program) return program.failure();
             shown.programs.push_back(*std::move(program));
         }

@@ -23,20 +23,32 @@ struct PutCost {
     Time issue = 0;            ///< sender, for each put
     Time receive = 0;          ///< receiver, for each put
     std::int64_t byte_fs = 0;  ///< for each byte, at the sender
-    Time slot = 0;             ///< more of the sender, for each payload that fits no cell
+    /// For each byte, at the receiver, as it comes in; where each rank has a processor.
+    std::int64_t receive_byte_fs = 0;
+    Time slot = 0;  ///< more of the sender, for each payload that fits no cell
     Time turn = 0;  ///< from one rank's turn to the next rank's, where they share a processor
 };
 
 /// Copies from or to memory of a node-mate in place: finding it, and each byte. Measured on a
 /// machine with two processors.
 inline constexpr Time kMapped = 300'000;
-inline constexpr std::int64_t kMappedByteFs = 35'000;
+inline constexpr std::int64_t kMappedByteFs = 15'000;
+/// Beyond that, for each byte that is combined there; and to let mates use a vector.
+inline constexpr std::int64_t kMappedReduceByteFs = 10'000;
+inline constexpr Time kExpose = 400'000;
 /// Likewise, where the kernel copies from process to process.
 inline constexpr Time kKernelCopy = 600'000;
 inline constexpr std::int64_t kKernelCopyByteFs = 58'000;
 
 /// Copies of long payloads out of put targets, to which a network has brought them: likewise.
 inline constexpr std::int64_t kSlotByteFs = 120'000;
+/// What is read there, copied or reduced, where each rank has a processor: likewise. Vectors up to
+/// so many bytes lie in the cache in which the network has put them.
+inline constexpr std::int64_t kUnpackByteFs = 25'000;
+inline constexpr std::uint64_t kUnpackedFree = std::uint64_t{16} << 10;
+/// Of a processor's own: what lies there, and what others take more, likewise.
+inline constexpr std::uint64_t kCacheBytes = std::uint64_t{1} << 20;
+inline constexpr std::int64_t kColdByteFs = 7'500;
 /// Where longer vectors go in pieces, those up to here lie in the cache then, and take a third.
 inline constexpr std::uint64_t kCachedPiece = std::uint64_t{256} << 10;
 inline constexpr std::int64_t kCachedPart = 3;
@@ -59,11 +71,17 @@ struct Machine {
     bool lands = true;       ///< ranks can put to memory of those on other nodes, wherever it is
     bool direct = false;     ///< ranks of a node can read and write each other's buffers in place
     bool by_kernel = false;  ///< namely by having the kernel copy: no pages are shared
-    Time mapped = 0;         ///< for each vector of a node-mate in a step that does, and
-    std::int64_t mapped_byte_fs = 0;          ///< for each byte that it copies
-    std::int64_t mapped_reduce_byte_fs = 0;   ///< more, for each that it combines
-    std::int64_t slot_byte_fs = kSlotByteFs;  ///< a byte out of a put target, between nodes
-    Time kernel_copy = kKernelCopy;           ///< the same where the kernel copies
+    Time expose = 0;         ///< for each vector of its own that a rank exposes to them,
+    Time mapped = 0;         ///< for each vector of a node-mate in a step that uses it, and
+    std::int64_t mapped_byte_fs = 0;         ///< for each byte that it copies
+    std::int64_t mapped_reduce_byte_fs = 0;  ///< more, for each that it combines
+    std::int64_t copy_byte_fs = 0;           ///< a byte within memory of the rank itself
+    /// More, for each byte of vectors that the ranks of a processor use in a call beyond so many.
+    std::int64_t cold_byte_fs = 0;
+    std::uint64_t cache_bytes = kCacheBytes;
+    std::int64_t slot_byte_fs = kSlotByteFs;      ///< a byte out of a put target, between nodes
+    std::int64_t unpack_byte_fs = kUnpackByteFs;  ///< the same where each rank has a processor
+    Time kernel_copy = kKernelCopy;               ///< the same where the kernel copies
     std::int64_t kernel_copy_byte_fs = kKernelCopyByteFs;
 
     [[nodiscard]] bool crowded() const { return host_ranks > host_processors; }
@@ -72,17 +90,31 @@ struct Machine {
 };
 
 /// Put through memory that two processors share: measured on a machine with two of them.
-inline constexpr PutCost kSharedMemory{
-    .latency = 50'000, .issue = 10'000, .receive = 20'000, .byte_fs = 80'000, .turn = 900'000};
+inline constexpr PutCost kSharedMemory{.latency = 60'000,
+                                       .issue = 10'000,
+                                       .receive = 20'000,
+                                       .byte_fs = 40'000,
+                                       .slot = 15'000,
+                                       .turn = 900'000};
 /// Streams of short calls of eight ranks on two processors, measured likewise: what they take
 /// beyond their messages.
 inline constexpr Time kCall = 45'000;
 /// Additions of doubles that lie in a cache, measured likewise.
-inline constexpr std::int64_t kReduceByteFs = 60'000;
+inline constexpr std::int64_t kReduceByteFs = 20'000;
+
+/// What it costs to use memory where nothing else is known.
+[[nodiscard]] inline Machine usual_memory() {
+    return {.expose = kExpose,
+            .mapped = kMapped,
+            .mapped_byte_fs = kMappedByteFs,
+            .mapped_reduce_byte_fs = kMappedReduceByteFs,
+            .cold_byte_fs = kColdByteFs};
+}
 
 /// The machine, if the kernel copies whatever ranks read and write of each other.
 [[nodiscard]] inline Machine with_kernel_copies(Machine machine) {
     machine.by_kernel = true;
+    machine.expose = 0;
     machine.mapped = machine.kernel_copy;
     machine.mapped_byte_fs = machine.kernel_copy_byte_fs;
     return machine;

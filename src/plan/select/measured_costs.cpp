@@ -25,6 +25,8 @@ base::Result<bool> set_put(std::optional<PutCost>& way, std::string_view key,
     if (key == "issue_ns") done = keep(parse_nanoseconds(value), put.issue);
     if (key == "receive_ns") done = keep(parse_nanoseconds(value), put.receive);
     if (key == "ns_per_byte") done = keep(parse_nanoseconds_per_byte(value), put.byte_fs);
+    if (key == "receive_ns_per_byte")
+        done = keep(parse_nanoseconds_per_byte(value), put.receive_byte_fs);
     if (key == "slot_ns") done = keep(parse_nanoseconds(value), put.slot);
     if (key == "turn_ns") done = keep(parse_nanoseconds(value), put.turn);
     if (done && *done) way = put;
@@ -57,6 +59,10 @@ base::Result<bool> MeasuredCosts::set(std::string_view key, std::string_view val
     if (key == "call_ns") return keep(parse_nanoseconds(value), call_);
     if (key == "cell_bytes") return keep(base::parse_bytes(value), cell_bytes_);
     if (key == "unpack_ns_per_byte") return keep(parse_nanoseconds_per_byte(value), slot_byte_fs_);
+    if (key == "copy_ns_per_byte") return keep(parse_nanoseconds_per_byte(value), copy_byte_fs_);
+    if (key == "cold_ns_per_byte") return keep(parse_nanoseconds_per_byte(value), cold_byte_fs_);
+    if (key == "cache_bytes") return keep(base::parse_bytes(value), cache_bytes_);
+    if (key == "expose_ns") return keep(parse_nanoseconds(value), expose_);
     const base::Result<bool> done = set_field(key, value);
     if (done && *done) any_ = true;
     return done;
@@ -90,12 +96,19 @@ Machine MeasuredCosts::over(Machine machine) const {
     machine.call = call_.value_or(machine.call);
     machine.cell_bytes = cell_bytes_.value_or(machine.cell_bytes);
     machine.slot_byte_fs = slot_byte_fs_.value_or(machine.slot_byte_fs);
+    machine.copy_byte_fs = copy_byte_fs_.value_or(machine.copy_byte_fs);
+    // What a file leaves out of a way of which it says anything is free.
+    machine.unpack_byte_fs = copy_byte_fs_.value_or(far_ ? 0 : machine.unpack_byte_fs);
+    machine.cold_byte_fs = cold_byte_fs_.value_or(near_ ? 0 : machine.cold_byte_fs);
+    machine.cache_bytes = cache_bytes_.value_or(machine.cache_bytes);
+    machine.expose = expose_.value_or(near_ ? 0 : machine.expose);
     machine.card = card_.value_or(machine.card);
     machine.reduce = reduce_.value_or(machine.reduce);
     machine.reduce_byte_fs = reduce_byte_fs_.value_or(machine.reduce_byte_fs);
     machine.mapped = mapped_.value_or(machine.mapped);
     machine.mapped_byte_fs = mapped_byte_fs_.value_or(machine.mapped_byte_fs);
-    machine.mapped_reduce_byte_fs = mapped_reduce_byte_fs_.value_or(machine.mapped_reduce_byte_fs);
+    machine.mapped_reduce_byte_fs =
+        mapped_reduce_byte_fs_.value_or(near_ ? 0 : machine.mapped_reduce_byte_fs);
     machine.kernel_copy = kernel_copy_.value_or(machine.kernel_copy);
     machine.kernel_copy_byte_fs = kernel_copy_byte_fs_.value_or(machine.kernel_copy_byte_fs);
     return machine;

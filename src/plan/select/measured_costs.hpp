@@ -47,6 +47,10 @@ class MeasuredCosts {
     std::optional<PutCost> far_;
     std::optional<std::uint64_t> cell_bytes_;
     std::optional<std::int64_t> slot_byte_fs_;
+    std::optional<std::int64_t> copy_byte_fs_;
+    std::optional<std::int64_t> cold_byte_fs_;
+    std::optional<std::uint64_t> cache_bytes_;
+    std::optional<Time> expose_;
     std::optional<Card> card_;
     std::optional<int> processors_;
     std::optional<Time> call_;

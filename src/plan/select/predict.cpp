@@ -13,6 +13,7 @@
 #include "plan/select/folding.hpp"
 #include "plan/select/one_program.hpp"
 #include "plan/select/put_models.hpp"
+#include "plan/select/work.hpp"
 #include "plan/simulate/simulate.hpp"
 
 namespace weft::plan {
@@ -32,24 +33,6 @@ constexpr Time kShortCalls = 16;
 constexpr Time kLongCalls = 2;
 
 constexpr Time kForever = std::numeric_limits<Time>::max();
-
-/// What all ranks compute together.
-struct Work {
-    std::uint64_t messages = 0;
-    std::uint64_t far_messages = 0;
-    std::uint64_t bytes = 0;
-    std::uint64_t far_bytes = 0;
-    std::uint64_t slots = 0;  ///< messages that fit no cell
-    std::uint64_t far_slots = 0;
-    Time combining = 0;  ///< and copying in place
-
-    void multiply(std::uint64_t times) {
-        for (std::uint64_t* part :
-             {&messages, &far_messages, &bytes, &far_bytes, &slots, &far_slots})
-            *part *= times;
-        combining *= static_cast<Time>(times);
-    }
-};
 
 /// What each of the ranks that are shown computes, messages that it receives included.
 using Loads = std::vector<Time>;
@@ -82,11 +65,16 @@ class Prediction {
         mixed_ = ways == Ways::both && size <= kPredictedRanks;  // else all are taken to be far
         is_short_ = vector.elements * vector.element_bytes <= kOverlappingBytes;
         held_ = vector.elements * vector.element_bytes <= kHeldBytes;
-        if (!machine.crowded()) return;
+        if (!machine.crowded() && (size != 2 || apart_ || !held_)) return;
         const auto program = candidate.program(size, 0);
         passes_on_ = program && !program->synchronizing;
         const bool puts = program && std::ranges::none_of(program->blocks, is_mates) &&
                           std::ranges::none_of(program->steps, is_exposed);
+        if (!machine.crowded()) {
+            of_two_ = passes_on_ && puts;
+            if (of_two_) give_up_ = kForever;
+            return;
+        }
         // Where no payload needs a put target, no call waits for those before the last one.
         const bool lands = passes_on_ && apart_ && !puts && program->slot_units == 0 &&
                            vector.elements * vector.element_bytes <= kLandedBytes;
@@ -98,7 +86,7 @@ class Prediction {
             return base::fail(Status::unsupported,
                               "{} ranks that share processors are more than {}", size_,
                               kPredictedRanks);
-        if (!mixed_) {
+        if (!mixed_ && !model(true, true).needs_steps(vector_.elements * vector_.element_bytes)) {
             const auto stages = candidate_.stages(size_);
             if (stages) return of_stages(*stages);
             if (stages.failure().status != Status::unsupported) return stages.failure();
@@ -112,7 +100,7 @@ class Prediction {
 
     /// What a rank computes and what it waits for, along the chain of last waits.
     [[nodiscard]] base::Result<LeastTime> least(const ChainEnd& end) const {
-        if (size_ > kPredictedRanks || streams_) return LeastTime{.whole = true};
+        if (size_ > kPredictedRanks || streams_ || of_two_) return LeastTime{.whole = true};
         const PutModels both = put_models(machine_, true, !machine_.crowded());
         const auto waiting = chain_time(candidate_, size_, vector_, both, end);
         if (!waiting || !machine_.crowded()) return waiting;
@@ -128,25 +116,14 @@ class Prediction {
     }
 
   private:
-    /// What messages keep senders and receivers busy. The costs have the bytes of a far message
-    /// once, as its receiver takes them while its sender sends them; both work.
-    [[nodiscard]] Time sent(const Work& work) const {
-        const PutCost& near = machine_.near;
-        const PutCost& far = apart_ ? machine_.far : near;
-        const Wide sum = Wide{work.messages - work.far_messages} * (near.issue + near.receive) +
-                         Wide{work.far_messages} * (far.issue + far.receive) +
-                         Wide{work.slots - work.far_slots} * near.slot +
-                         Wide{work.far_slots} * far.slot +
-                         (Wide{work.bytes - work.far_bytes} * near.byte_fs +
-                          Wide{work.far_bytes} * 2 * far.byte_fs) /
-                             1000;
-        return static_cast<Time>(sum);
+    /// If all puts go the same way.
+    [[nodiscard]] MessageModel model(bool waits, bool computes) const {
+        return only_model(machine_, apart_, waits, computes);
     }
-
     [[nodiscard]] const PutCost& put() const { return apart_ ? machine_.far : machine_.near; }
 
     [[nodiscard]] Time shared_out(const Work& work, Rank size) const {
-        const Wide sum = Wide{sent(work)} + work.combining;
+        const Wide sum = Wide{work.sent(machine_.near, put())} + work.combining;
         return static_cast<Time>(sum * machine_.host_ranks / machine_.host_processors / size);
     }
 
@@ -158,6 +135,9 @@ class Prediction {
         const bool crowded = machine_.crowded();
         const base::Result<Time> first = makespan(true, !crowded);
         if (!first) return first.failure();
+        // Of two ranks, the one that has more to do for each call.
+        if (of_two_ && !loads.empty())
+            return Predicted{*first, all.messages, std::ranges::max(loads)};
         if (!crowded) return Predicted{*first, all.messages, *first};
         const base::Result<Time> computing = makespan(false, true);
         if (!computing) return computing.failure();
@@ -220,7 +200,7 @@ class Prediction {
     [[nodiscard]] base::Result<Predicted> of_stages(const Stages& stages) const {
         const auto makespan = [&](bool waits, bool computes) -> base::Result<Time> {
             Surroundings around;
-            around.model = model_of(machine_, put(), waits, computes);
+            around.model = model(waits, computes);
             auto outcome = simulate_folded(stages, vector_, around);
             if (!outcome) outcome = simulate_structured(stages, vector_, around);
             if (!outcome) return outcome.failure();
@@ -267,11 +247,12 @@ class Prediction {
         // Vectors of blocks for each rank are shorter in a smaller team.
         const VectorSize vector{candidate_.elements ? candidate_.elements(size) : vector_.elements,
                                 vector_.element_bytes};
-        const auto shown = show_team(candidate_, size, period(), vector, !machine_.crowded());
+        const auto shown =
+            show_team(candidate_, size, period(), vector, !machine_.crowded() && !of_two_);
         if (!shown) return shown.failure();
         Work work;
         Loads loads(static_cast<std::size_t>(shown->ranks));
-        for (Rank rank = 0; rank < shown->ranks && machine_.crowded(); ++rank)
+        for (Rank rank = 0; rank < shown->ranks && (machine_.crowded() || of_two_); ++rank)
             add_work(shown->program_of(rank), rank, vector, work, loads);
         const auto times = static_cast<std::uint64_t>(size / shown->ranks);
         work.multiply(times);
@@ -279,7 +260,7 @@ class Prediction {
         const auto simulate = [&](bool waits, bool computes,
                                   Surroundings around) -> base::Result<Outcome> {
             PutModels models = put_models(machine_, waits, computes);
-            if (!mixed_) models = {model_of(machine_, put(), waits, computes), {}};
+            if (!mixed_) models = {model(waits, computes), {}};
             around.model = models.model;
             around.give_up = give_up_;
             std::optional<Fold> fold;
@@ -373,7 +354,8 @@ class Prediction {
     /// Of the program as that rank has it.
     void add_work(const Program& program, Rank rank, const VectorSize& vector, Work& work,
                   Loads& loads) const {
-        const MessageModel costs = model_of(machine_, put(), false, true);
+        const MessageModel costs =
+            mixed_ ? model_of(machine_, put(), false, true) : model(false, true);
         Time& load = loads[at(rank)];
         for_each_message(program, vector, [&](Rank peer, std::uint64_t bytes) {
             const bool far = is_far(program, rank, peer);
@@ -400,16 +382,20 @@ class Prediction {
             work.combining +=
                 costs.combine(reduction.bytes, reduction.operands, reduction.mapped_vectors > 0);
         });
-        for_each_mapped(program, vector, [&](std::uint32_t vectors, std::uint64_t bytes) {
-            work.combining += costs.touch(vectors, bytes);
-        });
         const bool in_pieces =
             program.segments > 1 && vector.elements * vector.element_bytes > kCachedPiece;
-        if (unpacks())
-            for_each_unpacking(program, vector, [&](std::uint64_t bytes) {
-                const bool cached = in_pieces && bytes <= kCachedPiece;
-                work.combining += unpacking(bytes) / (cached ? kCachedPart : 1);
-            });
+        for_each_touching(
+            program, vector,
+            [&](const Happening& step) {
+                work.combining += costs.touch(step.mapped_vectors, step.mapped_bytes) +
+                                  costs.copy(step.own_bytes);
+                const bool cached = in_pieces && step.slot_bytes <= kCachedPiece;
+                work.combining += unpacking(step.slot_bytes) / (cached ? kCachedPart : 1);
+            },
+            unpacks() || costs.copy_byte_fs > 0);
+        const auto near = [&](Rank peer) { return !is_far(program, rank, peer); };
+        work.combining += cold_time(program, vector, costs, near);
+        if (costs.expose > 0) work.combining += costs.expose * exposed_vectors(program, near);
         load += work.combining - before;
     }
     /// Of bytes that are copied out of a put target; within a node that is part of what a put
@@ -473,6 +459,7 @@ class Prediction {
     /// connection holds: such a message needs both its ranks at once, and who goes on to a later
     /// call takes their processors.
     bool streams_ = false;
+    bool of_two_ = false;      ///< with a processor each, on a node, of which one only sends
     bool held_ = false;        ///< messages are no longer than what connections hold
     bool is_short_ = false;    ///< even many at a time
     Time give_up_ = kForever;  ///< where each rank has a processor

@@ -32,23 +32,46 @@ MessageModel model_of(const Machine& machine, const PutCost& cost, bool waits, b
     model.slot = cost.slot;
     model.cell_bytes = machine.cell_bytes;
     model.receive = cost.receive;
+    // Where ranks share processors, what all of them do with bytes is added up (predict.cpp).
+    if (!machine.crowded()) {
+        model.receive_byte_fs = cost.receive_byte_fs;
+        model.unpack_byte_fs = machine.unpack_byte_fs;
+        model.unpacked_free = kUnpackedFree;
+    }
     model.reduce = machine.reduce;
     model.reduce_byte_fs = machine.reduce_byte_fs;
+    model.expose = machine.expose;
+    model.copy_byte_fs = machine.copy_byte_fs;
+    model.cold_byte_fs = machine.cold_byte_fs;
+    model.cache_bytes = machine.crowded()
+                            ? machine.cache_bytes *
+                                  static_cast<std::uint64_t>(machine.host_processors) /
+                                  static_cast<std::uint64_t>(machine.host_ranks)
+                            : machine.cache_bytes;
     model.mapped = machine.mapped;
     model.mapped_byte_fs = machine.mapped_byte_fs;
     model.mapped_reduce_byte_fs = machine.mapped_reduce_byte_fs;
     return model;
 }
 
+MessageModel only_model(const Machine& machine, bool far, bool waits, bool computes) {
+    MessageModel model = model_of(machine, far ? machine.far : machine.near, waits, computes);
+    if (!far) {
+        model.unpack_byte_fs = 0;  // that is part of what a put costs
+        return model;
+    }
+    model.expose = 0;
+    model.cold_byte_fs = 0;  // what is copied out of put targets has that
+    return model;
+}
+
 PutModels put_models(const Machine& machine, bool waits, bool computes) {
     const Ways ways = ways_of(machine);
-    if (ways != Ways::both)
-        return {model_of(machine, ways == Ways::far ? machine.far : machine.near, waits, computes),
-                {}};
+    if (ways != Ways::both) return {only_model(machine, ways == Ways::far, waits, computes), {}};
     // The receiver's part is charged to the sender: only there near and far are distinguished.
     MessageModel far = model_of(machine, machine.far, waits, computes);
     if (computes) far.busy_base += machine.far.receive - machine.near.receive;
-    return {model_of(machine, machine.near, waits, computes),
+    return {only_model(machine, false, waits, computes),
             FarPuts{far, computes ? machine.card : Card{}, &machine.node_of}};
 }
 

@@ -25,6 +25,9 @@ enum class Ways : std::uint8_t { near, far, both };
 [[nodiscard]] MessageModel model_of(const Machine& machine, const PutCost& cost, bool waits,
                                     bool computes);
 
+/// The same for a team all of whose puts go that way.
+[[nodiscard]] MessageModel only_model(const Machine& machine, bool far, bool waits, bool computes);
+
 /// What puts cost on a machine, as images and engines take it.
 struct PutModels {
     MessageModel model;          ///< between ranks of a node, or the only way there is

@@ -422,6 +422,8 @@ class Folded {
 
 base::Result<Outcome> simulate_folded(const Stages& stages, const VectorSize& size,
                                       const Surroundings& surroundings) {
+    if (surroundings.model.needs_steps(size.elements * size.element_bytes))
+        return base::fail(Status::unsupported, "stages do not show what is copied");
     if (!surroundings.noise.is_none() || !surroundings.starts.empty() || !surroundings.uniform())
         return base::fail(Status::unsupported,
                           "noise, skew and topology make ranks differ: they do not fold");

@@ -6,6 +6,7 @@
 #include "plan/schedule/canonical.hpp"
 #include "plan/schedule/step.hpp"
 #include "plan/schedule/walk.hpp"
+#include "plan/simulate/touched.hpp"
 
 namespace weft::plan {
 
@@ -18,76 +19,6 @@ bool is_raise(StepKind kind) {
            kind == StepKind::publish;
 }
 
-std::uint64_t elements_in(const Partition& partition, const Block& block, std::uint32_t first) {
-    if (block.stride == 1) return partition.size(first, block.count);
-    const std::uint64_t most = partition.unit_max();
-    if (most * partition.units() == partition.elements()) return block.count * most;
-    std::uint64_t elements = 0;
-    for (std::uint32_t i = 0; i < block.count; ++i)
-        elements += partition.size(first + i * block.stride);
-    return elements;
-}
-
-/// Elements of a list of blocks, or of one share of it.
-std::uint64_t elements_of(const Program& program, const Partition& partition, BlockList list,
-                          std::uint32_t segment, std::uint32_t share) {
-    std::uint64_t elements = 0;
-    for (const Block& block : blocks_of(program, {list.start, list.count / share}))
-        elements += elements_in(partition, block, block.first + block.advance * segment);
-    return elements;
-}
-
-bool is_mapped(const Block& block) {
-    return block.buffer == Buffer::mapped;
-}
-
-/// What a step reads and writes of node-mates in place: how many vectors, and the elements that it
-/// copies.
-struct InPlace {
-    std::uint32_t vectors = 0;
-    std::uint64_t elements = 0;
-};
-
-/// How many of the equal shares of a list lie in memory of node-mates.
-std::uint32_t mapped_shares(const Program& program, BlockList list, std::uint32_t shares) {
-    const auto blocks = blocks_of(program, list);
-    const std::size_t each = blocks.size() / shares;
-    std::uint32_t mapped = 0;
-    for (std::size_t first = 0; first < blocks.size(); first += each)
-        mapped += std::ranges::any_of(blocks.subspan(first, each), is_mapped) ? 1 : 0;
-    return mapped;
-}
-
-/// The first target of a reduction is part of the reduction; the others are copies of it.
-InPlace in_place(const Program& program, const Partition& partition, const Step& step,
-                 std::uint32_t segment) {
-    if (step.source.count == 0 || step.target.count == 0) return {};
-    if (step.kind == StepKind::copy) {
-        if (mapped_shares(program, step.target, 1) + mapped_shares(program, step.source, 1) == 0)
-            return {};
-        return {1, elements_of(program, partition, step.target, segment, 1)};
-    }
-    if (step.kind != StepKind::reduce) return {};
-    const std::uint32_t copies = step.target.count / (step.source.count / step.operands);
-    const std::uint32_t read = mapped_shares(program, step.source, step.operands);
-    const std::uint32_t written = mapped_shares(program, step.target, copies);
-    if (written == 0) return {read, 0};
-    return {read + written,
-            (copies - 1) * elements_of(program, partition, step.target, segment, copies)};
-}
-
-/// Elements that a step copies out of put targets, and not to a node-mate.
-std::uint64_t slot_elements(const Program& program, const Partition& partition, const Step& step,
-                            std::uint32_t segment) {
-    if (step.kind != StepKind::copy) return 0;
-    if (std::ranges::any_of(blocks_of(program, step.target), is_mapped)) return 0;
-    std::uint64_t elements = 0;
-    for (const Block& block : blocks_of(program, step.source))
-        if (block.buffer == Buffer::slot)
-            elements += elements_in(partition, block, block.first + block.advance * segment);
-    return elements;
-}
-
 /// What a message carries. An exposed block is named, not sent.
 BlockList sent_by(const Step& step) {
     return step.kind == StepKind::expose ? BlockList{} : step.source;
@@ -96,7 +27,8 @@ BlockList sent_by(const Step& step) {
 }  // namespace
 
 void for_each_happening(const Program& program, const Lane& lane, const VectorSize& size,
-                        const std::function<bool(const Happening&)>& visit, bool slots) {
+                        const std::function<bool(const Happening&)>& visit, bool of_own,
+                        const std::vector<bool>& slots) {
     const Partition partition = program.partition(size.elements);
     for (Cursor cursor = begin_of(lane, program.segments); !cursor.ended();
          advance(cursor, program)) {
@@ -118,12 +50,14 @@ void for_each_happening(const Program& program, const Lane& lane, const VectorSi
             happening.bytes = elements_of(program, partition, sent_by(step), segment,
                                           reduces ? step.operands : 1) *
                               size.element_bytes;
-        const InPlace used = in_place(program, partition, step, segment);
-        happening.mapped_vectors = used.vectors;
-        happening.mapped_bytes = used.elements * size.element_bytes;
-        if (slots)
-            happening.slot_bytes =
-                slot_elements(program, partition, step, segment) * size.element_bytes;
+        const Touched touched = touched_by(program, partition, step, segment, of_own);
+        happening.mapped_vectors = touched.mapped_vectors;
+        happening.mapped_bytes = touched.mapped * size.element_bytes;
+        happening.own_bytes = touched.own * size.element_bytes;
+        happening.slot_bytes = touched.slots * size.element_bytes;
+        if (!slots.empty() && (reduces || step.kind == StepKind::copy))
+            happening.unpacked_bytes =
+                slot_elements(program, partition, step, segment, slots) * size.element_bytes;
         if (!visit(happening)) return;
     }
 }
@@ -146,26 +80,39 @@ void for_each_reduction(const Program& program, const VectorSize& size,
         });
 }
 
-void for_each_mapped(const Program& program, const VectorSize& size,
-                     const std::function<void(std::uint32_t vectors, std::uint64_t bytes)>& visit) {
-    for (const Lane& lane : program.lanes)
-        for_each_happening(program, lane, size, [&](const Happening& happening) {
-            if (happening.mapped_vectors > 0)
-                visit(happening.mapped_vectors, happening.mapped_bytes);
-            return true;
-        });
+void for_each_touching(const Program& program, const VectorSize& size,
+                       const std::function<void(const Happening&)>& visit, bool of_own) {
+    const auto touches = [&](const Happening& happening) {
+        if (happening.mapped_vectors > 0 || happening.own_bytes > 0 || happening.slot_bytes > 0)
+            visit(happening);
+        return true;
+    };
+    for (const Lane& lane : program.lanes) for_each_happening(program, lane, size, touches, of_own);
 }
 
-void for_each_unpacking(const Program& program, const VectorSize& size,
-                        const std::function<void(std::uint64_t bytes)>& visit) {
+std::uint64_t touched_bytes(const Program& program, const VectorSize& size,
+                            const std::function<bool(Rank peer)>& is_mate) {
+    const Partition partition = program.partition(size.elements);
+    std::uint64_t elements = 0;
     for (const Lane& lane : program.lanes)
-        for_each_happening(
-            program, lane, size,
-            [&](const Happening& happening) {
-                if (happening.slot_bytes > 0) visit(happening.slot_bytes);
-                return true;
-            },
-            true);
+        for_each_step(program, lane, [&](const Step& step, std::uint32_t segment) {
+            if (step.kind == StepKind::put && !is_mate(step.peer)) return;
+            elements += memory_elements(program, partition, step, segment);
+        });
+    return elements * size.element_bytes;
+}
+
+std::uint32_t exposed_vectors(const Program& program,
+                              const std::function<bool(Rank peer)>& is_mate) {
+    std::array<bool, 2> exposed{};
+    for (const Step& step : program.steps) {
+        if (step.kind != StepKind::expose || !is_mate(step.peer)) continue;
+        for (const Block& block : blocks_of(program, step.source)) {
+            if (block.buffer == Buffer::input || block.buffer == Buffer::output)
+                exposed[block.buffer == Buffer::output ? 1 : 0] = true;
+        }
+    }
+    return static_cast<std::uint32_t>(std::ranges::count(exposed, true));
 }
 
 void ImagePart::reserve(std::size_t ranks) {
@@ -205,6 +152,10 @@ base::Result<void> ImagePart::add(const Program& program, Rank rank) {
               .row = pieces_.rows().size(),
               .raises = pieces_.raises(),
               .waits = pieces_.waits()};
+    cold_fs_ = 0;
+    if (model_.is_cold(size_.elements * size_.element_bytes))
+        cold_fs_ = model_.cold_fs_of(vector_elements(program, partition_) * size_.element_bytes);
+    find_unpacked(program);
     std::uint32_t number = 0;
     if (program.lanes.empty()) {
         begin_lane(shown(rank), size, number++);
@@ -212,6 +163,7 @@ base::Result<void> ImagePart::add(const Program& program, Rank rank) {
     }
     for (const Lane& lane : program.lanes) {
         begin_lane(shown(rank), size, number++);
+        if (number == 1 && model_.expose > 0) compute(expose(program));
         for_each_step(program, lane, [&](const Step& step, std::uint32_t segment) {
             add_step(program, step, segment);
         });
@@ -242,6 +194,8 @@ void ImagePart::add_step(const Program& program, const Step& step, std::uint32_t
             add_wait(program, step, segment);
             break;
         case StepKind::put:
+            if (cold_fs_ > 0 && !goes_far(program, step)) compute(touch(program, step, segment));
+            [[fallthrough]];
         case StepKind::signal:
         case StepKind::expose:
             pieces_.send(key, busy_of(program, step, segment),
@@ -251,12 +205,12 @@ void ImagePart::add_step(const Program& program, const Step& step, std::uint32_t
             pieces_.publish(key, busy_of(program, step, segment));
             break;
         case StepKind::reduce:
-            compute(model_.combine(bytes_of(program, step.source, segment, step.operands),
-                                   step.operands,
-                                   in_place(program, partition_, step, segment).vectors > 0) +
+            compute(model_.combine(
+                        bytes_of(program, step.source, segment, step.operands), step.operands,
+                        touched_by(program, partition_, step, segment, false).mapped_vectors > 0) +
                     touch(program, step, segment));
             break;
-        default:  // other copies and the ends of flushes cost nothing in these models
+        default:  // the ends of flushes cost nothing in these models
             compute(touch(program, step, segment));
             break;
     }
@@ -268,8 +222,41 @@ void ImagePart::compute(Time time) {
 }
 
 Time ImagePart::touch(const Program& program, const Step& step, std::uint32_t segment) const {
-    const InPlace used = in_place(program, partition_, step, segment);
-    return model_.touch(used.vectors, used.elements * size_.element_bytes);
+    const Touched touched = touched_by(program, partition_, step, segment, model_.copy_byte_fs > 0);
+    const std::uint64_t cold =
+        cold_fs_ > 0 ? memory_elements(program, partition_, step, segment) : 0;
+    return to_time(static_cast<std::int64_t>(cold * size_.element_bytes) * cold_fs_) +
+           model_.touch(touched.mapped_vectors, touched.mapped * size_.element_bytes) +
+           model_.copy(touched.own * size_.element_bytes) + unpack(program, step, segment);
+}
+
+/// Which put targets are filled over a network, if it takes time to read them: near, that is part
+/// of what a put costs.
+void ImagePart::find_unpacked(const Program& program) {
+    const MessageModel& model = far_ ? far_->model : model_;
+    unpacked_.clear();
+    if (!model.unpacks(size_.elements * size_.element_bytes)) return;
+    unpacked_ = slots_filled_by(program, [&](Rank peer) {
+        return !far_ || (peer != kNoRank && is_far(rank_, meant(peer, program.size)));
+    });
+}
+
+Time ImagePart::unpack(const Program& program, const Step& step, std::uint32_t segment) const {
+    if (unpacked_.empty()) return 0;
+    const std::uint64_t elements = slot_elements(program, partition_, step, segment, unpacked_);
+    return (far_ ? far_->model : model_).unpack(elements * size_.element_bytes);
+}
+
+bool ImagePart::goes_far(const Program& program, const Step& step) const {
+    return far_ && is_far(rank_, meant(step.peer, program.size));
+}
+
+/// A call begins with it (run/execute/stepper.hpp).
+Time ImagePart::expose(const Program& program) const {
+    const auto is_mate = [&](Rank peer) {
+        return !far_ || !is_far(rank_, meant(peer, program.size));
+    };
+    return model_.expose * exposed_vectors(program, is_mate);
 }
 
 void ImagePart::add_wait(const Program& program, const Step& step, std::uint32_t segment) {
@@ -285,15 +272,15 @@ void ImagePart::add_wait(const Program& program, const Step& step, std::uint32_t
 /// The index of the time that a message keeps its sender busy.
 std::uint32_t ImagePart::busy_of(const Program& program, const Step& step, std::uint32_t segment) {
     const BlockList source = sent_by(step);
-    const bool far =
-        far_ && step.kind != StepKind::publish && is_far(rank_, meant(step.peer, program.size));
+    const bool far = step.kind != StepKind::publish && goes_far(program, step);
     if (busy_.known && far == busy_.far && source == busy_.source && segment == busy_.segment)
         return busy_.index;
     const std::uint64_t bytes = bytes_of(program, source, segment);
-    const Time time = far ? far_->model.busy(bytes) : model_.busy(bytes);
+    const MessageModel& model = far ? far_->model : model_;
     const Time delay = far ? far_->model.latency - model_.latency : 0;
     const Time hold = far ? far_->card.held(bytes) : 0;
-    busy_ = {index_of(time, delay, hold), true, far, source, segment};
+    busy_ = {index_of(model.busy(bytes), delay, hold, model.take_in(bytes)), true, far, source,
+             segment};
     return busy_.index;
 }
 
@@ -301,16 +288,18 @@ std::uint64_t ImagePart::bytes_in(const Block& block, std::uint32_t first) const
     return elements_in(partition_, block, first) * size_.element_bytes;
 }
 
-std::uint32_t ImagePart::index_of(Time time, Time delay, Time hold) {
+std::uint32_t ImagePart::index_of(Time time, Time delay, Time hold, Time work) {
     std::size_t index = 0;
-    while (index < times_.size() &&
-           (times_[index] != time || delays_[index] != delay || holds_[index] != hold))
+    while (index < times_.size() && (times_[index] != time || delays_[index] != delay ||
+                                     holds_[index] != hold || works_[index] != work))
         ++index;
     if (index == times_.size()) {
         times_.push_back(time);
         delays_.push_back(delay);
         holds_.push_back(hold);
+        works_.push_back(work);
         has_cards_ = has_cards_ || hold > 0;
+        has_works_ = has_works_ || work > 0;
     }
     return static_cast<std::uint32_t>(index);
 }

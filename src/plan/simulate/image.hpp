@@ -98,6 +98,9 @@ class ImagePart {
     [[nodiscard]] const std::vector<Time>& delays() const { return delays_; }
     /// By the same index: how long it holds a card; 0: it goes through none.
     [[nodiscard]] const std::vector<Time>& holds() const { return holds_; }
+    /// By the same index: what its bytes take its receiver.
+    [[nodiscard]] const std::vector<Time>& works() const { return works_; }
+    [[nodiscard]] bool has_works() const { return has_works_; }
     /// Messages meet in cards: their order in time matters.
     [[nodiscard]] bool has_cards() const { return has_cards_; }
     /// Whose card a rank uses.
@@ -117,7 +120,7 @@ class ImagePart {
         lanes_.push_back({rank, lane, pieces_.rows().size()});
         pieces_.begin_lane(rank, size);
     }
-    [[nodiscard]] std::uint32_t index_of(Time time, Time delay = 0, Time hold = 0);
+    [[nodiscard]] std::uint32_t index_of(Time time, Time delay = 0, Time hold = 0, Time work = 0);
     /// Of a block that starts at this unit.
     [[nodiscard]] std::uint64_t bytes_in(const Block& block, std::uint32_t first) const;
     [[nodiscard]] const MessageModel& model() const { return model_; }
@@ -127,10 +130,15 @@ class ImagePart {
     void add_wait(const Program& program, const Step& step, std::uint32_t segment);
     void compute(Time time);
     [[nodiscard]] Time touch(const Program& program, const Step& step, std::uint32_t segment) const;
+    [[nodiscard]] Time expose(const Program& program) const;
+    void find_unpacked(const Program& program);
+    [[nodiscard]] Time unpack(const Program& program, const Step& step,
+                              std::uint32_t segment) const;
     [[nodiscard]] bool is_far(Rank a, Rank b) const {
         const std::vector<Rank>& node_of = *far_->node_of;
         return node_of[static_cast<std::size_t>(a)] != node_of[static_cast<std::size_t>(b)];
     }
+    [[nodiscard]] bool goes_far(const Program& program, const Step& step) const;
     /// Whom a program means by a rank, if another rank has it.
     [[nodiscard]] Rank meant(Rank peer, Rank size) const {
         const std::int64_t rank = std::int64_t{peer} + shift_;
@@ -148,8 +156,10 @@ class ImagePart {
     VectorSize size_;
     std::optional<FarPuts> far_;
     std::optional<Fold> fold_;
-    Rank rank_ = 0;   ///< whose program is being added, and
-    Rank shift_ = 0;  ///< how far ahead of the program's own rank that is
+    Rank rank_ = 0;               ///< whose program is being added, and
+    Rank shift_ = 0;              ///< how far ahead of the program's own rank that is
+    std::int64_t cold_fs_ = 0;    ///< of each byte of a vector that the program touches
+    std::vector<bool> unpacked_;  ///< by put target of that program: whether reading it takes time
     Partition partition_{0, 0};
     std::vector<ImageLane> lanes_;
     Pieces pieces_;
@@ -157,7 +167,9 @@ class ImagePart {
     std::vector<Time> times_;
     std::vector<Time> delays_;
     std::vector<Time> holds_;
+    std::vector<Time> works_;
     bool has_cards_ = false;
+    bool has_works_ = false;
     std::uint32_t keys_ = 0;
     /// Of the last message: how long it keeps its sender busy, and what it was found for.
     struct Busy {
@@ -181,22 +193,29 @@ struct Happening {
     std::uint32_t operands = 0;        ///< of a reduction
     std::uint32_t mapped_vectors = 0;  ///< of node-mates, read or written in place
     std::uint64_t mapped_bytes = 0;    ///< copied from or to these
+    std::uint64_t own_bytes = 0;       ///< copied between vectors of the rank itself
     std::uint64_t slot_bytes = 0;      ///< copied out of put targets
+    std::uint64_t unpacked_bytes = 0;  ///< copied or reduced out of those that are asked for
 };
 /// In the order of a lane, loop bodies once for each segment, as long as visit() returns true.
-/// slots: whether slot_bytes are wanted.
+/// of_own: whether own_bytes and slot_bytes are wanted; slots: of which put targets unpacked_bytes
+/// are (slots_filled_by() of touched.hpp).
 void for_each_happening(const Program& program, const Lane& lane, const VectorSize& size,
-                        const std::function<bool(const Happening&)>& visit, bool slots = false);
+                        const std::function<bool(const Happening&)>& visit, bool of_own = false,
+                        const std::vector<bool>& slots = {});
 /// Each message, with whom it is for (kNoRank if it is published) and its bytes.
 void for_each_message(const Program& program, const VectorSize& size,
                       const std::function<void(Rank peer, std::uint64_t bytes)>& visit);
-/// Each step that reads or writes memory of node-mates in place: how many of their vectors, and the
-/// bytes that it copies.
-void for_each_mapped(const Program& program, const VectorSize& size,
-                     const std::function<void(std::uint32_t vectors, std::uint64_t bytes)>& visit);
-/// Each step that copies out of put targets, with the bytes.
-void for_each_unpacking(const Program& program, const VectorSize& size,
-                        const std::function<void(std::uint64_t bytes)>& visit);
+/// Each step that copies, or reads or writes memory of node-mates in place.
+void for_each_touching(const Program& program, const VectorSize& size,
+                       const std::function<void(const Happening&)>& visit, bool of_own);
+/// Bytes that a rank reads or writes for itself and its node-mates (memory_elements() of
+/// touched.hpp).
+[[nodiscard]] std::uint64_t touched_bytes(const Program& program, const VectorSize& size,
+                                          const std::function<bool(Rank peer)>& is_mate);
+/// How many of the caller's vectors a rank exposes to node-mates.
+[[nodiscard]] std::uint32_t exposed_vectors(const Program& program,
+                                            const std::function<bool(Rank peer)>& is_mate);
 /// Each reduction.
 void for_each_reduction(const Program& program, const VectorSize& size,
                         const std::function<void(const Happening&)>& visit);

@@ -37,11 +37,13 @@ Lanes::Lanes(std::span<const ImagePart> parts, Rank ranks, const Surroundings& s
     for (const ImagePart& part : parts) {
         if (part.lanes().empty()) continue;
         WEFT_CHECK(part.pieces().size() == ranks_, part.pieces().size(), ranks_);
-        plain_ = plain_ && !part.pieces().has_cells();
+        plain_ = plain_ && !part.pieces().has_cells() && !part.has_works();
         raises_ += part.raises();
         waits_ += part.waits();
         views_.push_back({index, part.lanes().data(), part.pieces().rows().data(),
-                          part.pieces().words().data(), part.times().data(), part.delays().data()});
+                          part.pieces().words().data(), part.times().data(), part.delays().data(),
+                          part.works().data()});
+        if (part.has_works() && !works_) works_.emplace(ranks_, keys_of(parts));
         index += static_cast<std::uint32_t>(part.lanes().size());
     }
     for (const auto& [rank, start] : surroundings.starts)
@@ -64,7 +66,7 @@ bool Lanes::collect(std::uint32_t index, Rank rank, const std::uint32_t* at) {
             if (!missing_.empty()) missing_[index] = key;
             return false;
         }
-        received_.push_back(arrival);
+        received_.push_back({arrival, work_of(rank, key)});
     }
     return true;
 }
@@ -80,7 +82,7 @@ bool Lanes::collect_any(std::uint32_t index, Rank rank, const std::uint32_t* at)
                 if (!missing_.empty()) missing_[index] = key;
                 return false;
             }
-            received_.push_back(arrival);
+            received_.push_back({arrival, work_of(rank, key)});
             continue;
         }
         const Rank owner = ahead(rank, *++at);
@@ -92,7 +94,7 @@ bool Lanes::collect_any(std::uint32_t index, Rank rank, const std::uint32_t* at)
             }
             return false;
         }
-        received_.push_back(found->second + around_.latency(owner, rank));
+        received_.push_back({found->second + around_.latency(owner, rank)});
     }
     return true;
 }

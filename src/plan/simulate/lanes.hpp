@@ -15,6 +15,7 @@
 #pragma once
 
 #include <limits>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -91,6 +92,7 @@ class Lanes {
         const std::uint32_t* words = nullptr;
         const Time* times = nullptr;
         const Time* delays = nullptr;
+        const Time* works = nullptr;
 
         [[nodiscard]] const std::uint32_t* piece(const ImageLane& lane, std::uint32_t place) const {
             return words + rows[lane.first + (place >> 1)];
@@ -123,6 +125,9 @@ class Lanes {
     bool collect(std::uint32_t index, Rank rank, const std::uint32_t* at);
     bool collect_any(std::uint32_t index, Rank rank, const std::uint32_t* at);
     void publish(Rank rank, std::uint32_t key, Time busy, Clock& clock);
+    [[nodiscard]] Time work_of(Rank rank, std::uint32_t key) const {
+        return works_ ? std::max<Time>(0, works_->find(rank, key)) : 0;
+    }
     [[nodiscard]] static std::uint64_t cell(Rank owner, std::uint32_t key) {
         return static_cast<std::uint64_t>(owner) << 32 | key;
     }
@@ -158,7 +163,8 @@ class Lanes {
     std::unordered_map<std::uint64_t, Time> cells_;
     std::unordered_multimap<std::uint64_t, std::uint32_t> readers_;  ///< waiting lanes by cell
     std::vector<std::uint32_t> woken_;
-    std::vector<Time> received_;
+    std::optional<Board> works_;  ///< what the bytes of arrivals take their receivers, if they do
+    std::vector<Arrival> received_;
 };
 
 template <class Send>
@@ -172,8 +178,9 @@ void Lanes::act(Rank rank, const View& view, const std::uint32_t* piece, Clock& 
             ++at;
             continue;
         }
-        const Time busy = view.times[at[1]];
-        const Time delay = view.delays[at[1]];
+        const std::uint32_t busy_index = at[1];
+        const Time busy = view.times[busy_index];
+        const Time delay = view.delays[busy_index];
         if (word == Word::publish) {
             publish(rank, argument, busy, clock);
             at += 2;
@@ -189,6 +196,7 @@ void Lanes::act(Rank rank, const View& view, const std::uint32_t* piece, Clock& 
                 trace_({Span::Kind::send, rank, peer, begin, clock.now});
                 trace_({Span::Kind::flight, rank, peer, clock.now, arrives});
             }
+            if (works_) works_->set(peer, argument, view.works[busy_index]);
             send(Departure{rank, peer, argument, clock.now, arrives, busy - busy_base_});
         }
     }

@@ -15,6 +15,7 @@
 #pragma once
 
 #include <algorithm>
+#include <compare>
 #include <cstdint>
 #include <limits>
 #include <vector>
@@ -45,9 +46,18 @@ struct MessageModel {
     Time latency = 0;
     bool blocking = false;  ///< the sender is busy until the message has arrived
     Time receive = 0;
+    std::int64_t receive_byte_fs =
+        0;  ///< taken while the message comes in, if nothing else is done
     Time gap = 0;
     Time reduce = 0;
     std::int64_t reduce_byte_fs = 0;
+    Time expose = 0;  ///< for each vector of its own that a rank exposes to node-mates
+    std::int64_t copy_byte_fs = 0;    ///< for each byte that it copies within its own memory,
+    std::int64_t unpack_byte_fs = 0;  ///< and that it reads out of put targets of vectors
+    std::uint64_t unpacked_free = 0;  ///< of more bytes than these
+    /// More, for each byte that it reads or writes of vectors, as far as these are longer.
+    std::int64_t cold_byte_fs = 0;
+    std::uint64_t cache_bytes = std::numeric_limits<std::uint64_t>::max();
     Time mapped = 0;  ///< for each vector of a node-mate that is read or written in place, and
     std::int64_t mapped_byte_fs = 0;  ///< for each byte that is copied from there or to there
     std::int64_t mapped_reduce_byte_fs = 0;  ///< more, for each that is combined there
@@ -69,8 +79,45 @@ struct MessageModel {
         return static_cast<Time>(vectors) * mapped +
                to_time(static_cast<std::int64_t>(bytes) * mapped_byte_fs);
     }
+    [[nodiscard]] Time copy(std::uint64_t own_bytes) const {
+        return to_time(static_cast<std::int64_t>(own_bytes) * copy_byte_fs);
+    }
+    [[nodiscard]] Time unpack(std::uint64_t bytes) const {
+        return to_time(static_cast<std::int64_t>(bytes) * unpack_byte_fs);
+    }
+    [[nodiscard]] bool unpacks(std::uint64_t vector_bytes) const {
+        return unpack_byte_fs > 0 && vector_bytes > unpacked_free;
+    }
+    /// Whether a call's vectors may be longer than the cache: it uses two of them, as a rule.
+    [[nodiscard]] bool is_cold(std::uint64_t vector_bytes) const {
+        return cold_byte_fs > 0 && 2 * vector_bytes > cache_bytes;
+    }
+    /// Of each byte that is touched, if the rank's vectors are so long: what the cache has is free.
+    [[nodiscard]] std::int64_t cold_fs_of(std::uint64_t vector_bytes) const {
+        if (vector_bytes <= cache_bytes) return 0;
+        const auto share =
+            static_cast<double>(vector_bytes - cache_bytes) / static_cast<double>(vector_bytes);
+        return static_cast<std::int64_t>(static_cast<double>(cold_byte_fs) * share);
+    }
+    /// What the bytes of a message take its receiver.
+    [[nodiscard]] Time take_in(std::uint64_t bytes) const {
+        return to_time(static_cast<std::int64_t>(bytes) * receive_byte_fs);
+    }
+    /// Whether something is counted that stages do not show.
+    [[nodiscard]] bool needs_steps(std::uint64_t vector_bytes) const {
+        return copy_byte_fs > 0 || unpacks(vector_bytes) || receive_byte_fs > 0 ||
+               is_cold(vector_bytes);
+    }
     /// Receptions do nothing but wait: their order does not matter.
     [[nodiscard]] bool takes_no_time_to_receive() const { return receive == 0 && gap == 0; }
+};
+
+/// A message that is there at some time, at the earliest, and what its bytes take its receiver.
+struct Arrival {
+    Time time = 0;
+    Time work = 0;
+
+    friend auto operator<=>(const Arrival&, const Arrival&) = default;
 };
 
 /// Where a lane stands in time.
@@ -89,21 +136,26 @@ struct Clock {
         if (model.blocking) return now += latency;
         return now + latency;
     }
-    /// Receives one message; returns when it began to.
-    Time receive(const MessageModel& model, Time arrival) {
-        const Time start = std::max(std::max(now, receive_free), arrival);
+    /// Receives one message; returns when all of it had come in. Who waits for it takes its bytes
+    /// in as they come; who has done something else until then begins to when that is over.
+    Time receive(const MessageModel& model, Arrival arrival) {
+        const Time start = std::max(std::max(now, receive_free) + arrival.work, arrival.time);
         receive_free = start + model.gap;
         now = start + model.receive;
         return start;
     }
+    Time receive(const MessageModel& model, Time arrival) {
+        return receive(model, Arrival{arrival});
+    }
     /// Receives them all, first come first; leaves them sorted. each: is told when each reception
     /// began.
-    template <class Each>
-    void receive_all(const MessageModel& model, std::vector<Time>& arrivals, const Each& each) {
-        if (!model.takes_no_time_to_receive()) std::sort(arrivals.begin(), arrivals.end());
-        for (const Time arrival : arrivals) each(receive(model, arrival));
+    template <class Any, class Each>
+    void receive_all(const MessageModel& model, std::vector<Any>& arrivals, const Each& each) {
+        if (arrivals.size() > 1) std::sort(arrivals.begin(), arrivals.end());
+        for (const Any& arrival : arrivals) each(receive(model, arrival));
     }
-    void receive_all(const MessageModel& model, std::vector<Time>& arrivals) {
+    template <class Any>
+    void receive_all(const MessageModel& model, std::vector<Any>& arrivals) {
         receive_all(model, arrivals, [](Time) {});
     }
 };

@@ -26,6 +26,7 @@ Processors::Processors(std::span<const ImagePart> parts, const Surroundings& sur
     for (const auto& [rank, start] : surroundings.starts)
         clocks_[static_cast<std::size_t>(rank)].now = start;
     for (const ImagePart& part : parts) {
+        if (part.has_works() && !works_) works_.emplace(ranks_, keys_of(parts), true);
         raises_ += part.raises();
         waits_ += part.waits();
         lanes_.reserve(lanes_.size() + part.lanes().size());
@@ -107,7 +108,7 @@ void Processors::await(std::uint32_t index, std::uint32_t key) {
     if (arrival < 0)
         waiting_.set(state.lane.rank, key, index);
     else
-        possible_.push({std::max(state.ready, arrival), index});
+        possible_.push({std::max(state.ready, arrival), index, key});
 }
 
 void Processors::await_cell(std::uint32_t index, Rank owner, std::uint32_t key) {
@@ -126,15 +127,17 @@ void Processors::arrive(Rank target, std::uint32_t key, Time time) {
     const Time lane = waiting_.find(target, key);
     if (lane < 0) return;
     const auto index = static_cast<std::uint32_t>(lane);
-    possible_.push({std::max(lanes_[index].ready, time), index});
+    possible_.push({std::max(lanes_[index].ready, time), index, key});
 }
 
 /// One message of a reception; after the last one the lane goes on.
-void Processors::take(std::uint32_t index, LaneState& state) {
+void Processors::take(const Possible& message, LaneState& state) {
     Clock& clock = clock_of(state);
     const Rank rank = state.lane.rank;
-    const Time begin = clock.now;
-    const Time start = clock.receive(around_.model, clock.now);
+    const Time begin = std::max(clock.now, message.time);
+    const bool works = works_ && message.key != kNoKey;
+    const Time work = works ? std::max<Time>(0, works_->find(rank, message.key)) : 0;
+    const Time start = clock.receive(around_.model, Arrival{message.time, work});
     show(Span::Kind::wait, rank, kNoRank, begin, start);
     show(Span::Kind::receive, rank, kNoRank, start, clock.now);
     if (--state.left > 0) return;
@@ -143,7 +146,7 @@ void Processors::take(std::uint32_t index, LaneState& state) {
     clock.now += delay;
     state.state = State::acting;
     state.ready = clock.now;
-    go_on(index);
+    go_on(message.lane);
 }
 
 void Processors::compute(LaneState& state) {
@@ -183,6 +186,7 @@ Departure Processors::send_next(LaneState& state) {
     const Time arrives = clock.send(around_.model, busy, around_.latency(rank, peer) + delay);
     show(Span::Kind::send, rank, peer, begin, clock.now);
     show(Span::Kind::flight, rank, peer, clock.now, arrives);
+    if (works_) works_->set(peer, key, state.part->works()[state.at[1]]);
     ++state.run;
     if (--state.left == 0) {
         state.at = state.run;

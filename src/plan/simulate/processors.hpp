@@ -15,6 +15,8 @@
 // Next     generic.cpp delivers at once; lab/simulate/events.cpp by way of ports and links.
 #pragma once
 
+#include <limits>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -67,13 +69,18 @@ class Processors {
         State state = State::acting;
         Time ready = 0;  ///< when what it did last was done
     };
+    static constexpr std::uint32_t kNoKey = std::numeric_limits<std::uint32_t>::max();
+
     struct Possible {
         Time time = 0;
         std::uint32_t lane = 0;
+        std::uint32_t key = kNoKey;  ///< of a message that can be taken
 
         friend bool operator>(const Possible& a, const Possible& b) {
             const bool same = a.time == b.time;
-            return (a.time > b.time) | (same & (a.lane > b.lane));  // no branch
+            const bool lane = same & (a.lane == b.lane);
+            return (a.time > b.time) | (same & (a.lane > b.lane)) |
+                   (lane & (a.key > b.key));  // no branch
         }
     };
 
@@ -96,7 +103,7 @@ class Processors {
     void begin_reception(std::uint32_t index);
     void await(std::uint32_t index, std::uint32_t key);
     void await_cell(std::uint32_t index, Rank owner, std::uint32_t key);
-    void take(std::uint32_t index, LaneState& state);
+    void take(const Possible& message, LaneState& state);
     void compute(LaneState& state);
     void publish(LaneState& state);
     [[nodiscard]] Departure send_next(LaneState& state);
@@ -126,7 +133,8 @@ class Processors {
     std::vector<Clock> clocks_;  ///< by rank
     TimeQueue<Possible> possible_;
     Board arrivals_;
-    Board waiting_;  ///< the lane that waits for such an arrival
+    Board waiting_;               ///< the lane that waits for such an arrival
+    std::optional<Board> works_;  ///< what the bytes of arrivals take their receivers, if they do
     std::unordered_map<std::uint64_t, Time> cells_;
     std::unordered_multimap<std::uint64_t, std::uint32_t> readers_;  ///< waiting lanes by cell
     std::vector<Flight> flights_;
@@ -145,12 +153,12 @@ void Processors::step(Send send) {
         return;
     }
     LaneState& state = lanes_[next.lane];
-    Clock& clock = clock_of(state);
-    clock.now = std::max(clock.now, next.time);
     if (state.state == State::receiving) {
-        take(next.lane, state);
+        take(next, state);
         return;
     }
+    Clock& clock = clock_of(state);
+    clock.now = std::max(clock.now, next.time);
     const auto word = static_cast<Word>(*state.at & 7);
     if (word == Word::compute) {
         compute(state);

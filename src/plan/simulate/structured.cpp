@@ -261,6 +261,8 @@ class Structured {
 
 base::Result<Outcome> simulate_structured(const Stages& stages, const VectorSize& size,
                                           const Surroundings& surroundings) {
+    if (surroundings.model.needs_steps(size.elements * size.element_bytes))
+        return base::fail(Status::unsupported, "stages do not show what is copied");
     if (surroundings.model.blocking && !surroundings.uniform())
         return base::fail(Status::unsupported,
                           "the structured engine knows the postal model over uniform latency only");

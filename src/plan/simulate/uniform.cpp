@@ -2,6 +2,7 @@
 #include "plan/simulate/uniform.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <limits>
 #include <numeric>
 #include <span>
@@ -231,7 +232,12 @@ base::Result<Outcome> simulate_uniform(const Program& program, const VectorSize&
         if (auto added = part->add(program); !added) return added.failure();
     const std::vector<Move> near_moves = moves_of(near);
     const std::vector<Move> far_moves = moves_of(apart);
-    if (near_moves.empty() || near_moves.size() != far_moves.size()) return not_in_rows();
+    const auto differ = [](const Move& a, const Move& b) {
+        return a.word != b.word || (a.word == Word::compute && a.time != b.time);
+    };
+    if (near_moves.empty() || near_moves.size() != far_moves.size() ||
+        !std::ranges::equal(near_moves, far_moves, std::not_fn(differ)) || apart.has_works())
+        return not_in_rows();
     Rows rows(program.size, far, around, near.keys());
     if (!rows.run(near_moves, far_moves)) return not_in_rows();
     const auto [first, last] = std::ranges::minmax(rows.now());

@@ -41,4 +41,10 @@ std::optional<AdoptionProbe::Times> AdoptionProbe::time(std::span<std::byte> buf
     return times;
 }
 
+double AdoptionProbe::expose_us(std::span<std::byte> buffer) {
+    const std::uint64_t begin = base::monotonic_ns();
+    direct_.conceal(direct_.expose(buffer.data(), buffer.size(), base::Access::read));
+    return elapsed_us(begin);
+}
+
 }  // namespace weft::run

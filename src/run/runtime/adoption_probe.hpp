@@ -25,6 +25,9 @@ class AdoptionProbe {
     /// Of a buffer that was not exposed before. Nothing where buffers are not adopted.
     [[nodiscard]] std::optional<Times> time(std::span<std::byte> buffer);
 
+    /// What its owner takes to expose one that is adopted, and to end that.
+    [[nodiscard]] double expose_us(std::span<std::byte> buffer);
+
   private:
     link::DirectMemory direct_;
 };

@@ -146,6 +146,9 @@ collectives::CandidateRequest request_of(const plan::Machine& machine, Rank size
     const bool is_long = elements * call.element_bytes > kInPlaceBytesMin;
     const plan::Time issue = put.issue + (bytes > machine.cell_bytes ? put.slot : 0);
     const plan::Time crowd = put.turn * machine.host_ranks / machine.host_processors;
+    const bool overlaps =
+        far && !machine.crowded() && collectives::find_collective(call.collective)->reduces();
+    const std::int64_t combine_fs = machine.reduce_byte_fs + machine.unpack_byte_fs;
     return {.size = size,
             .ranks_per_node = each,
             .stage = {.latency = put.latency + (machine.crowded() ? crowd : 0),
@@ -156,6 +159,7 @@ collectives::CandidateRequest request_of(const plan::Machine& machine, Rank size
                      machine.reduce,
             .vector = plan::to_time(static_cast<std::int64_t>(bytes) *
                                     (put.byte_fs + machine.reduce_byte_fs)),
+            .combine = overlaps ? plan::to_time(static_cast<std::int64_t>(bytes) * combine_fs) : 0,
             .layout = layout_of(machine, size),
             .direct = machine.direct && is_long,
             .lands = far && is_long && !call.counted && machine.lands &&
@@ -313,17 +317,18 @@ plan::Machine machine_over(std::string_view provider) {
     const auto picoseconds = [](std::int64_t nanoseconds) {
         return nanoseconds * plan::kPicosecondsPerNanosecond;
     };
-    return {.near = plan::kSharedMemory,
-            .far = {.latency = picoseconds(cost.latency_ns),
-                    .issue = picoseconds(cost.issue_ns),
-                    .receive = picoseconds(cost.receive_ns),
-                    .byte_fs = cost.byte_fs,
-                    .turn = picoseconds(cost.turn_ns)},
-            .reduce_byte_fs = plan::kReduceByteFs,
-            .call = plan::kCall,
-            .bank_bytes = base::Settings{}.bank_bytes,
-            .mapped = plan::kMapped,
-            .mapped_byte_fs = plan::kMappedByteFs};
+    plan::Machine machine = plan::usual_memory();
+    machine.near = plan::kSharedMemory;
+    machine.far = {.latency = picoseconds(cost.latency_ns),
+                   .issue = picoseconds(cost.issue_ns),
+                   .receive = picoseconds(cost.receive_ns),
+                   .byte_fs = cost.byte_fs,
+                   .receive_byte_fs = cost.receive_byte_fs,
+                   .turn = picoseconds(cost.turn_ns)};
+    machine.reduce_byte_fs = plan::kReduceByteFs;
+    machine.call = plan::kCall;
+    machine.bank_bytes = base::Settings{}.bank_bytes;
+    return machine;
 }
 
 CallClass class_of(const Call& call) {

@@ -232,8 +232,7 @@ link::AdoptionPrices prices_by(const plan::MeasuredCosts& costs) {
         if (*cost) *price = nanoseconds(**cost);
     if (!costs.has_kernel_copies()) return prices;
     // Adopting saves what the kernel's copies cost beyond those in place.
-    const plan::Machine machine =
-        costs.over({.mapped = plan::kMapped, .mapped_byte_fs = plan::kMappedByteFs});
+    const plan::Machine machine = costs.over(plan::usual_memory());
     prices.copy_ns = nanoseconds(std::max<plan::Time>(0, machine.kernel_copy - machine.mapped));
     prices.copied_byte_fs = static_cast<std::uint64_t>(
         std::max<std::int64_t>(0, machine.kernel_copy_byte_fs - machine.mapped_byte_fs));

@@ -341,7 +341,7 @@ Effort effort_of(const plan::Machine& machine, const CallClass& call, std::strin
 TEST(Prediction, OfAFirstCallReadsFewPrograms) {
     // Of 2304 ranks: the programs of all ranks are made for a few candidates only, and none with
     // a step for each rank for all ranks.
-    constexpr std::uint64_t kProgramsMax = 8'000;
+    constexpr std::uint64_t kProgramsMax = 10'000;
     constexpr std::uint64_t kStepsMax = 400'000;
     const plan::Machine machine = machine_of({"2304 on 128", even(128, 18)});
     for (const collectives::CollectiveTraits& traits : collectives::kCollectives) {

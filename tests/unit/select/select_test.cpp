@@ -386,7 +386,7 @@ TEST(Select, CallsThatOverlapAreChosenByTheirWorkWhereRanksShareProcessors) {
 /// Measured with 2 ranks on two processors, in us: 1 MiB 26 (from rank to rank 67), 64 KiB 2.7
 /// (5.2). With 4 ranks 1 MiB takes 69 (106).
 TEST(Select, ScansOfTwoInPlaceGoInSlices) {
-    for (const auto& [ranks, bytes] : {std::pair{2, 64U << 10}, {2, 1U << 20}}) {
+    for (const auto& [ranks, bytes] : {std::pair{2, 64U << 10}, {2, 1U << 20}, {4, 1U << 20}}) {
         Machine crowded = machine_of(ranks, 1, 2);
         Machine roomy = machine_of(ranks, 1, ranks);
         crowded.direct = roomy.direct = true;

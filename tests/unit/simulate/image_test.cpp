@@ -184,11 +184,13 @@ TEST(Image, CountsTheVectorsThatReductionsUseInPlace) {
     question.request = {.size = 4, .root = 0, .elements = 4000, .element_bytes = 8};
     for (const Program& program : programs_of(question)) {
         std::uint32_t used = 0;
-        for_each_mapped(program, size_of(question),
-                        [&](std::uint32_t vectors, std::uint64_t bytes) {
-                            used += vectors;
-                            EXPECT_EQ(bytes, 0U) << "nothing is copied";
-                        });
+        for_each_touching(
+            program, size_of(question),
+            [&](const Happening& step) {
+                used += step.mapped_vectors;
+                EXPECT_EQ(step.mapped_bytes, 0U) << "nothing is copied";
+            },
+            true);
         EXPECT_EQ(used, program.rank == 0 ? 3U : 4U) << program.rank;
         const auto costs = [&](const MessageModel& model) {
             Surroundings around;
@@ -198,6 +200,55 @@ TEST(Image, CountsTheVectorsThatReductionsUseInPlace) {
         EXPECT_EQ(costs({.mapped = 1000}), 4000);
         EXPECT_EQ(costs({.mapped_reduce_byte_fs = 1000}), 3 * 8000);
     }
+}
+
+Time costs_of(const char* collective, const char* spec, Rank size, const MessageModel& model) {
+    Question question;
+    question.collective = collective;
+    question.spec = spec;
+    question.request = {.size = size, .elements = 4000, .element_bytes = 8};
+    if (collective == std::string_view("broadcast") || collective == std::string_view("reduce"))
+        question.request.root = 0;
+    Surroundings around;
+    around.model = model;
+    return generic(question, around).makespan;
+}
+
+TEST(Image, CountsCopiesWithinARanksOwnMemory) {
+    const MessageModel own{.copy_byte_fs = 1000};
+    EXPECT_EQ(costs_of("allgather", "mapped", 2, own), 16'000) << "half of the vector is its own";
+    EXPECT_EQ(costs_of("broadcast", "mapped", 2, own), 0) << "it has one buffer";
+    EXPECT_EQ(costs_of("allreduce", "mapped", 2, own), 0) << "its scratch vector is its output";
+    EXPECT_EQ(costs_of("allgather", "direct", 2, own), 16'000);
+    const MessageModel slots{.unpack_byte_fs = 1000};
+    EXPECT_EQ(costs_of("allgather", "mapped", 2, slots), 0);
+    EXPECT_EQ(costs_of("allgather", "direct", 2, slots), 16'000);
+    EXPECT_EQ(costs_of("reduce", "flat", 2, slots), 32'000) << "it is reduced from there";
+    const MessageModel free{.unpack_byte_fs = 1000, .unpacked_free = 32'000};
+    EXPECT_EQ(costs_of("reduce", "flat", 2, free), 0) << "it is short";
+}
+
+TEST(Image, CountsTheVectorsThatARankExposes) {
+    const MessageModel model{.expose = 1000};
+    EXPECT_EQ(costs_of("broadcast", "mapped", 2, model), 1000);
+    EXPECT_EQ(costs_of("allgather", "mapped", 4, model), 1000) << "to three mates, but once";
+    EXPECT_EQ(costs_of("alltoall", "mapped", 2, model), 2000) << "input and output";
+    EXPECT_EQ(costs_of("allgather", "direct", 2, model), 0);
+}
+
+/// In slices each of two ranks reads half of both inputs and writes as much: what it adds to the
+/// second one is there. From rank to rank the second one reads and writes whole vectors.
+TEST(Image, CountsTheBytesThatLieInNoCache) {
+    const auto costs = [](const char* spec, std::uint64_t cache) {
+        return static_cast<double>(
+                   costs_of("scan", spec, 2, {.cold_byte_fs = 1'000'000, .cache_bytes = cache})) /
+               1e6;
+    };
+    EXPECT_EQ(costs("mapped", 64'000), 0) << "input and output have so many";
+    EXPECT_NEAR(costs("mapped", 32'000), 32, 0.1);
+    EXPECT_NEAR(costs("mapped", 0), 64, 0.1);
+    EXPECT_EQ(costs("mapped-linear", 64'000), 0);
+    EXPECT_NEAR(costs("mapped-linear", 0), 64 + 96, 0.1) << "one after the other";
 }
 
 }  // namespace

@@ -75,6 +75,32 @@ TEST(Models, LogPKeepsTheGapAtBothEnds) {
               (2'000 + 6'000) + 2 * 4'000 + 2'000 + 2 * 4'000 + 2'000 + 6'000 + 2'000);
 }
 
+/// Who waits takes the bytes in while they come; who sends has to do that afterwards.
+TEST(Models, BytesKeepAReceiverBusyThatHasDoneSomethingElse) {
+    Surroundings around;
+    around.model = {.byte_fs = 1'000'000, .latency = 5'000, .receive_byte_fs = 600'000};
+    const auto time = [&](const char* collective, const char* spec, Rank size, Rank root) {
+        const Question question{
+            .collective = collective,
+            .spec = spec,
+            .request = {.size = size, .root = root, .elements = 100, .element_bytes = 8}};
+        const Time found = generic(question, around).makespan;
+        const auto programs = programs_of(question);
+        const ImagePart part = image_of(programs, question, around);
+        const auto by_time = simulate_events({&part, 1}, around);
+        EXPECT_TRUE(by_time.ok());
+        if (!by_time) return Time{0};
+        EXPECT_EQ(by_time->makespan, found) << collective;
+        return found;
+    };
+    EXPECT_EQ(time("broadcast", "flat", 2, 0), 800'000 + 5'000);
+    EXPECT_EQ(time("allreduce", "a2", 2, kNoRank), 800'000 + 480'000) << "it sends, then takes in";
+    // The second message is there while the first one is taken in; so is the third.
+    EXPECT_EQ(time("reduce", "flat", 4, 0), 800'000 + 5'000 + 2 * 480'000);
+    around.model.receive = 1'000;
+    EXPECT_EQ(time("allreduce", "a2", 2, kNoRank), 800'000 + 480'000 + 1'000);
+}
+
 TEST(Models, APayloadThatFitsNoCellCostsASlotMore) {
     Surroundings around;
     around.model = {.busy_base = 10'000,

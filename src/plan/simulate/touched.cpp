@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "plan/simulate/touched.hpp"
+
+#include <algorithm>
+
+#include "plan/schedule/canonical.hpp"
+
+namespace weft::plan {
+
+namespace {
+
+bool is_mapped(const Block& block) {
+    return block.buffer == Buffer::mapped;
+}
+
+/// How many of the equal shares of a list lie in memory of node-mates.
+std::uint32_t mapped_shares(const Program& program, BlockList list, std::uint32_t shares) {
+    const auto blocks = blocks_of(program, list);
+    const std::size_t each = blocks.size() / shares;
+    std::uint32_t mapped = 0;
+    for (std::size_t first = 0; first < blocks.size(); first += each)
+        mapped += std::ranges::any_of(blocks.subspan(first, each), is_mapped) ? 1 : 0;
+    return mapped;
+}
+
+/// The first target of a reduction is part of the reduction; the others are copies of it.
+Touched touched_by_reduction(const Program& program, const Partition& partition, const Step& step,
+                             std::uint32_t segment) {
+    const std::uint32_t copies = step.target.count / (step.source.count / step.operands);
+    const std::uint32_t read = mapped_shares(program, step.source, step.operands);
+    const std::uint32_t written = mapped_shares(program, step.target, copies);
+    if (written == 0) return {.mapped_vectors = read};
+    return {.mapped_vectors = read + written,
+            .mapped = (copies - 1) * elements_of(program, partition, step.target, segment, copies)};
+}
+
+/// One block that is copied to the same units of another vector.
+bool stays(const Program& program, const Step& step) {
+    if (step.source.count != 1 || step.target.count != 1) return false;
+    const Block& from = program.blocks[step.source.start];
+    Block to = program.blocks[step.target.start];
+    const auto is_own = [](const Block& block) {
+        return block.buffer == Buffer::input || block.buffer == Buffer::output ||
+               block.buffer == Buffer::scratch;
+    };
+    if (!is_own(from) || !is_own(to)) return false;
+    if (from.buffer != Buffer::scratch && to.buffer != Buffer::scratch &&
+        (program.root == kNoRank || from.count < program.units))
+        return false;
+    to.buffer = from.buffer;
+    to.index = from.index;
+    return to == from;
+}
+
+Touched touched_by_copy(const Program& program, const Partition& partition, const Step& step,
+                        std::uint32_t segment, bool of_own) {
+    const bool mapped =
+        mapped_shares(program, step.target, 1) + mapped_shares(program, step.source, 1) > 0;
+    if (!mapped && (!of_own || stays(program, step))) return {};
+    const std::uint64_t all = elements_of(program, partition, step.target, segment, 1);
+    if (mapped) return {.mapped_vectors = 1, .mapped = all};
+    std::uint64_t slots = 0;
+    for (const Block& block : blocks_of(program, step.source))
+        if (block.buffer == Buffer::slot)
+            slots += elements_in(partition, block, block.first + block.advance * segment);
+    return {.own = all - std::min(all, slots), .slots = slots};
+}
+
+/// Whether the step before it writes what is the first operand.
+bool begins_with_last(const Program& program, const Step& step) {
+    if (&step == program.steps.data()) return false;
+    const Step& before = *(&step - 1);
+    if (before.kind != StepKind::copy && before.kind != StepKind::reduce) return false;
+    return std::ranges::equal(blocks_of(program, before.target),
+                              blocks_of(program, operand_of(step, 0)));
+}
+
+}  // namespace
+
+std::uint64_t elements_in(const Partition& partition, const Block& block, std::uint32_t first) {
+    if (block.stride == 1) return partition.size(first, block.count);
+    const std::uint64_t most = partition.unit_max();
+    if (most * partition.units() == partition.elements()) return block.count * most;
+    std::uint64_t elements = 0;
+    for (std::uint32_t i = 0; i < block.count; ++i)
+        elements += partition.size(first + i * block.stride);
+    return elements;
+}
+
+std::uint64_t elements_of(const Program& program, const Partition& partition, BlockList list,
+                          std::uint32_t segment, std::uint32_t share) {
+    std::uint64_t elements = 0;
+    for (const Block& block : blocks_of(program, {list.start, list.count / share}))
+        elements += elements_in(partition, block, block.first + block.advance * segment);
+    return elements;
+}
+
+std::uint64_t memory_elements(const Program& program, const Partition& partition, const Step& step,
+                              std::uint32_t segment) {
+    const bool whole = program.segments == 1;
+    if (step.kind == StepKind::put)
+        return elements_of(program, partition, step.source, segment, 1) * (whole ? 2 : 1);
+    const bool reduces = step.kind == StepKind::reduce;
+    if (!reduces && (step.kind != StepKind::copy || stays(program, step))) return 0;
+    std::uint64_t elements = 0;
+    for (const BlockList list : {step.target, step.source})
+        for (const Block& block : blocks_of(program, list))
+            if (whole || block.buffer != Buffer::slot)
+                elements += elements_in(partition, block, block.first + block.advance * segment);
+    if (reduces && begins_with_last(program, step))
+        elements -= elements_of(program, partition, step.source, segment, step.operands);
+    return elements;
+}
+
+std::uint64_t vector_elements(const Program& program, const Partition& partition) {
+    std::uint64_t elements = 0;
+    for (const Buffer buffer : {Buffer::input, Buffer::output}) {
+        std::uint32_t first = program.units;
+        std::uint32_t end = 0;
+        for (const Block& block : program.blocks) {
+            if (block.buffer != buffer) continue;
+            first = std::min(first, block.first);
+            end = std::max(end, block.first + (block.count - 1) * block.stride + 1 +
+                                    block.advance * (program.segments - 1));
+        }
+        end = std::min(end, program.units);
+        if (first < end) elements += partition.size(first, end - first);
+    }
+    if (program.segments > 1) return elements;
+    for (const Step& step : program.steps)
+        if (step.kind == StepKind::put)
+            elements += elements_of(program, partition, step.source, 0, 1);
+    return elements;
+}
+
+std::vector<bool> slots_filled_by(const Program& program, const std::function<bool(Rank)>& holds) {
+    std::vector<bool> slots(program.slots);
+    for (const Step& step : program.steps)
+        if (step.kind == StepKind::wait && holds(step.peer)) slots[step.signal] = true;
+    return slots;
+}
+
+std::uint64_t slot_elements(const Program& program, const Partition& partition, const Step& step,
+                            std::uint32_t segment, const std::vector<bool>& slots) {
+    std::uint64_t elements = 0;
+    for (const Block& block : blocks_of(program, step.source))
+        if (block.buffer == Buffer::slot && slots[block.index])
+            elements += elements_in(partition, block, block.first + block.advance * segment);
+    return elements;
+}
+
+Touched touched_by(const Program& program, const Partition& partition, const Step& step,
+                   std::uint32_t segment, bool of_own) {
+    if (step.source.count == 0 || step.target.count == 0) return {};
+    if (step.kind == StepKind::copy)
+        return touched_by_copy(program, partition, step, segment, of_own);
+    if (step.kind == StepKind::reduce)
+        return touched_by_reduction(program, partition, step, segment);
+    return {};
+}
+
+}  // namespace weft::plan
