@@ -372,10 +372,13 @@ class Prediction {
             // Measured, roots that send are no bottleneck there, and roots that receive are.
             const bool waits = !far && peer != kNoRank;
             const Time more = slot ? cost.slot : 0;
-            load += waits ? 0 : cost.issue + moving + more;
+            // Of two that have a processor each the receiver has two thirds: calls of 64 KiB in a
+            // row took 0.65 to 0.71 of what their bytes cost, beside what was reduced or copied.
+            const Time theirs = of_two_ && waits ? moving * 2 / 3 : moving;
+            load += waits ? moving - theirs : cost.issue + moving + more;
             if (peer != kNoRank)
                 loads[at(meant(program, rank, peer)) % loads.size()] +=
-                    cost.receive + moving + (waits ? more : 0);
+                    cost.receive + theirs + (waits ? more : 0);
         });
         const Time before = work.combining;
         for_each_reduction(program, vector, [&](const Happening& reduction) {

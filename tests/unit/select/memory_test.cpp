@@ -50,7 +50,7 @@ TEST(MemoryCosts, TwoRanksOfANodeAreChosenByTheBusierOne) {
     ASSERT_NE(mapped, choice->candidates.end());
     EXPECT_LT(mapped->predicted, linear.predicted);
     EXPECT_EQ(mapped->in_stream, mapped->predicted);
-    EXPECT_EQ(chosen("reduce", machine, 2, 64 << 10), "mapped") << "the receiver is as busy";
+    EXPECT_EQ(chosen("reduce", machine, 2, 64 << 10), "flat") << "1.74 us, in place 1.85";
     for (const char* collective : {"allreduce", "scan", "broadcast"})
         EXPECT_FALSE(chosen(collective, machine, 2, 0).empty()) << "of stages, and no bytes";
 }
