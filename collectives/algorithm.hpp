@@ -78,7 +78,7 @@ struct Properties {
     bool even_nodes = false;         ///< nodes must hold equally many ranks
     bool one_node = false;           ///< all ranks must be on one node
     bool direct = false;             ///< ranks read and write each other's vectors where they lie
-    bool two_trees = false;          ///< halves of the vector take two trees: one of two ranks
+    bool two_trees = false;          ///< a tree for each half: of two ranks both are the same
 
     [[nodiscard]] bool fit(const plan::Layout& layout) const {
         return (!one_node || layout.nodes() <= 1) && (!consecutive_nodes || layout.contiguous()) &&

@@ -16,7 +16,8 @@
 namespace weft::plan {
 
 /// `program`: of any rank. Status::unsupported for what does not go in rows: several lanes,
-/// published cells, gaps, cards, noise, skew, topology, vectors whose units differ.
+/// published cells, gaps, cards, noise, skew, topology, vectors whose units differ, and where what
+/// a rank reads or receives takes longer if it came over the network.
 [[nodiscard]] base::Result<Outcome> simulate_uniform(const Program& program, const VectorSize& size,
                                                      const FarPuts& far,
                                                      const Surroundings& surroundings);
