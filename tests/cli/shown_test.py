@@ -62,7 +62,7 @@ class Shown(unittest.TestCase):
                 if own_commands(block):
                     run.append(page.name)
                     with self.subTest(page=page.name):
-                        self.run_shell(block.replace("weft fit ", "weft fit --repetitions 3 "))  # it is the longest one
+                        self.run_shell(block.replace("weft fit ", "weft fit --repetitions 3 --passes 1 "))  # it is the longest one
         self.assertGreaterEqual(len(run), 7, run)
 
 

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <sched.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <fstream>
 #include <iterator>
@@ -14,11 +15,38 @@
 namespace weft::test {
 namespace {
 
+/// Three, of which the costs are those of the quickest: what a put of 16 KiB takes by the file is
+/// what it took in the pass that is said to be taken.
+void expect_passes(const lab::Json& object, const std::string& told) {
+    ASSERT_EQ(object["passes"].size(), 3U) << object;
+    EXPECT_NE(told.find("pass 3 of 3"), std::string::npos) << told;
+    const bool flags = !object["passes"][0]["flag_ns"].empty();
+    for (const char* way : {"near", "far"}) {
+        const auto key = [&](const char* name) {
+            return object["parameters"][std::string(way) + name].get<double>();
+        };
+        const double cost = key("_latency_ns") + key("_issue_ns") + key("_receive_ns") +
+                            16384 * key("_ns_per_byte");
+        int taken = 0;
+        for (const lab::Json& pass : object["passes"]) {
+            EXPECT_EQ(flags, !pass["flag_ns"].empty());
+            const double seen = pass[std::string(way) + "_ns"].get<double>();
+            EXPECT_GT(seen, 0);
+            const auto& of = pass["taken"];
+            if (std::find(of.begin(), of.end(), way) == of.end()) continue;
+            ++taken;
+            EXPECT_NEAR(cost, seen, 0.02 * seen + 1) << way << object["passes"];
+        }
+        EXPECT_EQ(taken, 1) << way << object["passes"];
+    }
+}
+
 TEST(FitTest, WritesAFileOfParametersThatOtherCommandsRead) {
     const std::string path = testing::TempDir() + "weft_fit.json";
     const std::string weft = std::string(RANK_PROGRAMS) + "/weft";
-    const Outcome fitted = run_ranks({"-n", "5", "--nodes", "2"},
-                                     {weft, "fit", "--repetitions", "20", "--output", path});
+    const Outcome fitted = run_ranks(
+        {"-n", "5", "--nodes", "2"},
+        {weft, "fit", "--repetitions", "20", "--passes", "3", "--pause", "0.1", "--output", path});
     ASSERT_EQ(fitted.status, 0) << fitted.errors;
     EXPECT_NE(fitted.output.find("alpha_r"), std::string::npos) << fitted.output;
     std::ifstream file(path);
@@ -62,6 +90,7 @@ TEST(FitTest, WritesAFileOfParametersThatOtherCommandsRead) {
         EXPECT_EQ(multicast["times"].size(), 2U);
         EXPECT_GE(multicast["times"][0]["median_us"], multicast["times"][0]["min_us"]);
     }
+    expect_passes(object, fitted.errors);
     const Outcome explained = run_ranks({"-n", "1"}, {weft, "explain", "allreduce", "--ranks", "6",
                                                       "--nodes", "2", "--params", path});
     EXPECT_EQ(explained.status, 0) << explained.errors;
@@ -82,7 +111,7 @@ TEST(FitTest, MeasuresNoTurnsOfRanksThatAreBoundApart) {
         if (CPU_ISSET(processor, &usable)) processors.push_back(std::to_string(processor));
     const std::string path = testing::TempDir() + "weft_fit_bound.json";
     const std::string fit =
-        std::string(RANK_PROGRAMS) + "/weft fit --repetitions 5 --output " + path;
+        std::string(RANK_PROGRAMS) + "/weft fit --repetitions 5 --passes 1 --output " + path;
     // Ranks 0 and 2 share a processor, rank 1 has the other one.
     const Outcome fitted = run_ranks(
         {"-n", "3"}, {"sh", "-c",

@@ -25,7 +25,9 @@ constexpr std::array kExamples = {
     Example{"bench", "weft run -n 4 weft bench allreduce --bytes 8,64K --seconds 0.05"},
     Example{"bench", "weft run -n 4 --nodes 2 weft bench put-latency --seconds 0.05 --json"},
     Example{"bench", "weft bench overlap -n 2 --nodes 2 --bytes 1M --iterations 5"},
-    Example{"fit", "weft run -n 5 --layout 4,1 weft fit --repetitions 3 --output costs.json"},
+    Example{"fit",
+            "weft run -n 5 --layout 4,1 weft fit --repetitions 3 --passes 2 --pause 0 --output "
+            "costs.json"},
     Example{"tune",
             "weft tune allreduce --ranks 2 --bytes 8 --seconds 0.05 --total-seconds 0.2 --output "
             "tuning.json"},

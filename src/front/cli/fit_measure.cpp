@@ -2,7 +2,6 @@
 #include "front/cli/fit_measure.hpp"
 
 #include <sched.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -12,10 +11,9 @@
 #include <span>
 #include <string_view>
 #include <thread>
+#include <utility>
 
 #include "base/clock.hpp"
-#include "lab/measure/fresh_buffers.hpp"
-#include "run/runtime/adoption_probe.hpp"
 
 namespace weft::front {
 
@@ -24,19 +22,15 @@ namespace {
 constexpr std::size_t kPeersMax = 8;
 constexpr std::size_t kBytesMax = 262144;
 constexpr std::array<std::size_t, 6> kTurnBytes{8, 1024, 4096, 16384, 65536, kBytesMax};
-constexpr std::array<std::size_t, 4> kCopiedBytes{32768, 65536, 131072, kBytesMax};
-constexpr std::array<std::size_t, 4> kAdoptedPages{8, 32, 64, 128};
-constexpr std::size_t kPageBytes = 4096;
 constexpr std::array<std::size_t, 4> kBlockBytes{4096, 16384, 65536, kBytesMax};
 constexpr std::size_t kData = 64;   ///< in the memory of all: after the flags,
 constexpr std::size_t kPlaces = 4;  ///< so many of the largest
-constexpr double kQuick = 10;       ///< per cent of the times are below what counts
-
-double elapsed_us(std::uint64_t begin) {
-    return static_cast<double>(base::monotonic_ns() - begin) * 1e-3;
-}
 
 }  // namespace
+
+double elapsed_us(std::uint64_t begin_ns) {
+    return static_cast<double>(base::monotonic_ns() - begin_ns) * 1e-3;
+}
 
 lab::Line Multicast::line(double lab::Summary::*statistic) const {
     std::vector<lab::Point> points;
@@ -56,40 +50,64 @@ FitMeasure::FitMeasure(Runtime& runtime, int repetitions)
       processors_(world_) {
     *flag_ = *wake_ = 0;
     world_.barrier();
+    find_peers();
 }
 
 std::byte* FitMeasure::data() {
     return static_cast<std::byte*>(memory_.data()) + kData;
 }
 
-std::vector<Way> FitMeasure::ways() {
-    std::vector<Way> ways;
-    for (Way way : find_peers()) {
-        if (way.peers.empty()) continue;
-        const bool near = way.name == std::string_view("near");
-        const Rank first = way.peers.front();
-        while_others_sleep({first}, [&] {
-            way.turns = measure_turns(first);
-            const Waits waits =
-                processors_.crowd().processors > 1 ? Waits::spinning : Waits::yielding;
-            way.flag_us = near ? half_turn_us(first, 0, waits) : 0;
-        });
-        // Who is near needs no processor to receive; who is far has to look at the network.
-        if (way.peers.size() > 1)
-            for (const bool blocking : {false, true})
-                while_others_sleep(near ? std::vector<Rank>{} : way.peers,
-                                   [&] { multicast(way, blocking); });
-        if (!near)
-            while_others_sleep({way.peers.front()},
-                               [&] { way.receive_us = measure_receptions(way); });
-        while_others_sleep(way.peers, [&] { way.blocks = measure_blocks(way.peers, near); });
-        if (!near)
-            while_others_sleep({first}, [&] { way.exchanges = measure_blocks({first}, false); });
-        with_pair(way.peers.front(), [&](Team pair) { way.calls = calls_of(pair, near); });
-        way.shared_us = measure_shared(way);
-        ways.push_back(std::move(way));
-    }
-    return ways;
+FitPass FitMeasure::pass() {
+    FitPass found;
+    for (const Way& way : {near_, far_})
+        if (!way.peers.empty()) found.ways.push_back(measure_way(way));
+    found.copies = copies();
+    time_flag();
+    found.memory = own_memory();
+    found.adoption = adoption();
+    time_flag();
+    found.flags_us = std::exchange(flags_us_, {});
+    return found;
+}
+
+void FitMeasure::pause(double seconds) {
+    while_others_sleep(
+        {}, [seconds] { std::this_thread::sleep_for(std::chrono::duration<double>(seconds)); });
+}
+
+FitMeasure::Waits FitMeasure::waits_apart() const {
+    return processors_.crowd().processors > 1 ? Waits::spinning : Waits::yielding;
+}
+
+void FitMeasure::time_flag() {
+    if (near_.peers.empty() || waits_apart() != Waits::spinning) return;
+    const Rank peer = near_.peers.front();
+    while_others_sleep({peer},
+                       [&] { flags_us_.push_back(half_turn_us(peer, 0, Waits::spinning)); });
+}
+
+Way FitMeasure::measure_way(Way way) {
+    const bool near = way.name == std::string_view("near");
+    const Rank first = way.peers.front();
+    time_flag();
+    while_others_sleep({first}, [&] {
+        way.turns = measure_turns(first);
+        way.flag_us = near ? half_turn_us(first, 0, waits_apart()) : 0;
+    });
+    // Who is near needs no processor to receive; who is far has to look at the network.
+    if (way.peers.size() > 1)
+        for (const bool blocking : {false, true})
+            while_others_sleep(near ? std::vector<Rank>{} : way.peers,
+                               [&] { multicast(way, blocking); });
+    if (!near) while_others_sleep({first}, [&] { way.receive_us = measure_receptions(way); });
+    time_flag();
+    while_others_sleep(way.peers, [&] { way.blocks = measure_blocks(way.peers, near); });
+    if (!near) while_others_sleep({first}, [&] { way.exchanges = measure_blocks({first}, false); });
+    time_flag();
+    with_pair(first, [&](Team pair) { way.calls = calls_of(pair, near); });
+    way.shared_us = measure_shared(way);
+    time_flag();
+    return way;
 }
 
 /// Rank 0 and these peers work; who waits for a message takes the processors of those that are
@@ -125,26 +143,25 @@ void FitMeasure::agree_on_turns() {
 }
 
 /// Mates of rank 0; and ranks of other nodes, first of nodes that are not named yet.
-std::vector<Way> FitMeasure::find_peers() {
+void FitMeasure::find_peers() {
     Team node = world_.split_by_node();
     Rank leader = world_.rank();
     node.broadcast(&leader, 1, Type::int32, 0);
     std::vector<Rank> leaders(static_cast<std::size_t>(world_.size()));
     world_.allgather(&leader, leaders.data(), 1, Type::int32);
     node.free();
-    Way near{.name = "near"};
-    Way far{.name = "far"};
+    near_.name = "near";
+    far_.name = "far";
     std::vector<Rank> further;
     for (Rank rank = 1; rank < world_.size(); ++rank) {
         const Rank of = leaders[static_cast<std::size_t>(rank)];
         if (of == leaders.front())
-            near.peers.push_back(rank);
+            near_.peers.push_back(rank);
         else
-            (of == rank ? far.peers : further).push_back(rank);
+            (of == rank ? far_.peers : further).push_back(rank);
     }
-    far.peers.insert(far.peers.end(), further.begin(), further.end());
-    for (Way* way : {&near, &far}) way->peers.resize(std::min(way->peers.size(), kPeersMax));
-    return {std::move(near), std::move(far)};
+    far_.peers.insert(far_.peers.end(), further.begin(), further.end());
+    for (Way* way : {&near_, &far_}) way->peers.resize(std::min(way->peers.size(), kPeersMax));
 }
 
 /// Peers look at the network until rank 0 has all its times.
@@ -355,145 +372,6 @@ Calls FitMeasure::calls_of(Team pair, bool near) const {
     found.one_way_us = call_us(
         pair, [&] { pair.reduce(values.data(), values.data(), 1, Type::float64, Op::max, 0); }, 1);
     self.free();
-    return found;
-}
-
-std::optional<NearCopies> FitMeasure::copies(const std::vector<Way>& ways) {
-    std::optional<NearCopies> found;
-    const bool near = !ways.empty() && ways.front().name == std::string_view("near");
-    with_pair(near ? std::optional(ways.front().peers.front()) : std::nullopt,
-              [&](Team pair) { found = copies_of(pair); });
-    return found;
-}
-
-/// Of the program, as calls have them, which are adopted once they come again; of those of the
-/// job's own memory where no buffer is.
-std::optional<NearCopies> FitMeasure::copies_of(Team pair) {
-    constexpr int kCallsUntilAdopted = 64;
-    pair.set_algorithm("broadcast", "mapped");
-    pair.set_algorithm("reduce", "mapped");
-    const auto broadcast = [&](std::byte* buffer, std::size_t bytes) {
-        pair.broadcast(buffer, bytes, Type::uint8, 0);
-    };
-    const auto reduce = [&](std::byte* buffer, std::size_t bytes) {
-        pair.reduce(buffer, buffer + kCopiedBytes.back(), bytes / sizeof(double), Type::float64,
-                    Op::sum, 0);
-    };
-    try {
-        NearCopies found;
-        found.expose_us = expose_us(kCopiedBytes.back());
-        std::vector<std::byte> own(2 * kCopiedBytes.back());
-        const Memory mapped(pair, own.size());
-        std::memset(mapped.data(), 0, own.size());
-        std::byte* const buffer =
-            found.expose_us ? own.data() : static_cast<std::byte*>(mapped.data());
-        for (int i = 0; i < kCallsUntilAdopted; ++i) {
-            broadcast(buffer, kCopiedBytes.back());
-            reduce(buffer, kCopiedBytes.back());
-        }
-        const auto same = [&](std::size_t) { return buffer; };
-        const auto job = [&](std::size_t) { return static_cast<std::byte*>(mapped.data()); };
-        found.of_job = measure_copies(pair, job, broadcast);
-        found.in_place = measure_copies(pair, same, broadcast);
-        found.reduced = measure_copies(pair, same, reduce);
-        std::optional<lab::FreshBuffers> fresh;
-        found.by_kernel = measure_copies(
-            pair,
-            [&](std::size_t bytes) {
-                if (!fresh || fresh->bytes() != bytes) fresh.emplace(bytes);
-                fresh->supply(1);
-                fresh->next();
-                return fresh->data();
-            },
-            broadcast);
-        return found;
-    } catch (const Error& error) {
-        if (error.status() != Status::unsupported) throw;
-        return std::nullopt;  // found by both
-    }
-}
-
-/// To expose a buffer that is adopted; nothing where none is.
-std::optional<double> FitMeasure::expose_us(std::size_t bytes) const {
-    run::AdoptionProbe probe;
-    std::vector<std::byte> buffer(bytes);
-    if (!probe.time(buffer)) return std::nullopt;
-    std::vector<double> times;
-    for (int i = 0; i < repetitions_; ++i) times.push_back(probe.expose_us(buffer));
-    return lab::median(times);
-}
-
-OwnMemory FitMeasure::own_memory() {
-    OwnMemory found;
-    const long cache = ::sysconf(_SC_LEVEL2_CACHE_SIZE);
-    if (cache > 0) found.cache_bytes = static_cast<std::size_t>(cache);
-    while_others_sleep({}, [&] {
-        const auto copy_us = [&](std::size_t bytes) {
-            const std::vector<std::byte> from(bytes, std::byte{1});
-            std::vector<std::byte> to(bytes);
-            std::vector<double> times;
-            for (int i = 0; i < repetitions_; ++i) {
-                const std::uint64_t begin = base::monotonic_ns();
-                std::memcpy(to.data(), from.data(), bytes);
-                times.push_back(elapsed_us(begin));
-            }
-            return lab::median(times);
-        };
-        const std::size_t few = found.cache_bytes / 16;
-        found.copy_ns_per_byte = copy_us(few) * 1000 / static_cast<double>(few);
-        const std::size_t many = found.cache_bytes * 2;  // of which a quarter stays
-        const double cold_ns =
-            copy_us(many) * 1000 - found.copy_ns_per_byte * static_cast<double>(many);
-        found.cold_ns_per_byte = cold_ns / static_cast<double>(2 * many - found.cache_bytes);
-    });
-    return found;
-}
-
-/// In a job of several nodes who waits looks at the network, too, which takes longer than the
-/// messages of these calls: what counts is when neither had to.
-lab::Line FitMeasure::measure_copies(Team pair, const std::function<std::byte*(std::size_t)>& next,
-                                     const std::function<void(std::byte*, std::size_t)>& call) {
-    std::vector<lab::Point> points;
-    for (const std::size_t bytes : kCopiedBytes) {
-        std::vector<double> times;
-        for (int i = 0; i < repetitions_; ++i) {
-            std::byte* const buffer = next(bytes);
-            pair.barrier();
-            const std::uint64_t begin = base::monotonic_ns();
-            call(buffer, bytes);
-            times.push_back(elapsed_us(begin));
-        }
-        points.push_back({static_cast<double>(bytes), lab::percentile(times, kQuick)});
-    }
-    return lab::fit_line_by_ratio(points);
-}
-
-std::optional<Adoption> FitMeasure::adoption() {
-    // No more than may be adopted at a time, with what the job has adopted.
-    constexpr int kBuffersMax = 32;
-    std::optional<Adoption> found;
-    while_others_sleep({}, [&] {
-        run::AdoptionProbe probe;
-        std::vector<lab::Point> adopt;
-        std::vector<lab::Point> window;
-        for (const std::size_t pages : kAdoptedPages) {
-            lab::FreshBuffers fresh((pages + 1) * kPageBytes);  // its first page is not whole
-            std::vector<double> adopted;
-            std::vector<double> mapped;
-            for (int i = 0; i < std::min(kBuffersMax, repetitions_); ++i) {
-                fresh.supply(1);
-                fresh.next();
-                std::memset(fresh.data(), 1, fresh.bytes());
-                const auto times = probe.time({fresh.data(), fresh.bytes()});
-                if (!times) return;
-                adopted.push_back(times->adopt_us);
-                mapped.push_back(times->window_us);
-            }
-            adopt.push_back({static_cast<double>(pages), lab::median(adopted)});
-            window.push_back({static_cast<double>(pages), lab::median(mapped)});
-        }
-        found = {lab::fit_line(adopt), lab::fit_line(window)};
-    });
     return found;
 }
 

@@ -13,6 +13,7 @@
 //          combine there. Short calls with one peer, in streams and one by one, and streams of a
 //          rank alone give what a call takes beyond its messages, and what a message of a call
 //          takes.
+//          Between all that a flag is timed, which tells in which mode the machine is.
 // Holds    Ranks that take no part in a measurement sleep. Results are at rank 0.
 // Next     fit_command.cpp for what is made of it.
 #pragma once
@@ -79,7 +80,8 @@ struct NearCopies {
 struct OwnMemory {
     std::size_t cache_bytes = std::size_t{1} << 20;  ///< of its processor, if that is not known
     double copy_ns_per_byte = 0;                     ///< there
-    double cold_ns_per_byte = 0;  ///< more, for each byte read or written beyond these
+    double cold_ns_per_byte = 0;    ///< more, for each byte read or written beyond these
+    double reduce_ns_per_byte = 0;  ///< of doubles that are added to others, in a cache
 };
 
 /// Times over pages.
@@ -88,22 +90,39 @@ struct Adoption {
     lab::Line window;
 };
 
+/// All that is measured once.
+struct FitPass {
+    std::vector<Way> ways;
+    std::optional<NearCopies> copies;  ///< if rank 0 has a near peer whose buffers it reaches
+    OwnMemory memory;
+    std::optional<Adoption> adoption;  ///< where buffers are adopted
+    /// Half round trips of a flag to the near peer, if it has a processor of its own.
+    std::vector<double> flags_us;
+};
+
+/// Since then.
+[[nodiscard]] double elapsed_us(std::uint64_t begin_ns);
+/// Where little else than the work itself counts: per cent of the times that are less.
+inline constexpr double kQuick = 10;
+
 class FitMeasure {
   public:
     FitMeasure(Runtime& runtime, int repetitions);
 
-    [[nodiscard]] std::vector<Way> ways();
-    /// Nothing if rank 0 has no near peer, or the two do not reach each other's buffers.
-    [[nodiscard]] std::optional<NearCopies> copies(const std::vector<Way>& ways);
-    [[nodiscard]] OwnMemory own_memory();
-    /// Nothing where buffers are not adopted.
-    [[nodiscard]] std::optional<Adoption> adoption();
+    [[nodiscard]] FitPass pass();
+    /// All ranks sleep.
+    void pause(double seconds);
 
   private:
+    [[nodiscard]] Way measure_way(Way way);
+    [[nodiscard]] std::optional<NearCopies> copies();
+    [[nodiscard]] OwnMemory own_memory();
+    [[nodiscard]] std::optional<Adoption> adoption();
+    void time_flag();
     void while_others_sleep(const std::vector<Rank>& peers, const std::function<void()>& work,
                             std::optional<int> shared = {});
     void agree_on_turns();
-    [[nodiscard]] std::vector<Way> find_peers();
+    void find_peers();
     void multicast(Way& way, bool blocking);
     void put(Rank peer, bool blocking);
     [[nodiscard]] lab::Line measure_turns(Rank peer);
@@ -112,6 +131,7 @@ class FitMeasure {
     [[nodiscard]] lab::Line measure_blocks(const std::vector<Rank>& peers, bool near);
     /// Spinning or yielding by themselves, as ranks do that have a processor each, or share one.
     enum class Waits : std::uint8_t { usual, spinning, yielding };
+    [[nodiscard]] Waits waits_apart() const;
     void turn(Rank peer, std::size_t bytes, Waits waits = Waits::usual);
     [[nodiscard]] double half_turn_us(Rank peer, std::size_t bytes, Waits waits);
     void send(Rank peer, std::size_t bytes);
@@ -135,6 +155,9 @@ class FitMeasure {
     std::uint64_t turn_ = 0;
     std::uint64_t phase_ = 0;
     RankProcessors processors_;
+    Way near_;  ///< the peers alone
+    Way far_;
+    std::vector<double> flags_us_;
 };
 
 }  // namespace weft::front

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// fit_memory.cpp - the part of `weft fit` that measures memory: a rank's own, and that of two ranks
+// of a node which copy out of each other's buffers.
+//
+// Next     fit_measure.cpp for what measures puts.
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "front/cli/fit_measure.hpp"
+#include "lab/measure/fresh_buffers.hpp"
+#include "run/runtime/adoption_probe.hpp"
+#include "run/runtime/choice.hpp"
+
+namespace weft::front {
+
+namespace {
+
+constexpr std::array<std::size_t, 4> kCopiedBytes{32768, 65536, 131072, 262144};
+constexpr std::array<std::size_t, 4> kAdoptedPages{8, 32, 64, 128};
+constexpr std::size_t kPageBytes = 4096;
+
+/// Adding a vector of doubles to another, in a cache.
+double reduce_ns_per_byte() {
+    constexpr std::size_t kElements = 4096;
+    constexpr int kRounds = 200;
+    const run::ReduceFn add = run::reduce_kernel(Type::float64, Op::sum);
+    std::vector<double> sum(kElements, 1.0);
+    const std::vector<double> other(kElements, 1.0);
+    std::vector<double> times;
+    for (int round = 0; round < kRounds; ++round) {
+        const std::uint64_t begin = base::monotonic_ns();
+        add(sum.data(), sum.data(), other.data(), kElements);
+        times.push_back(elapsed_us(begin) * 1000);
+    }
+    return lab::median(times) / (kElements * sizeof(double));
+}
+
+}  // namespace
+
+std::optional<NearCopies> FitMeasure::copies() {
+    std::optional<NearCopies> found;
+    with_pair(near_.peers.empty() ? std::nullopt : std::optional(near_.peers.front()),
+              [&](Team pair) { found = copies_of(pair); });
+    return found;
+}
+
+/// Of the program, as calls have them, which are adopted once they come again; of those of the
+/// job's own memory where no buffer is.
+std::optional<NearCopies> FitMeasure::copies_of(Team pair) {
+    constexpr int kCallsUntilAdopted = 64;
+    pair.set_algorithm("broadcast", "mapped");
+    pair.set_algorithm("reduce", "mapped");
+    const auto broadcast = [&](std::byte* buffer, std::size_t bytes) {
+        pair.broadcast(buffer, bytes, Type::uint8, 0);
+    };
+    const auto reduce = [&](std::byte* buffer, std::size_t bytes) {
+        pair.reduce(buffer, buffer + kCopiedBytes.back(), bytes / sizeof(double), Type::float64,
+                    Op::sum, 0);
+    };
+    try {
+        NearCopies found;
+        found.expose_us = expose_us(kCopiedBytes.back());
+        std::vector<std::byte> own(2 * kCopiedBytes.back());
+        const Memory mapped(pair, own.size());
+        std::memset(mapped.data(), 0, own.size());
+        std::byte* const buffer =
+            found.expose_us ? own.data() : static_cast<std::byte*>(mapped.data());
+        for (int i = 0; i < kCallsUntilAdopted; ++i) {
+            broadcast(buffer, kCopiedBytes.back());
+            reduce(buffer, kCopiedBytes.back());
+        }
+        const auto same = [&](std::size_t) { return buffer; };
+        const auto job = [&](std::size_t) { return static_cast<std::byte*>(mapped.data()); };
+        found.of_job = measure_copies(pair, job, broadcast);
+        found.in_place = measure_copies(pair, same, broadcast);
+        found.reduced = measure_copies(pair, same, reduce);
+        std::optional<lab::FreshBuffers> fresh;
+        found.by_kernel = measure_copies(
+            pair,
+            [&](std::size_t bytes) {
+                if (!fresh || fresh->bytes() != bytes) fresh.emplace(bytes);
+                fresh->supply(1);
+                fresh->next();
+                return fresh->data();
+            },
+            broadcast);
+        return found;
+    } catch (const Error& error) {
+        if (error.status() != Status::unsupported) throw;
+        return std::nullopt;  // found by both
+    }
+}
+
+/// To expose a buffer that is adopted; nothing where none is.
+std::optional<double> FitMeasure::expose_us(std::size_t bytes) const {
+    run::AdoptionProbe probe;
+    std::vector<std::byte> buffer(bytes);
+    if (!probe.time(buffer)) return std::nullopt;
+    std::vector<double> times;
+    for (int i = 0; i < repetitions_; ++i) times.push_back(probe.expose_us(buffer));
+    return lab::median(times);
+}
+
+OwnMemory FitMeasure::own_memory() {
+    OwnMemory found;
+    const long cache = ::sysconf(_SC_LEVEL2_CACHE_SIZE);
+    if (cache > 0) found.cache_bytes = static_cast<std::size_t>(cache);
+    while_others_sleep({}, [&] {
+        const auto copy_us = [&](std::size_t bytes) {
+            const std::vector<std::byte> from(bytes, std::byte{1});
+            std::vector<std::byte> to(bytes);
+            std::vector<double> times;
+            for (int i = 0; i < repetitions_; ++i) {
+                const std::uint64_t begin = base::monotonic_ns();
+                std::memcpy(to.data(), from.data(), bytes);
+                times.push_back(elapsed_us(begin));
+            }
+            return lab::median(times);
+        };
+        const std::size_t few = found.cache_bytes / 16;
+        found.copy_ns_per_byte = copy_us(few) * 1000 / static_cast<double>(few);
+        const std::size_t many = found.cache_bytes * 2;  // of which a quarter stays
+        const double cold_ns =
+            copy_us(many) * 1000 - found.copy_ns_per_byte * static_cast<double>(many);
+        found.cold_ns_per_byte = cold_ns / static_cast<double>(2 * many - found.cache_bytes);
+        found.reduce_ns_per_byte = reduce_ns_per_byte();
+    });
+    return found;
+}
+
+/// In a job of several nodes who waits looks at the network, too, which takes longer than the
+/// messages of these calls: what counts is when neither had to.
+lab::Line FitMeasure::measure_copies(Team pair, const std::function<std::byte*(std::size_t)>& next,
+                                     const std::function<void(std::byte*, std::size_t)>& call) {
+    std::vector<lab::Point> points;
+    for (const std::size_t bytes : kCopiedBytes) {
+        std::vector<double> times;
+        for (int i = 0; i < repetitions_; ++i) {
+            std::byte* const buffer = next(bytes);
+            pair.barrier();
+            const std::uint64_t begin = base::monotonic_ns();
+            call(buffer, bytes);
+            times.push_back(elapsed_us(begin));
+        }
+        points.push_back({static_cast<double>(bytes), lab::percentile(times, kQuick)});
+    }
+    return lab::fit_line_by_ratio(points);
+}
+
+std::optional<Adoption> FitMeasure::adoption() {
+    // No more than may be adopted at a time, with what the job has adopted.
+    constexpr int kBuffersMax = 32;
+    std::optional<Adoption> found;
+    while_others_sleep({}, [&] {
+        run::AdoptionProbe probe;
+        std::vector<lab::Point> adopt;
+        std::vector<lab::Point> window;
+        for (const std::size_t pages : kAdoptedPages) {
+            lab::FreshBuffers fresh((pages + 1) * kPageBytes);  // its first page is not whole
+            std::vector<double> adopted;
+            std::vector<double> mapped;
+            for (int i = 0; i < std::min(kBuffersMax, repetitions_); ++i) {
+                fresh.supply(1);
+                fresh.next();
+                std::memset(fresh.data(), 1, fresh.bytes());
+                const auto times = probe.time({fresh.data(), fresh.bytes()});
+                if (!times) return;
+                adopted.push_back(times->adopt_us);
+                mapped.push_back(times->window_us);
+            }
+            adopt.push_back({static_cast<double>(pages), lab::median(adopted)});
+            window.push_back({static_cast<double>(pages), lab::median(mapped)});
+        }
+        found = {lab::fit_line(adopt), lab::fit_line(window)};
+    });
+    return found;
+}
+
+}  // namespace weft::front

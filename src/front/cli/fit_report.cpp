@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "front/cli/fit_report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <utility>
+
+#include "front/cli/tuning_file.hpp"
+#include "run/runtime/choice.hpp"
+#include "run/runtime/measured_files.hpp"
+
+namespace weft::front {
+
+namespace {
+
+/// Passes are compared by what a put of so many takes.
+constexpr double kTypicalBytes = 16384;
+
+/// Three decimal places, as files of parameters have them at most.
+double rounded(double value) {
+    return std::max(0.0, std::round(value * 1000) / 1000);
+}
+
+/// Of what is given for each byte: six.
+double fine(double value) {
+    return std::max(0.0, std::round(value * 1e6) / 1e6);
+}
+
+bool is_near(const Way& way) {
+    return way.name == std::string_view("near");
+}
+
+/// From the sender's begin to the receiver's end. On a node, of ranks that have a processor each,
+/// even if those of this job do not.
+double message_ns(const Way& way) {
+    if (is_near(way)) return (way.flag_us + way.calls.alone_us) * 1000;
+    return (way.calls.one_way_us + way.calls.exchange_us) / 2 * 1000;
+}
+
+double issue_ns(const Way& way) {
+    const double all_ns = message_ns(way);
+    if (is_near(way))
+        return std::clamp((way.calls.broadcast_us - way.calls.alone_us) * 1000, 0.0, all_ns / 3);
+    for (const Multicast& multicast : way.multicasts)
+        if (multicast.mode == std::string_view("non-blocking") &&
+            multicast.until == std::string_view("issued"))
+            return std::clamp(multicast.line(&lab::Summary::median).slope * 1000, 0.0, all_ns);
+    return all_ns / 3;
+}
+
+double receive_ns(const Way& way) {
+    if (is_near(way)) return issue_ns(way);
+    const double rest_ns = message_ns(way) - issue_ns(way);
+    return way.receive_us ? std::clamp(*way.receive_us * 1000, 0.0, rest_ns) : rest_ns / 2;
+}
+
+/// From the turn of one rank to that of the next one on its processor, beyond what they do: between
+/// two that only wait for each other half a round trip is one turn. Where ranks share none, what is
+/// assumed of the provider.
+double turn_ns(const Way& way, const plan::PutCost& assumed) {
+    if (!way.shared_us) return plan::nanoseconds(assumed.turn);
+    return std::max(0.0, *way.shared_us * 1000 - issue_ns(way) - receive_ns(way));
+}
+
+/// Of a message that goes one way. What is near is copied from where it was put, too.
+double byte_ns(const Way& way) {
+    return (is_near(way) ? way.blocks : way.turns).slope * 1000;
+}
+
+/// Beyond that, where both send.
+double receive_byte_ns(const Way& way) {
+    if (is_near(way)) return 0;
+    return std::clamp(way.exchanges.slope * 1000 - byte_ns(way), 0.0, byte_ns(way));
+}
+
+/// The keys of one way, as lab/cost/parameters.hpp reads them.
+void add_parameters(Json& parameters, const Way& way, const plan::PutCost& assumed) {
+    const auto key = [&](const char* name) { return fmt::format("{}_{}", way.name, name); };
+    parameters[key("latency_ns")] = rounded(message_ns(way) - issue_ns(way) - receive_ns(way));
+    parameters[key("issue_ns")] = rounded(issue_ns(way));
+    parameters[key("receive_ns")] = rounded(receive_ns(way));
+    parameters[key("ns_per_byte")] = fine(byte_ns(way));
+    if (!is_near(way)) parameters[key("receive_ns_per_byte")] = fine(receive_byte_ns(way));
+    parameters[key("slot_ns")] = rounded((way.calls.slot_us - way.calls.cell_us) * 1000);
+    parameters[key("turn_ns")] = rounded(turn_ns(way, assumed));
+    if (is_near(way)) parameters["call_ns"] = rounded(way.calls.alone_us * 1000);
+}
+
+/// What two ranks copy takes half as long as one of them would need; the rest is waiting, for which
+/// memory that need not be exposed stands, what exposing takes, and what each step takes.
+void add_parameters(Json& parameters, const NearCopies& copies) {
+    // In a job of several nodes each wait may look at the network, too.
+    const double waits_ns = copies.of_job.intercept * 1000;
+    const double expose_ns = rounded(copies.expose_us.value_or(0) * 1000);
+    parameters["expose_ns"] = expose_ns;
+    for (const auto& [way, line, exposed_ns] :
+         {std::tuple{"mapped", copies.in_place, expose_ns}, {"kernel", copies.by_kernel, 0.0}}) {
+        parameters[fmt::format("{}_ns", way)] =
+            rounded(line.intercept * 1000 - waits_ns - exposed_ns);
+        parameters[fmt::format("{}_ns_per_byte", way)] = fine(2 * line.slope * 1000);
+    }
+    const double combined = 2 * copies.reduced.slope * 1000;
+    parameters["mapped_reduce_ns_per_byte"] =
+        fine(combined - parameters["reduce_ns_per_byte"].get<double>());
+}
+
+void add_parameters(Json& parameters, const OwnMemory& memory) {
+    parameters["copy_ns_per_byte"] = fine(memory.copy_ns_per_byte);
+    parameters["cold_ns_per_byte"] = fine(memory.cold_ns_per_byte);
+    parameters["cache_bytes"] = memory.cache_bytes;
+}
+
+void add_parameters(Json& parameters, const Adoption& adoption) {
+    for (const auto& [what, line] :
+         {std::pair{"adopt", adoption.adopt}, {"window", adoption.window}}) {
+        parameters[fmt::format("{}_ns", what)] = rounded(line.intercept * 1000);
+        parameters[fmt::format("{}_ns_per_page", what)] = rounded(line.slope * 1000);
+    }
+}
+
+Json to_json(const Way& way, const Multicast& multicast) {
+    Json times = Json::array();
+    for (std::size_t i = 0; i < multicast.by_peers.size(); ++i)
+        times.push_back({{"peers", i + 1},
+                         {"min_us", multicast.by_peers[i].min},
+                         {"median_us", multicast.by_peers[i].median}});
+    Json object{{"way", way.name}, {"mode", multicast.mode}, {"until", multicast.until}};
+    for (const auto& [name, statistic] :
+         {std::pair{"min", &lab::Summary::min}, {"median", &lab::Summary::median}}) {
+        const lab::Line line = multicast.line(statistic);
+        object[name] = {
+            {"alpha_p_us", line.intercept}, {"alpha_r_us", line.slope}, {"r2", line.r2}};
+    }
+    object["times"] = std::move(times);
+    return object;
+}
+
+/// The costs that the file has, all of one pass but for those of far puts.
+FitPass chosen_of(const std::vector<FitPass>& passes, const lab::ChosenPasses& chosen) {
+    FitPass costs = passes[chosen.near];
+    for (Way& way : costs.ways) {
+        const std::vector<Way>& ways = passes[is_near(way) ? chosen.near : chosen.far].ways;
+        way = *std::ranges::find(ways, std::string_view(way.name), &Way::name);
+    }
+    return costs;
+}
+
+Json parameters_of(const FitPass& costs, const plan::Machine& assumed) {
+    Json parameters = Json::object();
+    for (const Way& way : costs.ways)
+        add_parameters(parameters, way, is_near(way) ? assumed.near : assumed.far);
+    parameters["reduce_ns_per_byte"] = fine(costs.memory.reduce_ns_per_byte);
+    if (costs.copies) add_parameters(parameters, *costs.copies);
+    add_parameters(parameters, costs.memory);
+    if (costs.adoption) add_parameters(parameters, *costs.adoption);
+    return parameters;
+}
+
+void add_measured(Json& report, const std::vector<Way>& ways) {
+    for (const char* what : {"multicasts", "turns", "blocks"}) report[what] = Json::array();
+    for (const Way& way : ways) {
+        for (const Multicast& multicast : way.multicasts)
+            report["multicasts"].push_back(to_json(way, multicast));
+        Json turns{{"way", way.name},
+                   {"half_us", way.turns.intercept},
+                   {"ns_per_byte", way.turns.slope * 1000},
+                   {"r2", way.turns.r2}};
+        if (way.shared_us) turns["shared_us"] = *way.shared_us;
+        if (way.bound) turns["bound"] = true;
+        report["turns"].push_back(std::move(turns));
+        report["blocks"].push_back(
+            {{"way", way.name}, {"ns_per_byte", way.blocks.slope * 1000}, {"r2", way.blocks.r2}});
+    }
+}
+
+Json passes_of(const std::vector<lab::Pass>& passes, const lab::ChosenPasses& chosen) {
+    Json array = Json::array();
+    for (std::size_t i = 0; i < passes.size(); ++i) {
+        Json flags = Json::array();
+        for (const double flag : passes[i].flags_ns) flags.push_back(rounded(flag));
+        Json pass{{"flag_ns", std::move(flags)}, {"near_ns", rounded(passes[i].near_ns)}};
+        if (passes[i].far_ns) pass["far_ns"] = rounded(*passes[i].far_ns);
+        pass["taken"] = Json::array();
+        if (i == chosen.near) pass["taken"].push_back("near");
+        if (i == chosen.far && passes[i].far_ns) pass["taken"].push_back("far");
+        array.push_back(std::move(pass));
+    }
+    return array;
+}
+
+}  // namespace
+
+lab::Pass seen_of(const FitPass& pass) {
+    lab::Pass seen{.near_ns = kTypicalBytes * pass.memory.copy_ns_per_byte};
+    for (const double flag_us : pass.flags_us) seen.flags_ns.push_back(flag_us * 1000);
+    for (const Way& way : pass.ways) {
+        const double cost_ns = message_ns(way) + kTypicalBytes * byte_ns(way);
+        if (is_near(way))
+            seen.near_ns = cost_ns;
+        else
+            seen.far_ns = cost_ns;
+    }
+    return seen;
+}
+
+Json report_of(Runtime& runtime, const std::vector<FitPass>& passes,
+               const std::vector<lab::Pass>& seen, const lab::ChosenPasses& chosen) {
+    const FitPass costs = chosen_of(passes, chosen);
+    Json report{{"schema", run::kParametersSchema},
+                {"machine", machine_name()},
+                {"provider", runtime.provider()},
+                {"ranks", runtime.world().size()},
+                {"nodes", runtime.nodes()},
+                {"parameters", parameters_of(costs, run::machine_over(runtime.provider()))},
+                {"passes", passes_of(seen, chosen)}};
+    add_measured(report, costs.ways);
+    return report;
+}
+
+void print_text(const Json& report) {
+    fmt::print("{} ranks on {} nodes, {}\n", report["ranks"].get<int>(), report["nodes"].get<int>(),
+               lab::json_text(report["provider"]));
+    for (const Json& multicast : report["multicasts"])
+        for (const char* statistic : {"min", "median"}) {
+            const Json& line = multicast[statistic];
+            fmt::print("{:5} {:13} {:7} {:7} alpha_p {:9.3f} us  alpha_r {:9.3f} us  R^2 {:.3f}\n",
+                       lab::json_text(multicast["way"]), lab::json_text(multicast["mode"]),
+                       lab::json_text(multicast["until"]), statistic,
+                       line["alpha_p_us"].get<double>(), line["alpha_r_us"].get<double>(),
+                       line["r2"].get<double>());
+        }
+    for (const Json& turns : report["turns"])
+        if (turns.contains("bound"))
+            fmt::print(
+                "{} turns: not measured, as rank 0 and its peer are bound to different "
+                "processors\n",
+                lab::json_text(turns["way"]));
+    for (const auto& [key, value] : report["parameters"].items())
+        fmt::print("{} {}\n", key, value.get<double>());
+}
+
+void print_pass(const lab::Pass& seen, std::size_t number, int passes) {
+    std::string text =
+        fmt::format("pass {} of {}: 16 KiB near {:.2f} us", number, passes, seen.near_ns * 1e-3);
+    if (seen.far_ns) text += fmt::format(", far {:.2f} us", *seen.far_ns * 1e-3);
+    if (!seen.flags_ns.empty())
+        text += fmt::format(", a flag {:.0f} to {:.0f} ns", std::ranges::min(seen.flags_ns),
+                            std::ranges::max(seen.flags_ns));
+    fmt::print(stderr, "weft fit: {}\n", text);
+}
+
+void print_modes(const lab::ChosenPasses& chosen) {
+    if (!chosen.differ()) return;
+    fmt::print(
+        stderr,
+        "weft fit: a flag takes {:.0f} ns from rank to rank now and {:.0f} then: the machine "
+        "has modes, or was busy. The costs are those of the quickest pass; calls in another "
+        "mode take longer, and others may be quickest then\n",
+        chosen.flag_min_ns, chosen.flag_max_ns);
+}
+
+}  // namespace weft::front
