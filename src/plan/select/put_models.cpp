@@ -68,11 +68,16 @@ MessageModel only_model(const Machine& machine, bool far, bool waits, bool compu
 PutModels put_models(const Machine& machine, bool waits, bool computes) {
     const Ways ways = ways_of(machine);
     if (ways != Ways::both) return {only_model(machine, ways == Ways::far, waits, computes), {}};
-    // The receiver's part is charged to the sender: only there near and far are distinguished.
+    // Only senders distinguish near and far: they are charged what either way takes its receiver
+    // beyond what both do.
+    MessageModel near = only_model(machine, false, waits, computes);
     MessageModel far = model_of(machine, machine.far, waits, computes);
-    if (computes) far.busy_base += machine.far.receive - machine.near.receive;
-    return {only_model(machine, false, waits, computes),
-            FarPuts{far, computes ? machine.card : Card{}, &machine.node_of}};
+    const Time received = std::min(near.receive, far.receive);
+    for (MessageModel* const model : {&near, &far}) {
+        model->busy_base += model->receive - received;
+        model->receive = received;
+    }
+    return {near, FarPuts{far, computes ? machine.card : Card{}, &machine.node_of}};
 }
 
 }  // namespace weft::plan
