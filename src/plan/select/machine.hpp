@@ -42,10 +42,11 @@ inline constexpr std::int64_t kKernelCopyByteFs = 58'000;
 
 /// Copies of long payloads out of put targets, to which a network has brought them: likewise.
 inline constexpr std::int64_t kSlotByteFs = 120'000;
-/// What is read there, copied or reduced, where each rank has a processor: likewise. Vectors up to
-/// so many bytes lie in the cache in which the network has put them.
+/// What is read there, copied or reduced, where each rank has a processor: likewise.
 inline constexpr std::int64_t kUnpackByteFs = 25'000;
-inline constexpr std::uint64_t kUnpackedFree = std::uint64_t{16} << 10;
+/// Vectors up to so many bytes have put targets for many calls, and lie in the cache in which a
+/// network has put them.
+inline constexpr std::uint64_t kShortBytes = std::uint64_t{16} << 10;
 /// Of a processor's own: what lies there, and what others take more, likewise.
 inline constexpr std::uint64_t kCacheBytes = std::uint64_t{1} << 20;
 inline constexpr std::int64_t kColdByteFs = 7'500;

@@ -22,8 +22,6 @@ namespace {
 
 __extension__ using Wide = __int128;
 
-/// Vectors up to this size have put targets for many calls.
-constexpr std::uint64_t kOverlappingBytes = std::uint64_t{16} << 10;
 /// Messages up to this size wait on the way: buffers of connections hold them.
 constexpr std::uint64_t kHeldBytes = std::uint64_t{256} << 10;
 /// Vectors up to this size that others put into stay in a cache from one call to the next.
@@ -63,7 +61,7 @@ class Prediction {
         const Ways ways = ways_of(machine);
         apart_ = ways != Ways::near;
         mixed_ = ways == Ways::both && size <= kPredictedRanks;  // else all are taken to be far
-        is_short_ = vector.elements * vector.element_bytes <= kOverlappingBytes;
+        is_short_ = vector.elements * vector.element_bytes <= kShortBytes;
         held_ = vector.elements * vector.element_bytes <= kHeldBytes;
         if (!machine.crowded() && (size != 2 || apart_ || !held_)) return;
         const auto program = candidate.program(size, 0);

@@ -36,7 +36,7 @@ MessageModel model_of(const Machine& machine, const PutCost& cost, bool waits, b
     if (!machine.crowded()) {
         model.receive_byte_fs = cost.receive_byte_fs;
         model.unpack_byte_fs = machine.unpack_byte_fs;
-        model.unpacked_free = kUnpackedFree;
+        model.unpacked_free = kShortBytes;
     }
     model.reduce = machine.reduce;
     model.reduce_byte_fs = machine.reduce_byte_fs;

@@ -2,7 +2,6 @@
 #include "plan/simulate/uniform.hpp"
 
 #include <algorithm>
-#include <functional>
 #include <limits>
 #include <numeric>
 #include <span>
@@ -79,10 +78,10 @@ class Rows {
                 for (Time& now : now_) now += move.time;
             else if (move.word == Word::send)
                 send(move, far[i]);
-            else if (!receive(near.subspan(i, move.count)))
-                return false;
-            else
+            else if (receive(near.subspan(i, move.count)))
                 i += move.count - 1;
+            else
+                return false;
             if (!fits_) return false;
         }
         return true;
@@ -232,11 +231,10 @@ base::Result<Outcome> simulate_uniform(const Program& program, const VectorSize&
         if (auto added = part->add(program); !added) return added.failure();
     const std::vector<Move> near_moves = moves_of(near);
     const std::vector<Move> far_moves = moves_of(apart);
-    const auto differ = [](const Move& a, const Move& b) {
-        return a.word != b.word || (a.word == Word::compute && a.time != b.time);
+    const auto same = [](const Move& a, const Move& b) {
+        return a.word == b.word && (a.word != Word::compute || a.time == b.time);
     };
-    if (near_moves.empty() || near_moves.size() != far_moves.size() ||
-        !std::ranges::equal(near_moves, far_moves, std::not_fn(differ)) || apart.has_works())
+    if (near_moves.empty() || !std::ranges::equal(near_moves, far_moves, same) || apart.has_works())
         return not_in_rows();
     Rows rows(program.size, far, around, near.keys());
     if (!rows.run(near_moves, far_moves)) return not_in_rows();
