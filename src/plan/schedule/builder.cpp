@@ -22,6 +22,10 @@ Builder::Builder(Program header) : program_(std::move(header)) {
     program_.steps.clear();
     program_.lanes.clear();
     program_.blocks.clear();
+    // Vectors that grow from nothing move several times on their way there.
+    constexpr std::size_t kUsual = 96;
+    program_.steps.reserve(kUsual);
+    program_.blocks.reserve(kUsual);
 }
 
 BlockList Builder::intern(std::span<const Block> list) {
@@ -158,6 +162,8 @@ void Builder::reserve_slot_units(std::uint32_t units) {
 }
 
 void Builder::reserve_capacity(std::uint32_t slot, std::uint32_t units) {
+    const std::vector<std::uint32_t>& rooms = program_.slot_capacity;
+    if (slot < rooms.size() && rooms[slot] >= units) return;
     reserve_capacities(slot, 1, units);
 }
 

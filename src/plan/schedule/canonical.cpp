@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <bit>
 
-#include "base/random.hpp"
 #include "plan/schedule/step.hpp"
 
 namespace weft::plan {
@@ -13,15 +12,22 @@ namespace {
 
 /// Tables that are searched as they are.
 constexpr std::size_t kSearchedMax = 16;
+/// Places of an index, at the least.
+constexpr std::size_t kPlacesMin = 256;
 
-std::uint32_t hash_of(const Block& block) {
+__extension__ using Wide = unsigned __int128;
+
+/// Two products of twice the width: every bit reaches those that are kept.
+inline std::uint32_t hash_of(const Block& block) {
     const auto pair = [](std::uint64_t high, std::uint64_t low) { return high << 32 | low; };
     const std::uint64_t kind =
-        pair(static_cast<std::uint64_t>(block.buffer) + 1, static_cast<std::uint32_t>(block.peer));
-    return static_cast<std::uint32_t>(
-        base::mix(kind * 0x9e3779b97f4a7c15 + pair(block.index, block.first) +
-                  pair(block.count, block.stride) * 0xd1342543de82ef95 +
-                  pair(block.origin, block.advance) * 0xaf251af3b0f025b5));
+        pair(static_cast<std::uint64_t>(block.buffer), static_cast<std::uint32_t>(block.peer));
+    const Wide place =
+        Wide{kind ^ 0x9e3779b97f4a7c15U} * (pair(block.index, block.first) ^ 0xd1342543de82ef95U);
+    const Wide extent = Wide{pair(block.count, block.stride) ^ 0xaf251af3b0f025b5U} *
+                        (pair(block.origin, block.advance) ^ 0xe7037ed1a0b428dbU);
+    const Wide both = place + extent;
+    return static_cast<std::uint32_t>((both >> 64) ^ both ^ (both >> 32));
 }
 
 /// What differs most often is compared first.
@@ -80,7 +86,7 @@ void BlockIndex::add(Place place) {
 /// Equal hashes keep their order, if places are read from behind one that is empty.
 void BlockIndex::grow(std::size_t blocks) {
     const std::vector<Place> old = std::move(places_);
-    places_.assign(std::bit_ceil(std::max(2 * blocks, 2 * old.size() + 4 * kSearchedMax)), {});
+    places_.assign(std::bit_ceil(std::max({2 * blocks, 2 * old.size(), kPlacesMin})), {});
     const auto empty = std::ranges::find(old, 0U, &Place::position);
     std::for_each(empty, old.end(), [this](Place place) {
         if (place.position != 0) add(place);

@@ -20,6 +20,7 @@ Partition::Partition(const std::vector<std::uint64_t>& counts, std::uint32_t uni
 }
 
 std::uint64_t Partition::begin(std::uint32_t u) const {
+    if (each_ > 0) return u * each_;
     if (!starts_.empty()) {
         const std::uint64_t start = starts_[u / pieces_];
         const std::uint32_t piece = u % pieces_;
@@ -34,7 +35,7 @@ std::uint64_t Partition::begin(std::uint32_t u) const {
 }
 
 std::uint64_t Partition::unit_max() const {
-    if (units_ == 0) return 0;
+    if (each_ > 0 || units_ == 0) return each_;
     if (starts_.empty()) return elements_ / units_ + (elements_ % units_ != 0 ? 1 : 0);
     std::uint64_t largest = 0;
     for (std::size_t block = 0; block + 1 < starts_.size(); ++block)

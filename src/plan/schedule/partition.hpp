@@ -12,7 +12,10 @@ namespace weft::plan {
 /// each other, each cut into equally many units: of `unit_elements` elements, as far as they go.
 class Partition {
   public:
-    Partition(std::uint64_t elements, std::uint32_t units) : elements_(elements), units_(units) {}
+    Partition(std::uint64_t elements, std::uint32_t units)
+        : elements_(elements),
+          units_(units),
+          each_(units > 0 && elements % units == 0 ? elements / units : 0) {}
     /// A unit for each block.
     explicit Partition(const std::vector<std::uint64_t>& counts)
         : Partition(counts, static_cast<std::uint32_t>(counts.size()), 0) {}
@@ -43,6 +46,7 @@ class Partition {
   private:
     std::uint64_t elements_;
     std::uint32_t units_;
+    std::uint64_t each_ = 0;             ///< uniform: elements of a unit, if all have as many
     std::uint32_t pieces_ = 1;           ///< uneven: units of a block
     std::uint64_t unit_elements_ = 0;    ///< uneven: of a unit that is not at the end of its block
     std::vector<std::uint64_t> starts_;  ///< uneven only: where blocks start, and the end

@@ -134,6 +134,7 @@ class Queue {
 
   private:
     static constexpr int kFurther = 4;
+    static constexpr Time kAbout = 8;  ///< times differ by less than such a part
 
     struct Entry {
         std::size_t index = 0;
@@ -170,8 +171,12 @@ class Queue {
         // Ranks far from each other that take equally long: mostly all do the same.
         if (least->whole && least->time == entry.least.time && end.rank != entry.end.rank)
             entry.turn = std::max(entry.turn, entry.ends.size() + 1);
-        if (least->time < entry.least.time) return true;
-        entry.least = *least;
+        // Of ends that take about as long so far one that goes on, and of those the later one:
+        // those near the root end soon after.
+        const Time most = entry.least.time;
+        if (least->time <= most && (least->whole || least->time < most - most / kAbout))
+            return true;
+        entry.least = {std::max(most, least->time), least->whole};
         entry.end = end;
         return true;
     }

@@ -30,6 +30,7 @@ void for_each_happening(const Program& program, const Lane& lane, const VectorSi
                         const std::function<bool(const Happening&)>& visit, bool of_own,
                         const std::vector<bool>& slots) {
     const Partition partition = program.partition(size.elements);
+    const bool touches = of_own || names_mapped(program);
     for (Cursor cursor = begin_of(lane, program.segments); !cursor.ended();
          advance(cursor, program)) {
         const Step& step = program.steps[cursor.at];
@@ -50,11 +51,13 @@ void for_each_happening(const Program& program, const Lane& lane, const VectorSi
             happening.bytes = elements_of(program, partition, sent_by(step), segment,
                                           reduces ? step.operands : 1) *
                               size.element_bytes;
-        const Touched touched = touched_by(program, partition, step, segment, of_own);
-        happening.mapped_vectors = touched.mapped_vectors;
-        happening.mapped_bytes = touched.mapped * size.element_bytes;
-        happening.own_bytes = touched.own * size.element_bytes;
-        happening.slot_bytes = touched.slots * size.element_bytes;
+        if (touches) {
+            const Touched touched = touched_by(program, partition, step, segment, of_own);
+            happening.mapped_vectors = touched.mapped_vectors;
+            happening.mapped_bytes = touched.mapped * size.element_bytes;
+            happening.own_bytes = touched.own * size.element_bytes;
+            happening.slot_bytes = touched.slots * size.element_bytes;
+        }
         if (!slots.empty() && (reduces || step.kind == StepKind::copy))
             happening.unpacked_bytes =
                 slot_elements(program, partition, step, segment, slots) * size.element_bytes;
@@ -82,6 +85,7 @@ void for_each_reduction(const Program& program, const VectorSize& size,
 
 void for_each_touching(const Program& program, const VectorSize& size,
                        const std::function<void(const Happening&)>& visit, bool of_own) {
+    if (!of_own && !names_mapped(program)) return;
     const auto touches = [&](const Happening& happening) {
         if (happening.mapped_vectors > 0 || happening.own_bytes > 0 || happening.slot_bytes > 0)
             visit(happening);
@@ -156,6 +160,7 @@ base::Result<void> ImagePart::add(const Program& program, Rank rank) {
     if (model_.is_cold(size_.elements * size_.element_bytes))
         cold_fs_ = model_.cold_fs_of(vector_elements(program, partition_) * size_.element_bytes);
     find_unpacked(program);
+    mapped_ = names_mapped(program);
     std::uint32_t number = 0;
     if (program.lanes.empty()) {
         begin_lane(shown(rank), size, number++);
@@ -194,7 +199,8 @@ void ImagePart::add_step(const Program& program, const Step& step, std::uint32_t
             add_wait(program, step, segment);
             break;
         case StepKind::put:
-            if (cold_fs_ > 0 && !goes_far(program, step)) compute(touch(program, step, segment));
+            if (cold_fs_ > 0 && !goes_far(program, step))
+                compute(touch(program, step, segment, {}));
             [[fallthrough]];
         case StepKind::signal:
         case StepKind::expose:
@@ -204,14 +210,15 @@ void ImagePart::add_step(const Program& program, const Step& step, std::uint32_t
         case StepKind::publish:
             pieces_.publish(key, busy_of(program, step, segment));
             break;
-        case StepKind::reduce:
-            compute(model_.combine(
-                        bytes_of(program, step.source, segment, step.operands), step.operands,
-                        touched_by(program, partition_, step, segment, false).mapped_vectors > 0) +
-                    touch(program, step, segment));
+        case StepKind::reduce: {
+            const Touched by = touched(program, step, segment);
+            compute(model_.combine(bytes_of(program, step.source, segment, step.operands),
+                                   step.operands, by.mapped_vectors > 0) +
+                    touch(program, step, segment, by));
             break;
+        }
         default:  // the ends of flushes cost nothing in these models
-            compute(touch(program, step, segment));
+            compute(touch(program, step, segment, touched(program, step, segment)));
             break;
     }
 }
@@ -221,8 +228,14 @@ void ImagePart::compute(Time time) {
     if (time > 0) pieces_.compute(index_of(time));
 }
 
-Time ImagePart::touch(const Program& program, const Step& step, std::uint32_t segment) const {
-    const Touched touched = touched_by(program, partition_, step, segment, model_.copy_byte_fs > 0);
+Touched ImagePart::touched(const Program& program, const Step& step, std::uint32_t segment) const {
+    const bool of_own = model_.copy_byte_fs > 0;
+    if (!mapped_ && !of_own) return {};
+    return touched_by(program, partition_, step, segment, of_own);
+}
+
+Time ImagePart::touch(const Program& program, const Step& step, std::uint32_t segment,
+                      const Touched& touched) const {
     const std::uint64_t cold =
         cold_fs_ > 0 ? memory_elements(program, partition_, step, segment) : 0;
     return to_time(static_cast<std::int64_t>(cold * size_.element_bytes) * cold_fs_) +
@@ -289,10 +302,15 @@ std::uint64_t ImagePart::bytes_in(const Block& block, std::uint32_t first) const
 }
 
 std::uint32_t ImagePart::index_of(Time time, Time delay, Time hold, Time work) {
+    const auto is_at = [&](std::size_t index) {
+        return times_[index] == time && delays_[index] == delay && holds_[index] == hold &&
+               works_[index] == work;
+    };
+    const auto mixed = static_cast<std::uint64_t>(time + 3 * delay) * 0x9e3779b97f4a7c15U;
+    std::uint32_t& found = found_[mixed >> (64 - kFoundBits)];
+    if (found < times_.size() && is_at(found)) return found;
     std::size_t index = 0;
-    while (index < times_.size() && (times_[index] != time || delays_[index] != delay ||
-                                     holds_[index] != hold || works_[index] != work))
-        ++index;
+    while (index < times_.size() && !is_at(index)) ++index;
     if (index == times_.size()) {
         times_.push_back(time);
         delays_.push_back(delay);
@@ -301,7 +319,7 @@ std::uint32_t ImagePart::index_of(Time time, Time delay, Time hold, Time work) {
         has_cards_ = has_cards_ || hold > 0;
         has_works_ = has_works_ || work > 0;
     }
-    return static_cast<std::uint32_t>(index);
+    return found = static_cast<std::uint32_t>(index);
 }
 
 /// Of a list of blocks, or of one share of it. Folded, the vector is spread evenly over its units,

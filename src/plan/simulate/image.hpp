@@ -24,6 +24,8 @@
 
 namespace weft::plan {
 
+struct Touched;  // touched.hpp
+
 /// How large the vectors are that programs cut into units.
 struct VectorSize {
     std::uint64_t elements = 1;
@@ -129,7 +131,10 @@ class ImagePart {
     void add_step(const Program& program, const Step& step, std::uint32_t segment);
     void add_wait(const Program& program, const Step& step, std::uint32_t segment);
     void compute(Time time);
-    [[nodiscard]] Time touch(const Program& program, const Step& step, std::uint32_t segment) const;
+    [[nodiscard]] Touched touched(const Program& program, const Step& step,
+                                  std::uint32_t segment) const;
+    [[nodiscard]] Time touch(const Program& program, const Step& step, std::uint32_t segment,
+                             const Touched& touched) const;
     [[nodiscard]] Time expose(const Program& program) const;
     void find_unpacked(const Program& program);
     [[nodiscard]] Time unpack(const Program& program, const Step& step,
@@ -158,6 +163,7 @@ class ImagePart {
     std::optional<Fold> fold_;
     Rank rank_ = 0;               ///< whose program is being added, and
     Rank shift_ = 0;              ///< how far ahead of the program's own rank that is
+    bool mapped_ = false;         ///< it names memory of node-mates
     std::int64_t cold_fs_ = 0;    ///< of each byte of a vector that the program touches
     std::vector<bool> unpacked_;  ///< by put target of that program: whether reading it takes time
     Partition partition_{0, 0};
@@ -168,6 +174,9 @@ class ImagePart {
     std::vector<Time> delays_;
     std::vector<Time> holds_;
     std::vector<Time> works_;
+    static constexpr int kFoundBits = 6;
+    /// Indices that were found last, by some bits of what was asked for.
+    std::array<std::uint32_t, std::size_t{1} << kFoundBits> found_{};
     bool has_cards_ = false;
     bool has_works_ = false;
     std::uint32_t keys_ = 0;

@@ -77,6 +77,10 @@ bool begins_with_last(const Program& program, const Step& step) {
 
 }  // namespace
 
+bool names_mapped(const Program& program) {
+    return std::ranges::any_of(program.blocks, is_mapped);
+}
+
 std::uint64_t elements_in(const Partition& partition, const Block& block, std::uint32_t first) {
     if (block.stride == 1) return partition.size(first, block.count);
     const std::uint64_t most = partition.unit_max();

@@ -24,6 +24,8 @@ struct Touched {
     std::uint64_t own = 0;             ///< copied between vectors of the rank itself
     std::uint64_t slots = 0;           ///< copied out of put targets, and not to a node-mate
 };
+/// Whether it names memory of node-mates; if not, only what is of the rank itself is touched.
+[[nodiscard]] bool names_mapped(const Program& program);
 /// of_own: whether what is not of node-mates is wanted, too.
 [[nodiscard]] Touched touched_by(const Program& program, const Partition& partition,
                                  const Step& step, std::uint32_t segment, bool of_own);
