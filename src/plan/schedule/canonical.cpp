@@ -58,10 +58,7 @@ BlockList intern_blocks(std::vector<Block>& table, std::span<const Block> list) 
 BlockList BlockIndex::intern(std::vector<Block>& table, std::span<const Block> list) {
     if (list.empty()) return {};
     if (table.size() <= kSearchedMax) return intern_blocks(table, list);
-    for (; known_ < table.size(); ++known_) {
-        if (2 * std::size_t{known_} >= places_.size()) grow(table.capacity());
-        add({known_ + 1, hash_of(table[known_])});
-    }
+    while (known_ < table.size()) add(table, hash_of(table[known_]));
     const std::uint32_t hash = hash_of(list.front());
     const std::size_t mask = places_.size() - 1;
     for (std::size_t at = hash & mask; places_[at].position != 0; at = (at + 1) & mask) {
@@ -71,7 +68,14 @@ BlockList BlockIndex::intern(std::vector<Block>& table, std::span<const Block> l
     }
     const auto start = static_cast<std::uint32_t>(table.size());
     table.insert(table.end(), list.begin(), list.end());
+    add(table, hash);
     return {start, static_cast<std::uint32_t>(list.size())};
+}
+
+/// The first block that is not in yet.
+void BlockIndex::add(const std::vector<Block>& table, std::uint32_t hash) {
+    if (2 * std::size_t{known_} >= places_.size()) grow(table.capacity());
+    add({++known_, hash});
 }
 
 /// Positions with the same hash are met in their order: the first run of blocks that fits is found

@@ -31,6 +31,7 @@ class BlockIndex {
     };
 
     void add(Place place);
+    void add(const std::vector<Block>& table, std::uint32_t hash);
     void grow(std::size_t blocks);
 
     std::vector<Place> places_;  ///< open addressing, positions in order

@@ -110,6 +110,8 @@ class Queue {
     /// The next one; nullptr if all others take longer than that. Those of which the end is not
     /// found come last: they may take much longer than is known.
     [[nodiscard]] const Candidate* next(Time best) {
+        if (best != kForever)
+            for (; !aside_.empty(); aside_.pop_back()) waiting_.push(aside_.back());
         while (!waiting_.empty() && waiting_.top().least.time <= best) {
             Entry entry = waiting_.top();
             waiting_.pop();
@@ -118,13 +120,23 @@ class Queue {
                 return &candidates_[entry.index];
             if (entry.turn == 0) entry.ends = ends_of(candidates_[entry.index]);
             const bool all = entry.turn > entry.ends.size();
-            if (all && entry.least.whole) return &candidates_[entry.index];
+            if (all && entry.least.whole) {
+                if (best != kForever || !has_lanes(candidates_[entry.index]))
+                    return &candidates_[entry.index];
+                aside_.push_back(entry);
+                continue;
+            }
             if (all && entry.end.hops_max > hops_most()) {
                 last_.push(entry);
                 continue;
             }
             ask_next(entry, best);
             waiting_.push(entry);
+        }
+        if (!aside_.empty()) {
+            const Candidate& candidate = candidates_[aside_.front().index];
+            aside_.erase(aside_.begin());
+            return &candidate;
         }
         if (last_.empty() || last_.top().least.time > best) return nullptr;
         const Candidate& candidate = candidates_[last_.top().index];
@@ -134,6 +146,7 @@ class Queue {
 
   private:
     static constexpr int kFurther = 4;
+    static constexpr Time kForever = std::numeric_limits<Time>::max();
     static constexpr Time kAbout = 8;  ///< times differ by less than such a part
 
     struct Entry {
@@ -181,6 +194,13 @@ class Queue {
         return true;
     }
 
+    /// Ranks of several lanes are simulated in the order of time, which takes several times as
+    /// long, unless it is known when to give up.
+    [[nodiscard]] bool has_lanes(const Candidate& candidate) const {
+        const auto program = candidate.program(size_, size_ / 2);
+        return program && program->lanes.size() > 1;
+    }
+
     /// Looking at many more ranks takes as long as a prediction.
     [[nodiscard]] int hops_most() const { return std::max(24, size_ / 8); }
 
@@ -209,6 +229,7 @@ class Queue {
     const VectorSize& vector_;
     std::priority_queue<Entry, std::vector<Entry>, std::greater<>> waiting_;
     std::priority_queue<Entry, std::vector<Entry>, std::greater<>> last_;
+    std::vector<Entry> aside_;  ///< until something is predicted
 };
 
 RankedCandidate ranked(const Candidate& candidate, const Predicted& predicted, const Needs& needs) {

@@ -6,6 +6,35 @@
 
 namespace weft::plan {
 
+namespace {
+
+/// What a piece takes its rank, but for what depends on when messages come.
+Time work_of(const ImagePart& part, std::uint32_t row) {
+    const std::uint32_t* const piece = part.pieces().words().data() + row;
+    Time work = 0;
+    for (const std::uint32_t* at = piece + Pieces::kHead; at < piece + piece[0];) {
+        const auto word = static_cast<Word>(*at & 7);
+        const std::uint32_t argument = *at++ >> 3;
+        if (word == Word::compute) {
+            work += part.times()[argument];
+        } else if (word == Word::publish) {
+            work += part.times()[*at++];
+        } else if (word == Word::send) {
+            const Time busy = part.times()[*at++];
+            const std::uint32_t count = *at++;
+            work += busy * count;
+            at += count;
+        } else if (word == Word::receive || word == Word::receive_any) {
+            work += part.model().receive * argument;
+            for (std::uint32_t i = 0; i < argument; ++i)
+                at += word == Word::receive_any && (*at & 1) != 0 ? 2 : 1;
+        }
+    }
+    return work;
+}
+
+}  // namespace
+
 bool needs_order(std::span<const ImagePart> parts) {
     return std::ranges::any_of(parts, [](const ImagePart& part) {
         return part.has_cards() || std::ranges::any_of(part.lanes(), [](const ImageLane& lane) {
@@ -38,6 +67,27 @@ Processors::Processors(std::span<const ImagePart> parts, const Surroundings& sur
         }
     }
     for (std::uint32_t index = 0; index < lanes_.size(); ++index) go_on(index);
+    if (surroundings.give_up != std::numeric_limits<Time>::max()) count_work();
+}
+
+void Processors::count_work() {
+    left_.resize(clocks_.size());
+    const ImagePart* seen = nullptr;
+    std::vector<Time> known;  // by place of a piece; less than 0: not yet
+    for (std::size_t i = 0; i < lanes_.size(); ++i) {
+        const LaneState& state = lanes_[i];
+        const std::vector<std::uint32_t>& rows = state.part->pieces().rows();
+        if (state.part != seen) known.assign(state.part->pieces().words().size(), -1);
+        seen = state.part;
+        const bool last = i + 1 == lanes_.size() || lanes_[i + 1].part != seen;
+        const std::size_t end = last ? rows.size() : lanes_[i + 1].lane.first;
+        Time& left = left_[static_cast<std::size_t>(state.lane.rank)];
+        for (std::size_t row = state.lane.first; row < end; ++row) {
+            Time& work = known[rows[row]];
+            if (work < 0) work = work_of(*seen, rows[row]);
+            left += work;
+        }
+    }
 }
 
 void Processors::run_ahead() {
@@ -140,6 +190,8 @@ void Processors::take(const Possible& message, LaneState& state) {
     const Time start = clock.receive(around_.model, Arrival{message.time, work});
     show(Span::Kind::wait, rank, kNoRank, begin, start);
     show(Span::Kind::receive, rank, kNoRank, start, clock.now);
+    done(rank, around_.model.receive);
+    note_late(rank, clock.now);
     if (--state.left > 0) return;
     const Time delay = around_.noise.delay(rank, state.lane.lane, state.waits++);
     show(Span::Kind::noise, rank, kNoRank, clock.now, clock.now + delay);
@@ -154,6 +206,7 @@ void Processors::compute(LaneState& state) {
     const Time time = state.part->times()[*state.at++ >> 3];
     show(Span::Kind::compute, state.lane.rank, kNoRank, clock.now, clock.now + time);
     clock.now += time;
+    done(state.lane.rank, time);
 }
 
 /// A store that readers see a latency later; it takes the time of one message.
@@ -162,7 +215,9 @@ void Processors::publish(LaneState& state) {
     const Rank rank = state.lane.rank;
     const std::uint64_t place = cell(rank, *state.at >> 3);
     const Time begin = std::max(clock.now, clock.send_free);
-    clock.send(around_.model, state.part->times()[state.at[1]], 0);
+    const Time busy = state.part->times()[state.at[1]];
+    clock.send(around_.model, busy, 0);
+    done(rank, busy);
     state.at += 2;
     show(Span::Kind::send, rank, kNoRank, begin, clock.now);
     cells_[place] = clock.now;
@@ -184,6 +239,7 @@ Departure Processors::send_next(LaneState& state) {
     const Time begin = std::max(clock.now, clock.send_free);
     const Time delay = state.part->delays()[state.at[1]];
     const Time arrives = clock.send(around_.model, busy, around_.latency(rank, peer) + delay);
+    done(rank, busy);
     show(Span::Kind::send, rank, peer, begin, clock.now);
     show(Span::Kind::flight, rank, peer, clock.now, arrives);
     if (works_) works_->set(peer, key, state.part->works()[state.at[1]]);
@@ -227,7 +283,8 @@ void Processors::fly(std::uint32_t flight, Time now) {
 
 base::Result<Outcome> Processors::outcome() const {
     if (!idle() && gives_up())
-        return Outcome{.makespan = next(), .messages = raises_, .events = raises_ + waits_};
+        return Outcome{
+            .makespan = std::max(next(), late_), .messages = raises_, .events = raises_ + waits_};
     for (const LaneState& state : lanes_)
         if (state.state != State::done)
             return base::fail(Status::argument, "rank {} lane {} waits for what is never sent",

@@ -15,6 +15,7 @@
 // Next     generic.cpp delivers at once; lab/simulate/events.cpp by way of ports and links.
 #pragma once
 
+#include <algorithm>
 #include <limits>
 #include <optional>
 #include <unordered_map>
@@ -43,8 +44,11 @@ class Processors {
     [[nodiscard]] bool idle() const { return possible_.empty(); }
     /// When the next thing is possible. Not if idle.
     [[nodiscard]] Time next() const { return possible_.top().time; }
-    /// What comes next is later than is of interest. Not if idle.
-    [[nodiscard]] bool gives_up() const { return next() > around_.give_up; }
+    /// What comes next is later than is of interest, or some rank has too much to do to be through
+    /// by then. Not if idle.
+    [[nodiscard]] bool gives_up() const {
+        return next() > around_.give_up || late_ > around_.give_up;
+    }
     /// Does the next thing; calls send(Departure) if it is a message.
     template <class Send>
     void step(Send send);
@@ -101,6 +105,15 @@ class Processors {
     /// Finds out what the lane does next, and queues it.
     void go_on(std::uint32_t index);
     void begin_reception(std::uint32_t index);
+    /// What all lanes of a rank have to do, if that can make it give up.
+    void count_work();
+    void done(Rank rank, Time work) {
+        if (!left_.empty()) left_[static_cast<std::size_t>(rank)] -= work;
+    }
+    /// Once a rank has received something: that alone makes ranks late.
+    void note_late(Rank rank, Time now) {
+        if (!left_.empty()) late_ = std::max(late_, now + left_[static_cast<std::size_t>(rank)]);
+    }
     void await(std::uint32_t index, std::uint32_t key);
     void await_cell(std::uint32_t index, Rank owner, std::uint32_t key);
     void take(const Possible& message, LaneState& state);
@@ -131,6 +144,8 @@ class Processors {
     Rank ranks_;
     std::vector<LaneState> lanes_;
     std::vector<Clock> clocks_;  ///< by rank
+    std::vector<Time> left_;     ///< by rank: what it has to do yet, at the least
+    Time late_ = 0;              ///< when the last rank is through, at the earliest
     TimeQueue<Possible> possible_;
     Board arrivals_;
     Board waiting_;               ///< the lane that waits for such an arrival
