@@ -18,13 +18,18 @@
 namespace weft::base {
 
 /// What mates do with exposed memory.
-enum class Access : std::uint8_t { read, write };
+enum class Access : std::uint8_t {
+    read,
+    overwrite,  ///< they and the owner write all that counts: what it holds at first does not
+    write,
+};
 
 /// What the kernel has to copy of a buffer in one call, if mates cannot map it: how often, and how
 /// many bytes in all.
 struct Copies {
     std::uint32_t count = 0;
     std::uint64_t bytes = 0;
+    std::uint32_t at_once = 1;  ///< so many mates, while no other buffer is copied
 };
 
 /// Ways to a mate's memory, the best one first; and the one over the network.
@@ -84,6 +89,8 @@ struct Exposure {
     std::byte* data = nullptr;  ///< the owner's pointer
     std::uint64_t bytes = 0;
     Access access = Access::read;
+    /// Mates get at a copy that nobody writes: `data` is its owner's again before conceal().
+    bool apart = false;
 };
 
 }  // namespace weft::base

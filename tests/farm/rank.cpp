@@ -178,11 +178,11 @@ void RankRun::judge(Call& call) {
     std::string wrong =
         test::check_output(bound, {world_.scenario.seed, call.act}, call.member, call.output);
     if (!wrong.empty()) world_.fail(std::move(wrong));
-    const bool declared = call.program->synchronizing && !bound.plan.lies_synchronizing;
-    if (declared && script_.made_by[call.act] != call.team->team->size())
+    const bool after_all = bound.ends_after_all_entered();
+    if (after_all && script_.made_by[call.act] != call.team->team->size())
         world_.fail(fmt::format("call {} ({}) is done at rank {} before all have made it", call.act,
                                 call.program->description, rank_));
-    if (declared && script_.failed_before[call.act] != 0)
+    if (after_all && script_.failed_before[call.act] != 0)
         world_.fail(
             fmt::format("call {} ({}) is OK at rank {} although a rank had got a failure of "
                         "the team before it",

@@ -155,6 +155,17 @@ TEST_P(DirectTest, AndUnderAForeignLauncher) {
 INSTANTIATE_TEST_SUITE_P(Ways, DirectTest, testing::Values("auto", "adopt", "copy", "stage"),
                          [](const auto& chosen) { return chosen.param; });
 
+/// The root would wait for ranks that wait for it, if mates read its own buffers.
+TEST(OwnersTest, OfCopiesGoOnBeforeTheirMatesCome) {
+    for (const char* ranks : {"4", "8"}) {
+        const Outcome outcome =
+            run_ranks({"-n", ranks}, {rank_program("owners_go_on")}, {"WEFT_BROADCAST=mapped"});
+        EXPECT_EQ(outcome.status, 0);
+        EXPECT_EQ(outcome.errors, "");
+        EXPECT_EQ(outcome.output, std::string(ranks) + " ranks: the root went on\n");
+    }
+}
+
 /// What the kernel refuses, and what is said about the way that is taken instead.
 struct Forbidden {
     const char* what;

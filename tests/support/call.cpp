@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "base/element_types.hpp"
@@ -130,6 +131,17 @@ TeamCall bind_programs(VirtualJob& job, const VirtualTeam& team, CallPlan plan,
         call.programs.push_back(*std::move(bound));
     }
     return call;
+}
+
+bool TeamCall::ends_after_all_entered() const {
+    if (!programs.front().synchronizing || plan.lies_synchronizing) return false;
+    const bool exposes =
+        std::ranges::any_of(programs, [](const auto& one) { return one.exposes > 0; });
+    const auto* const traits = collectives::find_collective(plan.collective);
+    if (!exposes || traits == nullptr) return true;
+    using enum collectives::Contribution;
+    return !traits->rooted() && traits->contribution != up_to_own &&
+           traits->contribution != before_own;
 }
 
 void fill_input(const TeamCall& call, Occurrence occurrence, Rank team_rank, std::byte* input) {

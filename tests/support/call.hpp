@@ -63,6 +63,9 @@ struct TeamCall {
     run::Reducer reducer;
 
     [[nodiscard]] std::size_t bytes() const { return plan.elements * element_bytes(plan.algebra); }
+    /// Whether all members must have made the call when it ends for one. If it exposes buffers it
+    /// may trail then, and what the member has read shows that only where it is of all others.
+    [[nodiscard]] bool ends_after_all_entered() const;
 };
 
 /// Generates, localizes and binds; a refusal is a failed check of the test.

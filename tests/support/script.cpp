@@ -96,8 +96,7 @@ void Script::finish(Rank rank, Pending& pending) {
         const std::string wrong =
             check_output(call, {options_.seed, pending.entry}, pending.team_rank, pending.output);
         if (!wrong.empty()) fail(wrong);
-        const bool declared = call.programs.front().synchronizing && !call.plan.lies_synchronizing;
-        if (declared && made_by_[pending.entry] != job_.team(call.team).size())
+        if (call.ends_after_all_entered() && made_by_[pending.entry] != job_.team(call.team).size())
             fail(fmt::format("call {} ({}) done at rank {} before all have made it", pending.entry,
                              call.programs.front().description, rank));
     }

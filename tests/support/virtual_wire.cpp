@@ -89,6 +89,8 @@ base::Exposure VirtualNetwork::expose(Rank rank, std::byte* data, std::uint64_t 
     if (data >= segment(rank) && data < segment(rank) + options_.segment_bytes) {
         exposure.reach.way = base::Way::segment;
         exposure.reach.offset = static_cast<std::uint64_t>(data - segment(rank));
+    } else if (bytes > 0 && chance(options_.profile.bounced_percent)) {
+        bounce(exposure);
     } else if (bytes > 0 && !chance(options_.profile.copied_percent)) {
         exposure.reach.way = base::Way::adopted;
         exposure.reach.object_bytes = bytes;
@@ -110,6 +112,28 @@ base::Exposure VirtualNetwork::expose_far(std::byte* data, std::uint64_t bytes) 
             .data = data,
             .bytes = bytes,
             .access = base::Access::write};
+}
+
+/// As link/direct does it, but in other memory than the segment.
+void VirtualNetwork::bounce(base::Exposure& exposure) {
+    exposure.reach.way = base::Way::adopted;
+    exposure.reach.object_bytes = exposure.bytes;
+    exposure.apart = exposure.access == base::Access::read;
+    if (exposure.apart && options_.profile.apart_uncopied) return;
+    std::vector<std::byte> copy(exposure.data, exposure.data + exposure.bytes);
+    if (exposure.access == base::Access::overwrite) std::ranges::fill(copy, std::byte{0xd7});
+    exposure.alias = copy.data();
+    exposure.reach.address = reinterpret_cast<std::uintptr_t>(copy.data());
+    exposure.reach.key = ++registrations_;
+    copies_.emplace(exposure.reach.key, std::move(copy));
+}
+
+void VirtualNetwork::conceal(const base::Exposure& exposure) {
+    const auto held = lock();
+    const auto copy = copies_.find(exposure.reach.key);
+    if (copy == copies_.end()) return;
+    if (exposure.access != base::Access::read) std::ranges::copy(copy->second, exposure.data);
+    copies_.erase(copy);
 }
 
 void VirtualNetwork::conceal_far(std::uint64_t key) {

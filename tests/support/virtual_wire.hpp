@@ -51,13 +51,15 @@ struct VirtualProfile {
     std::uint32_t straggler_percent = 4;
     std::uint32_t straggler_delay_max = 3000;
     std::uint32_t pieces_max = 4;
-    std::uint32_t events_max = 12;      ///< of one progress call
-    bool lands_at_target = true;        ///< data lands only while its target makes progress calls
-    bool threads = false;               ///< ranks run in threads of their own
-    std::uint32_t copied_percent = 50;  ///< exposed buffers that only the "kernel" can copy
-    Rank copies_refused_by = -1;        ///< the "kernel" does not copy for this rank
-    int copies_error = EPERM;           ///< and gives this reason
-    Rank exposes_outside = -1;          ///< this rank describes blocks that it does not have
+    std::uint32_t events_max = 12;       ///< of one progress call
+    bool lands_at_target = true;         ///< data lands only while its target makes progress calls
+    bool threads = false;                ///< ranks run in threads of their own
+    std::uint32_t copied_percent = 50;   ///< exposed buffers that only the "kernel" can copy
+    std::uint32_t bounced_percent = 30;  ///< those of which mates get at a copy
+    bool apart_uncopied = false;         ///< a fault: the copy that they read is the buffer itself
+    Rank copies_refused_by = -1;         ///< the "kernel" does not copy for this rank
+    int copies_error = EPERM;            ///< and gives this reason
+    Rank exposes_outside = -1;           ///< this rank describes blocks that it does not have
 };
 
 /// Lands everything at once, refuses nothing.
@@ -131,6 +133,8 @@ class VirtualNetwork {
     /// Registers memory of a rank for puts of far ranks; keys are never used again.
     [[nodiscard]] base::Exposure expose_far(std::byte* data, std::uint64_t bytes);
     void conceal_far(std::uint64_t key);
+    /// Frees the copy that mates have used, if they had one.
+    void conceal(const base::Exposure& exposure);
     [[nodiscard]] bool refuses_copies(Rank reader, Rank owner) const {
         return reader == options_.profile.copies_refused_by && owner != reader;
     }
@@ -141,6 +145,7 @@ class VirtualNetwork {
     [[nodiscard]] bool has_threads() const { return options_.profile.threads; }
 
   private:
+    void bounce(base::Exposure& exposure);
     /// A put on its way.
     struct Flight {
         Rank origin = 0;
@@ -197,6 +202,7 @@ class VirtualNetwork {
     std::function<void(const Landing&)> observer_;
     std::function<void(Rank)> pause_;
     std::unordered_map<std::uint64_t, base::RemoteRegion> registered_;  ///< by key
+    std::unordered_map<std::uint64_t, std::vector<std::byte>> copies_;  ///< that mates use, by key
     std::uint64_t registrations_ = 0;
     std::uint32_t cancelled_ = ~std::uint32_t{0};  ///< stands for the counters of those
     std::uint64_t clock_ = 0;
@@ -235,7 +241,7 @@ class VirtualWire {
         return network_.expose_far(data, bytes);
     }
     void conceal(const base::Exposure& exposure) noexcept {
-        if (exposure.reach.way != base::Way::registered) return;
+        if (exposure.reach.way != base::Way::registered) return network_.conceal(exposure);
         if (real_) return real_->conceal(exposure);
         network_.conceal_far(exposure.reach.key);
     }

@@ -27,7 +27,9 @@ constexpr std::uint64_t kElements = 240;
 void run_true_ones(VirtualJob& job, base::Random& random, std::size_t made) {
     const VirtualTeam& team =
         job.add_team({.shape = {.cells = 64, .banks = 8, .bulk_banks = 4, .bulk_bytes = 32768}});
-    run_random_script(job, team, landing_specs(), false, random, made);
+    for (const std::string& error :
+         errors_of_random_script(job, team, landing_specs(), false, random, made))
+        ADD_FAILURE() << "seed " << job.network().seed() << ": " << error;
 }
 
 VirtualOptions draw_options(base::Random& random, std::uint64_t seed) {

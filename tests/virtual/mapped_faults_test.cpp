@@ -31,12 +31,12 @@ constexpr std::uint64_t kElements = 24;
 
 // --- what is right -----------------------------------------------------------------------------
 
-/// One random script of mapped calls; returns how many were made.
-std::uint64_t run_true_ones(std::uint64_t seed) {
-    constexpr std::size_t kCalls = 400;
+constexpr std::size_t kCalls = 400;
+
+/// One random script of mapped calls. What its caller finds wrong.
+std::vector<std::string> errors_of_script(std::uint64_t seed, VirtualProfile profile) {
     base::Random random = base::Random(seed).stream(9);
     const auto ranks = static_cast<Rank>(2 + random.below(4));
-    VirtualProfile profile;
     profile.copied_percent = static_cast<std::uint32_t>(random.below(100));
     profile.refuse_percent = static_cast<std::uint32_t>(random.below(40));
     VirtualJob job({.segment_bytes = 8 << 20,
@@ -44,7 +44,12 @@ std::uint64_t run_true_ones(std::uint64_t seed) {
                     .seed = seed,
                     .profile = profile});
     const VirtualTeam& team = job.add_team({.shape = draw_shape(random)});
-    run_random_script(job, team, mapped_specs(), true, random, kCalls);
+    return errors_of_random_script(job, team, mapped_specs(), true, random, kCalls);
+}
+/// Returns how many calls were made.
+std::uint64_t run_true_ones(std::uint64_t seed) {
+    for (const std::string& error : errors_of_script(seed, {}))
+        ADD_FAILURE() << "seed " << seed << ": " << error;
     return kCalls;
 }
 
@@ -58,6 +63,19 @@ TEST(MappedFaults, TheTrueOnesAreRight) {
     for (std::uint64_t seed = 1; made < wanted && !HasFailure(); ++seed)
         made += run_true_ones(seed);
     RecordProperty("operations", static_cast<int>(made));
+}
+
+/// A call of which only waits are left, for mates that read a copy, has ended for its caller, who
+/// does something else with the buffer. Without the copy that goes wrong.
+TEST(MappedFaults, ACallMayEndBeforeItsMatesAreDoneOnlyWhereTheyReadACopy) {
+    int wrong = 0;
+    for (std::uint64_t seed = 1; seed <= 12; ++seed) {
+        EXPECT_TRUE(errors_of_script(seed, {.bounced_percent = 100}).empty()) << "seed " << seed;
+        const auto errors =
+            errors_of_script(seed, {.bounced_percent = 100, .apart_uncopied = true});
+        wrong += errors.empty() ? 0 : 1;
+    }
+    EXPECT_GE(wrong, 6) << "in a third of the scripts buffers lie in the segment";
 }
 
 // --- what goes wrong ---------------------------------------------------------------------------

@@ -7,16 +7,30 @@
 
 namespace weft::link {
 
-std::byte* BounceArea::take(std::uint64_t bytes) noexcept {
-    if (bytes > bytes_max() || count_ == kPieces) return nullptr;
-    const std::uint64_t wanted = (bytes + kPageBytes - 1) / kPageBytes * kPageBytes;
+namespace {
+
+std::uint64_t in_pages(std::uint64_t bytes) {
+    return (bytes + kPageBytes - 1) / kPageBytes * kPageBytes;
+}
+
+}  // namespace
+
+BounceArea::Gap BounceArea::find(std::uint64_t bytes) const noexcept {
+    if (bytes > bytes_max() || count_ == kPieces) return {};
+    const std::uint64_t wanted = in_pages(bytes);
     std::uint64_t begin = 0;
     std::size_t at = 0;
     while (at < count_ && pieces_[at].begin - begin < wanted) begin = pieces_[at++].end;
-    if (memory_.size() - begin < wanted) return nullptr;
+    if (memory_.size() - begin < wanted) return {};
+    return {begin, at};
+}
+
+std::byte* BounceArea::take(std::uint64_t bytes) noexcept {
+    const auto [begin, at] = find(bytes);
+    if (begin == kNowhere) return nullptr;
     std::copy_backward(pieces_.begin() + at, pieces_.begin() + count_,
                        pieces_.begin() + count_ + 1);
-    pieces_[at] = {begin, begin + wanted};
+    pieces_[at] = {begin, begin + in_pages(bytes)};
     ++count_;
     return memory_.data() + begin;
 }

@@ -28,12 +28,24 @@ class BounceArea {
     /// nullptr: there is no room.
     [[nodiscard]] std::byte* take(std::uint64_t bytes) noexcept;
     void give_back(const std::byte* piece) noexcept;
+    /// Whether take() would find so many bytes.
+    [[nodiscard]] bool has_room(std::uint64_t bytes) const noexcept {
+        return find(bytes).begin != kNowhere;
+    }
 
   private:
     struct Piece {
         std::uint64_t begin = 0;
         std::uint64_t end = 0;
     };
+    /// Room between two pieces, and the place of a new one in the list.
+    struct Gap {
+        std::uint64_t begin = kNowhere;
+        std::size_t at = 0;
+    };
+    static constexpr std::uint64_t kNowhere = ~std::uint64_t{0};
+
+    [[nodiscard]] Gap find(std::uint64_t bytes) const noexcept;
 
     std::span<std::byte> memory_;
     std::array<Piece, kPieces> pieces_{};  ///< lent, by address

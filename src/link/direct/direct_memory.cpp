@@ -77,7 +77,9 @@ base::Exposure DirectMemory::expose(std::byte* data, std::uint64_t bytes, base::
     const AdoptionPrices& prices = options_.limits.prices;
     const std::uint64_t copies_ns = prices.of_copies(copies);
     const std::uint64_t bounce_ns = prices.of_bounce(bytes, access);
-    const bool bounces = bytes <= bounce_.bytes_max() && bounce_ns < copies_ns;
+    // Where the owner would copy alone, mates copy side by side.
+    const std::uint64_t taken_ns = copies_ns / std::min(copies.at_once, options_.processors);
+    const bool bounces = bytes <= bounce_.bytes_max() && bounce_ns < taken_ns;
     if (adopted_.expose(exposure, copies, bounces ? bounce_ns : copies_ns)) return exposure;
     if (bounces) bounce(exposure);
     return exposure;
@@ -88,17 +90,20 @@ void DirectMemory::bounce(base::Exposure& exposure) noexcept {
     std::byte* const piece = bounce_.take(exposure.bytes);
     if (piece == nullptr) return;
     // Also what mates write: what they and the owner leave alone has to come back as it was.
-    std::memcpy(piece, exposure.data, exposure.bytes);
+    if (exposure.access != base::Access::overwrite)
+        std::memcpy(piece, exposure.data, exposure.bytes);
     exposure.alias = piece;
     exposure.reach.address = reinterpret_cast<std::uintptr_t>(piece);
     exposure.reach.offset = static_cast<std::uint64_t>(piece - options_.segment.data());
     exposure.reach.way = base::Way::bounced;
+    // The owner runs ahead only as far as its next buffer finds room, too.
+    exposure.apart = exposure.access == base::Access::read && bounce_.has_room(exposure.bytes);
 }
 
 void DirectMemory::conceal(const base::Exposure& exposure) noexcept {
     if (exposure.reach.way == base::Way::adopted) adopted_.conceal(exposure);
     if (exposure.reach.way != base::Way::bounced) return;
-    if (exposure.access == base::Access::write)
+    if (exposure.access != base::Access::read)
         std::memcpy(exposure.data, exposure.alias, exposure.bytes);
     bounce_.give_back(exposure.alias);
 }

@@ -40,6 +40,7 @@ struct DirectOptions {
     std::span<std::byte> segment;   ///< the calling rank's own, as mapped here; may be empty
     std::span<std::byte> bounce;    ///< the part of it for copies of buffers; may be empty
     std::vector<DirectMate> mates;  ///< by rank in the job
+    std::uint32_t processors = 1;   ///< on which they run
     DirectMode mode = DirectMode::automatic;
     /// 0 bytes: this rank's share of a quarter of the machine's memory.
     AdoptionLimits limits = {.bytes_max = 0};

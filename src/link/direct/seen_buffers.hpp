@@ -40,7 +40,7 @@ struct AdoptionPrices {
         const Wide bytes_fs = Wide{copies.bytes} * copied_byte_fs;
         return copies.count * copy_ns + static_cast<std::uint64_t>(bytes_fs / 1'000'000);
     }
-    /// Of a buffer that is copied into the segment, and back.
+    /// Of a buffer that is copied into the segment, or back, or both.
     [[nodiscard]] constexpr std::uint64_t of_bounce(std::uint64_t bytes,
                                                     base::Access access) const noexcept {
         const std::uint64_t copies = access == base::Access::write ? 2 : 1;

@@ -64,6 +64,8 @@ class Binder {
             if (step.kind == StepKind::loop) out.operands = bound_.program.repeats(step);
             if (step.kind == StepKind::reduce) check_shape(out);
         }
+        for (const plan::Lane& lane : bound_.lanes)
+            if (bound_.exposes > 0) bound_.tails.push_back(bound_.tail_of(lane, near_));
         measure_scratch();
         const bool in_place = std::ranges::any_of(
             bound_.pieces, [](const Piece& piece) { return piece.buffer == Buffer::mapped; });
@@ -129,6 +131,10 @@ class Binder {
                        piece.index == number;
             });
         return reader == bound_.steps.end() ? nullptr : &*reader;
+    }
+
+    [[nodiscard]] bool is_near(Rank rank) const {
+        return near_ == nullptr || (*near_)[static_cast<std::size_t>(rank)];
     }
 
     PieceList cut(plan::BlockList list) {
@@ -236,15 +242,18 @@ class Binder {
     void mark_exposed(const plan::Step& step, std::uint64_t bytes) {
         const Buffer buffer = bound_.program.blocks[step.source.start].buffer;
         TouchedBuffer* const exposed = touched(buffer);
-        const bool is_near = near_ == nullptr || (*near_)[static_cast<std::size_t>(step.peer)];
-        if (exposed == nullptr || !is_near) return;
+        if (exposed == nullptr || !is_near(step.peer)) return;
         exposed->exposed = true;
         exposed->copies.count += bound_.segments;
         exposed->copies.bytes += bound_.segments * bytes;
+        if (bound_.program.root == bound_.program.rank) exposed->copies.at_once = ++root_exposes_;
         exposed->gaps = bound_.has_displacements(buffer);
-        // What this rank writes after it has exposed it, mates see at the alias alone.
-        const bool written = (step.flags & plan::kWritten) != 0 || buffer == Buffer::output;
-        if (written) exposed->access = base::Access::write;
+        // What this rank writes after it has exposed it, mates see at the alias alone. Of an output
+        // only what the call writes counts (plan::Contract).
+        if (buffer == Buffer::output)
+            exposed->access = base::Access::overwrite;
+        else if ((step.flags & plan::kWritten) != 0)
+            exposed->access = base::Access::write;
     }
     void measure_touched() {
         for (const Piece& piece : bound_.pieces) {
@@ -285,6 +294,7 @@ class Binder {
     const Partition& partition_;
     const std::vector<bool>* near_;
     std::uint64_t published_max_ = 0;
+    std::uint32_t root_exposes_ = 0;
 };
 
 }  // namespace

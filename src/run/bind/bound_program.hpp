@@ -112,6 +112,8 @@ struct BoundProgram {
     static constexpr std::uint32_t kNone = ~std::uint32_t{0};
     std::vector<BoundStep> steps;
     std::vector<plan::Lane> lanes;
+    /// By lane of a program that exposes: from this step on it only waits for node-mates.
+    std::vector<std::uint32_t> tails;
     std::vector<Piece> pieces;
     std::uint32_t pieces_max = 0;  ///< longest list of one step
     std::uint32_t exposes = 0;     ///< expose steps
@@ -138,6 +140,10 @@ struct BoundProgram {
         const std::uint64_t start = slot_starts[number];
         return start + copy * ((slot_starts[number + 1] - start) / depth);
     }
+    /// Where the last waits of a lane begin. One for a far rank is none of them: what is on its way
+    /// there needs this rank's calls. near: as in BindOptions.
+    [[nodiscard]] std::uint32_t tail_of(const plan::Lane& lane,
+                                        const std::vector<bool>* near) const;
     /// The slot (number * depth + copy) that an offset in a bulk bank lies in.
     [[nodiscard]] std::uint32_t slot_at(std::uint64_t offset) const;
 };

@@ -73,7 +73,8 @@ class Engine {
         detach(op);
     }
 
-    /// Whether an operation has ended. If it has, it stays as it is until release().
+    /// Whether an operation has ended, as far as its caller is concerned. If it has, it is not used
+    /// again until release().
     [[nodiscard]] bool ended(const Operation& op) {
         const Turn::Hold hold = turn_.take();
         return op.ended();
@@ -166,6 +167,17 @@ class Engine {
     /// Why no wait can succeed any more; nullptr if waits can.
     [[nodiscard]] const base::Failure* lost() const {
         return gave_up_ ? &watchdog_.failure() : nullptr;
+    }
+
+    /// Drives everything until no call of the team trails.
+    void settle(const TeamState& team) {
+        const Turn::Hold hold = turn_.take();
+        const Driving here(*this);
+        drive_until([&] {
+            return std::ranges::none_of(running_, [&](const Operation* op) {
+                return op->team == &team && op->state == Operation::State::trailing;
+            });
+        });
     }
 
     /// Drives everything until nothing is in flight.
@@ -263,7 +275,7 @@ class Engine {
         // A call that needs nothing from others ends without a look at the network, mostly.
         if (++calls_ % kProgressEvery != 0) move_now();
         drive_until([&] { return op.ended(); });
-        const bool succeeded = op.state == Operation::State::complete;
+        const bool succeeded = op.state != Operation::State::failed;
         if (!succeeded) failure_ = op.failure;
         detach(op);
         return succeeded;
@@ -277,7 +289,7 @@ class Engine {
 
     void detach(Operation& op) {
         op.detached = true;
-        if (op.ended()) pool_.give(op);
+        if (op.over()) pool_.give(op);
     }
 
     void insert_barrier(TeamState& team, const BoundProgram& program) {
@@ -316,8 +328,10 @@ class Engine {
         bool moved = false;
         for (std::size_t i = 0; i < running_.size();) {
             Operation& op = *running_[i];
+            const bool trailed = op.state == Operation::State::trailing;
             moved = stepper_.advance(op) || moved;
-            if (!op.ended()) {
+            if (recorder_ != nullptr && op.ended() && !trailed) record_end(op);
+            if (!op.over()) {
                 ++i;
                 continue;
             }
@@ -327,6 +341,11 @@ class Engine {
         return moved;
     }
 
+    void record_end(const Operation& op) {
+        if (op.state != Operation::State::failed)
+            recorder_->end(op.recorded, op.team->setup.id, op.epoch);
+    }
+
     void end(Operation& op) {
         if (op.state == Operation::State::failed) {
             stepper_.withdraw(op);
@@ -334,7 +353,6 @@ class Engine {
             return end_failed(op);
         }
         stepper_.conceal(op);
-        if (recorder_ != nullptr) recorder_->end(op.recorded, op.team->setup.id, op.epoch);
         op.team->cells->complete(op.epoch, op.program->synchronizing);
         if (op.bulk != nullptr) op.bulk->complete(op.bulk_epoch, op.program->synchronizing);
         if (op.detached) pool_.give(op);

@@ -49,7 +49,8 @@ struct Operation {
     enum class State : std::uint8_t {
         queued,
         running,
-        failing,  ///< has failed, and transfers still read its buffers
+        trailing,  ///< has only to wait for mates that use copies: nothing is left for its caller
+        failing,   ///< has failed, and transfers still read its buffers
         complete,
         failed,
     };
@@ -85,7 +86,10 @@ struct Operation {
         return pending != 0 &&
                std::ranges::all_of(lanes, [](const LaneState& lane) { return lane.ended(); });
     }
-    [[nodiscard]] bool ended() const { return state == State::complete || state == State::failed; }
+    /// Nothing is left to do, nor to wait for.
+    [[nodiscard]] bool over() const { return state == State::complete || state == State::failed; }
+    /// For its caller, whose buffers nobody uses any more.
+    [[nodiscard]] bool ended() const { return over() || state == State::trailing; }
 };
 
 /// In a handler: the failure of a call whose operation of the user threw.

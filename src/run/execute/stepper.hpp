@@ -5,7 +5,8 @@
 //          team's regions and the operation's banks; nothing else is looked up.
 // Holds    Nothing blocks and, after the first call of a shape, nothing allocates. A step is done
 //          once. An operation is complete when all lanes have ended and no transfer still reads its
-//          buffers.
+//          buffers. It has ended for its caller before that if only waits are left for node-mates
+//          that read copies of what it exposed: then it trails.
 // Next     mover.hpp for how data moves; engine.hpp for who calls it; fused.hpp for programs that
 //          need no interpreter.
 #pragma once
@@ -60,7 +61,7 @@ class Stepper {
         const TouchedBuffer& out = op.program->touched_output;
         Registers& memory = op.registers;
         auto* const input = const_cast<std::byte*>(memory.input);  // mates only read it
-        const bool written = in.access == base::Access::write || out.access == base::Access::write;
+        const bool written = in.access != base::Access::read || out.access != base::Access::read;
         if (memory.input == memory.output && written) {
             memory.input = memory.output = expose(op, memory.output, in.joined(out));
             return;
@@ -68,7 +69,7 @@ class Stepper {
         if (in.exposed) expose(op, input, in);
         if (!out.exposed) return;
         std::byte* const alias = expose(op, memory.output, out);
-        if (out.access == base::Access::write) memory.output = alias;
+        if (out.access != base::Access::read) memory.output = alias;
     }
     void conceal(Operation& op) {
         for (const base::Exposure& exposure : op.exposures) wire_.conceal(exposure);
@@ -120,7 +121,16 @@ class Stepper {
             op.state = Operation::State::complete;
             return true;
         }
+        if (!op.exposures.empty() && trails(op)) op.state = Operation::State::trailing;
         return moved;
+    }
+    /// Whether only waits are left, for mates that get at copies of all that was exposed.
+    [[nodiscard]] static bool trails(const Operation& op) {
+        if (op.pending != 0 || !std::ranges::all_of(op.exposures, &base::Exposure::apart))
+            return false;
+        for (std::size_t i = 0; i < op.lanes.size(); ++i)
+            if (op.lanes[i].at < op.program->tails[i]) return false;
+        return true;
     }
 
     /// Returns where the vector starts by its alias.
@@ -177,7 +187,8 @@ class Stepper {
         const std::uint64_t begin_ns = Recorder::now();
         const Progress progress = step(op, lane);
         if (progress == Progress::blocked && lane.tried_ns == 0) lane.tried_ns = begin_ns;
-        if (progress != Progress::advanced) return progress;
+        if (progress != Progress::advanced || op.state == Operation::State::trailing)
+            return progress;
         lane.tried_ns = 0;
         record(op, before, before.tried_ns == 0 ? begin_ns : before.tried_ns);
         return progress;

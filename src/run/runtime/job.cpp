@@ -436,6 +436,7 @@ class Joiner {
         if (settings_.direct == base::DirectChoice::adopt) options.mode = link::DirectMode::adopt;
         if (settings_.direct == base::DirectChoice::copy) options.mode = link::DirectMode::copy;
         options.limits.prices = prices_;
+        options.processors = static_cast<std::uint32_t>(std::max(job_.host_cpus, 1));
         options.mates.resize(static_cast<std::size_t>(size_));
         for (const Rank mate : job_.node_ranks) {
             const auto at = static_cast<std::size_t>(mate);

@@ -345,6 +345,7 @@ base::Result<void> Team::unregister_memory(const void* name) {
 }
 
 base::Result<void> Team::check_idle() const {
+    engine_.settle(*state_);
     if (failed() || engine_.idle(*state_)) return {};
     return base::fail(Status::argument, "team {}: released while calls are in flight", id());
 }

@@ -126,7 +126,7 @@ class Team {
     /// failed is left instead (Runtime::leave_team()), and so is one that fails now, with that
     /// failure: in any case the team is not this rank's any more, unless check_idle() refuses.
     [[nodiscard]] base::Result<void> release();
-    /// Whether no call is in flight.
+    /// Whether no call is in flight. Waits for mates that read copies of the buffers of ended ones.
     [[nodiscard]] base::Result<void> check_idle() const;
 
     /// Collective: memory at the same heap offset on all members; see SymmetricHeap.

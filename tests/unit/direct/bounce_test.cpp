@@ -82,6 +82,43 @@ TEST_F(Bounced, MatesReadAndWriteTheCopyAndWhatTheyWriteComesBack) {
     direct.conceal(again);
 }
 
+/// The owner runs ahead of its mates as far as its next buffer has room.
+TEST_F(Bounced, WhatMatesOnlyReadIsTheOwnersAgainAtOnce) {
+    DirectMemory direct(options());
+    const auto expose = [&](std::uint64_t bytes, Access access) {
+        return direct.expose(buffer_.at(), bytes, access, for_mates(7, bytes));
+    };
+    const auto written = expose(8 * kPage, Access::overwrite);
+    EXPECT_EQ(written.reach.way, Way::bounced);
+    EXPECT_FALSE(written.apart);
+    const auto first = expose(8 * kPage, Access::read);
+    const auto second = expose(8 * kPage, Access::read);
+    EXPECT_TRUE(first.apart);
+    EXPECT_TRUE(second.apart);
+    const auto last = expose(8 * kPage, Access::read);
+    EXPECT_EQ(last.reach.way, Way::bounced);
+    EXPECT_FALSE(last.apart) << "another one of its length finds no room";
+    fill(buffer_.at(), 8 * kPage, 9);
+    EXPECT_EQ(differs(direct.map(0, first.reach), 8 * kPage, 9), 0U) << "mates have a copy";
+    direct.conceal(first);
+    const auto next = expose(8 * kPage, Access::read);
+    EXPECT_EQ(next.alias, first.alias);
+    for (const auto& exposure : {written, second, last, next}) direct.conceal(exposure);
+}
+
+TEST_F(Bounced, WhatIsOverwrittenIsCopiedBackOnly) {
+    DirectMemory direct(options());
+    constexpr std::size_t kBytes = 8 * kPage;
+    fill(buffer_.at(), kBytes, 1);
+    const auto exposure =
+        direct.expose(buffer_.at(), kBytes, Access::overwrite, for_mates(3, kBytes));
+    ASSERT_EQ(exposure.reach.way, Way::bounced);
+    EXPECT_EQ(differs(exposure.alias, kBytes, 1), 0U) << "what it held is of no use";
+    fill(direct.map(0, exposure.reach), kBytes, 2);
+    direct.conceal(exposure);
+    EXPECT_EQ(differs(buffer_.at(), kBytes, 2), kBytes);
+}
+
 TEST_F(Bounced, TheKernelCopiesWhereThatIsLessOrWhereThereIsNoRoom) {
     DirectMemory direct(options());
     const auto way = [&](std::uint64_t bytes, Access access, const base::Copies& copies) {
@@ -92,6 +129,14 @@ TEST_F(Bounced, TheKernelCopiesWhereThatIsLessOrWhereThereIsNoRoom) {
     EXPECT_EQ(way(16 * kPage, Access::read, {1, 16 * kPage}), Way::bounced);
     EXPECT_EQ(way(16 * kPage, Access::write, {1, 1000}), Way::copied);
     EXPECT_EQ(way(16 * kPage, Access::read, {0, 0}), Way::copied) << "no mate needs it";
+    EXPECT_EQ(way(16 * kPage, Access::read, {3, 3 * kPage, 3}), Way::bounced);
+    DirectOptions wide = options();
+    wide.processors = 4;
+    DirectMemory side_by_side(std::move(wide));
+    EXPECT_EQ(
+        side_by_side.expose(buffer_.at(), 16 * kPage, Access::read, {3, 3 * kPage, 3}).reach.way,
+        Way::copied)
+        << "mates copy a part each at the same time";
     const auto first = direct.expose(buffer_.at(), 16 * kPage, Access::read, {7, 7 * 16 * kPage});
     const auto second = direct.expose(buffer_.at(), 16 * kPage, Access::read, {7, 7 * 16 * kPage});
     const auto third = direct.expose(buffer_.at(), 16 * kPage, Access::read, {7, 7 * 16 * kPage});

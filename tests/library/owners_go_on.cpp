@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// owners_go_on.cpp - a program of real ranks whose roots go on before their mates have come.
+//
+// Idea     The root broadcasts out of buffers that no call has had before, and uses them for
+//          something else as soon as its call has ended. The others make their calls only when it
+//          says that it is through: a root that waited for them would never say so.
+// Why      Mates read copies of such buffers (docs/decisions/0054-owners-of-copies-go-on.md).
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <span>
+
+#include "check.hpp"
+
+namespace weft::test {
+namespace {
+
+using Words = std::span<std::uint64_t>;
+
+constexpr std::size_t kWords = 8192;  // 64 KiB
+constexpr std::size_t kAhead = 3;     // calls of one team that the root makes alone
+constexpr std::uint64_t kRounds = 40;
+
+/// Memory that no call has had before, nor will have again: its addresses stay taken.
+class NewWords {
+  public:
+    explicit NewWords(std::size_t words) {
+        void* const at = mmap(nullptr, words * sizeof(std::uint64_t), PROT_READ | PROT_WRITE,
+                              MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (at == MAP_FAILED) std::abort();
+        words_ = {static_cast<std::uint64_t*>(at), words};
+    }
+    NewWords(const NewWords&) = delete;
+    NewWords& operator=(const NewWords&) = delete;
+    ~NewWords() { mprotect(words_.data(), words_.size_bytes(), PROT_NONE); }
+
+    [[nodiscard]] Words get() const { return words_; }
+
+  private:
+    Words words_;
+};
+
+std::uint64_t value(std::uint64_t round, std::size_t call, std::size_t at) {
+    return round * 1'000'003 + call * 101 + at;
+}
+
+/// A broadcast out of a new buffer, which its root overwrites and protects at once.
+void broadcast(Team& team, std::uint64_t round, std::size_t number) {
+    const NewWords memory(kWords);
+    const Words words = memory.get();
+    if (team.rank() == 0)
+        for (std::size_t i = 0; i < kWords; ++i) words[i] = value(round, number, i);
+    team.broadcast(words, 0);
+    bool right = true;
+    for (std::size_t i = 0; i < kWords && right; ++i) right = words[i] == value(round, number, i);
+    check(right, fmt::format("rank {}: round {}, call {}", team.rank(), round, number));
+    std::ranges::fill(words, ~std::uint64_t{0});
+}
+
+int run() {
+    Runtime runtime;
+    Team world = runtime.world();
+    auto* const told = static_cast<std::uint64_t*>(world.allocate(sizeof(std::uint64_t)));
+    *told = 0;
+    world.barrier();
+    for (std::uint64_t round = 1; round <= kRounds; ++round) {
+        Team team = *world.split(0, world.rank());
+        if (world.rank() != 0) world.wait_until(told, Compare::ge, round);
+        for (std::size_t number = 0; number < kAhead; ++number) broadcast(team, round, number);
+        for (Rank mate = 1; world.rank() == 0 && mate < world.size(); ++mate)
+            world.put_signal(nullptr, nullptr, 0, told, round, SignalOp::set, mate);
+        team.free();  // of the root, while its mates still read
+    }
+    if (world.rank() == 0 && wrong == 0) fmt::print("{} ranks: the root went on\n", world.size());
+    runtime.finalize();
+    return wrong == 0 ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace weft::test
+
+int main() {
+    return weft::test::run();
+}
