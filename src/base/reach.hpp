@@ -89,7 +89,7 @@ struct Exposure {
     std::byte* data = nullptr;  ///< the owner's pointer
     std::uint64_t bytes = 0;
     Access access = Access::read;
-    /// Mates get at a copy that nobody writes: `data` is its owner's again before conceal().
+    /// Mates get at a copy that no rank writes: `data` is its owner's again before conceal().
     bool apart = false;
 };
 

@@ -159,7 +159,8 @@ INSTANTIATE_TEST_SUITE_P(Ways, DirectTest, testing::Values("auto", "adopt", "cop
 TEST(OwnersTest, OfCopiesGoOnBeforeTheirMatesCome) {
     for (const char* ranks : {"4", "8"}) {
         const Outcome outcome =
-            run_ranks({"-n", ranks}, {rank_program("owners_go_on")}, {"WEFT_BROADCAST=mapped"});
+            run_ranks({"-n", ranks}, {rank_program("owners_go_on")},
+                      {"WEFT_BROADCAST=mapped", "WEFT_TIMEOUT=20", "WEFT_TIMEOUT_ACTION=abort"});
         EXPECT_EQ(outcome.status, 0);
         EXPECT_EQ(outcome.errors, "");
         EXPECT_EQ(outcome.output, std::string(ranks) + " ranks: the root went on\n");

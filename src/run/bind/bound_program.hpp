@@ -140,8 +140,8 @@ struct BoundProgram {
         const std::uint64_t start = slot_starts[number];
         return start + copy * ((slot_starts[number + 1] - start) / depth);
     }
-    /// Where the last waits of a lane begin. One for a far rank is none of them: what is on its way
-    /// there needs this rank's calls. near: as in BindOptions.
+    /// Where the last waits of a lane begin. One for a far rank does not count as such: what is on
+    /// its way there needs this rank's calls. near: as in BindOptions.
     [[nodiscard]] std::uint32_t tail_of(const plan::Lane& lane,
                                         const std::vector<bool>* near) const;
     /// The slot (number * depth + copy) that an offset in a bulk bank lies in.

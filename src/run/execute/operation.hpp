@@ -88,7 +88,7 @@ struct Operation {
     }
     /// Nothing is left to do, nor to wait for.
     [[nodiscard]] bool over() const { return state == State::complete || state == State::failed; }
-    /// For its caller, whose buffers nobody uses any more.
+    /// For its caller, whose buffers no rank uses any more.
     [[nodiscard]] bool ended() const { return over() || state == State::trailing; }
 };
 
