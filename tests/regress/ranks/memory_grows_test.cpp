@@ -82,7 +82,7 @@ const Part kPart("memory_grows", play);
 TEST(Memory, StaysFlatHoweverCallsDiffer) {
     for (const auto& [what, rounds] : {std::pair<const char*, const char*>{"counts", "16000"},
                                        {"operations", "16000"},
-                                       {"blocks", "4000"},
+                                       {"blocks", "8000"},
                                        {"teams", "1000"}}) {
         const Outcome outcome = run_part({"-n", "2"}, "memory_grows", {what, rounds});
         EXPECT_EQ(outcome.status, 0) << outcome.errors;
