@@ -30,7 +30,7 @@ struct ScriptOptions {
     std::uint32_t in_place_percent = 30;
     std::uint32_t eager_percent = 60;  ///< turns in which a rank makes calls
     bool in_segment = false;    ///< the vectors lie in the rank's segment, so they can be exposed
-    bool keeps_memory = false;  ///< of calls that have ended: faulty programs still write there
+    bool keeps_memory = false;  ///< of calls that have ended: faulty programs still use it
 };
 
 struct ScriptOutcome {

@@ -70,10 +70,10 @@ inline void erase_step(plan::Program& program, std::size_t at) {
 
 /// One random script of so many calls of a team of all ranks, of any root and size, with vectors in
 /// the segment and elsewhere; what is wrong with their results. in_order: half of the calls combine
-/// in the order of ranks.
+/// in the order of ranks; keeps_memory: as in ScriptOptions.
 [[nodiscard]] inline std::vector<std::string> errors_of_random_script(
     VirtualJob& job, const VirtualTeam& team, const std::vector<DirectSpec>& specs, bool in_order,
-    base::Random& random, std::size_t count) {
+    base::Random& random, std::size_t count, bool keeps_memory = false) {
     const auto ranks = static_cast<std::uint64_t>(team.size());
     std::deque<TeamCall> palette;
     for (const DirectSpec& spec : specs) {
@@ -90,7 +90,10 @@ inline void erase_step(plan::Program& program, std::size_t at) {
     const auto calls = draw_script(random, palette, count);
     const std::uint64_t seed = job.network().seed();
     return Script(job, calls,
-                  {.seed = seed, .in_place_percent = 40, .in_segment = random.chance(1, 3)})
+                  {.seed = seed,
+                   .in_place_percent = 40,
+                   .in_segment = random.chance(1, 3),
+                   .keeps_memory = keeps_memory})
         .run()
         .errors;
 }

@@ -44,7 +44,8 @@ std::vector<std::string> errors_of_script(std::uint64_t seed, VirtualProfile pro
                     .seed = seed,
                     .profile = profile});
     const VirtualTeam& team = job.add_team({.shape = draw_shape(random)});
-    return errors_of_random_script(job, team, mapped_specs(), true, random, kCalls);
+    return errors_of_random_script(job, team, mapped_specs(), true, random, kCalls,
+                                   profile.apart_uncopied);
 }
 /// Returns how many calls were made.
 std::uint64_t run_true_ones(std::uint64_t seed) {
