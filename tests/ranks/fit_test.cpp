@@ -35,7 +35,7 @@ void expect_passes(const lab::Json& object, const std::string& told) {
             const auto& of = pass["taken"];
             if (std::find(of.begin(), of.end(), way) == of.end()) continue;
             ++taken;
-            // On a loaded machine a difference of times may be less than nothing, and counts as none.
+            // On a loaded machine a difference of times may be below 0, and counts as 0.
             const bool whole =
                 std::min({key("_latency_ns"), key("_receive_ns"), key("_ns_per_byte")}) > 0;
             EXPECT_NEAR(cost, seen, whole ? 0.02 * seen + 1 : cost + seen)
