@@ -81,6 +81,7 @@ TEST(FitTest, WritesAFileOfParametersThatOtherCommandsRead) {
                             "copy_ns_per_byte",
                             "cold_ns_per_byte",
                             "cache_bytes",
+                            "unpack_ns_per_byte",
                             "expose_ns"})
         EXPECT_GE(object["parameters"][key].get<double>(), 0) << key;
     for (const char* key : {"near_issue_ns", "far_issue_ns", "call_ns", "mapped_ns_per_byte"})

@@ -112,6 +112,8 @@ void add_parameters(Json& parameters, const NearCopies& copies) {
 void add_parameters(Json& parameters, const OwnMemory& memory) {
     parameters["copy_ns_per_byte"] = fine(memory.copy_ns_per_byte);
     parameters["cold_ns_per_byte"] = fine(memory.cold_ns_per_byte);
+    // What the network wrote last lies in no cache of a rank, and what it is copied to neither.
+    parameters["unpack_ns_per_byte"] = fine(memory.copy_ns_per_byte + 2 * memory.cold_ns_per_byte);
     parameters["cache_bytes"] = memory.cache_bytes;
 }
 
