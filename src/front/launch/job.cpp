@@ -64,7 +64,8 @@ FileDescriptor open_process_file(pid_t pid) {
 
 Job::~Job() {
     signal_ranks(SIGKILL);
-    end_descendants(guardian_ ? guardian_->pid() : 0);
+    const auto limit = running_ == 0 || ranks_are_given_up_ ? std::chrono::seconds(0) : kGrace;
+    (void)end_descendants(guardian_ ? guardian_->pid() : 0, limit);
 }
 
 base::Result<void> Job::start() {
@@ -213,15 +214,22 @@ int Job::watch() {
         settle_ends();
         handle_deadlines();
         reap_orphans();
-        if (running_ == 0 && !std::exchange(descendants_ended, true))
-            end_descendants(guardian_->pid());
+        if (running_ == 0 && !std::exchange(descendants_ended, true)) end_what_ranks_left();
     }
     if (status_) base::remove_unused_shared_files();  // what killed ranks have left
     writers_[1]->wait_until_idle(kLastMessage);
     return status_.value_or(0);
 }
 
+/// Processes of a rank that it has not waited for.
+void Job::end_what_ranks_left() {
+    for (const pid_t pid : end_descendants(guardian_->pid(), kGrace))
+        tell(fmt::format("weft run: process {}, which a rank has left, {}\n", pid,
+                         why_it_runs(pid)));
+}
+
 bool Job::is_over() const {
+    if (ranks_are_given_up_) return true;
     return running_ == 0 && (output_is_passed_on() || !waits_for_readers_);
 }
 
@@ -400,11 +408,26 @@ void Job::handle_deadlines() {
         fail(kTimeoutStatus, fmt::format("the job did not end within {} s", *options_.timeout_s));
     }
     if (grace_deadline_ && now >= *grace_deadline_) {
+        if (std::exchange(ranks_are_killed_, true)) give_ranks_up();
         signal_ranks(SIGKILL);
         if (readers_get_no_more_than_the_grace_) waits_for_readers_ = false;
-        grace_deadline_ =
-            now + kGrace;  // Nothing outlives SIGKILL; this only bounds the next wait.
+        grace_deadline_ = now + kGrace;
     }
+}
+
+/// If all that are left have outlived SIGKILL: it was not permitted, or the kernel does not let
+/// them begin to end.
+void Job::give_ranks_up() {
+    std::string left;
+    for (Rank rank = 0; rank < options_.ranks; ++rank) {
+        const RankProcess& process = processes_[static_cast<std::size_t>(rank)];
+        if (!process.exists() || !process.ended.open()) continue;
+        if (is_ending(process.pid)) return;
+        left += fmt::format("weft run: rank {} (process {}) {}\n", rank, process.pid,
+                            why_it_runs(process.pid));
+    }
+    tell(left);
+    ranks_are_given_up_ = true;
 }
 
 /// Orphans of ranks become children of the launcher. A rank that has ended is left to its own file:

@@ -61,6 +61,7 @@ class Job {
     base::Result<void> wrap(Rank rank, SpawnOptions& own);
     base::Result<void> make_pipes(Rank rank, SpawnOptions& own, FileDescriptor (&pipe_ends)[2]);
     base::Result<void> add_to_watched(int file, Source source, std::size_t index);
+    void end_what_ranks_left();
     [[nodiscard]] bool is_over() const;
     [[nodiscard]] bool output_is_passed_on() const;
     [[nodiscard]] int milliseconds_to_wait() const;
@@ -76,6 +77,7 @@ class Job {
     [[nodiscard]] bool reap(Rank rank);
     void report_end(Rank rank, int ending);
     void handle_deadlines();
+    void give_ranks_up();
     void check_outsiders();
     void reap_orphans();
 
@@ -107,6 +109,8 @@ class Job {
     std::optional<Clock::time_point> deadline_;  ///< of the job
     std::optional<Clock::time_point> grace_deadline_;  ///< set once the ranks got SIGTERM
     std::optional<Clock::time_point> judging_until_;   ///< a rank that is ending may be the cause
+    bool ranks_are_killed_ = false;
+    bool ranks_are_given_up_ = false;
     bool waits_for_readers_ = true;  ///< of labelled output, once all ranks have ended
     bool readers_get_no_more_than_the_grace_ = false;  ///< after a signal or the timeout
 };

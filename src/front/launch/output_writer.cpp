@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <climits>
 #include <condition_variable>
 #include <cstring>
 #include <mutex>
@@ -110,8 +111,13 @@ void OutputWriter::write(std::string_view text) {
         state_->changed.notify_all();
         return;
     }
+    // A pipe that is ready takes so many bytes at once; what it takes no more is lost.
     pollfd room = {.fd = state_->target, .events = POLLOUT, .revents = 0};
-    if (::poll(&room, 1, 0) == 1) state_->reader_gone = write_all(state_->target, text) == EPIPE;
+    while (!text.empty() && !state_->reader_gone && ::poll(&room, 1, 0) == 1) {
+        const std::string_view part = text.substr(0, PIPE_BUF);
+        state_->reader_gone = write_all(state_->target, part) == EPIPE;
+        text.remove_prefix(part.size());
+    }
 }
 
 bool OutputWriter::has_room() const {

@@ -15,15 +15,21 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <string_view>
+#include <thread>
 
 namespace weft::front {
 namespace {
+
+/// Between two looks at processes that have been killed.
+constexpr std::chrono::microseconds kFirstPause{100};
+constexpr std::chrono::microseconds kLongestPause{20'000};
 
 std::vector<char*> pointers_to(const std::vector<std::string>& strings) {
     std::vector<char*> pointers;
@@ -179,19 +185,28 @@ void adopt_orphans() {
     ::prctl(PR_SET_CHILD_SUBREAPER, 1);
 }
 
-void end_descendants(pid_t spared) {
+std::vector<pid_t> end_descendants(pid_t spared, std::chrono::milliseconds limit) {
+    using Clock = std::chrono::steady_clock;
+    const auto deadline = Clock::now() + limit;
+    auto pause = kFirstPause;
+    std::vector<pid_t> left;
     while (true) {
-        bool found = false;
-        for (const pid_t child : children_of_this_process()) {
-            if (child == spared) continue;
-            found = true;
-            ::kill(child, SIGKILL);
-            ::waitpid(child, nullptr, 0);  // Its own children are ours now: look again.
+        left = children_of_this_process();
+        std::erase(left, spared);
+        for (const pid_t child : left) ::kill(child, SIGKILL);
+        // What one of them leaves behind is a child of this process then: look again.
+        while (::waitpid(-1, nullptr, WNOHANG) > 0) {
         }
-        if (!found) break;
+        if (left.empty() || Clock::now() >= deadline) return left;
+        std::this_thread::sleep_for(pause);
+        pause = std::min(2 * pause, kLongestPause);
     }
-    while (::waitpid(-1, nullptr, WNOHANG) > 0) {
-    }
+}
+
+std::string why_it_runs(pid_t pid) {
+    if (::kill(pid, 0) != 0 && errno == EPERM)
+        return "runs on: it has become another user's and cannot be killed";
+    return "has not ended after SIGKILL; it is left to the kernel";
 }
 
 }  // namespace weft::front

@@ -5,6 +5,7 @@
 #include <sched.h>
 #include <sys/types.h>
 
+#include <chrono>
 #include <optional>
 #include <string>
 #include <vector>
@@ -58,7 +59,12 @@ struct ProcessEnd {
 void adopt_orphans();
 
 /// Kills and reaps every child of this process but `spared`, and the children that come up by that.
-/// Where there is no /proc to find them by, only reaps what has ended.
-void end_descendants(pid_t spared);
+/// Where there is no /proc to find them by, only reaps what has ended. Result: those that run on
+/// after `limit`, because they are other users' (a rank may have become one) or the kernel keeps
+/// them.
+[[nodiscard]] std::vector<pid_t> end_descendants(pid_t spared, std::chrono::milliseconds limit);
+
+/// For a message about a process that SIGKILL has not ended.
+[[nodiscard]] std::string why_it_runs(pid_t pid);
 
 }  // namespace weft::front
