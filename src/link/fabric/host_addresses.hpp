@@ -43,7 +43,7 @@ struct HostOnNetwork {
 /// The best address of rank `me`; empty if it has none.
 [[nodiscard]] std::string choose_address(std::span<const HostOnNetwork> ranks, std::size_t me);
 
-/// Equal for processes that share interfaces: names the network namespace.
+/// Equal for processes under one kernel that share interfaces: names the network namespace.
 [[nodiscard]] std::uint64_t network_identity();
 
 /// "10.0.0.1"

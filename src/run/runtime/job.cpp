@@ -223,8 +223,7 @@ class Joiner {
     [[nodiscard]] std::string own_address() const {
         std::vector<link::HostOnNetwork> ranks;
         for (const BusinessCard& card : cards_) {
-            const auto& [network, quota, count, reserved, addresses] = card.around;
-            ranks.push_back({network, {addresses, addresses + count}});
+            ranks.push_back(card.around.on_network(card.segment.boot));
         }
         return link::choose_address(ranks, static_cast<std::size_t>(me_));
     }

@@ -3,7 +3,13 @@
 
 #include <algorithm>
 
+#include "base/random.hpp"
+
 namespace weft::run {
+
+link::HostOnNetwork Surroundings::on_network(std::uint64_t boot) const {
+    return {base::mix(network ^ boot), {addresses, addresses + address_count}};
+}
 
 Surroundings look_around() {
     Surroundings around;

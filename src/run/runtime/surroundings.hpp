@@ -20,11 +20,14 @@ namespace weft::run {
 struct Surroundings {
     static constexpr std::uint32_t kAddressesMax = 8;
 
-    std::uint64_t network = 0;  ///< see link::network_identity()
+    std::uint64_t network = 0;  ///< see link::network_identity(): one of those of its kernel
     CpuQuota quota;
     std::uint32_t address_count = 0;
     std::uint32_t reserved = 0;
     link::HostAddress addresses[kAddressesMax] = {};
+
+    /// Under the kernel that this boot names: networks of several hosts have the same identities.
+    [[nodiscard]] link::HostOnNetwork on_network(std::uint64_t boot) const;
 };
 static_assert(std::is_trivially_copyable_v<Surroundings>);
 

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "link/fabric/host_addresses.hpp"
+#include "run/runtime/surroundings.hpp"
 
 namespace weft::link {
 namespace {
@@ -22,6 +23,22 @@ TEST(SharedBridge, IsNotChosen) {
                                            {2, {kBridge, {ip(10, 0, 0, 2), 24}}}};
     EXPECT_EQ(choose_address(ranks, 0), "10.0.0.1");
     EXPECT_EQ(choose_address(ranks, 1), "10.0.0.1") << "ranks of one host share their address";
+    EXPECT_EQ(choose_address(ranks, 2), "10.0.0.2");
+}
+
+/// The first network of a kernel has the same identity on all hosts.
+TEST(SharedBridge, IsNotChosenWhereHostsHaveTheSameKernel) {
+    std::vector<HostOnNetwork> ranks;
+    for (const std::uint32_t host : {1U, 1U, 2U}) {
+        run::Surroundings around;
+        around.network = network_identity();
+        around.address_count = 2;
+        around.addresses[0] = kBridge;
+        around.addresses[1] = {ip(10, 0, 0, host), 24};
+        ranks.push_back(around.on_network(host));
+    }
+    EXPECT_EQ(choose_address(ranks, 0), "10.0.0.1");
+    EXPECT_EQ(choose_address(ranks, 1), "10.0.0.1");
     EXPECT_EQ(choose_address(ranks, 2), "10.0.0.2");
 }
 
