@@ -13,6 +13,7 @@
 #include "base/random.hpp"
 #include "link/fabric/keys.hpp"
 #include "run/runtime/cards.hpp"
+#include "run/runtime/memory_card.hpp"
 #include "run/runtime/trace.hpp"
 
 namespace weft::run {
@@ -73,6 +74,31 @@ TEST(LengthsOfPeers, AreCheckedInBusinessCards) {
     const int accepted =
         damaged(record, [](const Bytes& bytes) { return business_card_from(bytes, 0).ok(); });
     EXPECT_GT(accepted, 0) << "a changed setting is a setting";
+}
+
+TEST(LengthsOfPeers, AreCheckedInCardsOfMemory) {
+    const SegmentLayout layout(2, base::Settings{});
+    const std::uint64_t heap = layout.heap;
+    const std::uint64_t end = layout.bytes;
+    constexpr std::uint64_t kMost = ~std::uint64_t{0};
+    const auto passes = [&](const MemoryCard& card) { return check(card, 1, layout).ok(); };
+    EXPECT_TRUE(passes({}));
+    EXPECT_TRUE(passes({.bytes = 8, .address = 4096, .number = 1}));
+    EXPECT_TRUE(passes({.bytes = end - heap, .segment_end = end}));
+    EXPECT_TRUE(passes({.bytes = 8, .region_base = 4096, .region_bytes = 8}));
+    EXPECT_FALSE(passes({.bytes = kMost, .address = 0})) << "no memory is that long";
+    EXPECT_FALSE(passes({.bytes = 4096, .address = kMost - 8})) << "beyond the last address";
+    EXPECT_FALSE(passes({.bytes = 8, .segment_end = end + 8})) << "beyond the segment";
+    EXPECT_FALSE(passes({.bytes = 16, .segment_end = heap + 8})) << "before the heap";
+    EXPECT_FALSE(passes({.bytes = 16, .segment_end = 8})) << "before the segment";
+    EXPECT_FALSE(passes({.bytes = 16, .region_base = 4096, .region_bytes = 8})) << "not all of it";
+    EXPECT_FALSE(passes({.bytes = 8, .region_base = kMost, .region_bytes = 8}));
+    EXPECT_FALSE(passes({.bytes = 8, .number = kMost}));
+    EXPECT_FALSE(passes({.fault = static_cast<MemoryFault>(6)})) << "unknown fault";
+    const auto refused = check({.bytes = 16, .segment_end = 8}, 1, layout);
+    ASSERT_FALSE(refused.ok());
+    EXPECT_EQ(refused.failure().status, Status::peer);
+    EXPECT_NE(refused.failure().text.find("rank 1 "), std::string::npos);
 }
 
 TEST(LengthsOfPeers, AreCheckedInTraces) {

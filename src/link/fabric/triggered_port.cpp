@@ -164,6 +164,14 @@ class Opened final : public TriggeredPort {
             return base::fail(Status::environment,
                               "rank {} uses another libfabric provider than {}", rank,
                               facts_.provider);
+        const auto own = decode_card(card_);
+        if (card->endpoint.size() != own->endpoint.size() || card->memory.bytes < memory_.size() ||
+            card->memory.key > ~kFirstWrites)
+            return base::fail(Status::peer,
+                              "rank {} has an offload address of {} bytes and {} bytes of memory; "
+                              "this rank has {} and {}",
+                              rank, card->endpoint.size(), card->memory.bytes, own->endpoint.size(),
+                              memory_.size());
         Peer& peer = peers_[static_cast<std::size_t>(rank)];
         peer.memory = card->memory;
         if (fi_av_insert(addresses_.get(), card->endpoint.data(), 1, &peer.address, 0, nullptr) !=

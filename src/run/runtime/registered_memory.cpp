@@ -14,7 +14,6 @@ namespace weft::run {
 
 namespace {
 
-constexpr std::uint64_t kBytesMax = std::uint64_t{1} << Place::kOffsetBits;
 constexpr std::uint64_t kGuardBytes = 4096;
 
 std::uintptr_t address_of(const void* memory) {
@@ -38,46 +37,28 @@ base::Result<bool> agreed(Team& team, std::uint64_t number, Purpose purpose) {
 
 }  // namespace
 
-std::string RegisteredMemory::text_of(Fault fault) {
-    switch (fault) {
-        case Fault::null:
-            return "memory is NULL, and bytes are not 0";
-        case Fault::too_long:
-            return fmt::format("bytes are not below {}", kBytesMax);
-        case Fault::unmapped:
-            return "not all of the memory is mapped";
-        case Fault::ours:
-            return "the memory is the library's own";
-        case Fault::no_number:
-            return fmt::format("{} ranges are registered already", Place::kNumberMax);
-        case Fault::none:
-            break;
-    }
-    return "";
-}
-
 /// Makes this rank's memory ready for all members, which are told next.
-RegisteredMemory::Card RegisteredMemory::offer(const Team& team, std::byte* memory,
-                                               std::uint64_t bytes) {
-    Card mine{.bytes = bytes, .address = address_of(memory)};
-    const auto refuse = [&](Fault fault) {
+MemoryCard RegisteredMemory::offer(const Team& team, std::byte* memory, std::uint64_t bytes) {
+    MemoryCard mine{.bytes = bytes, .address = address_of(memory)};
+    const auto refuse = [&](MemoryFault fault) {
         mine.fault = fault;
         return mine;
     };
     if (bytes == 0) return mine;
-    if (memory == nullptr) return refuse(Fault::null);
-    if (bytes >= kBytesMax || mine.address + bytes < mine.address) return refuse(Fault::too_long);
+    if (memory == nullptr) return refuse(MemoryFault::null);
+    if (bytes >= MemoryCard::kBytesMax || mine.address + bytes < mine.address)
+        return refuse(MemoryFault::too_long);
     const SegmentLayout& layout = runtime_.layout();
     const std::uint64_t offset = runtime_.offset_of(memory);
     if (offset < layout.bytes) {
-        if (offset < layout.heap || bytes > layout.bytes - offset) return refuse(Fault::ours);
+        if (offset < layout.heap || bytes > layout.bytes - offset) return refuse(MemoryFault::ours);
         mine.segment_end = offset + bytes;
         return mine;
     }
-    if (!is_mapped(memory, bytes)) return refuse(Fault::unmapped);
+    if (!is_mapped(memory, bytes)) return refuse(MemoryFault::unmapped);
     const Turn::Hold hold = runtime_.engine().take_turn();
     mine.number = runtime_.onesided().service().registered().add({memory, bytes});
-    if (mine.number == 0) return refuse(Fault::no_number);
+    if (mine.number == 0) return refuse(MemoryFault::no_number);
     bool far = false;
     for (Rank member = 0; member < team.size(); ++member)
         far = far || runtime_.job().wire->near(team.job_rank(member)) == nullptr;
@@ -94,34 +75,32 @@ RegisteredMemory::Card RegisteredMemory::offer(const Team& team, std::byte* memo
     return mine;
 }
 
-void RegisteredMemory::withdraw(const Card& mine) {
+void RegisteredMemory::withdraw(const MemoryCard& mine) {
     if (mine.number == 0 || runtime_.job().wire == nullptr) return;
     const Turn::Hold hold = runtime_.engine().take_turn();
     runtime_.onesided().service().registered().remove(mine.number);
     runtime_.job().wire->unregister_memory({mine.region_base, mine.region_bytes, mine.region_key});
 }
 
-base::Result<std::vector<RegisteredMemory::Card>> RegisteredMemory::exchange(Team& team,
-                                                                             const Card& mine) {
-    std::vector<Card> cards(static_cast<std::size_t>(team.size()));
-    static_assert(sizeof(Card) % sizeof(std::uint64_t) == 0);
-    auto done = team.call(
-        Call::allgather(&mine, cards.data(), sizeof(Card) / sizeof(std::uint64_t), Type::uint64),
-        Purpose::register_memory);
+base::Result<std::vector<MemoryCard>> RegisteredMemory::exchange(Team& team,
+                                                                 const MemoryCard& mine) {
+    std::vector<MemoryCard> cards(static_cast<std::size_t>(team.size()));
+    static_assert(sizeof(MemoryCard) % sizeof(std::uint64_t) == 0);
+    auto done = team.call(Call::allgather(&mine, cards.data(),
+                                          sizeof(MemoryCard) / sizeof(std::uint64_t), Type::uint64),
+                          Purpose::register_memory);
     if (!done) return done.failure().within("register");
     for (Rank member = 0; member < team.size(); ++member) {
-        const Card& card = cards[static_cast<std::size_t>(member)];
-        if (card.fault == Fault::none) continue;
-        const Status status = card.fault == Fault::no_number ? Status::memory : Status::argument;
-        return base::fail(status, "register: rank {}, {} bytes at {:#x}: {}", member, card.bytes,
-                          card.address, text_of(card.fault));
+        const MemoryCard& card = cards[static_cast<std::size_t>(member)];
+        if (auto good = check(card, member, runtime_.layout()); !good)
+            return good.failure().within("register");
     }
     return cards;
 }
 
 base::Result<std::byte*> RegisteredMemory::add(Team& team, std::byte* memory, std::uint64_t bytes) {
     runtime_.serve_near(team);
-    const Card mine = offer(team, memory, bytes);
+    const MemoryCard mine = offer(team, memory, bytes);
     const auto cards = exchange(team, mine);
     auto name = cards ? enter(team, mine, *cards) : base::Result<std::byte*>(cards.failure());
     if (!name) withdraw(mine);
@@ -129,10 +108,10 @@ base::Result<std::byte*> RegisteredMemory::add(Team& team, std::byte* memory, st
 }
 
 /// All members know of each other's memory; now each needs addresses for the name.
-base::Result<std::byte*> RegisteredMemory::enter(Team& team, const Card& mine,
-                                                 const std::vector<Card>& cards) {
+base::Result<std::byte*> RegisteredMemory::enter(Team& team, const MemoryCard& mine,
+                                                 const std::vector<MemoryCard>& cards) {
     std::uint64_t longest = kGuardBytes;  // what goes beyond it is in no other name
-    for (const Card& card : cards) longest = std::max(longest, kGuardBytes + card.bytes);
+    for (const MemoryCard& card : cards) longest = std::max(longest, kGuardBytes + card.bytes);
     Registration made{.team = team.serial(),
                       .order = team.next_allocation(),
                       .name = link::reserve_addresses(longest, 0),
@@ -147,7 +126,7 @@ base::Result<std::byte*> RegisteredMemory::enter(Team& team, const Card& mine,
         return base::fail(Status::memory, "register: a member finds no {} addresses for a name",
                           longest);
     for (Rank member = 0; member < team.size(); ++member) {
-        const Card& card = cards[static_cast<std::size_t>(member)];
+        const MemoryCard& card = cards[static_cast<std::size_t>(member)];
         made.members.push_back(seen_from_here(team.job_rank(member), card));
         made.in_segment.push_back(card.segment_end == 0 ? 0 : card.segment_end - card.bytes);
     }
@@ -157,7 +136,7 @@ base::Result<std::byte*> RegisteredMemory::enter(Team& team, const Card& mine,
     return name;
 }
 
-PeerMemory RegisteredMemory::seen_from_here(Rank job_rank, const Card& card) const {
+PeerMemory RegisteredMemory::seen_from_here(Rank job_rank, const MemoryCard& card) const {
     const link::Wire& wire = *runtime_.job().wire;
     PeerMemory seen{.number = card.number, .bytes = card.bytes, .address = card.address};
     if (job_rank == runtime_.job().bootstrap->rank())

@@ -25,6 +25,7 @@
 #include "base/result.hpp"
 #include "link/shared/os_handles.hpp"
 #include "run/onesided/place.hpp"
+#include "run/runtime/memory_card.hpp"
 #include "weft/types.hpp"
 
 namespace weft::run {
@@ -54,16 +55,6 @@ class RegisteredMemory {
   private:
     static constexpr std::size_t kRetired = 16;
 
-    enum class Fault : std::uint64_t { none, null, too_long, unmapped, ours, no_number };
-    /// What a member says about its memory.
-    struct Card {
-        std::uint64_t bytes = 0;
-        std::uint64_t address = 0;
-        Fault fault = Fault::none;
-        std::uint64_t number = 0;
-        std::uint64_t segment_end = 0;  ///< if not 0: where it ends in the member's segment
-        std::uint64_t region_base = 0, region_bytes = 0, region_key = 0;
-    };
     struct Registration {
         std::uint64_t team = 0;   ///< Team::serial()
         std::uint64_t order = 0;  ///< of the team's allocations; the same on all members
@@ -71,19 +62,19 @@ class RegisteredMemory {
         std::vector<PeerMemory> members;  ///< by rank of the team; never resized: calls use it
         /// By rank of the team: where memory that lies in the segment begins there; 0: elsewhere.
         std::vector<std::uint64_t> in_segment;
-        Card mine;
+        MemoryCard mine;
     };
     using Registrations = std::map<std::uintptr_t, Registration>;  ///< by the end of the name
 
-    [[nodiscard]] Card offer(const Team& team, std::byte* memory, std::uint64_t bytes);
-    void withdraw(const Card& mine);
-    [[nodiscard]] base::Result<std::vector<Card>> exchange(Team& team, const Card& mine);
-    [[nodiscard]] base::Result<std::byte*> enter(Team& team, const Card& mine,
-                                                 const std::vector<Card>& cards);
-    [[nodiscard]] PeerMemory seen_from_here(Rank job_rank, const Card& card) const;
+    [[nodiscard]] MemoryCard offer(const Team& team, std::byte* memory, std::uint64_t bytes);
+    void withdraw(const MemoryCard& mine);
+    [[nodiscard]] base::Result<std::vector<MemoryCard>> exchange(Team& team,
+                                                                 const MemoryCard& mine);
+    [[nodiscard]] base::Result<std::byte*> enter(Team& team, const MemoryCard& mine,
+                                                 const std::vector<MemoryCard>& cards);
+    [[nodiscard]] PeerMemory seen_from_here(Rank job_rank, const MemoryCard& card) const;
     void drop(Registrations::iterator at);
     [[nodiscard]] Registrations::iterator holding(const void* address);
-    [[nodiscard]] static std::string text_of(Fault fault);
 
     Runtime& runtime_;
     std::mutex mutex_;  ///< of what follows: calls of several threads look up names
