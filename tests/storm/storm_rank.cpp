@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// storm_rank.cpp - a rank that calls everything, until it is ended from
-// outside.
+// storm_rank.cpp - a rank that calls everything, until it is ended from outside.
 //
-// Usage: storm_rank SEED [CALLS]. All ranks draw the same calls and sizes; after so many of them
-// they finalize, or never. SIGUSR1
-// makes a rank exit with status 5, SIGUSR2 with status 0, both in the middle of
-// what it does.
+// Usage: storm_rank SEED [CALLS]. All ranks draw the same calls, forms and sizes; after so many of
+// them they finalize, or never. SIGUSR1 makes a rank exit with status 5, SIGUSR2 with status 0,
+// both in the middle of what it does.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -15,6 +13,7 @@
 #include <random>
 #include <vector>
 
+#include "weft/neighbors.hpp"
 #include "weft/weft.hpp"
 
 namespace {
@@ -25,50 +24,98 @@ using weft::Type;
 
 constexpr std::size_t kCountMax = 20'000;
 
+constexpr unsigned kCollectives = 18;
+constexpr unsigned kForms = 3;
+constexpr unsigned kOneSided = 8;
+
 struct Storm {
     weft::Team team;
     std::vector<double> in;
     std::vector<double> out;
     double* shared;        ///< symmetric, kCountMax elements
     std::uint64_t* words;  ///< symmetric: a counter and a signal
+    weft::Neighbors ring;  ///< each rank and the next one
     std::uint64_t signals = 0;
+    std::vector<std::size_t> counts = {};  ///< of the call that runs, by member
+    std::vector<std::size_t> equal = {};   ///< as many from each member
 
-    void collective(unsigned which, std::size_t count, Rank root);
+    [[nodiscard]] weft::Call call_of(unsigned which, std::size_t count, Rank root);
+    void collective(unsigned which, unsigned form, std::size_t count, Rank root);
+    void make_team(std::size_t count);
     void one_sided(unsigned which, std::size_t count);
 };
 
-void Storm::collective(unsigned which, std::size_t count, Rank root) {
+weft::Call Storm::call_of(unsigned which, std::size_t count, Rank root) {
+    using weft::Call;
     const double* const from = in.data();
     double* const to = out.data();
+    counts.clear();
+    for (Rank member = 0; member < team.size(); ++member)
+        counts.push_back(count / static_cast<std::size_t>(1 + (member + root) % 3));
+    const std::size_t mine = counts[static_cast<std::size_t>(team.rank())];
+    const weft::Blocks blocks{counts, {}};
     switch (which) {
         case 0:
-            return team.barrier();
+            return Call::barrier();
         case 1:
-            return team.broadcast(to, count, Type::float64, root);
+            return Call::broadcast(to, count, Type::float64, root);
         case 2:
-            return team.reduce(from, to, count, Type::float64, Op::sum, root);
+            return Call::reduce(from, to, count, Type::float64, Op::sum, root);
         case 3:
-            return team.allreduce(from, to, count, Type::float64, Op::max);
+            return Call::allreduce(from, to, count, Type::float64, Op::max);
         case 4:
-            return team.gather(from, to, count, Type::float64, root);
+            return Call::gather(from, to, count, Type::float64, root);
         case 5:
-            return team.scatter(from, to, count, Type::float64, root);
+            return Call::scatter(from, to, count, Type::float64, root);
         case 6:
-            return team.allgather(from, to, count, Type::float64);
+            return Call::allgather(from, to, count, Type::float64);
         case 7:
-            return team.alltoall(from, to, count, Type::float64);
+            return Call::alltoall(from, to, count, Type::float64);
         case 8:
-            return team.reduce_scatter(from, to, count, Type::float64, Op::sum);
+            return Call::reduce_scatter(from, to, count, Type::float64, Op::sum);
         case 9:
-            return team.scan(from, to, count, Type::float64, Op::sum);
+            return Call::scan(from, to, count, Type::float64, Op::sum);
         case 10:
-            return team.exscan(from, to, count, Type::float64, Op::sum);
-        default: {
-            auto half = team.split(team.rank() % 2, team.rank());
-            half->allreduce(from, to, count, Type::float64, Op::sum);
-            return half->free();
-        }
+            return Call::exscan(from, to, count, Type::float64, Op::sum);
+        case 11:
+            return Call::gatherv(from, mine, to, blocks, Type::float64, root);
+        case 12:
+            return Call::scatterv(from, blocks, to, mine, Type::float64, root);
+        case 13:
+            return Call::allgatherv(from, to, blocks, Type::float64);
+        case 14:
+            equal.assign(counts.size(), mine);
+            return Call::alltoallv(from, blocks, to, {equal, {}}, Type::float64);
+        case 15:
+            return Call::reduce_scatterv(from, to, counts, Type::float64, Op::sum);
+        case 16:
+            return ring.allgather(from, to, count, Type::float64);
+        default:
+            return ring.alltoall(from, to, count, Type::float64);
     }
+}
+
+/// In each form that there is: at once, started, or prepared and started twice.
+void Storm::collective(unsigned which, unsigned form, std::size_t count, Rank root) {
+    const weft::Call call = call_of(which, count, root);
+    if (form == 0) return team.run(call);
+    if (form == 1) {
+        weft::Request barrier = team.start(weft::Call::barrier());
+        weft::Request request = team.start(call);
+        request.wait();
+        return barrier.wait();
+    }
+    weft::PersistentRequest request = team.prepare(call);
+    for (int times = 0; times < 2; ++times) {
+        request.start();
+        request.wait();
+    }
+}
+
+void Storm::make_team(std::size_t count) {
+    auto half = team.split(team.rank() % 2, team.rank());
+    half->allreduce(in.data(), out.data(), count, Type::float64, Op::sum);
+    half->free();
 }
 
 void Storm::one_sided(unsigned which, std::size_t count) {
@@ -82,6 +129,26 @@ void Storm::one_sided(unsigned which, std::size_t count) {
         case 2:
             static_cast<void>(team.fetch_add(words, 1, next));
             return;
+        case 3:
+            static_cast<void>(team.swap(words, count, next));
+            return;
+        case 4:
+            static_cast<void>(team.compare_swap(words, count, count + 1, next));
+            return;
+        case 5: {
+            const std::size_t blocks = count / 2;
+            team.put_strided(shared, 2 * sizeof(double), in.data(), sizeof(double), sizeof(double),
+                             blocks, next);
+            team.get_strided(out.data(), sizeof(double), shared, 2 * sizeof(double), sizeof(double),
+                             blocks, next);
+            return team.quiet();
+        }
+        case 6: {
+            void* const name = team.register_memory(out.data(), count * sizeof(double));
+            team.put(name, in.data(), count * sizeof(double), next);
+            team.quiet();
+            return team.unregister_memory(name);
+        }
         default:
             team.put_signal(shared, in.data(), count * sizeof(double), words + 1, 1,
                             weft::SignalOp::add, next);
@@ -96,23 +163,29 @@ int run(unsigned seed, long calls) {
     weft::Runtime runtime;
     weft::Team world = runtime.world();
     const auto size = static_cast<std::size_t>(world.size());
-    Storm storm{world, std::vector<double>(kCountMax * size, 1),
+    Storm storm{world,
+                std::vector<double>(kCountMax * size, 1),
                 std::vector<double>(kCountMax * size),
                 static_cast<double*>(world.allocate(kCountMax * sizeof(double))),
-                static_cast<std::uint64_t*>(world.allocate(2 * sizeof(std::uint64_t)))};
+                static_cast<std::uint64_t*>(world.allocate(2 * sizeof(std::uint64_t))),
+                weft::Neighbors(world.size(), {(world.rank() + world.size() - 1) % world.size()},
+                                {(world.rank() + 1) % world.size()})};
     storm.words[0] = storm.words[1] = 0;
     world.barrier();
     fmt::print("running\n");
     std::fflush(stdout);
     std::mt19937 random(seed);
     for (; calls != 0; --calls) {
-        const unsigned which = random() % 16;
+        const auto which = static_cast<unsigned>(random() % (kCollectives + 1 + kOneSided));
+        const auto form = static_cast<unsigned>(random() % kForms);
         const std::size_t count = random() % 4 == 0 ? random() % kCountMax + 1 : random() % 64 + 1;
         const auto root = static_cast<Rank>(random() % size);
-        if (which < 12) {
-            storm.collective(which, count, root);
+        if (which < kCollectives) {
+            storm.collective(which, form, count, root);
+        } else if (which == kCollectives) {
+            storm.make_team(count);
         } else {
-            storm.one_sided(which - 12, count);
+            storm.one_sided(which - kCollectives - 1, count);
             world.barrier();
         }
     }
