@@ -28,7 +28,7 @@ Remote::Remote(World& world)
       tickets_(static_cast<std::size_t>(size_)),
       bereft_(static_cast<std::size_t>(size_)) {
     test::VirtualJob& job = world.job();
-    run::OneSidedArea area{.ranks = size_};
+    run::OneSidedArea area{.ranks = size_, .before_first = world.scenario.requests};
     const std::uint64_t heap_bytes =
         (std::uint64_t{kAllWords} * static_cast<std::uint64_t>(size_) + 1) * 8;
     for (Rank rank = 0; rank < size_; ++rank) {

@@ -101,6 +101,12 @@ base::Tick draw_tick(Random& random) {
     return random.chance(1, 3) ? kTagTicks - random.below(60) : test::draw_first_tick(random);
 }
 
+/// Shortly before the bits of their numbers wrap that tags carry, or none.
+std::uint64_t draw_requests(Random random) {
+    constexpr std::uint64_t kTagNumbers = std::uint64_t{1} << 28;
+    return random.chance(1, 3) ? kTagNumbers - random.below(60) : 0;
+}
+
 bool is_bank_fault(Fault fault) {
     return fault == Fault::late_barrier || fault == Fault::count_only || fault == Fault::one_bank ||
            fault == Fault::one_small_bank || fault == Fault::false_synchronizing;
@@ -263,6 +269,7 @@ Scenario draw_scenario(std::uint64_t seed, Fault fault, std::size_t acts) {
     Random random = Random(seed).stream(31);
     Scenario scenario{.seed = seed, .fault = fault};
     draw_network(random, scenario);
+    scenario.requests = draw_requests(Random(seed).stream(32));
     const std::uint64_t living = 1 + random.below(is_bank_fault(fault) ? 1 : 3);
     for (std::uint64_t i = 0; i < living; ++i) draw_team(random, scenario, true);
     const std::uint64_t later = is_team_fault(fault) ? 2 : random.below(3);

@@ -71,10 +71,11 @@ struct TeamSketch {
 struct Scenario {
     std::uint64_t seed = 0;
     Fault fault = Fault::none;
-    std::vector<int> nodes;  ///< by rank
-    bool fabric = false;     ///< the real wire over a fabric; else pieces fly by themselves
-    bool watched = false;    ///< each write is held against the bank rule
-    bool inquires = false;   ///< ranks ask each other about calls that take long
+    std::vector<int> nodes;      ///< by rank
+    bool fabric = false;         ///< the real wire over a fabric; else pieces fly by themselves
+    bool watched = false;        ///< each write is held against the bank rule
+    std::uint64_t requests = 0;  ///< of each pair of ranks before the first one-sided call
+    bool inquires = false;       ///< ranks ask each other about calls that take long
     test::FabricSetting setting;
     test::VirtualProfile profile;
     std::vector<TeamSketch> teams;

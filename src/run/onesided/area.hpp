@@ -44,6 +44,7 @@ struct OneSidedArea {
     std::uint64_t offset = 0;  ///< in every segment; a multiple of the cell stride's alignment
     Rank ranks = 0;            ///< of the job
     SignalWords words;
+    std::uint64_t before_first = 0;  ///< number of the request before the first, for tests of wraps
 
     /// Requests of one rank to another at a time.
     [[nodiscard]] constexpr std::uint64_t slots() const {

@@ -29,7 +29,9 @@ class Requests {
           area_(area),
           rank_(rank),
           own_(wire.near(rank)),
-          peers_(static_cast<std::size_t>(area.ranks)) {}
+          peers_(static_cast<std::size_t>(area.ranks)) {
+        for (Peer& peer : peers_) peer.sent = peer.done = area.before_first;
+    }
 
     /// Posts a request and returns its number; 0: driver.failure() says why not. Its place in the
     /// order is its own from the moment at which stamp() is called with it. into: where the result

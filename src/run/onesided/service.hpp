@@ -27,7 +27,7 @@ class Service {
     Service(Wire& wire, const OneSidedArea& area, Rank rank)
         : wire_(wire), area_(area), rank_(rank), own_(wire.near(rank)) {
         for (Rank peer = 0; peer < area.ranks; ++peer) {
-            if (wire.near(peer) == nullptr) origins_.push_back({.rank = peer});
+            if (wire.near(peer) == nullptr) origins_.push_back({peer, area.before_first + 1});
         }
         if (!origins_.empty()) make_replies();
     }
@@ -40,7 +40,7 @@ class Service {
         const auto serves = [&](const Origin& origin) { return origin.rank == rank; };
         if (rank == rank_ || std::ranges::any_of(origins_, serves)) return;
         if (origins_.empty()) make_replies();
-        origins_.push_back({.rank = rank});
+        origins_.push_back({rank, area_.before_first + 1});
     }
     /// Memory of this rank that requests may name.
     [[nodiscard]] RegisteredRanges& registered() { return registered_; }
@@ -95,7 +95,7 @@ class Service {
 
     struct Origin {
         Rank rank = 0;
-        std::uint64_t next = 1;  ///< number of the next request
+        std::uint64_t next = 0;  ///< number of the next request
     };
     /// A reply until its source may be reused.
     struct Reply {
