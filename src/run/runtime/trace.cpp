@@ -279,8 +279,9 @@ base::Result<std::string> write_trace(const std::string& folder,
                                       const std::vector<std::string>& ranks,
                                       const TraceAbout& about) {
     const std::string path = fmt::format("{}/weft-{}.json", folder, ::getpid());
-    ::mkdir(folder.c_str(), 0777);  // a failure shows in the next line
-    const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "we"),
+    ::mkdir(folder.c_str(), 0700);  // a failure shows in the next line
+    ::unlink(path.c_str());         // of an earlier process; nor is a link followed
+    const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "wxe"),
                                                                &std::fclose);
     if (file == nullptr)
         return base::fail(Status::environment, "WEFT_TRACE={}: cannot write {}: {}", folder, path,
