@@ -367,7 +367,7 @@ class Splicer {
             for (const Rank rank : whole.ranks) {
                 const std::uint32_t first =
                     (static_cast<std::uint32_t>(rank) * pieces + unit % pieces) * factor_;
-                if (follows && blocks.back().first + blocks.back().count == first) {
+                if (follows && !strided && blocks.back().first + blocks.back().count == first) {
                     blocks.back().count += factor_;
                     continue;
                 }

@@ -15,9 +15,12 @@ namespace {
 /// serves.
 int prove_with(std::string_view collective, std::string_view key, const std::string& inner) {
     int proved = 0;
-    for (const plan::Layout& layout :
-         {plan::Layout(8, 2), plan::Layout(9, 3), plan::Layout(7, 3), plan::Layout(12, 4),
-          plan::Layout(10, 2), plan::Layout(16, 2), plan::Layout(18, 2), layout_by({1, 4, 1, 3})}) {
+    std::vector<plan::Layout> layouts = scattered_layouts();
+    for (const auto& [size, each] :
+         {std::pair{8, 2}, {9, 3}, {7, 3}, {12, 4}, {10, 2}, {16, 2}, {18, 2}})
+        layouts.emplace_back(size, each);
+    layouts.push_back(layout_by({1, 4, 1, 3}));
+    for (const plan::Layout& layout : layouts) {
         for (const std::uint32_t segments : {1U, 3U}) {
             const bool has_data = find_collective(collective)->has_data();
             const GenerateRequest request{

@@ -33,6 +33,34 @@ inline std::vector<plan::Layout> uneven_layouts() {
             plan::Layout::of(mixed)};
 }
 
+/// Ranks of one node follow each other; those of the others are as far apart, or are not.
+inline std::vector<plan::Layout> scattered_layouts() {
+    std::vector<plan::Layout> layouts;
+    for (const std::vector<Rank>& node_of : {std::vector<Rank>{0, 1, 1, 2, 0, 2},
+                                             {0, 1, 2, 0, 1, 1, 0, 2, 2},
+                                             {0, 1, 0, 1, 0, 2, 2, 2, 1}})
+        layouts.push_back(plan::Layout::of(node_of));
+    return layouts;
+}
+
+/// Every way in which so many ranks may lie on nodes.
+inline std::vector<plan::Layout> every_layout(Rank size) {
+    std::vector<plan::Layout> layouts;
+    std::vector<Rank> node_of(static_cast<std::size_t>(size));
+    const auto place = [&](const auto& next, std::size_t rank, Rank nodes) -> void {
+        if (rank == node_of.size()) {
+            layouts.push_back(plan::Layout::of(node_of));
+            return;
+        }
+        for (Rank node = 0; node <= nodes; ++node) {
+            node_of[rank] = node;
+            next(next, rank + 1, std::max(nodes, node + 1));
+        }
+    };
+    place(place, 0, 0);
+    return layouts;
+}
+
 inline std::vector<plan::Program> programs_on(const plan::Layout& layout,
                                               std::string_view collective, const std::string& spec,
                                               GenerateRequest request) {

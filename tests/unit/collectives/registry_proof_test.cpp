@@ -9,6 +9,7 @@
 // full one to 64. No algorithm is named here: a new one is proved by its entry.
 #include <algorithm>
 #include <bit>
+#include <iterator>
 
 #include "collectives/landing.hpp"
 #include "tests/support/full_mode.hpp"
@@ -182,6 +183,9 @@ TEST_P(RegistryProof, ProgramsRewrittenForNodesStayRight) {
 std::vector<plan::Layout> layouts() {
     std::vector<plan::Layout> list = uneven_layouts();
     list.push_back(dealt_layout(12, 3));
+    for (Rank size = 1; size <= (test::full_mode() ? 6 : 5); ++size)
+        std::ranges::copy(every_layout(size), std::back_inserter(list));
+    std::ranges::copy(scattered_layouts(), std::back_inserter(list));
     for (Rank nodes = 1; nodes <= 10; ++nodes)
         for (Rank each = 1; each <= (nodes > 6 ? 5 : 6); ++each)
             list.emplace_back(nodes * each, each);
