@@ -60,6 +60,10 @@ base::Result<std::vector<plan::Program>> read_programs(const VerifyArguments& ar
     if (programs->empty())
         return base::fail(Status::argument, "--program: {} holds no program", arguments.file);
     const auto found = static_cast<Rank>(programs->size());
+    if (const Rank said = programs->front().size; said != found)
+        return base::fail(Status::argument,
+                          "--program: {} says 'ranks {}', but holds the programs of {}",
+                          arguments.file, said, found);
     const std::string& collective = programs->front().collective;
     const auto& traits = *collectives::find_collective(arguments.programs.collective);
     if (!collective.empty() && collective != traits.name &&
