@@ -163,7 +163,7 @@ base::Result<plan::Tuning> parse_tuning(std::string_view text, std::string name)
         if (leaf.path.size() != 3 || leaf.path[0] != "choices") continue;
         std::size_t number = 0;
         const auto counted = read_number(leaf.path[1], number);
-        if (!counted || number >= text.size())
+        if (!counted || number >= leaves->size())
             return base::fail(Status::argument, "choices: '{}' is no place in a list",
                               leaf.path[1]);
         if (number >= choices.size()) choices.resize(number + 1);
