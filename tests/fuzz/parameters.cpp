@@ -16,7 +16,11 @@ void weft::fuzz::parameters(std::string_view input) {
     const std::string_view text = input.substr(1);
     if (kind == 't') {
         const auto topology = lab::Topology::parse(text, 1000, 64);
-        if (topology) WEFT_CHECK(topology->latency(0, 63) >= 0, text);
+        if (!topology) return;
+        WEFT_CHECK(topology->latency(0, 63) >= 0, text);
+        std::vector<std::uint64_t> links;
+        topology->route(0, 63, links);
+        WEFT_CHECK(links.size() != 1, text);  // a port at each end, or the memory of a node
     } else if (kind == 'n') {
         (void)lab::parse_noise(text, 1);
     } else if (kind == 'd') {

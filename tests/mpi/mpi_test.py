@@ -197,6 +197,12 @@ class MpiTest(unittest.TestCase):
             served = int(re.search(r"^weft: allreduce +200 +(\d+) ", err, re.MULTILINE)[1])
             self.assertEqual(served, 200 if found[1] == "weft" else 0, err)
 
+    def test_a_file_of_choices_without_end_is_not_read(self):
+        settings = {"WEFT_MPI": "auto", "WEFT_MPI_TUNING": "/dev/zero"}
+        status, _, err = run(2, ["communicators", "stream", 100], settings, 20)
+        self.assertEqual(status, 0, err)
+        self.assertIn("weft: /dev/zero has more than 4194304 bytes", err)
+
     def test_a_handle_that_is_used_again_is_a_new_communicator(self):
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder) / "tuning"

@@ -13,6 +13,7 @@
 #include "base/random.hpp"
 #include "link/fabric/keys.hpp"
 #include "run/runtime/cards.hpp"
+#include "run/runtime/gather_texts.hpp"
 #include "run/runtime/memory_card.hpp"
 #include "run/runtime/trace.hpp"
 
@@ -123,6 +124,19 @@ TEST(LengthsOfPeers, AreCheckedInTraces) {
     EXPECT_LT(accepted, 3 * static_cast<int>(record.size()));
     EXPECT_GT(accepted, 0) << "another time is a time";
     std::filesystem::remove_all(folder);
+}
+
+TEST(LengthsOfPeers, AreCheckedBeforeTextsAreGathered) {
+    EXPECT_TRUE(check_longest(2, 2, 1).ok());
+    EXPECT_TRUE(check_longest(std::uint64_t{1} << 17, 2, 4096).ok());
+    const auto longer = check_longest((std::uint64_t{1} << 17) + 1, 2, 4096);
+    ASSERT_FALSE(longer.ok());
+    EXPECT_EQ(longer.failure().text,
+              "a rank has a text of 131073 words, expected at most 131072 from each of 4096 ranks");
+    EXPECT_FALSE(check_longest(~std::uint64_t{0}, 2, 2).ok());
+    const auto shorter = check_longest(2, 3, 2);
+    ASSERT_FALSE(shorter.ok()) << "mine would be copied beyond its end";
+    EXPECT_EQ(shorter.failure().text, "the longest text of a rank has 2 words, this rank's has 3");
 }
 
 TEST(RegistrationKeys, CannotBeGuessed) {

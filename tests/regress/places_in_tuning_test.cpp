@@ -22,6 +22,16 @@ TEST(PlacesInTuning, KeysOfAnObjectAreNone) {
     }
 }
 
+/// A key below the length of the text made as many choices, each larger than its key is long.
+TEST(PlacesInTuning, ThereAreNoMoreThanValues) {
+    const std::string text = fmt::format(
+        R"({{"schema": "weft-tuning-1", "choices": {{"900000": {{"algorithm": "ring"}}}}{}}})",
+        std::string(1 << 20, ' '));
+    const auto tuning = run::parse_tuning(text, "file.json");
+    ASSERT_FALSE(tuning.ok());
+    EXPECT_EQ(tuning.failure().text, "choices: '900000' is no place in a list");
+}
+
 /// Each value of a list below a long key had a copy of it.
 TEST(PlacesInTuning, LongKeysAreRefused) {
     const std::string text =

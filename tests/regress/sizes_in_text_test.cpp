@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bug: one line of a program's text (`units 4000000000`), or one number of --layout, asked for any
-// amount of memory, until the kernel killed the process; vectors of 2^32 units wrapped the numbers
-// of the verifier's cells. Method: such sizes are refused at their place, at once; large programs
-// that a text of their length does need are not.
+// Bug: one line of a program's text (`units 4000000000`), one number of --layout or --ranks, or
+// `ranks N` of a file with one program, asked for any amount of memory, until the kernel killed the
+// process; vectors of 2^32 units wrapped the numbers of the verifier's cells. Method: such sizes
+// are refused at their place, at once; large programs that a text of their length does need are
+// not.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cstdio>
+#include <fstream>
 
 #include "collectives/registry.hpp"
 #include "plan/schedule/text.hpp"
@@ -88,17 +90,57 @@ TEST(SizesInText, WhatGeneratorsWriteIsRead) {
     }
 }
 
-TEST(SizesInText, ALayoutOfTooManyRanksIsRefusedBeforeItIsLaidOut) {
-    // The layout alone would take 8 GiB; a sanitizer reserves far more than that for itself.
-    const std::string command =
-        fmt::format("{}'{}' show allreduce --algorithm a2 --ranks 2 --layout 2147483647,1 2>&1",
-                    test::kSanitized ? "" : "ulimit -v 4000000; ", WEFT_PROGRAM);
+/// What `weft` says first, with so much address space; a sanitizer reserves far more for itself.
+void expect_said(const std::string& arguments, const std::string& line, int kilobytes = 4'000'000) {
+    const std::string limit = test::kSanitized ? "" : fmt::format("ulimit -v {}; ", kilobytes);
+    const std::string command = fmt::format("{}'{}' {} 2>&1", limit, WEFT_PROGRAM, arguments);
     std::FILE* const output = popen(command.c_str(), "r");
     ASSERT_NE(output, nullptr);
-    char line[200] = {};
-    EXPECT_NE(std::fgets(line, sizeof line, output), nullptr);
-    EXPECT_EQ(WEXITSTATUS(pclose(output)), 2);
-    EXPECT_STREQ(line, "weft: --layout 2147483647,1 has 2147483648 ranks, expected 2\n");
+    char said[300] = {};
+    EXPECT_NE(std::fgets(said, sizeof said, output), nullptr);
+    EXPECT_EQ(WEXITSTATUS(pclose(output)), 2) << arguments;
+    EXPECT_EQ(said, "weft: " + line + '\n');
+}
+
+TEST(SizesInText, ALayoutOfTooManyRanksIsRefusedBeforeItIsLaidOut) {
+    expect_said("show allreduce --algorithm a2 --ranks 2 --layout 2147483647,1",
+                "--layout 2147483647,1 has 2147483648 ranks, expected 2");
+}
+
+TEST(SizesInText, MoreRanksThanCanBeListedAreRefused) {
+    const std::string many = " --algorithm ring --ranks 2147483647";
+    const std::string refused = "--ranks: 2147483647 is not in 1..4194304";
+    const std::string layout = " --layout 2147483647";
+    expect_said("show allreduce" + many, refused);
+    expect_said("show allreduce" + many + " --rank 0", refused);
+    expect_said("verify allreduce" + many + layout, refused);
+    expect_said("verify allgatherv" + many, refused);
+    expect_said("cost allreduce --params infiniband-2007" + many + layout, refused);
+    expect_said("simulate allreduce --latency-ns 1000" + many, refused);
+    expect_said("simulate allreduce --latency-ns 1000" + many + layout, refused);
+    expect_said("show neighbor_alltoall --algorithm direct --grid 46340x46340",
+                "--grid 46340x46340: 2147395600 ranks, at most 4194304");
+}
+
+TEST(SizesInText, APictureOfTooManyRanksIsRefusedBeforeProgramsAreMade) {
+    expect_said("show allgather --algorithm ring --ranks 100000 --svg",
+                "--svg: 100000 ranks are more than 1024");
+}
+
+TEST(SizesInText, ProgramsThatAreTooManyToBeKeptAreRefused) {
+    if (!test::full_mode()) GTEST_SKIP() << "only with WEFT_TESTS_FULL: takes 4 GB of memory";
+    expect_said("show allgather --algorithm ring --ranks 100000",
+                "--ranks: the programs of 100000 ranks have more than 134217728 steps and blocks",
+                8'000'000);
+}
+
+TEST(SizesInText, AFileOfFewProgramsCannotSayThatTheyAreOfManyRanks) {
+    const std::string path = testing::TempDir() + "weft_sizes_in_text.txt";
+    std::ofstream(path) << "ranks 2147483647\nrank 0\n";
+    expect_said(
+        "verify gatherv --program " + path,
+        fmt::format("--program: {} says 'ranks 2147483647', but holds the programs of 1", path));
+    std::remove(path.c_str());
 }
 
 }  // namespace

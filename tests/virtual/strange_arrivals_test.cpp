@@ -6,6 +6,7 @@
 // requests with each field out of its range.
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <deque>
 
 #include "base/random.hpp"
@@ -60,16 +61,17 @@ link::FabricFacts facts_of(link::Notify notify, base::RemoteCompletion completio
     return facts;
 }
 
-/// Rank 0 of three, the second near.
+/// Rank 0 of three, the second near. `pieces`: what a header in cell 5 announces.
 class Arrivals {
   public:
     explicit Arrivals(const std::deque<std::uint64_t>& immediates,
-                      link::Notify notify = link::Notify::immediate)
+                      link::Notify notify = link::Notify::immediate, std::uint64_t pieces = 0)
         : memory_(2 * kSegmentBytes / sizeof(base::Cell)),
           wire_({at(0), at(kSegmentBytes), nullptr},
                 std::make_unique<StrangePort>(facts_of(notify, base::RemoteCompletion::counted),
                                               immediates),
                 {.rank = 0, .segment_bytes = kSegmentBytes, .cells_end = kCellsEnd}) {
+        std::memcpy(memory_[5].payload, &pieces, sizeof pieces);
         wire_.progress();
     }
     link::Wire& wire() { return wire_; }
@@ -99,6 +101,19 @@ TEST(StrangeArrivals, OutsideTheSegmentFailTheWire) {
     EXPECT_TRUE(Arrivals({std::uint64_t{1} << 63}).distrusted()) << "no signals were agreed about";
     EXPECT_TRUE(Arrivals({immediate(5, 1)}, link::Notify::delivery).distrusted())
         << "puts have no pieces there";
+}
+
+TEST(StrangeArrivals, OfTooManyPiecesFailTheWire) {
+    const auto distrusted = [](std::size_t headers, std::uint64_t pieces) {
+        const std::deque<std::uint64_t> immediates(headers, immediate(5, 2));
+        return Arrivals(immediates, link::Notify::immediate, pieces).distrusted();
+    };
+    constexpr std::uint64_t kMost = std::uint64_t{1} << 30;
+    EXPECT_FALSE(distrusted(1, kMost));
+    EXPECT_TRUE(distrusted(1, kMost + 1));
+    EXPECT_TRUE(distrusted(1, ~std::uint64_t{0}));
+    EXPECT_FALSE(distrusted(2, kMost / 2));
+    EXPECT_TRUE(distrusted(2, kMost)) << "the sum overflows";
 }
 
 TEST(StrangeArrivals, AtRandomHarmNothing) {

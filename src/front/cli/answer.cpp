@@ -3,12 +3,8 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cstdint>
 #include <cstdio>
-#include <filesystem>
 #include <fstream>
-#include <vector>
 
 namespace weft::front {
 
@@ -41,21 +37,6 @@ void print_answer(const Json& object, bool json) {
         for (const auto& [part, of_it] : value.items())
             fmt::print("{:18} {}\n", fmt::format("{} {}", name, part), plain_text(of_it));
     }
-}
-
-base::Result<std::string> read_file(const std::string& path) {
-    constexpr std::size_t kPiece = 1 << 20;
-    constexpr std::uintmax_t kReserveMax = 1 << 30;
-    std::ifstream file(path, std::ios::binary);
-    std::string text;
-    std::error_code unknown;  // of what is no regular file
-    const auto bytes = std::filesystem::file_size(path, unknown);
-    if (!unknown) text.reserve(std::min(bytes, kReserveMax));
-    for (std::vector<char> piece(kPiece); file.read(piece.data(), kPiece) || file.gcount() > 0;)
-        text.append(piece.data(), static_cast<std::size_t>(file.gcount()));
-    if (!file.is_open() || file.bad())
-        return base::fail(Status::argument, "{} cannot be read", path);
-    return text;
 }
 
 base::Result<void> write_file(const char* option, const std::string& path,

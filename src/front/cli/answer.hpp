@@ -3,6 +3,7 @@
 // results.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <utility>
@@ -20,7 +21,8 @@ namespace weft::front {
 /// `name part value` for each part of a member that is an object itself.
 void print_answer(const Json& object, bool json);
 
-[[nodiscard]] base::Result<std::string> read_file(const std::string& path);
+/// Of a file of programs or operations.
+inline constexpr std::size_t kTextBytesMax = std::size_t{1} << 30;
 /// `option`: the one that names the file.
 [[nodiscard]] base::Result<void> write_file(const char* option, const std::string& path,
                                             const std::string& text);

@@ -49,8 +49,6 @@ struct Candidate {
 
 /// Candidates among the schedules of the notation, at most.
 constexpr std::size_t kSchedulesMax = 10'000;
-/// Their programs are all looked at.
-constexpr Rank kRanksMax = 1 << 22;
 
 base::Result<Candidate> cost_of(const ProgramQuestion& question,
                                 const lab::CostParameters& parameters) {
@@ -162,9 +160,6 @@ class Question {
         auto question = for_models(*std::move(asked));
         if (!question) return question.failure();
         question_ = *std::move(question);
-        if (question_->request.size > kRanksMax)
-            return base::fail(Status::argument, "--ranks: {} are more than {}",
-                              question_->request.size, kRanksMax);
         return complete_machine(parameters_, arguments_.machine, nodes_of(question_->request),
                                 question_->request.size);
     }

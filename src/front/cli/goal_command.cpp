@@ -5,6 +5,7 @@
 // Next     lab/simulate/goal.hpp; `weft simulate --goal` writes such files.
 #include <fmt/format.h>
 
+#include "base/read_file.hpp"
 #include "front/cli/answer.hpp"
 #include "front/cli/commands.hpp"
 #include "front/cli/model_options.hpp"
@@ -24,7 +25,7 @@ struct GoalArguments {
 base::Result<int> simulate_file(const GoalArguments& arguments) {
     const auto model = read_model(arguments.model);
     if (!model) return model.failure();
-    const auto text = read_file(arguments.file);
+    const auto text = base::read_file(arguments.file, kTextBytesMax);
     if (!text) return text.failure().within("file");
     const auto outcome = lab::simulate_goal(*text, lab::message_model(*model));
     if (!outcome) return outcome.failure().within(arguments.file);

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/read_file.hpp"
 #include "front/cli/answer.hpp"
 #include "plan/simulate/duration.hpp"
 #include "run/runtime/measured_files.hpp"
@@ -37,13 +38,12 @@ base::Result<lab::CostParameters> read_parameters(const std::string& name) {
     const auto sets = lab::named_parameters();
     const auto named = std::ranges::find(sets, name, &lab::CostParameters::name);
     if (named != sets.end()) return *named;
-    const auto text = read_file(name);
+    const auto text = base::read_file(name, run::kMeasuredBytesMax);
     if (!text) {
         std::vector<std::string_view> known;
         for (const lab::CostParameters& set : sets) known.push_back(set.name);
-        return base::fail(Status::argument,
-                          "--params: '{}' is neither a file that can be read nor one of {}", name,
-                          fmt::join(known, ", "));
+        return base::fail(Status::argument, "--params: {}; expected a file or one of {}",
+                          text.failure().text, fmt::join(known, ", "));
     }
     const auto lines = lines_of(*text);
     if (!lines) return lines.failure().within("--params " + name);

@@ -12,6 +12,7 @@
 #include "base/units.hpp"
 #include "front/cli/exit_status.hpp"
 #include "front/launch/layout.hpp"
+#include "plan/schedule/step.hpp"
 
 namespace weft::front {
 
@@ -23,7 +24,15 @@ base::Result<collectives::Placement> parse_placement(const std::string& text) {
     return base::fail(Status::argument, "--placement: expected ordered or paper, got '{}'", text);
 }
 
+/// Steps and blocks of the programs that are kept, 32 bytes each.
+constexpr std::size_t kStepsMax = std::size_t{1} << 27;
+
 }  // namespace
+
+base::Result<void> check_ranks(Rank ranks, Rank most) {
+    if (ranks >= 1 && ranks <= most) return {};
+    return base::fail(Status::argument, "--ranks: {} is not in 1..{}", ranks, most);
+}
 
 base::Failure in_spec(const base::Failure& failure) {
     return failure.text.starts_with("character ") ? failure.within("--algorithm") : failure;
@@ -147,6 +156,9 @@ base::Result<ProgramQuestion> read_neighbor_question(const ProgramArguments& arg
     auto neighbors = read_neighbors(arguments.neighbors, arguments.collective, arguments.algorithm,
                                     arguments.ranks);
     if (!neighbors) return neighbors.failure();
+    if (const Rank ranks = (*neighbors)->ranks(); ranks > kListedRanksMax)
+        return base::fail(Status::argument, "--grid {}: {} ranks, at most {}",
+                          arguments.neighbors.grid, ranks, kListedRanksMax);
     auto request = read_request(arguments, (*neighbors)->ranks());
     if (!request) return request.failure();
     request->root = plan::kNoRank;
@@ -160,7 +172,7 @@ base::Result<ProgramQuestion> read_neighbor_question(const ProgramArguments& arg
 
 }  // namespace
 
-base::Result<ProgramQuestion> read_question(const ProgramArguments& arguments) {
+base::Result<ProgramQuestion> read_question(const ProgramArguments& arguments, Rank ranks_max) {
     if (is_neighborhood(arguments.collective)) return read_neighbor_question(arguments);
     if (auto known = check_any_collective(arguments.collective); !known) return known.failure();
     const auto& traits = *collectives::find_collective(arguments.collective);
@@ -168,8 +180,10 @@ base::Result<ProgramQuestion> read_question(const ProgramArguments& arguments) {
         return base::fail(Status::argument,
                           "--algorithm is missing: a schedule or a name; weft list has them");
     if (!arguments.ranks) return base::fail(Status::argument, "--ranks is missing");
-    if (*arguments.ranks < 1)
-        return base::fail(Status::argument, "--ranks: {} is less than 1", *arguments.ranks);
+    const bool listed = !arguments.layout.empty() || traits.has_counts();
+    if (auto bounded = check_ranks(*arguments.ranks, listed ? kListedRanksMax : ranks_max);
+        !bounded)
+        return bounded.failure();
     auto request = read_request(arguments, *arguments.ranks);
     if (!request) return request.failure();
     auto counted = read_counted(arguments, request->size);
@@ -239,9 +253,16 @@ base::Result<plan::Program> generate_one(const ProgramQuestion& question, Rank r
 
 base::Result<std::vector<plan::Program>> generate_all(const ProgramQuestion& question) {
     std::vector<plan::Program> programs;
+    std::size_t steps = 0;
     for (Rank rank = 0; rank < question.request.size; ++rank) {
         auto program = generate_one(question, rank);
         if (!program) return program.failure();
+        steps += program->steps.size() + program->blocks.size();
+        if (steps > kStepsMax)
+            return base::fail(Status::argument,
+                              "{}: the programs of {} ranks have more than {} steps and blocks",
+                              question.neighbors != nullptr ? "--grid" : "--ranks",
+                              question.request.size, kStepsMax);
         programs.push_back(*std::move(program));
     }
     return programs;

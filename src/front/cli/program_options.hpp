@@ -17,6 +17,10 @@
 
 namespace weft::front {
 
+/// Ranks at most where something is kept for each of them.
+inline constexpr Rank kListedRanksMax = 1 << 22;
+[[nodiscard]] base::Result<void> check_ranks(Rank ranks, Rank most = kListedRanksMax);
+
 /// As they were written on the command line.
 struct ProgramArguments {
     std::string collective;
@@ -77,9 +81,12 @@ struct ProgramQuestion {
 /// Elements of --bytes and --type, and the placement; needs no algorithm.
 [[nodiscard]] base::Result<collectives::GenerateRequest> read_request(
     const ProgramArguments& arguments);
-[[nodiscard]] base::Result<ProgramQuestion> read_question(const ProgramArguments& arguments);
+/// `ranks_max`: unless a layout or counts list the ranks.
+[[nodiscard]] base::Result<ProgramQuestion> read_question(const ProgramArguments& arguments,
+                                                          Rank ranks_max = kListedRanksMax);
 
 [[nodiscard]] base::Result<plan::Program> generate_one(const ProgramQuestion& question, Rank rank);
+/// Fails where they are too many to be kept.
 [[nodiscard]] base::Result<std::vector<plan::Program>> generate_all(
     const ProgramQuestion& question);
 

@@ -31,6 +31,9 @@ constexpr Rank kPictureRanksMax = 1024;
 base::Result<std::vector<plan::Program>> programs_of(const ShowArguments& arguments) {
     const auto question = read_question(arguments.programs);
     if (!question) return question.failure();
+    if (arguments.svg && question->request.size > kPictureRanksMax)
+        return base::fail(Status::argument, "--svg: {} ranks are more than {}",
+                          question->request.size, kPictureRanksMax);
     if (arguments.rank) {
         const Rank size = question->request.size;
         if (*arguments.rank < 0 || *arguments.rank >= size)
@@ -56,10 +59,6 @@ base::Result<int> show(const ShowArguments& arguments) {
     const auto programs = programs_of(arguments);
     if (!programs) return programs.failure();
     if (arguments.svg) {
-        const auto ranks = static_cast<Rank>(programs->size());
-        if (ranks > kPictureRanksMax)
-            return base::fail(Status::argument, "--svg: {} ranks are more than {}", ranks,
-                              kPictureRanksMax);
         const auto picture = svg_of(*programs);
         if (!picture) return picture.failure();
         fmt::print("{}", *picture);

@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <thread>
@@ -208,6 +209,7 @@ class Simulation {
                     "folded", [&] { return plan::simulate_folded(*stages_, size_, around_); });
                 if (folded || engine == "folded") return folded;
             }
+            if (auto listed = check_ranks(question_.request.size); !listed) return listed.failure();
             auto structured = timed(
                 "structured", [&] { return plan::simulate_structured(*stages_, size_, around_); });
             if (structured || engine == "structured") return structured;
@@ -264,6 +266,7 @@ class Simulation {
     }
 
     base::Result<Run> run_programs(bool by_time, std::uint64_t begin) {
+        if (auto listed = check_ranks(question_.request.size); !listed) return listed.failure();
         const bool traced = !arguments_.timeline.empty() || !arguments_.trace.empty();
         if (traced && question_.request.size > kTimelineRanksMax)
             return base::fail(Status::argument, "{}: {} ranks are more than {}",
@@ -426,7 +429,8 @@ base::Result<int> simulate(const SimulateArguments& arguments) {
         !arguments.timeline.ends_with(".json"))
         return base::fail(Status::argument, "--timeline: {} must end in .svg or .json",
                           arguments.timeline);
-    auto asked = read_question(arguments.programs);
+    // The folded engine keeps nothing for single ranks.
+    auto asked = read_question(arguments.programs, std::numeric_limits<Rank>::max());
     if (!asked) return asked.failure();
     const auto question = for_models(*std::move(asked));
     if (!question) return question.failure();

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/read_file.hpp"
 #include "front/cli/answer.hpp"
 #include "run/runtime/measured_files.hpp"
 
@@ -100,7 +101,7 @@ base::Result<TuningFile> TuningFile::open(const std::string& path) {
                                  {"machine", machine_name()},
                                  {"choices", Json::array()},
                                  {"points", Json::array()}});
-    const auto text = read_file(path);
+    const auto text = base::read_file(path, run::kMeasuredBytesMax);
     if (!text) return text.failure().within("--output");
     Json object = lab::read_json(*text);
     if (object.is_discarded() || !is_tuning(object))

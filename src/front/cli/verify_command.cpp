@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 
+#include "base/read_file.hpp"
 #include "base/region.hpp"
 #include "front/cli/answer.hpp"
 #include "front/cli/commands.hpp"
@@ -53,13 +54,17 @@ base::Result<void> settle_root(const VerifyArguments& arguments,
 base::Result<std::vector<plan::Program>> read_programs(const VerifyArguments& arguments) {
     if (!arguments.programs.algorithm.empty())
         return base::fail(Status::argument, "--program and --algorithm exclude each other");
-    const auto text = read_file(arguments.file);
+    const auto text = base::read_file(arguments.file, kTextBytesMax);
     if (!text) return text.failure().within("--program");
     auto programs = plan::parse_programs(*text);
     if (!programs) return programs.failure().within(arguments.file);
     if (programs->empty())
         return base::fail(Status::argument, "--program: {} holds no program", arguments.file);
     const auto found = static_cast<Rank>(programs->size());
+    if (const Rank said = programs->front().size; said != found)
+        return base::fail(Status::argument,
+                          "--program: {} says 'ranks {}', but holds the programs of {}",
+                          arguments.file, said, found);
     const std::string& collective = programs->front().collective;
     const auto& traits = *collectives::find_collective(arguments.programs.collective);
     if (!collective.empty() && collective != traits.name &&

@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
-#include <iterator>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -177,9 +177,16 @@ constexpr std::string_view kHostName = "openmpi";
 constexpr std::string_view kHostName = "mpich";
 #endif
 
-std::string content_of(const std::string& file) {
+/// Nothing, and a line about it, if that is larger than such a file ever is: it may be no file.
+std::optional<std::string> content_of(const std::string& file) {
+    constexpr std::size_t kBytesMax = std::size_t{4} << 20;
     std::ifstream stream(file);
-    return {std::istreambuf_iterator<char>(stream), {}};
+    std::string text(kBytesMax + 1, '\0');
+    stream.read(text.data(), static_cast<std::streamsize>(text.size()));
+    text.resize(static_cast<std::size_t>(stream.gcount()));
+    if (text.size() <= kBytesMax) return text;
+    std::fprintf(stderr, "weft: %s has more than %zu bytes\n", file.c_str(), kBytesMax);
+    return std::nullopt;
 }
 
 }  // namespace
@@ -189,7 +196,9 @@ void Layer::read_tuning() {
     if (tuning_file_.empty()) return;
     int rank = 0;
     PMPI_Comm_rank(own_, &rank);
-    std::string text = rank == 0 ? content_of(tuning_file_) : "";
+    const auto content = rank == 0 ? content_of(tuning_file_) : "";
+    if (!content) tuning_file_.clear();  // nor is it written
+    std::string text = content.value_or("");
     int length = static_cast<int>(text.size());
     PMPI_Bcast(&length, 1, MPI_INT, 0, own_);
     text.resize(static_cast<std::size_t>(length));
@@ -205,9 +214,11 @@ void Layer::write_tuning() {
     int rank = 0;
     PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
     if (tuning_file_.empty() || !news_ || rank != 0) return;
+    const auto content = content_of(tuning_file_);
+    if (!content) return;
     const std::string fresh = tuning_file_ + ".new";
     std::ofstream stream(fresh);
-    stream << write_ways(content_of(tuning_file_), kHostName, known_);
+    stream << write_ways(*content, kHostName, known_);
     stream.close();
     if (!stream || std::rename(fresh.c_str(), tuning_file_.c_str()) != 0)
         std::fprintf(stderr, "weft: %s cannot be written\n", tuning_file_.c_str());

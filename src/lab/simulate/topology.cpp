@@ -101,9 +101,13 @@ base::Result<void> Topology::complete(Rank ranks) {
         return base::fail(Status::argument, "requires ranks=R");
     if (kind_ != Kind::torus) return base::Done{};
     if (dims_.empty()) return base::fail(Status::argument, "requires dims, as in 4x4x2");
+    constexpr std::int64_t kPlacesMax = std::numeric_limits<Rank>::max();
     std::int64_t places = 1;
-    for (const Rank dim : dims_)
-        places = std::min<std::int64_t>(places * dim, std::numeric_limits<Rank>::max());
+    for (const Rank dim : dims_) {
+        places *= dim;
+        if (places > kPlacesMax)
+            return base::fail(Status::argument, "dims make more than {} nodes", kPlacesMax);
+    }
     if (places < nodes)
         return base::fail(Status::argument, "dims make {} nodes, but {} ranks fill {}", places,
                           ranks, nodes);

@@ -55,18 +55,28 @@ void Wire::deliver(std::uint64_t immediate) noexcept {
     deliver_to(line, landed);
 }
 
+/// Pieces may land before the header that says how many there are. There may be several headers,
+/// if strangers send some.
+bool Wire::count_pieces(std::size_t line, Delivered landed) noexcept {
+    constexpr std::int64_t kPiecesMax = std::int64_t{1} << 30;
+    std::int64_t more = -1;
+    if (landed == Delivered::header) {
+        std::memcpy(&more, own_ + line * sizeof(base::Cell) + base::kCellPayloadOffset,
+                    sizeof more);
+        if (more < 0 || more > kPiecesMax) return false;
+    }
+    const std::int64_t missing = missing_[line] + more;
+    if (missing > kPiecesMax || missing < -kPiecesMax) return false;
+    missing_[line] = static_cast<std::int32_t>(missing);
+    return true;
+}
+
 void Wire::deliver_to(std::size_t line, Delivered landed) noexcept {
     auto* cell = reinterpret_cast<base::Cell*>(own_ + line * sizeof(base::Cell));
     if (landed != Delivered::all && missing_ == nullptr)
         return distrust(-1, "a piece of a put, where puts have none");
-    if (landed == Delivered::piece) --missing_[line];
-    if (landed == Delivered::header) {
-        std::uint64_t pieces = 0;
-        std::memcpy(&pieces, cell->payload, sizeof pieces);
-        constexpr std::uint64_t kPiecesMax = std::uint64_t{1} << 30;
-        if (pieces > kPiecesMax) return distrust(-1, "a put of too many pieces");
-        missing_[line] += static_cast<std::int32_t>(pieces);
-    }
+    if (landed != Delivered::all && !count_pieces(line, landed))
+        return distrust(-1, "a put of too many pieces");
     if (landed != Delivered::all && missing_[line] != 0) return;
     // Release: pairs with the acquire of the wait for this flag.
     cell->flag.store(cell->delivered, std::memory_order_release);

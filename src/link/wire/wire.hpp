@@ -269,6 +269,7 @@ class Wire {
     void warm_one() noexcept;
     void deliver(std::uint64_t immediate) noexcept;
     void deliver_to(std::size_t line, Delivered landed) noexcept;
+    [[nodiscard]] bool count_pieces(std::size_t line, Delivered landed) noexcept;
     void take_words(std::uint64_t cell) noexcept;
     void take_delivered(std::uint64_t cell) noexcept;
     void take_counted(std::uint64_t cell) noexcept;

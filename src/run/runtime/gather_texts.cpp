@@ -7,14 +7,31 @@
 
 namespace weft::run {
 
+base::Result<void> check_longest(std::uint64_t words, std::uint64_t mine, Rank ranks) {
+    constexpr std::uint64_t kWordsMax = std::uint64_t{1} << 29;  // of all, on rank 0: 4 GiB
+    if (words < mine)
+        return base::fail(Status::peer,
+                          "the longest text of a rank has {} words, this rank's has {}", words,
+                          mine);
+    if (words > kWordsMax / static_cast<std::uint64_t>(ranks))
+        return base::fail(
+            Status::peer,
+            "a rank has a text of {} words, expected at most {} from each of {} ranks", words,
+            kWordsMax / static_cast<std::uint64_t>(ranks), ranks);
+    return {};
+}
+
 /// Each has its length in front, and all are as long as the longest.
 base::Result<std::vector<std::string>> gather_texts(Team& team, const std::string& mine) {
     const std::uint64_t length = mine.size();
-    std::uint64_t words = (length + 2 * sizeof length - 1) / sizeof length;
+    const std::uint64_t needed = (length + 2 * sizeof length - 1) / sizeof length;
+    std::uint64_t words = needed;
     if (auto done = team.call(Call::allreduce(&words, &words, 1, Type::uint64, Op::max),
                               Purpose::observing);
         !done)
         return done.failure();
+    if (auto checked = check_longest(words, needed, team.size()); !checked)
+        return checked.failure();
     const std::size_t members = team.rank() == 0 ? static_cast<std::size_t>(team.size()) : 0;
     std::vector<std::uint64_t> own(words);
     own[0] = length;

@@ -3,13 +3,12 @@
 
 #include <algorithm>
 #include <charconv>
-#include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
 #include <vector>
 
+#include "base/read_file.hpp"
 #include "collectives/collective_traits.hpp"
 #include "collectives/notation/spec.hpp"
 
@@ -124,15 +123,6 @@ base::Result<void> check(const plan::TunedChoice& choice) {
     return {};
 }
 
-base::Result<std::string> read_file(const std::string& path) {
-    constexpr std::size_t kBytesMax = std::size_t{64} << 20;
-    std::ifstream file(path, std::ios::binary);
-    std::string text{std::istreambuf_iterator<char>(file), {}};
-    if (!file.is_open() || file.bad() || text.size() > kBytesMax)
-        return base::fail(Status::argument, "{} cannot be read", path);
-    return text;
-}
-
 std::string_view trimmed(std::string_view text) {
     const std::size_t first = text.find_first_not_of(" \t\r");
     if (first == std::string_view::npos) return {};
@@ -156,7 +146,7 @@ std::uint64_t digest_of(std::string_view text) {
 /// The file that a variable names, and a line about its contents for the other ranks.
 base::Result<std::string> read_agreed(const char* variable, const std::string& path,
                                       std::string& agreed) {
-    auto text = read_file(path);
+    auto text = base::read_file(path, kMeasuredBytesMax);
     if (!text) return text.failure().within(variable);
     agreed +=
         fmt::format("{}={} bytes with digest {:016x}\n", variable, text->size(), digest_of(*text));
@@ -173,7 +163,7 @@ base::Result<plan::Tuning> parse_tuning(std::string_view text, std::string name)
         if (leaf.path.size() != 3 || leaf.path[0] != "choices") continue;
         std::size_t number = 0;
         const auto counted = read_number(leaf.path[1], number);
-        if (!counted || number >= text.size())
+        if (!counted || number >= leaves->size())
             return base::fail(Status::argument, "choices: '{}' is no place in a list",
                               leaf.path[1]);
         if (number >= choices.size()) choices.resize(number + 1);
@@ -187,7 +177,7 @@ base::Result<plan::Tuning> parse_tuning(std::string_view text, std::string name)
 }
 
 base::Result<plan::Tuning> read_tuning(const std::string& path) {
-    const auto text = read_file(path);
+    const auto text = base::read_file(path, kMeasuredBytesMax);
     if (!text) return text.failure();
     auto tuning = parse_tuning(*text, path);
     if (!tuning) return tuning.failure().within(path);

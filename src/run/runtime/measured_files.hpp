@@ -7,6 +7,7 @@
 // Next     plan/select/measured_costs.hpp, plan/select/tuning.hpp; docs/selection.md.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -20,6 +21,8 @@ namespace weft::run {
 
 inline constexpr std::string_view kTuningSchema = "weft-tuning-1";
 inline constexpr std::string_view kParametersSchema = "weft-parameters-1";
+
+inline constexpr std::size_t kMeasuredBytesMax = std::size_t{64} << 20;  ///< of a file
 
 struct MeasuredFiles {
     plan::MeasuredCosts costs;

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// read_file.hpp - the contents of a file, up to a limit.
+//
+// Why      A name may be that of a device or of a pipe without end: what says how large it is says
+//          nothing then, so reading stops at the limit.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "base/result.hpp"
+
+namespace weft::base {
+
+/// Fails if it cannot be read, or has more bytes.
+[[nodiscard]] Result<std::string> read_file(const std::string& path, std::size_t bytes_max);
+
+}  // namespace weft::base
