@@ -270,6 +270,12 @@ void RankRun::close_disagreement() {
 
 // --- teams ---------------------------------------------------------------------------------------
 
+/// Of all ranks, which have entered it after that. It may fail by what the next call has brought
+/// about, which a rank that has passed it made; then all have entered, too. False: a rank has died.
+bool RankRun::all_entered() {
+    return barrier() || !world_.mourning();
+}
+
 /// Of all ranks. False: it failed.
 bool RankRun::barrier() {
     Call& call = new_call(kNone, world_.teams.front(), 0);
@@ -287,7 +293,7 @@ bool RankRun::vacate() {
     if (occupant_ == ~std::uint32_t{0}) return true;
     LiveTeam& team = world_.teams[occupant_];
     finish_all(&team);
-    if (world_.scenario.fault != Fault::early_free && !barrier()) return false;
+    if (world_.scenario.fault != Fault::early_free && !all_entered()) return false;
     std::erase_if(held_, [&](const auto& held) { return held.first.first == &team; });
     world_.leave(team, rank_);
     occupant_ = ~std::uint32_t{0};
@@ -301,7 +307,7 @@ void RankRun::make_team(std::uint32_t team) {
     } else if (!vacate()) {
         return;
     }
-    if (world_.scenario.fault != Fault::early_free && !barrier()) return;
+    if (world_.scenario.fault != Fault::early_free && !all_entered()) return;
     world_.join(world_.teams[team], rank_);
     occupant_ = team;
 }

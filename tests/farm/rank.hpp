@@ -61,6 +61,7 @@ class RankRun {
     void make_team(std::uint32_t team);
     void free_team(std::uint32_t team);
     bool vacate();
+    bool all_entered();
     bool barrier();
     void close_disagreement();
 
