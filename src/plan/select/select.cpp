@@ -198,10 +198,13 @@ class Queue {
     }
 
     /// Whether that shows at some other rank: where ranks differ few of them end last. Looking at
-    /// so many takes a tenth of a prediction.
+    /// so many short programs takes a tenth of a prediction.
     [[nodiscard]] bool takes_longer(const Candidate& candidate, Time best) const {
         constexpr int kSampled = 32;
         constexpr std::int64_t kSpread = 618;  // of 1000: the golden ratio, spreads any number
+        constexpr std::size_t kStepsAndBlocksMax = 1000;
+        const auto first = candidate.program(size_, 0);
+        if (!first || first->steps.size() + first->blocks.size() > kStepsAndBlocksMax) return false;
         for (std::int64_t i = 1; i <= kSampled; ++i) {
             const auto rank = static_cast<Rank>(i * kSpread * size_ / 1000 % size_);
             const ChainEnd end{.rank = rank, .hops_max = hops_most(), .enough = best};
