@@ -426,6 +426,7 @@ void Job::give_ranks_up() {
         left += fmt::format("weft run: rank {} (process {}) {}\n", rank, process.pid,
                             why_it_runs(process.pid));
     }
+    if (left.empty()) return;  // What is waited for are readers of output.
     tell(left);
     ranks_are_given_up_ = true;
 }
