@@ -49,6 +49,14 @@ TEST(SlowReader, SignalsEndTheJob) {
     EXPECT_TRUE(running.nothing_left());
 }
 
+/// Ranks that have ended are not taken for ranks that outlive SIGKILL, however long it takes.
+TEST(SlowReader, GetsEveryLineOfAFailedRank) {
+    const Outcome outcome = run_command(
+        {"sh", "-c",
+         RANK_PROGRAMS "/weft run --label -n 1 -- sh -c 'seq 15000; exit 7' | (sleep 6; wc -l)"});
+    EXPECT_EQ(outcome.output, "15000\n");
+}
+
 TEST(SlowReader, GetsEveryLineInTheEnd) {
     Pipe pipe;
     const int lines = 100'000;
