@@ -51,6 +51,7 @@ struct GenerateRequest {
     std::span<const std::uint64_t> counts = {};
     /// Of requests that differ in the rank alone: what is made once for all of them. May be null.
     KnownShapes* known_shapes = nullptr;
+    bool repeats_blocks = false;  ///< as in plan::Program
 };
 
 /// The nodes of a request.
@@ -144,6 +145,7 @@ struct Algorithm {
     header.rank = request.rank;
     header.size = request.size;
     header.root = request.root;
+    header.repeats_blocks = request.repeats_blocks;
     return header;
 }
 

@@ -33,7 +33,7 @@ BlockList Builder::intern(std::span<const Block> list) {
         if (block.buffer == Buffer::scratch)
             program_.scratch = std::max(program_.scratch, block.index + 1);
     }
-    return index_.intern(program_.blocks, list);
+    return index_.add_to(program_, list);
 }
 
 Step& Builder::add(StepKind kind, Rank peer, std::uint32_t signal, std::uint8_t flags) {

@@ -55,6 +55,13 @@ BlockList intern_blocks(std::vector<Block>& table, std::span<const Block> list) 
     return {start, static_cast<std::uint32_t>(list.size())};
 }
 
+BlockList BlockIndex::add_to(Program& program, std::span<const Block> list) {
+    if (!program.repeats_blocks) return intern(program.blocks, list);
+    const auto start = static_cast<std::uint32_t>(program.blocks.size());
+    program.blocks.insert(program.blocks.end(), list.begin(), list.end());
+    return {list.empty() ? 0 : start, static_cast<std::uint32_t>(list.size())};
+}
+
 BlockList BlockIndex::intern(std::vector<Block>& table, std::span<const Block> list) {
     if (list.empty()) return {};
     if (table.size() <= kSearchedMax) return intern_blocks(table, list);
@@ -103,6 +110,7 @@ void BlockIndex::grow(std::size_t blocks) {
 Program canonical(const Program& program) {
     Program result = program;
     result.blocks.clear();
+    result.repeats_blocks = false;
     BlockIndex index;
     for (Step& step : result.steps) {
         step.target = index.intern(result.blocks, blocks_of(program, step.target));

@@ -319,7 +319,7 @@ class Splicer {
     BlockList intern(const Program& own, BlockList list) {
         translated_.clear();
         for (const Block& block : blocks_of(own, list)) translate(block, translated_);
-        return index_.intern(program_.blocks, translated_);
+        return index_.add_to(program_, translated_);
     }
 
     [[nodiscard]] std::vector<Block> translated(std::span<const Block> list) const {

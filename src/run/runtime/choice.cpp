@@ -68,7 +68,8 @@ plan::Candidate candidate_of(const collectives::Algorithm& algorithm,
         .root = collectives::is_rooted(algorithm.collective) ? 0 : plan::kNoRank,
         .elements = call.elements,
         .element_bytes = call.element_bytes,
-        .ordered = call.ordered && properties.ordered};
+        .ordered = call.ordered && properties.ordered,
+        .repeats_blocks = true};
     // Of equal blocks: what is read is that they have counts.
     const auto counts = std::make_shared<std::vector<std::uint64_t>>();
     plan::Candidate candidate{.algorithm = print(asked),

@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <set>
 
+#include "plan/schedule/canonical.hpp"
+
 namespace weft::collectives {
 namespace {
 
@@ -92,6 +94,32 @@ TEST(Registry, UnusableTreesAreRefusedWithTheReason) {
         ASSERT_FALSE(program.ok()) << tree;
         EXPECT_TRUE(program.failure().text.starts_with(message)) << program.failure().text;
     }
+}
+
+/// Where equal lists of blocks are repeated, all else that a prediction reads is the same.
+TEST(Registry, RepeatedBlocksChangeTheTableAlone) {
+    int repeated = 0;
+    for (const std::string_view collective : collectives()) {
+        for (const std::string& text : specs_to_try(collective)) {
+            for (const plan::Layout& layout : {plan::Layout(8, 4), plan::Layout(9, 3)}) {
+                GenerateRequest request{.rank = 2,
+                                        .size = layout.size(),
+                                        .root = is_rooted(collective) ? 4 : plan::kNoRank,
+                                        .segments = 3,
+                                        .elements = 90,
+                                        .layout = layout};
+                const auto once = generate(collective, *parse_spec(text), request);
+                request.repeats_blocks = true;
+                const auto often = generate(collective, *parse_spec(text), request);
+                ASSERT_EQ(once.ok(), often.ok()) << collective << ' ' << text;
+                if (!once) continue;
+                EXPECT_EQ(plan::canonical(*often), plan::canonical(*once))
+                    << collective << ' ' << text << ", " << layout.size() << " ranks";
+                repeated += often->blocks.size() > once->blocks.size() ? 1 : 0;
+            }
+        }
+    }
+    EXPECT_GT(repeated, 100);
 }
 
 /// Ranks of which some have a program and others none would wait for each other forever.
