@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "base/clock.hpp"
+#include "base/copy.hpp"
 
 namespace weft::front {
 
@@ -311,7 +312,7 @@ lab::Line FitMeasure::measure_blocks(const std::vector<Rank>& peers, bool near) 
             std::byte* const place = data() + turn_ % kPlaces * kBytesMax;
             world_.put_signal(place, source_.data(), bytes, flag_, turn_, SignalOp::set, next);
             world_.wait_until(flag_, Compare::ge, turn_);
-            if (near) std::memcpy(copy_.data(), place, bytes);
+            if (near) base::copy_bytes(copy_.data(), place, bytes);
             times.push_back(elapsed_us(begin) / shared);
             begin = base::monotonic_ns();
         }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/clock.hpp"
+#include "base/copy.hpp"
 #include "front/cli/fit_measure.hpp"
 #include "lab/measure/fresh_buffers.hpp"
 #include "run/runtime/adoption_probe.hpp"
@@ -117,7 +118,7 @@ OwnMemory FitMeasure::own_memory() {
             std::vector<double> times;
             for (int i = 0; i < repetitions_; ++i) {
                 const std::uint64_t begin = base::monotonic_ns();
-                std::memcpy(to.data(), from.data(), bytes);
+                base::copy_bytes(to.data(), from.data(), bytes);
                 times.push_back(elapsed_us(begin));
             }
             return lab::median(times);

@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/copy.hpp"
 #include "base/processor_time.hpp"
 #include "link/direct/map_aligned.hpp"
 #include "link/direct/object_name.hpp"
@@ -162,7 +163,7 @@ void AdoptedRange::conceal(const base::Exposure& exposure) noexcept {
     const std::uint64_t begin = address_of(exposure.data);
     const std::uint64_t end = begin + exposure.bytes;
     if (private_) {
-        std::memcpy(exposure.data, exposure.alias, exposure.bytes);
+        base::copy_bytes(exposure.data, exposure.alias, exposure.bytes);
         return;
     }
     if (begin < pages_.begin) std::memcpy(exposure.data, exposure.alias, pages_.begin - begin);

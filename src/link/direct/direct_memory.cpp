@@ -7,8 +7,10 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
+#include <new>
 #include <utility>
+
+#include "base/copy.hpp"
 
 namespace weft::link {
 namespace {
@@ -31,6 +33,9 @@ bool copy_all(Copy copy, pid_t pid, std::byte* here, std::uint64_t there, std::u
     }
     return true;
 }
+
+/// Pieces of copies that take a detour: they stay in the processor's own cache.
+constexpr std::size_t kDetourBytes = 8 * kPageBytes;
 
 AdoptionLimits limits_of(const DirectOptions& options) {
     AdoptionLimits limits = options.limits;
@@ -91,7 +96,7 @@ void DirectMemory::bounce(base::Exposure& exposure) noexcept {
     if (piece == nullptr) return;
     // Also what mates write: what they and the owner leave alone has to come back as it was.
     if (exposure.access != base::Access::overwrite)
-        std::memcpy(piece, exposure.data, exposure.bytes);
+        base::copy_bytes(piece, exposure.data, exposure.bytes);
     exposure.alias = piece;
     exposure.reach.address = reinterpret_cast<std::uintptr_t>(piece);
     exposure.reach.offset = static_cast<std::uint64_t>(piece - options_.segment.data());
@@ -104,7 +109,7 @@ void DirectMemory::conceal(const base::Exposure& exposure) noexcept {
     if (exposure.reach.way == base::Way::adopted) adopted_.conceal(exposure);
     if (exposure.reach.way != base::Way::bounced) return;
     if (exposure.access != base::Access::read)
-        std::memcpy(exposure.data, exposure.alias, exposure.bytes);
+        base::copy_bytes(exposure.data, exposure.alias, exposure.bytes);
     bounce_.give_back(exposure.alias);
 }
 
@@ -122,18 +127,46 @@ std::byte* DirectMemory::map(Rank mate, const base::Reach& reach, std::uint64_t 
     return object == nullptr ? nullptr : object + reach.offset;
 }
 
+/// Memory for kDetourBytes, as far into its page as `place` is; nullptr for a copy from `from` to
+/// `to` that the kernel does not take long for, and where there is no memory.
+std::byte* DirectMemory::detour(std::uint64_t to, std::uint64_t from, std::uint64_t bytes,
+                                std::uint64_t place) noexcept {
+    if (bytes <= base::kRegisterCopyMax || !base::is_slowest_distance(to, from)) return nullptr;
+    if (detour_ == nullptr)
+        detour_.reset(new (std::nothrow) std::byte[kDetourBytes + 2 * kPageBytes]);
+    if (detour_ == nullptr) return nullptr;
+    const auto start = reinterpret_cast<std::uintptr_t>(detour_.get());
+    return detour_.get() + base::page_distance(place, start);
+}
+
 bool DirectMemory::read(Rank mate, std::uint64_t address, std::byte* to,
                         std::uint64_t bytes) noexcept {
     const pid_t pid = options_.mates[static_cast<std::size_t>(mate)].pid;
-    return pid != 0 && copy_all(&::process_vm_readv, pid, to, address, bytes);
+    if (pid == 0) return false;
+    std::byte* const piece = detour(reinterpret_cast<std::uintptr_t>(to), address, bytes, address);
+    if (piece == nullptr) return copy_all(&::process_vm_readv, pid, to, address, bytes);
+    for (std::uint64_t at = 0; at < bytes; at += kDetourBytes) {
+        const std::uint64_t now = std::min<std::uint64_t>(kDetourBytes, bytes - at);
+        if (!copy_all(&::process_vm_readv, pid, piece, address + at, now)) return false;
+        base::copy_bytes(to + at, piece, now);
+    }
+    return true;
 }
 
 bool DirectMemory::write(Rank mate, std::uint64_t address, const std::byte* from,
                          std::uint64_t bytes) noexcept {
     const pid_t pid = options_.mates[static_cast<std::size_t>(mate)].pid;
-    // The local side of a write is only read.
-    return pid != 0 &&
-           copy_all(&::process_vm_writev, pid, const_cast<std::byte*>(from), address, bytes);
+    if (pid == 0) return false;
+    std::byte* const piece =
+        detour(address, reinterpret_cast<std::uintptr_t>(from), bytes, address);
+    if (piece == nullptr)  // the local side of a write is only read
+        return copy_all(&::process_vm_writev, pid, const_cast<std::byte*>(from), address, bytes);
+    for (std::uint64_t at = 0; at < bytes; at += kDetourBytes) {
+        const std::uint64_t now = std::min<std::uint64_t>(kDetourBytes, bytes - at);
+        base::copy_bytes(piece, from + at, now);
+        if (!copy_all(&::process_vm_writev, pid, piece, address + at, now)) return false;
+    }
+    return true;
 }
 
 bool DirectMemory::can_copy(pid_t pid, const void* address, std::uint64_t expected) noexcept {

@@ -18,6 +18,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -106,11 +107,14 @@ class DirectMemory {
   private:
     [[nodiscard]] bool in_segment(const std::byte* data, std::uint64_t bytes) const noexcept;
     void bounce(base::Exposure& exposure) noexcept;
+    std::byte* detour(std::uint64_t to, std::uint64_t from, std::uint64_t bytes,
+                      std::uint64_t place) noexcept;
 
     DirectOptions options_;
     AdoptedMemory adopted_;
     BounceArea bounce_;
     MateWindows windows_;
+    std::unique_ptr<std::byte[]> detour_;  ///< made when it is first needed
 };
 
 }  // namespace weft::link

@@ -14,6 +14,7 @@
 #include <cstring>
 #include <span>
 
+#include "base/copy.hpp"
 #include "link/fabric/port.hpp"
 
 namespace weft::link {
@@ -24,8 +25,10 @@ iovec Port::copied(const Transfer& transfer, const FabricPut& put) noexcept {
     std::byte* const start = copies_.get() + number * copy_stride();
     std::byte* end = start;
     const base::PutPart whole{put.data, put.bytes};
-    for (const base::PutPart& part : put.parts.empty() ? std::span(&whole, 1) : put.parts)
-        end = std::copy_n(part.data, part.bytes, end);
+    for (const base::PutPart& part : put.parts.empty() ? std::span(&whole, 1) : put.parts) {
+        if (part.bytes != 0) base::copy_bytes(end, part.data, part.bytes);
+        end += part.bytes;
+    }
     std::memcpy(end, &put.flag, sizeof put.flag);
     return {start, put.bytes + sizeof put.flag};
 }

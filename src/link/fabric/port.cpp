@@ -10,6 +10,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/copy.hpp"
 #include "link/fabric/keys.hpp"
 
 namespace weft::link {
@@ -221,7 +222,7 @@ base::Post Port::put_empty(Peer& peer, const FabricPut& put) noexcept {
 base::Post Port::post_staged(Peer& peer, Rank rank, RdmaWrite write) noexcept {
     write.staged = staging_->take();
     if (write.staged == nullptr) return base::Post::again;
-    std::copy_n(write.source, write.bytes, write.staged);
+    base::copy_bytes(write.staged, write.source, write.bytes);
     write.source = write.staged;
     write.desc = staging_desc_;
     const base::Post posted = post(peer, rank, write);
@@ -370,7 +371,7 @@ Port::Transfer* Port::transfer_of(void* context) noexcept {
 }
 
 void Port::finish(Transfer& transfer) noexcept {
-    if (transfer.into != nullptr) std::copy_n(transfer.staged, transfer.bytes, transfer.into);
+    if (transfer.into != nullptr) base::copy_bytes(transfer.into, transfer.staged, transfer.bytes);
     transfer.into = nullptr;
     if (transfer.pending != nullptr) --*transfer.pending;
     if (transfer.staged != nullptr) staging_->give(transfer.staged);

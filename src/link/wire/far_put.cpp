@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "base/check.hpp"
+#include "base/copy.hpp"
 #include "link/wire/wire.hpp"
 #include "link/wire/word_tag.hpp"
 
@@ -23,7 +24,7 @@ constexpr std::uint64_t kBytesMask = (std::uint64_t{1} << kEntryShift) - 1;
 std::size_t pack(const base::Put& put, std::byte* to) noexcept {
     std::size_t bytes = 0;
     for (const base::PutPart& part : put.parts) {
-        if (part.bytes != 0) std::memcpy(to + bytes, part.data, part.bytes);
+        if (part.bytes != 0) base::copy_bytes(to + bytes, part.data, part.bytes);
         bytes += part.bytes;
     }
     return bytes;
@@ -297,7 +298,7 @@ base::Post Wire::post_small(FabricPut put) noexcept {
     if (copied_at_once && put.bytes <= inject_bytes_) return port_->try_put(put);
     StagedPut& staging = staging_[next_staging_];
     if (staging.pending != 0) return base::Post::again;
-    std::memcpy(staging.bytes, put.data, put.bytes);
+    base::copy_bytes(staging.bytes, put.data, put.bytes);
     put.data = staging.bytes;
     put.pending = &staging.pending;
     const base::Post posted = port_->try_put(put);

@@ -10,6 +10,7 @@
 
 #include "base/check.hpp"
 #include "base/clock.hpp"
+#include "base/copy.hpp"
 
 namespace weft::link {
 
@@ -86,7 +87,7 @@ base::Post Wire::put_near(const base::Put& put, std::byte* peer) noexcept {
     auto* cell = reinterpret_cast<base::Cell*>(peer + put.cell);
     std::byte* at = put.target == base::Put::kInCell ? cell->payload : peer + put.target;
     for (const base::PutPart& part : put.parts) {
-        if (part.bytes != 0) std::memcpy(at, part.data, part.bytes);
+        if (part.bytes != 0) base::copy_bytes(at, part.data, part.bytes);
         at += part.bytes;
     }
     // Release: pairs with the acquire of the wait for this flag.

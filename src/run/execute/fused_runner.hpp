@@ -15,6 +15,7 @@
 #include <cstring>
 #include <span>
 
+#include "base/copy.hpp"
 #include "run/bind/fused.hpp"
 #include "run/execute/operation.hpp"
 #include "run/execute/team_state.hpp"
@@ -125,7 +126,7 @@ struct FusedCall {
         std::memcpy(&word, from, sizeof word);
         std::memcpy(to, &word, sizeof word);
     } else if (to != from) {
-        std::memmove(to, from, bytes);
+        base::move_bytes(to, from, bytes);
     }
 }
 

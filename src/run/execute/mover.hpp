@@ -18,6 +18,7 @@
 #include <span>
 #include <vector>
 
+#include "base/copy.hpp"
 #include "base/put.hpp"
 #include "base/reach.hpp"
 #include "run/execute/operation.hpp"
@@ -201,7 +202,7 @@ class Mover {
             if (stores == Stores::streamed)
                 copy_bytes(to.data, from.data, to.bytes, stores);
             else if (to.bytes > 0 && to.data != from.data)
-                std::memmove(to.data, from.data, to.bytes);
+                base::move_bytes(to.data, from.data, to.bytes);
             return true;
         }
         if (to.reached()) return copy_from(from, to.data, to.bytes);

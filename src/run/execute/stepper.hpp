@@ -18,6 +18,7 @@
 
 #include "base/check.hpp"
 #include "base/clock.hpp"
+#include "base/copy.hpp"
 #include "base/put.hpp"
 #include "plan/schedule/step.hpp"
 #include "run/execute/mover.hpp"
@@ -417,7 +418,7 @@ class Stepper {
         if (op.program->published_start != 0 && bytes != 0)
             at = Mover<Wire>::published_slot(op, op.team->setup.rank, step.number, lane.segment);
         for (const base::PutPart& part : parts) {
-            if (part.bytes > 0) std::memcpy(at, part.data, part.bytes);
+            if (part.bytes > 0) base::copy_bytes(at, part.data, part.bytes);
             at += part.bytes;
         }
         // Release: pairs with the acquire in arrived().

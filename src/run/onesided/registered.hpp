@@ -12,6 +12,7 @@
 // Next     service.hpp for the peer's side.
 #pragma once
 
+#include "base/copy.hpp"
 #include "base/reach.hpp"
 #include "run/onesided/onesided.hpp"
 
@@ -58,7 +59,7 @@ bool OneSided<Wire, Drive>::get_by_request(Stream& of, Rank rank, std::byte* int
                                                         .other = direct ? offset : area_.buffer()},
                                                        true);
         if (number == 0 || !requests_.await(rank, number)) return false;
-        if (!direct) std::memcpy(into + done, own_ + area_.buffer(), piece);
+        if (!direct) base::copy_bytes(into + done, own_ + area_.buffer(), piece);
         done += piece;
     }
     if (!direct) buffer_taken_ = false;
@@ -85,7 +86,7 @@ bool OneSided<Wire, Drive>::put_by_request(Stream& of, Rank rank, const Place& t
     buffer_taken_ = true;
     for (std::size_t done = 0; done < bytes;) {
         const std::size_t piece = std::min<std::size_t>(bytes - done, OneSidedArea::kBufferBytes);
-        std::memcpy(own_ + area_.buffer(), from + done, piece);
+        base::copy_bytes(own_ + area_.buffer(), from + done, piece);
         const std::uint64_t number = send_after_writes(of, rank,
                                                        {.kind = RequestKind::pull,
                                                         .offset = (to + done).packed(),

@@ -12,6 +12,7 @@
 #include <cstring>
 #include <type_traits>
 
+#include "base/copy.hpp"
 #include "base/region.hpp"
 #include "run/onesided/place.hpp"
 
@@ -171,7 +172,7 @@ inline void copy_near(std::byte* to, const std::byte* from, std::size_t bytes,
                       bool storing) noexcept {
     const auto shared = reinterpret_cast<std::uintptr_t>(storing ? to : from);
     if (!is_word(shared, bytes)) {
-        if (bytes != 0) std::memmove(to, from, bytes);
+        if (bytes != 0) base::move_bytes(to, from, bytes);
         // Acquire: as that of a word. Puts need none: fences and signals order them.
         if (!storing) std::atomic_thread_fence(std::memory_order_acquire);
     } else if (bytes == 8) {

@@ -14,6 +14,7 @@
 #include <cstring>
 #include <vector>
 
+#include "base/copy.hpp"
 #include "run/onesided/area.hpp"
 #include "run/onesided/network.hpp"
 #include "run/onesided/request.hpp"
@@ -154,8 +155,8 @@ class Service {
                                 request.inline_bytes, true);
         }
         if (request.kind == RequestKind::pull) {
-            std::memcpy(find(request.offset, request.operand),
-                        wire_.near(origin.rank) + request.other, request.operand);
+            base::copy_bytes(find(request.offset, request.operand),
+                             wire_.near(origin.rank) + request.other, request.operand);
         } else if (request.kind != RequestKind::get && request.kind != RequestKind::flush) {
             old = onesided::change(request.kind, find(request.offset, request.width), request.width,
                                    request.operand, request.other);

@@ -10,6 +10,7 @@
 #include <string>
 #include <utility>
 
+#include "base/copy.hpp"
 #include "base/element_types.hpp"
 
 namespace weft::run {
@@ -323,7 +324,7 @@ void copy_bytes(std::byte* target, const std::byte* source, std::size_t bytes,
                 Stores stores) noexcept {
     if (target == source || bytes == 0) return;
     if (stores == Stores::cached || bytes < kTileBytes) {
-        std::memcpy(target, source, bytes);
+        base::copy_bytes(target, source, bytes);
         return;
     }
     const std::size_t begin = (kStreamAlignment - line_offset(target)) % kStreamAlignment;

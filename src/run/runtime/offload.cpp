@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "base/clock.hpp"
+#include "base/copy.hpp"
 #include "base/element_types.hpp"
 #include "collectives/registry.hpp"
 #include "link/fabric/profile.hpp"
@@ -331,7 +332,7 @@ base::Result<void> OffloadedCall::start(const void* in, void* out) {
         const std::byte* const from =
             static_cast<const std::byte*>(in) + copy.first * element_bytes_;
         if (!elements_.keyed)
-            std::memcpy(to, from, copy.count * element_bytes_);
+            base::copy_bytes(to, from, copy.count * element_bytes_);
         else if (call_.type == Type::float32)
             to_keys<std::int32_t, float>(to, from, copy.count, call_.op);
         else
@@ -411,7 +412,7 @@ void OffloadedCall::take_result() {
         const std::byte* const from = in_bank(bank(), copy.offset);
         std::byte* const to = static_cast<std::byte*>(out_) + copy.first * element_bytes_;
         if (!elements_.keyed)
-            std::memcpy(to, from, copy.count * element_bytes_);
+            base::copy_bytes(to, from, copy.count * element_bytes_);
         else if (call_.type == Type::float32)
             from_keys<std::int32_t, float>(to, from, copy.count);
         else

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <tuple>
 
+#include "base/copy.hpp"
 #include "base/element_types.hpp"
 #include "plan/select/select.hpp"
 
@@ -183,7 +184,7 @@ base::Result<void> StencilExchange::run(Data data, const void* in, void* out, st
     for (std::uint32_t i = 0; i < neighbors_.size(); ++i) {
         if (neighbors_[i] == plan::kNoRank) continue;
         const std::byte* const from = blocks.at[route.last[stencil_.opposite(i)]];
-        std::memcpy(static_cast<std::byte*>(out) + i * bytes, from, bytes);
+        base::copy_bytes(static_cast<std::byte*>(out) + i * bytes, from, bytes);
     }
     return base::Done{};
 }
@@ -213,8 +214,8 @@ base::Result<void> StencilExchange::run_apart(Data data, const Route& route, con
     for (std::uint32_t i = 0; i < neighbors_.size(); ++i) {
         if (!stays(stencil_.offsets()[i])) continue;
         const std::size_t from = data == Data::own ? i * blocks.bytes : 0;
-        std::memcpy(static_cast<std::byte*>(out) + i * blocks.bytes,
-                    static_cast<const std::byte*>(in) + from, blocks.bytes);
+        base::copy_bytes(static_cast<std::byte*>(out) + i * blocks.bytes,
+                         static_cast<const std::byte*>(in) + from, blocks.bytes);
     }
     return base::Done{};
 }

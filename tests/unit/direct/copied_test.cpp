@@ -5,10 +5,12 @@
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cstring>
 #include <numeric>
 #include <vector>
 
+#include "base/copy.hpp"
 #include "link/direct/direct_memory.hpp"
 #include "tests/unit/shared/forked_ranks.hpp"
 
@@ -82,6 +84,46 @@ TEST_F(Copied, TheKernelReadsAndWritesAnyExposedBlock) {
             rank.require(direct.write(0, reach.address, found.data(), found.size()), "write");
             rank.fence();
         }
+    });
+}
+
+/// What begins that many bytes further into its page than the mate's: the kernel alone would take
+/// long, and copies go through memory of the object.
+TEST_F(Copied, TheKernelReadsAndWritesAtAnyDistance) {
+    constexpr std::size_t kBytes = 100'001;  // several pieces, and one that is not full
+    constexpr std::size_t kPage = 4096;
+    testing::expect_ranks(2, [&](ForkedRank& rank) {
+        DirectMemory direct(options(rank));
+        auto buffer = numbered(kBytes, 1);
+        if (rank.rank() == 0) {
+            shown_->reach[0] = direct.expose(buffer.data(), kBytes, Access::write).reach;
+            rank.fence();
+            rank.fence();
+            auto expected = numbered(kBytes, 1);
+            std::memset(expected.data(), 0x55, kBytes);
+            rank.require(buffer == expected, "what the mate wrote is not there");
+            return;
+        }
+        rank.fence();
+        const std::uint64_t there = shown_->reach[0].address;
+        std::vector<std::byte> memory(kBytes + 2 * kPage);
+        const auto start = reinterpret_cast<std::uintptr_t>(memory.data());
+        for (const std::size_t distance : {0U, 16U, 31U, 48U, 4080U}) {
+            std::ranges::fill(memory, std::byte{0xEE});
+            std::byte* const to =
+                memory.data() + 1 + base::page_distance(there + distance, start + 1);
+            rank.require(direct.read(0, there, to, kBytes), "read");
+            rank.require(std::equal(to, to + kBytes, buffer.begin()), "read other bytes");
+            rank.require(to[-1] == std::byte{0xEE} && to[kBytes] == std::byte{0xEE},
+                         "wrote beyond the block");
+        }
+        // Of a write the mate's place is the target.
+        for (const std::size_t distance : {0U, 16U}) {
+            std::byte* const from = memory.data() + base::page_distance(there - distance, start);
+            std::memset(from, distance == 0 ? 0x33 : 0x55, kBytes);
+            rank.require(direct.write(0, there, from, kBytes), "write");
+        }
+        rank.fence();
     });
 }
 

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Goal: copies are right at every distance and size, and those that one instruction would take
+// long for are found. Method: each byte compared, with the bytes around; the distances by hand.
+#include "base/copy.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+namespace weft::base {
+namespace {
+
+constexpr std::size_t kPage = 4096;
+constexpr std::array<std::size_t, 11> kSizes{0,    1,    8,    2047, 2048, 2049,
+                                             2113, 4095, 4096, 4113, 65537};
+constexpr std::array<std::size_t, 9> kDistances{0, 1, 8, 16, 31, 63, 64, 2048, 4095};
+constexpr std::byte kOther{0xEE};
+
+std::vector<std::byte> numbered(std::size_t bytes) {
+    std::vector<std::byte> data(bytes);
+    for (std::size_t i = 0; i < bytes; ++i) data[i] = static_cast<std::byte>(i * 7 + i / 251);
+    return data;
+}
+
+TEST(Copy, AtEveryDistanceEachByteAndNoOtherIsWritten) {
+    const std::vector<std::byte> from = numbered(kSizes.back() + kPage);
+    for (const std::size_t bytes : kSizes)
+        for (const std::size_t distance : kDistances) {
+            std::vector<std::byte> to(bytes + 3 * kPage, kOther);
+            // So many bytes further into its page than the source.
+            const std::size_t at = kPage + distance -
+                                   page_distance(reinterpret_cast<std::uintptr_t>(to.data()),
+                                                 reinterpret_cast<std::uintptr_t>(from.data())) %
+                                       kPage;
+            copy_bytes(to.data() + at, from.data(), bytes);
+            const auto begin = to.begin() + static_cast<std::ptrdiff_t>(at);
+            const auto end = begin + static_cast<std::ptrdiff_t>(bytes);
+            EXPECT_TRUE(std::equal(begin, end, from.begin())) << bytes << " at " << distance;
+            EXPECT_EQ(std::count(to.begin(), begin, kOther), begin - to.begin());
+            EXPECT_EQ(std::count(end, to.end(), kOther), to.end() - end);
+        }
+}
+
+TEST(Copy, OverlappingBytesAreMoved) {
+    constexpr std::size_t kBytes = 10'000;
+    for (const std::size_t distance : {1U, 16U, 31U, 2049U, 9'999U, 10'000U, 12'304U}) {
+        std::vector<std::byte> right = numbered(kBytes + distance);
+        const std::vector<std::byte> before = right;
+        move_bytes(right.data() + distance, right.data(), kBytes);
+        EXPECT_TRUE(std::equal(before.begin(), before.begin() + kBytes,
+                               right.begin() + static_cast<std::ptrdiff_t>(distance)))
+            << distance;
+        std::vector<std::byte> left = before;
+        move_bytes(left.data(), left.data() + distance, kBytes);
+        EXPECT_TRUE(std::equal(left.begin(), left.begin() + kBytes,
+                               before.begin() + static_cast<std::ptrdiff_t>(distance)))
+            << distance;
+    }
+}
+
+TEST(Copy, SlowDistancesAreThoseOfALineWithoutNone) {
+    EXPECT_FALSE(is_slow_distance(kPage, 0));
+    EXPECT_TRUE(is_slow_distance(5 * kPage + 1, kPage));
+    EXPECT_TRUE(is_slow_distance(kPage + 16, 9 * kPage)) << "round the page";
+    EXPECT_TRUE(is_slow_distance(kPage + 10, 2 * kPage - 10));
+    EXPECT_TRUE(is_slow_distance(63, 0));
+    EXPECT_FALSE(is_slow_distance(64, 0));
+    EXPECT_FALSE(is_slow_distance(0, 16));
+}
+
+}  // namespace
+}  // namespace weft::base
