@@ -5,12 +5,37 @@
 
 namespace weft::base {
 
-void copy_in_pieces(void* to, const void* from, std::size_t bytes) noexcept {
+namespace {
+
+constexpr std::size_t kPageBytes = 4096;
+
+/// Only these processors take long, and only there the detour is worth its second copy.
+bool takes_long_here() noexcept {
+#if defined(__x86_64__)
+    return __builtin_cpu_is("amd") != 0;
+#else
+    return false;
+#endif
+}
+
+}  // namespace
+
+void copy_by_detour(void* to, const void* from, std::size_t bytes) noexcept {
+    if (!takes_long_here()) {
+        std::memcpy(to, from, bytes);
+        return;
+    }
     auto* target = static_cast<std::byte*>(to);
     const auto* source = static_cast<const std::byte*>(from);
+    // Half a page from both.
+    std::byte memory[2 * kPageBytes];
+    std::byte* const between =
+        memory + page_distance(reinterpret_cast<std::uintptr_t>(from) + kPageBytes / 2,
+                               reinterpret_cast<std::uintptr_t>(memory));
     while (bytes != 0) {
-        const std::size_t piece = std::min(bytes, kRegisterCopyMax);
-        std::memcpy(target, source, piece);
+        const std::size_t piece = std::min(bytes, kPageBytes);
+        std::memcpy(between, source, piece);
+        std::memcpy(target, between, piece);
         target += piece;
         source += piece;
         bytes -= piece;

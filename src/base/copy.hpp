@@ -7,8 +7,9 @@
 //          (0.34 in place of 0.02 ns a byte, EPYC of 2021), and half as long again up to 63: glibc's
 //          bug 30994. So lie a put target, which begins a page, and memory of malloc, whose large
 //          pieces begin 16 bytes into one. The kernel's copies for processes meet the same.
-// Idea     Such copies go in pieces that memcpy moves through vector registers.
-// Holds    On other processors the pieces take as long as the whole.
+// Idea     There such copies go page by page through memory half a page away from both places. Vector
+//          registers would do as well within a cache, but not from or into lines that another
+//          processor holds, which the instruction moves in half the time.
 // Next     docs/decisions/0055-copies-at-every-distance.md.
 #pragma once
 
@@ -39,14 +40,14 @@ inline constexpr std::size_t kRegisterCopyMax = 2048;
     return page_distance(to, from) - 1 < kSlowest;
 }
 
-/// In pieces of kRegisterCopyMax; for copy_bytes.
-void copy_in_pieces(void* to, const void* from, std::size_t bytes) noexcept;
+/// Through memory at another distance; for copy_bytes and move_bytes.
+void copy_by_detour(void* to, const void* from, std::size_t bytes) noexcept;
 
 /// memcpy; the two do not overlap, and neither is null.
 inline void copy_bytes(void* to, const void* from, std::size_t bytes) noexcept {
     if (bytes > kRegisterCopyMax && is_slow_distance(reinterpret_cast<std::uintptr_t>(to),
                                                      reinterpret_cast<std::uintptr_t>(from)))
-        return copy_in_pieces(to, from, bytes);
+        return copy_by_detour(to, from, bytes);
     std::memcpy(to, from, bytes);
 }
 
@@ -56,7 +57,7 @@ inline void move_bytes(void* to, const void* from, std::size_t bytes) noexcept {
     const auto source = reinterpret_cast<std::uintptr_t>(from);
     if (bytes > kRegisterCopyMax && is_slow_distance(target, source) && target - source >= bytes &&
         source - target >= bytes)
-        return copy_in_pieces(to, from, bytes);
+        return copy_by_detour(to, from, bytes);
     std::memmove(to, from, bytes);
 }
 
