@@ -254,7 +254,7 @@ class Simulation {
         for (Rank rank = 0; rank < question_.request.size; ++rank) {
             const auto program = generate_one(question_, rank);
             if (!program) return in_spec(program.failure());
-            plan::for_each_message(*program, size_, [&](Rank, std::uint64_t) { ++raises; });
+            plan::for_each_message(*program, size_, [&](const plan::Happening&) { ++raises; });
         }
         if (auto fits = check_range(dearest(), size_, raises); !fits) return fits.failure();
         const auto predicted = shared_time(question_, *machine_);

@@ -93,9 +93,9 @@ base::Result<Cost> count(const Programs& programs, const VectorSize& size,
         if (!program) return program.failure();
         if (auto added = part.add(*program); !added) return added.failure();
         cost.descriptors = std::max<std::uint64_t>(cost.descriptors, program->descriptors());
-        plan::for_each_message(*program, size, [&](Rank, std::uint64_t bytes) {
+        plan::for_each_message(*program, size, [&](const plan::Happening& message) {
             ++cost.messages;
-            cost.bytes += bytes;
+            cost.bytes += message.bytes;
         });
     }
     const auto outcome = plan::simulate_generic({&part, 1}, around);

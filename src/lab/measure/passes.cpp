@@ -2,7 +2,7 @@
 #include "lab/measure/passes.hpp"
 
 #include <algorithm>
-#include <limits>
+#include <numeric>
 
 #include "base/check.hpp"
 
@@ -10,17 +10,13 @@ namespace weft::lab {
 
 namespace {
 
-constexpr double kNever = std::numeric_limits<double>::infinity();
-
-/// In the middle of a pass the machine may have changed.
-double slowest_flag(const Pass& pass) {
-    return pass.flags_ns.empty() ? 0 : std::ranges::max(pass.flags_ns);
-}
-
-/// Of the pass for which cost(pass) is least, the first of equal ones.
+/// Of the passes, ordered by cost(pass), the middle one; of two, the one with the lesser cost.
 template <class Cost>
-std::size_t least(std::span<const Pass> passes, Cost cost) {
-    return static_cast<std::size_t>(std::ranges::min_element(passes, {}, cost) - passes.begin());
+std::size_t middle(std::span<const Pass> passes, Cost cost) {
+    std::vector<std::size_t> order(passes.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::ranges::stable_sort(order, {}, [&](std::size_t number) { return cost(passes[number]); });
+    return order[(order.size() - 1) / 2];
 }
 
 }  // namespace
@@ -31,12 +27,9 @@ bool ChosenPasses::differ() const {
 
 ChosenPasses choose_passes(std::span<const Pass> passes) {
     WEFT_CHECK(!passes.empty());
-    const double quick_ns = kSameMode * slowest_flag(passes[least(passes, slowest_flag)]);
     ChosenPasses chosen;
-    chosen.near = least(passes, [&](const Pass& pass) {
-        return slowest_flag(pass) > quick_ns ? kNever : pass.near_ns;
-    });
-    chosen.far = least(passes, [](const Pass& pass) { return pass.far_ns.value_or(kNever); });
+    chosen.near = middle(passes, [](const Pass& pass) { return pass.near_ns; });
+    chosen.far = middle(passes, [](const Pass& pass) { return pass.far_ns.value_or(0); });
     std::vector<double> flags;
     for (const Pass& pass : passes)
         flags.insert(flags.end(), pass.flags_ns.begin(), pass.flags_ns.end());

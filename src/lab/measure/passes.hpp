@@ -3,11 +3,11 @@
 //
 // Why      Machines have modes: on some, a line takes several times as long from one processor to
 //          the other for seconds or minutes, and then not any more. Costs that were measured in one
-//          mode choose wrongly for calls in another, and what others do on the processors only adds
-//          to times: neither what was measured last nor a mean of all is what counts.
-// Idea     During each pass a flag is timed again and again. Near costs are those of the passes in
-//          which it was as quick from begin to end as in any; of these, of the one with the least
-//          cost. Far ones, mostly of system calls, are those of the pass with the least.
+//          mode choose wrongly for calls in another: what counts is the mode that calls will mostly
+//          meet. Costs of a rare quick mode choose what is much slower in the usual one; those of
+//          the usual one lose little in the quick one.
+// Idea     Of near costs those of the pass in the middle, by what a message costs; of far ones,
+//          mostly of system calls, likewise.
 // Holds    Pure. A pass is taken as a whole, near or far: what a machine costs are differences of
 //          measured times, which say nothing if one of the two was measured in another mode.
 // Next     front/cli/fit_command.cpp.
@@ -21,7 +21,8 @@
 namespace weft::lab {
 
 struct Pass {
-    std::vector<double> flags_ns;  ///< in the order of time; none where none could be timed
+    /// Of a flag that was timed again and again, in the order of time; none where none could be.
+    std::vector<double> flags_ns;
     double near_ns = 0;            ///< by which passes are compared: some message, or copy
     std::optional<double> far_ns;  ///< likewise, where there is a network
 };

@@ -120,8 +120,8 @@ class Prediction {
     }
     [[nodiscard]] const PutCost& put() const { return apart_ ? machine_.far : machine_.near; }
 
-    [[nodiscard]] Time shared_out(const Work& work, Rank size) const {
-        const Wide sum = Wide{work.sent(machine_.near, put())} + work.combining;
+    /// By the processors of a host, what all ranks do.
+    [[nodiscard]] Time shared_out(Wide sum, Rank size) const {
         return static_cast<Time>(sum * machine_.host_ranks / machine_.host_processors / size);
     }
 
@@ -139,7 +139,7 @@ class Prediction {
         if (!crowded) return Predicted{*first, all.messages, *first};
         const base::Result<Time> computing = makespan(false, true);
         if (!computing) return computing.failure();
-        const Time work = shared_out(all, size);
+        const Time work = shared_out(Wide{all.sent(machine_.near, put())} + all.combining, size);
         const bool stays = passes_on_ && (apart_ || is_short_);
         const Time most = stays ? std::max(busiest(loads), work) : work;
         // On a node part of what a root receives is fetched while others send, half as measured.
@@ -149,7 +149,7 @@ class Prediction {
         if (!streams_) return predicted;
         const base::Result<Time> each = again();
         if (!each) return each.failure();
-        predicted.in_stream = in_stream(*first, *each, shared) + machine_.calls();
+        predicted.in_stream = in_stream(*first, *each, shared + all.in_a_row) + machine_.calls();
         return predicted;
     }
 
@@ -171,23 +171,26 @@ class Prediction {
         nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
         const auto rounds = static_cast<Time>(std::bit_width(nodes.size() - 1));
         const Wide messages = Wide{rounds} * static_cast<Time>(nodes.size());
-        const Wide work = messages * (machine_.far.issue + machine_.far.receive) *
-                          machine_.host_ranks / machine_.host_processors / size_;
-        return rounds * latency_of(machine_, machine_.far) + static_cast<Time>(work);
+        return rounds * latency_of(machine_, machine_.far) +
+               shared_out(messages * (machine_.far.issue + machine_.far.receive), size_);
+    }
+
+    /// Ranks of a host start on its processors in blocks (run/runtime/placement.hpp), and stay,
+    /// since none of them ever sleeps.
+    [[nodiscard]] std::size_t processor_of(std::size_t rank) const {
+        const auto on_host = static_cast<std::size_t>(machine_.host_ranks);
+        const auto processors = static_cast<std::size_t>(machine_.host_processors);
+        return rank / on_host * processors + rank % on_host * processors / on_host;
     }
 
     /// What the processor computes that has most to do. Between nodes messages cost so much that no
-    /// call is quicker. Ranks of a host start on its processors in blocks
-    /// (run/runtime/placement.hpp), and stay, since none of them ever sleeps.
+    /// call is quicker.
     [[nodiscard]] Time busiest(const Loads& loads) const {
-        const auto on_host = static_cast<std::size_t>(machine_.host_ranks);
-        const auto processors = static_cast<std::size_t>(machine_.host_processors);
         Time most = 0;
         Time sum = 0;
         std::size_t current = 0;
         for (std::size_t rank = 0; rank < loads.size(); ++rank) {
-            const std::size_t host = rank / on_host;
-            const std::size_t place = host * processors + rank % on_host * processors / on_host;
+            const std::size_t place = processor_of(rank);
             sum = place == current ? sum + loads[rank] : loads[rank];
             current = place;
             most = std::max(most, sum);
@@ -349,13 +352,15 @@ class Prediction {
                                  program.size);
     }
 
-    /// Of the program as that rank has it.
     void add_work(const Program& program, Rank rank, const VectorSize& vector, Work& work,
                   Loads& loads) const {
         const MessageModel costs =
             mixed_ ? model_of(machine_, put(), false, true) : model(false, true);
         Time& load = loads[at(rank)];
-        for_each_message(program, vector, [&](Rank peer, std::uint64_t bytes) {
+        Time elsewhere = 0;  // messages to ranks of other processors that no other rank reads
+        for_each_message(program, vector, [&](const Happening& message) {
+            const Rank peer = message.peer;
+            const std::uint64_t bytes = message.bytes;
             const bool far = is_far(program, rank, peer);
             ++work.messages;
             work.bytes += bytes;
@@ -367,9 +372,13 @@ class Prediction {
             const PutCost& cost = far ? machine_.far : machine_.near;
             const Time moving = to_time(static_cast<std::int64_t>(bytes) * cost.byte_fs);
             // Near, stores go on in the background; who reads waits for what another has written.
-            // Measured, roots that send are no bottleneck there, and roots that receive are.
+            // Measured, roots that receive are a bottleneck there, and roots that send only where
+            // several of their messages in a row are for another processor.
             const bool waits = !far && peer != kNoRank;
             const Time more = slot ? cost.slot : 0;
+            const bool alone = waits && !apart_ && !message.shared;
+            if (alone && processor_of(at(meant(program, rank, peer))) != processor_of(at(rank)))
+                ++elsewhere;
             // Of two that have a processor each the receiver has two thirds: calls of 64 KiB in a
             // row took 0.65 to 0.71 of what their bytes cost, beside what was reduced or copied.
             const Time theirs = of_two_ && waits ? moving * 2 / 3 : moving;
@@ -378,6 +387,7 @@ class Prediction {
                 loads[at(meant(program, rank, peer)) % loads.size()] +=
                     cost.receive + theirs + (waits ? more : 0);
         });
+        work.in_a_row = std::max(work.in_a_row, (elsewhere - 1) * machine_.near.latency);
         const Time before = work.combining;
         for_each_reduction(program, vector, [&](const Happening& reduction) {
             work.combining +=

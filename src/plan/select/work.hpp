@@ -22,6 +22,7 @@ struct Work {
     std::uint64_t slots = 0;  ///< messages that fit no cell
     std::uint64_t far_slots = 0;
     Time combining = 0;  ///< and copying in place
+    Time in_a_row = 0;   ///< most that a rank waits until it may write to another processor again
 
     void multiply(std::uint64_t times);
     /// What messages keep senders and receivers busy. The costs have the bytes of a far message

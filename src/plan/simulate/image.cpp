@@ -42,6 +42,7 @@ void for_each_happening(const Program& program, const Lane& lane, const VectorSi
                             .message = is_raise(step.kind),
                             .peer = step.kind == StepKind::publish ? kNoRank : step.peer,
                             .published = waits && (step.flags & kFromPublished) != 0,
+                            .shared = (step.flags & kShared) != 0,
                             .operands = step.operands};
         // A wait with a lag is for what was raised so many segments before.
         const std::uint32_t raised =
@@ -66,10 +67,10 @@ void for_each_happening(const Program& program, const Lane& lane, const VectorSi
 }
 
 void for_each_message(const Program& program, const VectorSize& size,
-                      const std::function<void(Rank peer, std::uint64_t bytes)>& visit) {
+                      const std::function<void(const Happening&)>& visit) {
     for (const Lane& lane : program.lanes)
         for_each_happening(program, lane, size, [&](const Happening& happening) {
-            if (happening.message) visit(happening.peer, happening.bytes);
+            if (happening.message) visit(happening);
             return true;
         });
 }

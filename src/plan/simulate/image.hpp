@@ -198,6 +198,7 @@ struct Happening {
     Rank peer = kNoRank;
     std::uint64_t key = 0;             ///< number * segments + segment, of sends and waits
     bool published = false;            ///< a wait for a published cell
+    bool shared = false;               ///< a message that may be published instead (StepFlags)
     std::uint64_t bytes = 0;           ///< of a message, or of one operand
     std::uint32_t operands = 0;        ///< of a reduction
     std::uint32_t mapped_vectors = 0;  ///< of node-mates, read or written in place
@@ -212,9 +213,9 @@ struct Happening {
 void for_each_happening(const Program& program, const Lane& lane, const VectorSize& size,
                         const std::function<bool(const Happening&)>& visit, bool of_own = false,
                         const std::vector<bool>& slots = {});
-/// Each message, with whom it is for (kNoRank if it is published) and its bytes.
+/// Each message; `peer` is kNoRank if it is published.
 void for_each_message(const Program& program, const VectorSize& size,
-                      const std::function<void(Rank peer, std::uint64_t bytes)>& visit);
+                      const std::function<void(const Happening&)>& visit);
 /// Each step that copies, or reads or writes memory of node-mates in place.
 void for_each_touching(const Program& program, const VectorSize& size,
                        const std::function<void(const Happening&)>& visit, bool of_own);
