@@ -261,7 +261,8 @@ void print_modes(const lab::ChosenPasses& chosen) {
     fmt::print(
         stderr,
         "weft fit: a flag takes {:.0f} ns from rank to rank now and {:.0f} then: the machine "
-        "has modes, or was busy. The costs are those of the middle pass; in another mode calls "
+        "has modes, or was busy. The costs are those of a pass in a slow mode; in another one "
+        "calls "
         "take longer or shorter, and others may be quickest then\n",
         chosen.flag_min_ns, chosen.flag_max_ns);
 }

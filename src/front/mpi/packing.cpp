@@ -5,8 +5,6 @@
 #include <cstdint>
 #include <cstring>
 
-#include "base/copy.hpp"
-
 namespace weft::mpi {
 
 namespace {
@@ -36,7 +34,7 @@ const std::byte* at(const void* memory, std::ptrdiff_t offset) {
 void Packing::pack() const {
     if (facts.size == 0 || count == 0) return;
     if (facts.contiguous) {
-        base::copy_bytes(to, memory, bytes_of(count, facts));
+        std::memcpy(to, memory, bytes_of(count, facts));
         return;
     }
     in_pieces(count, facts, [this](MPI_Count first, int some, std::size_t before, int bytes) {

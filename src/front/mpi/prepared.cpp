@@ -7,8 +7,6 @@
 #include <numeric>
 #include <utility>
 
-#include "base/copy.hpp"
-
 namespace weft::mpi {
 
 std::byte* PreparedCall::make_room(std::unique_ptr<std::byte[]>& memory, std::size_t bytes) {
@@ -458,7 +456,7 @@ void PreparedCall::begin() {
 
 void PreparedCall::finish() {
     for (Unpacking& one : unpackings_) one.unpack();
-    if (move_bytes_ != 0) base::move_bytes(out_, move_from_, move_bytes_);
+    if (move_bytes_ != 0) std::memmove(out_, move_from_, move_bytes_);
 }
 
 std::size_t PreparedCall::bytes() const {

@@ -3,11 +3,13 @@
 //
 // Why      Machines have modes: on some, a line takes several times as long from one processor to
 //          the other for seconds or minutes, and then not any more. Costs that were measured in one
-//          mode choose wrongly for calls in another: what counts is the mode that calls will mostly
-//          meet. Costs of a rare quick mode choose what is much slower in the usual one; those of
-//          the usual one lose little in the quick one.
-// Idea     Of near costs those of the pass in the middle, by what a message costs; of far ones,
-//          mostly of system calls, likewise.
+//          mode choose wrongly for calls in another, and not equally: in a slow mode put targets
+//          take three times as long, and vectors that are used in place hardly longer, so costs of
+//          the quick mode choose what takes twice as long in the slow one, and those of the slow one
+//          what takes a fifth more in the quick one.
+// Idea     Of near costs those of a pass that is slower than most, by what a message costs, and not
+//          the slowest: something else may have run then. Of far ones, mostly of system calls, those
+//          of the pass in the middle.
 // Holds    Pure. A pass is taken as a whole, near or far: what a machine costs are differences of
 //          measured times, which say nothing if one of the two was measured in another mode.
 // Next     front/cli/fit_command.cpp.

@@ -46,10 +46,10 @@ bool wait_until_stopped(const RunningProgram& running) {
 TEST(ForwardedSignal, ReachesTheRanksAndNotTheLauncher) {
     // The ranks wait without a child, which a signal would reach too. bash fails when a trap runs
     // while it parses a substitution: there is none in the loop.
-    RunningProgram running(launched(
-        "",
-        "-n 2 -- bash -c 'trap \"echo one\" USR1; trap \"echo two; exit 0\" USR2; "
-        "exec 3<> <(:); echo ready; while :; do read -t 0.05 <&3; done'"));
+    RunningProgram running(
+        launched("",
+                 "-n 2 -- bash -c 'trap \"echo one\" USR1; trap \"echo two; exit 0\" USR2; "
+                 "exec 3<> <(:); echo ready; while :; do read -t 0.05 <&3; done'"));
     ASSERT_TRUE(running.wait_for_output("ready\nready\n"));
     running.send(SIGUSR1);
     ASSERT_TRUE(running.wait_for_output("one\none\n"));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: of several passes the costs are those of the middle one, each as a whole, near and far
-// apart, and modes are seen.
+// Goal: of several passes near costs are those of one in a slow mode that is not rare, far ones
+// those of the middle one, each as a whole, and modes are seen.
 #include "lab/measure/passes.hpp"
 
 #include <gtest/gtest.h>
@@ -10,14 +10,14 @@
 namespace weft::lab {
 namespace {
 
-TEST(Passes, NearCostsAreOfTheUsualMode) {
+TEST(Passes, NearCostsAreOfASlowModeThatIsNotRare) {
     const std::vector<Pass> passes{{.flags_ns = {240, 230}, .near_ns = 400},
                                    {.flags_ns = {60, 61}, .near_ns = 150},
-                                   {.flags_ns = {60, 240}, .near_ns = 390},
+                                   {.flags_ns = {60, 240}, .near_ns = 155},
                                    {.flags_ns = {180, 181}, .near_ns = 410},
                                    {.flags_ns = {61, 60}, .near_ns = 160}};
     const ChosenPasses chosen = choose_passes(passes);
-    EXPECT_EQ(chosen.near, 2U);
+    EXPECT_EQ(chosen.near, 0U);
     EXPECT_EQ(chosen.flag_min_ns, 60);
     EXPECT_EQ(chosen.flag_max_ns, 240);
     EXPECT_TRUE(chosen.differ());
