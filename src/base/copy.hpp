@@ -2,9 +2,9 @@
 // copy.hpp - copies of bytes that take as long wherever the two places lie.
 //
 // Why      From 2113 bytes to the size of the second-level cache glibc leaves a copy to one
-//          instruction, rep movsb, on processors that call it fast. On Zen 3 and 4 it takes 15 times
-//          as long where the target begins 1 to 31 bytes further into its page than the source
-//          (0.34 in place of 0.02 ns a byte, EPYC of 2021), and half as long again up to 63:
+//          instruction, rep movsb, on processors that call it fast. On Zen 3 and 4 it takes 15
+//          times as long where the target begins 1 to 31 bytes further into its page than the
+//          source (0.34 in place of 0.02 ns a byte, EPYC of 2021), and half as long again up to 63:
 //          glibc's bug 30994. So lie a put target, which begins a page, and memory of malloc, whose
 //          large pieces begin 16 bytes into one. The kernel's copies for processes meet the same.
 // Idea     There such copies go page by page through memory half a page away from both places.

@@ -142,9 +142,12 @@ Json to_json(const Way& way, const Multicast& multicast) {
     return object;
 }
 
-/// The costs that the file has, all of one pass but for those of far puts.
+/// The costs that the file has, each kind of one pass.
 FitPass chosen_of(const std::vector<FitPass>& passes, const lab::ChosenPasses& chosen) {
     FitPass costs = passes[chosen.near];
+    costs.copies = passes[chosen.copies].copies;
+    costs.memory = passes[chosen.memory].memory;
+    costs.adoption = passes[chosen.memory].adoption;
     for (Way& way : costs.ways) {
         const std::vector<Way>& ways = passes[is_near(way) ? chosen.near : chosen.far].ways;
         way = *std::ranges::find(ways, std::string_view(way.name), &Way::name);
@@ -185,11 +188,16 @@ Json passes_of(const std::vector<lab::Pass>& passes, const lab::ChosenPasses& ch
     for (std::size_t i = 0; i < passes.size(); ++i) {
         Json flags = Json::array();
         for (const double flag : passes[i].flags_ns) flags.push_back(rounded(flag));
-        Json pass{{"flag_ns", std::move(flags)}, {"near_ns", rounded(passes[i].near_ns)}};
-        if (passes[i].far_ns) pass["far_ns"] = rounded(*passes[i].far_ns);
+        Json pass{{"flag_ns", std::move(flags)}, {"memory_ns", rounded(passes[i].memory_ns)}};
+        for (const auto& [name, cost] : {std::pair{"near_ns", passes[i].near_ns},
+                                         {"far_ns", passes[i].far_ns},
+                                         {"copies_ns", passes[i].copies_ns}})
+            if (cost) pass[name] = rounded(*cost);
         pass["taken"] = Json::array();
-        if (i == chosen.near) pass["taken"].push_back("near");
+        if (i == chosen.near && passes[i].near_ns) pass["taken"].push_back("near");
         if (i == chosen.far && passes[i].far_ns) pass["taken"].push_back("far");
+        if (i == chosen.copies && passes[i].copies_ns) pass["taken"].push_back("copies");
+        if (i == chosen.memory) pass["taken"].push_back("memory");
         array.push_back(std::move(pass));
     }
     return array;
@@ -198,7 +206,11 @@ Json passes_of(const std::vector<lab::Pass>& passes, const lab::ChosenPasses& ch
 }  // namespace
 
 lab::Pass seen_of(const FitPass& pass) {
-    lab::Pass seen{.near_ns = kTypicalBytes * pass.memory.copy_ns_per_byte};
+    lab::Pass seen{.memory_ns = kTypicalBytes * pass.memory.copy_ns_per_byte};
+    if (pass.copies) {
+        const lab::Line& line = pass.copies->in_place;
+        seen.copies_ns = (line.intercept + kTypicalBytes * line.slope) * 1000;
+    }
     for (const double flag_us : pass.flags_us) seen.flags_ns.push_back(flag_us * 1000);
     for (const Way& way : pass.ways) {
         const double cost_ns = message_ns(way) + kTypicalBytes * byte_ns(way);
@@ -247,9 +259,11 @@ void print_text(const Json& report) {
 }
 
 void print_pass(const lab::Pass& seen, std::size_t number, int passes) {
-    std::string text =
-        fmt::format("pass {} of {}: 16 KiB near {:.2f} us", number, passes, seen.near_ns * 1e-3);
-    if (seen.far_ns) text += fmt::format(", far {:.2f} us", *seen.far_ns * 1e-3);
+    std::string text = fmt::format("pass {} of {}: 16 KiB copied {:.2f} us", number, passes,
+                                   seen.memory_ns * 1e-3);
+    for (const auto& [name, cost] :
+         {std::pair{"near", seen.near_ns}, {"in place", seen.copies_ns}, {"far", seen.far_ns}})
+        if (cost) text += fmt::format(", {} {:.2f} us", name, *cost * 1e-3);
     if (!seen.flags_ns.empty())
         text += fmt::format(", a flag {:.0f} to {:.0f} ns", std::ranges::min(seen.flags_ns),
                             std::ranges::max(seen.flags_ns));
@@ -261,9 +275,8 @@ void print_modes(const lab::ChosenPasses& chosen) {
     fmt::print(
         stderr,
         "weft fit: a flag takes {:.0f} ns from rank to rank now and {:.0f} then: the machine "
-        "has modes, or was busy. The costs are those of a pass in a slow mode; in another one "
-        "calls "
-        "take longer or shorter, and others may be quickest then\n",
+        "has modes, or was busy. Near costs are those of its quickest mode; in another one "
+        "calls take longer, and others may be quickest then\n",
         chosen.flag_min_ns, chosen.flag_max_ns);
 }
 

@@ -2,6 +2,7 @@
 #include "lab/measure/passes.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 
 #include "base/check.hpp"
@@ -10,14 +11,15 @@ namespace weft::lab {
 
 namespace {
 
-/// Of the passes, ordered by cost(pass), the one that so many quarters of the others precede, rounded
-/// down.
+constexpr double kNever = std::numeric_limits<double>::infinity();
+
+/// Of the passes, ordered by a cost, the one that so many others precede.
 template <class Cost>
-std::size_t quartile(std::span<const Pass> passes, std::size_t quarters, Cost cost) {
+std::size_t nth(std::span<const Pass> passes, std::size_t others, Cost cost) {
     std::vector<std::size_t> order(passes.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::ranges::stable_sort(order, {}, [&](std::size_t number) { return cost(passes[number]); });
-    return order[(order.size() - 1) * quarters / 4];
+    return order[others];
 }
 
 }  // namespace
@@ -29,8 +31,12 @@ bool ChosenPasses::differ() const {
 ChosenPasses choose_passes(std::span<const Pass> passes) {
     WEFT_CHECK(!passes.empty());
     ChosenPasses chosen;
-    chosen.near = quartile(passes, 3, [](const Pass& pass) { return pass.near_ns; });
-    chosen.far = quartile(passes, 2, [](const Pass& pass) { return pass.far_ns.value_or(0); });
+    chosen.near = nth(passes, 0, [](const Pass& pass) { return pass.near_ns.value_or(kNever); });
+    chosen.copies =
+        nth(passes, 0, [](const Pass& pass) { return pass.copies_ns.value_or(kNever); });
+    chosen.memory = nth(passes, 0, [](const Pass& pass) { return pass.memory_ns; });
+    chosen.far = nth(passes, (passes.size() - 1) / 2,
+                     [](const Pass& pass) { return pass.far_ns.value_or(kNever); });
     std::vector<double> flags;
     for (const Pass& pass : passes)
         flags.insert(flags.end(), pass.flags_ns.begin(), pass.flags_ns.end());

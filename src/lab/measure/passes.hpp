@@ -3,15 +3,14 @@
 //
 // Why      Machines have modes: on some, a line takes several times as long from one processor to
 //          the other for seconds or minutes, and then not any more. Costs that were measured in one
-//          mode choose wrongly for calls in another, and not equally: in a slow mode put targets
-//          take three times as long, and vectors that are used in place hardly longer, so costs of
-//          the quick mode choose what takes twice as long in the slow one, and those of the slow one
-//          what takes a fifth more in the quick one.
-// Idea     Of near costs those of a pass that is slower than most, by what a message costs, and not
-//          the slowest: something else may have run then. Of far ones, mostly of system calls, those
-//          of the pass in the middle.
-// Holds    Pure. A pass is taken as a whole, near or far: what a machine costs are differences of
-//          measured times, which say nothing if one of the two was measured in another mode.
+//          mode choose wrongly for calls in another, and most wrongly those of which some were
+//          measured in the one and some in the other: then what is used in place seems slow, and
+//          put targets quick.
+// Idea     Of what hardly leaves the processors, near puts, copies between ranks of a node and a
+//          rank's own, the quickest of all passes, each by itself: the quick mode is the one that
+//          every fit finds again. Of far costs, mostly of system calls, those of the middle pass.
+// Holds    Pure. What belongs together is of one pass: costs are differences of measured times,
+//          which say nothing if one of the two was measured in another mode.
 // Next     front/cli/fit_command.cpp.
 #pragma once
 
@@ -25,13 +24,19 @@ namespace weft::lab {
 struct Pass {
     /// Of a flag that was timed again and again, in the order of time; none where none could be.
     std::vector<double> flags_ns;
-    double near_ns = 0;            ///< by which passes are compared: some message, or copy
-    std::optional<double> far_ns;  ///< likewise, where there is a network
+    /// By which passes are compared: some message to a rank of the node and to one of another, a
+    /// call in which two ranks copy, and a rank's own copy; where that was measured.
+    std::optional<double> near_ns;
+    std::optional<double> far_ns;
+    std::optional<double> copies_ns;
+    double memory_ns = 0;
 };
 
 struct ChosenPasses {
     std::size_t near = 0;
     std::size_t far = 0;
+    std::size_t copies = 0;
+    std::size_t memory = 0;
     double flag_min_ns = 0;  ///< of all passes
     double flag_max_ns = 0;
 

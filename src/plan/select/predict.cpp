@@ -12,6 +12,7 @@
 #include "plan/select/equal_programs.hpp"
 #include "plan/select/folding.hpp"
 #include "plan/select/one_program.hpp"
+#include "plan/select/processors.hpp"
 #include "plan/select/put_models.hpp"
 #include "plan/select/work.hpp"
 #include "plan/simulate/simulate.hpp"
@@ -31,9 +32,6 @@ constexpr Time kShortCalls = 16;
 constexpr Time kLongCalls = 2;
 
 constexpr Time kForever = std::numeric_limits<Time>::max();
-
-/// What each of the ranks that are shown computes, messages that it receives included.
-using Loads = std::vector<Time>;
 
 /// Whose vectors are read or written where they lie.
 struct Reach {
@@ -141,7 +139,8 @@ class Prediction {
         if (!computing) return computing.failure();
         const Time work = shared_out(Wide{all.sent(machine_.near, put())} + all.combining, size);
         const bool stays = passes_on_ && (apart_ || is_short_);
-        const Time most = stays ? std::max(busiest(loads), work) : work;
+        // Between nodes messages cost so much that no call is quicker than its busiest processor.
+        const Time most = stays ? std::max(busiest(machine_, loads), work) : work;
         // On a node part of what a root receives is fetched while others send, half as measured.
         const Time shared = apart_ ? most : work + (most - work) / 2;
         const Time alone = *first + std::max(*computing, shared) + machine_.calls();
@@ -149,7 +148,8 @@ class Prediction {
         if (!streams_) return predicted;
         const base::Result<Time> each = again();
         if (!each) return each.failure();
-        predicted.in_stream = in_stream(*first, *each, shared + all.in_a_row) + machine_.calls();
+        const Time in_a_row = apart_ ? 0 : all.in_a_row * machine_.near.latency;
+        predicted.in_stream = in_stream(*first, *each, shared + in_a_row) + machine_.calls();
         return predicted;
     }
 
@@ -173,29 +173,6 @@ class Prediction {
         const Wide messages = Wide{rounds} * static_cast<Time>(nodes.size());
         return rounds * latency_of(machine_, machine_.far) +
                shared_out(messages * (machine_.far.issue + machine_.far.receive), size_);
-    }
-
-    /// Ranks of a host start on its processors in blocks (run/runtime/placement.hpp), and stay,
-    /// since none of them ever sleeps.
-    [[nodiscard]] std::size_t processor_of(std::size_t rank) const {
-        const auto on_host = static_cast<std::size_t>(machine_.host_ranks);
-        const auto processors = static_cast<std::size_t>(machine_.host_processors);
-        return rank / on_host * processors + rank % on_host * processors / on_host;
-    }
-
-    /// What the processor computes that has most to do. Between nodes messages cost so much that no
-    /// call is quicker.
-    [[nodiscard]] Time busiest(const Loads& loads) const {
-        Time most = 0;
-        Time sum = 0;
-        std::size_t current = 0;
-        for (std::size_t rank = 0; rank < loads.size(); ++rank) {
-            const std::size_t place = processor_of(rank);
-            sum = place == current ? sum + loads[rank] : loads[rank];
-            current = place;
-            most = std::max(most, sum);
-        }
-        return most;
     }
 
     [[nodiscard]] base::Result<Predicted> of_stages(const Stages& stages) const {
@@ -357,11 +334,12 @@ class Prediction {
         const MessageModel costs =
             mixed_ ? model_of(machine_, put(), false, true) : model(false, true);
         Time& load = loads[at(rank)];
-        Time elsewhere = 0;  // messages to ranks of other processors that no other rank reads
+        const std::size_t here = processor_of(machine_, rank);
+        Time elsewhere = 0;  // messages for ranks of other processors, in lines of their own
         for_each_message(program, vector, [&](const Happening& message) {
             const Rank peer = message.peer;
-            const std::uint64_t bytes = message.bytes;
             const bool far = is_far(program, rank, peer);
+            const std::uint64_t bytes = message.bytes;
             ++work.messages;
             work.bytes += bytes;
             work.far_messages += far ? 1 : 0;
@@ -376,8 +354,8 @@ class Prediction {
             // several of their messages in a row are for another processor.
             const bool waits = !far && peer != kNoRank;
             const Time more = slot ? cost.slot : 0;
-            const bool alone = waits && !apart_ && !message.shared;
-            if (alone && processor_of(at(meant(program, rank, peer))) != processor_of(at(rank)))
+            if (waits && !message.shared &&
+                processor_of(machine_, meant(program, rank, peer)) != here)
                 ++elsewhere;
             // Of two that have a processor each the receiver has two thirds: calls of 64 KiB in a
             // row took 0.65 to 0.71 of what their bytes cost, beside what was reduced or copied.
@@ -387,7 +365,7 @@ class Prediction {
                 loads[at(meant(program, rank, peer)) % loads.size()] +=
                     cost.receive + theirs + (waits ? more : 0);
         });
-        work.in_a_row = std::max(work.in_a_row, (elsewhere - 1) * machine_.near.latency);
+        work.in_a_row = std::max(work.in_a_row, elsewhere - 1);
         const Time before = work.combining;
         for_each_reduction(program, vector, [&](const Happening& reduction) {
             work.combining +=

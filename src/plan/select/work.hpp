@@ -22,7 +22,8 @@ struct Work {
     std::uint64_t slots = 0;  ///< messages that fit no cell
     std::uint64_t far_slots = 0;
     Time combining = 0;  ///< and copying in place
-    Time in_a_row = 0;   ///< most that a rank waits until it may write to another processor again
+    /// Most lines of another processor that a rank writes, near, after a first one.
+    Time in_a_row = 0;
 
     void multiply(std::uint64_t times);
     /// What messages keep senders and receivers busy. The costs have the bytes of a far message

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// processors.hpp - where ranks run that share the processors of a host.
+//
+// Idea     Ranks of a host start on its processors in blocks (run/runtime/placement.hpp), and stay,
+//          since none of them ever sleeps.
+// Next     predict.cpp.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <vector>
+
+#include "plan/select/machine.hpp"
+
+namespace weft::plan {
+
+/// What each of the ranks that are shown computes, messages that it receives included.
+using Loads = std::vector<Time>;
+
+/// Of all hosts, counted through.
+[[nodiscard]] inline std::size_t processor_of(const Machine& machine, Rank rank) {
+    const auto at = static_cast<std::size_t>(rank);
+    const auto on_host = static_cast<std::size_t>(machine.host_ranks);
+    const auto processors = static_cast<std::size_t>(machine.host_processors);
+    return at / on_host * processors + at % on_host * processors / on_host;
+}
+
+/// What the processor computes that has most to do.
+[[nodiscard]] inline Time busiest(const Machine& machine, const Loads& loads) {
+    Time most = 0;
+    Time sum = 0;
+    std::size_t current = 0;
+    for (std::size_t rank = 0; rank < loads.size(); ++rank) {
+        const std::size_t place = processor_of(machine, static_cast<Rank>(rank));
+        sum = place == current ? sum + loads[rank] : loads[rank];
+        current = place;
+        most = std::max(most, sum);
+    }
+    return most;
+}
+
+}  // namespace weft::plan
