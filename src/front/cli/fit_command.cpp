@@ -4,6 +4,7 @@
 // Idea     All is measured in several passes that lie apart, since machines have modes that last
 //          for seconds or minutes; one of them counts (passes.hpp).
 // Next     fit_measure.hpp for what is measured, fit_report.hpp for what is made of it.
+#include <algorithm>
 #include <iterator>
 #include <memory>
 #include <string>
@@ -28,6 +29,14 @@ struct FitArguments {
     double pause = 3;
 };
 
+/// Copies of the job's own memory, where no buffer was adopted, do not count if one ever was.
+void leave_out_unadopted(const std::vector<FitPass>& passes, std::vector<lab::Pass>& seen) {
+    const auto adopts = [](const FitPass& pass) { return pass.copies && pass.copies->expose_us; };
+    if (std::ranges::none_of(passes, adopts)) return;
+    for (std::size_t i = 0; i < passes.size(); ++i)
+        if (!adopts(passes[i])) seen[i].copies_ns.reset();
+}
+
 /// Tells at rank 0 what is seen.
 base::Result<void> fit_in_passes(Runtime& runtime, const FitArguments& arguments) {
     FitMeasure measure(runtime, arguments.repetitions);
@@ -42,6 +51,7 @@ base::Result<void> fit_in_passes(Runtime& runtime, const FitArguments& arguments
         print_pass(seen.back(), seen.size(), arguments.passes);
     }
     if (!tells) return base::Done{};
+    leave_out_unadopted(passes, seen);
     const lab::ChosenPasses chosen = lab::choose_passes(seen);
     print_modes(chosen);
     const Json report = report_of(runtime, passes, seen, chosen);

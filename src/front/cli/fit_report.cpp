@@ -147,7 +147,7 @@ FitPass chosen_of(const std::vector<FitPass>& passes, const lab::ChosenPasses& c
     FitPass costs = passes[chosen.near];
     costs.copies = passes[chosen.copies].copies;
     costs.memory = passes[chosen.memory].memory;
-    costs.adoption = passes[chosen.memory].adoption;
+    costs.adoption = passes[chosen.copies].adoption;
     for (Way& way : costs.ways) {
         const std::vector<Way>& ways = passes[is_near(way) ? chosen.near : chosen.far].ways;
         way = *std::ranges::find(ways, std::string_view(way.name), &Way::name);
