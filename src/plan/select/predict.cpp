@@ -142,14 +142,14 @@ class Prediction {
         // Between nodes messages cost so much that no call is quicker than its busiest processor.
         const Time most = stays ? std::max(busiest(machine_, loads), work) : work;
         // On a node part of what a root receives is fetched while others send, half as measured.
-        const Time shared = apart_ ? most : work + (most - work) / 2;
+        const Time in_a_row = streams_ ? all.in_a_row * machine_.near.latency : 0;
+        const Time shared = apart_ ? most : work + (most - work) / 2 + in_a_row;
         const Time alone = *first + std::max(*computing, shared) + machine_.calls();
         Predicted predicted{.time = alone, .messages = all.messages, .in_stream = alone};
         if (!streams_) return predicted;
         const base::Result<Time> each = again();
         if (!each) return each.failure();
-        const Time in_a_row = apart_ ? 0 : all.in_a_row * machine_.near.latency;
-        predicted.in_stream = in_stream(*first, *each, shared + in_a_row) + machine_.calls();
+        predicted.in_stream = in_stream(*first, *each, shared) + machine_.calls();
         return predicted;
     }
 
