@@ -127,11 +127,14 @@ class Tournament {
         for (std::uint64_t call = 0; call < calls; ++call) subject.call();
     }
 
-    /// A batch of each, beginning with another one in each round.
+    /// A batch of each, beginning with another one in each round, and every other round in reverse:
+    /// none comes always after the same one.
     void play_round(TunedSubject& subject) {
         const std::size_t count = result_.contenders.size();
         for (std::size_t i = 0; i < count; ++i) {
-            const std::size_t turn = (i + static_cast<std::size_t>(result_.rounds)) % count;
+            const bool reverse = result_.rounds % 2 == 1;
+            const std::size_t place = reverse ? count - 1 - i : i;
+            const std::size_t turn = (place + static_cast<std::size_t>(result_.rounds)) % count;
             Contender& contender = result_.contenders[turn];
             if (contender.out) continue;
             world_.set_algorithm(name_, contender.algorithm);
