@@ -9,8 +9,9 @@ namespace {
 
 constexpr std::size_t kPageBytes = 4096;
 
-/// Only these processors take long, and only there the detour is worth its second copy.
-bool takes_long_here() noexcept {
+}  // namespace
+
+bool has_slow_distances() noexcept {
 #if defined(__x86_64__)
     return __builtin_cpu_is("amd") != 0;
 #else
@@ -18,10 +19,8 @@ bool takes_long_here() noexcept {
 #endif
 }
 
-}  // namespace
-
 void copy_by_detour(void* to, const void* from, std::size_t bytes) noexcept {
-    if (!takes_long_here()) {
+    if (!has_slow_distances()) {
         std::memcpy(to, from, bytes);
         return;
     }

@@ -40,7 +40,10 @@ inline constexpr std::size_t kRegisterCopyMax = 2048;
     return page_distance(to, from) - 1 < kSlowest;
 }
 
-/// Through memory at another distance; for copy_bytes and move_bytes.
+/// Only some processors take long, and only there a detour is worth its second copy.
+[[nodiscard]] bool has_slow_distances() noexcept;
+
+/// Through memory at another distance, on such a processor; for copy_bytes and move_bytes.
 void copy_by_detour(void* to, const void* from, std::size_t bytes) noexcept;
 
 /// memcpy; the two do not overlap, and neither is null.

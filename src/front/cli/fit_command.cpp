@@ -2,7 +2,8 @@
 // fit_command.cpp - `weft fit`: what puts cost on the nodes of this job, measured and fitted.
 //
 // Idea     All is measured in several passes that lie apart, since machines have modes that last
-//          for seconds or minutes; one of them counts (passes.hpp).
+//          for seconds or minutes; of each kind of costs one of them counts
+//          (passes.hpp).
 // Next     fit_measure.hpp for what is measured, fit_report.hpp for what is made of it.
 #include <algorithm>
 #include <iterator>
@@ -93,7 +94,7 @@ void add_fit_command(CLI::App& app, int& exit_status) {
         .within(3, 100'000)
         .shows_default();
     add_option(command, "--passes", arguments->passes,
-               "how often all is measured: the costs are those of one pass")
+               "how often all is measured: each kind of costs is that of one pass")
         .within(1, 1000)
         .shows_default();
     add_option(command, "--pause", arguments->pause, "seconds between two passes")

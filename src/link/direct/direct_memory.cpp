@@ -131,7 +131,9 @@ std::byte* DirectMemory::map(Rank mate, const base::Reach& reach, std::uint64_t 
 /// `to` that the kernel does not take long for, and where there is no memory.
 std::byte* DirectMemory::detour(std::uint64_t to, std::uint64_t from, std::uint64_t bytes,
                                 std::uint64_t place) noexcept {
-    if (bytes <= base::kRegisterCopyMax || !base::is_slowest_distance(to, from)) return nullptr;
+    if (bytes <= base::kRegisterCopyMax || !base::is_slowest_distance(to, from) ||
+        !base::has_slow_distances())
+        return nullptr;
     if (detour_ == nullptr)
         detour_.reset(new (std::nothrow) std::byte[kDetourBytes + 2 * kPageBytes]);
     if (detour_ == nullptr) return nullptr;
