@@ -81,6 +81,7 @@ struct OwnMemory {
     std::size_t cache_bytes = std::size_t{1} << 20;  ///< of its processor, if that is not known
     double copy_ns_per_byte = 0;                     ///< there
     double cold_ns_per_byte = 0;    ///< more, for each byte read or written beyond these
+    double unpack_ns_per_byte = 0;  ///< where neither end lies in any cache
     double reduce_ns_per_byte = 0;  ///< of doubles that are added to others, in a cache
 };
 

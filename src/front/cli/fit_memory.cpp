@@ -24,6 +24,29 @@ namespace {
 constexpr std::array<std::size_t, 4> kCopiedBytes{32768, 65536, 131072, 262144};
 constexpr std::array<std::size_t, 4> kAdoptedPages{8, 32, 64, 128};
 constexpr std::size_t kPageBytes = 4096;
+constexpr std::size_t kUnpackedBytes = std::size_t{256} << 10;
+/// Of the last cache, if that is not known; and of what is used in place of a larger one.
+constexpr std::size_t kLastCacheBytes = std::size_t{32} << 20;
+constexpr std::size_t kLastCacheMax = std::size_t{128} << 20;
+
+/// Copying what lies in no cache to where nothing does, piece by piece: twice as much as the last
+/// cache holds.
+double unpack_ns_per_byte(int repetitions) {
+    const long cache = ::sysconf(_SC_LEVEL3_CACHE_SIZE);
+    const std::size_t known = cache > 0 ? static_cast<std::size_t>(cache) : kLastCacheBytes;
+    const std::size_t pieces =
+        std::max<std::size_t>(2, std::min(known, kLastCacheMax) / kUnpackedBytes);
+    const std::vector<std::byte> from(pieces * kUnpackedBytes, std::byte{1});
+    std::vector<std::byte> to(from.size(), std::byte{2});
+    std::vector<double> times;
+    for (int i = 0; i < repetitions; ++i) {
+        const std::size_t at = static_cast<std::size_t>(i) % pieces * kUnpackedBytes;
+        const std::uint64_t begin = base::monotonic_ns();
+        base::copy_bytes(to.data() + at, from.data() + at, kUnpackedBytes);
+        times.push_back(elapsed_us(begin));
+    }
+    return lab::median(times) * 1000 / kUnpackedBytes;
+}
 
 /// Adding a vector of doubles to another, in a cache.
 double reduce_ns_per_byte() {
@@ -129,6 +152,7 @@ OwnMemory FitMeasure::own_memory() {
         const double cold_ns =
             copy_us(many) * 1000 - found.copy_ns_per_byte * static_cast<double>(many);
         found.cold_ns_per_byte = cold_ns / static_cast<double>(2 * many - found.cache_bytes);
+        found.unpack_ns_per_byte = unpack_ns_per_byte(repetitions_);
         found.reduce_ns_per_byte = reduce_ns_per_byte();
     });
     return found;

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "front/cli/tuning_file.hpp"
+#include "plan/select/machine.hpp"
 #include "run/runtime/choice.hpp"
 #include "run/runtime/measured_files.hpp"
 
@@ -29,6 +30,11 @@ double rounded(double value) {
 /// Of what is given for each byte: six.
 double fine(double value) {
     return std::max(0.0, std::round(value * 1e6) / 1e6);
+}
+
+/// What a job without a file reckons with.
+double usual_ns(plan::Time time) {
+    return static_cast<double>(time) / 1000;
 }
 
 bool is_near(const Way& way) {
@@ -97,11 +103,13 @@ void add_parameters(Json& parameters, const NearCopies& copies) {
     // In a job of several nodes each wait may look at the network, too.
     const double waits_ns = copies.of_job.intercept * 1000;
     const double expose_ns = rounded(copies.expose_us.value_or(0) * 1000);
-    parameters["expose_ns"] = expose_ns;
-    for (const auto& [way, line, exposed_ns] :
-         {std::tuple{"mapped", copies.in_place, expose_ns}, {"kernel", copies.by_kernel, 0.0}}) {
-        parameters[fmt::format("{}_ns", way)] =
-            rounded(line.intercept * 1000 - waits_ns - exposed_ns);
+    parameters["expose_ns"] = copies.expose_us ? expose_ns : usual_ns(plan::kExpose);
+    for (const auto& [way, line, exposed_ns, usual] :
+         {std::tuple{"mapped", copies.in_place, expose_ns, plan::kMapped},
+          {"kernel", copies.by_kernel, 0.0, plan::kKernelCopy}}) {
+        // A difference of three times, which can be lost among them.
+        const double each_ns = rounded(line.intercept * 1000 - waits_ns - exposed_ns);
+        parameters[fmt::format("{}_ns", way)] = each_ns > 0 ? each_ns : usual_ns(usual);
         parameters[fmt::format("{}_ns_per_byte", way)] = fine(2 * line.slope * 1000);
     }
     const double combined = 2 * copies.reduced.slope * 1000;
@@ -113,7 +121,7 @@ void add_parameters(Json& parameters, const OwnMemory& memory) {
     parameters["copy_ns_per_byte"] = fine(memory.copy_ns_per_byte);
     parameters["cold_ns_per_byte"] = fine(memory.cold_ns_per_byte);
     // What the network wrote last lies in no cache of a rank, and what it is copied to neither.
-    parameters["unpack_ns_per_byte"] = fine(memory.copy_ns_per_byte + 2 * memory.cold_ns_per_byte);
+    parameters["unpack_ns_per_byte"] = fine(memory.unpack_ns_per_byte);
     parameters["cache_bytes"] = memory.cache_bytes;
 }
 

@@ -94,7 +94,7 @@ struct Machine {
 inline constexpr PutCost kSharedMemory{.latency = 60'000,
                                        .issue = 10'000,
                                        .receive = 20'000,
-                                       .byte_fs = 40'000,
+                                       .byte_fs = 65'000,
                                        .slot = 15'000,
                                        .turn = 900'000};
 /// Streams of short calls of eight ranks on two processors, measured likewise: what they take

@@ -138,12 +138,12 @@ class Prediction {
         const base::Result<Time> computing = makespan(false, true);
         if (!computing) return computing.failure();
         const Time work = shared_out(Wide{all.sent(machine_.near, put())} + all.combining, size);
-        const bool stays = passes_on_ && (apart_ || is_short_);
-        // Between nodes messages cost so much that no call is quicker than its busiest processor.
-        const Time most = stays ? std::max(busiest(machine_, loads), work) : work;
-        // On a node part of what a root receives is fetched while others send, half as measured.
-        const Time in_a_row = streams_ ? all.in_a_row * machine_.near.latency : 0;
-        const Time shared = apart_ ? most : work + (most - work) / 2 + in_a_row;
+        const Time most = passes_on_ ? std::max(busiest(machine_, loads), work) : work;
+        // No call is quicker than its busiest processor, but that on a node part of what a root
+        // receives is fetched while others send, if it is short: half as measured.
+        const Time in_a_row = streams_ && !apart_ ? all.in_a_row * machine_.near.latency : 0;
+        const bool half = !apart_ && is_short_;
+        const Time shared = (half ? work + (most - work) / 2 : most) + in_a_row;
         const Time alone = *first + std::max(*computing, shared) + machine_.calls();
         Predicted predicted{.time = alone, .messages = all.messages, .in_stream = alone};
         if (!streams_) return predicted;
@@ -335,7 +335,8 @@ class Prediction {
             mixed_ ? model_of(machine_, put(), false, true) : model(false, true);
         Time& load = loads[at(rank)];
         const std::size_t here = processor_of(machine_, rank);
-        Time elsewhere = 0;  // messages for ranks of other processors, in lines of their own
+        Time crossing = 0;   // near messages for ranks of other processors,
+        Time elsewhere = 0;  // and those in lines of their own
         for_each_message(program, vector, [&](const Happening& message) {
             const Rank peer = message.peer;
             const bool far = is_far(program, rank, peer);
@@ -354,19 +355,21 @@ class Prediction {
             // several of their messages in a row are for another processor.
             const bool waits = !far && peer != kNoRank;
             const Time more = slot ? cost.slot : 0;
-            if (waits && !message.shared &&
-                processor_of(machine_, meant(program, rank, peer)) != here)
-                ++elsewhere;
-            // Of two that have a processor each the receiver has two thirds: calls of 64 KiB in a
-            // row took 0.65 to 0.71 of what their bytes cost, beside what was reduced or copied.
-            const Time theirs = of_two_ && waits ? moving * 2 / 3 : moving;
-            load += waits ? moving - theirs : cost.issue + moving + more;
+            const bool crosses =
+                waits && processor_of(machine_, meant(program, rank, peer)) != here;
+            if (crosses) ++crossing;
+            if (crosses && !message.shared) ++elsewhere;
+            const Moved moved = waits ? moved_near(moving, message.shared) : Moved{moving, moving};
+            load += moved.here + (waits ? 0 : cost.issue + more);
             if (peer != kNoRank)
                 loads[at(meant(program, rank, peer)) % loads.size()] +=
-                    cost.receive + theirs + (waits ? more : 0);
+                    cost.receive + moved.there + (waits ? more : 0);
         });
         work.in_a_row = std::max(work.in_a_row, elsewhere - 1);
         const Time before = work.combining;
+        // Where vectors are used in place ranks wait for each line of another processor.
+        if (!apart_ && std::ranges::any_of(program.steps, is_exposed))
+            work.combining += crossing * machine_.near.latency;
         for_each_reduction(program, vector, [&](const Happening& reduction) {
             work.combining +=
                 costs.combine(reduction.bytes, reduction.operands, reduction.mapped_vectors > 0);
@@ -380,12 +383,35 @@ class Prediction {
                                   costs.copy(step.own_bytes);
                 const bool cached = in_pieces && step.slot_bytes <= kCachedPiece;
                 work.combining += unpacking(step.slot_bytes) / (cached ? kCachedPart : 1);
+                load += fetched(step.slot_bytes);
             },
             unpacks() || costs.copy_byte_fs > 0);
         const auto near = [&](Rank peer) { return !is_far(program, rank, peer); };
         work.combining += cold_time(program, vector, costs, near);
         if (costs.expose > 0) work.combining += costs.expose * exposed_vectors(program, near);
         load += work.combining - before;
+    }
+    /// What a near message takes its sender and its receiver for its bytes.
+    struct Moved {
+        Time here = 0;
+        Time there = 0;
+    };
+    /// Stores of short messages go on in the background. Of two that have a processor each, lines
+    /// come from the other processor's cache: calls of 64 KiB in a row took all of what their
+    /// bytes cost where one sent, and two thirds where one received, beside what was reduced or
+    /// copied.
+    [[nodiscard]] Moved moved_near(Time moving, bool shared) const {
+        if (of_two_) return {moving, moving * 2 / 3};
+        if (is_short_) return {0, moving};
+        // What goes to several is read out of the nearest cache.
+        return {shared ? moved(moving) / 2 : moved(moving), apart_ ? moved(moving) : 0};
+    }
+    /// Long messages take their senders most of that, and as much who copies them out of put
+    /// targets; who reduces them there, what that takes.
+    static Time moved(Time moving) { return moving * 3 / 5; }
+    [[nodiscard]] Time fetched(std::uint64_t bytes) const {
+        if (apart_ || of_two_ || is_short_) return 0;
+        return moved(to_time(static_cast<std::int64_t>(bytes) * machine_.near.byte_fs));
     }
     /// Of bytes that are copied out of a put target; within a node that is part of what a put
     /// costs, and what is short lies in the cache where the network has put it.
