@@ -65,12 +65,12 @@ double receive_ns(const Way& way) {
     return way.receive_us ? std::clamp(*way.receive_us * 1000, 0.0, rest_ns) : rest_ns / 2;
 }
 
-/// From the turn of one rank to that of the next one on its processor, beyond what they do: between
-/// two that only wait for each other half a round trip is one turn. Where ranks share none, what is
-/// assumed of the provider.
+/// From the turn of one rank to that of the next one on its processor: between two that only wait
+/// for each other half a round trip is a message and one turn, which takes no less than on one
+/// node alone. Where ranks share none, what is assumed of the provider.
 double turn_ns(const Way& way, const plan::PutCost& assumed) {
     if (!way.shared_us) return plan::nanoseconds(assumed.turn);
-    return std::max(0.0, *way.shared_us * 1000 - issue_ns(way) - receive_ns(way));
+    return std::max(usual_ns(plan::kSharedMemory.turn), *way.shared_us * 1000 - message_ns(way));
 }
 
 /// Of a message that goes one way. What is near is copied from where it was put, too.

@@ -68,7 +68,9 @@ class Prediction {
                           std::ranges::none_of(program->steps, is_exposed);
         if (!machine.crowded()) {
             of_two_ = passes_on_ && puts;
-            if (of_two_) give_up_ = kForever;
+            if (puts) give_up_ = kForever;
+            if (puts && !passes_on_ && !is_short_)
+                swapped_ = moved_of_two(near_time(copied_out_bytes(*program, vector))).there;
             return;
         }
         // Where no payload needs a put target, no call waits for those before the last one.
@@ -134,7 +136,7 @@ class Prediction {
         // Of two ranks, the one that has more to do for each call.
         if (of_two_ && !loads.empty())
             return Predicted{*first, all.messages, std::ranges::max(loads)};
-        if (!crowded) return Predicted{*first, all.messages, *first};
+        if (!crowded) return Predicted{*first + swapped_, all.messages, *first + swapped_};
         const base::Result<Time> computing = makespan(false, true);
         if (!computing) return computing.failure();
         const Time work = shared_out(Wide{all.sent(machine_.near, put())} + all.combining, size);
@@ -389,29 +391,24 @@ class Prediction {
         const auto near = [&](Rank peer) { return !is_far(program, rank, peer); };
         work.combining += cold_time(program, vector, costs, near);
         if (costs.expose > 0) work.combining += costs.expose * exposed_vectors(program, near);
+        if (unpacks()) work.combining += unpacking(exposed_slot_bytes(program, vector, near));
         load += work.combining - before;
     }
-    /// What a near message takes its sender and its receiver for its bytes.
-    struct Moved {
-        Time here = 0;
-        Time there = 0;
-    };
-    /// Stores of short messages go on in the background. Of two that have a processor each, lines
-    /// come from the other processor's cache: calls of 64 KiB in a row took all of what their
-    /// bytes cost where one sent, and two thirds where one received, beside what was reduced or
-    /// copied.
+    /// What a near message takes its sender and its receiver for its bytes. Stores of short ones go
+    /// on in the background.
     [[nodiscard]] Moved moved_near(Time moving, bool shared) const {
-        if (of_two_) return {moving, moving * 2 / 3};
+        if (of_two_) return moved_of_two(moving);
         if (is_short_) return {0, moving};
-        // What goes to several is read out of the nearest cache.
-        return {shared ? moved(moving) / 2 : moved(moving), apart_ ? moved(moving) : 0};
+        // Who copies them out of put targets is charged for it there, if that is known.
+        const Moved moved = moved_long(moving, shared);
+        return {moved.here, apart_ ? moved.there : 0};
     }
-    /// Long messages take their senders most of that, and as much who copies them out of put
-    /// targets; who reduces them there, what that takes.
-    static Time moved(Time moving) { return moving * 3 / 5; }
+    [[nodiscard]] Time near_time(std::uint64_t bytes) const {
+        return to_time(static_cast<std::int64_t>(bytes) * machine_.near.byte_fs);
+    }
     [[nodiscard]] Time fetched(std::uint64_t bytes) const {
         if (apart_ || of_two_ || is_short_) return 0;
-        return moved(to_time(static_cast<std::int64_t>(bytes) * machine_.near.byte_fs));
+        return moved_long(near_time(bytes)).there;
     }
     /// Of bytes that are copied out of a put target; within a node that is part of what a put
     /// costs, and what is short lies in the cache where the network has put it.
@@ -474,8 +471,9 @@ class Prediction {
     /// connection holds: such a message needs both its ranks at once, and who goes on to a later
     /// call takes their processors.
     bool streams_ = false;
-    bool of_two_ = false;      ///< with a processor each, on a node, of which one only sends
-    bool held_ = false;        ///< messages are no longer than what connections hold
+    bool of_two_ = false;  ///< with a processor each, on a node, of which one only sends
+    Time swapped_ = 0;   ///< of two likewise that both send: to copy what the other one has written
+    bool held_ = false;  ///< messages are no longer than what connections hold
     bool is_short_ = false;    ///< even many at a time
     Time give_up_ = kForever;  ///< where each rank has a processor
 };

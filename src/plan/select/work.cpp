@@ -21,6 +21,24 @@ Time Work::sent(const PutCost& near, const PutCost& far) const {
     return static_cast<Time>(sum);
 }
 
+std::uint64_t copied_out_bytes(const Program& program, const VectorSize& size) {
+    std::uint64_t bytes = 0;
+    const auto add = [&](const Happening& step) { bytes += step.slot_bytes; };
+    for_each_touching(program, size, add, true);
+    return bytes;
+}
+
+std::uint64_t exposed_slot_bytes(const Program& program, const VectorSize& size,
+                                 const std::function<bool(Rank peer)>& is_mate) {
+    const auto slots = slots_filled_by(program, [&](Rank peer) { return !is_mate(peer); });
+    const Partition partition = program.partition(size.elements);
+    std::uint64_t elements = 0;
+    for (const Step& step : program.steps)
+        if (step.kind == StepKind::expose && is_mate(step.peer))
+            elements += slot_elements(program, partition, step, 0, slots);
+    return elements * size.element_bytes;
+}
+
 Time cold_time(const Program& program, const VectorSize& size, const MessageModel& costs,
                const std::function<bool(Rank peer)>& is_mate) {
     if (!costs.is_cold(size.elements * size.element_bytes)) return 0;

@@ -31,6 +31,31 @@ struct Work {
     [[nodiscard]] Time sent(const PutCost& near, const PutCost& far) const;
 };
 
+/// What a message between ranks of a node takes its sender and its receiver for its bytes.
+struct Moved {
+    Time here = 0;
+    Time there = 0;
+};
+/// Of two that have a processor each, lines come from the other processor's cache: calls of 64 KiB
+/// in a row took all of what their bytes cost where one sent, and two thirds where one received,
+/// beside what was reduced or copied.
+[[nodiscard]] inline Moved moved_of_two(Time moving) {
+    return {moving, moving * 2 / 3};
+}
+/// Where ranks share processors, of long vectors, as measured: most of it its sender, unless it
+/// sends the same bytes to several (`shared`), which then lie in its cache; and as much who copies
+/// them out of put targets. Who reduces them there does not.
+[[nodiscard]] inline Moved moved_long(Time moving, bool shared = false) {
+    const Time most = moving * 3 / 5;
+    return {shared ? most / 2 : most, most};
+}
+
+/// Bytes that a rank copies out of put targets.
+[[nodiscard]] std::uint64_t copied_out_bytes(const Program& program, const VectorSize& size);
+/// Bytes of put targets that other nodes have filled and a rank lets node-mates use.
+[[nodiscard]] std::uint64_t exposed_slot_bytes(const Program& program, const VectorSize& size,
+                                               const std::function<bool(Rank peer)>& is_mate);
+
 /// Of what a rank touches of vectors that its processor's cache does not hold.
 [[nodiscard]] Time cold_time(const Program& program, const VectorSize& size,
                              const MessageModel& costs,
