@@ -23,7 +23,8 @@ constexpr std::size_t kRoundsMin = 12;    // before a winner is believed
 constexpr std::size_t kRoundsAlike = 7;   // so many rounds with the same winner
 constexpr std::size_t kRoundsBeforeOut = 4;
 constexpr std::uint64_t kBanksMax = 512;  // of put targets, for calls of a few bytes
-constexpr double kEqual = 1.02;           // what two medians may differ and count as equal
+constexpr double kEqual = 1.02;           // what two medians may differ and count as equal,
+constexpr double kEqualJobs = 1.04;       // and over several jobs, which see several modes
 
 /// The call with its buffers; barriers have none.
 class TunedSubject {
@@ -199,7 +200,7 @@ std::size_t winner_of_jobs(std::span<const Contender> contenders) {
             logarithms[i] += std::log(contenders[i].jobs_us[job] / least);
     }
     const double equal =
-        *std::ranges::min_element(logarithms) + static_cast<double>(jobs) * std::log(kEqual);
+        *std::ranges::min_element(logarithms) + static_cast<double>(jobs) * std::log(kEqualJobs);
     return static_cast<std::size_t>(
         std::ranges::find_if(logarithms, [&](double sum) { return sum <= equal; }) -
         logarithms.begin());
