@@ -387,7 +387,7 @@ class Prediction {
                 work.combining += unpacking(step.slot_bytes) / (cached ? kCachedPart : 1);
                 load += fetched(step.slot_bytes);
             },
-            unpacks() || costs.copy_byte_fs > 0);
+            !is_short_ || costs.copy_byte_fs > 0);
         const auto near = [&](Rank peer) { return !is_far(program, rank, peer); };
         work.combining += cold_time(program, vector, costs, near);
         if (costs.expose > 0) work.combining += costs.expose * exposed_vectors(program, near);
@@ -471,9 +471,9 @@ class Prediction {
     /// connection holds: such a message needs both its ranks at once, and who goes on to a later
     /// call takes their processors.
     bool streams_ = false;
-    bool of_two_ = false;  ///< with a processor each, on a node, of which one only sends
-    Time swapped_ = 0;   ///< of two likewise that both send: to copy what the other one has written
-    bool held_ = false;  ///< messages are no longer than what connections hold
+    bool of_two_ = false;      ///< with a processor each, on a node, of which one only sends
+    Time swapped_ = 0;         ///< if both send: to copy what the other one has written
+    bool held_ = false;        ///< messages are no longer than what connections hold
     bool is_short_ = false;    ///< even many at a time
     Time give_up_ = kForever;  ///< where each rank has a processor
 };
