@@ -106,9 +106,13 @@ TeamCall bind_programs(VirtualJob& job, const VirtualTeam& team, CallPlan plan,
                        const std::vector<plan::Program>& programs, const plan::Contract& contract) {
     TeamCall call{.plan = std::move(plan), .team = team.id, .contract = &contract, .programs = {}};
     call.reducer = reducer_of(call.plan.algebra);
-    const std::string description = fmt::format(
+    std::string description = fmt::format(
         "{} {} of {} elements of {}, root {}", call.plan.collective, call.plan.algorithm,
         call.plan.elements, name_of(call.plan.algebra), call.plan.root);
+    // Counts that all know are part of what they must agree about (decision 18).
+    const plan::Program& first = programs.front();
+    if (!first.pairwise && !first.unit_counts.empty())
+        description += fmt::format(", in units of {}", fmt::join(first.unit_counts, " "));
     std::uint64_t hash = 0;
     for (const char letter : description)
         hash = base::mix(hash + static_cast<unsigned char>(letter));
