@@ -345,7 +345,7 @@ TEST(GiantsInPlaceTest, FourGibibytesAreRight) {
     for (const char* way : {"adopt", "copy"}) {
         const Outcome outcome =
             run_ranks({"-n", "2"}, {rank_program("giants"), std::to_string(kBytes), "100000"},
-                      {std::string("WEFT_DIRECT=") + way});
+                      {std::string("WEFT_DIRECT=") + way, "WEFT_TIMEOUT=600"});
         EXPECT_EQ(outcome.status, 0) << way;
         EXPECT_EQ(outcome.errors, "") << way;
     }
