@@ -51,12 +51,13 @@ inline constexpr std::size_t kLandingOffset = sizeof(Cell);  ///< from the start
 /// From cell to cell where far peers may write.
 inline constexpr std::size_t kCellStride = sizeof(Cell) + sizeof(Landing);
 
-/// Flag words: a 48-bit tick (which use of the cell) above a 16-bit hash of the call.
+/// Flag words: a 48-bit tick (which use of the cell) above a 16-bit hash of the call and those
+/// before it.
 using FlagWord = std::uint64_t;
 using Tick = std::uint64_t;
 inline constexpr Tick kTickMask = (Tick{1} << 48) - 1;
-[[nodiscard]] constexpr FlagWord flag_word(Tick tick, std::uint16_t call_hash) {
-    return (tick << 16) | call_hash;
+[[nodiscard]] constexpr FlagWord flag_word(Tick tick, std::uint16_t hash) {
+    return (tick << 16) | hash;
 }
 [[nodiscard]] constexpr Tick tick_of(FlagWord word) {
     return word >> 16;
@@ -72,8 +73,10 @@ inline constexpr Tick kTickMask = (Tick{1} << 48) - 1;
 /// Stands for all calls of a team up to one of them. Ranks that disagreed about any of these have
 /// different ones, so a disagreement in a call without waits is detected by the next wait.
 using Digest = std::uint64_t;
+/// Stands for one call: everything about it that ranks must agree about.
+using CallHash = std::uint64_t;
 
-[[nodiscard]] constexpr Digest digest_of(Digest before, std::uint16_t call_hash) {
+[[nodiscard]] constexpr Digest digest_of(Digest before, CallHash call_hash) {
     Digest mixed = (before ^ call_hash) * 0x9e3779b97f4a7c15ULL;
     return mixed ^ (mixed >> 29);
 }

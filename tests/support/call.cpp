@@ -120,7 +120,7 @@ TeamCall bind_programs(VirtualJob& job, const VirtualTeam& team, CallPlan plan,
         plan::Program program = programs[static_cast<std::size_t>(rank)];
         run::BindOptions options{.elements = call.plan.elements,
                                  .element_bytes = element_bytes(call.plan.algebra),
-                                 .call_hash = static_cast<std::uint16_t>(hash),
+                                 .call_hash = hash,
                                  .description = description,
                                  .shape = team.shape,
                                  .fuse = call.plan.fuse};

@@ -143,28 +143,44 @@ TEST(Disagreement, CallsAreCountedAsTheUserMadeThem) {
     }
 }
 
-// Rank 0 signals to rank 1 and leaves; so does rank 2, in another call, with that cell of rank 1.
-// Rank 1 agrees with the rank that it waits for: only one that it does not wait for can tell.
-TEST(Disagreement, ASignalOfARankThatIsNotAwaitedIsNamed) {
+/// Ranks 0 and 1 make one call, rank 2 the other. Rank 0 signals to rank 1 and leaves; then so does
+/// rank 2, with the same cell of rank 1, which only then begins.
+void expect_overwritten_signal_named(const CallPlan& common, const CallPlan& other) {
     Jobs jobs({0, 0, 0},
               {.inquiry_ns = kInquiryNs, .timeout_ns = kDeadlineNs, .abort_on_timeout = true});
-    const TeamCall exscan = bind_call(
-        jobs.job(), jobs.team(), {.collective = "exscan", .algorithm = "linear", .elements = 3});
-    const TeamCall scatter =
-        bind_call(jobs.job(), jobs.team(),
-                  {.collective = "scatter", .algorithm = "binomial", .elements = 9, .root = 2});
+    const TeamCall ours = bind_call(jobs.job(), jobs.team(), common);
+    const TeamCall theirs = bind_call(jobs.job(), jobs.team(), other);
     std::atomic<int> left = 0;  // how many ranks have gone on, rank 0 first
     std::vector<Ending> endings(3);
     in_threads(jobs.job(), [&](Rank rank) {
         while (left < (rank == 0 ? 0 : rank == 2 ? 1 : 2)) std::this_thread::yield();
-        endings[static_cast<std::size_t>(rank)] = jobs.call(rank == 2 ? scatter : exscan, rank);
+        endings[static_cast<std::size_t>(rank)] = jobs.call(rank == 2 ? theirs : ours, rank);
         ++left;
         while (left < 3) jobs.job().engine(rank).poll();
     });
     EXPECT_EQ(endings[0].status, Status::ok) << endings[0].text;
     EXPECT_EQ(endings[2].status, Status::ok) << endings[2].text;
     EXPECT_EQ(endings[1].status, Status::argument) << endings[1].text;
-    EXPECT_NE(endings[1].text.find("rank 2 called scatter"), std::string::npos) << endings[1].text;
+    EXPECT_NE(endings[1].text.find("rank 2 called " + other.collective), std::string::npos)
+        << endings[1].text;
+}
+
+// Rank 1 agrees with the rank that it waits for: only one that it does not wait for can tell. What
+// lies in the cell counts as the signal awaited, as a later one, or as one that is over.
+TEST(Disagreement, ASignalOfARankThatIsNotAwaitedIsNamed) {
+    expect_overwritten_signal_named(
+        {.collective = "exscan", .algorithm = "linear", .elements = 3},
+        {.collective = "scatter", .algorithm = "binomial", .elements = 9, .root = 2});
+    expect_overwritten_signal_named(
+        {.collective = "gather", .algorithm = "binomial", .elements = 9, .root = 1},
+        {.collective = "scatter",
+         .algorithm = "binomial",
+         .elements = 9,
+         .root = 2,
+         .segments = 2});
+    expect_overwritten_signal_named(
+        {.collective = "exscan", .algorithm = "linear", .elements = 9, .segments = 2},
+        {.collective = "reduce", .algorithm = "binomial", .elements = 9, .root = 1});
 }
 
 /// The lines that were reported, from any rank.

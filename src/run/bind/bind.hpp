@@ -14,7 +14,7 @@ namespace weft::run {
 struct BindOptions {
     std::uint64_t elements = 0;
     std::uint32_t element_bytes = 1;
-    std::uint16_t call_hash = 0;
+    base::CallHash call_hash = 0;
     std::string description;
     base::RegionShape shape;
     const std::vector<bool>* near = nullptr;  ///< by rank: is on this node; nullptr: all are

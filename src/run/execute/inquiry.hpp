@@ -24,7 +24,7 @@ namespace weft::run {
 
 /// What one rank believes a call to be; or a verdict about it, if call_hash is kVerdict.
 struct Inquiry {
-    static constexpr std::uint16_t kVerdict = 0;  ///< no call has this hash
+    static constexpr base::CallHash kVerdict = 0;  ///< no call has this hash
     static constexpr std::uint64_t kAny = ~std::uint64_t{0};
 
     Rank rank = 0;  ///< the sender, in the job
@@ -32,15 +32,15 @@ struct Inquiry {
     std::int64_t epoch = 0;
     base::Tick team_since = 0;  ///< first tick of the team: its region may have served others
     std::uint64_t digest = 0;   ///< of the team's calls up to this one
-    std::uint32_t checksum = 0;
-    std::uint16_t call_hash = 0;
+    base::CallHash call_hash = 0;
     /// Of the call before; 0: no longer known. Of a verdict: the Status of who sees it.
-    std::uint16_t hash_before = 0;
+    base::CallHash hash_before = 0;
     /// Elements that the two have for each other in a call whose counts only they know; else kAny.
     std::uint64_t sends = kAny;   ///< by the sender to the receiver
     std::uint64_t awaits = kAny;  ///< by the sender from the receiver
+    std::uint32_t checksum = 0;
     /// The call, or the verdict, as text, zero-terminated; then the call before, likewise.
-    char text[328] = {};
+    char text[316] = {};
 };
 static_assert(sizeof(Inquiry) == 384);
 

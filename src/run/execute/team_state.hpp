@@ -86,7 +86,7 @@ struct TeamState {
     /// Once all regions are known: whether credits take the place of inserted barriers.
     void share_credits();
     /// The digest that the next call gets.
-    Digest digest_next(std::uint16_t call_hash) {
+    Digest digest_next(base::CallHash call_hash) {
         return digest = base::digest_of(digest, call_hash);
     }
     /// Records what call `epoch` was, for inquiries of other ranks.

@@ -97,7 +97,8 @@ std::string to_text(const WaitingLane& lane, Rank job_rank) {
 }
 
 bool has_other_call(const WaitingLane& lane) {
-    return lane.have != lane.want && base::tick_of(lane.have) == base::tick_of(lane.want);
+    return lane.have != lane.want && base::hash_of(lane.have) != 0 &&
+           base::tick_distance(base::tick_of(lane.have), base::tick_of(lane.want)) >= 0;
 }
 
 bool has_arrival(const std::vector<WaitingLane>& lanes) {

@@ -67,7 +67,8 @@ void describe_gate(const Operation& op, std::vector<WaitingLane>& lines);
 [[nodiscard]] std::string to_text(const WaitingLane& lane, Rank job_rank);
 /// Whether the flag of some lane has arrived since it was tested: the lane can move on.
 [[nodiscard]] bool has_arrival(const std::vector<WaitingLane>& lanes);
-/// Whether the cell that it awaits holds the signal of a call that is not its own.
+/// Whether the cell that it awaits holds a signal that no rank that agrees would have raised there
+/// before it has moved on: of this call by another digest, or of a later turn or call.
 [[nodiscard]] bool has_other_call(const WaitingLane& lane);
 /// One line about all of a rank's lanes: the oldest that waits for a peer's signal, if any does.
 [[nodiscard]] std::string status_line(const std::vector<WaitingLane>& lanes, Rank job_rank);
@@ -247,10 +248,11 @@ class Watchdog {
     void ask(const WaitingLane& lane) {
         if (lane.peer < 0 || lane.waits_for_flush || lane.team == nullptr) return;
         ask(lane, lane.peer);
-        if (!has_other_call(lane)) return;
-        // Any member may have raised the signal: in its call the cell may serve another pair.
+        // Any member may have raised the signal that lies there, or written an older one over the
+        // one that is awaited: in its call the cell may serve another pair.
         const Rank members = lane.team->size();
-        for (Rank i = 0; i < std::min(members, kAskMax); ++i) {
+        const Rank asked = has_other_call(lane) ? std::min(members, kAskMax) : 1;
+        for (Rank i = 0; i < asked; ++i) {
             next_asked_ = next_asked_ + 1 < members ? next_asked_ + 1 : 0;
             if (next_asked_ != lane.peer && next_asked_ != lane.team->setup.rank)
                 ask(lane, next_asked_);
@@ -313,13 +315,13 @@ class Watchdog {
     /// Of a verdict: how the call failed. Ranks that disagree do so about arguments.
     [[nodiscard]] static Status status_of(const Inquiry& inquiry) {
         const bool known = inquiry.call_hash == Inquiry::kVerdict && inquiry.hash_before != 0 &&
-                           inquiry.hash_before <= static_cast<int>(Status::unsupported);
+                           inquiry.hash_before <= static_cast<base::CallHash>(Status::unsupported);
         return known ? static_cast<Status>(inquiry.hash_before) : Status::argument;
     }
     void make_verdict(Inquiry& inquiry, const base::Failure& why) const {
         inquiry.rank = job_rank_;
         inquiry.call_hash = Inquiry::kVerdict;
-        inquiry.hash_before = static_cast<std::uint16_t>(why.status);
+        inquiry.hash_before = static_cast<base::CallHash>(why.status);
         set_text(inquiry, why.text);
     }
 

@@ -125,14 +125,11 @@ std::string describe(const Call& call, std::string_view spec) {
     return text + fmt::format(" by {}", spec);
 }
 
-std::uint16_t call_hash(std::string_view description, std::uint32_t element_bytes) {
+base::CallHash call_hash(std::string_view description, std::uint32_t element_bytes) {
     std::uint64_t hash = 14695981039346656037ULL + element_bytes;  // FNV-1a
     for (const char c : description)
         hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
-    hash ^= hash >> 32;
-    hash ^= hash >> 16;
-    const auto folded = static_cast<std::uint16_t>(hash);
-    return folded == Inquiry::kVerdict ? std::uint16_t{1} : folded;
+    return hash == Inquiry::kVerdict ? 1 : hash;
 }
 
 }  // namespace weft::run

@@ -87,7 +87,7 @@ enum class Purpose : std::uint8_t {
 
 /// The call in words, without what only some ranks know.
 [[nodiscard]] std::string describe(const Call& call, std::string_view spec);
-/// 16 bits of everything that ranks must agree about.
-[[nodiscard]] std::uint16_t call_hash(std::string_view description, std::uint32_t element_bytes);
+/// Of everything that ranks must agree about; never that of a verdict.
+[[nodiscard]] base::CallHash call_hash(std::string_view description, std::uint32_t element_bytes);
 
 }  // namespace weft::run
