@@ -80,8 +80,8 @@ struct TouchedBuffer {
 };
 
 struct BoundProgram {
-    plan::Program program;        ///< what it was bound from, for reports
-    std::string description;      ///< the call as text, for reports of disagreements
+    plan::Program program;         ///< what it was bound from, for reports
+    std::string description;       ///< the call as text, for reports of disagreements
     base::CallHash call_hash = 0;  ///< of everything that ranks must agree about; not 0
     plan::Partition partition{0, 1};
     /// Where blocks of an uneven vector start in the caller's memory; empty: as the partition has
