@@ -13,6 +13,7 @@
 #include <string_view>
 
 #include "base/element_types.hpp"
+#include "base/region.hpp"
 #include "base/result.hpp"
 #include "collectives/collective_traits.hpp"
 #include "run/reduce/reduce.hpp"
