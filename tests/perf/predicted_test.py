@@ -6,7 +6,7 @@ import unittest
 
 from fakes import Run
 
-# All take 4 us, but for one of three jobs; of two nodes 10 are predicted.
+# All take 4 us, but in one of three rounds; of two nodes 10 are predicted.
 ANSWER = """
 case "$*" in
 *" fit "*) echo '{}' > "$(option --output "$@")" ;;
@@ -22,8 +22,9 @@ esac
 
 
 def predicted(*arguments, fails="none"):
-    # Of a call: explain, then three jobs.
-    return Run("predicted", ANSWER.replace("FAILS", fails), {"weft": [0, 4, 90, 4]}, *arguments)
+    # Of a call: explain, then a job; 20 calls make a round.
+    times = [each for round_us in (4, 90, 4) for each in 20 * [0, round_us]]
+    return Run("predicted", ANSWER.replace("FAILS", fails), {"weft": times}, "--rounds", "3", *arguments)
 
 
 class Predicted(unittest.TestCase):
@@ -41,15 +42,14 @@ class Predicted(unittest.TestCase):
     def test_table(self):
         done = predicted("--params", "FOLDER/fit.json")
         self.assertIn("| 1+1 | alltoall | 65536 | a2 | 10.00 | 4.00 | 2.50 |", done.out)
-        self.assertIn("10 of 20 within 30%, median 1.75", done.out)
+        self.assertIn("10 of 20 within 30%, median 1.75; of single rounds 0 to 10", done.out)
 
-    def test_a_fit_is_made(self):
-        done = predicted("--jobs", "1")
-        self.assertEqual(sum("fit" in call for call in done.calls), 1)
+    def test_each_round_makes_a_fit(self):
+        self.assertEqual(sum("fit" in call for call in predicted().calls), 3)
 
     def test_what_cannot_run(self):
         self.assertEqual(predicted("--params", "FOLDER/fit.json", fails="reduce").status, 2)
-        self.assertEqual(predicted("--jobs", "0").status, 2)
+        self.assertEqual(predicted("--rounds", "0").status, 2)
 
 
 if __name__ == "__main__":

@@ -2,7 +2,6 @@
 #include "lab/measure/passes.hpp"
 
 #include <algorithm>
-#include <functional>
 #include <limits>
 #include <numeric>
 
@@ -14,23 +13,13 @@ namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
-/// The passes by a cost, the quickest first; those without it last.
+/// Of the passes, ordered by a cost, the one that so many others precede.
 template <class Cost>
-std::vector<std::size_t> ordered(std::span<const Pass> passes, Cost cost) {
+std::size_t nth(std::span<const Pass> passes, std::size_t others, Cost cost) {
     std::vector<std::size_t> order(passes.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
-    std::ranges::stable_sort(order, {},
-                             [&](std::size_t number) { return std::invoke(cost, passes[number]); });
-    return order;
-}
-
-/// Of those that have the cost the one in the middle, of two the quicker one.
-std::size_t middle(std::span<const Pass> passes, std::optional<double> Pass::*cost) {
-    const auto has = [&](const Pass& pass) { return (pass.*cost).has_value(); };
-    const auto measured = static_cast<std::size_t>(std::ranges::count_if(passes, has));
-    const auto order =
-        ordered(passes, [&](const Pass& pass) { return (pass.*cost).value_or(kNever); });
-    return order[measured == 0 ? 0 : (measured - 1) / 2];
+    std::ranges::stable_sort(order, {}, [&](std::size_t number) { return cost(passes[number]); });
+    return order[others];
 }
 
 }  // namespace
@@ -42,11 +31,12 @@ bool ChosenPasses::differ() const {
 ChosenPasses choose_passes(std::span<const Pass> passes) {
     WEFT_CHECK(!passes.empty());
     ChosenPasses chosen;
-    const auto near = [](const Pass& pass) { return pass.near_ns.value_or(kNever); };
-    chosen.near = ordered(passes, near).front();
-    chosen.memory = ordered(passes, &Pass::memory_ns).front();
-    chosen.copies = middle(passes, &Pass::copies_ns);
-    chosen.far = middle(passes, &Pass::far_ns);
+    chosen.near = nth(passes, 0, [](const Pass& pass) { return pass.near_ns.value_or(kNever); });
+    chosen.copies =
+        nth(passes, 0, [](const Pass& pass) { return pass.copies_ns.value_or(kNever); });
+    chosen.memory = nth(passes, 0, [](const Pass& pass) { return pass.memory_ns; });
+    chosen.far = nth(passes, (passes.size() - 1) / 2,
+                     [](const Pass& pass) { return pass.far_ns.value_or(kNever); });
     std::vector<double> flags;
     for (const Pass& pass : passes)
         flags.insert(flags.end(), pass.flags_ns.begin(), pass.flags_ns.end());

@@ -6,10 +6,9 @@
 //          mode choose wrongly for calls in another, and most wrongly those of which some were
 //          measured in the one and some in the other: then what is used in place seems slow, and
 //          put targets quick.
-// Idea     Of near puts and of a rank's own copies the quickest of all passes, each by itself: the
-//          quick mode is the one that every fit finds again. What hardly depends on the mode is of
-//          the middle pass: copies between ranks of a node out of each other's buffers, and far
-//          costs, mostly of system calls.
+// Idea     Of what hardly leaves the processors, near puts, copies between ranks of a node and a
+//          rank's own, the quickest of all passes, each by itself: the quick mode is the one that
+//          every fit finds again. Of far costs, mostly of system calls, those of the middle pass.
 // Holds    Pure. What belongs together is of one pass: costs are differences of measured times,
 //          which say nothing if one of the two was measured in another mode.
 // Next     front/cli/fit_command.cpp.
