@@ -12,6 +12,7 @@
 
 #include "front/cli/tuning_file.hpp"
 #include "plan/select/machine.hpp"
+#include "plan/simulate/duration.hpp"
 #include "run/runtime/choice.hpp"
 #include "run/runtime/measured_files.hpp"
 
@@ -25,11 +26,6 @@ constexpr double kTypicalBytes = 16384;
 /// Three decimal places, as files of parameters have them at most.
 double rounded(double value) {
     return std::max(0.0, std::round(value * 1000) / 1000);
-}
-
-/// Of what is given for each byte: six.
-double fine(double value) {
-    return std::max(0.0, std::round(value * 1e6) / 1e6);
 }
 
 /// What a job without a file reckons with.
@@ -90,8 +86,10 @@ void add_parameters(Json& parameters, const Way& way, const plan::PutCost& assum
     parameters[key("latency_ns")] = rounded(message_ns(way) - issue_ns(way) - receive_ns(way));
     parameters[key("issue_ns")] = rounded(issue_ns(way));
     parameters[key("receive_ns")] = rounded(receive_ns(way));
-    parameters[key("ns_per_byte")] = fine(byte_ns(way));
-    if (!is_near(way)) parameters[key("receive_ns_per_byte")] = fine(receive_byte_ns(way));
+    parameters[key("ns_per_byte")] = plan::readable_nanoseconds_per_byte(byte_ns(way));
+    if (!is_near(way))
+        parameters[key("receive_ns_per_byte")] =
+            plan::readable_nanoseconds_per_byte(receive_byte_ns(way));
     parameters[key("slot_ns")] = rounded((way.calls.slot_us - way.calls.cell_us) * 1000);
     parameters[key("turn_ns")] = rounded(turn_ns(way, assumed));
     if (is_near(way)) parameters["call_ns"] = rounded(way.calls.alone_us * 1000);
@@ -110,18 +108,20 @@ void add_parameters(Json& parameters, const NearCopies& copies) {
         // A difference of three times, which can be lost among them.
         const double each_ns = rounded(line.intercept * 1000 - waits_ns - exposed_ns);
         parameters[fmt::format("{}_ns", way)] = each_ns > 0 ? each_ns : usual_ns(usual);
-        parameters[fmt::format("{}_ns_per_byte", way)] = fine(2 * line.slope * 1000);
+        parameters[fmt::format("{}_ns_per_byte", way)] =
+            plan::readable_nanoseconds_per_byte(2 * line.slope * 1000);
     }
     const double combined = 2 * copies.reduced.slope * 1000;
-    parameters["mapped_reduce_ns_per_byte"] =
-        fine(combined - parameters["reduce_ns_per_byte"].get<double>());
+    parameters["mapped_reduce_ns_per_byte"] = plan::readable_nanoseconds_per_byte(
+        combined - parameters["reduce_ns_per_byte"].get<double>());
 }
 
 void add_parameters(Json& parameters, const OwnMemory& memory) {
-    parameters["copy_ns_per_byte"] = fine(memory.copy_ns_per_byte);
-    parameters["cold_ns_per_byte"] = fine(memory.cold_ns_per_byte);
+    parameters["copy_ns_per_byte"] = plan::readable_nanoseconds_per_byte(memory.copy_ns_per_byte);
+    parameters["cold_ns_per_byte"] = plan::readable_nanoseconds_per_byte(memory.cold_ns_per_byte);
     // What the network wrote last lies in no cache of a rank, and what it is copied to neither.
-    parameters["unpack_ns_per_byte"] = fine(memory.unpack_ns_per_byte);
+    parameters["unpack_ns_per_byte"] =
+        plan::readable_nanoseconds_per_byte(memory.unpack_ns_per_byte);
     parameters["cache_bytes"] = memory.cache_bytes;
 }
 
@@ -167,7 +167,8 @@ Json parameters_of(const FitPass& costs, const plan::Machine& assumed) {
     Json parameters = Json::object();
     for (const Way& way : costs.ways)
         add_parameters(parameters, way, is_near(way) ? assumed.near : assumed.far);
-    parameters["reduce_ns_per_byte"] = fine(costs.memory.reduce_ns_per_byte);
+    parameters["reduce_ns_per_byte"] =
+        plan::readable_nanoseconds_per_byte(costs.memory.reduce_ns_per_byte);
     if (costs.copies) add_parameters(parameters, *costs.copies);
     add_parameters(parameters, costs.memory);
     if (costs.adoption) add_parameters(parameters, *costs.adoption);

@@ -19,4 +19,8 @@ namespace weft::plan {
 /// "0.4", "0.0125": at most six digits after the point, at most 10^6.
 [[nodiscard]] base::Result<std::int64_t> parse_nanoseconds_per_byte(std::string_view text);
 
+/// The number as parse_nanoseconds_per_byte() reads it again, also out of a file of JSON: six
+/// digits after the point, no sign, and 0 for less than 0.0001.
+[[nodiscard]] double readable_nanoseconds_per_byte(double value);
+
 }  // namespace weft::plan

@@ -153,10 +153,9 @@ TEST(Duration, ReadsDigitsAsTheyStand) {
     EXPECT_EQ(*plan::parse_nanoseconds("0.001"), 1);
     EXPECT_EQ(*plan::parse_nanoseconds("500"), 500'000);
     EXPECT_EQ(*plan::parse_nanoseconds(".5"), 500);
-    EXPECT_EQ(*plan::parse_nanoseconds("1e3"), 1'000'000);
     EXPECT_EQ(*plan::parse_nanoseconds_per_byte("0.73"), 730'000);
     EXPECT_EQ(*plan::parse_nanoseconds_per_byte("0.0125"), 12'500);
-    for (const char* bad : {"", ".", "1.2.3", "-1", "1e", "0.0001", "9999999999", "5 "})
+    for (const char* bad : {"", ".", "1.2.3", "-1", "1e3", "0.0001", "9999999999", "5 "})
         EXPECT_FALSE(plan::parse_nanoseconds(bad).ok()) << bad;
 }
 
