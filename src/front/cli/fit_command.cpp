@@ -2,8 +2,7 @@
 // fit_command.cpp - `weft fit`: what puts cost on the nodes of this job, measured and fitted.
 //
 // Idea     All is measured in several passes that lie apart, since machines have modes that last
-//          for seconds or minutes; of each kind of costs one of them counts
-//          (passes.hpp).
+//          for seconds or minutes; passes.hpp says which of them count.
 // Next     fit_measure.hpp for what is measured, fit_report.hpp for what is made of it.
 #include <algorithm>
 #include <iterator>
@@ -30,14 +29,6 @@ struct FitArguments {
     double pause = 3;
 };
 
-/// Copies of the job's own memory, where no buffer was adopted, do not count if one ever was.
-void leave_out_unadopted(const std::vector<FitPass>& passes, std::vector<lab::Pass>& seen) {
-    const auto adopts = [](const FitPass& pass) { return pass.copies && pass.copies->expose_us; };
-    if (std::ranges::none_of(passes, adopts)) return;
-    for (std::size_t i = 0; i < passes.size(); ++i)
-        if (!adopts(passes[i])) seen[i].copies_ns.reset();
-}
-
 /// Tells at rank 0 what is seen.
 base::Result<void> fit_in_passes(Runtime& runtime, const FitArguments& arguments) {
     FitMeasure measure(runtime, arguments.repetitions);
@@ -52,7 +43,6 @@ base::Result<void> fit_in_passes(Runtime& runtime, const FitArguments& arguments
         print_pass(seen.back(), seen.size(), arguments.passes);
     }
     if (!tells) return base::Done{};
-    leave_out_unadopted(passes, seen);
     const lab::ChosenPasses chosen = lab::choose_passes(seen);
     print_modes(chosen);
     const Json report = report_of(runtime, passes, seen, chosen);
@@ -94,7 +84,7 @@ void add_fit_command(CLI::App& app, int& exit_status) {
         .within(3, 100'000)
         .shows_default();
     add_option(command, "--passes", arguments->passes,
-               "how often all is measured: each kind of costs is that of one pass")
+               "how often all is measured, as machines have modes that come and go")
         .within(1, 1000)
         .shows_default();
     add_option(command, "--pause", arguments->pause, "seconds between two passes")

@@ -69,10 +69,10 @@ struct Way {
 /// Broadcasts in which two ranks copy one half each, and reductions of as much each: times over
 /// bytes.
 struct NearCopies {
-    lab::Line of_job;  ///< in place, of the job's own memory
-    lab::Line in_place;
-    lab::Line by_kernel;
-    lab::Line reduced;                ///< in place
+    lab::Points of_job;  ///< in place, of the job's own memory
+    lab::Points in_place;
+    lab::Points by_kernel;
+    lab::Points reduced;              ///< in place
     std::optional<double> expose_us;  ///< by its owner, of a buffer that is adopted
 };
 
@@ -87,8 +87,8 @@ struct OwnMemory {
 
 /// Times over pages.
 struct Adoption {
-    lab::Line adopt;
-    lab::Line window;
+    lab::Points adopt;
+    lab::Points window;
 };
 
 /// All that is measured once.
@@ -140,8 +140,8 @@ class FitMeasure {
     [[nodiscard]] double call_us(Team team, const std::function<void()>& call, int calls) const;
     [[nodiscard]] Calls calls_of(Team pair, bool near) const;
     [[nodiscard]] std::optional<NearCopies> copies_of(Team pair);
-    [[nodiscard]] std::optional<double> expose_us(std::size_t bytes) const;
-    [[nodiscard]] lab::Line measure_copies(
+    [[nodiscard]] std::optional<double> expose_us(std::size_t bytes);
+    [[nodiscard]] lab::Points measure_copies(
         Team pair, const std::function<std::byte*(std::size_t)>& next,
         const std::function<void(std::byte*, std::size_t)>& call);
     [[nodiscard]] std::byte* data();
@@ -153,6 +153,9 @@ class FitMeasure {
     std::uint64_t* wake_;  ///< and of sleepers
     std::vector<std::byte> source_;
     std::vector<std::byte> copy_;
+    /// The same in all passes: memory of one that was adopted and freed is not adopted again.
+    std::vector<std::byte> own_;
+    std::vector<std::byte> exposed_;
     std::uint64_t turn_ = 0;
     std::uint64_t phase_ = 0;
     RankProcessors processors_;

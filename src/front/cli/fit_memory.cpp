@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <utility>
 #include <vector>
 
 #include "base/clock.hpp"
@@ -89,11 +90,11 @@ std::optional<NearCopies> FitMeasure::copies_of(Team pair) {
     try {
         NearCopies found;
         found.expose_us = expose_us(kCopiedBytes.back());
-        std::vector<std::byte> own(2 * kCopiedBytes.back());
-        const Memory mapped(pair, own.size());
-        std::memset(mapped.data(), 0, own.size());
+        own_.resize(2 * kCopiedBytes.back());
+        const Memory mapped(pair, own_.size());
+        std::memset(mapped.data(), 0, own_.size());
         std::byte* const buffer =
-            found.expose_us ? own.data() : static_cast<std::byte*>(mapped.data());
+            found.expose_us ? own_.data() : static_cast<std::byte*>(mapped.data());
         for (int i = 0; i < kCallsUntilAdopted; ++i) {
             broadcast(buffer, kCopiedBytes.back());
             reduce(buffer, kCopiedBytes.back());
@@ -121,12 +122,12 @@ std::optional<NearCopies> FitMeasure::copies_of(Team pair) {
 }
 
 /// To expose a buffer that is adopted; nothing where none is.
-std::optional<double> FitMeasure::expose_us(std::size_t bytes) const {
+std::optional<double> FitMeasure::expose_us(std::size_t bytes) {
     run::AdoptionProbe probe;
-    std::vector<std::byte> buffer(bytes);
-    if (!probe.time(buffer)) return std::nullopt;
+    exposed_.resize(bytes);
+    if (!probe.time(exposed_)) return std::nullopt;
     std::vector<double> times;
-    for (int i = 0; i < repetitions_; ++i) times.push_back(probe.expose_us(buffer));
+    for (int i = 0; i < repetitions_; ++i) times.push_back(probe.expose_us(exposed_));
     return lab::median(times);
 }
 
@@ -160,9 +161,10 @@ OwnMemory FitMeasure::own_memory() {
 
 /// In a job of several nodes who waits looks at the network, too, which takes longer than the
 /// messages of these calls: what counts is when neither had to.
-lab::Line FitMeasure::measure_copies(Team pair, const std::function<std::byte*(std::size_t)>& next,
-                                     const std::function<void(std::byte*, std::size_t)>& call) {
-    std::vector<lab::Point> points;
+lab::Points FitMeasure::measure_copies(Team pair,
+                                       const std::function<std::byte*(std::size_t)>& next,
+                                       const std::function<void(std::byte*, std::size_t)>& call) {
+    lab::Points points;
     for (const std::size_t bytes : kCopiedBytes) {
         std::vector<double> times;
         for (int i = 0; i < repetitions_; ++i) {
@@ -174,7 +176,7 @@ lab::Line FitMeasure::measure_copies(Team pair, const std::function<std::byte*(s
         }
         points.push_back({static_cast<double>(bytes), lab::percentile(times, kQuick)});
     }
-    return lab::fit_line_by_ratio(points);
+    return points;
 }
 
 std::optional<Adoption> FitMeasure::adoption() {
@@ -183,8 +185,7 @@ std::optional<Adoption> FitMeasure::adoption() {
     std::optional<Adoption> found;
     while_others_sleep({}, [&] {
         run::AdoptionProbe probe;
-        std::vector<lab::Point> adopt;
-        std::vector<lab::Point> window;
+        Adoption measured;
         for (const std::size_t pages : kAdoptedPages) {
             lab::FreshBuffers fresh((pages + 1) * kPageBytes);  // its first page is not whole
             std::vector<double> adopted;
@@ -198,10 +199,10 @@ std::optional<Adoption> FitMeasure::adoption() {
                 adopted.push_back(times->adopt_us);
                 mapped.push_back(times->window_us);
             }
-            adopt.push_back({static_cast<double>(pages), lab::median(adopted)});
-            window.push_back({static_cast<double>(pages), lab::median(mapped)});
+            measured.adopt.push_back({static_cast<double>(pages), lab::median(adopted)});
+            measured.window.push_back({static_cast<double>(pages), lab::median(mapped)});
         }
-        found = {lab::fit_line(adopt), lab::fit_line(window)};
+        found = std::move(measured);
     });
     return found;
 }

@@ -5,10 +5,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include "front/cli/tuning_file.hpp"
 #include "plan/select/machine.hpp"
@@ -99,19 +102,20 @@ void add_parameters(Json& parameters, const Way& way, const plan::PutCost& assum
 /// memory that need not be exposed stands, what exposing takes, and what each step takes.
 void add_parameters(Json& parameters, const NearCopies& copies) {
     // In a job of several nodes each wait may look at the network, too.
-    const double waits_ns = copies.of_job.intercept * 1000;
+    const double waits_ns = lab::fit_line_by_ratio(copies.of_job).intercept * 1000;
     const double expose_ns = rounded(copies.expose_us.value_or(0) * 1000);
     parameters["expose_ns"] = copies.expose_us ? expose_ns : usual_ns(plan::kExpose);
-    for (const auto& [way, line, exposed_ns, usual] :
+    for (const auto& [way, points, exposed_ns, usual] :
          {std::tuple{"mapped", copies.in_place, expose_ns, plan::kMapped},
           {"kernel", copies.by_kernel, 0.0, plan::kKernelCopy}}) {
+        const lab::Line line = lab::fit_line_by_ratio(points);
         // A difference of three times, which can be lost among them.
         const double each_ns = rounded(line.intercept * 1000 - waits_ns - exposed_ns);
         parameters[fmt::format("{}_ns", way)] = each_ns > 0 ? each_ns : usual_ns(usual);
         parameters[fmt::format("{}_ns_per_byte", way)] =
             plan::readable_nanoseconds_per_byte(2 * line.slope * 1000);
     }
-    const double combined = 2 * copies.reduced.slope * 1000;
+    const double combined = 2 * lab::fit_line_by_ratio(copies.reduced).slope * 1000;
     parameters["mapped_reduce_ns_per_byte"] = plan::readable_nanoseconds_per_byte(
         combined - parameters["reduce_ns_per_byte"].get<double>());
 }
@@ -126,8 +130,9 @@ void add_parameters(Json& parameters, const OwnMemory& memory) {
 }
 
 void add_parameters(Json& parameters, const Adoption& adoption) {
-    for (const auto& [what, line] :
+    for (const auto& [what, points] :
          {std::pair{"adopt", adoption.adopt}, {"window", adoption.window}}) {
+        const lab::Line line = lab::fit_line(points);
         parameters[fmt::format("{}_ns", what)] = rounded(line.intercept * 1000);
         parameters[fmt::format("{}_ns_per_page", what)] = rounded(line.slope * 1000);
     }
@@ -150,12 +155,46 @@ Json to_json(const Way& way, const Multicast& multicast) {
     return object;
 }
 
-/// The costs that the file has, each kind of one pass.
+template <class Measured>
+lab::Points middle_of(const std::vector<Measured>& passes, lab::Points Measured::*points) {
+    std::vector<lab::Points> all;
+    for (const Measured& pass : passes) all.push_back(pass.*points);
+    return lab::middle_points(all);
+}
+
+/// Copies of the job's own memory, where no buffer was adopted, do not count if one ever was.
+std::optional<NearCopies> middle_copies(const std::vector<FitPass>& passes) {
+    std::vector<NearCopies> all;
+    for (const FitPass& pass : passes)
+        if (pass.copies) all.push_back(*pass.copies);
+    const auto adopts = [](const NearCopies& copies) { return copies.expose_us.has_value(); };
+    if (std::ranges::any_of(all, adopts)) std::erase_if(all, std::not_fn(adopts));
+    if (all.empty()) return std::nullopt;
+    NearCopies middle{.of_job = middle_of(all, &NearCopies::of_job),
+                      .in_place = middle_of(all, &NearCopies::in_place),
+                      .by_kernel = middle_of(all, &NearCopies::by_kernel),
+                      .reduced = middle_of(all, &NearCopies::reduced)};
+    std::vector<double> exposed_us;
+    for (const NearCopies& copies : all)
+        if (copies.expose_us) exposed_us.push_back(*copies.expose_us);
+    if (!exposed_us.empty()) middle.expose_us = lab::median(exposed_us);
+    return middle;
+}
+
+std::optional<Adoption> middle_adoption(const std::vector<FitPass>& passes) {
+    std::vector<Adoption> all;
+    for (const FitPass& pass : passes)
+        if (pass.adoption) all.push_back(*pass.adoption);
+    if (all.empty()) return std::nullopt;
+    return Adoption{middle_of(all, &Adoption::adopt), middle_of(all, &Adoption::window)};
+}
+
+/// The costs that the file has: of copies the middle ones, of all else each kind of one pass.
 FitPass chosen_of(const std::vector<FitPass>& passes, const lab::ChosenPasses& chosen) {
     FitPass costs = passes[chosen.near];
-    costs.copies = passes[chosen.copies].copies;
+    costs.copies = middle_copies(passes);
     costs.memory = passes[chosen.memory].memory;
-    costs.adoption = passes[chosen.copies].adoption;
+    costs.adoption = middle_adoption(passes);
     for (Way& way : costs.ways) {
         const std::vector<Way>& ways = passes[is_near(way) ? chosen.near : chosen.far].ways;
         way = *std::ranges::find(ways, std::string_view(way.name), &Way::name);
@@ -205,7 +244,6 @@ Json passes_of(const std::vector<lab::Pass>& passes, const lab::ChosenPasses& ch
         pass["taken"] = Json::array();
         if (i == chosen.near && passes[i].near_ns) pass["taken"].push_back("near");
         if (i == chosen.far && passes[i].far_ns) pass["taken"].push_back("far");
-        if (i == chosen.copies && passes[i].copies_ns) pass["taken"].push_back("copies");
         if (i == chosen.memory) pass["taken"].push_back("memory");
         array.push_back(std::move(pass));
     }
@@ -217,7 +255,7 @@ Json passes_of(const std::vector<lab::Pass>& passes, const lab::ChosenPasses& ch
 lab::Pass seen_of(const FitPass& pass) {
     lab::Pass seen{.memory_ns = kTypicalBytes * pass.memory.copy_ns_per_byte};
     if (pass.copies) {
-        const lab::Line& line = pass.copies->in_place;
+        const lab::Line line = lab::fit_line_by_ratio(pass.copies->in_place);
         seen.copies_ns = (line.intercept + kTypicalBytes * line.slope) * 1000;
     }
     for (const double flag_us : pass.flags_us) seen.flags_ns.push_back(flag_us * 1000);

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <span>
+#include <vector>
 
 namespace weft::lab {
 
@@ -13,6 +14,7 @@ struct Point {
     double x = 0;
     double y = 0;
 };
+using Points = std::vector<Point>;
 
 /// y = intercept + slope * x.
 struct Line {

@@ -6,11 +6,13 @@
 //          mode choose wrongly for calls in another, and most wrongly those of which some were
 //          measured in the one and some in the other: then what is used in place seems slow, and
 //          put targets quick.
-// Idea     Of what hardly leaves the processors, near puts, copies between ranks of a node and a
-//          rank's own, the quickest of all passes, each by itself: the quick mode is the one that
-//          every fit finds again. Of far costs, mostly of system calls, those of the middle pass.
-// Holds    Pure. What belongs together is of one pass: costs are differences of measured times,
-//          which say nothing if one of the two was measured in another mode.
+// Idea     Of near puts a pass of the quick mode, which is the one that every fit finds again: of
+//          its passes the middle one, since the quickest of them owes that to chance. Of a rank's
+//          own copies the quickest pass; of far costs, mostly of system calls, the middle one.
+//          Copies out of a mate's buffer hardly depend on the mode, so what else disturbs a pass
+//          counts more: of each size the middle time of all passes.
+// Holds    Pure. Else what belongs together is of one pass: costs are differences of measured
+//          times, which say nothing if one of the two was measured in another mode.
 // Next     front/cli/fit_command.cpp.
 #pragma once
 
@@ -19,13 +21,15 @@
 #include <span>
 #include <vector>
 
+#include "lab/measure/line.hpp"
+
 namespace weft::lab {
 
 struct Pass {
     /// Of a flag that was timed again and again, in the order of time; none where none could be.
     std::vector<double> flags_ns;
-    /// By which passes are compared: some message to a rank of the node and to one of another, a
-    /// call in which two ranks copy, and a rank's own copy; where that was measured.
+    /// By which passes are compared: some message to a rank of the node and to one of another, and
+    /// a rank's own copy, where that was measured; and a call in which two ranks copy.
     std::optional<double> near_ns;
     std::optional<double> far_ns;
     std::optional<double> copies_ns;
@@ -35,7 +39,6 @@ struct Pass {
 struct ChosenPasses {
     std::size_t near = 0;
     std::size_t far = 0;
-    std::size_t copies = 0;
     std::size_t memory = 0;
     double flag_min_ns = 0;  ///< of all passes
     double flag_max_ns = 0;
@@ -44,10 +47,14 @@ struct ChosenPasses {
     [[nodiscard]] bool differ() const;
 };
 
-/// Flags that take up to so many times as long are taken to be of the same mode.
+/// Flags, and costs of passes, that take up to so many times as long are taken to be of the same
+/// mode.
 inline constexpr double kSameMode = 1.5;
 
 /// Of one pass at least.
 [[nodiscard]] ChosenPasses choose_passes(std::span<const Pass> passes);
+
+/// Of points that each pass has measured at the same places, the median of each place.
+[[nodiscard]] Points middle_points(std::span<const Points> passes);
 
 }  // namespace weft::lab

@@ -34,8 +34,8 @@ struct PutCost {
 inline constexpr Time kMapped = 300'000;
 inline constexpr std::int64_t kMappedByteFs = 15'000;
 /// Beyond that, for each byte that is combined there; and to let mates use a vector.
-inline constexpr std::int64_t kMappedReduceByteFs = 10'000;
-inline constexpr Time kExpose = 400'000;
+inline constexpr std::int64_t kMappedReduceByteFs = 20'000;
+inline constexpr Time kExpose = 800'000;
 /// Likewise, where the kernel copies from process to process.
 inline constexpr Time kKernelCopy = 600'000;
 inline constexpr std::int64_t kKernelCopyByteFs = 58'000;

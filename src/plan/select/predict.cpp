@@ -143,8 +143,9 @@ class Prediction {
         const Time most = passes_on_ ? std::max(busiest(machine_, loads), work) : work;
         // No call is quicker than its busiest processor, but that on a node part of what a root
         // receives is fetched while others send, if it is short: half as measured.
-        const Time in_a_row = streams_ && !apart_ ? all.in_a_row * machine_.near.latency : 0;
         const bool half = !apart_ && is_short_;
+        Time in_a_row = streams_ && !apart_ ? all.in_a_row * machine_.near.latency : 0;
+        if (streams_ && half) in_a_row += all.combined_in_a_row * machine_.near.slot;
         const Time shared = (half ? work + (most - work) / 2 : most) + in_a_row;
         const Time alone = *first + std::max(*computing, shared) + machine_.calls();
         Predicted predicted{.time = alone, .messages = all.messages, .in_stream = alone};
@@ -343,13 +344,8 @@ class Prediction {
             const Rank peer = message.peer;
             const bool far = is_far(program, rank, peer);
             const std::uint64_t bytes = message.bytes;
-            ++work.messages;
-            work.bytes += bytes;
-            work.far_messages += far ? 1 : 0;
-            work.far_bytes += far ? bytes : 0;
             const bool slot = fits_no_cell(bytes);
-            work.slots += slot ? 1 : 0;
-            work.far_slots += slot && far ? 1 : 0;
+            work.add_message(bytes, far, slot);
             const PutCost& cost = far ? machine_.far : machine_.near;
             const Time moving = to_time(static_cast<std::int64_t>(bytes) * cost.byte_fs);
             // Near, stores go on in the background; who reads waits for what another has written.
@@ -369,13 +365,18 @@ class Prediction {
         });
         work.in_a_row = std::max(work.in_a_row, elsewhere - 1);
         const Time before = work.combining;
+        Time combined = 0;  // payloads out of put targets
         // Where vectors are used in place ranks wait for each line of another processor.
         if (!apart_ && std::ranges::any_of(program.steps, is_exposed))
             work.combining += crossing * machine_.near.latency;
         for_each_reduction(program, vector, [&](const Happening& reduction) {
-            work.combining +=
-                costs.combine(reduction.bytes, reduction.operands, reduction.mapped_vectors > 0);
+            const bool in_place = reduction.mapped_vectors > 0;
+            const std::uint32_t payloads = in_place ? 0 : reduction.operands - 1;
+            work.combining += costs.combine(reduction.bytes, reduction.operands, in_place);
+            if (fits_no_cell(reduction.bytes)) combined += payloads;
+            load += fetched(reduction.bytes * payloads);
         });
+        work.combined_in_a_row = std::max(work.combined_in_a_row, combined - 1);
         const bool in_pieces =
             program.segments > 1 && vector.elements * vector.element_bytes > kCachedPiece;
         for_each_touching(
@@ -399,7 +400,7 @@ class Prediction {
     [[nodiscard]] Moved moved_near(Time moving, bool shared) const {
         if (of_two_) return moved_of_two(moving);
         if (is_short_) return {0, moving};
-        // Who copies them out of put targets is charged for it there, if that is known.
+        // Who takes them out of put targets is charged for it there, if that is known.
         const Moved moved = moved_long(moving, shared);
         return {moved.here, apart_ ? moved.there : 0};
     }

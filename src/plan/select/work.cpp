@@ -5,6 +5,16 @@
 
 namespace weft::plan {
 
+void Work::add_message(std::uint64_t message_bytes, bool far, bool slot) {
+    ++messages;
+    bytes += message_bytes;
+    slots += slot ? 1 : 0;
+    if (!far) return;
+    ++far_messages;
+    far_bytes += message_bytes;
+    far_slots += slot ? 1 : 0;
+}
+
 void Work::multiply(std::uint64_t times) {
     for (std::uint64_t* part : {&messages, &far_messages, &bytes, &far_bytes, &slots, &far_slots})
         *part *= times;

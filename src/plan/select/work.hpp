@@ -24,7 +24,10 @@ struct Work {
     Time combining = 0;  ///< and copying in place
     /// Most lines of another processor that a rank writes, near, after a first one.
     Time in_a_row = 0;
+    Time combined_in_a_row = 0;  ///< most payloads that fit no cell and a rank combines, likewise
 
+    /// slot: it fits no cell.
+    void add_message(std::uint64_t message_bytes, bool far, bool slot);
     void multiply(std::uint64_t times);
     /// What messages keep senders and receivers busy. The costs have the bytes of a far message
     /// once, as its receiver takes them while its sender sends them; both work.
@@ -44,7 +47,7 @@ struct Moved {
 }
 /// Where ranks share processors, of long vectors, as measured: most of it its sender, unless it
 /// sends the same bytes to several (`shared`), which then lie in its cache; and as much who copies
-/// them out of put targets. Who reduces them there does not.
+/// or reduces them out of put targets.
 [[nodiscard]] inline Moved moved_long(Time moving, bool shared = false) {
     const Time most = moving * 3 / 5;
     return {shared ? most / 2 : most, most};

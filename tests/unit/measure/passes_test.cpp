@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: of several passes the costs that count are those of one in the machine's quickest mode,
-// each kind by itself, far ones those of the middle pass; and modes are seen.
+// Goal: of several passes the near costs that count are those of a middle one in the machine's
+// quick mode, far ones those of the middle pass, and copies the middle of each size; and modes are
+// seen.
 #include "lab/measure/passes.hpp"
 
 #include <gtest/gtest.h>
@@ -10,19 +11,26 @@
 namespace weft::lab {
 namespace {
 
-TEST(Passes, EachKindOfNearCostsIsThatOfTheQuickestPass) {
+TEST(Passes, EachKindOfNearCostsIsThatOfAPassInTheQuickMode) {
     // The mode changes in the middle of passes.
-    const std::vector<Pass> passes{
-        {.flags_ns = {240, 230}, .near_ns = 400, .copies_ns = 90, .memory_ns = 12},
-        {.flags_ns = {60, 240}, .near_ns = 150, .copies_ns = 250, .memory_ns = 13},
-        {.flags_ns = {61, 60}, .near_ns = 160, .copies_ns = 100, .memory_ns = 11}};
+    const std::vector<Pass> passes{{.flags_ns = {240, 230}, .near_ns = 400, .memory_ns = 12},
+                                   {.flags_ns = {60, 240}, .near_ns = 150, .memory_ns = 13},
+                                   {.flags_ns = {61, 60}, .near_ns = 160, .memory_ns = 11}};
     const ChosenPasses chosen = choose_passes(passes);
     EXPECT_EQ(chosen.near, 1U);
-    EXPECT_EQ(chosen.copies, 0U);
     EXPECT_EQ(chosen.memory, 2U);
     EXPECT_EQ(chosen.flag_min_ns, 60);
     EXPECT_EQ(chosen.flag_max_ns, 240);
     EXPECT_TRUE(chosen.differ());
+}
+
+TEST(Passes, OfThoseInTheQuickModeTheMiddleOneCounts) {
+    const std::vector<Pass> passes{{.near_ns = 1180},
+                                   {.near_ns = 4800},
+                                   {.near_ns = 1310},
+                                   {.near_ns = 1340},
+                                   {.near_ns = 5200}};
+    EXPECT_EQ(choose_passes(passes).near, 2U);
 }
 
 TEST(Passes, FarCostsAreThoseOfTheMiddlePass) {
@@ -45,6 +53,16 @@ TEST(Passes, OneIsTaken) {
     const ChosenPasses chosen = choose_passes(std::vector<Pass>{{.flags_ns = {60}, .near_ns = 1}});
     EXPECT_EQ(chosen.near, 0U);
     EXPECT_EQ(chosen.far, 0U);
+}
+
+TEST(Passes, OfCopiesTheMiddleTimeOfEachSizeCounts) {
+    const std::vector<Points> passes{{{1, 10}, {2, 90}}, {{1, 12}, {2, 20}}, {{1, 50}, {2, 22}}};
+    const Points middle = middle_points(passes);
+    ASSERT_EQ(middle.size(), 2U);
+    EXPECT_EQ(middle[0].x, 1);
+    EXPECT_EQ(middle[0].y, 12);
+    EXPECT_EQ(middle[1].x, 2);
+    EXPECT_EQ(middle[1].y, 22);
 }
 
 }  // namespace

@@ -127,6 +127,29 @@ TEST(MemoryCosts, LongNearPutsKeepBothEndsBusy) {
     }
 }
 
+/// With another fit: of 1 KiB by four ranks a chain took 0.46 us, a binomial tree 0.57, a flat one
+/// 0.68; of 64 KiB by eight a 4-nomial tree 33 us, a flat one, whose root reduces all, 40 (geometric
+/// means of 10 tournaments).
+TEST(MemoryCosts, WhoReducesOutOfPutTargetsIsBusy) {
+    const auto costs = run::parse_costs(
+        "near_latency_ns 194.8\nnear_issue_ns 4.2\nnear_receive_ns 4.2\n"
+        "near_ns_per_byte 0.0681\nnear_slot_ns 32\nnear_turn_ns 1765\ncall_ns 33.4\n"
+        "reduce_ns_per_byte 0.0238\nexpose_ns 822\nmapped_ns 300\nmapped_ns_per_byte 0.0281\n"
+        "mapped_reduce_ns_per_byte 0.0241\ncopy_ns_per_byte 0.0309\ncold_ns_per_byte 0.0047\n"
+        "cache_bytes 524288\n");
+    ASSERT_TRUE(costs.ok());
+    const auto of = [&](Rank ranks, std::uint64_t bytes) {
+        Machine machine = run::machine_over("");
+        machine.host_ranks = ranks;
+        machine.host_processors = 2;
+        machine = costs->over(machine);
+        machine.direct = true;
+        return chosen("reduce", machine, ranks, bytes);
+    };
+    EXPECT_EQ(of(4, 1 << 10), "chain");
+    EXPECT_EQ(of(8, 64 << 10), "knomial");
+}
+
 /// What node-mates read of a put target that the network has filled lies in no cache of theirs
 /// either: a scatter of 1 MiB to 4 + 4 ranks took 2.3 ms into vectors, 5.2 by one message to the
 /// other node.

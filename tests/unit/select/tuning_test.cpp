@@ -155,7 +155,7 @@ TEST(MeasuredCosts, ReplaceWhatTheFileSaysAndNothingElse) {
 TEST(MeasuredCosts, SayWhatLeavesACellAndWhatACallTakes) {
     const auto costs = run::parse_costs(
         "near_slot_ns 15.5\nfar_slot_ns 120\ncell_bytes 40\nunpack_ns_per_byte 0.25\n"
-        "call_ns 30\nprocessors 18\nmapped_reduce_ns_per_byte 0.02\nexpose_ns 250\n"
+        "call_ns 30\nprocessors 18\nmapped_reduce_ns_per_byte 0.03\nexpose_ns 250\n"
         "copy_ns_per_byte 0.009\ncold_ns_per_byte 0.007\ncache_bytes 2M\n"
         "far_receive_ns_per_byte 0.03\n");
     ASSERT_TRUE(costs.ok()) << costs.failure().text;
@@ -170,9 +170,9 @@ TEST(MeasuredCosts, SayWhatLeavesACellAndWhatACallTakes) {
     EXPECT_EQ(measured.cell_bytes, 40U);
     EXPECT_EQ(measured.slot_byte_fs, 250'000);
     EXPECT_EQ(measured.call, 30'000);
-    EXPECT_EQ(usual.mapped_reduce_byte_fs, 10'000);
-    EXPECT_EQ(measured.mapped_reduce_byte_fs, 20'000);
-    EXPECT_EQ(usual.expose, 400'000);
+    EXPECT_EQ(usual.mapped_reduce_byte_fs, 20'000);
+    EXPECT_EQ(measured.mapped_reduce_byte_fs, 30'000);
+    EXPECT_EQ(usual.expose, 800'000);
     EXPECT_EQ(usual.copy_byte_fs, 0);
     EXPECT_EQ(usual.far.receive_byte_fs, 72'000) << "half of what a byte takes";
     EXPECT_EQ(usual.unpack_byte_fs, 25'000);
