@@ -46,8 +46,8 @@ FitMeasure::FitMeasure(Runtime& runtime, int repetitions)
       memory_(world_, kData + kPlaces * kBytesMax),
       flag_(static_cast<std::uint64_t*>(memory_.data())),
       wake_(flag_ + 1),
-      source_(kBytesMax),
-      copy_(kBytesMax),
+      source_(2 * kBytesMax),
+      copy_(2 * kBytesMax),
       processors_(world_) {
     *flag_ = *wake_ = 0;
     world_.barrier();
@@ -103,7 +103,6 @@ Way FitMeasure::measure_way(Way way) {
     if (!near) while_others_sleep({first}, [&] { way.receive_us = measure_receptions(way); });
     time_flag();
     while_others_sleep(way.peers, [&] { way.blocks = measure_blocks(way.peers, near); });
-    if (!near) while_others_sleep({first}, [&] { way.exchanges = measure_blocks({first}, false); });
     time_flag();
     with_pair(first, [&](Team pair) { way.calls = calls_of(pair, near); });
     way.shared_us = measure_shared(way);
@@ -345,7 +344,7 @@ double FitMeasure::call_us(Team team, const std::function<void()>& call, int cal
 }
 
 /// Over a slow network a stream of many would take long.
-Calls FitMeasure::calls_of(Team pair, bool near) const {
+Calls FitMeasure::calls_of(Team pair, bool near) {
     constexpr std::size_t kCell = 5;
     constexpr std::size_t kSlot = 8;
     std::array<double, kSlot> values{};
@@ -373,7 +372,28 @@ Calls FitMeasure::calls_of(Team pair, bool near) const {
     found.one_way_us = call_us(
         pair, [&] { pair.reduce(values.data(), values.data(), 1, Type::float64, Op::max, 0); }, 1);
     self.free();
+    if (!near) time_long_calls(pair, found);
     return found;
+}
+
+/// One by one; of one that goes one way its receiver knows how long it took.
+void FitMeasure::time_long_calls(Team pair, Calls& found) {
+    constexpr Rank kSender = 1;
+    pair.set_algorithm("broadcast", "flat");
+    pair.set_algorithm("alltoall", "direct");
+    lab::Points received;
+    lab::Points exchanged;
+    for (const std::size_t bytes : kTurnBytes) {
+        const auto x = static_cast<double>(bytes);
+        const auto receive = [&] { pair.broadcast(copy_.data(), bytes, Type::uint8, kSender); };
+        const auto exchange = [&] {
+            pair.alltoall(source_.data(), copy_.data(), bytes, Type::uint8);
+        };
+        received.push_back({x, call_us(pair, receive, 1)});
+        exchanged.push_back({x, call_us(pair, exchange, 1)});
+    }
+    found.received = lab::fit_line(received);
+    found.exchanged = lab::fit_line(exchanged);
 }
 
 }  // namespace weft::front

@@ -12,7 +12,7 @@
 //          never come again, which the kernel copies; reductions of the former, what it takes to
 //          combine there. Short calls with one peer, in streams and one by one, and streams of a
 //          rank alone give what a call takes beyond its messages, and what a message of a call
-//          takes.
+//          takes; calls of up to 256 KiB with a far peer, what each byte takes there.
 //          Between all that a flag is timed, which tells in which mode the machine is.
 // Holds    Ranks that take no part in a measurement sleep. Results are at rank 0.
 // Next     fit_command.cpp for what is made of it.
@@ -48,6 +48,8 @@ struct Calls {
     double slot_us = 0;       ///< and of a few more
     double one_way_us = 0;    ///< a reduction after a barrier, at its root,
     double exchange_us = 0;   ///< and an exchange
+    lab::Line received;       ///< far: over bytes, a broadcast that rank 0 receives,
+    lab::Line exchanged;      ///< and an alltoall of as many to each
 };
 
 /// What is measured with the peers of one kind.
@@ -55,9 +57,8 @@ struct Way {
     const char* name = "";  ///< near or far
     std::vector<Rank> peers;
     std::vector<Multicast> multicasts;
-    lab::Line turns;      ///< half a round trip over bytes
-    lab::Line blocks;     ///< by processors: time over the bytes that each sends and receives
-    lab::Line exchanges;  ///< far: the same with the first of the peers alone
+    lab::Line turns;   ///< half a round trip over bytes
+    lab::Line blocks;  ///< by processors: time over the bytes that each sends and receives
     std::optional<double> receive_us;  ///< far: a message that is there
     Calls calls;                       ///< with the first of the peers
     double flag_us = 0;                ///< near: half a round trip of a flag between two that spin
@@ -138,7 +139,8 @@ class FitMeasure {
     void send(Rank peer, std::size_t bytes);
     void with_pair(std::optional<Rank> peer, const std::function<void(Team)>& work);
     [[nodiscard]] double call_us(Team team, const std::function<void()>& call, int calls) const;
-    [[nodiscard]] Calls calls_of(Team pair, bool near) const;
+    [[nodiscard]] Calls calls_of(Team pair, bool near);
+    void time_long_calls(Team pair, Calls& found);
     [[nodiscard]] std::optional<NearCopies> copies_of(Team pair);
     [[nodiscard]] std::optional<double> expose_us(std::size_t bytes);
     [[nodiscard]] lab::Points measure_copies(

@@ -72,27 +72,32 @@ double turn_ns(const Way& way, const plan::PutCost& assumed) {
     return std::max(usual_ns(plan::kSharedMemory.turn), *way.shared_us * 1000 - message_ns(way));
 }
 
-/// Of a message that goes one way. What is near is copied from where it was put, too.
-double byte_ns(const Way& way) {
-    return (is_near(way) ? way.blocks : way.turns).slope * 1000;
+/// Of a message that goes one way. What is near is copied from where it was put, too; what is far
+/// has a cost of its own for that (copy_ns).
+double byte_ns(const Way& way, double copy_ns) {
+    if (is_near(way)) return way.blocks.slope * 1000;
+    return std::max(0.0, way.calls.received.slope * 1000 - copy_ns);
 }
 
 /// Beyond that, where both send.
-double receive_byte_ns(const Way& way) {
+double receive_byte_ns(const Way& way, double copy_ns) {
     if (is_near(way)) return 0;
-    return std::clamp(way.exchanges.slope * 1000 - byte_ns(way), 0.0, byte_ns(way));
+    // In an exchange each rank also copies the block that it keeps.
+    const double more_ns = (way.calls.exchanged.slope - way.calls.received.slope) * 1000 - copy_ns;
+    return std::clamp(more_ns, 0.0, byte_ns(way, copy_ns));
 }
 
 /// The keys of one way, as lab/cost/parameters.hpp reads them.
-void add_parameters(Json& parameters, const Way& way, const plan::PutCost& assumed) {
+void add_parameters(Json& parameters, const Way& way, double copy_ns,
+                    const plan::PutCost& assumed) {
     const auto key = [&](const char* name) { return fmt::format("{}_{}", way.name, name); };
     parameters[key("latency_ns")] = rounded(message_ns(way) - issue_ns(way) - receive_ns(way));
     parameters[key("issue_ns")] = rounded(issue_ns(way));
     parameters[key("receive_ns")] = rounded(receive_ns(way));
-    parameters[key("ns_per_byte")] = plan::readable_nanoseconds_per_byte(byte_ns(way));
+    parameters[key("ns_per_byte")] = plan::readable_nanoseconds_per_byte(byte_ns(way, copy_ns));
     if (!is_near(way))
         parameters[key("receive_ns_per_byte")] =
-            plan::readable_nanoseconds_per_byte(receive_byte_ns(way));
+            plan::readable_nanoseconds_per_byte(receive_byte_ns(way, copy_ns));
     parameters[key("slot_ns")] = rounded((way.calls.slot_us - way.calls.cell_us) * 1000);
     parameters[key("turn_ns")] = rounded(turn_ns(way, assumed));
     if (is_near(way)) parameters["call_ns"] = rounded(way.calls.alone_us * 1000);
@@ -205,7 +210,8 @@ FitPass chosen_of(const std::vector<FitPass>& passes, const lab::ChosenPasses& c
 Json parameters_of(const FitPass& costs, const plan::Machine& assumed) {
     Json parameters = Json::object();
     for (const Way& way : costs.ways)
-        add_parameters(parameters, way, is_near(way) ? assumed.near : assumed.far);
+        add_parameters(parameters, way, costs.memory.copy_ns_per_byte,
+                       is_near(way) ? assumed.near : assumed.far);
     parameters["reduce_ns_per_byte"] =
         plan::readable_nanoseconds_per_byte(costs.memory.reduce_ns_per_byte);
     if (costs.copies) add_parameters(parameters, *costs.copies);
@@ -260,7 +266,8 @@ lab::Pass seen_of(const FitPass& pass) {
     }
     for (const double flag_us : pass.flags_us) seen.flags_ns.push_back(flag_us * 1000);
     for (const Way& way : pass.ways) {
-        const double cost_ns = message_ns(way) + kTypicalBytes * byte_ns(way);
+        const double cost_ns =
+            message_ns(way) + kTypicalBytes * byte_ns(way, pass.memory.copy_ns_per_byte);
         if (is_near(way))
             seen.near_ns = cost_ns;
         else
