@@ -128,8 +128,8 @@ TEST(MemoryCosts, LongNearPutsKeepBothEndsBusy) {
 }
 
 /// With another fit: of 1 KiB by four ranks a chain took 0.46 us, a binomial tree 0.57, a flat one
-/// 0.68; of 64 KiB by eight a 4-nomial tree 33 us, a flat one, whose root reduces all, 40 (geometric
-/// means of 10 tournaments).
+/// 0.68; of 64 KiB by eight a knomial tree 33 us, a flat one, whose root reduces all, 40. These are
+/// geometric means of ten tournaments.
 TEST(MemoryCosts, WhoReducesOutOfPutTargetsIsBusy) {
     const auto costs = run::parse_costs(
         "near_latency_ns 194.8\nnear_issue_ns 4.2\nnear_receive_ns 4.2\n"
