@@ -393,7 +393,7 @@ void FitMeasure::time_long_calls(Team pair, Calls& found) {
         exchanged.push_back({x, call_us(pair, exchange, 1)});
     }
     found.received = lab::fit_line(received);
-    found.exchanged = lab::fit_line(exchanged);
+    found.both_ways_us = lab::fit_line(exchanged).slope - found.received.slope;
 }
 
 }  // namespace weft::front

@@ -49,7 +49,7 @@ struct Calls {
     double one_way_us = 0;    ///< a reduction after a barrier, at its root,
     double exchange_us = 0;   ///< and an exchange
     lab::Line received;       ///< far: over bytes, a broadcast that rank 0 receives,
-    lab::Line exchanged;      ///< and an alltoall of as many to each
+    double both_ways_us = 0;  ///< and what a byte of an alltoall takes more
 };
 
 /// What is measured with the peers of one kind.

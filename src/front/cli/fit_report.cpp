@@ -83,8 +83,7 @@ double byte_ns(const Way& way, double copy_ns) {
 double receive_byte_ns(const Way& way, double copy_ns) {
     if (is_near(way)) return 0;
     // In an exchange each rank also copies the block that it keeps.
-    const double more_ns = (way.calls.exchanged.slope - way.calls.received.slope) * 1000 - copy_ns;
-    return std::clamp(more_ns, 0.0, byte_ns(way, copy_ns));
+    return std::clamp(way.calls.both_ways_us * 1000 - copy_ns, 0.0, byte_ns(way, copy_ns));
 }
 
 /// The keys of one way, as lab/cost/parameters.hpp reads them.
@@ -194,6 +193,14 @@ std::optional<Adoption> middle_adoption(const std::vector<FitPass>& passes) {
     return Adoption{middle_of(all, &Adoption::adopt), middle_of(all, &Adoption::window)};
 }
 
+/// A small difference of two times of a pass, so the middle of all passes.
+double middle_both_ways_us(const std::vector<FitPass>& passes, std::string_view name) {
+    std::vector<double> all;
+    for (const FitPass& pass : passes)
+        all.push_back(std::ranges::find(pass.ways, name, &Way::name)->calls.both_ways_us);
+    return lab::median(all);
+}
+
 /// The costs that the file has: of copies the middle ones, of all else each kind of one pass.
 FitPass chosen_of(const std::vector<FitPass>& passes, const lab::ChosenPasses& chosen) {
     FitPass costs = passes[chosen.near];
@@ -203,6 +210,7 @@ FitPass chosen_of(const std::vector<FitPass>& passes, const lab::ChosenPasses& c
     for (Way& way : costs.ways) {
         const std::vector<Way>& ways = passes[is_near(way) ? chosen.near : chosen.far].ways;
         way = *std::ranges::find(ways, std::string_view(way.name), &Way::name);
+        way.calls.both_ways_us = middle_both_ways_us(passes, way.name);
     }
     return costs;
 }
