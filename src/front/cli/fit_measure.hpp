@@ -153,8 +153,8 @@ class FitMeasure {
     Memory memory_;
     std::uint64_t* flag_;  ///< of turns,
     std::uint64_t* wake_;  ///< and of sleepers
-    std::vector<std::byte> source_;
-    std::vector<std::byte> copy_;
+    std::vector<std::byte> source_;  ///< two blocks, for exchanges,
+    std::vector<std::byte> copy_;    ///< likewise
     /// The same in all passes: memory of one that was adopted and freed is not adopted again.
     std::vector<std::byte> own_;
     std::vector<std::byte> exposed_;
