@@ -151,8 +151,8 @@ class FitMeasure {
     Team world_;
     int repetitions_;
     Memory memory_;
-    std::uint64_t* flag_;  ///< of turns,
-    std::uint64_t* wake_;  ///< and of sleepers
+    std::uint64_t* flag_;            ///< of turns,
+    std::uint64_t* wake_;            ///< and of sleepers
     std::vector<std::byte> source_;  ///< two blocks, for exchanges,
     std::vector<std::byte> copy_;    ///< likewise
     /// The same in all passes: memory of one that was adopted and freed is not adopted again.
