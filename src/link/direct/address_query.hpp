@@ -4,7 +4,7 @@
 // Idea     PROCMAP_QUERY of /proc/self/maps (Linux 6.11) answers for one address, in 0.2 us.
 //          Without it the only answer is the text of all mappings, too slow to ask before every
 //          call.
-// Next     adopted_range.hpp for who asks.
+// Next     remapped_ranges.hpp.
 #pragma once
 
 #include <cstdint>

@@ -11,7 +11,7 @@
 //          nothing and make at most one system call; map() of a block seen before makes none.
 // Why      No copy beyond the one that the call is for, on buffers that the caller allocated as it
 //          liked.
-// Next     adopted_memory.hpp for the owner's side, mate_windows.hpp for the mate's.
+// Next     remapped_memory.hpp for the owner's side, mate_windows.hpp for the mate's.
 #pragma once
 
 #include <sys/types.h>
@@ -24,9 +24,9 @@
 #include <vector>
 
 #include "base/reach.hpp"
-#include "link/direct/adopted_memory.hpp"
 #include "link/direct/bounce_area.hpp"
 #include "link/direct/mate_windows.hpp"
+#include "link/direct/remapped_memory.hpp"
 #include "weft/types.hpp"
 
 namespace weft::link {
@@ -88,7 +88,7 @@ class DirectMemory {
                              std::uint64_t bytes) noexcept;
 
     /// Of the buffers of this rank that were adopted.
-    [[nodiscard]] const AdoptedMemory::Counters& adoption_counters() const noexcept {
+    [[nodiscard]] RemappedMemory::Counters adoption_counters() const noexcept {
         return adopted_.counters();
     }
     /// Why no buffer is ever adopted in this process; empty: they may be.
@@ -111,7 +111,7 @@ class DirectMemory {
                       std::uint64_t place) noexcept;
 
     DirectOptions options_;
-    AdoptedMemory adopted_;
+    RemappedMemory adopted_;
     BounceArea bounce_;
     MateWindows windows_;
     std::unique_ptr<std::byte[]> detour_;  ///< made when it is first needed

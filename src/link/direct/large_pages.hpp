@@ -9,7 +9,7 @@
 //          time.
 // Holds    What slow large pages cost is a small part of an adoption. Nothing is asked where the
 //          system has large pages switched off.
-// Next     adopted_range.hpp.
+// Next     remapped_range.hpp.
 #pragma once
 
 #include <fcntl.h>
@@ -19,7 +19,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "link/direct/map_aligned.hpp"
+#include "link/direct/map_object.hpp"
 #include "link/shared/os_handles.hpp"
 
 namespace weft::link {

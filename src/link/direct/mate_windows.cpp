@@ -12,14 +12,14 @@
 
 #include "base/random.hpp"
 #include "link/direct/address_query.hpp"
-#include "link/direct/map_aligned.hpp"
+#include "link/direct/map_object.hpp"
 #include "link/direct/object_name.hpp"
 #include "link/shared/os_handles.hpp"
 
 namespace weft::link {
 namespace {
 
-/// Is this open file the described object, such that all of it can be touched?
+/// Returns true if this open file is the described object, all of which can be touched.
 bool is_object(int file, const base::Reach& reach) noexcept {
     char link[32];
     std::snprintf(link, sizeof link, "/proc/self/fd/%d", file);
@@ -27,24 +27,22 @@ bool is_object(int file, const base::Reach& reach) noexcept {
     const int seals = ::fcntl(file, F_GET_SEALS);
     return leads_to(link, reach.generation) && ::fstat(file, &status) == 0 &&
            status.st_uid == ::geteuid() &&
-           static_cast<std::uint64_t>(status.st_size) == reach.object_bytes && seals >= 0 &&
+           static_cast<std::uint64_t>(status.st_size) == kObjectBytes && seals >= 0 &&
            (seals & F_SEAL_SHRINK) != 0;
 }
 
-/// Maps the object of a mate; empty if that is not possible.
-AddressRange map_object(pid_t pid, const base::Reach& reach) noexcept {
+/// Maps the window of a local peer's object; empty if that is not possible.
+AddressRange map_window(pid_t pid, const base::Reach& reach) noexcept {
     char link[64];
     std::snprintf(link, sizeof link, "/proc/%d/fd/%u", static_cast<int>(pid),
                   static_cast<unsigned>(reach.object));
     // Looked at before it is opened: opening a foreign device or pipe could have effects.
-    if (!leads_to(link, reach.generation)) return {};
+    if (!leads_to(link, reach.generation) || reach.object_bytes % kPageBytes != 0 ||
+        reach.object_bytes < 2 * kPageBytes || reach.object_bytes > kObjectBytes / 2)
+        return {};
     const Descriptor file(::open(link, O_RDWR | O_CLOEXEC));
     if (!file.open() || !is_object(file.number(), reach)) return {};
-    AddressRange window = map_aligned(file.number(), reach.object_bytes);
-    // The owner's core dump has these pages. Past the function of that name (interposers.cpp).
-    if (window.start() != nullptr)
-        ::syscall(SYS_madvise, window.start(), reach.object_bytes, MADV_DONTDUMP);
-    return window;
+    return map_object(file.number(), reach.object_bytes);
 }
 
 /// Faults one by one would take five times as long; read faults map shared pages writable, and more
@@ -130,7 +128,7 @@ std::byte* MateWindows::find(Rank mate, pid_t pid, const base::Reach& reach,
     }
     window.generation = reach.generation;
     window.range = AddressRange();
-    window.range = map_object(pid, reach);
+    window.range = map_window(pid, reach);
     window.begin = window.end = 0;
     const bool mapped = window.range.start() != nullptr;
     ++(mapped ? counters_.mapped : counters_.refused);

@@ -13,7 +13,7 @@
 // Why      Mapping costs 50 us, finding a window some ns. What a process opens through /proc must
 //          be what it looks for: name, size, user and seals are checked, so that a mate's mistake
 //          maps no foreign file and no access ends in a SIGBUS.
-// Next     adopted_range.hpp for how an object is made.
+// Next     remapped_range.hpp for how an object is made.
 #pragma once
 
 #include <sys/types.h>

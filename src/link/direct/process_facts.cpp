@@ -76,6 +76,13 @@ class Lines {
     bool cut_ = false;  ///< the line that begins at start_ is the rest of a long one
 };
 
+/// Returns true if reads of this descriptor may be written to memory by a device, after the call has returned.
+bool reads_past_the_cache(const char* number, std::string_view path) noexcept {
+    if (path.starts_with("anon_inode:[io_uring]")) return true;
+    const int flags = ::fcntl(std::atoi(number), F_GETFL);
+    return flags >= 0 && (flags & O_DIRECT) != 0;
+}
+
 /// The number of a line "Name:   123 kB", in bytes.
 std::uint64_t bytes_of_line(const char* status, const char* name) noexcept {
     const char* const line = std::strstr(status, name);
@@ -101,23 +108,63 @@ std::optional<HeldMemory> StatusFile::held_memory() noexcept {
     return HeldMemory{bytes_of_line(status, "VmLck:"), bytes_of_line(status, "VmPin:")};
 }
 
-bool has_lasting_advice(std::uint64_t begin, std::uint64_t end) noexcept {
-    Lines smaps("/proc/self/smaps");
-    if (!smaps.open()) return true;
-    bool overlaps = false;
-    while (const char* const line = smaps.next()) {
-        unsigned long from = 0;
-        unsigned long to = 0;
-        if (std::sscanf(line, "%lx-%lx ", &from, &to) == 2) overlaps = from < end && begin < to;
-        if (!overlaps) continue;
-        if (std::strncmp(line, "ProtectionKey:", 14) == 0 &&
-            std::strtoul(line + 14, nullptr, 10) != 0)
-            return true;
-        if (std::strncmp(line, "VmFlags:", 8) != 0) continue;
-        for (const char* flag : {" dc", " wf", " mg", " dd"})
-            if (std::strstr(line, flag) != nullptr) return true;
+namespace {
+
+/// Flags of smaps that change nothing for memory that is remapped: access, sharing, accounting, and advice about
+/// large pages. Any other flag, also one that no kernel has today, is a property that remapping might lose.
+bool is_usual(const char* flags) noexcept {
+    constexpr std::array<std::string_view, 13> kUsual{"rd", "wr", "sh", "mr", "mw", "me", "ms",
+                                                      "ac", "nr", "sd", "hg", "nh", ""};
+    std::string_view rest(flags);
+    while (!rest.empty()) {
+        const std::size_t length = std::min(rest.find(' '), rest.size());
+        if (std::ranges::find(kUsual, rest.substr(0, length)) == kUsual.end()) return false;
+        rest.remove_prefix(std::min(length + 1, rest.size()));
     }
-    return false;
+    return true;
+}
+
+/// Calls `body(begin, end, usual)` for each mapping, in order of addresses, until it returns false. False if the
+/// kernel does not tell.
+template <class Body>
+bool for_each_flagged_mapping(Body body) noexcept {
+    Lines smaps("/proc/self/smaps");
+    bool told = false;
+    unsigned long begin = 0;
+    unsigned long end = 0;
+    bool has_key = false;
+    while (const char* const line = smaps.next()) {
+        unsigned long from = 0;  // a name that begins like a number sets this
+        if (std::sscanf(line, "%lx-%lx ", &from, &end) == 2) {
+            begin = from;
+            has_key = false;
+        }
+        if (std::strncmp(line, "ProtectionKey:", 14) == 0)
+            has_key = std::strtoul(line + 14, nullptr, 10) != 0;
+        if (std::strncmp(line, "VmFlags:", 8) != 0) continue;
+        told = true;
+        if (!body(begin, end, !has_key && is_usual(line + 8))) break;
+    }
+    return told;
+}
+
+}  // namespace
+
+bool has_only_usual_properties(std::uint64_t begin, std::uint64_t end) noexcept {
+    bool usual = true;
+    const bool told = for_each_flagged_mapping([&](auto from, auto to, bool is_usual_here) {
+        usual = usual && (is_usual_here || to <= begin || from >= end);
+        return usual && to < end;
+    });
+    return told && usual;
+}
+
+bool for_each_unusual_mapping(
+    const std::function<void(std::uint64_t, std::uint64_t)>& body) noexcept {
+    return for_each_flagged_mapping([&](auto from, auto to, bool is_usual_here) {
+        if (!is_usual_here) body(from, to);
+        return true;
+    });
 }
 
 bool has_own_policy(std::uint64_t address) noexcept {
@@ -153,7 +200,7 @@ bool may_write_large_files() noexcept {
     return ::getrlimit(RLIMIT_FSIZE, &file_size) == 0 && file_size.rlim_cur == RLIM_INFINITY;
 }
 
-bool has_device_open() noexcept {
+bool has_device_open(Devices which) noexcept {
     constexpr std::array<std::string_view, 4> kDevices{"/dev/infiniband/", "/dev/nvidia",
                                                        "/dev/kfd", "/dev/dri/"};
     const Descriptor folder(::open("/proc/self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
@@ -172,6 +219,8 @@ bool has_device_open() noexcept {
                                         static_cast<std::size_t>(std::max<ssize_t>(length, 0)));
             if (std::any_of(kDevices.begin(), kDevices.end(),
                             [&](std::string_view device) { return path.starts_with(device); }))
+                return true;
+            if (which == Devices::any_that_may_write && reads_past_the_cache(entry->d_name, path))
                 return true;
         }
     }

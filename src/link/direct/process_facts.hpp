@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// process_facts.hpp - what in a process speaks against adopting its memory.
+// process_facts.hpp - facts of a process that rule out remapping its memory.
 //
-// Holds    Nothing here allocates: it is asked with the lock of process_events.hpp held.
+// Holds    No function here allocates: they are called under the lock of remapped_ranges.hpp.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 
 #include "link/direct/kept_file.hpp"
 
 namespace weft::link {
 
-/// Do malloc and mmap come from the C library, which is known not to rely on madvise() giving
-/// zeros?
+/// Returns true if malloc and mmap are the C library's, which does not rely on madvise() giving zeros.
 [[nodiscard]] bool has_library_allocator() noexcept;
 
 /// Memory that the kernel was asked to keep where it is.
@@ -31,22 +31,29 @@ class StatusFile {
     KeptFile file_;
 };
 
-/// Has memory between two addresses a property that madvise() or pkey_mprotect() gave it and that
-/// replacing its pages would undo: MADV_DONTFORK, MADV_WIPEONFORK, MADV_MERGEABLE, MADV_DONTDUMP, a
-/// protection key? Reads /proc/self/smaps, which takes milliseconds in a large process; true if
-/// that is not possible.
-[[nodiscard]] bool has_lasting_advice(std::uint64_t begin, std::uint64_t end) noexcept;
+/// Returns true if no mapping between two addresses has a property beyond its protection, according to
+/// /proc/self/smaps: advice that lasts, a userfaultfd, growth downwards, a protection key, and so on. False if the
+/// kernel does not tell. Takes milliseconds in a process with many mappings or much memory.
+[[nodiscard]] bool has_only_usual_properties(std::uint64_t begin, std::uint64_t end) noexcept;
+/// Calls `body(begin, end)` for each mapping of the process that has such a property. False if the kernel does not
+/// tell.
+[[nodiscard]] bool for_each_unusual_mapping(
+    const std::function<void(std::uint64_t, std::uint64_t)>& body) noexcept;
 
-/// Has the mapping at the address a memory policy of its own (mbind())?
+/// Returns true if the mapping at the address has a memory policy of its own (mbind()).
 [[nodiscard]] bool has_own_policy(std::uint64_t address) noexcept;
-/// Does a page between two addresses lie on another memory node than what the calling thread
-/// allocates now? True if the kernel does not say, unless there is but one node.
+/// Returns true if a page between two addresses is on another memory node than pages that the calling thread
+/// allocates now, or if a machine with several nodes does not tell.
 [[nodiscard]] bool lies_elsewhere(std::uint64_t begin, std::uint64_t end) noexcept;
 
-/// May the process write files of any size? A memfd is one, and going beyond the limit ends it.
+/// Returns true if the process may write files of any size. A memfd is one, and going beyond the limit ends it.
 [[nodiscard]] bool may_write_large_files() noexcept;
 
-/// Has the process a device open that may access its memory by itself (InfiniBand, GPUs)?
-[[nodiscard]] bool has_device_open() noexcept;
+enum class Devices : std::uint8_t {
+    with_access,  ///< to memory by themselves (InfiniBand, GPUs)
+    any_that_may_write,  ///< and disks: a descriptor with O_DIRECT, or an io_uring, may have a read in flight
+};
+/// Returns true if the process has such a device open, or if it cannot find out.
+[[nodiscard]] bool has_device_open(Devices which) noexcept;
 
 }  // namespace weft::link

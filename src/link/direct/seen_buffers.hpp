@@ -10,7 +10,7 @@
 //          adopted for nothing (its memory went away) has to run up twice as much for its next
 //          adoption, and so on. Bounded, no allocation after construction: the buffer of its set
 //          that came longest ago makes room.
-// Next     adopted_memory.hpp.
+// Next     remapped_memory.hpp.
 #pragma once
 
 #include <algorithm>

@@ -66,15 +66,15 @@ std::string exposed(const link::DirectMemory& direct, const MappedBytes& moved) 
         std::accumulate(moved.exposed.begin(), moved.exposed.end(), std::uint64_t{0}));
     if (!direct.adoption_off().empty())
         return fmt::format("{}; none is ever adopted: {}", text, direct.adoption_off());
-    const auto& counters = direct.adoption_counters();
-    text +=
-        fmt::format("; {} adoptions, {} bytes now, {} given back, of which {} were gone",
-                    counters.adoptions, counters.adopted_bytes, counters.given_back, counters.lost);
+    const auto counters = direct.adoption_counters();
+    text += fmt::format(
+        "; {} adoptions, {} bytes now, {} private again after a fork, {} whose memory went away",
+        counters.adoptions, counters.adopted_bytes, counters.given_back, counters.lost);
     constexpr std::array<const char*, link::kRefusals> kReasons{"not private memory",
                                                                 "memory is locked or pinned",
-                                                                "advised otherwise",
+                                                                "unusual properties of the mapping",
                                                                 "placed on a memory node",
-                                                                "in use",
+                                                                "overlaps another remapped buffer",
                                                                 "limit",
                                                                 "no memory, descriptor or address"};
     for (std::size_t reason = 0; reason < kReasons.size(); ++reason)

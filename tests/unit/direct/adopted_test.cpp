@@ -33,9 +33,9 @@ using testing::Pages;
 
 TEST_F(Adopted, EdgesAreRightAtEveryOffsetWithinAPage) {
     DirectMemory direct(own_mate());
-    const Pages pages(9);
     const std::size_t bytes = 6 * kPage + 1234;
     for (std::size_t offset = 0; offset < kPage; ++offset) {
+        const Pages pages(9);
         fill(pages.at(), pages.bytes(), 1);
         std::byte* const data = pages.at() + offset;
         const auto exposure = direct.expose(data, bytes, Access::write);
@@ -114,25 +114,36 @@ TEST_F(Adopted, ALargerBufferReplacesTheRangesInIt) {
     fill(pages.at(), pages.bytes(), 3);
     adopt(direct, pages.at() + 8 * kPage, 8 * kPage);
     adopt(direct, pages.at() + 40 * kPage, 8 * kPage);
-    adopt(direct, pages.at() + 12 * kPage, 32 * kPage);  // overlaps both
+    adopt(direct, pages.at() + 7 * kPage, 50 * kPage);
     EXPECT_EQ(direct.adoption_counters().adoptions, 3U);
-    EXPECT_EQ(direct.adoption_counters().adopted_bytes, 32 * kPage);
-    EXPECT_EQ(testing::mappings_with("weft-adopted") > 0, true);
+    EXPECT_EQ(testing::mappings_with("weft-adopted"), 3) << "the pages, and a window of two";
     EXPECT_EQ(differs(pages.at(), pages.bytes(), 3), pages.bytes());
-    EXPECT_FALSE(testing::is_shared(pages.at() + 8 * kPage));
-    EXPECT_TRUE(testing::is_shared(pages.at() + 12 * kPage));
+}
+
+TEST_F(Adopted, ABufferThatOverlapsARangeInPartIsCopied) {
+    DirectMemory direct(own_mate());
+    const Pages pages(64);
+    fill(pages.at(), pages.bytes(), 3);
+    adopt(direct, pages.at() + 8 * kPage, 8 * kPage);
+    const auto exposure = direct.expose(pages.at() + 12 * kPage, 32 * kPage, Access::read);
+    EXPECT_EQ(exposure.reach.way, Way::copied);
+    EXPECT_EQ(direct.adoption_counters().refusals[static_cast<int>(Refusal::overlap)], 1U);
+    direct.conceal(exposure);
+    EXPECT_TRUE(testing::is_shared(pages.at() + 8 * kPage)) << "the call does not own this page";
+    EXPECT_FALSE(testing::is_shared(pages.at() + 20 * kPage));
+    EXPECT_EQ(differs(pages.at(), pages.bytes(), 3), pages.bytes());
 }
 
 TEST_F(Adopted, ARangeInUseIsNotReplaced) {
     DirectMemory direct(own_mate());
     const Pages pages(64);
     const auto exposure = direct.expose(pages.at(), 16 * kPage, Access::read);
-    const auto larger = direct.expose(pages.at() + 8 * kPage, 32 * kPage, Access::read);
+    const auto larger = direct.expose(pages.at(), 40 * kPage, Access::read);
     EXPECT_EQ(larger.reach.way, Way::copied);
-    EXPECT_EQ(direct.adoption_counters().refusals[static_cast<int>(Refusal::exposed)], 1U);
+    EXPECT_EQ(direct.adoption_counters().refusals[static_cast<int>(Refusal::overlap)], 1U);
     direct.conceal(larger);
     direct.conceal(exposure);
-    adopt(direct, pages.at() + 8 * kPage, 32 * kPage);
+    adopt(direct, pages.at(), 40 * kPage);
 }
 
 TEST_F(Adopted, ABufferIsAdoptedWhenCopyingHasCostAsMuch) {
@@ -171,7 +182,7 @@ TEST_F(Adopted, WhatManyMatesCopyIsAdoptedSooner) {
 }
 
 TEST_F(Adopted, PricesThatAreGivenDecide) {
-    const Pages pages(64);
+    std::vector<std::unique_ptr<Pages>> kept;  // other addresses each time
     for (const auto& [copy_ns, uses] :
          {std::pair<std::uint64_t, int>{1, 0}, {1'000'000, 1}, {100'000, 3}}) {
         DirectMemory direct(own_mate(DirectMode::automatic, {.prices = {.adopt_ns = 200'000,
@@ -180,6 +191,7 @@ TEST_F(Adopted, PricesThatAreGivenDecide) {
                                                                         .window_page_ns = 0,
                                                                         .copy_ns = copy_ns,
                                                                         .copied_byte_fs = 0}}));
+        const Pages& pages = *kept.emplace_back(std::make_unique<Pages>(64));
         if (!direct.adoption_off().empty()) GTEST_SKIP() << direct.adoption_off();
         for (int use = 1; use <= 5; ++use) {
             const auto exposure = direct.expose(pages.at(), pages.bytes(), Access::read);
@@ -205,6 +217,7 @@ TEST_F(Adopted, MemoryMappedAnewIsNeverReachedThroughTheOldRange) {
     for (int round = 1; round <= 20; ++round) {
         fill(pages.at(), pages.bytes(), round);
         const auto exposure = direct.expose(pages.at(), pages.bytes(), Access::read);
+        ASSERT_EQ(exposure.reach.way, Way::adopted) << round << testing::why(direct);
         ASSERT_EQ(differs(direct.map(0, exposure.reach), pages.bytes(), round), pages.bytes());
         ASSERT_NE(exposure.reach.generation, last);
         last = exposure.reach.generation;
@@ -215,21 +228,22 @@ TEST_F(Adopted, MemoryMappedAnewIsNeverReachedThroughTheOldRange) {
             ::mmap(pages.at() + 12 * kPage, kPage, PROT_READ | PROT_WRITE,
                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
     }
-    EXPECT_EQ(direct.adoption_counters().lost, 19U);
-    EXPECT_EQ(direct.adoption_counters().adopted_bytes, 16 * kPage);
+    EXPECT_GE(direct.adoption_counters().lost, 19U);
 }
 
 TEST_F(Adopted, WithoutAskingTheKernelOldBytesWouldBeSeen) {
-    DirectMemory direct(own_mate(DirectMode::adopt, {.ask_before_use = false}));
-    const Pages pages(16);
-    fill(pages.at(), pages.bytes(), 1);
-    adopt(direct, pages.at(), pages.bytes());
-    map_anew(pages);
-    fill(pages.at(), pages.bytes(), 2);
-    const auto exposure = direct.expose(pages.at(), pages.bytes(), Access::read);
-    EXPECT_EQ(differs(direct.map(0, exposure.reach), pages.bytes(), 1), pages.bytes())
-        << "the test above proves nothing";
-    direct.conceal(exposure);
+    testing::in_child([] {
+        DirectMemory direct(own_mate(DirectMode::adopt, {.ask_before_use = false}));
+        const Pages pages(16);
+        fill(pages.at(), pages.bytes(), 1);
+        adopt(direct, pages.at(), pages.bytes());
+        map_anew(pages);
+        fill(pages.at(), pages.bytes(), 2);
+        const auto exposure = direct.expose(pages.at(), pages.bytes(), Access::read);
+        EXPECT_EQ(differs(direct.map(0, exposure.reach), pages.bytes(), 1), pages.bytes())
+            << "the test above proves nothing";
+        direct.conceal(exposure);
+    });
 }
 
 /// Bytes of memory that the object behind a copy of its descriptor takes.
@@ -252,75 +266,73 @@ TEST_F(Adopted, FreedMemoryIsLetGoWhileOtherBuffersCome) {
         EXPECT_GE(object_bytes(copy), freed.bytes());
         direct.conceal(exposure);
     }
-    for (int i = 0; i < 200; ++i) adopt(direct, kept.at(), kept.bytes());
+    for (int i = 0; i < 64 * 300; ++i) adopt(direct, kept.at(), kept.bytes());
     EXPECT_EQ(object_bytes(copy), 0U) << "a mate that has it mapped holds its memory";
-    EXPECT_EQ(direct.adoption_counters().adopted_bytes, 16 * kPage);
 }
 
-TEST_F(Adopted, AllBuffersInTurnAreRightAndBounded) {
-    constexpr std::size_t kBuffers = 300;
-    DirectMemory direct(own_mate(DirectMode::adopt, {.ranges_max = 64}));
-    std::vector<std::unique_ptr<Pages>> buffers;
-    for (std::size_t i = 0; i < kBuffers; ++i) {
-        buffers.push_back(std::make_unique<Pages>(5 + i % 4));
-        fill(buffers[i]->at(), buffers[i]->bytes(), static_cast<int>(i));
-    }
-    for (int round = 0; round < 3; ++round)
+TEST_F(Adopted, BuffersThatFindNoRoomAreCopied) {
+    constexpr std::size_t kBuffers = 90;
+    constexpr std::size_t kRanges = 64;
+    testing::in_child([] {
+        DirectMemory direct(own_mate(DirectMode::adopt, {.ranges_max = kRanges}));
+        if (!direct.adoption_off().empty()) return;
+        std::vector<std::unique_ptr<Pages>> buffers;
         for (std::size_t i = 0; i < kBuffers; ++i) {
-            const Pages& buffer = *buffers[i];
-            const auto exposure = direct.expose(buffer.at(), buffer.bytes(), Access::read);
-            ASSERT_EQ(exposure.reach.way, Way::adopted);
-            const std::byte* const seen = direct.map(0, exposure.reach);
-            ASSERT_EQ(differs(seen, buffer.bytes(), static_cast<int>(i)), buffer.bytes());
-            direct.conceal(exposure);
+            buffers.push_back(std::make_unique<Pages>(5 + i % 4));
+            fill(buffers[i]->at(), buffers[i]->bytes(), static_cast<int>(i));
         }
-    EXPECT_LE(direct.adoption_counters().adopted_bytes, 64 * 8 * kPage);
-    EXPECT_EQ(direct.adoption_counters().given_back, 3 * kBuffers - 64);
-    for (std::size_t i = 0; i < kBuffers; ++i)
-        EXPECT_EQ(differs(buffers[i]->at(), buffers[i]->bytes(), static_cast<int>(i)),
-                  buffers[i]->bytes());
+        for (int round = 0; round < 3; ++round)
+            for (std::size_t i = 0; i < kBuffers; ++i) {
+                const Pages& buffer = *buffers[i];
+                const auto exposure = direct.expose(buffer.at(), buffer.bytes(), Access::read);
+                ASSERT_EQ(exposure.reach.way, i < kRanges ? Way::adopted : Way::copied) << i;
+                direct.conceal(exposure);
+                ASSERT_EQ(testing::is_shared(buffer.at()), i < kRanges);
+            }
+        // Room that the program makes is used.
+        buffers[3].reset();
+        const Pages& last = *buffers[kBuffers - 1];
+        adopt(direct, last.at(), last.bytes());
+    });
 }
 
 TEST_F(Adopted, NoMoreBytesThanAllowed) {
-    DirectMemory direct(own_mate(DirectMode::adopt, {.bytes_max = 40 * kPage}));
-    const Pages a(32);
-    const Pages b(32);
-    const Pages c(41);
-    const auto first = direct.expose(a.at(), a.bytes(), Access::read);
-    EXPECT_EQ(direct.expose(b.at(), b.bytes(), Access::read).reach.way, Way::copied);
-    direct.conceal(first);
-    adopt(direct, b.at(), b.bytes());
-    EXPECT_FALSE(testing::is_shared(a.at()));
-    EXPECT_EQ(direct.expose(c.at(), c.bytes(), Access::read).reach.way, Way::copied);
-    EXPECT_EQ(direct.adoption_counters().refusals[static_cast<int>(Refusal::limit)], 2U);
-    EXPECT_TRUE(testing::is_shared(b.at())) << "given back for a buffer that cannot fit";
+    testing::in_child([] {
+        DirectMemory direct(own_mate(DirectMode::adopt, {.bytes_max = 40 * kPage}));
+        if (!direct.adoption_off().empty()) return;
+        const Pages a(32);
+        const Pages b(32);
+        const Pages c(41);
+        adopt(direct, a.at(), a.bytes());
+        for (const Pages* refused : {&b, &c})
+            EXPECT_EQ(direct.expose(refused->at(), refused->bytes(), Access::read).reach.way,
+                      Way::copied);
+        EXPECT_EQ(direct.adoption_counters().refusals[static_cast<int>(Refusal::limit)], 2U);
+        EXPECT_TRUE(testing::is_shared(a.at())) << "given back for another buffer";
+    });
 }
 
-TEST_F(Adopted, NothingIsLeftBehindAndBuffersLiveOn) {
-    const Pages pages(20);
-    fill(pages.at(), pages.bytes(), 9);
-    const auto open_files = [] {
-        return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), {});
-    };
-    const auto files = open_files();
+TEST_F(Adopted, BuffersStayAsTheyAreAfterTheEnd) {
+    auto pages = std::make_unique<Pages>(20);
+    fill(pages->at(), pages->bytes(), 9);
     Descriptor copy;
     {
         DirectMemory direct(own_mate());
-        const auto exposure = direct.expose(pages.at() + 7, pages.bytes() - 7, Access::read);
+        const auto exposure = direct.expose(pages->at() + 7, pages->bytes() - 7, Access::read);
         copy = Descriptor(::dup(static_cast<int>(exposure.reach.object)));
         direct.conceal(exposure);
-        EXPECT_GT(open_files(), files);
-        EXPECT_EQ(testing::mappings_with("rw-s"), 2) << "the pages and the window";
     }
-    EXPECT_EQ(open_files(), files + 1) << "more than the copy";
-    EXPECT_EQ(testing::mappings_with("rw-s"), 0);
-    EXPECT_EQ(object_bytes(copy), 0U);
-    copy = Descriptor();
-    EXPECT_EQ(differs(pages.at(), pages.bytes(), 9), pages.bytes());
-    // And may be adopted again.
+    EXPECT_TRUE(testing::is_shared(pages->at() + kPage)) << "given back without a reason";
+    EXPECT_EQ(differs(pages->at(), pages->bytes(), 9), pages->bytes());
+    // The next runtime uses the same range, and lets it go when the program has freed the memory.
     DirectMemory direct(own_mate());
-    adopt(direct, pages.at() + 7, pages.bytes() - 7);
-    EXPECT_EQ(differs(pages.at(), pages.bytes(), 9), pages.bytes());
+    adopt(direct, pages->at() + 7, pages->bytes() - 7);
+    EXPECT_EQ(direct.adoption_counters().adoptions, 0U);
+    EXPECT_GE(object_bytes(copy), 19 * kPage);
+    const Pages other(8);
+    pages.reset();
+    adopt(direct, other.at(), other.bytes());
+    EXPECT_EQ(object_bytes(copy), 0U);
 }
 
 int allocations = 0;

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "link/direct/address_query.hpp"
+#include "link/direct/map_object.hpp"
 #include "link/direct/object_name.hpp"
 #include "link/shared/os_handles.hpp"
 
@@ -23,10 +24,10 @@ constexpr std::uint64_t kBytes = 8192;
 
 struct Object {
     explicit Object(std::uint32_t generation, const char* name = nullptr, int seals = F_SEAL_SHRINK,
-                    std::uint64_t bytes = kBytes)
+                    std::uint64_t bytes = kBytes, std::uint64_t file_bytes = kObjectBytes)
         : file(::memfd_create(name != nullptr ? name : ObjectName(generation).text,
                               MFD_CLOEXEC | MFD_ALLOW_SEALING)) {
-        EXPECT_EQ(::ftruncate(file.number(), static_cast<off_t>(bytes)), 0);
+        EXPECT_EQ(::ftruncate(file.number(), static_cast<off_t>(file_bytes)), 0);
         EXPECT_EQ(::fcntl(file.number(), F_ADD_SEALS, seals), 0);
         EXPECT_EQ(::pwrite(file.number(), &generation, sizeof generation, 0), 4);
         reach.object = static_cast<std::uint32_t>(file.number());
@@ -61,6 +62,7 @@ int mappings_of_objects() {
 }
 
 TEST(MateWindows, AnObjectIsMappedOnceAndItsNextGenerationAnew) {
+    const int before = mappings_of_objects();
     {
         MateWindows windows;
         std::byte* first = nullptr;
@@ -77,9 +79,10 @@ TEST(MateWindows, AnObjectIsMappedOnceAndItsNextGenerationAnew) {
         ASSERT_EQ(next.file.number(), number) << "the test needs the same descriptor";
         EXPECT_EQ(number_at(windows.find(3, ::getpid(), next.reach, kBytes)), 8U);
         EXPECT_EQ(windows.counters().mapped, 2U);
-        EXPECT_EQ(mappings_of_objects(), 1);
+        EXPECT_EQ(mappings_of_objects(), before + 2)
+            << "the start of the object, and its last page";
     }
-    EXPECT_EQ(mappings_of_objects(), 0);
+    EXPECT_EQ(mappings_of_objects(), before);
 }
 
 /// Of an object of which this rank needs a part, the kernel maps that part and its surroundings.
@@ -127,14 +130,18 @@ TEST(MateWindows, WhatIsNotTheDescribedObjectIsNotMapped) {
     wrong.generation = 8;
     EXPECT_FALSE(maps(wrong));
     wrong = object.reach;
-    wrong.object_bytes = 2 * kBytes;
-    EXPECT_FALSE(maps(wrong)) << "an access to its end would be a SIGBUS";
+    for (const std::uint64_t bytes : {std::uint64_t{0}, kBytes + 1, kObjectBytes}) {
+        wrong.object_bytes = bytes;
+        EXPECT_FALSE(maps(wrong)) << bytes;
+    }
+    EXPECT_FALSE(maps(Object(7, nullptr, F_SEAL_SHRINK, kBytes, kBytes).reach))
+        << "an access to its end would be a SIGBUS";
     wrong = object.reach;
     wrong.object = 9999;
     EXPECT_FALSE(maps(wrong));
     EXPECT_FALSE(maps(Object(7, "weft-segment").reach));
     EXPECT_FALSE(maps(Object(7, nullptr, F_SEAL_GROW).reach)) << "its owner could shrink it";
-    EXPECT_EQ(windows.counters().refused, 5U);
+    EXPECT_EQ(windows.counters().refused, 8U);
     EXPECT_EQ(windows.find(0, 0, object.reach, kBytes) != nullptr, true) << "found without /proc";
 }
 
@@ -150,6 +157,7 @@ TEST(MateWindows, ARefusalIsRememberedUntilTheNextGeneration) {
 }
 
 TEST(MateWindows, TheOneUsedLongestAgoMakesRoom) {
+    const int before = mappings_of_objects();
     MateWindows windows;
     const Object object(7);
     const auto find = [&](Rank mate) {
@@ -162,7 +170,7 @@ TEST(MateWindows, TheOneUsedLongestAgoMakesRoom) {
     int copied = 0;
     while (find(MateWindows::kKept) == nullptr) ASSERT_LT(++copied, 30);
     EXPECT_GT(copied, 3);
-    EXPECT_EQ(mappings_of_objects(), MateWindows::kKept);
+    EXPECT_EQ(mappings_of_objects(), before + 2 * MateWindows::kKept);
     EXPECT_EQ(find(0), starts[0]);
     for (Rank mate = 2; mate < MateWindows::kKept; ++mate)
         EXPECT_EQ(find(mate), starts[static_cast<std::size_t>(mate)]);

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// forwarded_memory.cpp - madvise() and mremap() of the program, passed on to libweft.so.
+//
+// Why      This library is preloaded: it comes before the C library, libweft.so after it (weft/preload.h).
+#include <sys/mman.h>
+
+#include <cstdarg>
+
+#include "weft/preload.h"
+
+extern "C" {
+
+[[gnu::visibility("default")]] int madvise(void* address, std::size_t bytes, int advice) noexcept {
+    return weft_forward_madvise(address, bytes, advice);
+}
+
+[[gnu::visibility("default")]] void* mremap(void* address, std::size_t old_bytes,
+                                            std::size_t new_bytes, int flags, ...) noexcept {
+    std::va_list arguments;
+    va_start(arguments, flags);
+    void* const fixed = (flags & MREMAP_FIXED) != 0 ? va_arg(arguments, void*) : nullptr;
+    va_end(arguments);
+    return weft_forward_mremap(address, old_bytes, new_bytes, flags, fixed);
+}
+
+}  // extern "C"

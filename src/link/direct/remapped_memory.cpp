@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "link/direct/remapped_memory.hpp"
+
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "base/processor_time.hpp"
+#include "link/direct/object_name.hpp"
+
+namespace weft::link {
+namespace {
+
+/// A buffer of fewer whole pages is not worth a mapping of its own.
+constexpr std::uint64_t kPagesMin = 4;
+/// Known buffers cause a check of another range once in this number of uses.
+constexpr std::uint64_t kUsesPerRecheck = 64;
+
+RemappedRange::Pages whole_pages(std::uint64_t address, std::uint64_t bytes) noexcept {
+    const std::uint64_t begin = (address + kPageBytes - 1) / kPageBytes * kPageBytes;
+    return {begin, std::max(begin, (address + bytes) / kPageBytes * kPageBytes)};
+}
+
+std::string_view reason_against(DirectMode mode, const AddressQuery& query) noexcept {
+    if (mode == DirectMode::copy) return "not wanted";
+    if (!query.available()) return "the kernel does not tell the mapping at an address";
+    if (::sysconf(_SC_PAGESIZE) != static_cast<long>(kPageBytes)) return "pages are not of 4 KiB";
+    if (!may_write_large_files()) return "the size of files is limited";
+    if (mode == DirectMode::automatic && !has_library_allocator())
+        return "malloc or mmap is not the C library's";
+    if (!interposers_are_reached())
+        return "calls of madvise() and mremap() do not reach the library";
+    return {};
+}
+
+/// Ranges keep a descriptor each: at most a quarter of those that the process may open.
+std::size_t ranges_allowed(std::size_t wanted) noexcept {
+    rlimit files{};
+    if (::getrlimit(RLIMIT_NOFILE, &files) != 0) return 0;
+    return std::min<std::size_t>({wanted, files.rlim_cur / 4, RemappedRanges::kRangesMax});
+}
+
+Refusal refusal_of(RemappedRanges::Result result) noexcept {
+    switch (result) {
+        case RemappedRanges::Result::in_use:
+        case RemappedRanges::Result::beyond:
+            return Refusal::overlap;
+        case RemappedRanges::Result::full:
+            return Refusal::limit;
+        default:
+            return Refusal::system;
+    }
+}
+
+}  // namespace
+
+RemappedMemory::RemappedMemory(DirectMode mode, AdoptionLimits limits)
+    : mode_(mode), limits_(limits), off_(reason_against(mode, query_)) {
+    limits_.ranges_max = ranges_allowed(limits.ranges_max);
+    if (!off_.empty()) return;
+    ranges_ = &RemappedRanges::of_process();
+    forked_ = ranges_->forked();
+}
+
+bool RemappedMemory::expose(base::Exposure& exposure, const base::Copies& copies,
+                            std::uint64_t use_ns) noexcept {
+    const auto address = reinterpret_cast<std::uintptr_t>(exposure.data);
+    const Pages pages = whole_pages(address, exposure.bytes);
+    if (ranges_ == nullptr || pages.count() < kPagesMin || ranges_->forked() != forked_)
+        return false;
+    SeenBuffer& buffer = seen_.find(address, exposure.bytes);
+    RemappedRange* range = use_known(buffer, exposure.access);
+    if (range == nullptr) {
+        recheck_another();
+        if (mode_ == DirectMode::automatic && !is_due(buffer, pages, copies, use_ns)) return false;
+        range = remap(buffer, pages);
+        if (range == nullptr) return false;
+    }
+    range->expose(exposure);
+    if (++uses_ % kUsesPerRecheck == 0) recheck_another();
+    return true;
+}
+
+void RemappedMemory::conceal(const base::Exposure& exposure) noexcept {
+    if (ranges_->forked() != forked_) return;
+    RemappedRange& range = ranges_->used(exposure.reach.generation);
+    range.conceal(exposure);
+    range.end_use();
+}
+
+void RemappedMemory::withdraw(const base::Exposure& exposure) noexcept {
+    const auto address = reinterpret_cast<std::uintptr_t>(exposure.data);
+    ranges_->revoke(exposure.reach.generation, whole_pages(address, exposure.bytes));
+    conceal(exposure);
+}
+
+RemappedMemory::Counters RemappedMemory::counters() const noexcept {
+    Counters counters = counters_;
+    if (ranges_ != nullptr) {
+        counters.adopted_bytes = ranges_->bytes();
+        counters.given_back = ranges_->made_private();
+    }
+    return counters;
+}
+
+/// Returns true if the buffer, which comes again without being remapped, has cost as much as that would.
+bool RemappedMemory::is_due(SeenBuffer& buffer, Pages pages, const base::Copies& copies,
+                            std::uint64_t use_ns) const noexcept {
+    const AdoptionPrices& prices = limits_.prices;
+    const std::uint64_t peers = std::min(limits_.mates, copies.count);
+    const std::uint64_t peers_pages = std::min(copies.bytes / kPageBytes, peers * pages.count());
+    const std::uint64_t in_large_pages =
+        large_.expected() ? RemappedRange::small_in_large_pages(pages) : 0;
+    return buffer.owes(use_ns, properties_ns_ + prices.of_adoption(pages.count(), peers,
+                                                                   peers_pages, in_large_pages));
+}
+
+/// Begins a use of the range that shows the buffer; nullptr if none does, or its memory went away.
+RemappedRange* RemappedMemory::use_known(SeenBuffer& buffer, base::Access access) noexcept {
+    RemappedRange* range = ranges_->try_use(buffer.generation);
+    if (range == nullptr) {
+        buffer.generation = ranges_->find(buffer.address, buffer.address + buffer.bytes);
+        range = ranges_->try_use(buffer.generation);
+    }
+    if (range == nullptr || !limits_.ask_before_use) return range;
+    ++counters_.questions;
+    if (range->intact(query_, access)) return range;
+    range->end_use();
+    ++counters_.lost;
+    ranges_->recheck(buffer.generation);
+    buffer.lose();
+    return nullptr;
+}
+
+RemappedRange* RemappedMemory::remap(SeenBuffer& buffer, Pages pages) noexcept {
+    buffer.debt_ns = 0;
+    auto refused = refusal(pages);
+    if (!refused) {
+        const auto result = ranges_->remap(pages, {limits_.ranges_max, limits_.bytes_max}, large_,
+                                           buffer.generation);
+        if (result != RemappedRanges::Result::done) refused = refusal_of(result);
+    }
+    if (refused) {
+        ++counters_.refusals[static_cast<std::size_t>(*refused)];
+        return nullptr;
+    }
+    ++counters_.adoptions;
+    return ranges_->try_use(buffer.generation);
+}
+
+std::optional<Refusal> RemappedMemory::refusal(Pages pages) noexcept {
+    if (!is_private_memory(pages)) return Refusal::kind;
+    if (!has_usual_properties(pages)) return Refusal::property;
+    const auto held = status_.held_memory();
+    if (!held || held->locked_bytes != 0 || held->pinned_bytes != 0 ||
+        has_device_open(Devices::with_access))
+        return Refusal::held;
+    if (is_placed(pages)) return Refusal::placed;
+    if (!may_write_large_files()) return Refusal::system;
+    return std::nullopt;
+}
+
+/// Returns true for memory that has no other user: anonymous, or remapped by this process now or before.
+bool RemappedMemory::is_private_memory(Pages pages) noexcept {
+    Mapping mapping;
+    for (std::uint64_t at = pages.begin; at < pages.end; at = mapping.end) {
+        if (!query_.ask(at, mapping, AddressQuery::Names::yes) || mapping.begin > at) return false;
+        if (!mapping.readable || !mapping.writable || mapping.executable ||
+            mapping.page_bytes != kPageBytes)
+            return false;
+        if (mapping.shared ? !ranges_->is_remapped(mapping)
+                           : mapping.inode != 0 && !names_object(mapping.name))
+            return false;
+    }
+    return true;
+}
+
+bool RemappedMemory::has_usual_properties(Pages pages) noexcept {
+    const auto begin = base::processor_time();
+    const bool usual = has_only_usual_properties(pages.begin, pages.end);
+    properties_ns_ = static_cast<std::uint64_t>((base::processor_time() - begin).count());
+    return usual;
+}
+
+/// Returns true if other memory nodes would serve these pages if they were written anew.
+bool RemappedMemory::is_placed(Pages pages) noexcept {
+    Mapping mapping;
+    for (std::uint64_t at = pages.begin; at < pages.end; at = mapping.end)
+        if (!query_.ask(at, mapping) || has_own_policy(at)) return true;
+    return lies_elsewhere(pages.begin, pages.end);
+}
+
+/// Checks the next range of the process: memory that the program has freed is held no longer than until its turn.
+void RemappedMemory::recheck_another() noexcept {
+    for (std::size_t i = 0; i < RemappedRanges::kRangesMax; ++i) {
+        const std::uint32_t generation = ranges_->usable_at(++rechecked_);
+        RemappedRange* const range = ranges_->try_use(generation);
+        if (range == nullptr) continue;
+        const bool intact = range->intact(query_, base::Access::read);
+        range->end_use();
+        if (intact) return;
+        ++counters_.lost;
+        return ranges_->recheck(generation);
+    }
+}
+
+}  // namespace weft::link

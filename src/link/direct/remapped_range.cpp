@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "link/direct/remapped_range.hpp"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "base/processor_time.hpp"
+#include "link/direct/map_object.hpp"
+#include "link/direct/object_name.hpp"
+
+namespace weft::link {
+namespace {
+
+constexpr int kCollapse = 25;  ///< MADV_COLLAPSE, since Linux 6.1
+
+std::byte* pointer(std::uint64_t address) noexcept {
+    return reinterpret_cast<std::byte*>(address);
+}
+
+std::uint64_t address_of(const std::byte* at) noexcept {
+    return reinterpret_cast<std::uintptr_t>(at);
+}
+
+/// Calls the kernel, not the function madvise(), which the library replaces (interposers.cpp).
+bool advise(std::uint64_t address, std::uint64_t bytes, int advice) noexcept {
+    long rc = 0;
+    do rc = ::syscall(SYS_madvise, address, bytes, advice);
+    while (rc != 0 && errno == EINTR);
+    return rc == 0;
+}
+
+bool map_at(std::uint64_t address, std::uint64_t bytes, int protection, int flags, int file,
+            std::uint64_t offset) noexcept {
+    return ::mmap(pointer(address), bytes, protection, flags | MAP_FIXED, file,
+                  static_cast<off_t>(offset)) != MAP_FAILED;
+}
+
+}  // namespace
+
+std::uint64_t RemappedRange::small_in_large_pages(Pages pages) noexcept {
+    const std::uint64_t first = (pages.begin + kLargePageBytes - 1) / kLargePageBytes;
+    const std::uint64_t large = std::max(first, pages.end / kLargePageBytes) - first;
+    return large * (kLargePageBytes / kPageBytes);
+}
+
+bool RemappedRange::try_use(std::uint32_t generation) noexcept {
+    uses_.fetch_add(1);
+    if (usable_.load() == generation) return true;
+    end_use();
+    return false;
+}
+
+bool RemappedRange::intact(AddressQuery& query, base::Access access) const noexcept {
+    Mapping mapping;
+    return query.ask(pages_.begin, mapping) && mapping.shared && owns(mapping) &&
+           mapping.begin <= pages_.begin && mapping.end >= pages_.end &&
+           mapping.offset + (pages_.begin - mapping.begin) == first_ && mapping.readable &&
+           (mapping.writable || access == base::Access::read);
+}
+
+void RemappedRange::expose(base::Exposure& exposure) noexcept {
+    const std::uint64_t begin = address_of(exposure.data);
+    const std::uint64_t end = begin + exposure.bytes;
+    exposure.reach.offset = offset_of(begin);
+    exposure.alias = window_.start() + exposure.reach.offset;
+    exposure.reach.address = address_of(exposure.alias);
+    exposure.reach.object_bytes = window_.bytes();
+    exposure.reach.object = static_cast<std::uint32_t>(object_.number());
+    exposure.reach.generation = generation_;
+    exposure.reach.way = base::Way::adopted;
+    if (begin < pages_.begin) std::memcpy(exposure.alias, exposure.data, pages_.begin - begin);
+    if (end > pages_.end)
+        std::memcpy(exposure.alias + (pages_.end - begin), pointer(pages_.end), end - pages_.end);
+}
+
+void RemappedRange::conceal(const base::Exposure& exposure) noexcept {
+    if (exposure.access == base::Access::read) return;
+    const std::uint64_t begin = address_of(exposure.data);
+    const std::uint64_t end = begin + exposure.bytes;
+    if (begin < pages_.begin) std::memcpy(exposure.data, exposure.alias, pages_.begin - begin);
+    if (end > pages_.end)
+        std::memcpy(pointer(pages_.end), exposure.alias + (pages_.end - begin), end - pages_.end);
+}
+
+bool RemappedRange::open(Pages pages, std::uint32_t generation) noexcept {
+    const std::uint64_t in_large = pages.begin - kPageBytes;
+    pages_ = pages;
+    generation_ = generation;
+    is_source_ = false;
+    first_ = kPageBytes + (small_in_large_pages(pages) > 0 ? in_large % kLargePageBytes : 0);
+    object_ = KeptFile(open_memory_object(ObjectName(generation).text));
+    if (object_.number() >= 0 &&
+        ::ftruncate(object_.number(), static_cast<off_t>(kObjectBytes)) == 0 &&
+        ::fcntl(object_.number(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) == 0)
+        window_ = map_object(object_.number(), first_ + pages.bytes() + kPageBytes);
+    if (window_.start() != nullptr) return true;
+    close();
+    return false;
+}
+
+/// Has the kernel make one large page of the object; it needs a page that is there. If it cannot, the
+/// pages stay small.
+void RemappedRange::enlarge(Pages pages, LargePages& large) noexcept {
+    const auto begin = base::processor_time();
+    const bool made =
+        fill({pages.end - kPageBytes, pages.end}) &&
+        advise(address_of(window_.start()) + offset_of(pages.begin), pages.bytes(), kCollapse);
+    large.tried(made, base::processor_time() - begin);
+}
+
+/// Copies pages to the object through the descriptor: the kernel need not clear them first.
+bool RemappedRange::fill(Pages pages) noexcept {
+    for (std::uint64_t at = pages.begin; at < pages.end;) {
+        const ssize_t written = ::pwrite(object_.number(), pointer(at), pages.end - at,
+                                         static_cast<off_t>(offset_of(at)));
+        if (written < 0 && errno == EINTR) continue;
+        if (written <= 0) return false;
+        at += static_cast<std::uint64_t>(written);
+    }
+    return true;
+}
+
+bool RemappedRange::replace(Pages piece, LargePages& large, AddressQuery& query) noexcept {
+    constexpr int kProtection = PROT_READ | PROT_WRITE;
+    if (piece.bytes() == kLargePageBytes && large.worth_trying()) enlarge(piece, large);
+    if (fill(piece) && map_at(piece.begin, piece.bytes(), kProtection, MAP_SHARED | MAP_POPULATE,
+                              object_.number(), offset_of(piece.begin)))
+        return true;
+    // Kernels before 6.12 unmap the old pages before they fail.
+    Mapping mapping;
+    if ((!query.ask(piece.begin, mapping) || mapping.begin > piece.begin) &&
+        map_at(piece.begin, piece.bytes(), kProtection, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0))
+        std::memcpy(pointer(piece.begin), window_.start() + offset_of(piece.begin), piece.bytes());
+    punch(offset_of(piece.begin), piece.bytes());
+    return false;
+}
+
+void RemappedRange::publish() noexcept {
+    // Read faults map many shared pages at once, and writable.
+    advise(address_of(window_.start()) + first_ - kPageBytes, pages_.bytes() + 2 * kPageBytes,
+           MADV_POPULATE_READ);
+    usable_.store(generation_);
+}
+
+bool RemappedRange::retire() noexcept {
+    usable_.store(0);
+    return uses_.load() == 0;
+}
+
+void RemappedRange::close() noexcept {
+    window_ = AddressRange();
+    object_ = KeptFile();
+    generation_ = 0;
+}
+
+bool RemappedRange::owns(const Mapping& mapping) const noexcept {
+    // Windows, also those of peers within this process, begin with the object; the second part is its last page.
+    return mapping.inode == object_.inode() && mapping.device == object_.device() &&
+           mapping.offset >= first_ && mapping.offset < kObjectBytes - kPageBytes;
+}
+
+bool RemappedRange::make_private(const Mapping& mapping, Pages part) noexcept {
+    return map_at(part.begin, part.bytes(), mapping.protection(), MAP_PRIVATE, object_.number(),
+                  mapping.offset + (part.begin - mapping.begin));
+}
+
+void RemappedRange::detach(const Mapping& mapping, Pages part, bool free) noexcept {
+    for (std::uint64_t at = part.begin; at < part.end; at += kPieceBytes) {
+        const std::uint64_t bytes = std::min(kPieceBytes, part.end - at);
+        const bool copied = advise(at, bytes, MADV_POPULATE_WRITE);
+        is_source_ = is_source_ || !copied;  // no memory, or memory that may not be written
+        if (copied && free) punch(mapping.offset + (at - mapping.begin), bytes);
+    }
+}
+
+void RemappedRange::punch(std::uint64_t offset, std::uint64_t bytes) noexcept {
+    if (object_.intact())
+        ::fallocate(object_.number(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                    static_cast<off_t>(offset), static_cast<off_t>(bytes));
+}
+
+void RemappedRange::copy_in_child(const Mapping& mapping) noexcept {
+    const std::uint64_t bytes = mapping.end - mapping.begin;
+    void* const copy =
+        ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    // A child that gets no memory has none at these addresses: it must not share its parent's.
+    if (copy == MAP_FAILED) return static_cast<void>(::munmap(pointer(mapping.begin), bytes));
+    // The window can be read, whatever the protection is.
+    const std::uint64_t shown_end = window_.bytes() - kPageBytes;
+    const std::uint64_t shown =
+        mapping.offset < shown_end ? std::min(bytes, shown_end - mapping.offset) : 0;
+    std::memcpy(copy, window_.start() + mapping.offset, shown);
+    if (shown < bytes && mapping.readable)
+        std::memcpy(static_cast<std::byte*>(copy) + shown, pointer(mapping.begin + shown),
+                    bytes - shown);
+    ::mprotect(copy, bytes, mapping.protection());
+    if (::syscall(SYS_mremap, copy, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, mapping.begin) ==
+        -1)
+        ::munmap(pointer(mapping.begin), bytes);
+}
+
+void RemappedRange::forget() noexcept {
+    usable_.store(0);
+    uses_.store(0);
+    close();
+}
+
+void RemappedRange::unmap_in_child() noexcept {
+    ::munmap(pointer(pages_.begin), pages_.bytes());
+}
+
+}  // namespace weft::link

@@ -1,0 +1,458 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "link/direct/remapped_ranges.hpp"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <functional>
+#include <new>
+#include <utility>
+
+#include "link/direct/object_name.hpp"
+
+namespace weft::link {
+namespace {
+
+constinit std::atomic<RemappedRanges*> table{nullptr};
+
+}  // namespace
+
+/// Holds the lock, with all signals blocked: a handler that forks never meets a thread in a change.
+class RemappedRanges::Change {
+  public:
+    explicit Change(RemappedRanges& ranges) noexcept : lock_(ranges.lock_) {
+        sigset_t all;
+        ::sigfillset(&all);
+        ::pthread_sigmask(SIG_SETMASK, &all, &before_);
+        while (lock_.exchange(1, std::memory_order_acquire) != 0) lock_.wait(1);
+    }
+    ~Change() {
+        lock_.store(0, std::memory_order_release);
+        lock_.notify_one();
+        ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+    }
+    Change(const Change&) = delete;
+    Change& operator=(const Change&) = delete;
+
+  private:
+    std::atomic<int>& lock_;
+    sigset_t before_;
+};
+
+RemappedRanges& RemappedRanges::of_process() noexcept {
+    static RemappedRanges* const made = [] {
+        auto* const ranges = new RemappedRanges;  // never deleted: memory stays remapped
+        table.store(ranges);
+        ::pthread_atfork(&before_fork, &after_fork_in_parent, &after_fork_in_child);
+        return ranges;
+    }();
+    return *made;
+}
+
+RemappedRanges* RemappedRanges::of_process_if_used() noexcept {
+    RemappedRanges* const ranges = table.load(std::memory_order_acquire);
+    return ranges != nullptr && ranges->any_.load(std::memory_order_relaxed) ? ranges : nullptr;
+}
+
+RemappedRanges::RemappedRanges() noexcept = default;
+
+template <class Body>
+void RemappedRanges::for_each_mapping(std::uint64_t begin, std::uint64_t end, Body body) noexcept {
+    Mapping mapping;
+    for (std::uint64_t at = begin; at < end && query_.ask(at, mapping) && mapping.begin < end;
+         at = mapping.end)
+        if (RemappedRange* const range = mapping.inode == 0 ? nullptr : owner(mapping))
+            body(mapping, *range);
+}
+
+RemappedRange* RemappedRanges::owner(const Mapping& mapping) noexcept {
+    for (RemappedRange& range : ranges_)
+        if (range.is_open() && range.owns(mapping)) return &range;
+    return nullptr;
+}
+
+void RemappedRanges::close_unmapped_ranges() noexcept {
+    std::array<bool, kRangesMax> mapped{};
+    for_each_mapping(0, ~std::uint64_t{0}, [&](const Mapping& mapping, const RemappedRange& range) {
+        if (mapping.shared || range.is_source()) mapped[place(range)] = true;
+    });
+    if (query_.unanswered()) return;
+    for (RemappedRange& range : ranges_)
+        if (range.is_open() && !mapped[place(range)] && range.retire()) close(range);
+}
+
+bool RemappedRanges::is_remapped(const Mapping& mapping) noexcept {
+    const Change change(*this);
+    return owner(mapping) != nullptr;
+}
+
+RemappedRange* RemappedRanges::try_use(std::uint32_t generation) noexcept {
+    RemappedRange& range = used(generation);
+    return generation != 0 && range.try_use(generation) ? &range : nullptr;
+}
+
+std::uint32_t RemappedRanges::find(std::uint64_t begin, std::uint64_t end) noexcept {
+    const Change change(*this);
+    for (RemappedRange& range : ranges_) {
+        if (!range.is_open() || !range.shows(begin, end)) continue;
+        if (!range.try_use(range.generation())) continue;
+        range.end_use();
+        return range.generation();
+    }
+    return 0;
+}
+
+/// Ranges are replaced as a whole or not at all, and only while no call uses them.
+RemappedRanges::Result RemappedRanges::check_replaced(Pages pages) noexcept {
+    Result result = Result::done;
+    std::array<bool, kRangesMax> inside{};
+    for_each_mapping(pages.begin, pages.end, [&](const Mapping& mapping, RemappedRange& range) {
+        if (!mapping.shared) return;
+        inside[place(range)] = true;
+        if (range.is_used()) result = Result::in_use;
+        if (mapping.begin < pages.begin || mapping.end > pages.end) result = Result::beyond;
+    });
+    if (result != Result::done || std::ranges::none_of(inside, std::identity{})) return result;
+    // Parts that the program has moved away are beyond the pages, too.
+    for_each_mapping(0, ~std::uint64_t{0}, [&](const Mapping& mapping, RemappedRange& range) {
+        const bool outside = mapping.end <= pages.begin || mapping.begin >= pages.end;
+        if (mapping.shared && inside[place(range)] && outside) result = Result::beyond;
+    });
+    return query_.unanswered() ? Result::system : result;
+}
+
+bool RemappedRanges::replace_pieces(RemappedRange& range, LargePages& large) noexcept {
+    const Pages pages = range.pages();
+    for (Pages piece{pages.begin, 0}; piece.begin < pages.end; piece.begin = piece.end) {
+        piece.end = std::min(pages.end, (piece.begin / kPieceBytes + 1) * kPieceBytes);
+        struct Part {
+            RemappedRange* range;
+            std::uint64_t offset;
+            std::uint64_t bytes;
+        };
+        std::array<Part, 16> replaced{};
+        std::size_t count = 0;
+        for_each_mapping(piece.begin, piece.end, [&](const Mapping& mapping, RemappedRange& old) {
+            const std::uint64_t begin = std::max(piece.begin, mapping.begin);
+            const std::uint64_t end = std::min(piece.end, mapping.end);
+            if (&old != &range && mapping.shared && count < replaced.size())
+                replaced[count++] = {&old, mapping.offset + (begin - mapping.begin), end - begin};
+        });
+        if (!range.replace(piece, large, query_)) return false;
+        // The older object would keep its copy until all of it has been replaced.
+        for (std::size_t i = 0; i < count; ++i)
+            replaced[i].range->punch(replaced[i].offset, replaced[i].bytes);
+    }
+    return true;
+}
+
+/// Returns a free place in the table if the limits permit another range; it may replace those that it overlaps.
+RemappedRange* RemappedRanges::find_place(Pages pages, Limits limits) noexcept {
+    std::uint64_t open = 0;
+    std::uint64_t kept_bytes = 0;
+    RemappedRange* free = nullptr;
+    for (RemappedRange& range : ranges_) {
+        if (!range.is_open()) {
+            if (free == nullptr) free = &range;
+            continue;
+        }
+        if (range.pages().overlaps(pages)) continue;
+        ++open;
+        kept_bytes += range.pages().bytes();
+    }
+    const std::uint64_t bytes_left = limits.bytes_max - std::min(kept_bytes, limits.bytes_max);
+    return open < limits.ranges_max && pages.bytes() <= bytes_left ? free : nullptr;
+}
+
+RemappedRanges::Result RemappedRanges::remap(Pages pages, Limits limits, LargePages& large,
+                                             std::uint32_t& generation) noexcept {
+    const Change change(*this);
+    if (forks_ > 0) return Result::system;
+    if (const Result replaced = check_replaced(pages); replaced != Result::done) return replaced;
+    RemappedRange* free = find_place(pages, limits);
+    if (free == nullptr) {
+        close_unmapped_ranges();
+        free = find_place(pages, limits);
+    }
+    if (free == nullptr) return Result::full;
+    const auto next = static_cast<std::uint32_t>(++last_generation_ * kRangesMax + place(*free));
+    if (!free->open(pages, next)) return Result::system;
+    any_.store(true);
+    bytes_ += pages.bytes();
+    const bool whole = replace_pieces(*free, large);
+    if (whole) free->publish();
+    close_unmapped_ranges();
+    if (!whole) return Result::system;
+    generation = next;
+    return Result::done;
+}
+
+void RemappedRanges::recheck(std::uint32_t generation) noexcept {
+    const Change change(*this);
+    RemappedRange& range = used(generation);
+    if (range.generation() != generation || forks_ > 0) return;
+    static_cast<void>(range.retire());
+    close_unmapped_ranges();
+}
+
+void RemappedRanges::close(RemappedRange& range) noexcept {
+    bytes_ -= range.pages().bytes();
+    // Peers may keep the object mapped for long: they keep none of its memory.
+    range.punch(0, kObjectBytes);
+    range.close();
+}
+
+void RemappedRanges::revoke(std::uint32_t generation, Pages part) noexcept {
+    const Change change(*this);
+    RemappedRange& range = used(generation);
+    const auto held = status_.held_memory();
+    // Long pins: a device writes these pages, and would write pages that are not seen.
+    if (forks_ > 0 || !held || held->pinned_bytes != 0) return;
+    static_cast<void>(range.retire());
+    for_each_mapping(part.begin, part.end, [&](const Mapping& mapping, RemappedRange& owner) {
+        if (!mapping.shared || &owner != &range) return;
+        const Pages both{std::max(part.begin, mapping.begin), std::min(part.end, mapping.end)};
+        if (range.make_private(mapping, both)) range.detach(mapping, both, false);
+    });
+}
+
+// Forks
+
+void RemappedRanges::before_fork() noexcept {
+    table.load()->prepare_fork();
+}
+void RemappedRanges::after_fork_in_parent() noexcept {
+    table.load()->await_child();
+}
+void RemappedRanges::after_fork_in_child() noexcept {
+    table.load()->enter_child();
+}
+
+RemappedRanges::Fork* RemappedRanges::fork_of_this_thread() noexcept {
+    const pthread_t self = ::pthread_self();
+    for (Fork& fork : pending_)
+        if (fork.depth > 0 && ::pthread_equal(fork.thread, self) != 0) return &fork;
+    return nullptr;
+}
+
+void RemappedRanges::prepare_fork() noexcept {
+    const Change change(*this);
+    ++forks_;
+    if (!any_.load()) return;
+    if (Fork* const outer = fork_of_this_thread()) return static_cast<void>(++outer->depth);
+    if (make_idle_ranges_private()) return;
+    // Without a descriptor the child still copies; its parent does not wait then.
+    const auto free = std::ranges::find(pending_, 0, &Fork::depth);
+    if (free == pending_.end() || ::pipe2(free->pipe.data(), O_CLOEXEC) != 0) return;
+    free->thread = ::pthread_self();
+    free->depth = 1;
+}
+
+/// A range is idle if no call uses it, no device can be writing it, and its mappings have no property that would get
+/// lost. Permits no further uses of those.
+void RemappedRanges::find_idle_ranges() noexcept {
+    const auto held = status_.held_memory();
+    idle_.fill(held && held->pinned_bytes == 0 && !has_device_open(Devices::any_that_may_write));
+    const bool told = for_each_unusual_mapping([&](std::uint64_t begin, std::uint64_t end) {
+        for_each_mapping(begin, end, [&](const Mapping&, const RemappedRange& range) {
+            idle_[place(range)] = false;
+        });
+    });
+    for (RemappedRange& range : ranges_) {
+        bool& idle = idle_[place(range)];
+        idle = idle && told && range.is_open() && range.has_file() && range.retire();
+    }
+}
+
+/// Returns true if no range is left for the child to copy.
+bool RemappedRanges::make_idle_ranges_private() noexcept {
+    constexpr std::uint64_t kEnd = ~std::uint64_t{0};
+    find_idle_ranges();
+    for_each_mapping(0, kEnd, [&](const Mapping& mapping, RemappedRange& range) {
+        if (mapping.shared && idle_[place(range)] &&
+            !range.make_private(mapping, {mapping.begin, mapping.end}))
+            idle_[place(range)] = false;
+    });
+    bool all = true;
+    for_each_mapping(0, kEnd, [&](const Mapping& mapping, RemappedRange& range) {
+        all = all && !mapping.shared;
+        if (!mapping.shared && idle_[place(range)])
+            range.detach(mapping, {mapping.begin, mapping.end}, true);
+    });
+    all = all && !query_.unanswered();
+    made_private_ += static_cast<std::uint64_t>(std::ranges::count(idle_, true));
+    close_unmapped_ranges();
+    return all;
+}
+
+void RemappedRanges::await_child() noexcept {
+    std::array<int, 2> pipe{-1, -1};
+    {
+        const Change change(*this);
+        --forks_;
+        Fork* const fork = fork_of_this_thread();
+        if (fork == nullptr || --fork->depth > 0) return;
+        pipe = fork->pipe;
+    }
+    // Ends when the child has copied its ranges, runs another program, or has died.
+    ::close(pipe[1]);
+    char none = 0;
+    while (::read(pipe[0], &none, 1) < 0 && errno == EINTR) {
+    }
+    ::close(pipe[0]);
+}
+
+void RemappedRanges::enter_child() noexcept {
+    // There are no other threads here: one may have held the lock.
+    lock_.store(0);
+    forks_ = 0;
+    ++forked_;
+    // Where no file can be opened the parent's is asked: it describes nearly the same mappings.
+    if (AddressQuery own; own.available()) query_ = std::move(own);
+    for_each_mapping(0, ~std::uint64_t{0}, [](const Mapping& mapping, RemappedRange& range) {
+        if (mapping.shared) range.copy_in_child(mapping);
+    });
+    for (RemappedRange& range : ranges_) {
+        if (!range.is_open()) continue;
+        // Better no memory than memory that is shared with the parent.
+        if (query_.unanswered()) range.unmap_in_child();
+        range.forget();
+    }
+    bytes_ = 0;
+    status_ = StatusFile();
+    for (Fork& fork : pending_)
+        if (fork.depth > 0)
+            for (const int end : fork.pipe) ::close(end);
+    pending_ = {};
+}
+
+// Calls of the program
+
+bool RemappedRanges::ask(std::uint64_t address, Mapping& mapping) noexcept {
+    const Change change(*this);
+    return query_.ask(address, mapping, AddressQuery::Names::yes);
+}
+
+bool RemappedRanges::has_remapped(Pages pages) noexcept {
+    Mapping mapping;
+    for (std::uint64_t at = pages.begin;
+         at < pages.end && ask(at, mapping) && mapping.begin < pages.end; at = mapping.end)
+        if (names_object(mapping.name)) return true;
+    return false;
+}
+
+int RemappedRanges::clear_part(const Mapping& mapping, Pages part, int advice,
+                               Madvise next) noexcept {
+    auto* const at = reinterpret_cast<void*>(part.begin);
+    if (!names_object(mapping.name)) return next(at, part.bytes(), advice);
+    // Private again after a fork: the advice would bring back pages that the object may still have. Guards are for
+    // private memory, and a child inherits them.
+    if (!mapping.shared || advice == kGuardInstall) {
+        void* const zeros = ::mmap(at, part.bytes(), mapping.protection(),
+                                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+        return zeros == MAP_FAILED ? next(at, part.bytes(), MADV_DONTNEED) : 0;
+    }
+    if (advice == MADV_DONTNEED_LOCKED) {
+        const Change change(*this);
+        if (RemappedRange* const range = owner(mapping))
+            range->punch(mapping.offset + (part.begin - mapping.begin), part.bytes());
+        return 0;
+    }
+    // Frees the pages in the object: they read as zeros, here and through every window.
+    return static_cast<int>(::syscall(SYS_madvise, at, part.bytes(), MADV_REMOVE));
+}
+
+int RemappedRanges::clear(Pages pages, int advice, Madvise next) noexcept {
+    auto* const start = reinterpret_cast<void*>(pages.begin);
+    if (!has_remapped(pages)) return next(start, pages.bytes(), advice);
+    if (advice == MADV_REMOVE) {
+        errno = EINVAL;  // as for all private memory
+        return -1;
+    }
+    const bool guards = advice == kGuardInstall;
+    if (guards && next(start, pages.bytes(), advice) != 0) return -1;
+    int error = 0;
+    Mapping mapping;
+    std::uint64_t at = pages.begin;
+    while (at < pages.end && ask(at, mapping) && mapping.begin < pages.end) {
+        if (mapping.begin > at) error = ENOMEM;
+        const Pages part{std::max(at, mapping.begin), std::min(pages.end, mapping.end)};
+        at = part.end;
+        if (guards && !names_object(mapping.name)) continue;
+        if (clear_part(mapping, part, advice, next) != 0 && error == 0) error = errno;
+    }
+    // Now in memory that is private, and reads as zeros without the guards.
+    if (guards) return next(start, pages.bytes(), advice);
+    if (at < pages.end && error == 0) error = ENOMEM;
+    if (error == 0) return 0;
+    errno = error;
+    return -1;
+}
+
+void* RemappedRanges::move(Pages from, std::uint64_t bytes, int flags, void* fixed) noexcept {
+    const Change change(*this);
+    struct Part {
+        std::uint64_t begin;
+        std::uint64_t bytes;
+    };
+    std::array<Part, 64> parts{};
+    std::size_t count = 0;
+    bool ours = false;
+    Mapping mapping;
+    const std::uint64_t end = std::min(from.end, from.begin + bytes);
+    for (std::uint64_t at = from.begin; at < end; at = mapping.end) {
+        const bool known = query_.ask(at, mapping, AddressQuery::Names::yes) &&
+                           mapping.begin <= at && count < parts.size();
+        const bool remapped = known && names_object(mapping.name);
+        if (!known || (!remapped && (mapping.shared || mapping.inode != 0))) {
+            errno = EFAULT;
+            return MAP_FAILED;
+        }
+        ours = ours || remapped;
+        parts[count++] = {at, std::min(end, mapping.end) - at};
+    }
+    if (!ours || count == 0) {
+        errno = EFAULT;
+        return MAP_FAILED;
+    }
+    const std::uint64_t more = bytes - (end - from.begin);
+    const Part last = parts[count - 1];
+    if ((flags & MREMAP_FIXED) == 0 &&
+        ::syscall(SYS_mremap, last.begin, last.bytes, last.bytes + more, 0) != -1)
+        return reinterpret_cast<void*>(from.begin);
+    if ((flags & MREMAP_MAYMOVE) == 0) {
+        errno = ENOMEM;
+        return MAP_FAILED;
+    }
+    const int where = (flags & MREMAP_FIXED) != 0 ? MAP_FIXED : 0;
+    void* const to =
+        ::mmap(fixed, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | where, -1, 0);
+    if (to == MAP_FAILED) return MAP_FAILED;
+    const auto target = reinterpret_cast<std::uintptr_t>(to);
+    const auto move_part = [](std::uint64_t at, std::uint64_t old_bytes, std::uint64_t new_bytes,
+                              std::uint64_t there) {
+        return ::syscall(SYS_mremap, at, old_bytes, new_bytes, MREMAP_MAYMOVE | MREMAP_FIXED,
+                         there) != -1;
+    };
+    for (std::size_t i = 0; i < count; ++i) {
+        const Part part = parts[i];
+        const std::uint64_t there = target + (part.begin - from.begin);
+        if (move_part(part.begin, part.bytes, part.bytes + (i + 1 == count ? more : 0), there))
+            continue;
+        // No room for a mapping: the parts that have moved go back.
+        while (i-- > 0)
+            static_cast<void>(move_part(target + (parts[i].begin - from.begin), parts[i].bytes,
+                                        parts[i].bytes, parts[i].begin));
+        ::munmap(to, bytes);
+        errno = ENOMEM;
+        return MAP_FAILED;
+    }
+    return to;
+}
+
+}  // namespace weft::link
