@@ -184,8 +184,13 @@ WEFT_MPI_ENTRY MPI_Op_free(MPI_Op* op) {
     return PMPI_Op_free(op);
 }
 
+WEFT_MPI_ENTRY MPI_Init(int* argc, char*** argv) {
+    const int result = PMPI_Init(argc, argv);
+    if (result == MPI_SUCCESS) Layer::get().begin();
+    return result;
+}
 WEFT_MPI_ENTRY MPI_Init_thread(int* argc, char*** argv, int required, int* provided) {
     const int result = PMPI_Init_thread(argc, argv, required, provided);
-    if (result == MPI_SUCCESS && *provided == MPI_THREAD_MULTIPLE) Layer::get().expect_threads();
+    if (result == MPI_SUCCESS) Layer::get().begin();
     return result;
 }

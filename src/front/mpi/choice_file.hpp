@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // choice_file.hpp - what trials have shown, kept in a file for later jobs.
 //
-// Idea     A line of text for each place of communicators of so many ranks: the MPI, ranks,
-//          collective, bytes from which on, and who is quicker. Rank 0 reads the file and gives it
-//          to all ranks when the runtime starts, and writes it anew when MPI ends.
-// Holds    Lines of other MPIs stay as they are. A line that is none is told of and left out; the
-//          others count.
+// Idea     A line of text for each place of communicators of some size: the MPI, ranks, collective,
+//          bytes from which on, and the quicker library. Rank 0 reads the file and gives it to all
+//          ranks when the runtime starts, and replaces it when MPI ends.
+// Holds    Lines of other MPIs stay as they are, and so do lines about places that this job has
+//          not tried. A line that is not understood is reported and left out; the others count.
+//          Jobs may replace the file at the same time: each writes a file of its own and renames
+//          it, so a reader never sees a part of one.
 // Next     choices.hpp for the trials; WEFT_MPI_TUNING in docs/guide/mpi-backing.md.
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -24,8 +27,16 @@ using KnownWays = std::map<int, Choices::Ways>;
 [[nodiscard]] KnownWays read_ways(std::string_view text, std::string_view mpi,
                                   std::string& complaint);
 
-/// The file with what is known now in place of what it said of this MPI.
+/// Returns the content of a file with `known` added to what it said of this MPI.
 [[nodiscard]] std::string write_ways(std::string_view text, std::string_view mpi,
                                      const KnownWays& known);
+
+/// Returns the content of a file; an empty string if there is none. Prints a line and returns
+/// nothing if it is no regular file, or larger than such a file ever is.
+[[nodiscard]] std::optional<std::string> content_of(const std::string& file);
+
+/// Replaces a file as a whole: a reader sees the old content or the new one. No link is followed.
+/// Returns false if it cannot be written.
+[[nodiscard]] bool replace_content(const std::string& file, std::string_view content);
 
 }  // namespace weft::mpi

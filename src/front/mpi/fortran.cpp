@@ -112,6 +112,16 @@ WEFT_FORTRAN(alltoallv, Alltoallv, Ialltoallv,
              (memory_of(in), in_counts, in_places, type_of(in_type), memory_of(out), out_counts,
               out_places, type_of(out_type)))
 
+// The host's library starts MPI through PMPI, too.
+WEFT_FORTRAN_ENTRY mpi_init_(MPI_Fint* error) {
+    give(error, MPI_Init(nullptr, nullptr));
+}
+WEFT_FORTRAN_ENTRY mpi_init_thread_(MPI_Fint* required, MPI_Fint* provided, MPI_Fint* error) {
+    give(error, MPI_Init_thread(nullptr, nullptr, *required, provided));
+}
+WEFT_FORTRAN_F08(init, MPI_Fint* error)
+WEFT_FORTRAN_F08(init_thread, MPI_Fint* required, MPI_Fint* provided, MPI_Fint* error)
+
 WEFT_FORTRAN_ENTRY mpi_barrier_(MPI_Fint* comm, MPI_Fint* error) {
     give(error, MPI_Barrier(MPI_Comm_f2c(*comm)));
 }

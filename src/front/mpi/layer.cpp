@@ -3,10 +3,8 @@
 
 #include <sched.h>
 
+#include <algorithm>
 #include <cstdio>
-#include <cstdlib>
-#include <cstring>
-#include <fstream>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -14,6 +12,7 @@
 #include <vector>
 
 #include "front/mpi/host.hpp"
+#include "front/mpi/settings.hpp"
 
 namespace weft::mpi {
 
@@ -24,11 +23,6 @@ thread_local bool inside_weft __attribute__((tls_model("initial-exec"))) = false
 
 /// The host has called this thread's progress(), perhaps with locks that its entries need.
 thread_local bool inside_host __attribute__((tls_model("initial-exec"))) = false;
-
-bool says(const std::string& variable, const char* word) {
-    const char* const value = std::getenv(variable.c_str());
-    return value != nullptr && std::strcmp(value, word) == 0;
-}
 
 int error_class(weft_status status) {
     switch (status) {
@@ -41,12 +35,14 @@ int error_class(weft_status status) {
     }
 }
 
-/// As MPI would: the communicator's handler, then the code.
-int raise(MPI_Comm comm, weft_status status) {
-    std::fprintf(stderr, "weft: %s\n", weft_last_error());
-    const int code = error_class(status);
+/// Calls the communicator's error handler, as MPI does, and returns the code.
+int raise(MPI_Comm comm, int code) {
     PMPI_Comm_call_errhandler(comm, code);
     return code;
+}
+int raise(MPI_Comm comm, weft_status status) {
+    std::fprintf(stderr, "weft: %s\n", weft_last_error());
+    return raise(comm, error_class(status));
 }
 
 int comm_deleted(MPI_Comm comm, int, void*, void*) {
@@ -91,37 +87,38 @@ Layer& Layer::get() {
     return only;
 }
 
-Layer::Layer() {
-    read_settings();
-    if (!statistics_.wanted()) kinds_off.store(~kinds_on_, std::memory_order_relaxed);
+void Layer::begin() {
+    if (std::exchange(begun_, true)) return;
+    PMPI_Comm_size(MPI_COMM_WORLD, &world_size_);
+    int rank = 0;
+    PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    int provided = MPI_THREAD_SINGLE;
+    PMPI_Query_thread(&provided);
+    threaded_ = provided == MPI_THREAD_MULTIPLE;
+    // Exchange `start`.
+    const Comparison compared = compare_settings(MPI_COMM_WORLD, threaded_);
+    if (!compared.equal) return;
+    threads_anywhere_ = compared.threads_anywhere;
+    std::string complaint;
+    const Settings settings = read_settings(complaint);
+    if (rank == 0) report_unknown_variables();
+    if (!complaint.empty()) {
+        if (rank == 0)
+            std::fprintf(stderr, "weft: collectives stay with MPI: %s\n", complaint.c_str());
+        return;
+    }
+    if (settings.statistics) statistics_.want();
+    kinds_on_ = settings.kinds_on;
+    kinds_chosen_ = settings.kinds_chosen;
+    calls_before_team_ = settings.calls_before_team;
+    progress_ = settings.progress;
+    tuning_file_ = settings.tuning_file;
     if (kinds_on_ == 0 && !statistics_.wanted()) return;
     PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, comm_deleted, &comm_key_, nullptr);
     PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, mpi_ends, &end_key_, nullptr);
     PMPI_Comm_set_attr(MPI_COMM_SELF, end_key_, nullptr);
-    PMPI_Comm_size(MPI_COMM_WORLD, &world_size_);
-    int provided = MPI_THREAD_SINGLE;
-    PMPI_Query_thread(&provided);
-    threaded_ = provided == MPI_THREAD_MULTIPLE;
-}
-
-void Layer::read_settings() {
-    // lint: allow(variable): those of this layer; docs/guide/mpi-backing.md
-    if (says("WEFT_MPI_STATS", "1")) statistics_.want();
-    if (says("WEFT_MPI", "off")) return;
-    // lint: allow(variable): as above
-    if (const char* const calls = std::getenv("WEFT_MPI_TEAM_AFTER"))
-        calls_before_team_ = static_cast<unsigned>(std::strtoul(calls, nullptr, 10));
-    // lint: allow(variable): as above
-    if (const char* const file = std::getenv("WEFT_MPI_TUNING")) tuning_file_ = file;
-    const bool all_chosen = says("WEFT_MPI", "auto");
-    for (std::size_t kind = 0; kind < kKindNames.size(); ++kind) {
-        // lint: allow(variable): as above
-        std::string name = "WEFT_MPI_";
-        for (const char c : kKindNames[kind])
-            name += c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
-        if (!says(name, "off")) kinds_on_ |= 1U << kind;
-        if (says(name, "auto") || (all_chosen && !says(name, "on"))) kinds_chosen_ |= 1U << kind;
-    }
+    if (kinds_on_ != 0 && world_size_ > 1) PMPI_Comm_dup(MPI_COMM_WORLD, &own_);
+    kinds_off.store(statistics_.wanted() ? 0 : ~kinds_on_, std::memory_order_relaxed);
 }
 
 // --- turns ---------------------------------------------------------------------------------------
@@ -141,12 +138,6 @@ Layer::Turn::~Turn() {
 }
 
 // --- the runtime ---------------------------------------------------------------------------------
-
-/// Before any other thread uses the world: what starts the runtime later gets its communicator now.
-void Layer::expect_threads() {
-    if (kinds_on_ == 0 || !threaded_ || world_size_ < 2) return;
-    PMPI_Comm_dup(MPI_COMM_WORLD, &own_);
-}
 
 int Layer::exchange(void* comm, const void* mine, void* all, std::size_t bytes) {
     const int count = static_cast<int>(bytes);
@@ -177,18 +168,6 @@ constexpr std::string_view kHostName = "openmpi";
 constexpr std::string_view kHostName = "mpich";
 #endif
 
-/// Nothing, and a line about it, if that is larger than such a file ever is: it may be no file.
-std::optional<std::string> content_of(const std::string& file) {
-    constexpr std::size_t kBytesMax = std::size_t{4} << 20;
-    std::ifstream stream(file);
-    std::string text(kBytesMax + 1, '\0');
-    stream.read(text.data(), static_cast<std::streamsize>(text.size()));
-    text.resize(static_cast<std::size_t>(stream.gcount()));
-    if (text.size() <= kBytesMax) return text;
-    std::fprintf(stderr, "weft: %s has more than %zu bytes\n", file.c_str(), kBytesMax);
-    return std::nullopt;
-}
-
 }  // namespace
 
 /// All ranks of the world start from what rank 0 has read.
@@ -216,22 +195,15 @@ void Layer::write_tuning() {
     if (tuning_file_.empty() || !news_ || rank != 0) return;
     const auto content = content_of(tuning_file_);
     if (!content) return;
-    const std::string fresh = tuning_file_ + ".new";
-    std::ofstream stream(fresh);
-    stream << write_ways(*content, kHostName, known_);
-    stream.close();
-    if (!stream || std::rename(fresh.c_str(), tuning_file_.c_str()) != 0)
+    if (!replace_content(tuning_file_, write_ways(*content, kHostName, known_)))
         std::fprintf(stderr, "weft: %s cannot be written\n", tuning_file_.c_str());
 }
 
-/// Called by all ranks of the world: whether the runtime runs.
+/// Exchange `join`: all ranks of the world call it, in the same blocking call or in calls of
+/// several threads. Returns whether the runtime runs.
 bool Layer::join() {
     const std::lock_guard lock(join_mutex_);
     if (runtime_ != nullptr || refused_) return runtime_ != nullptr;
-    if (own_ == MPI_COMM_NULL && (threaded_ || PMPI_Comm_dup(MPI_COMM_WORLD, &own_) != 0)) {
-        refused_ = true;
-        return false;
-    }
     weft_bootstrap bootstrap{};
     bootstrap.struct_bytes = sizeof bootstrap;
     PMPI_Comm_rank(own_, &bootstrap.rank);
@@ -256,8 +228,7 @@ bool Layer::join() {
             std::fprintf(stderr, "weft: collectives stay with MPI: %s\n", weft_last_error());
         return false;
     }
-    // lint: allow(variable): for tests: shows which programs need it
-    if (says("WEFT_MPI_PROGRESS", "off")) return true;
+    if (!progress_) return true;
     weft_on_progress(
         runtime_,
         [](void* comm) {
@@ -276,6 +247,7 @@ void Layer::end() {
         statistics_.print(own_ != MPI_COMM_NULL ? own_ : MPI_COMM_WORLD);
     if (runtime_ != nullptr) {
         on_host_progress(nullptr);
+        drop_late();
         if (weft_finalize(std::exchange(runtime_, nullptr)) != WEFT_OK)
             std::fprintf(stderr, "weft: %s\n", weft_last_error());
     }
@@ -289,7 +261,7 @@ Communicator* Layer::find(MPI_Comm comm) {
         Communicator* const known = communicators_.find(comm);
         return known != nullptr ? known : learn(comm);
     }
-    const std::lock_guard lock(tables_mutex_);
+    const std::lock_guard lock(tables_mutex());
     Communicator* const known = communicators_.find(comm);
     return known != nullptr ? known : learn(comm);
 }
@@ -318,58 +290,84 @@ void Layer::forget(MPI_Comm comm) {
     forget_shortcuts(comm);  // none are remembered where threads may be in calls meanwhile
     weft_team* team = nullptr;
     {
-        const std::lock_guard lock(tables_mutex_);
+        const std::lock_guard lock(tables_mutex());
         Communicator* const known = communicators_.find(comm);
         if (known == nullptr) return;
         team = known->team;
         communicators_.remove(comm);
     }
-    if (team == nullptr || runtime_ == nullptr || team == weft_world(runtime_)) return;
-    const Turn turn(*this);
-    weft_team_drop(team);
+    if (team != nullptr && runtime_ != nullptr && team != weft_world(runtime_)) drop(team);
 }
 
-/// A blocking call without a team: at every power of two of them all members try to make one.
+/// The host may delete a freed communicator later, when its last message ends, and so within a call
+/// of weft that moves the host.
+void Layer::drop(weft_team* team) {
+    const std::lock_guard lock(tables_mutex());
+    late_teams_.push_back(team);
+    if (inside_weft || inside_host) return;
+    drop_late();
+}
+
+void Layer::drop_late() {
+    const Turn turn(*this);
+    for (weft_team* const team : std::exchange(late_teams_, {})) weft_team_drop(team);
+}
+
+/// Returns the ranks in MPI_COMM_WORLD of a communicator's members; an empty list if a member is a
+/// process of another job. Guarantee `members`: all members come to the same answer, since jobs
+/// share no process.
+std::vector<int> Layer::ranks_in_world(const Place& place) const {
+    MPI_Group members = MPI_GROUP_NULL;
+    MPI_Group world = MPI_GROUP_NULL;
+    PMPI_Comm_group(place.comm, &members);
+    PMPI_Comm_group(MPI_COMM_WORLD, &world);
+    const auto count = static_cast<std::size_t>(place.size);
+    std::vector<int> ranks(count);
+    std::vector<int> world_ranks(count, MPI_UNDEFINED);
+    for (std::size_t rank = 0; rank < count; ++rank) ranks[rank] = static_cast<int>(rank);
+    PMPI_Group_translate_ranks(members, place.size, ranks.data(), world, world_ranks.data());
+    PMPI_Group_free(&members);
+    PMPI_Group_free(&world);
+    if (std::ranges::find(world_ranks, MPI_UNDEFINED) != world_ranks.end()) world_ranks.clear();
+    return world_ranks;
+}
+
+/// A blocking call without a team. Guarantee `order`: all members count the same calls, and at the
+/// same one they try to make a team; they do it again at every power of two.
 Why Layer::try_team(Communicator& at) {
     if (++at.calls < at.next_try) return refused_ ? Why::off : Why::no_team;
     at.next_try *= 2;
+    const std::vector<int> members = ranks_in_world(at.place);
+    if (members.empty()) return at.refused = Why::other_jobs;
     if (at.place.size == world_size_) join();
-    if (refused_) return Why::off;
+    // Exchange `team`. Threads may have joined on some members alone, or be making another team.
     int ready = 0;
     {
-        const std::lock_guard lock(tables_mutex_);
+        const std::lock_guard lock(tables_mutex());
         ready = runtime_ != nullptr && !creating_ ? 1 : 0;
         if (ready != 0) creating_ = true;
     }
     int all_ready = 0;
     const int outcome = PMPI_Allreduce(&ready, &all_ready, 1, MPI_INT, MPI_MIN, at.place.comm);
-    if (outcome == MPI_SUCCESS && all_ready != 0) make_team(at);
+    if (outcome == MPI_SUCCESS && all_ready != 0) make_team(at, members);
     if (ready != 0) {
-        const std::lock_guard lock(tables_mutex_);
+        const std::lock_guard lock(tables_mutex());
         creating_ = false;
     }
-    return at.team != nullptr ? Why::served : Why::no_team;
+    if (at.team != nullptr) share_choices(at);
+    if (at.team != nullptr) return Why::served;
+    return refused_ ? Why::off : Why::no_team;
 }
 
-/// All members are ready. Only the world's own team is there already.
-void Layer::make_team(Communicator& at) {
+/// All members are ready. Only the team of MPI_COMM_WORLD is there already.
+void Layer::make_team(Communicator& at, const std::vector<int>& members) {
     if (at.place.comm == MPI_COMM_WORLD) {
         at.team = weft_world(runtime_);
         return;
     }
-    MPI_Group members = MPI_GROUP_NULL;
-    MPI_Group world = MPI_GROUP_NULL;
-    PMPI_Comm_group(at.place.comm, &members);
-    PMPI_Comm_group(own_, &world);
-    const auto count = static_cast<std::size_t>(at.place.size);
-    std::vector<int> ranks(count);
-    std::vector<int> world_ranks(count);
-    for (std::size_t rank = 0; rank < count; ++rank) ranks[rank] = static_cast<int>(rank);
-    PMPI_Group_translate_ranks(members, at.place.size, ranks.data(), world, world_ranks.data());
-    PMPI_Group_free(&members);
-    PMPI_Group_free(&world);
+    drop_late();
     const Turn turn(*this);
-    if (weft_team_create(runtime_, world_ranks.data(), at.place.size, share_among_members,
+    if (weft_team_create(runtime_, members.data(), at.place.size, share_among_members,
                          &at.place.comm, &at.team) != WEFT_OK)
         at.team = nullptr;
 }
@@ -387,7 +385,8 @@ int Layer::serve(Communicator& at, PreparedCall& call) {
     }
     if (status != WEFT_OK) [[unlikely]]
         return raise(at.place.comm, status);
-    call.finish();
+    if (const int error = call.finish(); error != MPI_SUCCESS) [[unlikely]]
+        return raise(at.place.comm, error);
     return MPI_SUCCESS;
 }
 
@@ -410,15 +409,23 @@ weft_status Layer::run_shared(weft_team* team, PreparedCall& call) {
     }
 }
 
-Choices& Layer::choices_of(Communicator& at) {
-    if (at.choices != nullptr) return *at.choices;
-    const std::lock_guard lock(tables_mutex_);
-    at.choices = std::make_unique<Choices>(known_[at.place.size]);
-    return *at.choices;
+/// Part of exchange `team`: what rank 0 knows holds for all members. Ranks know what the
+/// communicators have shown that they were members of, and these differ.
+void Layer::share_choices(Communicator& at) {
+    if (kinds_chosen_ == 0) return;
+    Choices::Ways ways{};
+    {
+        const std::lock_guard lock(tables_mutex());
+        ways = known_[at.place.size];
+    }
+    PMPI_Bcast(ways.data(), static_cast<int>(sizeof ways), MPI_BYTE, 0, at.place.comm);
+    at.choices = std::make_unique<Choices>(ways);
 }
 
+/// Exchange `trial`: a verdict comes from times that all members have compared. Guarantees `order`
+/// and `bytes`: all members ask for the same place.
 bool Layer::hosts_are_quicker(Communicator& at, const PreparedCall& call) {
-    return choices_of(at).goes_to_host(Choices::place_of(call.kind(), call.common_bytes()));
+    return at.choices->goes_to_host(Choices::place_of(call.kind(), call.common_bytes()));
 }
 
 /// All members have made the last call that is tried.
@@ -429,7 +436,7 @@ void Layer::compare(Communicator& at, Choices::Place place) {
                    at.place.comm);
     forget_shortcuts(at.place.comm);  // they count in what may end now
     if (!at.choices->decide(place, longest)) return;
-    const std::lock_guard lock(tables_mutex_);
+    const std::lock_guard lock(tables_mutex());
     known_[at.place.size][place] = at.choices->way(place);
     news_ = true;
 }
@@ -485,10 +492,10 @@ int Layer::progress() {
             at = next;
         }
         started_count_.store(started_.size(), std::memory_order_relaxed);
-        if (started_.empty() && !threaded_) drop_ended_operations();
     }
     for (const auto& call : ended) {
-        call->call.finish();
+        if (const int error = call->call.finish(); *call->error == MPI_SUCCESS)
+            *call->error = error;
         PMPI_Grequest_complete(call->hosts);
     }
     return static_cast<int>(ended.size());

@@ -1,18 +1,34 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// layer.hpp - what stands between a program and its MPI: who serves a collective call, and how.
+// layer.hpp - decides for each collective call of a program whether weft or its MPI serves it.
 //
+// Rule     Whether weft serves a call depends only on facts that MPI guarantees to be equal on all
+//          members, or on an exchange in which all members take part. Each condition in this folder
+//          names the guarantee or the exchange that it rests on.
 // Idea     A blocking collective call on a communicator of two ranks or more finds or makes the
 //          communicator's team; a started one uses the team that is there. Calls that have a team
 //          and a meaning for weft are served, everything else goes to PMPI.
-// Why      Who serves must be the same on all ranks without asking. So it depends on the order of
-//          calls on the communicator, and on arguments that are the same on all ranks. A team is
-//          made by the members alone, with two calls of the host on the same communicator: in a
-//          blocking call, where all members come, and never in a started one, which must not wait.
-// Holds    Nothing is set up before the first blocking collective over all ranks of the world.
+// Facts    The guarantees of MPI that are used:
+//            members  the group of a communicator, and whether it has two groups
+//            order    the order of the collective calls on a communicator
+//            root     the root of a call
+//            bytes    the bytes of a block between two ranks, by the type signature
+//            same     the count, the type and the operation of a reduction
+//          The exchanges:
+//            start    MPI_Init compares the variables, and whether a rank has several threads
+//            join     the runtime starts on all ranks of the world, or on none
+//            team     the members of a communicator make a team, or none of them has one
+//            trial    the members compare the times of a trial
+//          Types in movement, addresses, counts of a rank's own and memory are facts of one rank:
+//          a call is served whatever they are (prepared.hpp).
+// Holds    Before MPI_Init ends the layer serves nothing, and so it does in a program that has
+//          sessions alone. Hidden calls are made in MPI_Init, on MPI_COMM_WORLD; in blocking calls,
+//          on the communicator of the call or on one of the layer's own; and in MPI_Finalize. So
+//          all ranks make them in the same order as the program's calls.
 //          Nothing of ours is left when MPI_Finalize returns: an attribute of MPI_COMM_SELF, whose
 //          end MPI announces first, ends the runtime. Teams end with attributes of communicators,
 //          without waiting. Under MPI_THREAD_MULTIPLE no thread keeps the runtime while it waits.
-// Next     prepared.hpp for what a call becomes; host.hpp for progress; calls.cpp for the entries.
+// Next     settings.hpp for the comparison in MPI_Init; prepared.hpp for what a call becomes;
+//          host.hpp for progress; calls.cpp for the entries.
 #pragma once
 
 #include <mpi.h>
@@ -24,6 +40,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <vector>
 
 #include "front/mpi/choice_file.hpp"
 #include "front/mpi/choices.hpp"
@@ -54,8 +71,9 @@ inline std::atomic<MPI_Comm> handed_back{MPI_COMM_NULL};
     return comm == handed_back.load(std::memory_order_relaxed);
 }
 
-/// Bits of the kinds of calls that all go to the host and are not counted. Relaxed: as above.
-inline std::atomic<std::uint32_t> kinds_off{0};
+/// Bits of the kinds of calls that all go to the host and are not counted: all kinds before
+/// MPI_Init ends. Relaxed: as above.
+inline std::atomic<std::uint32_t> kinds_off{~std::uint32_t{0}};
 
 [[nodiscard]] inline bool is_off(Kind kind) {
     return (kinds_off.load(std::memory_order_relaxed) >> static_cast<unsigned>(kind) & 1U) != 0;
@@ -101,7 +119,9 @@ class Layer {
             why = at->refused;
             if (why == Why::served && (at->team == nullptr || request == nullptr))
                 why = Why::no_team;
-            if (why == Why::served && threaded_ && !kRequestsEndInProgress) why = Why::threads;
+            // Exchange `start`: a rank with one thread hands the call back, too.
+            if (why == Why::served && threads_anywhere_ && !kRequestsEndInProgress)
+                why = Why::threads;
             if (why == Why::served) {
                 auto call = std::make_unique<StartedCall>(kind, at->place);
                 why = prepared(call->call, prepare);
@@ -118,8 +138,11 @@ class Layer {
         return result;
     }
 
-    /// MPI was initialized for several threads at a time.
-    void expect_threads();
+    /// MPI_Init has returned on this rank. Collective over MPI_COMM_WORLD: ranks compare their
+    /// settings. A program that has sessions alone never calls it.
+    void begin();
+    /// Whether begin() was called.
+    [[nodiscard]] bool begun() const { return begun_; }
     /// An attribute of ours was deleted: with its communicator, or with MPI.
     void forget(MPI_Comm comm);
     void end();
@@ -168,7 +191,7 @@ class Layer {
         bool taken_ = true;
     };
 
-    Layer();
+    Layer() = default;
     [[nodiscard]] bool on(Kind kind) const {
         return (kinds_on_ >> static_cast<unsigned>(kind) & 1U) != 0;
     }
@@ -178,11 +201,11 @@ class Layer {
         return at.team != nullptr ? Why::served : try_team(at);
     }
     Why try_team(Communicator& at);
-    void make_team(Communicator& at);
+    void make_team(Communicator& at, const std::vector<int>& members);
     template <class Prepare>
     Why prepared(PreparedCall& call, Prepare& prepare) {
         if (!threaded_) return prepare(call);
-        const std::lock_guard lock(tables_mutex_);
+        const std::lock_guard lock(tables_mutex());
         return prepare(call);
     }
     int serve(Communicator& at, PreparedCall& call);
@@ -191,14 +214,14 @@ class Layer {
         return (kinds_chosen_ >> static_cast<unsigned>(kind) & 1U) != 0;
     }
     [[nodiscard]] bool hosts_are_quicker(Communicator& at, const PreparedCall& call);
-    [[nodiscard]] Choices& choices_of(Communicator& at);
+    void share_choices(Communicator& at);
     void compare(Communicator& at, Choices::Place place);
     void remember_host(Kind kind, const Shortcut& shortcut, Glances* left);
     /// A blocking call by whom it is quicker with.
     template <class Host>
     int quicker(Communicator& at, PreparedCall& call, const Shortcut& shortcut, Host& host,
                 const Timer& timer) {
-        Choices& choices = choices_of(at);
+        Choices& choices = *at.choices;
         const Choices::Place place = Choices::place_of(call.kind(), call.common_bytes());
         const Choices::Turn turn = choices.next(place);
         const double begun_us = turn.begins ? now_us() : 0;
@@ -216,8 +239,10 @@ class Layer {
         return std::chrono::duration<double, std::micro>(now).count();
     }
     int start(Communicator& at, std::unique_ptr<StartedCall> call, MPI_Request* request);
+    [[nodiscard]] std::vector<int> ranks_in_world(const Place& place) const;
+    void drop(weft_team* team);
+    void drop_late();
     bool join();
-    void read_settings();
     void read_tuning();
     void write_tuning();
 
@@ -227,18 +252,21 @@ class Layer {
     std::uint32_t kinds_on_ = 0;      ///< bits of Kind
     std::uint32_t kinds_chosen_ = 0;  ///< of these, those that are served where weft is quicker
     unsigned calls_before_team_ = 8;
-    bool threaded_ = false;
+    bool begun_ = false;
+    bool threaded_ = false;  ///< this rank has MPI_THREAD_MULTIPLE: decides about locks alone
+    bool threads_anywhere_ = false;  ///< a rank has
+    bool progress_ = true;
     bool refused_ = false;   ///< the runtime could not start
     bool creating_ = false;  ///< a thread makes a team
     int comm_key_ = MPI_KEYVAL_INVALID;
     int end_key_ = MPI_KEYVAL_INVALID;
     int world_size_ = 0;
-    MPI_Comm own_ = MPI_COMM_NULL;  ///< of all ranks; carries nothing of the program's
+    MPI_Comm own_ = MPI_COMM_NULL;  ///< a duplicate of MPI_COMM_WORLD for the layer alone
     weft_runtime* runtime_ = nullptr;
     std::mutex join_mutex_;
-    std::recursive_mutex tables_mutex_;
     std::mutex turn_mutex_;
     HandleMap<MPI_Comm, Communicator> communicators_;
+    std::vector<weft_team*> late_teams_;  ///< to be dropped when this thread is out of weft
     StartedCalls started_;
     std::atomic<std::size_t> started_count_{0};
     unsigned idle_looks_ = 0;

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// packing.hpp - data of types that are not contiguous, on its way into and out of memory of a call.
+// packing.hpp - packs and unpacks data of types that are not contiguous, with the host's functions.
 //
-// Holds    Nothing here looks into the tables of types: several threads may pack at a time. A type
-//          that is unpacked after its program has freed it was kept by keep().
-// Next     prepared.hpp for whose data it is.
+// Idea     The host counts packed bytes in ints, so data goes through it in pieces. Two cases need
+//          more. A first element at address 0 (MPI_BOTTOM) becomes an element at another address,
+//          since MPICH refuses a null pointer. A single element of more than 1 GiB is packed with
+//          MPI_Count where the host has that (MPI 4), and else sent to the rank itself as bytes.
+// Holds    The tables of types are not used here: several threads may pack at a time. keep() holds
+//          a type that its program may free before the data is unpacked.
+// Next     prepared.hpp for the calls that the data belongs to.
 #pragma once
 
 #include <mpi.h>
@@ -14,10 +18,10 @@
 
 namespace weft::mpi {
 
-/// The address of `offset` bytes behind `memory`, which may be MPI_BOTTOM.
+/// Returns the address `offset` bytes behind `memory`, which may be MPI_BOTTOM.
 [[nodiscard]] const std::byte* at(const void* memory, std::ptrdiff_t offset);
 
-/// Bytes of data of so many elements.
+/// Returns the bytes of data of `count` elements.
 [[nodiscard]] inline std::size_t bytes_of(MPI_Count count, const TypeFacts& facts) {
     return static_cast<std::size_t>(count) * facts.size;
 }
@@ -30,7 +34,8 @@ struct Packing {
     MPI_Datatype type = MPI_DATATYPE_NULL;
     TypeFacts facts;
 
-    void pack() const;
+    /// Returns MPI_SUCCESS or the host's error.
+    [[nodiscard]] int pack() const;
 };
 
 /// Bytes that become elements of the program's.
@@ -44,7 +49,8 @@ struct Unpacking {
 
     /// The type stays usable, whatever the program does, until the bytes are unpacked.
     void keep();
-    void unpack();
+    /// Returns MPI_SUCCESS or the host's error.
+    [[nodiscard]] int unpack();
 };
 
 }  // namespace weft::mpi

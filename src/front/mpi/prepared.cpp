@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "front/mpi/prepared.hpp"
 
-#include <algorithm>
-#include <cstdint>
 #include <cstring>
 #include <numeric>
 #include <utility>
@@ -14,26 +12,28 @@ std::byte* PreparedCall::make_room(std::unique_ptr<std::byte[]>& memory, std::si
     return memory.get();
 }
 
-/// `times` blocks of what the caller gives, as bytes.
+/// Takes `times` blocks of the caller's data as input; count_ becomes the bytes of one block.
 Why PreparedCall::read(const Elements& given, MPI_Count times) {
-    const TypeFacts* const facts = given.count < 0 ? nullptr : facts_of(given.type);
+    const TypeFacts* const facts = facts_for(given.count, given.type);
     if (facts == nullptr) return Why::arguments;
+    count_ = bytes_of(given.count, *facts);
     in_ = given.memory;
     if (facts->contiguous) return Why::served;
-    std::byte* const packed = make_room(sent_, bytes_of(given.count * times, *facts));
+    std::byte* const packed = make_room(sent_, count_ * static_cast<std::size_t>(times));
     packings_.push_back({packed, given.memory, given.count * times, given.type, *facts});
     in_ = packed;
     return Why::served;
 }
 
-/// The same for memory that gets something. keeps_own: the caller's block in it is input, too.
+/// Takes room for `times` blocks of the caller's as output; count_ becomes the bytes of one block.
+/// keeps_own: this rank's block in it is input, too.
 Why PreparedCall::write(const Elements& given, MPI_Count times, bool keeps_own) {
-    const TypeFacts* const facts = given.count < 0 ? nullptr : facts_of(given.type);
+    const TypeFacts* const facts = facts_for(given.count, given.type);
     if (facts == nullptr) return Why::arguments;
+    count_ = bytes_of(given.count, *facts);
     out_ = const_cast<void*>(given.memory);
     if (facts->contiguous) return Why::served;
-    const std::size_t block = bytes_of(given.count, *facts);
-    out_ = make_room(received_, block * static_cast<std::size_t>(times));
+    out_ = make_room(received_, count_ * static_cast<std::size_t>(times));
     if (keeps_own) {
         const MPI_Count before = given.count * place_.rank;
         packings_.push_back({received_.get() + bytes_of(before, *facts),
@@ -51,7 +51,6 @@ Why PreparedCall::broadcast(const Elements& buffer, int root) {
     if (!valid_root(root)) return Why::arguments;
     const Why why = root_is(root) ? read(buffer, 1) : write(buffer, 1);
     if (why != Why::served) return why;
-    count_ = bytes_of(buffer.count, *facts_of(buffer.type));
     if (root_is(root)) out_ = const_cast<void*>(in_);
     root_ = root;
     return Why::served;
@@ -63,11 +62,9 @@ Why PreparedCall::gather(const Elements& in, const Elements& out, int root) {
     if (in_place && !root_is(root)) return Why::arguments;
     if (!in_place) {
         if (const Why why = read(in, 1); why != Why::served) return why;
-        count_ = bytes_of(in.count, *facts_of(in.type));
     }
     if (root_is(root)) {
         if (const Why why = write(out, place_.size, in_place); why != Why::served) return why;
-        count_ = bytes_of(out.count, *facts_of(out.type));
         if (in_place) in_ = WEFT_IN_PLACE;
     }
     root_ = root;
@@ -80,11 +77,9 @@ Why PreparedCall::scatter(const Elements& in, const Elements& out, int root) {
     if (in_place && !root_is(root)) return Why::arguments;
     if (!in_place) {
         if (const Why why = write(out, 1); why != Why::served) return why;
-        count_ = bytes_of(out.count, *facts_of(out.type));
     }
     if (root_is(root)) {
         if (const Why why = read(in, place_.size); why != Why::served) return why;
-        count_ = bytes_of(in.count, *facts_of(in.type));
         if (in_place) out_ = WEFT_IN_PLACE;
     }
     root_ = root;
@@ -97,7 +92,6 @@ Why PreparedCall::allgather(const Elements& in, const Elements& out) {
         if (const Why why = read(in, 1); why != Why::served) return why;
     }
     if (const Why why = write(out, place_.size, in_place); why != Why::served) return why;
-    count_ = bytes_of(out.count, *facts_of(out.type));
     if (in_place) in_ = WEFT_IN_PLACE;
     return Why::served;
 }
@@ -108,12 +102,10 @@ Why PreparedCall::alltoall(const Elements& in, const Elements& out) {
         if (const Why why = read(in, place_.size); why != Why::served) return why;
     }
     if (const Why why = write(out, place_.size); why != Why::served) return why;
-    const TypeFacts& facts = *facts_of(out.type);
-    count_ = bytes_of(out.count, facts);
     if (in_place) {
         const MPI_Count all = out.count * place_.size;
-        std::byte* const copy = make_room(sent_, bytes_of(all, facts));
-        packings_.push_back({copy, out.memory, all, out.type, facts});
+        std::byte* const copy = make_room(sent_, count_ * static_cast<std::size_t>(place_.size));
+        packings_.push_back({copy, out.memory, all, out.type, *facts_for(out.count, out.type)});
         in_ = copy;
     }
     return Why::served;
@@ -121,18 +113,21 @@ Why PreparedCall::alltoall(const Elements& in, const Elements& out) {
 
 // --- reductions ----------------------------------------------------------------------------------
 
+/// MPI guarantees that all members give the same count, type and operation (MPI 4.0, 6.9.1).
 Why PreparedCall::reduction(const void* in, const Elements& out, MPI_Op op) {
-    const TypeFacts* const facts = out.count < 0 ? nullptr : facts_of(out.type);
+    in_ = in == MPI_IN_PLACE ? WEFT_IN_PLACE : in;
+    out_ = const_cast<void*>(out.memory);
+    if (out.count == 0) return Why::served;
+    const TypeFacts* const facts = facts_for(out.count, out.type);
     if (facts == nullptr || op == MPI_OP_NULL) return Why::arguments;
     if (!facts->element) return Why::type;
-    const auto ours = operation_for(op, out.type, *facts);
+    auto ours = operation_for(op, out.type, *facts);
     if (!ours) return Why::operation;
-    op_ = *ours;
+    op_ = ours->op;
+    kept_operation_ = std::move(ours->keeps);
     type_ = *facts->element;
     element_bytes_ = facts->size;
     count_ = static_cast<std::size_t>(out.count);
-    in_ = in == MPI_IN_PLACE ? WEFT_IN_PLACE : in;
-    out_ = const_cast<void*>(out.memory);
     return Why::served;
 }
 
@@ -148,240 +143,42 @@ Why PreparedCall::reduce(const void* in, const Elements& out, MPI_Op op, int roo
 
 Why PreparedCall::reduce_blocks(const void* in, const Elements& out, MPI_Op op) {
     const Why why = reduction(in, out, op);
-    if (why != Why::served || in != MPI_IN_PLACE) return why;
-    move_bytes_ = count_ * element_bytes_;
-    move_from_ = at(out_, place_.rank * static_cast<std::ptrdiff_t>(move_bytes_));
-    return Why::served;
+    if (why == Why::served && in == MPI_IN_PLACE) take_result_apart(count_ * element_bytes_);
+    return why;
 }
 
+/// The sum of `counts` decides whether the type is looked at: MPI guarantees that all members give
+/// the same counts, while the rank's own block may be empty.
 template <class Count>
 Why PreparedCall::reduce_scatter(const void* in, const Elements& out, const Count* counts,
                                  MPI_Op op) {
     if (counts == nullptr) return Why::arguments;
-    std::ptrdiff_t before = 0;
+    MPI_Count all = 0;
     for (int rank = 0; rank < place_.size; ++rank) {
         if (counts[rank] < 0) return Why::arguments;
         in_blocks_.counts.push_back(static_cast<std::size_t>(counts[rank]));
-        if (rank < place_.rank) before += static_cast<std::ptrdiff_t>(counts[rank]);
+        all += counts[rank];
     }
-    const Why why = reduction(in, out, op);
-    if (why != Why::served || in != MPI_IN_PLACE) return why;
-    const std::size_t element = element_bytes_;
-    move_bytes_ = in_blocks_.counts[static_cast<std::size_t>(place_.rank)] * element;
-    move_from_ = at(out_, before * static_cast<std::ptrdiff_t>(element));
-    return Why::served;
+    const Why why = reduction(in, {out.memory, all, out.type}, op);
+    if (why == Why::served && in == MPI_IN_PLACE)
+        take_result_apart(in_blocks_.counts[static_cast<std::size_t>(place_.rank)] *
+                          element_bytes_);
+    return why;
 }
 
-// --- blocks of different sizes -------------------------------------------------------------------
-
-template <class Count, class Displacement>
-Why PreparedCall::blocks_of(const BlocksOf<Count, Displacement>& given,
-                            std::vector<Block>& blocks) const {
-    if (given.counts == nullptr || given.types == nullptr ||
-        (given.own_types && given.displacements == nullptr))
-        return Why::arguments;
-    std::ptrdiff_t next = 0;
-    for (int rank = 0; rank < place_.size; ++rank) {
-        Block block{.type = given.types[given.own_types ? rank : 0]};
-        block.facts = given.counts[rank] < 0 ? nullptr : facts_of(block.type);
-        if (block.facts == nullptr) return Why::arguments;
-        block.count = static_cast<std::size_t>(given.counts[rank]);
-        block.at = next;
-        if (given.displacements != nullptr) {
-            block.at = static_cast<std::ptrdiff_t>(given.displacements[rank]);
-            if (!given.own_types) block.at *= block.facts->extent;
-        }
-        next += static_cast<std::ptrdiff_t>(block.count) * block.facts->extent;
-        blocks.push_back(block);
-    }
-    return Why::served;
+/// MPI's call in place changes only the start of the buffer, where the rank's block of the result
+/// goes. So the buffer is input alone, and the result is moved there by finish().
+void PreparedCall::take_result_apart(std::size_t bytes) {
+    in_ = out_;
+    move_to_ = out_;
+    move_bytes_ = bytes;
+    out_ = make_room(received_, bytes);
 }
 
-namespace {
-
-template <class Blocks>
-bool all_contiguous(const Blocks& blocks) {
-    return std::ranges::all_of(
-        blocks, [](const auto& block) { return block.count == 0 || block.facts->contiguous; });
-}
-
-/// Whether two blocks share bytes: erroneous in MPI, but programs do it and get away with it.
-template <class Blocks>
-bool overlap(const Blocks& blocks) {
-    std::vector<std::pair<std::ptrdiff_t, std::ptrdiff_t>> held;
-    bool ascending = true;
-    for (const auto& block : blocks) {
-        const auto bytes = static_cast<std::ptrdiff_t>(block.count * block.facts->size);
-        if (bytes == 0) continue;
-        ascending = ascending && (held.empty() || held.back().second <= block.at);
-        held.emplace_back(block.at, block.at + bytes);
-    }
-    if (ascending) return false;
-    std::ranges::sort(held);
-    return std::ranges::adjacent_find(held, [](const auto& one, const auto& next) {
-               return one.second > next.first;
-           }) != held.end();
-}
-
-/// The lowest offset of a block with data: displacements of MPI may be negative, ours are not.
-template <class Blocks>
-std::ptrdiff_t lowest(const Blocks& blocks) {
-    std::ptrdiff_t low = 0;
-    for (const auto& block : blocks) {
-        if (block.count != 0) low = std::min(low, block.at);
-    }
-    return low;
-}
-
-}  // namespace
-
-void PreparedCall::read_blocks(const void* memory, const std::vector<Block>& blocks) {
-    const bool as_it_lies = all_contiguous(blocks);
-    const std::ptrdiff_t low = lowest(blocks);
-    std::size_t packed = 0;
-    for (const Block& block : blocks) {
-        const std::size_t bytes = block.count * block.facts->size;
-        const std::size_t there = bytes == 0 ? 0 : static_cast<std::size_t>(block.at - low);
-        in_blocks_.counts.push_back(bytes);
-        in_blocks_.displacements.push_back(as_it_lies ? there : packed);
-        packed += bytes;
-    }
-    in_ = at(memory, low);
-    if (as_it_lies) return;
-    std::byte* to = make_room(sent_, packed);
-    in_ = to;
-    for (const Block& block : blocks) {
-        packings_.push_back({to, at(memory, block.at), static_cast<MPI_Count>(block.count),
-                             block.type, *block.facts});
-        to += block.count * block.facts->size;
-    }
-}
-
-void PreparedCall::write_blocks(void* memory, const std::vector<Block>& blocks, bool keeps_own) {
-    const bool as_it_lies = all_contiguous(blocks) && !overlap(blocks);
-    const std::ptrdiff_t low = lowest(blocks);
-    std::size_t packed = 0;
-    for (const Block& block : blocks) {
-        const std::size_t bytes = block.count * block.facts->size;
-        const std::size_t there = bytes == 0 ? 0 : static_cast<std::size_t>(block.at - low);
-        out_blocks_.counts.push_back(bytes);
-        out_blocks_.displacements.push_back(as_it_lies ? there : packed);
-        packed += bytes;
-    }
-    out_ = const_cast<std::byte*>(at(memory, low));
-    if (as_it_lies) return;
-    out_ = make_room(received_, packed);
-    for (std::size_t rank = 0; rank < blocks.size(); ++rank) {
-        const Block& block = blocks[rank];
-        if (out_blocks_.counts[rank] == 0) continue;
-        unpackings_.push_back({received_.get() + out_blocks_.displacements[rank],
-                               const_cast<std::byte*>(at(memory, block.at)),
-                               static_cast<MPI_Count>(block.count), block.type, *block.facts});
-    }
-    if (!keeps_own) return;
-    const auto me = static_cast<std::size_t>(place_.rank);
-    packings_.push_back({received_.get() + out_blocks_.displacements[me], at(memory, blocks[me].at),
-                         static_cast<MPI_Count>(blocks[me].count), blocks[me].type,
-                         *blocks[me].facts});
-}
-
-template <class Count, class Displacement>
-Why PreparedCall::gatherv(const Elements& in, const BlocksOf<Count, Displacement>& out, int root) {
-    if (!valid_root(root)) return Why::arguments;
-    const bool in_place = in.memory == MPI_IN_PLACE;
-    if (in_place && !root_is(root)) return Why::arguments;
-    root_ = root;
-    if (!in_place) {
-        if (const Why why = read(in, 1); why != Why::served) return why;
-        count_ = bytes_of(in.count, *facts_of(in.type));
-    }
-    if (!root_is(root)) return Why::served;
-    std::vector<Block> blocks;
-    if (const Why why = blocks_of(out, blocks); why != Why::served) return why;
-    write_blocks(const_cast<void*>(out.memory), blocks, in_place);
-    if (in_place) in_ = WEFT_IN_PLACE;
-    return Why::served;
-}
-
-template <class Count, class Displacement>
-Why PreparedCall::scatterv(const BlocksOf<Count, Displacement>& in, const Elements& out, int root) {
-    if (!valid_root(root)) return Why::arguments;
-    const bool in_place = out.memory == MPI_IN_PLACE;
-    if (in_place && !root_is(root)) return Why::arguments;
-    root_ = root;
-    if (!in_place) {
-        if (const Why why = write(out, 1); why != Why::served) return why;
-        count_ = bytes_of(out.count, *facts_of(out.type));
-    }
-    if (!root_is(root)) return Why::served;
-    std::vector<Block> blocks;
-    if (const Why why = blocks_of(in, blocks); why != Why::served) return why;
-    read_blocks(in.memory, blocks);
-    if (in_place) out_ = WEFT_IN_PLACE;
-    return Why::served;
-}
-
-template <class Count, class Displacement>
-Why PreparedCall::allgatherv(const Elements& in, const BlocksOf<Count, Displacement>& out) {
-    const bool in_place = in.memory == MPI_IN_PLACE;
-    if (!in_place) {
-        if (const Why why = read(in, 1); why != Why::served) return why;
-    }
-    std::vector<Block> blocks;
-    if (const Why why = blocks_of(out, blocks); why != Why::served) return why;
-    write_blocks(const_cast<void*>(out.memory), blocks, in_place);
-    if (in_place) in_ = WEFT_IN_PLACE;
-    return Why::served;
-}
-
-template <class Count, class Displacement>
-Why PreparedCall::alltoallv(const BlocksOf<Count, Displacement>& in,
-                            const BlocksOf<Count, Displacement>& out) {
-    std::vector<Block> blocks;
-    if (const Why why = blocks_of(out, blocks); why != Why::served) return why;
-    const bool in_place = in.memory == MPI_IN_PLACE;
-    if (in_place) {
-        // What is there is sent, so a copy of it is.
-        read_blocks(out.memory, blocks);
-        if (sent_ == nullptr) {
-            std::size_t bytes = 0;
-            for (std::size_t rank = 0; rank < blocks.size(); ++rank) {
-                in_blocks_.displacements[rank] = bytes;
-                bytes += in_blocks_.counts[rank];
-            }
-            std::byte* to = make_room(sent_, bytes);
-            in_ = to;
-            for (const Block& block : blocks) {
-                packings_.push_back({to, at(out.memory, block.at),
-                                     static_cast<MPI_Count>(block.count), block.type,
-                                     *block.facts});
-                to += block.count * block.facts->size;
-            }
-        }
-    } else {
-        std::vector<Block> sent;
-        if (const Why why = blocks_of(in, sent); why != Why::served) return why;
-        read_blocks(in.memory, sent);
-    }
-    write_blocks(const_cast<void*>(out.memory), blocks, false);
-    return Why::served;
-}
-
-#define WEFT_MPI_COUNTS(Count, Displacement)                                                       \
-    template Why PreparedCall::reduce_scatter(const void*, const Elements&, const Count*, MPI_Op); \
-    template Why PreparedCall::gatherv(const Elements&, const BlocksOf<Count, Displacement>&,      \
-                                       int);                                                       \
-    template Why PreparedCall::scatterv(const BlocksOf<Count, Displacement>&, const Elements&,     \
-                                        int);                                                      \
-    template Why PreparedCall::allgatherv(const Elements&, const BlocksOf<Count, Displacement>&);  \
-    template Why PreparedCall::alltoallv(const BlocksOf<Count, Displacement>&,                     \
-                                         const BlocksOf<Count, Displacement>&)
-
-WEFT_MPI_COUNTS(int, int);
+template Why PreparedCall::reduce_scatter(const void*, const Elements&, const int*, MPI_Op);
 #if MPI_VERSION >= 4
-WEFT_MPI_COUNTS(MPI_Count, MPI_Aint);
+template Why PreparedCall::reduce_scatter(const void*, const Elements&, const MPI_Count*, MPI_Op);
 #endif
-#undef WEFT_MPI_COUNTS
 
 // --- use -----------------------------------------------------------------------------------------
 
@@ -450,13 +247,17 @@ weft_status PreparedCall::start(weft_team* team, weft_request** request) {
 }
 #undef WEFT_MPI_CALL
 
+/// The other members are in the call already: an error of the host is kept until the end.
 void PreparedCall::begin() {
-    for (const Packing& one : packings_) one.pack();
+    for (const Packing& one : packings_)
+        if (const int error = one.pack(); error_ == MPI_SUCCESS) error_ = error;
 }
 
-void PreparedCall::finish() {
-    for (Unpacking& one : unpackings_) one.unpack();
-    if (move_bytes_ != 0) std::memmove(out_, move_from_, move_bytes_);
+int PreparedCall::finish() {
+    for (Unpacking& one : unpackings_)
+        if (const int error = one.unpack(); error_ == MPI_SUCCESS) error_ = error;
+    if (move_bytes_ != 0) std::memcpy(move_to_, out_, move_bytes_);
+    return error_;
 }
 
 std::size_t PreparedCall::bytes() const {

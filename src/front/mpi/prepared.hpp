@@ -2,12 +2,13 @@
 // prepared.hpp - a collective call of MPI as one of ours: bytes or elements, buffers, counts.
 //
 // Idea     One function a collective turns MPI's arguments into a PreparedCall; the blocking, the
-//          started and the long-count form of all languages use it. Data of types that are not
-//          contiguous is packed by the host into memory of the call when that begins, and unpacked
-//          when it is over.
-// Holds    Whether a call can be served depends on what is the same on all ranks: on types and
-//          operations in reductions, and on nothing in movement. Arguments that MPI calls erroneous
-//          are not looked into: the host gets them.
+//          started and the long-count form of all languages use it. The host packs data of types
+//          that are not contiguous into memory of the call when the call begins, and unpacks it at
+//          the end.
+// Holds    Movement is served whatever the types, the addresses and the counts of a rank are. A
+//          reduction is served or not by its count, type and operation, which MPI guarantees to be
+//          equal on all members. Data without elements is served without a look at its type. The
+//          host gets erroneous arguments, to report them.
 // Next     calls.cpp for the entries of MPI; layer.hpp for how a prepared call is run.
 #pragma once
 
@@ -82,7 +83,8 @@ class PreparedCall {
     /// The program may free its types and its communicator while the call is in flight.
     [[nodiscard]] weft_status start(weft_team* team, weft_request** request);
     /// After the call: results that were packed, or that MPI wants elsewhere, go to their place.
-    void finish();
+    /// Returns MPI_SUCCESS, or the first error of the host's functions that pack and unpack.
+    [[nodiscard]] int finish();
     /// Bytes that this rank gives.
     [[nodiscard]] std::size_t bytes() const;
     /// How large the call is, the same on all ranks: bytes of a block or of all blocks; 0 where a
@@ -106,6 +108,7 @@ class PreparedCall {
     [[nodiscard]] bool root_is(int root) const { return root == place_.rank; }
     [[nodiscard]] bool valid_root(int root) const { return root >= 0 && root < place_.size; }
     std::byte* make_room(std::unique_ptr<std::byte[]>& memory, std::size_t bytes);
+    void take_result_apart(std::size_t bytes);
     Why read(const Elements& given, MPI_Count times);
     Why write(const Elements& given, MPI_Count times, bool keeps_own = false);
     Why reduction(const void* in, const Elements& out, MPI_Op op);
@@ -130,8 +133,10 @@ class PreparedCall {
     std::unique_ptr<std::byte[]> received_;  ///< what is to be unpacked
     std::vector<Packing> packings_;
     std::vector<Unpacking> unpackings_;
-    const void* move_from_ = nullptr;  ///< the result, to go to the start of out_
+    void* move_to_ = nullptr;  ///< where finish() moves the first bytes of out_
     std::size_t move_bytes_ = 0;
+    std::shared_ptr<const void> kept_operation_;  ///< the program may free its operation meanwhile
+    int error_ = MPI_SUCCESS;
 };
 
 }  // namespace weft::mpi

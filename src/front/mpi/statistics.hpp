@@ -42,19 +42,20 @@ inline constexpr std::array<std::string_view, 17> kKindNames{
 
 /// Why a call went to the host.
 enum class Why : std::uint8_t {
-    served,    ///< it did not
-    off,       ///< by the environment, or because the library could not start
-    one_rank,  ///< the host does that at once
-    inter,     ///< between two groups
-    no_team,   ///< the communicator has none: its first call was a started one, or no place is free
-    type,      ///< no reduction of ours on this type
+    served,      ///< it did not
+    off,         ///< by the environment, or because the library could not start
+    one_rank,    ///< the host does that at once
+    inter,       ///< between two groups
+    other_jobs,  ///< a member is a process of another job: spawned, or connected
+    no_team,  ///< the communicator has none: its first call was a started one, or no place is free
+    type,     ///< no reduction of ours on this type
     operation,  ///< none by this operation, or by this one on this type
     arguments,  ///< the host says what is wrong with them
     threads,    ///< the host cannot wait for our requests under MPI_THREAD_MULTIPLE
     slower,     ///< the host is quicker at this, by the rules of `auto`
 };
-inline constexpr std::array<std::string_view, 10> kWhyNames{
-    "served", "off",       "one rank",  "between groups", "no team",
+inline constexpr std::array<std::string_view, 11> kWhyNames{
+    "served", "off",       "one rank",  "between groups", "other jobs",     "no team",
     "type",   "operation", "arguments", "threads",        "host is quicker"};
 
 class Statistics {

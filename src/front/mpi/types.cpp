@@ -128,7 +128,7 @@ struct Operation {
     MPI_User_function* function = nullptr;
     bool commutative = true;
     struct OfType {
-        std::unique_ptr<UserCall> call;
+        std::shared_ptr<UserCall> call;
         weft_op ours = WEFT_OP_NONE;
     };
     std::map<std::uint64_t, OfType> by_type;
@@ -136,7 +136,6 @@ struct Operation {
 
 struct Tables {
     HandleMap<MPI_Datatype, TypeFacts> types;
-    std::vector<std::unique_ptr<UserCall>> ended;  ///< of freed operations; started calls may run
     HandleMap<MPI_Op, Operation> operations;
     int type_key = MPI_KEYVAL_INVALID;  ///< of the attribute that tells the end of a type
 
@@ -149,12 +148,12 @@ Tables& tables() {
 }
 
 int forget_type(MPI_Datatype type, int, void*, void*) {
+    const std::lock_guard lock(tables_mutex());
     tables().types.remove(type);
     return MPI_SUCCESS;
 }
 
 Tables::Tables() {
-    PMPI_Type_create_keyval(MPI_TYPE_NULL_COPY_FN, forget_type, &type_key, nullptr);
     for (const Builtin& builtin : builtin_types()) {
         if (builtin.type == MPI_DATATYPE_NULL) continue;
         const std::size_t size = weft_type_size(builtin.element);
@@ -194,27 +193,81 @@ bool is_named(MPI_Datatype type) {
     return combiner == MPI_COMBINER_NAMED;
 }
 
+/// The type that `type` repeats, if its constructor does nothing else; else MPI_DATATYPE_NULL. The
+/// caller frees it with free_repeated().
+MPI_Datatype repeated_by(MPI_Datatype type) {
+    int integers = 0;
+    int addresses = 0;
+    int types = 0;
+    int combiner = 0;
+    PMPI_Type_get_envelope(type, &integers, &addresses, &types, &combiner);
+    const bool repeats = combiner == MPI_COMBINER_CONTIGUOUS || combiner == MPI_COMBINER_DUP;
+    if (!repeats || integers > 1 || addresses != 0 || types != 1) return MPI_DATATYPE_NULL;
+    int count = 0;
+    MPI_Aint no_address = 0;
+    MPI_Datatype base = MPI_DATATYPE_NULL;
+    PMPI_Type_get_contents(type, integers, 0, 1, &count, &no_address, &base);
+    return base;
+}
+
+void free_repeated(MPI_Datatype base) {
+    if (!is_named(base)) PMPI_Type_free(&base);
+}
+
+/// Reads sizes as MPI_Count: those of a type above 2 GiB fit no int. False: the host knows no such
+/// type.
+bool read_facts(MPI_Datatype type, TypeFacts& facts) {
+    MPI_Count size = 0;
+    MPI_Count lower = 0;
+    MPI_Count extent = 0;
+    MPI_Count true_lower = 0;
+    MPI_Count true_extent = 0;
+    if (PMPI_Type_size_x(type, &size) != MPI_SUCCESS || size == MPI_UNDEFINED ||
+        PMPI_Type_get_extent_x(type, &lower, &extent) != MPI_SUCCESS ||
+        PMPI_Type_get_true_extent_x(type, &true_lower, &true_extent) != MPI_SUCCESS)
+        return false;
+    facts.size = static_cast<std::size_t>(size);
+    facts.extent = static_cast<MPI_Aint>(extent);
+    facts.contiguous = extent == size && lower == 0 && true_lower == 0 && true_extent == size;
+    return true;
+}
+
+/// Whether elements of a type, whose bytes leave no gap, are in order, too.
+bool is_in_order(MPI_Datatype type, std::size_t size) {
+    const MPI_Datatype base = repeated_by(type);
+    if (base == MPI_DATATYPE_NULL) return packs_to_itself(type, size);
+    TypeFacts facts;
+    const bool in_order =
+        read_facts(base, facts) && facts.contiguous && is_in_order(base, facts.size);
+    free_repeated(base);
+    return in_order;
+}
+
 const TypeFacts* learn(MPI_Datatype type) {
-    int size = 0;
-    MPI_Aint lower = 0;
-    MPI_Aint extent = 0;
-    MPI_Aint true_lower = 0;
-    MPI_Aint true_extent = 0;
-    if (PMPI_Type_size(type, &size) != MPI_SUCCESS || size == MPI_UNDEFINED ||
-        PMPI_Type_get_extent(type, &lower, &extent) != MPI_SUCCESS ||
-        PMPI_Type_get_true_extent(type, &true_lower, &true_extent) != MPI_SUCCESS)
-        return nullptr;
-    TypeFacts facts{.size = static_cast<std::size_t>(size), .extent = extent};
-    facts.contiguous = extent == size && lower == 0 && true_lower == 0 && true_extent == size &&
-                       packs_to_itself(type, facts.size);
+    TypeFacts facts;
+    if (!read_facts(type, facts)) return nullptr;
+    facts.contiguous = facts.contiguous && is_in_order(type, facts.size);
     Tables& all = tables();
-    if (!is_named(type)) PMPI_Type_set_attr(type, all.type_key, nullptr);
+    if (!is_named(type)) {
+        // Only now: a program with sessions alone may make operations before it has made one.
+        if (all.type_key == MPI_KEYVAL_INVALID)
+            PMPI_Type_create_keyval(MPI_TYPE_NULL_COPY_FN, forget_type, &all.type_key, nullptr);
+        PMPI_Type_set_attr(type, all.type_key, nullptr);
+    }
     return &all.types.add(type, facts);
 }
 
 }  // namespace
 
-const TypeFacts* facts_of(MPI_Datatype type) {
+std::recursive_mutex& tables_mutex() {
+    static std::recursive_mutex& only = *new std::recursive_mutex;
+    return only;
+}
+
+const TypeFacts* facts_for(MPI_Count count, MPI_Datatype type) {
+    static constexpr TypeFacts kNoData{.contiguous = true};
+    if (count == 0) return &kNoData;
+    if (count < 0) return nullptr;
     if (const TypeFacts* known = tables().types.find(type)) [[likely]]
         return known;
     return type == MPI_DATATYPE_NULL ? nullptr : learn(type);
@@ -230,40 +283,37 @@ bool is_builtin_operation(MPI_Op op) {
     return op == MPI_OP_NULL || (known != nullptr && known->builtin.has_value());
 }
 
-std::optional<weft_op> operation_for(MPI_Op op, MPI_Datatype type, const TypeFacts& facts) {
+std::optional<ServedOperation> operation_for(MPI_Op op, MPI_Datatype type, const TypeFacts& facts) {
     Operation* const known = tables().operations.find(op);
     if (known == nullptr || !facts.element) return std::nullopt;
     if (known->builtin) {
         if ((facts.operations & bit(*known->builtin)) == 0) return std::nullopt;
-        return known->builtin;
+        return ServedOperation{.op = *known->builtin, .keeps = {}};
     }
     Operation::OfType& made = known->by_type[number_of(type)];
     if (made.call == nullptr) {
-        made.call = std::make_unique<UserCall>(UserCall{known->function, type, facts.size});
+        made.call = std::make_shared<UserCall>(UserCall{known->function, type, facts.size});
         if (weft_op_create(&UserCall::run, made.call.get(), known->commutative ? 1 : 0,
                            &made.ours) != WEFT_OK)
             made.ours = WEFT_OP_NONE;
     }
-    if (made.ours == WEFT_OP_NONE) return std::nullopt;
-    return made.ours;
+    // Out of room for operations is a fact of this rank alone: weft refuses WEFT_OP_NONE, so the call
+    // fails with an error, and is not handed back.
+    return ServedOperation{.op = made.ours, .keeps = made.call};
 }
 
 void note_user_operation(MPI_Op op, MPI_User_function* function, bool commutative) {
+    const std::lock_guard lock(tables_mutex());
     tables().operations.add(op, {.function = function, .commutative = commutative, .by_type = {}});
 }
 
 void forget_user_operation(MPI_Op op) {
+    const std::lock_guard lock(tables_mutex());
     Operation* const known = tables().operations.find(op);
     if (known == nullptr || known->builtin) return;
-    for (auto& [type, made] : known->by_type) {
+    for (auto& [type, made] : known->by_type)
         if (made.ours != WEFT_OP_NONE) weft_op_free(&made.ours);
-        tables().ended.push_back(std::move(made.call));
-    }
     tables().operations.remove(op);
-}
-
-void drop_ended_operations() {
-    tables().ended.clear();
 }
 
 }  // namespace weft::mpi

@@ -15,6 +15,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <mutex>
 #include <optional>
 
 #include "weft/weft.h"
@@ -29,21 +31,30 @@ struct TypeFacts {
     std::uint32_t operations = 0;      ///< bits of weft_op that MPI allows on it
 };
 
-/// What is known of a type; nullptr if it is none that can be used, which the host will say.
-[[nodiscard]] const TypeFacts* facts_of(MPI_Datatype type);
+/// Facts of the type of `count` elements. Without elements the type is not looked at: it may be
+/// MPI_DATATYPE_NULL, and other ranks may give another one. Returns nullptr if the count is negative
+/// or the host does not know the type: erroneous arguments.
+[[nodiscard]] const TypeFacts* facts_for(MPI_Count count, MPI_Datatype type);
 /// One of MPI's own that reductions are served on; whatever else is asked about is none.
 [[nodiscard]] bool is_builtin(MPI_Datatype type);
 /// One of MPI's own, or none.
 [[nodiscard]] bool is_builtin_operation(MPI_Op op);
 
-/// Our operation for one of MPI on this type, or nothing.
-[[nodiscard]] std::optional<weft_op> operation_for(MPI_Op op, MPI_Datatype type,
-                                                   const TypeFacts& facts);
+struct ServedOperation {
+    weft_op op = WEFT_OP_NONE;
+    std::shared_ptr<const void> keeps;  ///< a call in flight holds it: what an operation of the
+                                        ///< program's own needs; empty for one of MPI's
+};
 
-/// A program has made or freed an operation of its own, from C.
+/// The operation of weft for `op` on elements of this type; nothing if weft has none.
+[[nodiscard]] std::optional<ServedOperation> operation_for(MPI_Op op, MPI_Datatype type,
+                                                           const TypeFacts& facts);
+
+/// Called when a program has made or frees an operation of its own, from C. Any thread may call.
 void note_user_operation(MPI_Op op, MPI_User_function* function, bool commutative);
 void forget_user_operation(MPI_Op op);
-/// No started call is in flight: freed operations can go.
-void drop_ended_operations();
+
+/// Guards the tables of types, operations and communicators where several threads make calls.
+[[nodiscard]] std::recursive_mutex& tables_mutex();
 
 }  // namespace weft::mpi

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// settings.hpp - the variables WEFT_MPI and WEFT_MPI_*: read, checked and compared over all ranks.
+//
+// Why      The settings decide which calls are served and when hidden calls of the layer's are
+//          made, so they must be equal on all ranks. MPI_Init is the first call in which all
+//          ranks take part: they compare their settings there.
+// Next     layer.hpp for what the settings decide; docs/guide/mpi-backing.md for users.
+#pragma once
+
+#include <mpi.h>
+
+#include <cstdint>
+#include <string>
+
+namespace weft::mpi {
+
+struct Settings {
+    std::uint32_t kinds_on = 0;      ///< bits of Kind: calls that may be served
+    std::uint32_t kinds_chosen = 0;  ///< bits of Kind: served where weft is quicker
+    unsigned calls_before_team = 8;  ///< blocking calls on a communicator before its team is made
+    bool statistics = false;
+    bool progress = true;  ///< off in tests: shows which programs need it
+    std::string tuning_file;
+};
+
+/// Reads the variables of this process; a set-user-id program has none. `complaint` gets a sentence
+/// about the first value that is not understood.
+[[nodiscard]] Settings read_settings(std::string& complaint);
+
+/// What all ranks know of each other after compare_settings().
+struct Comparison {
+    bool equal = false;             ///< the variables have equal values on all ranks
+    bool threads_anywhere = false;  ///< a rank has MPI_THREAD_MULTIPLE
+};
+
+/// Collective over `comm`, with a value of `threads` from each rank. If settings differ, rank 0
+/// prints which variable, and the values on two ranks.
+[[nodiscard]] Comparison compare_settings(MPI_Comm comm, bool threads);
+
+/// Rank 0 prints names that begin as those of the layer and are none.
+void report_unknown_variables();
+
+}  // namespace weft::mpi
