@@ -343,17 +343,8 @@ bool both_zero(const Case& c, std::size_t at) {
 void Cases::check(Case& c) const {
     const std::vector<char>& mine = c.out.bytes[0];
     const std::vector<char>& hosts = c.out.bytes[1];
-    if (c.call == kExscan && c.rank == 0) return;
-    if (c.call == kReduce && c.rank != c.root) return;
-    std::size_t bytes = mine.size();
+    const std::size_t bytes = mine.size();
     std::size_t from = 0;
-    if (c.call == kReduceScatterBlock || c.call == kReduceScatter) {
-        // In place, what lies behind the result is left open.
-        const int count = c.call == kReduceScatterBlock
-                              ? c.out_count
-                              : c.out_counts[static_cast<std::size_t>(c.rank)];
-        if (c.in_place) bytes = static_cast<std::size_t>(count) * c.stride;
-    }
     for (; from < bytes; ++from) {
         if (c.compared != 0 && c.compared < c.stride && from % c.stride >= c.compared) continue;
         if (mine[from] != hosts[from] && !both_zero(c, from)) break;

@@ -1,0 +1,368 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// one_rank.cpp - facts of one rank alone never decide whether a call is served.
+//
+// usage: one_rank empty|huge|bottom|layout|unaligned|grid|threads ROUNDS   (under a launcher)
+//
+// Idea     In each round another rank is the odd one. It gives arguments that differ from those of
+//          the other ranks and that MPI allows. Every rank checks its data; the statistics of the
+//          layer show that all calls were served. A rank that hands a call back alone hangs the job.
+//
+// empty      the odd rank gives no elements, of MPI_DATATYPE_NULL and at a null address
+// huge       the odd rank gives no elements, of a type above 2 GiB
+// bottom     the odd rank gives MPI_BOTTOM and a type with absolute addresses
+// layout     the odd rank describes the same data by a type with gaps
+// unaligned  the odd rank reduces from and to odd addresses
+// grid       rows of a grid have opposite verdicts about a call; then its columns make that call
+// threads    the odd rank, which is rank 0, starts MPI with MPI_THREAD_MULTIPLE
+#include <mpi.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <vector>
+
+namespace {
+
+int rank = 0;
+int size = 0;
+int odd = 0;
+int wrong = 0;
+
+void check(const char* call, double have, double want) {
+    if (have == want) return;
+    if (++wrong <= 3)
+        std::fprintf(stderr, "rank %d: %s: have %g, want %g\n", rank, call, have, want);
+}
+
+[[nodiscard]] bool is_odd() {
+    return rank == odd;
+}
+
+std::size_t index_of(int at) {
+    return static_cast<std::size_t>(at);
+}
+
+/// Completes the started form of every second call.
+template <class Blocking, class Started>
+void in_turn(bool starts, Blocking blocking, Started started) {
+    if (!starts) {
+        blocking();
+        return;
+    }
+    MPI_Request request = MPI_REQUEST_NULL;
+    started(&request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+}
+
+// --- no elements ---------------------------------------------------------------------------------
+
+/// Calls with a count for each rank: the odd rank sends and receives nothing, and gives `type`.
+void calls_without_elements(MPI_Datatype type, bool starts) {
+    const auto n = index_of(size);
+    std::vector<double> in(n, rank);
+    std::vector<double> out(n, -1);
+    std::vector<int> counts(n, 1);
+    std::vector<int> places(n);
+    for (int r = 0; r < size; ++r) places[index_of(r)] = r;
+    counts[index_of(odd)] = 0;
+    double one = -1;
+    const int mine = is_odd() ? 0 : 1;
+    const MPI_Datatype my_type = is_odd() ? type : MPI_DOUBLE;
+    void* const my_in = is_odd() ? nullptr : in.data();
+    void* const my_out = is_odd() ? nullptr : &one;
+    const int root = (odd + 1) % size;
+    in_turn(
+        starts,
+        [&] {
+            MPI_Gatherv(my_in, mine, my_type, out.data(), counts.data(), places.data(), MPI_DOUBLE,
+                        root, MPI_COMM_WORLD);
+        },
+        [&](MPI_Request* request) {
+            MPI_Igatherv(my_in, mine, my_type, out.data(), counts.data(), places.data(), MPI_DOUBLE,
+                         root, MPI_COMM_WORLD, request);
+        });
+    for (int r = 0; r < size && rank == root; ++r)
+        check("gatherv", out[index_of(r)], r == odd ? -1 : r);
+    in_turn(
+        starts,
+        [&] {
+            MPI_Scatterv(in.data(), counts.data(), places.data(), MPI_DOUBLE, my_out, mine, my_type,
+                         root, MPI_COMM_WORLD);
+        },
+        [&](MPI_Request* request) {
+            MPI_Iscatterv(in.data(), counts.data(), places.data(), MPI_DOUBLE, my_out, mine,
+                          my_type, root, MPI_COMM_WORLD, request);
+        });
+    check("scatterv", one, is_odd() ? -1 : root);
+    out.assign(n, -1);
+    in_turn(
+        starts,
+        [&] {
+            MPI_Allgatherv(my_in, mine, my_type, out.data(), counts.data(), places.data(),
+                           MPI_DOUBLE, MPI_COMM_WORLD);
+        },
+        [&](MPI_Request* request) {
+            MPI_Iallgatherv(my_in, mine, my_type, out.data(), counts.data(), places.data(),
+                            MPI_DOUBLE, MPI_COMM_WORLD, request);
+        });
+    for (int r = 0; r < size; ++r) check("allgatherv", out[index_of(r)], r == odd ? -1 : r);
+}
+
+/// Every rank gives `type` for what it does not exchange with the odd rank.
+void exchanges_without_elements(MPI_Datatype type, bool starts) {
+    const auto n = index_of(size);
+    std::vector<double> in(n, rank);
+    std::vector<double> out(n, -1);
+    std::vector<int> counts(n, is_odd() ? 0 : 1);
+    std::vector<int> places(n);
+    std::vector<int> bytes(n);
+    std::vector<MPI_Datatype> types(n, is_odd() ? type : MPI_DOUBLE);
+    for (int r = 0; r < size; ++r) {
+        places[index_of(r)] = r;
+        bytes[index_of(r)] = r * static_cast<int>(sizeof(double));
+    }
+    counts[index_of(odd)] = 0;
+    types[index_of(odd)] = type;
+    const auto check_out = [&](const char* call) {
+        for (int r = 0; r < size; ++r) check(call, out[index_of(r)], r == odd || is_odd() ? -1 : r);
+        out.assign(n, -1);
+    };
+    in_turn(
+        starts,
+        [&] {
+            MPI_Alltoallw(in.data(), counts.data(), bytes.data(), types.data(), out.data(),
+                          counts.data(), bytes.data(), types.data(), MPI_COMM_WORLD);
+        },
+        [&](MPI_Request* request) {
+            MPI_Ialltoallw(in.data(), counts.data(), bytes.data(), types.data(), out.data(),
+                           counts.data(), bytes.data(), types.data(), MPI_COMM_WORLD, request);
+        });
+    check_out("alltoallw");
+    const MPI_Datatype mine = is_odd() ? type : MPI_DOUBLE;
+    in_turn(
+        starts,
+        [&] {
+            MPI_Alltoallv(in.data(), counts.data(), places.data(), mine, out.data(), counts.data(),
+                          places.data(), mine, MPI_COMM_WORLD);
+        },
+        [&](MPI_Request* request) {
+            MPI_Ialltoallv(in.data(), counts.data(), places.data(), mine, out.data(), counts.data(),
+                           places.data(), mine, MPI_COMM_WORLD, request);
+        });
+    check_out("alltoallv");
+}
+
+/// No rank has elements; the odd one gives `type`.
+void calls_of_nothing(MPI_Datatype type) {
+    const MPI_Datatype mine = is_odd() ? type : MPI_DOUBLE;
+    double in = 1;
+    double out = -1;
+    const std::vector<int> zeros(index_of(size), 0);
+    MPI_Bcast(&in, 0, mine, odd, MPI_COMM_WORLD);
+    MPI_Gather(&in, 0, mine, &out, 0, mine, odd, MPI_COMM_WORLD);
+    MPI_Scatter(&in, 0, mine, &out, 0, mine, odd, MPI_COMM_WORLD);
+    MPI_Allgather(&in, 0, mine, &out, 0, mine, MPI_COMM_WORLD);
+    MPI_Alltoall(&in, 0, mine, &out, 0, mine, MPI_COMM_WORLD);
+    MPI_Allreduce(&in, &out, 0, mine, MPI_SUM, MPI_COMM_WORLD);
+    MPI_Reduce(&in, &out, 0, mine, MPI_SUM, odd, MPI_COMM_WORLD);
+    MPI_Scan(&in, &out, 0, mine, MPI_SUM, MPI_COMM_WORLD);
+    MPI_Exscan(&in, &out, 0, mine, MPI_SUM, MPI_COMM_WORLD);
+    MPI_Reduce_scatter_block(&in, &out, 0, mine, MPI_SUM, MPI_COMM_WORLD);
+    MPI_Reduce_scatter(&in, &out, zeros.data(), mine, MPI_SUM, MPI_COMM_WORLD);
+    check("calls of nothing", out, -1);
+}
+
+void without_elements(MPI_Datatype type, bool starts) {
+    calls_without_elements(type, starts);
+    exchanges_without_elements(type, starts);
+    calls_of_nothing(type);
+}
+
+MPI_Datatype huge_type() {
+    constexpr int kDoubles = 300000000;
+    MPI_Datatype made = MPI_DATATYPE_NULL;
+    MPI_Type_contiguous(kDoubles, MPI_DOUBLE, &made);
+    MPI_Type_commit(&made);
+    return made;
+}
+
+// --- other descriptions of the same data ---------------------------------------------------------
+
+constexpr int kInts = 300;
+
+/// kInts ints in every second word of a buffer: from its address, or absolute.
+MPI_Datatype spaced(const int* buffer, bool absolute) {
+    MPI_Datatype ints = MPI_DATATYPE_NULL;
+    MPI_Type_vector(kInts, 1, 2, MPI_INT, &ints);
+    MPI_Datatype made = ints;
+    if (absolute) {
+        MPI_Aint at = 0;
+        const int once = 1;
+        MPI_Get_address(buffer, &at);
+        MPI_Type_create_struct(1, &once, &at, &ints, &made);
+        MPI_Type_free(&ints);
+    }
+    MPI_Type_commit(&made);
+    return made;
+}
+
+/// The odd rank's ints are spaced; those of the others follow each other.
+void described(bool absolute, bool starts, int round) {
+    std::vector<int> buffer(2 * index_of(kInts), -1);
+    std::vector<int> all(index_of(size) * kInts, -1);
+    MPI_Datatype type = spaced(buffer.data(), absolute);
+    void* const at = is_odd() && absolute ? MPI_BOTTOM : buffer.data();
+    const int count = is_odd() ? 1 : kInts;
+    const MPI_Datatype mine = is_odd() ? type : MPI_INT;
+    const auto element = [&](int i) -> int& { return buffer[index_of(is_odd() ? 2 * i : i)]; };
+    const int root = (odd + round) % size;
+    for (int i = 0; i < kInts; ++i) element(i) = rank == root ? round + i : -1;
+    in_turn(
+        starts, [&] { MPI_Bcast(at, count, mine, root, MPI_COMM_WORLD); },
+        [&](MPI_Request* request) { MPI_Ibcast(at, count, mine, root, MPI_COMM_WORLD, request); });
+    for (int i = 0; i < kInts; ++i) check("broadcast", element(i), round + i);
+    if (is_odd()) check("gap of a broadcast", buffer[1], -1);
+    for (int i = 0; i < kInts; ++i) element(i) = rank * 1000 + i;
+    in_turn(
+        starts, [&] { MPI_Allgather(at, count, mine, all.data(), kInts, MPI_INT, MPI_COMM_WORLD); },
+        [&](MPI_Request* request) {
+            MPI_Iallgather(at, count, mine, all.data(), kInts, MPI_INT, MPI_COMM_WORLD, request);
+        });
+    for (int r = 0; r < size; ++r)
+        check("allgather", all[index_of(r) * kInts + kInts - 1], r * 1000 + kInts - 1);
+    MPI_Scatter(all.data(), kInts, MPI_INT, at, count, mine, root, MPI_COMM_WORLD);
+    check("scatter", element(kInts - 1), rank * 1000 + kInts - 1);
+    MPI_Type_free(&type);
+}
+
+#if MPI_VERSION >= 4
+/// Displacements of the odd rank are addresses.
+void addressed() {
+    const auto n = index_of(size);
+    std::vector<int> in(n);
+    std::vector<int> out(n, -1);
+    std::vector<MPI_Count> counts(n, 1);
+    std::vector<MPI_Aint> from(n);
+    std::vector<MPI_Aint> into(n);
+    const std::vector<MPI_Datatype> types(n, MPI_INT);
+    for (int r = 0; r < size; ++r) {
+        in[index_of(r)] = rank * 1000 + r;
+        from[index_of(r)] = into[index_of(r)] = static_cast<MPI_Aint>(sizeof(int)) * r;
+        if (is_odd()) MPI_Get_address(&in[index_of(r)], &from[index_of(r)]);
+        if (is_odd()) MPI_Get_address(&out[index_of(r)], &into[index_of(r)]);
+    }
+    MPI_Alltoallw_c(is_odd() ? MPI_BOTTOM : in.data(), counts.data(), from.data(), types.data(),
+                    is_odd() ? MPI_BOTTOM : out.data(), counts.data(), into.data(), types.data(),
+                    MPI_COMM_WORLD);
+    for (int r = 0; r < size; ++r) check("addresses", out[index_of(r)], r * 1000 + rank);
+}
+#endif
+
+void unaligned() {
+    constexpr int kDoubles = 1000;
+    const std::size_t shift = is_odd() ? 3 : 0;
+    std::vector<char> in(kDoubles * sizeof(double) + 8);
+    std::vector<char> out(in.size());
+    for (int i = 0; i < kDoubles; ++i) {
+        const double value = rank + i;
+        std::memcpy(in.data() + shift + index_of(i) * sizeof value, &value, sizeof value);
+    }
+    for (const int count : {1, 10, kDoubles}) {
+        MPI_Allreduce(in.data() + shift, out.data() + shift, count, MPI_DOUBLE, MPI_SUM,
+                      MPI_COMM_WORLD);
+        double last = 0;
+        std::memcpy(&last, out.data() + shift + index_of(count - 1) * sizeof last, sizeof last);
+        check("unaligned", last, size * (size - 1) / 2 + size * (count - 1));
+    }
+}
+
+// --- verdicts ------------------------------------------------------------------------------------
+
+/// Calls are tried after 128 of weft's: 16 of the host, 16 of weft, and so on, 8 blocks. A rank
+/// that comes late to the calls of one library makes that one slower: in row 0 the host's, in row
+/// 1 weft's. So rows come to opposite verdicts, whatever the machine.
+void grid(int rounds) {
+    constexpr int kWarm = 128;
+    constexpr int kBlock = 16;
+    constexpr int kCalls = kWarm + 8 * kBlock;
+    MPI_Comm row = MPI_COMM_NULL;
+    MPI_Comm column = MPI_COMM_NULL;
+    MPI_Comm_split(MPI_COMM_WORLD, rank / 2, rank, &row);
+    MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &column);
+    int value = 0;
+    for (int call = 0; call < kCalls; ++call) {
+        const bool hosts = call >= kWarm && (call - kWarm) / kBlock % 2 == 0;
+        const bool slow = call >= kWarm && hosts == (rank / 2 == 0);
+        if (slow && rank % 2 == 0) usleep(1000);
+        int sum = 0;
+        MPI_Allreduce(&call, &sum, 1, MPI_INT, MPI_SUM, row);
+        check("row", sum, 2 * call);
+    }
+    for (int round = 0; round < rounds; ++round) {
+        value = rank + round;
+        int sum = 0;
+        MPI_Allreduce(&value, &sum, 1, MPI_INT, MPI_SUM, column);
+        check("column", sum, 2 * (rank % 2) + 2 + 2 * round);
+    }
+    MPI_Comm_free(&row);
+    MPI_Comm_free(&column);
+}
+
+/// Blocking and started calls of ranks with different levels of threads.
+void threads(int round) {
+    int value = rank + round;
+    int sum = 0;
+    in_turn(
+        round % 2 != 0, [&] { MPI_Allreduce(&value, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD); },
+        [&](MPI_Request* request) {
+            MPI_Iallreduce(&value, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, request);
+        });
+    check("threads", sum, size * (size - 1) / 2 + size * round);
+}
+
+/// The rank by its launcher, before MPI starts.
+bool is_first() {
+    for (const char* const name : {"OMPI_COMM_WORLD_RANK", "PMI_RANK"})
+        if (const char* const value = std::getenv(name)) return std::strcmp(value, "0") == 0;
+    return true;
+}
+
+void run_round(const std::string& what, MPI_Datatype huge, int round) {
+    const bool starts = round % 2 != 0;
+    if (what == "empty") without_elements(MPI_DATATYPE_NULL, starts);
+    if (what == "huge") without_elements(huge, starts);
+    if (what == "bottom") described(true, starts, round);
+    if (what == "layout") described(false, starts, round);
+#if MPI_VERSION >= 4
+    if (what == "bottom") addressed();
+#endif
+    if (what == "unaligned") unaligned();
+    if (what == "threads") threads(round);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    const std::string what = argc > 2 ? argv[1] : "";
+    const int rounds = argc > 2 ? std::atoi(argv[2]) : 0;
+    int provided = 0;
+    const bool several = what == "threads" && is_first();
+    MPI_Init_thread(&argc, &argv, several ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &provided);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Datatype huge = huge_type();
+    for (int round = 0; round < rounds; ++round) {
+        odd = round % size;
+        run_round(what, huge, round);
+    }
+    if (what == "grid") grid(rounds);
+    MPI_Type_free(&huge);
+    int all_wrong = 0;
+    PMPI_Allreduce(&wrong, &all_wrong, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    if (rank == 0 && all_wrong == 0) std::printf("%s: right\n", what.c_str());
+    MPI_Finalize();
+    return all_wrong == 0 ? 0 : 1;
+}
