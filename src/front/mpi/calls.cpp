@@ -12,6 +12,7 @@
 #include <tuple>
 
 #include "front/mpi/layer.hpp"
+#include "front/mpi/loading.hpp"
 
 #define WEFT_MPI_ENTRY extern "C" __attribute__((visibility("default"))) int
 
@@ -185,11 +186,13 @@ WEFT_MPI_ENTRY MPI_Op_free(MPI_Op* op) {
 }
 
 WEFT_MPI_ENTRY MPI_Init(int* argc, char*** argv) {
+    weft::mpi::check_caller(__builtin_return_address(0));
     const int result = PMPI_Init(argc, argv);
     if (result == MPI_SUCCESS) Layer::get().begin();
     return result;
 }
 WEFT_MPI_ENTRY MPI_Init_thread(int* argc, char*** argv, int required, int* provided) {
+    weft::mpi::check_caller(__builtin_return_address(0));
     const int result = PMPI_Init_thread(argc, argv, required, provided);
     if (result == MPI_SUCCESS) Layer::get().begin();
     return result;
