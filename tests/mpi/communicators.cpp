@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // communicators.cpp - many communicators, at once and one after the other, and what calls cost.
 //
-// usage: communicators alive|churn|costs|stream|reused|overlap COUNT
+// usage: communicators alive|churn|operations|own|costs|stream|reused|overlap COUNT
 //        (under a launcher, with the layer)
 //
 // alive    COUNT communicators at once, with calls on all of them.
 // churn    COUNT communicators made, used once and freed. Rank 0 says how many KiB the memory of
 //          the rank that grew most has grown by since a tenth of them.
+// operations  COUNT operations made, used once and freed; output as of churn.
+// own      COUNT calls on a duplicate of MPI_COMM_WORLD.
 // costs    Times in ns: of a duplicate that is freed, unused or used once, of calls on
 //          MPI_COMM_SELF, and of calls on two communicators in turn that are handed back.
 // stream   COUNT calls on MPI_COMM_WORLD.
@@ -98,6 +100,35 @@ void churn(int count) {
     if (rank == 0 && wrong == 0) std::printf("%d communicators: %ld KiB\n", count, most);
 }
 
+void add_ints(void* in, void* inout, int* count, MPI_Datatype*) {
+    for (int i = 0; i < *count; ++i) static_cast<int*>(inout)[i] += static_cast<int*>(in)[i];
+}
+
+void operations(int count) {
+    long before = 0;
+    for (int i = 0; i < count; ++i) {
+        MPI_Op op = MPI_OP_NULL;
+        int sum = 0;
+        MPI_Op_create(add_ints, 1, &op);
+        MPI_Allreduce(&rank, &sum, 1, MPI_INT, op, MPI_COMM_WORLD);
+        MPI_Op_free(&op);
+        if (sum != size * (size - 1) / 2) ++wrong;
+        if (i == count / 10) before = resident_kib();
+    }
+    const long grown = resident_kib() - before;
+    long most = 0;
+    PMPI_Reduce(&grown, &most, 1, MPI_LONG, MPI_MAX, 0, MPI_COMM_WORLD);
+    if (rank == 0 && wrong == 0) std::printf("%d operations: %ld KiB\n", count, most);
+}
+
+void own(int count) {
+    MPI_Comm comm = MPI_COMM_NULL;
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    for (int i = 0; i < count; ++i) check_sum(comm, i);
+    MPI_Comm_free(&comm);
+    if (rank == 0 && wrong == 0) std::printf("%d calls: right\n", count);
+}
+
 /// The median time of one of `count` runs.
 template <class Run>
 double median_ns(int count, Run run) {
@@ -148,7 +179,9 @@ int main(int argc, char** argv) {
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     const std::string what = argc > 2 ? argv[1] : "";
     const int count = argc > 2 ? std::atoi(argv[2]) : 0;
+    if (what == "own") own(count);
     MPI_Barrier(MPI_COMM_WORLD);
+    if (what == "operations") operations(count);
     if (what == "alive") alive(count);
     if (what == "churn") churn(count);
     if (what == "costs") costs(count);

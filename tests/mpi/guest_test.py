@@ -1,0 +1,197 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""guest_test.py - the layer decides about calls equally on all ranks, and leaves programs as they are.
+
+usage: guest_test.py openmpi|mpich FOLDER_OF_PROGRAMS
+
+Idea     One rank gets arguments or variables that the other ranks do not have. A layer that lets
+         them decide hangs the job, or fails it; each case has a deadline of seconds.
+"""
+import os
+import re
+import tempfile
+import unittest
+from pathlib import Path
+
+import mpi_test
+from mpi_test import BIN, LAYER, MPI, launch, run
+
+OTHER_MPI, OTHER_NAME = {"openmpi": ("mpich", "MPICH"), "mpich": ("openmpi", "Open MPI")}[MPI]
+OTHER_LAYER = BIN / f"libweft-mpi-{OTHER_MPI}.so"
+TOOL = BIN / f"libweft_tool_{MPI}.so"
+DEADLINE_S = 20
+COLLECTIVES = """BARRIER BROADCAST ALLREDUCE REDUCE GATHER SCATTER ALLGATHER ALLTOALL REDUCE_SCATTER_BLOCK SCAN EXSCAN
+    GATHERV SCATTERV ALLGATHERV ALLTOALLV ALLTOALLW REDUCE_SCATTER""".split()
+OWN_CALLS = [str(BIN / f"weft_communicators_{MPI}"), "own", "60"]
+
+
+def handed_back(err):
+    """From the statistics: why calls of each collective went to the host."""
+    return dict(re.findall(r"^weft: (\w+) +\d+ +\d+ +\d+ +[\d.]+ +[\d.]+ +(.*)$", err, re.MULTILINE))
+
+
+def preload(*libraries):
+    """Libraries for LD_PRELOAD, with what lets MPICH run on fewer processors than ranks."""
+    return ":".join(map(str, (*libraries, *mpi_test.PRELOADED[1:])))
+
+
+class FactsOfOneRank(unittest.TestCase):
+    def check(self, what, ranks=3, rounds=12, **settings):
+        status, out, err = run(ranks, ["one_rank", what, rounds], {"WEFT_MPI_STATS": "1", **settings}, DEADLINE_S)
+        self.assertEqual((status, out), (0, f"{what}: right\n"), err)
+        return handed_back(err)
+
+    def check_served(self, what):
+        reasons = self.check(what)
+        self.assertGreater(len(reasons), 0)
+        self.assertEqual(set(reasons.values()), {"none"}, reasons)
+
+    def test_no_elements_of_no_type(self):
+        self.check_served("empty")
+
+    def test_no_elements_of_a_huge_type(self):
+        self.check_served("huge")
+
+    def test_absolute_addresses(self):
+        self.check_served("bottom")
+
+    def test_another_layout(self):
+        self.check_served("layout")
+
+    def test_odd_addresses(self):
+        self.check_served("unaligned")
+
+    def test_verdicts_of_other_communicators(self):
+        reasons = self.check("grid", 4, 40, WEFT_MPI="auto")
+        # Each of the four ranks gives 64 calls of its row's trial to the host; columns follow rank 0.
+        self.assertEqual(reasons["allreduce"], "256 host is quicker")
+
+    def test_threads(self):
+        reasons = self.check("threads")
+        self.assertEqual(reasons["allreduce"], {"openmpi": "none", "mpich": "18 threads"}[MPI])
+
+
+class SettingsOfOneRank(unittest.TestCase):
+    def launch_unequal(self, name, value):
+        """Rank 0 has the variable, rank 1 has not."""
+        common = {"LD_PRELOAD": preload(LAYER)}
+        if MPI == "openmpi":
+            words = ["mpirun.openmpi", "--allow-run-as-root", "--oversubscribe"]
+            option = [word for key, text in common.items() for word in ("-x", f"{key}={text}")]
+            first = [*option, "-x", f"{name}={value}"]
+            words += ["-np", "1", *first, *OWN_CALLS, ":", "-np", "1", *option, *OWN_CALLS]
+        else:
+            option = [word for key, text in common.items() for word in ("-env", key, text)]
+            first = [*option, "-env", name, value]
+            words = ["mpiexec.mpich", "-np", "1", *first, *OWN_CALLS, ":", "-np", "1", *option, *OWN_CALLS]
+        return mpi_test.finish(words, DEADLINE_S)
+
+    def check(self, name, value):
+        with self.subTest(name=name, value=value):
+            status, out, err = self.launch_unequal(name, value)
+            self.assertEqual((status, out), (0, "60 calls: right\n"), err)
+            self.assertIn(f"weft: collectives stay with MPI: {name} is '{value}' on rank 0 and not set on rank 1; "
+                          "all ranks need the same value\n", err)
+
+    def test_each_variable(self):
+        for name, value in (("WEFT_MPI", "off"), ("WEFT_MPI", "auto"), ("WEFT_MPI_TEAM_AFTER", "4"),
+                            ("WEFT_MPI_STATS", "1"), ("WEFT_MPI_TUNING", "/nowhere/file"),
+                            ("WEFT_MPI_PROGRESS", "off")):
+            self.check(name, value)
+        for collective in COLLECTIVES:
+            self.check(f"WEFT_MPI_{collective}", "off")
+
+    def test_values_that_are_not_understood(self):
+        for name, value, expected in (("WEFT_MPI", "of", "on or off or auto"),
+                                      ("WEFT_MPI_ALLREDUCE", "1", "on or off or auto"),
+                                      ("WEFT_MPI_STATS", "yes", "0 or 1"),
+                                      ("WEFT_MPI_PROGRESS", "0", "on or off"),
+                                      ("WEFT_MPI_TEAM_AFTER", "two", "a whole number from 0 to 1000000000"),
+                                      ("WEFT_MPI_TEAM_AFTER", "-1", "a whole number from 0 to 1000000000")):
+            with self.subTest(name=name, value=value):
+                status, out, err = run(2, ["communicators", "own", 60], {name: value}, DEADLINE_S)
+                self.assertEqual((status, out), (0, "60 calls: right\n"), err)
+                self.assertEqual(err.count("weft:"), 1, err)
+                self.assertIn(f"weft: collectives stay with MPI: {name} is '{value}'; expected: {expected}\n", err)
+
+    def test_unknown_names_are_reported_once(self):
+        status, _, err = run(2, ["communicators", "own", 60], {"WEFT_MPI_ALREDUCE": "off"}, DEADLINE_S)
+        self.assertEqual((status, err.count("weft: WEFT_MPI_ALREDUCE is not a variable of weft\n")), (0, 1), err)
+
+
+class OtherPrograms(unittest.TestCase):
+    def test_spawned_processes_are_in_no_team(self):
+        for layer in ("with", "without"):
+            status, out, err = run(2, ["spawned", layer], {}, DEADLINE_S)
+            expected = {"openmpi": ("right\n",), "mpich": ("right\n", "no process can be spawned\n")}[MPI]
+            self.assertEqual((status, out in expected), (0, True), (layer, out, err))
+
+    def test_a_program_with_sessions_alone_runs(self):
+        status, out, err = run(2, ["sessions"], {}, DEADLINE_S)
+        self.assertEqual(status, 0, err)
+        self.assertEqual(set(out.split("\n")) - {""},
+                         {{"openmpi": "this MPI has no sessions", "mpich": "right"}[MPI]})
+
+    def test_freed_operations_take_no_memory(self):
+        status, out, err = run(2, ["communicators", "operations", 40000], {}, DEADLINE_S)
+        self.assertEqual(status, 0, err)
+        grown = re.fullmatch(r"40000 operations: (-?\d+) KiB\n", out)
+        self.assertLess(int(grown[1]), 400, out)  # 40 bytes of each would be 1,406 KiB
+
+    @unittest.skipUnless(OTHER_LAYER.exists(), "no layer for the other MPI")
+    def test_a_program_of_the_other_mpi_runs_without_the_layer(self):
+        for libraries in ((OTHER_LAYER,), (OTHER_LAYER, LAYER)):
+            settings = {"LD_PRELOAD": preload(*libraries), "WEFT_MPI_STATS": "1"}
+            status, out, err = run(2, ["communicators", "own", 60], settings, DEADLINE_S)
+            self.assertEqual((status, out), (0, "60 calls: right\n"), err)
+            name = {"openmpi": "Open MPI", "mpich": "MPICH"}[MPI]
+            self.assertIn(f"weft: {OTHER_LAYER} is not for this program, which uses {name}: preload {LAYER.name}; "
+                          "the program runs without the layer\n", err)
+            self.assertEqual("allreduce" in handed_back(err), LAYER in libraries, err)
+
+    def test_a_layer_behind_a_tool_says_that_it_is_not_active(self):
+        status, out, err = run(2, ["communicators", "own", 60], {"LD_PRELOAD": preload(TOOL, LAYER)}, DEADLINE_S)
+        self.assertEqual((status, out), (0, "60 calls: right\n"), err)
+        self.assertEqual(len(re.findall(rf"weft: no collective was served: \S*{TOOL.name} takes the program's calls "
+                                        rf"of MPI before {LAYER}; preload the layer first\n", err)), 1, err)
+
+    def test_a_tool_behind_the_layer_changes_nothing(self):
+        settings = {"LD_PRELOAD": preload(LAYER, TOOL), "WEFT_MPI_STATS": "1"}
+        status, out, err = run(2, ["communicators", "own", 60], settings, DEADLINE_S)
+        self.assertEqual((status, out), (0, "60 calls: right\n"), err)
+        self.assertEqual(handed_back(err)["allreduce"], "none")
+
+
+class ChoiceFiles(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        self.file = Path(self.folder.name) / "choices"
+        self.settings = {"WEFT_MPI": "auto", "WEFT_MPI_TUNING": str(self.file)}
+
+    def test_links_are_not_followed(self):
+        """What another user may have put at the name that files were written through."""
+        other = Path(self.folder.name) / "other"
+        other.write_text("of another user\n")
+        for name in ("choices.new", "choices.tmp"):
+            os.symlink(other, Path(self.folder.name) / name)
+        self.file.write_text("mpich 64 scan 8 host\nopenmpi 64 scan 8 host\n")
+        status, _, err = run(4, ["one_rank", "grid", 1], self.settings, DEADLINE_S)
+        self.assertEqual(status, 0, err)
+        self.assertEqual(other.read_text(), "of another user\n")
+        self.assertEqual({path.name for path in Path(self.folder.name).iterdir()},
+                         {"choices", "choices.new", "choices.tmp", "other"})
+        # What this job has not tried stays, and what it found is added.
+        lines = self.file.read_text()
+        for line in ("mpich 64 scan 8 host\n", "openmpi 64 scan 8 host\n", f"{MPI} 2 allreduce 4 weft\n"):
+            self.assertIn(line, lines)
+
+    def test_a_fifo_is_no_file_of_choices(self):
+        os.mkfifo(self.file)
+        status, out, err = run(2, ["communicators", "own", 60], self.settings, DEADLINE_S)
+        self.assertEqual((status, out), (0, "60 calls: right\n"), err)
+        self.assertIn(f"weft: {self.file} is not a regular file\n", err)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=["guest_test.py"])
