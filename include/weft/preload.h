@@ -1,13 +1,13 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
-/* weft/preload.h - what a library that is loaded by LD_PRELOAD and uses libweft.so must forward.
- *
- * weft may replace the pages of a program's buffers by pages that local peers can map (docs/direct-memory.md). Then
- * calls of madvise() and mremap() that the program makes have to reach libweft.so, or these buffers would not behave
- * as private memory. A program that is linked with libweft.so needs nothing. A preloaded library comes before the C
- * library, and libweft.so after it: such a library defines both functions, and forwards them with these. Without that
- * nothing breaks, but weft copies all buffers through the kernel.
- *
- * Any thread may call these at any time; they set errno as the functions of the C library do. */
+// SPDX-License-Identifier: BSD-3-Clause
+// preload.h - the calls that a library loaded by LD_PRELOAD must forward if it uses libweft.so.
+//
+// Why      weft may replace the pages of a program's buffers by pages that local peers can map
+//          (docs/direct-memory.md). Then the program's calls of madvise() and mremap() have to
+//          reach libweft.so. A program that is linked with libweft.so needs nothing. A preloaded
+//          library comes before the C library, and libweft.so after it: such a library defines
+//          both functions and forwards them with these.
+// Holds    Any thread may call these at any time; they set errno as the C library's functions do.
+//          A library that does not forward breaks nothing: the kernel then copies all buffers.
 #ifndef WEFT_PRELOAD_H
 #define WEFT_PRELOAD_H
 
@@ -20,8 +20,10 @@ extern "C" {
 /** Does what madvise() does, also for memory that weft has remapped. */
 int weft_forward_madvise(void* address, size_t bytes, int advice);
 
-/** Does what mremap() does, also for memory that weft has remapped. `fixed` counts only with MREMAP_FIXED. */
-void* weft_forward_mremap(void* address, size_t old_bytes, size_t new_bytes, int flags, void* fixed);
+/** Does what mremap() does, also for memory that weft has remapped. `fixed` counts only with
+ *  MREMAP_FIXED. */
+void* weft_forward_mremap(void* address, size_t old_bytes, size_t new_bytes, int flags,
+                          void* fixed);
 
 #ifdef __cplusplus
 }

@@ -5,7 +5,8 @@
 //
 // Idea     In each round another rank is the odd one. It gives arguments that differ from those of
 //          the other ranks and that MPI allows. Every rank checks its data; the statistics of the
-//          layer show that all calls were served. A rank that hands a call back alone hangs the job.
+//          layer show that all calls were served. A rank that hands a call back alone hangs the
+//          job.
 //
 // empty      the odd rank gives no elements, of MPI_DATATYPE_NULL and at a null address
 // huge       the odd rank gives no elements, of a type above 2 GiB

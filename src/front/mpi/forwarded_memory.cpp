@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // forwarded_memory.cpp - madvise() and mremap() of the program, passed on to libweft.so.
 //
-// Why      This library is preloaded: it comes before the C library, libweft.so after it (weft/preload.h).
+// Why      This library is preloaded: it comes before the C library, libweft.so after it
+//          (weft/preload.h).
 #include <sys/mman.h>
 
 #include <cstdarg>

@@ -284,7 +284,6 @@ Communicator* Layer::learn(MPI_Comm comm) {
     if (comm != MPI_COMM_WORLD) fresh.next_try = calls_before_team_ + 1;
     return &communicators_.add(comm, std::move(fresh));
 }
-
 void Layer::forget(MPI_Comm comm) {
     if (is_handed_back(comm)) handed_back.store(MPI_COMM_NULL, std::memory_order_relaxed);
     forget_shortcuts(comm);  // none are remembered where threads may be in calls meanwhile
@@ -307,7 +306,6 @@ void Layer::drop(weft_team* team) {
     if (inside_weft || inside_host) return;
     drop_late();
 }
-
 void Layer::drop_late() {
     const Turn turn(*this);
     for (weft_team* const team : std::exchange(late_teams_, {})) weft_team_drop(team);
@@ -450,7 +448,6 @@ void Layer::remember_host(Kind kind, const Shortcut& shortcut, Glances* left) {
     if (lasts(shortcut.type) && lasts(shortcut.other_type) && is_builtin_operation(shortcut.op))
         remember(kind, shortcut, left);
 }
-
 int Layer::start(Communicator& at, std::unique_ptr<StartedCall> call, MPI_Request* request) {
     weft_status status = WEFT_OK;
     {
@@ -469,7 +466,6 @@ int Layer::start(Communicator& at, std::unique_ptr<StartedCall> call, MPI_Reques
     progress();
     return MPI_SUCCESS;
 }
-
 int Layer::progress() {
     constexpr unsigned kIdleEvery = 64;  // with nothing started, peers on the network may need it
     const bool idle = started_count_.load(std::memory_order_relaxed) == 0;

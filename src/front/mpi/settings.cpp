@@ -89,7 +89,8 @@ class Reader {
     std::string& complaint_;
 };
 
-/// Each variable with its value, one a line; a value is quoted by its length, as it may be any text.
+/// Each variable with its value, one a line; a value is quoted by its length, as it may be any
+/// text.
 std::string text_of_settings() {
     std::string text;
     for (const std::string& name : variables()) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // map_object.hpp - the layout of an object with remapped pages, and its window.
 //
-// Why      The kernel uses a large page only where address and offset in the file are equal within 2 MiB.
+// Why      The kernel uses a large page only where address and offset in the file are equal within
+//          2 MiB.
 #pragma once
 
 #include <sys/mman.h>
@@ -21,8 +22,10 @@ inline constexpr std::uint64_t kLargePageBytes = std::uint64_t{2} << 20;
 /// The size of an object: most of it is a hole. Its last page is the edge behind the pages.
 inline constexpr std::uint64_t kObjectBytes = std::uint64_t{1} << 46;
 
-/// Maps a window of `bytes` bytes: the start of the object and, as the window's last page, the object's
-/// last page. The window begins at a multiple of kLargePageBytes if it is that large, and is left out of
+/// Maps a window of `bytes` bytes: the start of the object and, as the window's last page, the
+/// object's
+/// last page. The window begins at a multiple of kLargePageBytes if it is that large, and is left
+/// out of
 /// core dumps. Empty if the system has no room.
 [[nodiscard]] inline AddressRange map_object(int file, std::uint64_t bytes) noexcept {
     constexpr int kProtection = PROT_READ | PROT_WRITE;

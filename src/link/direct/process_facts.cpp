@@ -76,7 +76,8 @@ class Lines {
     bool cut_ = false;  ///< the line that begins at start_ is the rest of a long one
 };
 
-/// Returns true if reads of this descriptor may be written to memory by a device, after the call has returned.
+/// Returns true if reads of this descriptor may be written to memory by a device, after the call
+/// has returned.
 bool reads_past_the_cache(const char* number, std::string_view path) noexcept {
     if (path.starts_with("anon_inode:[io_uring]")) return true;
     const int flags = ::fcntl(std::atoi(number), F_GETFL);
@@ -110,8 +111,10 @@ std::optional<HeldMemory> StatusFile::held_memory() noexcept {
 
 namespace {
 
-/// Flags of smaps that change nothing for memory that is remapped: access, sharing, accounting, and advice about
-/// large pages. Any other flag, also one that no kernel has today, is a property that remapping might lose.
+/// Flags of smaps that change nothing for memory that is remapped: access, sharing, accounting, and
+/// advice about
+/// large pages. Any other flag, also one that no kernel has today, is a property that remapping
+/// might lose.
 bool is_usual(const char* flags) noexcept {
     constexpr std::array<std::string_view, 13> kUsual{"rd", "wr", "sh", "mr", "mw", "me", "ms",
                                                       "ac", "nr", "sd", "hg", "nh", ""};
@@ -124,7 +127,8 @@ bool is_usual(const char* flags) noexcept {
     return true;
 }
 
-/// Calls `body(begin, end, usual)` for each mapping, in order of addresses, until it returns false. False if the
+/// Calls `body(begin, end, usual)` for each mapping, in order of addresses, until it returns false.
+/// False if the
 /// kernel does not tell.
 template <class Body>
 bool for_each_flagged_mapping(Body body) noexcept {

@@ -105,7 +105,8 @@ RemappedMemory::Counters RemappedMemory::counters() const noexcept {
     return counters;
 }
 
-/// Returns true if the buffer, which comes again without being remapped, has cost as much as that would.
+/// Returns true if the buffer, which comes again without being remapped, has cost as much as that
+/// would.
 bool RemappedMemory::is_due(SeenBuffer& buffer, Pages pages, const base::Copies& copies,
                             std::uint64_t use_ns) const noexcept {
     const AdoptionPrices& prices = limits_.prices;
@@ -162,7 +163,8 @@ std::optional<Refusal> RemappedMemory::refusal(Pages pages) noexcept {
     return std::nullopt;
 }
 
-/// Returns true for memory that has no other user: anonymous, or remapped by this process now or before.
+/// Returns true for memory that has no other user: anonymous, or remapped by this process now or
+/// before.
 bool RemappedMemory::is_private_memory(Pages pages) noexcept {
     Mapping mapping;
     for (std::uint64_t at = pages.begin; at < pages.end; at = mapping.end) {
@@ -192,7 +194,8 @@ bool RemappedMemory::is_placed(Pages pages) noexcept {
     return lies_elsewhere(pages.begin, pages.end);
 }
 
-/// Checks the next range of the process: memory that the program has freed is held no longer than until its turn.
+/// Checks the next range of the process: memory that the program has freed is held no longer than
+/// until its turn.
 void RemappedMemory::recheck_another() noexcept {
     for (std::size_t i = 0; i < RemappedRanges::kRangesMax; ++i) {
         const std::uint32_t generation = ranges_->usable_at(++rechecked_);

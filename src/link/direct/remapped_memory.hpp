@@ -1,13 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// remapped_memory.hpp - the buffers of one rank whose pages belong to objects that local peers can map.
+// remapped_memory.hpp - the buffers of one rank whose pages belong to objects that local peers can
+// map.
 //
-// Idea     A buffer that has come often enough (seen_buffers.hpp) is remapped: the whole pages inside it
-//          become a range (remapped_ranges.hpp). Later calls expose the buffer through the range, after the
-//          kernel has said that the pages are still the range's. If they are not, the buffer counts as new.
-// Holds    Memory is remapped only by a call that owns all of it, only if every property of its mappings is
-//          known to be harmless, and only in a process whose madvise() and mremap() reach the library
-//          (docs/direct-memory.md lists the promises). It stays remapped: a buffer that finds no room is
-//          copied by the kernel. A known buffer costs one question to the kernel, no lock and no allocation.
+// Idea     A buffer that has come often enough (seen_buffers.hpp) is remapped: the whole pages
+//          inside it
+//          become a range (remapped_ranges.hpp). Later calls expose the buffer through the range,
+//          after the
+//          kernel has said that the pages are still the range's. If they are not, the buffer counts
+//          as new.
+// Holds    Memory is remapped only by a call that owns all of it, only if every property of its
+//          mappings is
+//          known to be harmless, and only in a process whose madvise() and mremap() reach the
+//          library
+//          (docs/direct-memory.md lists the promises). It stays remapped: a buffer that finds no
+//          room is
+//          copied by the kernel. A known buffer costs one question to the kernel, no lock and no
+//          allocation.
 // Next     remapped_ranges.hpp for forks.
 #pragma once
 
@@ -46,7 +54,7 @@ inline constexpr int kRefusals = 7;
 
 struct AdoptionLimits {
     std::size_t ranges_max =
-        RemappedRanges::kRangesMax;               ///< lower if the process may open few files
+        RemappedRanges::kRangesMax;               ///< fewer if few files may be open
     std::uint64_t bytes_max = ~std::uint64_t{0};  ///< of all runtimes of the process
     std::uint32_t mates = 1;                      ///< local peers, which map the range
     AdoptionPrices prices = {};
@@ -70,13 +78,15 @@ class RemappedMemory {
 
     /// Returns the reason why no buffer is ever remapped; empty if there is none.
     [[nodiscard]] std::string_view off() const noexcept { return off_; }
-    /// Fills in the exposure if its buffer is remapped, now or before. False: it is not, and another method has to
+    /// Fills in the exposure if its buffer is remapped, now or before. False: it is not, and
+    /// another method has to
     /// be found, at a price of `use_ns`.
     [[nodiscard]] bool expose(base::Exposure& exposure, const base::Copies& copies,
                               std::uint64_t use_ns) noexcept;
     /// Ends an exposure that expose() filled in.
     void conceal(const base::Exposure& exposure) noexcept;
-    /// Does so for a call that failed: peers that do not know of the failure may go on reading and writing, but not
+    /// Does so for a call that failed: peers that do not know of the failure may go on reading and
+    /// writing, but not
     /// this memory.
     void withdraw(const base::Exposure& exposure) noexcept;
     [[nodiscard]] Counters counters() const noexcept;

@@ -104,7 +104,8 @@ bool RemappedRange::open(Pages pages, std::uint32_t generation) noexcept {
     return false;
 }
 
-/// Has the kernel make one large page of the object; it needs a page that is there. If it cannot, the
+/// Has the kernel make one large page of the object; it needs a page that is there. If it cannot,
+/// the
 /// pages stay small.
 void RemappedRange::enlarge(Pages pages, LargePages& large) noexcept {
     const auto begin = base::processor_time();
@@ -160,7 +161,8 @@ void RemappedRange::close() noexcept {
 }
 
 bool RemappedRange::owns(const Mapping& mapping) const noexcept {
-    // Windows, also those of peers within this process, begin with the object; the second part is its last page.
+    // Windows, also those of peers within this process, begin with the object; the second part is
+    // its last page.
     return mapping.inode == object_.inode() && mapping.device == object_.device() &&
            mapping.offset >= first_ && mapping.offset < kObjectBytes - kPageBytes;
 }

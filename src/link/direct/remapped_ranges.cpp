@@ -151,7 +151,8 @@ bool RemappedRanges::replace_pieces(RemappedRange& range, LargePages& large) noe
     return true;
 }
 
-/// Returns a free place in the table if the limits permit another range; it may replace those that it overlaps.
+/// Returns a free place in the table if the limits permit another range; it may replace those that
+/// it overlaps.
 RemappedRange* RemappedRanges::find_place(Pages pages, Limits limits) noexcept {
     std::uint64_t open = 0;
     std::uint64_t kept_bytes = 0;
@@ -253,7 +254,8 @@ void RemappedRanges::prepare_fork() noexcept {
     free->depth = 1;
 }
 
-/// A range is idle if no call uses it, no device can be writing it, and its mappings have no property that would get
+/// A range is idle if no call uses it, no device can be writing it, and its mappings have no
+/// property that would get
 /// lost. Permits no further uses of those.
 void RemappedRanges::find_idle_ranges() noexcept {
     const auto held = status_.held_memory();
@@ -350,7 +352,8 @@ int RemappedRanges::clear_part(const Mapping& mapping, Pages part, int advice,
                                Madvise next) noexcept {
     auto* const at = reinterpret_cast<void*>(part.begin);
     if (!names_object(mapping.name)) return next(at, part.bytes(), advice);
-    // Private again after a fork: the advice would bring back pages that the object may still have. Guards are for
+    // Private again after a fork: the advice would bring back pages that the object may still have.
+    // Guards are for
     // private memory, and a child inherits them.
     if (!mapping.shared || advice == kGuardInstall) {
         void* const zeros = ::mmap(at, part.bytes(), mapping.protection(),

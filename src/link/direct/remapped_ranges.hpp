@@ -1,18 +1,25 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// remapped_ranges.hpp - all remapped pages of the process, and what happens to them at a fork and when the
+// remapped_ranges.hpp - all remapped pages of the process, and what happens to them at a fork and
+// when the
 // program advises or moves them.
 //
-// Idea     One table for all runtimes. A range stays in it, and its pages stay where they are, until the
+// Idea     One table for all runtimes. A range stays in it, and its pages stay where they are,
+//          until the
 //          program frees the memory or forks, or a call that owns the whole range replaces it.
 //          At a fork the child must not share pages with its parent:
-//          - A range that nothing else can be writing becomes private memory before the fork. The kernel
+//          - A range that nothing else can be writing becomes private memory before the fork. The
+//          kernel
 //            then copies pages as it does for any private memory.
-//          - Any other range stays as it is in the parent, so that no write of a thread, a device or a
+//          - Any other range stays as it is in the parent, so that no write of a thread, a device
+//          or a
 //            local peer is lost. The child copies it, and the parent waits for that.
-// Holds    The lock is held for short changes only, with all signals blocked, and never while handlers of
-//          other libraries run. From the first handler of a fork to the last one nothing is changed.
+// Holds    The lock is held for short changes only, with all signals blocked, and never while
+//          handlers of
+//          other libraries run. From the first handler of a fork to the last one nothing is
+//          changed.
 //          Uses of a range take no lock. No thread allocates memory under the lock.
-// Why      A process has one list of handlers for forks and no way to leave it. Hence the table is the one
+// Why      A process has one list of handlers for forks and no way to leave it. Hence the table is
+//          the one
 //          state of this room that no object owns; the library is never unloaded.
 // Next     remapped_range.hpp for one range; interposers.cpp for calls of the program.
 #pragma once
@@ -50,12 +57,14 @@ class RemappedRanges {
         std::uint64_t bytes_max = ~std::uint64_t{0};
     };
 
-    /// The table of this process, made at the first call. Its handlers of forks are registered then.
+    /// The table of this process, made at the first call. Its handlers of forks are registered
+    /// then.
     [[nodiscard]] static RemappedRanges& of_process() noexcept;
     /// The same if there is a range that the program's calls could concern; else nullptr.
     [[nodiscard]] static RemappedRanges* of_process_if_used() noexcept;
 
-    /// Returns the number of forks between this process and the one that made the table: a runtime belongs to the
+    /// Returns the number of forks between this process and the one that made the table: a runtime
+    /// belongs to the
     /// process that made it.
     [[nodiscard]] int forked() const noexcept { return forked_; }
 
@@ -70,13 +79,16 @@ class RemappedRanges {
     }
     /// Returns the generation of a range that shows the buffer; 0: none does.
     [[nodiscard]] std::uint32_t find(std::uint64_t begin, std::uint64_t end) noexcept;
-    /// Permits no further uses of the range, which has lost some of its memory. It is closed when none is left.
+    /// Permits no further uses of the range, which has lost some of its memory. It is closed when
+    /// none is left.
     void recheck(std::uint32_t generation) noexcept;
-    /// Returns the generation of the range in a place of the table; 0: none is there that may be used.
+    /// Returns the generation of the range in a place of the table; 0: none is there that may be
+    /// used.
     [[nodiscard]] std::uint32_t usable_at(std::size_t place) const noexcept {
         return ranges_[place % kRangesMax].usable();
     }
-    /// Takes part of a range away from peers: their later writes are not seen in it. For a failed call,
+    /// Takes part of a range away from peers: their later writes are not seen in it. For a failed
+    /// call,
     /// which owns the part and still uses the range.
     void revoke(std::uint32_t generation, Pages part) noexcept;
     /// Returns true if the mapping is of pages that this process remapped.
@@ -86,11 +98,13 @@ class RemappedRanges {
     /// Returns the number of ranges that forks have made private memory.
     [[nodiscard]] std::uint64_t made_private() const noexcept { return made_private_.load(); }
 
-    /// madvise() with advice that clears pages, where some may be remapped. `next` is the function that the
+    /// madvise() with advice that clears pages, where some may be remapped. `next` is the function
+    /// that the
     /// program would have called.
     using Madvise = int (*)(void*, std::size_t, int);
     [[nodiscard]] int clear(Pages pages, int advice, Madvise next) noexcept;
-    /// mremap() of memory that is several mappings because part of it is remapped: moves and extends them
+    /// mremap() of memory that is several mappings because part of it is remapped: moves and
+    /// extends them
     /// one by one. MAP_FAILED and errno as the kernel gives them for one private mapping.
     [[nodiscard]] void* move(Pages from, std::uint64_t bytes, int flags, void* fixed) noexcept;
 
@@ -147,7 +161,8 @@ class RemappedRanges {
     std::array<Fork, 4> pending_{};
 };
 
-/// Returns true if calls of madvise() and mremap() that the program makes reach the interposers. Makes one
+/// Returns true if calls of madvise() and mremap() that the program makes reach the interposers.
+/// Makes one
 /// such call of each, without an effect.
 [[nodiscard]] bool interposers_are_reached() noexcept;
 

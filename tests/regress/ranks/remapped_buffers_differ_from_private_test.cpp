@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bug: buffers of calls, whose pages the library had replaced, did not behave as private memory does.
+// Bug: buffers of calls, whose pages the library had replaced, did not behave as private memory
+// does.
 //
-// Each part makes one buffer come often enough to be remapped, and then does what the reviewer's program
+// Each part makes one buffer come often enough to be remapped, and then does what the reviewer's
+// program
 // did. Seen on the code before (9d518da), with the reviewer's programs:
 //   shrink    mremap() in place undid writes of another thread (1 to 3 in 20 rounds)
 //   handlers  a fork handler that takes the lock around the calls: no end within 20 s
 //   growing   memory of MAP_GROWSDOWN no longer grew: SIGSEGV
-//   overlap   a call that overlapped a remapped buffer in part gave its pages back, while an O_DIRECT
-//             read was in flight: up to half of the data was lost. A page that is given back is another
-//             page of the system afterwards, so the test compares the pages instead of slowing a disk.
+//   overlap   a call that overlapped a remapped buffer in part gave its pages back, while an
+//   O_DIRECT
+//             read was in flight: up to half of the data was lost. A page that is given back is
+//             another
+//             page of the system afterwards, so the test compares the pages instead of slowing a
+//             disk.
 //   finalize  the same at the end of the runtime
 //   forked    after a fork every page was there twice: 239 MB in place of 126 MB
 #include <pthread.h>
