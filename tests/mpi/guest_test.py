@@ -176,12 +176,12 @@ class ChoiceFiles(unittest.TestCase):
         for name in ("choices.new", "choices.tmp"):
             os.symlink(other, Path(self.folder.name) / name)
         self.file.write_text("mpich 64 scan 8 host\nopenmpi 64 scan 8 host\n")
-        status, _, err = run(4, ["one_rank", "grid", 1], self.settings, DEADLINE_S)
+        status, _, err = run(4, ["one_rank", "grid", 0], self.settings, DEADLINE_S)
         self.assertEqual(status, 0, err)
         self.assertEqual(other.read_text(), "of another user\n")
         self.assertEqual({path.name for path in Path(self.folder.name).iterdir()},
                          {"choices", "choices.new", "choices.tmp", "other"})
-        # What this job has not tried stays, and what it found is added.
+        # Lines about calls that this job has not tried stay; its own are added.
         lines = self.file.read_text()
         for line in ("mpich 64 scan 8 host\n", "openmpi 64 scan 8 host\n", f"{MPI} 2 allreduce 4 weft\n"):
             self.assertIn(line, lines)

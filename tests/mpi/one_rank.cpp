@@ -3,6 +3,7 @@
 //
 // usage: one_rank empty|huge|bottom|layout|unaligned|grid|threads ROUNDS   (under a launcher)
 //
+<<<<<<< HEAD
 // Idea     In each round another rank is the odd one. It gives arguments that differ from those of
 //          the other ranks and that MPI allows. Every rank checks its data; the statistics of the
 //          layer show that all calls were served. A rank that hands a call back alone hangs the
@@ -15,6 +16,18 @@
 // unaligned  the odd rank reduces from and to odd addresses
 // grid       rows of a grid have opposite verdicts about a call; then its columns make that call
 // threads    the odd rank, which is rank 0, starts MPI with MPI_THREAD_MULTIPLE
+=======
+// Idea     In each round another rank is the odd one. It gives arguments that the other ranks do not
+//          give and that MPI allows. Every rank checks its data; the statistics of the layer show
+//          that all calls were served. A rank that hands a call back alone hangs the job.
+// Modes    empty: the odd rank gives no elements, of MPI_DATATYPE_NULL and at a null address.
+//          huge: it gives no elements, of a type above 2 GiB.
+//          bottom: it gives MPI_BOTTOM and a type with absolute addresses.
+//          layout: it describes the same data by a type with gaps.
+//          unaligned: it reduces from and to odd addresses.
+//          grid: rows have opposite verdicts about a call; then the columns make that call.
+//          threads: rank 0 alone starts MPI with MPI_THREAD_MULTIPLE.
+>>>>>>> f04fe16c (mpi: Document that equal facts decide, split the trials from the layer)
 #include <mpi.h>
 #include <unistd.h>
 
@@ -111,7 +124,7 @@ void calls_without_elements(MPI_Datatype type, bool starts) {
     for (int r = 0; r < size; ++r) check("allgatherv", out[index_of(r)], r == odd ? -1 : r);
 }
 
-/// Every rank gives `type` for what it does not exchange with the odd rank.
+/// The odd rank exchanges nothing; both sides give `type` for the missing blocks.
 void exchanges_without_elements(MPI_Datatype type, bool starts) {
     const auto n = index_of(size);
     std::vector<double> in(n, rank);
@@ -296,7 +309,7 @@ void grid(int rounds) {
     for (int call = 0; call < kCalls; ++call) {
         const bool hosts = call >= kWarm && (call - kWarm) / kBlock % 2 == 0;
         const bool slow = call >= kWarm && hosts == (rank / 2 == 0);
-        if (slow && rank % 2 == 0) usleep(1000);
+        if (slow && rank % 2 == 0) usleep(5000);
         int sum = 0;
         MPI_Allreduce(&call, &sum, 1, MPI_INT, MPI_SUM, row);
         check("row", sum, 2 * call);

@@ -27,12 +27,12 @@ using KnownWays = std::map<int, Choices::Ways>;
 [[nodiscard]] KnownWays read_ways(std::string_view text, std::string_view mpi,
                                   std::string& complaint);
 
-/// Returns the content of a file with `known` added to what it said of this MPI.
+/// Returns `text` with the lines of this MPI that `known` has added or replaced.
 [[nodiscard]] std::string write_ways(std::string_view text, std::string_view mpi,
                                      const KnownWays& known);
 
-/// Returns the content of a file; an empty string if there is none. Prints a line and returns
-/// nothing if it is no regular file, or larger than such a file ever is.
+/// Returns the content of a file, which is empty if the file does not exist. Prints a line and
+/// returns nothing if it is not a regular file or has more than 4 MiB.
 [[nodiscard]] std::optional<std::string> content_of(const std::string& file);
 
 /// Replaces a file as a whole: a reader sees the old content or the new one. No link is followed.

@@ -137,7 +137,7 @@ Layer::Turn::~Turn() {
     if (layer_.threaded_) layer_.turn_mutex_.unlock();
 }
 
-// --- the runtime ---------------------------------------------------------------------------------
+// --- exchanges over the host ---------------------------------------------------------------------
 
 int Layer::exchange(void* comm, const void* mine, void* all, std::size_t bytes) {
     const int count = static_cast<int>(bytes);
@@ -158,46 +158,7 @@ int Layer::share_among_members(void* comm, const void* mine, void* all, std::siz
     return failed;
 }
 
-// --- what earlier jobs have found ----------------------------------------------------------------
-
-namespace {
-
-#if defined(OPEN_MPI)
-constexpr std::string_view kHostName = "openmpi";
-#else
-constexpr std::string_view kHostName = "mpich";
-#endif
-
-}  // namespace
-
-/// All ranks of the world start from what rank 0 has read.
-void Layer::read_tuning() {
-    if (tuning_file_.empty()) return;
-    int rank = 0;
-    PMPI_Comm_rank(own_, &rank);
-    const auto content = rank == 0 ? content_of(tuning_file_) : "";
-    if (!content) tuning_file_.clear();  // nor is it written
-    std::string text = content.value_or("");
-    int length = static_cast<int>(text.size());
-    PMPI_Bcast(&length, 1, MPI_INT, 0, own_);
-    text.resize(static_cast<std::size_t>(length));
-    PMPI_Bcast(text.data(), length, MPI_CHAR, 0, own_);
-    std::string complaint;
-    known_ = read_ways(text, kHostName, complaint);
-    if (rank == 0 && !complaint.empty())
-        std::fprintf(stderr, "weft: %s: a line that says nothing of use: %s\n",
-                     tuning_file_.c_str(), complaint.c_str());
-}
-
-void Layer::write_tuning() {
-    int rank = 0;
-    PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    if (tuning_file_.empty() || !news_ || rank != 0) return;
-    const auto content = content_of(tuning_file_);
-    if (!content) return;
-    if (!replace_content(tuning_file_, write_ways(*content, kHostName, known_)))
-        std::fprintf(stderr, "weft: %s cannot be written\n", tuning_file_.c_str());
-}
+// --- the runtime ---------------------------------------------------------------------------------
 
 /// Exchange `join`: all ranks of the world call it, in the same blocking call or in calls of
 /// several threads. Returns whether the runtime runs.
@@ -284,6 +245,7 @@ Communicator* Layer::learn(MPI_Comm comm) {
     if (comm != MPI_COMM_WORLD) fresh.next_try = calls_before_team_ + 1;
     return &communicators_.add(comm, std::move(fresh));
 }
+
 void Layer::forget(MPI_Comm comm) {
     if (is_handed_back(comm)) handed_back.store(MPI_COMM_NULL, std::memory_order_relaxed);
     forget_shortcuts(comm);  // none are remembered where threads may be in calls meanwhile
@@ -306,6 +268,7 @@ void Layer::drop(weft_team* team) {
     if (inside_weft || inside_host) return;
     drop_late();
 }
+
 void Layer::drop_late() {
     const Turn turn(*this);
     for (weft_team* const team : std::exchange(late_teams_, {})) weft_team_drop(team);
@@ -407,47 +370,6 @@ weft_status Layer::run_shared(weft_team* team, PreparedCall& call) {
     }
 }
 
-/// Part of exchange `team`: what rank 0 knows holds for all members. Ranks know what the
-/// communicators have shown that they were members of, and these differ.
-void Layer::share_choices(Communicator& at) {
-    if (kinds_chosen_ == 0) return;
-    Choices::Ways ways{};
-    {
-        const std::lock_guard lock(tables_mutex());
-        ways = known_[at.place.size];
-    }
-    PMPI_Bcast(ways.data(), static_cast<int>(sizeof ways), MPI_BYTE, 0, at.place.comm);
-    at.choices = std::make_unique<Choices>(ways);
-}
-
-/// Exchange `trial`: a verdict comes from times that all members have compared. Guarantees `order`
-/// and `bytes`: all members ask for the same place.
-bool Layer::hosts_are_quicker(Communicator& at, const PreparedCall& call) {
-    return at.choices->goes_to_host(Choices::place_of(call.kind(), call.common_bytes()));
-}
-
-/// All members have made the last call that is tried.
-void Layer::compare(Communicator& at, Choices::Place place) {
-    const Choices::Blocks mine = at.choices->blocks(place);
-    Choices::Blocks longest{};
-    PMPI_Allreduce(mine.data(), longest.data(), static_cast<int>(mine.size()), MPI_DOUBLE, MPI_MAX,
-                   at.place.comm);
-    forget_shortcuts(at.place.comm);  // they count in what may end now
-    if (!at.choices->decide(place, longest)) return;
-    const std::lock_guard lock(tables_mutex());
-    known_[at.place.size][place] = at.choices->way(place);
-    news_ = true;
-}
-
-/// The next calls of this kind go to the host, as many as `left` counts; nullptr: none.
-void Layer::remember_host(Kind kind, const Shortcut& shortcut, Glances* left) {
-    const auto lasts = [](MPI_Datatype type) {
-        return type == MPI_DATATYPE_NULL || is_builtin(type);
-    };
-    if (left == nullptr || threaded_ || statistics_.wanted()) return;
-    if (lasts(shortcut.type) && lasts(shortcut.other_type) && is_builtin_operation(shortcut.op))
-        remember(kind, shortcut, left);
-}
 int Layer::start(Communicator& at, std::unique_ptr<StartedCall> call, MPI_Request* request) {
     weft_status status = WEFT_OK;
     {
@@ -466,6 +388,7 @@ int Layer::start(Communicator& at, std::unique_ptr<StartedCall> call, MPI_Reques
     progress();
     return MPI_SUCCESS;
 }
+
 int Layer::progress() {
     constexpr unsigned kIdleEvery = 64;  // with nothing started, peers on the network may need it
     const bool idle = started_count_.load(std::memory_order_relaxed) == 0;

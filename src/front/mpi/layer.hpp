@@ -7,19 +7,17 @@
 // Idea     A blocking collective call on a communicator of two ranks or more finds or makes the
 //          communicator's team; a started one uses the team that is there. Calls that have a team
 //          and a meaning for weft are served, everything else goes to PMPI.
-// Facts    The guarantees of MPI that are used:
-//            members  the group of a communicator, and whether it has two groups
-//            order    the order of the collective calls on a communicator
-//            root     the root of a call
-//            bytes    the bytes of a block between two ranks, by the type signature
-//            same     the count, the type and the operation of a reduction
-//          The exchanges:
-//            start    MPI_Init compares the variables, and whether a rank has several threads
-//            join     the runtime starts on all ranks of the world, or on none
-//            team     the members of a communicator make a team, or none of them has one
-//            trial    the members compare the times of a trial
-//          Types in movement, addresses, counts of a rank's own and memory are facts of one rank:
-//          a call is served whatever they are (prepared.hpp).
+// Facts    MPI guarantees `members`, the group of a communicator, and whether it has two groups.
+//          It guarantees `order`, the order of the collective calls on a communicator.
+//          It guarantees `root`, the root of a call.
+//          It guarantees `bytes`, the bytes of a block between two ranks, by the type signature.
+//          It guarantees `same`, the count, the type and the operation of a reduction.
+//          Exchange `start`: MPI_Init compares variables, and whether a rank has several threads.
+//          Exchange `join`: the runtime starts on all ranks of the world, or on no rank.
+//          Exchange `team`: the members of a communicator make a team together, or do without.
+//          Exchange `trial`: the members compare the times of a trial.
+//          Types in movement, addresses, counts of a rank's own and memory are facts of one rank.
+//          A call is served whatever they are (prepared.hpp).
 // Holds    Before MPI_Init ends the layer serves nothing, and so it does in a program that has
 //          sessions alone. Hidden calls are made in MPI_Init, on MPI_COMM_WORLD; in blocking calls,
 //          on the communicator of the call or on one of the layer's own; and in MPI_Finalize. So
@@ -27,7 +25,7 @@
 //          Nothing of ours is left when MPI_Finalize returns: an attribute of MPI_COMM_SELF, whose
 //          end MPI announces first, ends the runtime. Teams end with attributes of communicators,
 //          without waiting. Under MPI_THREAD_MULTIPLE no thread keeps the runtime while it waits.
-// Next     settings.hpp for the comparison in MPI_Init; prepared.hpp for what a call becomes;
+// Next     settings.hpp for the comparison in MPI_Init; prepared.hpp for the form of a call in weft;
 //          host.hpp for progress; calls.cpp for the entries.
 #pragma once
 

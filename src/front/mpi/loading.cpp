@@ -32,7 +32,7 @@ constexpr const char* kOtherLayer = "libweft-mpi-openmpi.so";
 /// A symbol of MPICH that Open MPI does not have.
 constexpr const char* kSymbolOfMpich = "MPII_Comm_get_attr";
 
-/// The file of the object that has this address; an empty string if there is none.
+/// Returns the file of the object that has this address, or an empty string.
 std::string file_of(const void* address) {
     Dl_info found{};
     return ::dladdr(address, &found) != 0 && found.dli_fname != nullptr ? found.dli_fname : "";

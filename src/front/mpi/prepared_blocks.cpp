@@ -174,7 +174,7 @@ Why PreparedCall::alltoallv(const BlocksOf<Count, Displacement>& in,
     if (const Why why = blocks_of(out, blocks); why != Why::served) return why;
     const bool in_place = in.memory == MPI_IN_PLACE;
     if (in_place) {
-        // What is there is sent, so a copy of it is.
+        // The buffer gets the result, so a copy of the data is sent.
         read_blocks(out.memory, blocks);
         if (sent_ == nullptr) {
             std::size_t bytes = 0;

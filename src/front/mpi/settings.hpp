@@ -4,7 +4,7 @@
 // Why      The settings decide which calls are served and when hidden calls of the layer's are
 //          made, so they must be equal on all ranks. MPI_Init is the first call in which all
 //          ranks take part: they compare their settings there.
-// Next     layer.hpp for what the settings decide; docs/guide/mpi-backing.md for users.
+// Next     layer.hpp for the use of the settings; docs/guide/mpi-backing.md for users.
 #pragma once
 
 #include <mpi.h>
@@ -27,7 +27,7 @@ struct Settings {
 /// about the first value that is not understood.
 [[nodiscard]] Settings read_settings(std::string& complaint);
 
-/// What all ranks know of each other after compare_settings().
+/// Facts of all ranks, equal on all of them.
 struct Comparison {
     bool equal = false;             ///< the variables have equal values on all ranks
     bool threads_anywhere = false;  ///< a rank has MPI_THREAD_MULTIPLE
@@ -37,7 +37,7 @@ struct Comparison {
 /// prints which variable, and the values on two ranks.
 [[nodiscard]] Comparison compare_settings(MPI_Comm comm, bool threads);
 
-/// Rank 0 prints names that begin as those of the layer and are none.
+/// Prints each set variable whose name begins with WEFT_MPI_ and is unknown.
 void report_unknown_variables();
 
 }  // namespace weft::mpi

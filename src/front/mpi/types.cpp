@@ -193,8 +193,8 @@ bool is_named(MPI_Datatype type) {
     return combiner == MPI_COMBINER_NAMED;
 }
 
-/// The type that `type` repeats, if its constructor does nothing else; else MPI_DATATYPE_NULL. The
-/// caller frees it with free_repeated().
+/// Returns the type that `type` repeats without gaps, or MPI_DATATYPE_NULL if `type` was made in
+/// another manner. The caller frees it with free_repeated().
 MPI_Datatype repeated_by(MPI_Datatype type) {
     int integers = 0;
     int addresses = 0;

@@ -43,8 +43,9 @@ struct TypeFacts {
 
 struct ServedOperation {
     weft_op op = WEFT_OP_NONE;
-    std::shared_ptr<const void> keeps;  ///< a call in flight holds it: what an operation of the
-                                        ///< program's own needs; empty for one of MPI's
+    /// Memory that an operation of the program's needs: a call in flight holds it. Empty for one of
+    /// MPI's own.
+    std::shared_ptr<const void> keeps;
 };
 
 /// The operation of weft for `op` on elements of this type; nothing if weft has none.
