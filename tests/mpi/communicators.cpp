@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // communicators.cpp - many communicators, at once and one after the other, and what calls cost.
 //
-// usage: communicators alive|churn|operations|own|costs|stream|reused|overlap COUNT
+// usage: communicators alive|churn|operations|own|window|costs|stream|reused|overlap COUNT
 //        (under a launcher, with the layer)
 //
 // alive    COUNT communicators at once, with calls on all of them.
 // churn    COUNT communicators made, used once and freed. Rank 0 says how many KiB the memory of
 //          the rank that grew most has grown by since a tenth of them.
 // operations  COUNT operations made, used once and freed; output as of churn.
+// window   COUNT times a rank completes its accesses to a window before a barrier; the owner of the
+//          window tests for that once, behind the barrier.
 // own      COUNT calls on a duplicate of MPI_COMM_WORLD.
 // costs    Times in ns: of a duplicate that is freed, unused or used once, of calls on
 //          MPI_COMM_SELF, and of calls on two communicators in turn that are handed back.
@@ -121,6 +123,33 @@ void operations(int count) {
     if (rank == 0 && wrong == 0) std::printf("%d operations: %ld KiB\n", count, most);
 }
 
+void window(int count) {
+    const int first = 0;
+    int memory = 0;
+    MPI_Win made = MPI_WIN_NULL;
+    MPI_Group all = MPI_GROUP_NULL;
+    MPI_Group others = MPI_GROUP_NULL;
+    MPI_Win_create(&memory, sizeof memory, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &made);
+    MPI_Win_get_group(made, &all);
+    if (rank == 0) MPI_Group_excl(all, 1, &first, &others);
+    if (rank != 0) MPI_Group_incl(all, 1, &first, &others);
+    for (int i = 0; i < count; ++i) {
+        int done = 1;
+        if (rank == 0) MPI_Win_start(others, 0, made);
+        if (rank != 0) MPI_Win_post(others, 0, made);
+        MPI_Barrier(MPI_COMM_WORLD);
+        if (rank == 0) MPI_Win_complete(made);
+        MPI_Barrier(MPI_COMM_WORLD);
+        if (rank != 0) MPI_Win_test(made, &done);
+        if (done != 0) continue;
+        ++wrong;
+        MPI_Win_wait(made);
+    }
+    MPI_Group_free(&all);
+    MPI_Group_free(&others);
+    MPI_Win_free(&made);
+}
+
 void own(int count) {
     MPI_Comm comm = MPI_COMM_NULL;
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);
@@ -181,6 +210,7 @@ int main(int argc, char** argv) {
     const int count = argc > 2 ? std::atoi(argv[2]) : 0;
     if (what == "own") own(count);
     MPI_Barrier(MPI_COMM_WORLD);
+    if (what == "window") window(count);
     if (what == "operations") operations(count);
     if (what == "alive") alive(count);
     if (what == "churn") churn(count);

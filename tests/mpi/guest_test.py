@@ -132,6 +132,10 @@ class OtherPrograms(unittest.TestCase):
         self.assertEqual(set(out.split("\n")) - {""},
                          {{"openmpi": "this MPI has no sessions", "mpich": "right"}[MPI]})
 
+    def test_a_barrier_receives_messages_of_windows(self):
+        status, _, err = run(2, ["communicators", "window", 2000], {}, DEADLINE_S)
+        self.assertEqual(status, 0, err)
+
     def test_freed_operations_take_no_memory(self):
         status, out, err = run(2, ["communicators", "operations", 40000], {}, DEADLINE_S)
         self.assertEqual(status, 0, err)

@@ -3,23 +3,9 @@
 //
 // usage: one_rank empty|huge|bottom|layout|unaligned|grid|threads ROUNDS   (under a launcher)
 //
-<<<<<<< HEAD
-// Idea     In each round another rank is the odd one. It gives arguments that differ from those of
-//          the other ranks and that MPI allows. Every rank checks its data; the statistics of the
-//          layer show that all calls were served. A rank that hands a call back alone hangs the
-//          job.
-//
-// empty      the odd rank gives no elements, of MPI_DATATYPE_NULL and at a null address
-// huge       the odd rank gives no elements, of a type above 2 GiB
-// bottom     the odd rank gives MPI_BOTTOM and a type with absolute addresses
-// layout     the odd rank describes the same data by a type with gaps
-// unaligned  the odd rank reduces from and to odd addresses
-// grid       rows of a grid have opposite verdicts about a call; then its columns make that call
-// threads    the odd rank, which is rank 0, starts MPI with MPI_THREAD_MULTIPLE
-=======
-// Idea     In each round another rank is the odd one. It gives arguments that the other ranks do not
-//          give and that MPI allows. Every rank checks its data; the statistics of the layer show
-//          that all calls were served. A rank that hands a call back alone hangs the job.
+// Idea     In each round another rank is the odd one. It gives arguments that the other ranks do
+//          not give and that MPI allows. Every rank checks its data; the statistics of the layer
+//          show that all calls were served. A rank that hands a call back alone hangs the job.
 // Modes    empty: the odd rank gives no elements, of MPI_DATATYPE_NULL and at a null address.
 //          huge: it gives no elements, of a type above 2 GiB.
 //          bottom: it gives MPI_BOTTOM and a type with absolute addresses.
@@ -27,7 +13,6 @@
 //          unaligned: it reduces from and to odd addresses.
 //          grid: rows have opposite verdicts about a call; then the columns make that call.
 //          threads: rank 0 alone starts MPI with MPI_THREAD_MULTIPLE.
->>>>>>> f04fe16c (mpi: Document that equal facts decide, split the trials from the layer)
 #include <mpi.h>
 #include <unistd.h>
 

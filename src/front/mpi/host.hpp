@@ -22,6 +22,15 @@ inline constexpr bool kRequestsEndInProgress = true;
 inline constexpr bool kRequestsEndInProgress = false;
 #endif
 
+/// Whether programs see messages of the host that were sent before a barrier with the first test
+/// after it. MPI does not promise it, but programs of MPICH rely on it, whose barrier receives
+/// them.
+#if defined(OPEN_MPI)
+inline constexpr bool kBarriersDeliver = false;
+#else
+inline constexpr bool kBarriersDeliver = true;
+#endif
+
 /// Moves what the host has in flight; `comm`: one that carries no messages.
 void drive_host(MPI_Comm comm);
 

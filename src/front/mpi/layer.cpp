@@ -346,6 +346,9 @@ int Layer::serve(Communicator& at, PreparedCall& call) {
     }
     if (status != WEFT_OK) [[unlikely]]
         return raise(at.place.comm, status);
+    // Messages of the host that came before a barrier are seen after it, as with the host's
+    // barrier.
+    if (kBarriersDeliver && call.kind() == Kind::barrier && progress_) drive_host(own_);
     if (const int error = call.finish(); error != MPI_SUCCESS) [[unlikely]]
         return raise(at.place.comm, error);
     return MPI_SUCCESS;

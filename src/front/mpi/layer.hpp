@@ -25,8 +25,8 @@
 //          Nothing of ours is left when MPI_Finalize returns: an attribute of MPI_COMM_SELF, whose
 //          end MPI announces first, ends the runtime. Teams end with attributes of communicators,
 //          without waiting. Under MPI_THREAD_MULTIPLE no thread keeps the runtime while it waits.
-// Next     settings.hpp for the comparison in MPI_Init; prepared.hpp for the form of a call in weft;
-//          host.hpp for progress; calls.cpp for the entries.
+// Next     settings.hpp for the comparison in MPI_Init; prepared.hpp for the form of a call in
+//          weft; host.hpp for progress; calls.cpp for the entries.
 #pragma once
 
 #include <mpi.h>

@@ -37,8 +37,8 @@ void Layer::read_tuning() {
     std::string complaint;
     known_ = read_ways(text, kHostName, complaint);
     if (rank == 0 && !complaint.empty())
-        std::fprintf(stderr, "weft: %s: this line is not understood: %s\n",
-                     tuning_file_.c_str(), complaint.c_str());
+        std::fprintf(stderr, "weft: %s: this line is not understood: %s\n", tuning_file_.c_str(),
+                     complaint.c_str());
 }
 
 void Layer::write_tuning() {

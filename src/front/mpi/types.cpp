@@ -298,8 +298,7 @@ std::optional<ServedOperation> operation_for(MPI_Op op, MPI_Datatype type, const
             made.ours = WEFT_OP_NONE;
     }
     // Out of room for operations is a fact of this rank alone: weft refuses WEFT_OP_NONE, so the
-    // call
-    // fails with an error, and is not handed back.
+    // call fails with an error, and is not handed back.
     return ServedOperation{.op = made.ours, .keeps = made.call};
 }
 

@@ -33,8 +33,7 @@ struct TypeFacts {
 
 /// Facts of the type of `count` elements. Without elements the type is not looked at: it may be
 /// MPI_DATATYPE_NULL, and other ranks may give another one. Returns nullptr if the count is
-/// negative
-/// or the host does not know the type: erroneous arguments.
+/// negative or the host does not know the type: erroneous arguments.
 [[nodiscard]] const TypeFacts* facts_for(MPI_Count count, MPI_Datatype type);
 /// One of MPI's own that reductions are served on; whatever else is asked about is none.
 [[nodiscard]] bool is_builtin(MPI_Datatype type);
