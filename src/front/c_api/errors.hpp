@@ -10,6 +10,7 @@
 #include <new>
 #include <string_view>
 
+#include "base/fork_guard.hpp"
 #include "base/result.hpp"
 #include "weft/weft.h"
 
@@ -23,9 +24,10 @@ inline weft_status refuse(const char* function, const base::Failure& failure) no
 /// The failure of what is being thrown; to be called in a handler.
 weft_status refuse_exception(const char* function) noexcept;
 
-/// Runs the body of an entry: a function that returns base::Result<void>.
+/// Runs the body of an entry that finds its handle first: a function that returns
+/// base::Result<void>. A forked child is refused there, because its copies of handles are wiped.
 template <class Body>
-weft_status guarded(const char* function, Body&& body) noexcept {
+weft_status guarded_by_handle(const char* function, Body&& body) noexcept {
     try {
         const base::Result<void> done = body();
         if (done) [[likely]]
@@ -34,6 +36,16 @@ weft_status guarded(const char* function, Body&& body) noexcept {
     } catch (...) {
         return refuse_exception(function);
     }
+}
+
+/// Refuses a forked child, then runs the body of an entry.
+template <class Body>
+weft_status guarded(const char* function, Body&& body) noexcept {
+    return guarded_by_handle(function, [&]() -> base::Result<void> {
+        if (base::is_forked_child()) [[unlikely]]
+            return base::fork_failure();
+        return body();
+    });
 }
 
 }  // namespace weft::c_api

@@ -8,6 +8,8 @@
 #include <cstring>
 #include <utility>
 
+#include "base/fork_guard.hpp"
+
 namespace weft::c_api {
 
 namespace {
@@ -27,6 +29,7 @@ base::Failure refused(const char* call) {
 /// The context of a handle, in a state to be used, or why not.
 base::Result<Context*> find_context(const void* handle, std::string_view what,
                                     From caller = From::program) {
+    if (base::is_forked_child()) return base::fork_failure();
     if (handle == nullptr) return base::fail(Status::argument, "the {} is NULL", what);
     const Context::Head& head = Context::head_of(handle);
     if (head.mark != Context::Head::kMark)
@@ -58,6 +61,7 @@ base::Result<Context::Head*> Context::create(std::unique_ptr<run::Runtime> runti
         ::munmap(reinterpret_cast<void*>(at), kRange);
         return why;
     }
+    base::wipe_in_children(reinterpret_cast<void*>(at), head_bytes());
     Head& head = *new (reinterpret_cast<void*>(at)) Head{.mark = Head::kMark};
     head.context = new Context(head, std::move(runtime));
     auto world = head.context->add_team(head.context->runtime().world());
@@ -78,9 +82,30 @@ void Context::destroy(Head& head) {
 Context::Context(Head& head, std::unique_ptr<run::Runtime> runtime)
     : head_(head),
       runtime_(std::move(runtime)),
-      threads_(runtime_->settings().threads == base::ThreadLevel::multiple) {
+      threads_(runtime_->settings().threads == base::ThreadLevel::multiple),
+      next_view_(reinterpret_cast<std::byte*>(&head) + sizeof head),
+      bytes_for_views_(head_bytes() - sizeof head) {
+    static_assert(sizeof head % alignof(weft_near) == 0);
     chunks_[0] = std::make_unique<HandleEntry[]>(kChunk);
     entries_ = 1;
+}
+
+/// Views stay mapped after the runtime: a program that uses a stale one is refused.
+Context::~Context() {
+    for (const NearView& view : views_) view.view->ranks = 0;
+}
+
+base::Result<weft_near*> Context::place_for_view() {
+    if (bytes_for_views_ < sizeof(weft_near)) {
+        void* const page = ::mmap(nullptr, head_bytes(), PROT_READ | PROT_WRITE,
+                                  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (page == MAP_FAILED) return refused("mmap");
+        base::wipe_in_children(page, head_bytes());
+        next_view_ = static_cast<std::byte*>(page);
+        bytes_for_views_ = head_bytes();
+    }
+    bytes_for_views_ -= sizeof(weft_near);
+    return new (std::exchange(next_view_, next_view_ + sizeof(weft_near))) weft_near{};
 }
 
 base::Result<std::uintptr_t> Context::add(HandleEntry::Kind kind, HandleEntry*& entry) {
@@ -156,14 +181,14 @@ void Context::drop(std::uint32_t index) {
 void Context::drive_views() {
     const std::scoped_lock lock(tables_);
     for (NearView& view : views_)
-        if (__atomic_load_n(&view.view.left, __ATOMIC_RELAXED) == 0)
-            __atomic_store_n(&view.view.left, NearView::kDriveEvery, __ATOMIC_RELAXED);
+        if (__atomic_load_n(&view.view->left, __ATOMIC_RELAXED) == 0)
+            __atomic_store_n(&view.view->left, NearView::kDriveEvery, __ATOMIC_RELAXED);
 }
 
 void Context::remove_contexts_of(const run::Team& team) {
     const std::scoped_lock lock(tables_);
     for (NearView& view : views_)
-        if (view.team == &team) view.view.ranks = 0;
+        if (view.team == &team) view.view->ranks = 0;
     const auto count = static_cast<std::uint32_t>(entries_.load(std::memory_order_relaxed));
     for (std::uint32_t index = 0; index < count; ++index) {
         const HandleEntry& entry = entry_at(index);

@@ -8,7 +8,8 @@
 // Why      A handle that has been freed, or outlived its runtime, must be refused, not followed.
 //          With pointers to objects that takes a list of all runtimes of the process, or luck.
 // Holds    A handle is never read through. The first page stays when the runtime is finalized, to
-//          say so: 4 KiB for each runtime that a process has finalized. Entries are used again
+//          say so: 4 KiB for each runtime that a process has finalized. It reads as zeros in a
+//          forked child, so every handle is refused there without a check on the warm path. Entries are used again
 //          oldest first, so a stale handle is mistaken only after its entry was used 16,384 times.
 //          Where threads call at once, a handle is looked up without a lock: entries never move.
 // Next     errors.hpp for what a refusal looks like; runtime.cpp, teams.cpp, collectives.cpp,
@@ -57,12 +58,13 @@ struct AmHandler {
     void* argument = nullptr;
 };
 
-/// What weft_near_open() gives for a handle, and what lies behind it. Empty once the team has
-/// ended: calls then go to the library, which refuses them.
+/// The view that weft_near_open() returns for a handle, and the data that it points to. The view is
+/// empty after the team has ended and in a forked child: calls then go to the library, which refuses
+/// them.
 struct NearView {
     static constexpr std::uint32_t kDriveEvery = 32;
 
-    weft_near view = {};
+    weft_near* view = nullptr;  ///< in a page that is wiped in forked children
     std::vector<char*> bases;
     const run::Team* team = nullptr;
 };
@@ -107,13 +109,16 @@ class Context {
     }
     /// The view of a handle: a new one is filled in by fill(view).
     template <class Fill>
-    [[nodiscard]] NearView& view_of(const weft_team* handle, Fill fill) {
+    [[nodiscard]] base::Result<weft_near*> view_of(const weft_team* handle, Fill fill) {
         const std::scoped_lock lock(tables_);
-        for (NearView& view : views_)
-            if (view.view.team == handle) return view;
+        for (const NearView& view : views_)
+            if (view.view->team == handle) return view.view;
+        const auto place = place_for_view();
+        if (!place) return place.failure();
         NearView& made = views_.emplace_back();
+        made.view = *place;
         fill(made);
-        return made;
+        return made.view;
     }
     /// From here on those who load and store by views drive the library now and then.
     void drive_views();
@@ -164,9 +169,11 @@ class Context {
     static constexpr std::uint32_t kUsesMask = (1U << kUseBits) - 1;
 
     Context(Head& head, std::unique_ptr<run::Runtime> runtime);
+    ~Context();
     // With the lock of the tables.
     [[nodiscard]] base::Result<std::uintptr_t> add(HandleEntry::Kind kind, HandleEntry*& entry);
     void drop(std::uint32_t index);
+    [[nodiscard]] base::Result<weft_near*> place_for_view();
     [[nodiscard]] HandleEntry& entry_at(std::size_t index) const {
         return chunks_[index / kChunk][index % kChunk];
     }
@@ -181,7 +188,9 @@ class Context {
     std::atomic<std::size_t> entries_{0};
     std::deque<std::uint32_t> unused_;
     std::deque<AmHandler> handlers_;
-    std::deque<NearView> views_;  ///< never moved: programs hold them
+    std::deque<NearView> views_;
+    std::byte* next_view_;         ///< room for views: first the rest of the head's page
+    std::size_t bytes_for_views_;  ///< at next_view_
     weft_team* world_ = nullptr;
     const weft_team* last_handle_ = nullptr;  ///< that stood for a team; none where threads call
     run::Team* last_team_ = nullptr;

@@ -80,8 +80,8 @@ extern "C" weft_status weft_am_request(weft_team* team, int peer, int handler, c
 
 extern "C" weft_status weft_am_reply(const weft_am* message, int handler, const void* data,
                                      size_t bytes) {
-    if (message != nullptr && message->runtime->send_at_once(message->peer, handler, data, bytes))
-        [[likely]]
+    if (message != nullptr && !weft::base::is_forked_child() &&
+        message->runtime->send_at_once(message->peer, handler, data, bytes)) [[likely]]
         return WEFT_OK;
     return c_api::guarded(__func__, [&]() -> Result<void> {
         if (message == nullptr) return fail(Status::argument, "message is NULL");

@@ -26,12 +26,12 @@ void fill(c_api::NearView& made, const c_api::TeamHandle& found, weft_team* hand
                                              : reinterpret_cast<char*>(base + layout.heap));
     }
     made.team = found.team;
-    made.view = {.team = handle,
-                 .heap = reinterpret_cast<std::uintptr_t>(runtime.at(layout.heap)),
-                 .bytes = layout.bytes - layout.heap,
-                 .bases = made.bases.data(),
-                 .ranks = static_cast<std::uint32_t>(found.team->size()),
-                 .left = runtime.is_asked() ? c_api::NearView::kDriveEvery : 0};
+    *made.view = {.team = handle,
+                  .heap = reinterpret_cast<std::uintptr_t>(runtime.at(layout.heap)),
+                  .bytes = layout.bytes - layout.heap,
+                  .bases = made.bases.data(),
+                  .ranks = static_cast<std::uint32_t>(found.team->size()),
+                  .left = runtime.is_asked() ? c_api::NearView::kDriveEvery : 0};
 }
 
 }  // namespace
@@ -44,9 +44,10 @@ extern "C" weft_status weft_near_open(weft_team* team, size_t struct_bytes, weft
         if (struct_bytes != sizeof(weft_near))
             return fail(Status::argument, "struct_bytes is {}, expected {}", struct_bytes,
                         sizeof(weft_near));
-        c_api::NearView& view =
+        const auto view =
             found->context->view_of(team, [&](c_api::NearView& made) { fill(made, *found, team); });
-        *out = &view.view;
+        if (!view) return view.failure();
+        *out = *view;
         return Done{};
     });
 }

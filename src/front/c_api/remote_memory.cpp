@@ -28,7 +28,7 @@ static_assert(static_cast<int>(Compare::eq) == WEFT_EQ &&
 /// Finds the team and calls on its members' memory.
 template <class Call>
 weft_status on(const char* function, weft_team* team, Call call) {
-    return c_api::guarded(function, [&]() -> Result<void> {
+    return c_api::guarded_by_handle(function, [&]() -> Result<void> {
         weft::run::Team* const at_once = c_api::team_at_once(team);
         if (at_once != nullptr && !at_once->runtime().in_handler()) [[likely]]
             return call(at_once->remote(c_api::Context::head_of(team).context->stream_of(team)));

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/fork_guard.hpp"
 #include "run/runtime/runtime.hpp"
 #include "weft/weft.hpp"
 
@@ -46,7 +47,14 @@ T succeed(base::Result<T> result) {
     return std::move(*result);
 }
 
+/// Throws in a forked child.
+inline void refuse_forks() {
+    if (base::is_forked_child()) [[unlikely]]
+        raise(base::fork_failure());
+}
+
 [[nodiscard]] inline run::Team& team_of(const std::shared_ptr<TeamLink>& link) {
+    refuse_forks();
     if (link == nullptr || link->team == nullptr) [[unlikely]]
         throw Error(Status::argument, link != nullptr && link->runtime->runtime == nullptr
                                           ? "the runtime of the team is gone"
@@ -71,7 +79,7 @@ struct Request::State {
     State(const State&) = delete;
     State& operator=(const State&) = delete;
     ~State() {
-        if (operation != nullptr && runtime->runtime != nullptr)
+        if (operation != nullptr && runtime->runtime != nullptr && !base::is_forked_child())
             runtime->runtime->release(*operation);
     }
 };

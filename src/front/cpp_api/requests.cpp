@@ -10,6 +10,7 @@ namespace {
 
 /// The runtime that drives a started call.
 run::Runtime& runtime_of(const std::shared_ptr<detail::RuntimeLink>& link) {
+    detail::refuse_forks();
     if (link->runtime == nullptr)
         throw Error(Status::argument, "the runtime of the request is gone");
     return *link->runtime;
@@ -53,7 +54,10 @@ struct PersistentRequest::State {
 PersistentRequest::PersistentRequest() noexcept = default;
 PersistentRequest::PersistentRequest(PersistentRequest&& other) noexcept = default;
 PersistentRequest& PersistentRequest::operator=(PersistentRequest&& other) noexcept = default;
-PersistentRequest::~PersistentRequest() = default;
+/// A forked child leaves the prepared call to its parent.
+PersistentRequest::~PersistentRequest() {
+    if (base::is_forked_child()) static_cast<void>(state_.release());
+}
 
 void PersistentRequest::start() {
     if (!state_) throw Error(Status::argument, "start: no call has been prepared");

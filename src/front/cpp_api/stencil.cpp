@@ -51,7 +51,10 @@ Stencil::Stencil(Team team, std::span<const Rank> extents, const std::vector<boo
 }
 Stencil::Stencil(Stencil&& other) noexcept = default;
 Stencil& Stencil::operator=(Stencil&& other) noexcept = default;
-Stencil::~Stencil() = default;
+/// A forked child leaves the exchange's calls to its parent.
+Stencil::~Stencil() {
+    if (base::is_forked_child()) static_cast<void>(state_.release());
+}
 
 const std::vector<Rank>& Stencil::neighbors() const {
     return state_->exchange.neighbors();

@@ -176,6 +176,7 @@ OwnedTeam::~OwnedTeam() {
 }
 
 void Team::abandon() noexcept {
+    if (base::is_forked_child()) return;
     if (link_ == nullptr || link_->team == nullptr || link_->team->id() == 0) return;
     if (link_->stream != nullptr) return;  // a context ends with its team
     link_->team->abandon();
@@ -209,7 +210,8 @@ void Memory::free() {
 
 /// Memory of a team that is gone has gone with it.
 void Memory::abandon() noexcept {
-    if (data_ != nullptr && team_.link_->team != nullptr) team_.link_->team->abandon(data_);
+    if (data_ != nullptr && !base::is_forked_child() && team_.link_->team != nullptr)
+        team_.link_->team->abandon(data_);
     data_ = nullptr;
 }
 

@@ -18,10 +18,22 @@ struct Runtime::State {
     std::shared_ptr<detail::RuntimeLink> link = std::make_shared<detail::RuntimeLink>();
     std::shared_ptr<detail::TeamLink> world;
 
+    /// For a call of the program; throws in a forked child.
+    [[nodiscard]] run::Runtime& get() const {
+        detail::refuse_forks();
+        return *runtime;
+    }
+
     State() = default;
     State(const State&) = delete;
     State& operator=(const State&) = delete;
+    /// A forked child leaves everything to its parent: threads, files and the network are not its
+    /// own.
     ~State() {
+        if (base::is_forked_child()) {
+            static_cast<void>(runtime.release());
+            return;
+        }
         link->runtime = nullptr;
         for (const auto& team : link->teams) team->team = nullptr;
         link->teams.clear();
@@ -44,19 +56,19 @@ Team Runtime::world() {
     return Team(state_->world);
 }
 void Runtime::finalize() {
-    succeed(state_->runtime->finalize());
+    succeed(state_->get().finalize());
 }
 void Runtime::progress() {
-    state_->runtime->progress();
+    state_->get().progress();
 }
 void Runtime::on_progress(void (*function)(void* argument), void* argument) {
-    state_->runtime->set_external(function, argument);
+    state_->get().set_external(function, argument);
 }
 void Runtime::on_message(int handler,
                          void (*function)(void* argument, Rank peer, const std::byte* data,
                                           std::size_t bytes),
                          void* argument) {
-    succeed(state_->runtime->set_handler(handler, {function, argument}));
+    succeed(state_->get().set_handler(handler, {function, argument}));
 }
 void* Runtime::allocate(std::size_t bytes, std::size_t alignment) {
     return world().allocate(bytes, alignment);

@@ -13,6 +13,7 @@
 #include <set>
 #include <string_view>
 
+#include "base/fork_guard.hpp"
 #include "run/runtime/call_tables.hpp"
 #include "run/runtime/gather_texts.hpp"
 #include "run/runtime/real_engine.hpp"
@@ -71,6 +72,7 @@ base::Result<std::unique_ptr<Runtime>> Runtime::create(const char* const* enviro
         if (bootstrap != nullptr) bootstrap->give_up(why.text);
         return why;
     };
+    if (auto guarded = base::guard_against_forks(); !guarded) return refused(guarded.failure());
     auto settings = base::read_settings(environment, collectives::kCollectiveNames);
     if (!settings) return refused(settings.failure());
     auto measured = read_measured_files(*settings);
@@ -83,6 +85,7 @@ base::Result<std::unique_ptr<Runtime>> Runtime::create(const char* const* enviro
     const std::lock_guard held(joining);
     auto job = join(*settings, std::move(bootstrap), prices_by(measured->costs));
     if (!job) return job.failure();
+    base::set_guarded_rank(job->bootstrap->rank());
     std::unique_ptr<Runtime> runtime(
         new Runtime(std::move(*settings), std::move(*measured), std::move(*job), *kernels));
     if (auto begun = runtime->begin_trace(); !begun) return begun.failure();
