@@ -1,0 +1,440 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// calls_in_children.cpp - forks each rank and calls every entry point in the child.
+//
+// The child checks that each call is refused and names the fork. The rank checks afterwards that its
+// symmetric memory is unchanged and that its next calls have right results. Arguments: how the child
+// is made (fork, _Fork, clone, or old_kernel: a fork where the kernel has no MADV_WIPEONFORK), and
+// the interface.
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstddef>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <iterator>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "weft/near.h"
+#include "weft/neighbors.h"
+#include "weft/rpc.hpp"
+#include "weft/stencil.hpp"
+#include "weft/weft.h"
+#include "weft/weft.hpp"
+
+namespace {
+
+using namespace weft;
+
+constexpr std::size_t kBytes = 4096;
+constexpr unsigned char kPattern = 0x5a;
+constexpr std::string_view kRefusal = "this process is a fork of rank ";
+constexpr unsigned kChildSeconds = 40;
+
+/// Functions that only read memory of the caller; they have nothing to refuse.
+const std::set<std::string_view> kPure{"weft_version",
+                                       "weft_last_error",
+                                       "weft_type_size",
+                                       "weft_am_peer",
+                                       "weft_near_at",
+                                       "weft_neighbors_sources",
+                                       "weft_neighbors_destinations",
+                                       "weft_stencil_blocks",
+                                       "weft_stencil_neighbor"};
+/// Ends its process, so it is called in a child of its own.
+constexpr std::string_view kEndsProcess = "weft_abort";
+
+/// Everything that arguments of the C interface can name.
+struct Handles {
+    weft_runtime* runtime = nullptr;
+    weft_team* world = nullptr;
+    weft_request* request = nullptr;
+    weft_neighbors* neighbors = nullptr;
+    weft_stencil* stencil = nullptr;
+    weft_near* near = nullptr;
+    unsigned char* memory = nullptr;  ///< symmetric, kBytes long, full of kPattern
+};
+Handles handles;
+
+/// A value for a parameter: the handle of its type, else symmetric memory, else zero.
+template <class T>
+T argument() {
+    using Bare = std::remove_const_t<std::remove_pointer_t<T>>;
+    if constexpr (!std::is_pointer_v<T>)
+        return T{};
+    else if constexpr (std::is_function_v<Bare>)
+        return nullptr;
+    else if constexpr (std::is_same_v<Bare, weft_runtime>)
+        return handles.runtime;
+    else if constexpr (std::is_same_v<Bare, weft_team>)
+        return handles.world;
+    else if constexpr (std::is_same_v<Bare, weft_request>)
+        return handles.request;
+    else if constexpr (std::is_same_v<Bare, weft_request*>)
+        return &handles.request;
+    else if constexpr (std::is_same_v<Bare, weft_neighbors>)
+        return handles.neighbors;
+    else if constexpr (std::is_same_v<Bare, weft_stencil>)
+        return handles.stencil;
+    else if constexpr (std::is_same_v<Bare, weft_near>)
+        return handles.near;
+    else
+        return reinterpret_cast<T>(handles.memory);
+}
+
+int failures = 0;
+
+void report(std::string_view name, std::string_view what) {
+    std::fprintf(stderr, "%.*s: %.*s\n", static_cast<int>(name.size()), name.data(),
+                 static_cast<int>(what.size()), what.data());
+    ++failures;
+}
+
+/// Inline functions of near.h may be refused in the function that they call.
+bool says_so(std::string_view name) {
+    const std::string_view text = weft_last_error();
+    const bool own = text.starts_with(std::string(name) + ": ") || name.starts_with("weft_near_");
+    return own && text.find(kRefusal) != std::string_view::npos;
+}
+
+template <class Returned, class... Parameters>
+void call(std::string_view name, Returned (*function)(Parameters...)) {
+    if (kPure.contains(name) || name == kEndsProcess) return;
+    if constexpr (std::is_void_v<Returned>) {
+        function(argument<Parameters>()...);
+    } else {
+        const Returned got = function(argument<Parameters>()...);
+        if constexpr (std::is_same_v<Returned, weft_status>) {
+            if (got != WEFT_ERR_ENVIRONMENT) report(name, "is not refused");
+        } else if constexpr (std::is_same_v<Returned, int>) {
+            if (got != -1) report(name, "gives something else than -1");
+        } else if (got != Returned{}) {
+            report(name, "gives something else than 0");
+        }
+    }
+    if (!says_so(name)) report(name, weft_last_error());
+}
+
+void call_c_entries() {
+#define C_ENTRY(name) call(#name, &name);
+#define CPP_ENTRY(name)
+#include "entries.inc"
+#undef C_ENTRY
+#undef CPP_ENTRY
+}
+
+// --- the C++ interface ---------------------------------------------------------------------------
+
+int add_one(int value) {
+    return value + 1;
+}
+
+/// Objects of the C++ interface that the rank made before it forked.
+struct Objects {
+    Runtime runtime;
+    Team world = runtime.world();
+    OwnedTeam half{*world.split(world.rank() % 2, 0)};
+    Memory memory{world, kBytes};
+    Stencil stencil{world, std::array<Rank, 1>{world.size()}, {true}};
+    Rpc rpc{runtime};
+    std::uint64_t sum = 1;
+    Request started = world.start(Call::allreduce(&sum, &sum, 1, Type::uint64, Op::sum));
+    PersistentRequest prepared = world.prepare(Call::barrier());
+};
+
+/// Members that only read memory of the caller, that are made and destroyed, or that are reached
+/// through public templates alone.
+const std::set<std::string_view> kNoCalls{"weft::Memory::Memory",
+                                          "weft::Memory::abandon",
+                                          "weft::Memory::operator=",
+                                          "weft::Memory::~Memory",
+                                          "weft::OwnedTeam::OwnedTeam",
+                                          "weft::OwnedTeam::operator=",
+                                          "weft::OwnedTeam::~OwnedTeam",
+                                          "weft::PersistentRequest::PersistentRequest",
+                                          "weft::PersistentRequest::operator=",
+                                          "weft::PersistentRequest::~PersistentRequest",
+                                          "weft::PersistentRequest::test",
+                                          "weft::PersistentRequest::wait",
+                                          "weft::Request::Request",
+                                          "weft::Request::operator=",
+                                          "weft::Request::~Request",
+                                          "weft::Runtime::network_writes",
+                                          "weft::Runtime::nodes",
+                                          "weft::Runtime::notify",
+                                          "weft::Runtime::operator=",
+                                          "weft::Runtime::provider",
+                                          "weft::Runtime::world",
+                                          "weft::Runtime::~Runtime",
+                                          "weft::Stencil::neighbors",
+                                          "weft::Stencil::operator=",
+                                          "weft::Stencil::set_way",
+                                          "weft::Stencil::~Stencil",
+                                          "weft::Team::abandon",
+                                          "weft::UserOp::UserOp"};
+
+using Calls = std::map<std::string_view, std::function<void()>>;
+
+Calls calls_of_teams(Objects& of) {
+    Team& world = of.world;
+    void* const memory = of.memory.data();
+    auto* const word = static_cast<std::uint64_t*>(memory);
+    const auto prefix = [](auto... each) { return Calls{each...}; };
+    using Entry = Calls::value_type;
+    return prefix(
+        Entry{"weft::Team::algorithm_of",
+              [&] { static_cast<void>(world.algorithm_of("allreduce", 1, Type::int32)); }},
+        Entry{"weft::Team::allocate", [&] { static_cast<void>(world.allocate(64)); }},
+        Entry{"weft::Team::candidates_of",
+              [&] { static_cast<void>(world.candidates_of("allreduce", 1, Type::int32)); }},
+        Entry{"weft::Team::drop", [&] { of.half.drop(); }},
+        Entry{"weft::Team::free", [&] { of.half.free(); }},
+        Entry{"weft::Team::make_context", [&] { static_cast<void>(world.make_context()); }},
+        Entry{"weft::Team::prepare", [&] { static_cast<void>(world.prepare(Call::barrier())); }},
+        Entry{"weft::Team::ptr", [&, memory] { static_cast<void>(world.ptr(memory, 0)); }},
+        Entry{"weft::Team::rank", [&] { static_cast<void>(world.rank()); }},
+        Entry{"weft::Team::register_memory",
+              [&] { static_cast<void>(world.register_memory(&of.sum, sizeof of.sum)); }},
+        Entry{"weft::Team::registered_bytes",
+              [&, memory] { static_cast<void>(world.registered_bytes(memory, 0)); }},
+        Entry{"weft::Team::release", [&, memory] { world.release(memory); }},
+        Entry{"weft::Team::run", [&] { world.barrier(); }},
+        Entry{"weft::Team::set_algorithm", [&] { world.set_algorithm("barrier", ""); }},
+        Entry{"weft::Team::size", [&] { static_cast<void>(world.size()); }},
+        Entry{"weft::Team::split", [&] { static_cast<void>(world.split(0, 0)); }},
+        Entry{"weft::Team::split_by_node", [&] { static_cast<void>(world.split_by_node()); }},
+        Entry{"weft::Team::start", [&] { static_cast<void>(world.start(Call::barrier())); }},
+        Entry{"weft::Team::unregister_memory", [&, memory] { world.unregister_memory(memory); }},
+        Entry{"weft::OneSidedCalls::apply", [&, word] { world.set(word, 1, 0); }},
+        Entry{"weft::OneSidedCalls::change",
+              [&, word] { static_cast<void>(world.fetch_add(word, 1, 0)); }},
+        Entry{"weft::OneSidedCalls::fence", [&] { world.fence(); }},
+        Entry{"weft::OneSidedCalls::get", [&, memory] { world.get(&of.sum, memory, 8, 0); }},
+        Entry{"weft::OneSidedCalls::get_nbi",
+              [&, memory] { world.get_nbi(&of.sum, memory, 8, 0); }},
+        Entry{"weft::OneSidedCalls::get_strided",
+              [&, memory] { world.get_strided(&of.sum, 8, memory, 8, 8, 1, 0); }},
+        Entry{"weft::OneSidedCalls::lock", [&, word] { world.lock(word); }},
+        Entry{"weft::OneSidedCalls::put", [&, memory] { world.put(memory, &of.sum, 8, 0); }},
+        Entry{"weft::OneSidedCalls::put_nbi",
+              [&, memory] { world.put_nbi(memory, &of.sum, 8, 0); }},
+        Entry{
+            "weft::OneSidedCalls::put_signal",
+            [&, memory, word] { world.put_signal(memory, &of.sum, 8, word, 1, SignalOp::set, 0); }},
+        Entry{"weft::OneSidedCalls::put_signal_nbi",
+              [&, memory, word] {
+                  world.put_signal_nbi(memory, &of.sum, 8, word, 1, SignalOp::set, 0);
+              }},
+        Entry{"weft::OneSidedCalls::put_strided",
+              [&, memory] { world.put_strided(memory, 8, &of.sum, 8, 8, 1, 0); }},
+        Entry{"weft::OneSidedCalls::quiet", [&] { world.quiet(); }},
+        Entry{"weft::OneSidedCalls::send", [&] { world.send(0, 1, &of.sum, 8); }},
+        Entry{"weft::OneSidedCalls::start_change",
+              [&, word] { world.atomic_nbi(AtomicKind::add, word, 1, word, 0); }},
+        Entry{"weft::OneSidedCalls::test",
+              [&, word] {
+                  static_cast<void>(world.test_until(word, Compare::eq, std::uint64_t{1}));
+              }},
+        Entry{"weft::OneSidedCalls::try_lock",
+              [&, word] { static_cast<void>(world.try_lock(word)); }},
+        Entry{"weft::OneSidedCalls::unlock", [&, word] { world.unlock(word); }},
+        Entry{"weft::OneSidedCalls::wait",
+              [&, word] { world.wait_until(word, Compare::eq, std::uint64_t{1}); }});
+}
+
+void call_cpp_entries(Objects& of) {
+    Calls calls = calls_of_teams(of);
+    std::uint64_t* const word = static_cast<std::uint64_t*>(of.memory.data());
+    calls["weft::OneSidedCalls::wait_all"] = [&, word] {
+        of.world.wait_until_all(std::span<const std::uint64_t>(word, 1), Compare::eq, 1);
+    };
+    calls["weft::OneSidedCalls::wait_any"] = [&, word] {
+        static_cast<void>(
+            of.world.wait_until_any(std::span<const std::uint64_t>(word, 1), Compare::eq, 1));
+    };
+    calls["weft::OneSidedCalls::wait_for"] = [&, word] {
+        static_cast<void>(
+            of.world.wait_until(word, Compare::eq, std::uint64_t{1}, std::chrono::seconds(60)));
+    };
+    calls["weft::Memory::free"] = [&] { of.memory.free(); };
+    calls["weft::PersistentRequest::start"] = [&] { of.prepared.start(); };
+    calls["weft::Request::test"] = [&] { static_cast<void>(of.started.test()); };
+    calls["weft::Request::wait"] = [&] { of.started.wait(); };
+    calls["weft::Runtime::Runtime"] = [] { Runtime another; };
+    calls["weft::Runtime::allocate"] = [&] { static_cast<void>(of.runtime.allocate(64)); };
+    calls["weft::Runtime::finalize"] = [&] { of.runtime.finalize(); };
+    calls["weft::Runtime::on_message"] = [&] { of.runtime.on_message(1, nullptr, nullptr); };
+    calls["weft::Runtime::on_progress"] = [&] { of.runtime.on_progress(nullptr, nullptr); };
+    calls["weft::Runtime::progress"] = [&] { of.runtime.progress(); };
+    calls["weft::Runtime::release"] = [&] { of.runtime.release(of.memory.data()); };
+    calls["weft::Stencil::Stencil"] = [&] {
+        const Stencil another(of.world, std::array<Rank, 1>{1}, {true});
+    };
+    calls["weft::Stencil::allgather"] = [&] {
+        of.stencil.allgather(&of.sum, of.memory.data(), 1, Type::uint64);
+    };
+    calls["weft::Stencil::allgather_way"] = [&] {
+        static_cast<void>(of.stencil.allgather_way(1, Type::uint64));
+    };
+    calls["weft::Stencil::alltoall"] = [&] {
+        of.stencil.alltoall(&of.sum, of.memory.data(), 1, Type::uint64);
+    };
+    calls["weft::Stencil::alltoall_way"] = [&] {
+        static_cast<void>(of.stencil.alltoall_way(1, Type::uint64));
+    };
+    calls["rpc"] = [&] { static_cast<void>(of.rpc.call<add_one>(0, 1)); };
+
+    for (const auto& [name, entry] : calls) {
+        try {
+            entry();
+            report(name, "is not refused");
+        } catch (const Error& error) {
+            if (std::string_view(error.what()).find(kRefusal) == std::string_view::npos)
+                report(name, error.what());
+        }
+    }
+#define C_ENTRY(name)
+#define CPP_ENTRY(name) \
+    if (!calls.contains(name) && !kNoCalls.contains(name)) report(name, "is in no table");
+#include "entries.inc"
+#undef C_ENTRY
+#undef CPP_ENTRY
+}
+
+// --- ranks ---------------------------------------------------------------------------------------
+
+/// Lets madvise(MADV_WIPEONFORK) fail from now on, as before Linux 4.14.
+bool hide_wipe_on_fork() {
+    sock_filter filter[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_madvise, 0, 3),
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, args[2])),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, MADV_WIPEONFORK, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EINVAL),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    sock_fprog program = {.len = std::size(filter), .filter = filter};
+    return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+           ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
+pid_t fork_by(std::string_view how) {
+    if (how == "_Fork") return ::_Fork();
+    if (how == "clone") return static_cast<pid_t>(::syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0));
+    return ::fork();
+}
+
+/// The exit status of a child that runs `body`; 128 and the signal if it is killed.
+template <class Body>
+int in_child(std::string_view how, Body body) {
+    const pid_t child = fork_by(how);
+    if (child == 0) {
+        ::alarm(kChildSeconds);
+        body();
+        std::exit(failures == 0 ? 0 : 1);
+    }
+    int status = 0;
+    while (::waitpid(child, &status, 0) < 0) {
+    }
+    return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+void expect(bool holds, std::string_view what) {
+    if (!holds) report("rank", what);
+}
+
+void make_handles() {
+    const int ring[] = {(weft_rank(handles.world) + 1) % weft_size(handles.world)};
+    const int extents[] = {weft_size(handles.world)};
+    const int periodic[] = {1};
+    static double sum = 1;
+    void* memory = nullptr;
+    expect(
+        weft_alloc(handles.world, kBytes, &memory) == WEFT_OK &&
+            weft_allreduce_init(handles.world, &sum, &sum, 1, WEFT_DOUBLE, WEFT_MAX,
+                                &handles.request) == WEFT_OK &&
+            weft_neighbors_create(handles.world, ring, 0, ring, 0, &handles.neighbors) == WEFT_OK &&
+            weft_stencil_create(handles.world, 1, extents, periodic, 0, 1, &handles.stencil) ==
+                WEFT_OK &&
+            weft_near_open(handles.world, sizeof(weft_near), &handles.near) == WEFT_OK,
+        weft_last_error());
+    handles.memory = static_cast<unsigned char*>(memory);
+    std::memset(memory, kPattern, kBytes);
+}
+
+void check_c(std::string_view how) {
+    expect(weft_init(&handles.runtime) == WEFT_OK, weft_last_error());
+    handles.world = weft_world(handles.runtime);
+    make_handles();
+    weft_barrier(handles.world);
+    expect(in_child(how, [] { call_c_entries(); }) == 0, "the child's calls are not refused");
+    const int aborted = in_child(how, [] {
+        ::close(STDERR_FILENO);  // its message is checked by call() for other functions
+        weft_abort(handles.runtime, 7);
+    });
+    expect(aborted == 7, "weft_abort() in the child does not end it with its status");
+    std::set<unsigned char> bytes(handles.memory, handles.memory + kBytes);
+    expect(bytes.size() == 1 && bytes.contains(kPattern), "symmetric memory has changed");
+    std::uint64_t sum = 1;
+    expect(weft_allreduce(handles.world, &sum, &sum, 1, WEFT_UINT64, WEFT_SUM) == WEFT_OK &&
+               sum == static_cast<std::uint64_t>(weft_size(handles.world)),
+           "the call after the child is wrong");
+    expect(std::system("true") == 0, "a child by posix_spawn() does not run");
+    expect(weft_barrier(handles.world) == WEFT_OK, weft_last_error());
+    expect(weft_stencil_free(&handles.stencil) == WEFT_OK &&
+               weft_neighbors_free(&handles.neighbors) == WEFT_OK &&
+               weft_request_free(&handles.request) == WEFT_OK,
+           weft_last_error());
+    expect(weft_finalize(handles.runtime) == WEFT_OK, weft_last_error());
+}
+
+void check_cpp(std::string_view how) {
+    auto* const objects = new Objects;
+    std::memset(objects->memory.data(), kPattern, kBytes);
+    objects->started.wait();
+    objects->started = objects->world.start(
+        Call::allreduce(&objects->sum, &objects->sum, 1, Type::uint64, Op::max));
+    objects->world.barrier();
+    // The destructors run in the child, too: nothing of the parent's may change.
+    const int status = in_child(how, [&] {
+        call_cpp_entries(*objects);
+        delete objects;
+    });
+    expect(status == 0, "the child's calls are not refused");
+    const auto bytes = objects->memory.as<unsigned char>();
+    expect(std::set<unsigned char>(bytes.begin(), bytes.end()).size() == 1,
+           "symmetric memory has changed");
+    objects->started.wait();
+    expect(objects->world.allreduce(std::uint64_t{1}, Op::sum) ==
+               static_cast<std::uint64_t>(objects->world.size()),
+           "the call after the child is wrong");
+    objects->half.free();
+    objects->memory.free();
+    objects->runtime.finalize();
+    delete objects;
+}
+
+}  // namespace
+
+int main(int, char** arguments) {
+    const std::string_view how = arguments[1];
+    if (how == "old_kernel" && !hide_wipe_on_fork()) return 2;
+    if (std::string_view(arguments[2]) == "c")
+        check_c(how);
+    else
+        check_cpp(how);
+    return failures == 0 ? 0 : 1;
+}
