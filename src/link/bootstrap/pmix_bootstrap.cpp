@@ -19,11 +19,14 @@
 #include <cstdlib>
 #include <cstring>
 #include <limits>
+#include <numeric>
 #include <optional>
+#include <sstream>
 #include <string>
 #include <thread>
 
 #include "base/fence_witness.hpp"
+#include "link/bootstrap/rank_processes.hpp"
 
 namespace weft::link {
 namespace {
@@ -122,6 +125,25 @@ class Value {
     pmix_value_t* value_ = nullptr;
 };
 
+/// Waits until the process has published the key.
+pmix_status_t await_key(const pmix_proc_t& process, const std::string& key) {
+    std::chrono::microseconds pause(100);
+    constexpr std::chrono::microseconds kLongestPause(10'000);
+    const bool immediate = true;
+    pmix_info_t info;
+    PMIx_Info_load(&info, PMIX_IMMEDIATE, &immediate, PMIX_BOOL);
+    pmix_status_t status = PMIX_SUCCESS;
+    while (true) {
+        Value value;
+        status = PMIx_Get(&process, key.c_str(), &info, 1, value.receive());
+        if (status != PMIX_ERR_NOT_FOUND) break;
+        std::this_thread::sleep_for(pause);
+        pause = std::min(2 * pause, kLongestPause);
+    }
+    PMIX_INFO_DESTRUCT(&info);
+    return status;
+}
+
 class PmixBootstrap final : public Bootstrap {
   public:
     [[nodiscard]] static base::Result<std::unique_ptr<Bootstrap>> join();
@@ -148,6 +170,8 @@ class PmixBootstrap final : public Bootstrap {
     }
     [[nodiscard]] std::size_t fence_member_count() const { return witness_ ? 2 : 1; }
     void look_for_witness();
+    [[nodiscard]] std::vector<pmix_rank_t> server_ranks() const;
+    [[nodiscard]] base::Result<void> meet_server_ranks() const;
     [[nodiscard]] std::string full_key(std::string_view key) const {
         return fmt::format("weft.{}.{}", serial_, key);
     }
@@ -188,8 +212,53 @@ base::Result<std::unique_ptr<Bootstrap>> PmixBootstrap::join() {
     }
     job->size_ = static_cast<Rank>(ranks);
     job->look_for_witness();
+    if (job->serial_ > 0) {
+        if (auto met = job->meet_server_ranks(); !met) return met.failure();
+    }
     watch_launcher();
     return std::unique_ptr<Bootstrap>(std::move(job));
+}
+
+/// The other ranks that have the same PMIx server. `weft run` has one server for all its virtual
+/// nodes, so its ranks wait for all others, as do ranks whose host does not tell.
+std::vector<pmix_rank_t> PmixBootstrap::server_ranks() const {
+    std::vector<pmix_rank_t> ranks;
+    const pmix_proc_t all = process(PMIX_RANK_WILDCARD);
+    Value list;
+    if (!started_by_own_launcher() &&
+        PMIx_Get(&all, PMIX_LOCAL_PEERS, nullptr, 0, list.receive()) == PMIX_SUCCESS &&
+        (*list).type == PMIX_STRING && (*list).data.string != nullptr) {
+        std::istringstream text((*list).data.string);
+        for (std::string rank; std::getline(text, rank, ',');)
+            ranks.push_back(static_cast<pmix_rank_t>(std::strtoul(rank.c_str(), nullptr, 10)));
+    }
+    if (ranks.empty()) {
+        ranks.resize(static_cast<std::size_t>(size_));
+        std::iota(ranks.begin(), ranks.end(), pmix_rank_t{0});
+    }
+    std::erase(ranks, self_.rank);
+    return ranks;
+}
+
+/// Returns when all ranks of this server have joined for this runtime, and so have left the one
+/// before. A server up to PMIx 5 takes a connection that is closed after PMIx_Finalize() for a loss
+/// in whatever fence the rank is awaited in then, and ends that fence as a partial success. A key
+/// can be awaited outside of fences. The key is polled for: a server that is asked to wait for it
+/// sometimes misses its arrival and answers two seconds later.
+base::Result<void> PmixBootstrap::meet_server_ranks() const {
+    const std::string key = full_key("joined");
+    pmix_value_t value = {};
+    value.type = PMIX_BOOL;
+    value.data.flag = true;
+    pmix_status_t status = PMIx_Put(PMIX_GLOBAL, key.c_str(), &value);
+    if (status == PMIX_SUCCESS) status = PMIx_Commit();
+    if (status != PMIX_SUCCESS) return pmix_failure("joining the job again", status);
+    for (const pmix_rank_t rank : server_ranks()) {
+        status = await_key(process(rank), key);
+        if (status != PMIX_SUCCESS)
+            return pmix_failure(fmt::format("waiting for rank {} to join again", rank), status);
+    }
+    return {};
 }
 
 /// Looks no further than the description of the job, which has arrived.
