@@ -227,8 +227,7 @@ WEFT_API weft_status weft_collect(weft_team* team, const void* in, size_t count,
 
 // --- the end -------------------------------------------------------------------------------------
 
-/// Ends the job now, on all ranks; does not return. status: what the launcher gives in the end, if
-/// its low byte is not 0, else 1.
+/// Ends the job now, on all ranks; does not return. The launcher exits with the low byte of status.
 WEFT_API void weft_abort(weft_runtime* runtime, int status);
 
 #ifdef __cplusplus

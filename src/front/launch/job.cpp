@@ -301,13 +301,16 @@ void Job::handle_stop_request() {
 void Job::handle_server_event() {
     eventfd_t count = 0;
     ::eventfd_read(server_->event_file(), &count);
-    if (const auto request = server_->abort_request()) {
-        const int shown = request->status & 0xff;
-        fail(shown != 0 ? shown : 1,
-             fmt::format("rank {} aborted the job with status {}{}{}", request->rank,
-                         request->status, request->text.empty() ? "" : ": ", request->text));
-    }
+    end_if_aborted();
     check_outsiders();
+}
+
+void Job::end_if_aborted() {
+    const auto request = server_->abort_request();
+    if (!request) return;
+    fail(request->status & 0xff,
+         fmt::format("rank {} aborted the job with status {}{}{}", request->rank, request->status,
+                     request->text.empty() ? "" : ": ", request->text));
 }
 
 void Job::handle_output(std::size_t index) {
@@ -379,6 +382,7 @@ bool Job::reap(Rank rank) {
 }
 
 void Job::report_end(Rank rank, int ending) {
+    end_if_aborted();  // The rank may have ended because it aborted the job.
     if (WIFSIGNALED(ending) || WEXITSTATUS(ending) != 0) {
         fail(shell_status(ending), fmt::format("rank {} {}", rank, describe_end(ending)));
     } else if (server_->membership(rank) == Membership::joined) {

@@ -69,6 +69,7 @@ class Job {
     void handle_signal();
     void handle_stop_request();
     void handle_server_event();
+    void end_if_aborted();
     void handle_rank_end(Rank rank);
     void handle_output(std::size_t index);
     void handle_written();

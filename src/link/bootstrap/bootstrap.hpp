@@ -55,11 +55,10 @@ class Bootstrap {
     virtual base::Result<void> finalize() = 0;
 };
 
-/// A job that aborts has failed: its exit status is the low byte that the caller asked for, but not
-/// 0.
+/// Exit status of a job that aborts: the low byte of the caller's status. It may be 0, because
+/// shmem_global_exit(0) ends a job that has succeeded.
 [[nodiscard]] constexpr int exit_status_of_abort(int status) {
-    const int shown = status & 0xff;
-    return shown != 0 ? shown : 1;
+    return status & 0xff;
 }
 
 /// Joins the job that started this process: PMIx if its environment is there, else a job of one.
