@@ -7,16 +7,23 @@
 //     sum.get();
 //
 // Functions are handlers of active messages: a peer runs them inside its calls into the library,
-// one at a time; they must make no call of it. All ranks make an Rpc, and keep it as long as any of
-// them calls. A function is known by its name and type, so all ranks run programs that call it.
+// one at a time; they must make no call of it. An exception that leaves a function becomes an Error
+// of its caller. Results and arguments have up to 2032 bytes, and up to 240 in jobs of more than
+// 1024 ranks, where a larger result is an Error of the caller. All ranks make an Rpc, and keep it as
+// long as any of them calls. A function is known by its name and type, so all ranks run programs
+// that call it.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <cstring>
+#include <exception>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <string_view>
 #include <tuple>
 #include <type_traits>
@@ -28,6 +35,11 @@
 namespace weft {
 
 namespace detail {
+
+/// Bytes of a message in jobs of up to 1024 ranks, and of the head that a request and a reply start
+/// with.
+inline constexpr std::size_t kRpcMessageBytes = 2048;
+inline constexpr std::size_t kRpcHeadBytes = 16;
 
 /// Calls a function with arguments read from bytes and writes its result. False: not as many bytes
 /// as its arguments have.
@@ -67,7 +79,11 @@ struct Callable<Function, R (*)(Parameters...)> {
     static_assert((kTravels<std::decay_t<Parameters>> && ...),
                   "arguments travel as bytes: trivially copyable, no pointers");
     static_assert(std::is_void_v<R> || kTravels<R>, "results travel as bytes");
+    static_assert(kResultBytes<R> + kRpcHeadBytes <= kRpcMessageBytes,
+                  "the result is larger than a message");
     static constexpr std::size_t kBytes = (std::size_t{0} + ... + sizeof(std::decay_t<Parameters>));
+    static_assert(kBytes + kRpcHeadBytes <= kRpcMessageBytes,
+                  "the arguments are larger than a message");
 
     static bool invoke(const std::byte* from, std::size_t bytes, std::byte* result) {
         if (bytes != kBytes) return false;
@@ -99,10 +115,13 @@ struct Callable<Function, R (*)(Parameters...)> {
     }
 };
 
-/// A call whose result is to come.
+enum class RpcState : std::uint64_t { pending, done, unknown, failed };
+
+/// A call whose result is pending. The state is written last.
 struct RpcCall {
-    std::uint64_t state = 0;  ///< 0: on its way; 1: done; 2: refused
+    std::uint64_t state = static_cast<std::uint64_t>(RpcState::pending);
     std::vector<std::byte> result;
+    std::string why;  ///< of a call that failed at the peer
 };
 
 }  // namespace detail
@@ -115,12 +134,15 @@ class Future {
     [[nodiscard]] bool ready() {
         return world_.test_until(&call_->state, Compare::ne, std::uint64_t{0});
     }
-    /// Drives everything until it is. An Error if the peer could not call the function.
+    /// Drives everything until it is. Throws an Error if the peer does not know the function, if the
+    /// function threw there, or if its result is larger than a message of this job.
     T get() {
         world_.wait_until(&call_->state, Compare::ne, std::uint64_t{0});
-        if (call_->state != 1)
-            throw Error(Status::argument,
-                        "rpc: the peer does not know the function, or it has thrown");
+        const auto state = static_cast<detail::RpcState>(call_->state);
+        if (state == detail::RpcState::unknown)
+            throw Error(Status::argument, "rpc: the peer does not know the function");
+        if (state != detail::RpcState::done)
+            throw Error(Status::argument, "rpc: the function failed at the peer: " + call_->why);
         if constexpr (!std::is_void_v<T>) {
             T value;
             std::memcpy(&value, call_->result.data(), sizeof value);
@@ -161,6 +183,7 @@ class Rpc {
     [[nodiscard]] auto call(Rank peer, const Given&... arguments) {
         using Known = detail::Callable<Function>;
         static_cast<void>(Known::kKnown);
+        static_cast<void>(world_.rank());  // refuses a forked child, where mutex_ may be locked
         auto call = std::make_shared<detail::RpcCall>();
         call->result.resize(detail::kResultBytes<typename Known::Result>);
         std::vector<std::byte> bytes(sizeof(Head) + Known::kBytes);
@@ -169,7 +192,12 @@ class Rpc {
         std::byte* to = bytes.data() + sizeof head;
         const typename Known::Tuple converted(arguments...);
         std::apply([&](const auto&... each) { (write(to, each), ...); }, converted);
-        world_.send(peer, kRequest, bytes.data(), bytes.size());
+        try {
+            world_.send(peer, kRequest, bytes.data(), bytes.size());
+        } catch (...) {
+            forget(head.id);
+            throw;
+        }
         return Future<typename Known::Result>(world_, std::move(call));
     }
 
@@ -177,9 +205,12 @@ class Rpc {
     static constexpr int kRequest = 254;
     static constexpr int kReply = 255;
     struct Head {
-        std::uint64_t what = 0;  ///< the function; of a reply: its state
+        std::uint64_t what = 0;  ///< the function; of a reply: an RpcState
         std::uint64_t id = 0;
     };
+    static_assert(sizeof(Head) == detail::kRpcHeadBytes);
+    /// Bytes of an error's text in a reply, which fit into a message of every job.
+    static constexpr std::size_t kWhyBytes = 200;
 
     template <class T>
     static void write(std::byte*& to, const T& value) {
@@ -193,27 +224,56 @@ class Rpc {
         return last_;
     }
 
+    void forget(std::uint64_t id) {
+        const std::scoped_lock lock(mutex_);
+        calls_.erase(id);
+    }
+
+    /// The reply to a request. Throws what the function throws.
+    static std::vector<std::byte> result_of(Head head, const std::byte* arguments,
+                                            std::size_t bytes) {
+        const auto& known = detail::known_functions();
+        const auto found = known.find(head.what);
+        std::vector<std::byte> reply(sizeof head);
+        head.what = static_cast<std::uint64_t>(detail::RpcState::unknown);
+        if (found != known.end() && found->second.invoker != nullptr) {
+            reply.resize(sizeof head + found->second.result_bytes);
+            if (found->second.invoker(arguments, bytes, reply.data() + sizeof head))
+                head.what = static_cast<std::uint64_t>(detail::RpcState::done);
+        }
+        std::memcpy(reply.data(), &head, sizeof head);
+        return reply;
+    }
+
+    /// Sends the caller the text of an error. A reply that cannot be sent at all means that the
+    /// runtime has failed, which the calls of both sides report.
+    void send_failure(Rank peer, std::uint64_t id, std::string_view why) noexcept {
+        std::array<std::byte, sizeof(Head) + kWhyBytes> reply;
+        const Head head{static_cast<std::uint64_t>(detail::RpcState::failed), id};
+        const std::size_t length = std::min(why.size(), kWhyBytes);
+        std::memcpy(reply.data(), &head, sizeof head);
+        if (length != 0) std::memcpy(reply.data() + sizeof head, why.data(), length);
+        try {
+            world_.send(peer, kReply, reply.data(), sizeof head + length);
+        } catch (...) {
+        }
+    }
+
+    /// Handler of requests: nothing that is thrown here leaves it.
     static void serve(void* self, Rank peer, const std::byte* data, std::size_t bytes) {
         auto& rpc = *static_cast<Rpc*>(self);
         Head head;
         if (bytes < sizeof head) return;
         std::memcpy(&head, data, sizeof head);
-        const auto& known = detail::known_functions();
-        const auto found = known.find(head.what);
-        std::vector<std::byte> reply(sizeof head);
-        head.what = 2;
-        if (found != known.end() && found->second.invoker != nullptr) {
-            reply.resize(sizeof head + found->second.result_bytes);
-            try {
-                if (found->second.invoker(data + sizeof head, bytes - sizeof head,
-                                          reply.data() + sizeof head))
-                    head.what = 1;
-            } catch (...) {
-                head.what = 2;
-            }
+        try {
+            const std::vector<std::byte> reply =
+                result_of(head, data + sizeof head, bytes - sizeof head);
+            rpc.world_.send(peer, kReply, reply.data(), reply.size());
+        } catch (const std::exception& problem) {
+            rpc.send_failure(peer, head.id, problem.what());
+        } catch (...) {
+            rpc.send_failure(peer, head.id, "it threw something that is no std::exception");
         }
-        std::memcpy(reply.data(), &head, sizeof head);
-        rpc.world_.send(peer, kReply, reply.data(), reply.size());
     }
 
     static void finish(void* self, Rank, const std::byte* data, std::size_t bytes) {
@@ -225,12 +285,17 @@ class Rpc {
         const auto found = rpc.calls_.find(head.id);
         if (found == rpc.calls_.end()) return;
         detail::RpcCall& call = *found->second;
-        const bool fits = bytes - sizeof head == call.result.size();
-        if (head.what == 1 && fits && !call.result.empty())
-            std::memcpy(call.result.data(), data + sizeof head, call.result.size());
+        auto state = static_cast<detail::RpcState>(head.what);
+        const std::size_t length = bytes - sizeof head;
+        if (state == detail::RpcState::done && length != call.result.size())
+            state = detail::RpcState::unknown;
+        if (state == detail::RpcState::done && length != 0)
+            std::memcpy(call.result.data(), data + sizeof head, length);
+        if (state == detail::RpcState::failed)
+            call.why.assign(reinterpret_cast<const char*>(data + sizeof head), length);
         // Release: pairs with the acquire of the wait; the result is visible with it.
         std::atomic_ref<std::uint64_t>(call.state)
-            .store(head.what == 1 && fits ? 1 : 2, std::memory_order_release);
+            .store(static_cast<std::uint64_t>(state), std::memory_order_release);
         rpc.calls_.erase(found);
     }
 

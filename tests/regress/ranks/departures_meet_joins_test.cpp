@@ -56,6 +56,11 @@ TEST(DeparturesMeetJoins, AHundredRuntimesFollowEachOther) {
         const Outcome outcome = run_part(options, "departures_meet_joins");
         EXPECT_EQ(outcome.status, 0) << outcome.errors;
     }
+    const Words program{RANK_PROGRAMS "/weft_regress_ranks_test", "--rank",
+                        "departures_meet_joins"};
+    if (const auto outcome = run_under_mpirun(2, program)) {
+        EXPECT_EQ(outcome->status, 0) << outcome->errors;
+    }
 }
 
 }  // namespace
