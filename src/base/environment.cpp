@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "base/environment.hpp"
 
+#include <sys/auxv.h>
+
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -74,6 +76,14 @@ struct Text {
     static std::string print(const Settings& settings) { return settings.*Field; }
 };
 
+/// Name of a file or folder, which a program with raised rights does not take from its user.
+template <auto Field>
+struct FileName : Text<Field> {
+    static constexpr bool kNamesFile = true;
+};
+template <class Access>
+concept NamesFile = Access::kNamesFile;
+
 template <auto Field, std::uint64_t Multiple>
 struct Bytes {
     static Result<void> read(Settings& settings, std::string_view value) {
@@ -146,8 +156,8 @@ struct Line {
 
 template <class Access>
 constexpr Variable variable(const Line& line) {
-    return {line.name,   line.fallback, line.form,     line.meaning,
-            line.agreed, &Access::read, &Access::print};
+    return {line.name,   line.fallback, line.form,      line.meaning,
+            line.agreed, &Access::read, &Access::print, NamesFile<Access>};
 }
 
 constexpr std::array kVariables{
@@ -196,7 +206,7 @@ constexpr std::array kVariables{
          "instruction set of the reduction kernels; not set: the best of this processor. A wrong "
          "name is answered with those it can run",
          false}),
-    variable<Text<&Settings::fabric_module>>(
+    variable<FileName<&Settings::fabric_module>>(
         {"WEFT_FABRIC_MODULE", "", "a file name",
          "where `weft_fabric.so` lies; not set: next to the library", false}),
     variable<Text<&Settings::fabric_address>>(
@@ -213,7 +223,7 @@ constexpr std::array kVariables{
          "long ranks waited and for whom, the bytes that went each way, and the buffers that "
          "were adopted for that",
          true}),
-    variable<Text<&Settings::trace>>(
+    variable<FileName<&Settings::trace>>(
         {"WEFT_TRACE", "", "a folder, which is made if it is not there",
          "at the end rank 0 writes what all ranks did when to a file there, which Perfetto opens",
          true}),
@@ -221,15 +231,15 @@ constexpr std::array kVariables{
         {"WEFT_TRACE_EVENTS", "64K", "a number, such as 100 or 64K",
          "how many steps and calls of each rank the trace has, the last ones; 48 bytes each",
          true}),
-    variable<Text<&Settings::log_file>>(
+    variable<FileName<&Settings::log_file>>(
         {"WEFT_LOG_FILE", "", "a file name, in which %r is the rank and %h the host",
          "where `info` and `trace` are appended; not set: they go to stderr", false}),
-    variable<Text<&Settings::tuning>>(
+    variable<FileName<&Settings::tuning>>(
         {"WEFT_TUNING", "", "a file name",
          "choices of algorithms that `weft tune` has measured, preferred to predictions; its "
          "contents must be the same on all ranks",
          false}),
-    variable<Text<&Settings::parameters>>(
+    variable<FileName<&Settings::parameters>>(
         {"WEFT_PARAMETERS", "", "a file name",
          "what puts cost here, as `weft fit` has measured it, in place of the provider's costs; "
          "its contents must be the same on all ranks",
@@ -272,11 +282,20 @@ std::vector<std::string_view> known_names() {
     return names;
 }
 
+/// True in a set-user-id program, for example, whose user may not write where it may.
+bool has_raised_rights() {
+    return ::getauxval(AT_SECURE) != 0;
+}
+
 /// Puts the entry where it belongs.
 Result<void> read_assignment(Settings& settings, const Assignment& entry,
                              std::span<const std::string_view> call_names) {
     for (const Variable& candidate : kVariables) {
         if (candidate.name != entry.name) continue;
+        if (candidate.names_file && has_raised_rights()) {
+            settings.ignored.emplace_back(entry.name);
+            return Done{};
+        }
         if (const Result<void> read = candidate.read(settings, entry.value); !read)
             return fail(Status::argument, "{}={}: expected {} ({})", entry.name, entry.value,
                         candidate.form, read.failure().text);
@@ -345,6 +364,10 @@ std::vector<std::string> report_unknown(const Settings& settings) {
         reports.push_back(fmt::format(
             "{} in the environment: no such variable (docs/guide/environment.md lists them)",
             names));
+    for (const std::string& name : settings.ignored)
+        reports.push_back(fmt::format(
+            "{} is ignored: it names a file, and this program has more rights than its user",
+            name));
     if (!settings.unknown_log.empty())
         reports.push_back(fmt::format("WEFT_LOG={}: expected warn, info or trace; warn is used",
                                       settings.unknown_log));

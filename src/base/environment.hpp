@@ -90,6 +90,7 @@ struct Settings {
 
     std::vector<std::string> given;    ///< names that were set, in order of the environment
     std::vector<std::string> unknown;  ///< WEFT_* names that nothing reads, likewise
+    std::vector<std::string> ignored;  ///< names of files, in a program with raised rights
 };
 
 /// The variable in which a launcher gives a rank the index of its virtual node.
@@ -107,6 +108,7 @@ struct Variable {
 
     Result<void> (*read)(Settings& settings, std::string_view value);
     std::string (*print)(const Settings& settings);  ///< empty: none
+    bool names_file;  ///< ignored in programs with raised rights (set-user-id, file capabilities)
 };
 [[nodiscard]] std::span<const Variable> variables();
 
@@ -122,8 +124,8 @@ struct Variable {
 [[nodiscard]] std::vector<const char*> with_assignment(const char* const* environment,
                                                        const char* assignment);
 
-/// A sentence each about names that nothing reads, and about a level of WEFT_LOG that does not
-/// exist.
+/// A sentence each about names that nothing reads, about variables that were ignored, and about a
+/// level of WEFT_LOG that does not exist.
 [[nodiscard]] std::vector<std::string> report_unknown(const Settings& settings);
 
 /// The settings that must be the same on all ranks, one NAME=VALUE a line, independent of how the

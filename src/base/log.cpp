@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
@@ -16,6 +17,24 @@ namespace {
 void write_to(int file, std::string_view line) {
     const std::string text = fmt::format("{}\n", line);
     [[maybe_unused]] const auto written = ::write(file, text.data(), text.size());
+}
+
+/// Opens a regular file, or anything below /dev such as /dev/stderr, which is a link. -1: refused,
+/// with errno. Opening a pipe that has no reader fails instead of waiting for one.
+int open_to_append(const std::string& name) {
+    const bool is_device = name.starts_with("/dev/") && !name.starts_with("/dev/shm/");
+    const int follow = is_device ? O_NOCTTY : O_NOFOLLOW;
+    const int file =
+        ::open(name.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK | follow, 0666);
+    struct stat status = {};
+    if (file < 0) return -1;
+    if (::fstat(file, &status) == 0 && (is_device || S_ISREG(status.st_mode))) {
+        ::fcntl(file, F_SETFL, O_APPEND);  // writes may wait
+        return file;
+    }
+    ::close(file);
+    errno = ENOTSUP;
+    return -1;
 }
 
 std::string host_name() {
@@ -48,7 +67,7 @@ std::string log_file_name(std::string_view pattern, Rank rank, std::string_view 
 Log::Log(const Settings& settings, Rank rank) : level_(settings.log), rank_(rank) {
     if (settings.log_file.empty() || !wants(LogLevel::info)) return;
     const std::string name = log_file_name(settings.log_file, rank, host_name());
-    file_ = ::open(name.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    file_ = open_to_append(name);
     if (file_ < 0)
         warn(fmt::format("WEFT_LOG_FILE: cannot open {}: {}", name, std::strerror(errno)));
     else

@@ -1,21 +1,46 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "base/read_file.hpp"
 
-#include <fstream>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
 
 namespace weft::base {
 
-Result<std::string> read_file(const std::string& path, std::size_t bytes_max) {
+namespace {
+
+/// Closes the file at the end of a block.
+struct OpenFile {
+    int number = -1;
+    ~OpenFile() {
+        if (number >= 0) ::close(number);
+    }
+};
+
+}  // namespace
+
+Result<std::string> read_file(const std::string& path, std::size_t bytes_max, Pipes pipes) {
     constexpr std::size_t kPiece = std::size_t{1} << 20;
-    std::ifstream file(path, std::ios::binary);
+    const int waits = pipes == Pipes::refused ? O_NONBLOCK : 0;
+    const OpenFile file{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | waits)};
+    struct stat status = {};
+    if (file.number < 0 || ::fstat(file.number, &status) != 0)
+        return fail(Status::argument, "{} cannot be read", path);
+    if (pipes == Pipes::refused && S_ISFIFO(status.st_mode))
+        return fail(Status::argument, "{} is a pipe, expected a file", path);
     std::string text;
-    while (file && text.size() <= bytes_max) {
+    while (text.size() <= bytes_max) {
         const std::size_t had = text.size();
         text.resize(had + kPiece);
-        file.read(text.data() + had, kPiece);
-        text.resize(had + static_cast<std::size_t>(file.gcount()));
+        const ssize_t got = ::read(file.number, text.data() + had, kPiece);
+        text.resize(had + static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) return fail(Status::argument, "{} cannot be read", path);
+        if (got == 0) break;
     }
-    if (!file.is_open() || file.bad()) return fail(Status::argument, "{} cannot be read", path);
     if (text.size() > bytes_max)
         return fail(Status::argument, "{} has more than {} bytes", path, bytes_max);
     return text;

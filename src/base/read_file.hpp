@@ -12,7 +12,11 @@
 
 namespace weft::base {
 
+/// Whether a named pipe is read, which may wait for its writer without end.
+enum class Pipes { allowed, refused };
+
 /// Fails if it cannot be read, or has more bytes.
-[[nodiscard]] Result<std::string> read_file(const std::string& path, std::size_t bytes_max);
+[[nodiscard]] Result<std::string> read_file(const std::string& path, std::size_t bytes_max,
+                                            Pipes pipes = Pipes::allowed);
 
 }  // namespace weft::base

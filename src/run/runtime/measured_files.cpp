@@ -146,7 +146,7 @@ std::uint64_t digest_of(std::string_view text) {
 /// The file that a variable names, and a line about its contents for the other ranks.
 base::Result<std::string> read_agreed(const char* variable, const std::string& path,
                                       std::string& agreed) {
-    auto text = base::read_file(path, kMeasuredBytesMax);
+    auto text = base::read_file(path, kMeasuredBytesMax, base::Pipes::refused);
     if (!text) return text.failure().within(variable);
     agreed +=
         fmt::format("{}={} bytes with digest {:016x}\n", variable, text->size(), digest_of(*text));
