@@ -9,8 +9,8 @@
 // Functions are handlers of active messages: a peer runs them inside its calls into the library,
 // one at a time; they must make no call of it. An exception that leaves a function becomes an Error
 // of its caller. Results and arguments have up to 2032 bytes, and up to 240 in jobs of more than
-// 1024 ranks, where a larger result is an Error of the caller. All ranks make an Rpc, and keep it as
-// long as any of them calls. A function is known by its name and type, so all ranks run programs
+// 1024 ranks, where a larger result is an Error of the caller. All ranks make an Rpc, and keep it
+// as long as any of them calls. A function is known by its name and type, so all ranks run programs
 // that call it.
 #pragma once
 
@@ -134,8 +134,8 @@ class Future {
     [[nodiscard]] bool ready() {
         return world_.test_until(&call_->state, Compare::ne, std::uint64_t{0});
     }
-    /// Drives everything until it is. Throws an Error if the peer does not know the function, if the
-    /// function threw there, or if its result is larger than a message of this job.
+    /// Drives everything until it is. Throws an Error if the peer does not know the function, if
+    /// the function threw there, or if its result is larger than a message of this job.
     T get() {
         world_.wait_until(&call_->state, Compare::ne, std::uint64_t{0});
         const auto state = static_cast<detail::RpcState>(call_->state);
@@ -229,7 +229,7 @@ class Rpc {
         calls_.erase(id);
     }
 
-    /// The reply to a request. Throws what the function throws.
+    /// Reply to a request. Passes on exceptions of the function.
     static std::vector<std::byte> result_of(Head head, const std::byte* arguments,
                                             std::size_t bytes) {
         const auto& known = detail::known_functions();
@@ -259,7 +259,7 @@ class Rpc {
         }
     }
 
-    /// Handler of requests: nothing that is thrown here leaves it.
+    /// Handler of requests. No exception leaves it.
     static void serve(void* self, Rank peer, const std::byte* data, std::size_t bytes) {
         auto& rpc = *static_cast<Rpc*>(self);
         Head head;

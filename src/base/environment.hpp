@@ -124,8 +124,7 @@ struct Variable {
 [[nodiscard]] std::vector<const char*> with_assignment(const char* const* environment,
                                                        const char* assignment);
 
-/// A sentence each about names that nothing reads, about variables that were ignored, and about a
-/// level of WEFT_LOG that does not exist.
+/// Sentences for the user: unknown names, ignored variables, an unknown level of WEFT_LOG.
 [[nodiscard]] std::vector<std::string> report_unknown(const Settings& settings);
 
 /// The settings that must be the same on all ranks, one NAME=VALUE a line, independent of how the

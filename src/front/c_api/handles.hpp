@@ -9,8 +9,9 @@
 //          With pointers to objects that takes a list of all runtimes of the process, or luck.
 // Holds    A handle is never read through. The first page stays when the runtime is finalized, to
 //          say so: 4 KiB for each runtime that a process has finalized. It reads as zeros in a
-//          forked child, so every handle is refused there without a check on the warm path. Entries are used again
-//          oldest first, so a stale handle is mistaken only after its entry was used 16,384 times.
+//          forked child, so every handle is refused there without a check on the warm path.
+//          Entries are used again oldest first, so a stale handle is mistaken only after its entry
+//          was used 16,384 times.
 //          Where threads call at once, a handle is looked up without a lock: entries never move.
 // Next     errors.hpp for what a refusal looks like; runtime.cpp, teams.cpp, collectives.cpp,
 //          requests.cpp, remote_memory.cpp and operations.cpp for the functions of weft.h.
@@ -58,9 +59,9 @@ struct AmHandler {
     void* argument = nullptr;
 };
 
-/// The view that weft_near_open() returns for a handle, and the data that it points to. The view is
-/// empty after the team has ended and in a forked child: calls then go to the library, which refuses
-/// them.
+/// The view that weft_near_open() returns for a handle, and the data that it points to. The view
+/// is empty after the team has ended and in a forked child. Calls then go to the library, which
+/// refuses them.
 struct NearView {
     static constexpr std::uint32_t kDriveEvery = 32;
 

@@ -241,10 +241,10 @@ std::vector<pmix_rank_t> PmixBootstrap::server_ranks() const {
 }
 
 /// Returns when all ranks of this server have joined for this runtime, and so have left the one
-/// before. A server up to PMIx 5 takes a connection that is closed after PMIx_Finalize() for a loss
-/// in whatever fence the rank is awaited in then, and ends that fence as a partial success. A key
-/// can be awaited outside of fences. The key is polled for: a server that is asked to wait for it
-/// sometimes misses its arrival and answers two seconds later.
+/// before. The server of PMIx 4.2 takes a connection that is closed after PMIx_Finalize() for a
+/// loss. It ends the fence that awaits the rank at that moment as a partial success. A key can be
+/// awaited outside of fences. This rank polls for it, because a server that waits itself sometimes
+/// misses its arrival and answers two seconds later.
 base::Result<void> PmixBootstrap::meet_server_ranks() const {
     const std::string key = full_key("joined");
     pmix_value_t value = {};

@@ -259,6 +259,22 @@ std::string text_about(const TraceAbout& about, std::uint64_t lost) {
            base::argument("events_lost", static_cast<std::int64_t>(lost));
 }
 
+struct TraceFile {
+    std::unique_ptr<std::FILE, int (*)(std::FILE*)> file;  ///< nullptr: not opened, see errno
+    std::string path;
+};
+
+/// Opens a file with a name that no file has yet. Another runtime of this process may have used its
+/// number, as may a process of another container that writes to the same folder.
+TraceFile open_new(const std::string& folder) {
+    for (unsigned count = 1;; ++count) {
+        const std::string suffix = count == 1 ? "" : fmt::format("-{}", count);
+        std::string path = fmt::format("{}/weft-{}{}.json", folder, ::getpid(), suffix);
+        std::FILE* const file = std::fopen(path.c_str(), "wxe");  // x: fails if there is one
+        if (file != nullptr || errno != EEXIST) return {{file, &std::fclose}, std::move(path)};
+    }
+}
+
 }  // namespace
 
 std::string packed_trace(const Recorder& recorder) {
@@ -278,11 +294,8 @@ std::string packed_trace(const Recorder& recorder) {
 base::Result<std::string> write_trace(const std::string& folder,
                                       const std::vector<std::string>& ranks,
                                       const TraceAbout& about) {
-    const std::string path = fmt::format("{}/weft-{}.json", folder, ::getpid());
-    ::mkdir(folder.c_str(), 0700);  // a failure shows in the next line
-    ::unlink(path.c_str());         // of an earlier process; nor is a link followed
-    const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "wxe"),
-                                                               &std::fclose);
+    ::mkdir(folder.c_str(), 0700);  // open_new() reports a failure
+    const auto [file, path] = open_new(folder);
     if (file == nullptr)
         return base::fail(Status::environment, "WEFT_TRACE={}: cannot write {}: {}", folder, path,
                           std::strerror(errno));

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // calls_in_children.cpp - forks each rank and calls every entry point in the child.
 //
-// The child checks that each call is refused and names the fork. The rank checks afterwards that its
-// symmetric memory is unchanged and that its next calls have right results. Arguments: how the child
-// is made (fork, _Fork, clone, or old_kernel: a fork where the kernel has no MADV_WIPEONFORK), and
-// the interface.
+// The child checks that each call is refused and names the fork. The rank checks afterwards that
+// its symmetric memory is unchanged and that its next calls have right results. Arguments: how the
+// child is made, and the interface. old_kernel is a fork where the kernel has no MADV_WIPEONFORK.
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <signal.h>
@@ -131,7 +130,7 @@ void call(std::string_view name, Returned (*function)(Parameters...)) {
 void call_c_entries() {
 #define C_ENTRY(name) call(#name, &name);
 #define CPP_ENTRY(name)
-#include "entries.inc"
+#include <entries.inc>
 #undef C_ENTRY
 #undef CPP_ENTRY
 }
@@ -309,7 +308,7 @@ void call_cpp_entries(Objects& of) {
 #define C_ENTRY(name)
 #define CPP_ENTRY(name) \
     if (!calls.contains(name) && !kNoCalls.contains(name)) report(name, "is in no table");
-#include "entries.inc"
+#include <entries.inc>
 #undef C_ENTRY
 #undef CPP_ENTRY
 }
@@ -408,7 +407,7 @@ void check_cpp(std::string_view how) {
     objects->started = objects->world.start(
         Call::allreduce(&objects->sum, &objects->sum, 1, Type::uint64, Op::max));
     objects->world.barrier();
-    // The destructors run in the child, too: nothing of the parent's may change.
+    // The child also runs the destructors, which must not change the parent's objects.
     const int status = in_child(how, [&] {
         call_cpp_entries(*objects);
         delete objects;

@@ -2,8 +2,8 @@
 // Bug: calls of a forked child were carried out. They took the parent's place in the shared
 // segment, so the parent's next result was wrong although its call succeeded; weft_init() and
 // weft_finalize() in the child never returned. Method: every entry point of both interfaces in a
-// child of each rank. Its list comes from the library's symbols (entries.py), so a new function cannot
-// be left out.
+// child of each rank. Its list comes from the library's symbols (entries.py), so a new function
+// cannot be left out.
 // Seen on 9d518da: all of these programs fail with "symmetric memory has changed".
 #include "tests/ranks/ranks_job.hpp"
 

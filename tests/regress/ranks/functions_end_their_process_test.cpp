@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Bug: an rpc function whose result was larger than a message ended the called process through
 // std::terminate, and the text of an exception was lost. Method: the largest result, and functions
-// that throw each kind of object. tests/neg/rpc_result_too_large.cpp has the result that is refused.
+// that throw each kind of object. tests/neg/rpc_result_too_large.cpp has a result that is refused.
 // Seen on 9d518da: that result compiles, and the called rank is killed by signal 6; the Error of a
 // function that throws does not have its text.
 #include <array>
