@@ -26,12 +26,12 @@ const char* running = "";
     X(sets_reduce_extremes) X(sets_reduce_bits) X(team_of_all) X(team_of_node)                     \
     X(split_by_stride) X(split_in_other_ways) X(split_in_two_dimensions) X(teams_of_teams)         \
     X(teams_come_and_go) X(collectives_in_teams) X(ring) X(histogram) X(transpose) X(work_queue)   \
-    X(halo) X(bucket_sort)
+    X(halo) X(bucket_sort) X(children_end)
 
 // Run by name only.
 #define MISTAKES(X)                                                                                \
     X(fails_at_the_last) X(puts_outside) X(puts_to_nobody) X(clears_twice) X(frees_twice)          \
-    X(allocates_six_mebibytes) X(ends_all)
+    X(allocates_six_mebibytes) X(allocates_at_small_alignments) X(ends_all)
 // clang-format on
 
 #define DECLARE(name) void name(void);

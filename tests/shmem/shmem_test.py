@@ -20,6 +20,7 @@ from pathlib import Path
 sys.dont_write_bytecode = True
 
 import routines  # noqa: E402
+import walk  # noqa: E402
 
 SOURCE, BIN, COMPILER = Path(sys.argv[1]).resolve(), Path(sys.argv[2]).resolve(), sys.argv[3]
 HEADERS = SOURCE / "include/openshmem"
@@ -30,11 +31,16 @@ WRITE = os.environ.get("WEFT_TESTS_WRITE", "") not in ("", "0")
 DEADLINE_S = 600 if FULL else 60
 
 
-def run(pes, *arguments, nodes=1, program="weft_shmem_programs", **settings):
-    """Status and all output of a job."""
+def job(pes, *arguments, nodes=1, program="weft_shmem_programs", errors=subprocess.STDOUT, **settings):
+    """A job that has ended; its standard error is in its output, or separate if `errors` is PIPE."""
     command = [BIN / "weft", "run", "-n", str(pes), "--nodes", str(nodes), "--", BIN / program, *arguments]
-    ended = subprocess.run([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                           timeout=DEADLINE_S, check=False, env={**os.environ, **settings})
+    return subprocess.run([str(word) for word in command], stdout=subprocess.PIPE, stderr=errors, text=True,
+                          timeout=DEADLINE_S, check=False, env={**os.environ, **settings})
+
+
+def run(pes, *arguments, **options):
+    """Status and all output of a job."""
+    ended = job(pes, *arguments, **options)
     return ended.returncode, ended.stdout
 
 
@@ -119,7 +125,7 @@ class Programs(unittest.TestCase):
         self.assertIn("1 programs, 2 PEs: 1 checks failed\n", out)
 
     def test_what_cannot_be_done_is_said(self):
-        for program, sentence in (("puts_outside", "shmem_long_put: PE 1: weft_put: dst: "),
+        for program, sentence in (("puts_outside", "shmem_long_put: PE 1: dest: 8 bytes from "),
                                   ("puts_to_nobody", "shmem_long_p: PE 1: pe: 2 is not a PE here, expected 0..1"),
                                   ("clears_twice", "shmem_clear_lock: PE 1: lock: this PE does not hold it"),
                                   ("frees_twice", "shmem_free: PE 1: ptr: not from shmem_malloc")):
@@ -160,6 +166,60 @@ class Programs(unittest.TestCase):
     def test_the_heap_is_as_large_as_asked_for(self):
         for size, status in (("1M", 1), ("8M", 0)):
             self.assertEqual(run(2, "allocates_six_mebibytes", SHMEM_SYMMETRIC_SIZE=size)[0], status, size)
+
+    def test_small_alignments_give_memory(self):
+        status, out = run(2, "allocates_at_small_alignments")
+        self.assertEqual((status, out), (0, "1 programs, 2 PEs: 0 checks failed\n"))
+
+
+class Walks(unittest.TestCase):
+    """Calls of every routine that the library has to refuse; see walk.c."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(cls.folder.cleanup)
+        here = Path(cls.folder.name)
+        (here / "walk_calls.inc").write_text(walk.calls(declared("shmem.h")[1]), encoding="utf-8")
+        cls.program = here / "walk"
+        command = [COMPILER, "-std=gnu11", "-w", "-O0", f"-I{HEADERS}", f"-I{here}", SOURCE / "tests/shmem/walk.c", "-o", cls.program,
+                   f"-L{BIN}", "-lweft-shmem", f"-Wl,-rpath,{BIN}", f"-Wl,-rpath-link,{BIN}"]
+        subprocess.run([str(word) for word in command], check=True)
+
+    def walk(self, mode, nodes):
+        """The outcome of each routine by its name, the output, and the messages."""
+        ended = job(2, mode, nodes=nodes, program=self.program, errors=subprocess.PIPE)
+        self.assertEqual(ended.returncode, 0, (ended.stdout + ended.stderr)[-2000:])
+        self.assertIn("the job goes on, 0 bytes of the heap changed\n", ended.stdout)
+        outcomes = re.findall(r"^(shmem_\w+): (refused|returned -1|done)$", ended.stdout, re.MULTILINE)
+        return dict(outcomes), ended.stdout, ended.stderr
+
+    def test_every_call_in_a_forked_child_is_refused_or_harmless(self):
+        harmless = {f"shmem_{name}" for name in (
+            "my_pe", "n_pes", "pe_accessible", "addr_accessible", "ptr", "info_get_version", "info_get_name", "query_thread",
+            "pcontrol", "finalize", "team_my_pe", "team_n_pes", "team_get_config", "team_translate_pe", "ctx_get_team",
+            "set_cache_inv", "set_cache_line_inv", "clear_cache_inv", "clear_cache_line_inv", "udcflush", "udcflush_line")}
+        for nodes in (1, 2):
+            outcomes, out, messages = self.walk("child", nodes)
+            self.assertEqual(set(outcomes), routines.names())
+            self.assertEqual({name for name, outcome in outcomes.items() if outcome == "done"}, harmless)
+            self.assertIn("the child: 0\n", out)
+            self.assertIn("shmem_long_put: PE 0: called in a forked child", messages)
+
+    def refuses(self, mode, routines_called):
+        for nodes in (1, 2):
+            outcomes, _, _ = self.walk(mode, nodes)
+            self.assertEqual([name for name, outcome in outcomes.items() if outcome == "done"], [], "not refused")
+            self.assertEqual(len(outcomes), routines_called)
+
+    def test_counts_that_wrap_are_refused(self):
+        self.refuses("count", 922)
+
+    def test_ranges_past_the_variables_are_refused(self):
+        self.refuses("past", 921)
+
+    def test_elements_behind_the_variables_are_refused(self):
+        self.refuses("end", 1268)
 
 
 if __name__ == "__main__":

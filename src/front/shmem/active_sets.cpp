@@ -72,6 +72,7 @@ void end_active_sets() {
 }
 
 const weft_shmem_team& active_set(const char* routine, int start, int log_stride, int size) {
+    require_job(routine);
     const long stride = log_stride < 0 || log_stride > 30 ? 0 : 1L << log_stride;
     const long last = start + stride * (static_cast<long>(size) - 1);
     if (start < 0 || size < 1 || stride == 0 || last >= job.size)

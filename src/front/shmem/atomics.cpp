@@ -16,18 +16,19 @@ namespace {
 template <class T>
 using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
 
-/// A word as a call names it: where it is here, where it is if near, and at which PE.
+/// The word of a call: its heap address, its copy at a local peer, and the PE of the world.
 struct Word {
     std::byte* place = nullptr;
-    std::byte* near = nullptr;
+    std::byte* near = nullptr;  ///< nullptr: the peer is remote
     int pe = 0;
 };
 
 Word find(const char* routine, shmem_ctx_t ctx, const void* address, std::size_t bytes, int pe) {
-    Word word{.place = in_heap(address), .pe = world_pe(routine, ctx, pe)};
+    Word word{.pe = world_pe(routine, ctx, pe)};
+    word.place = require_symmetric(routine, "the word", address, bytes);
     if (reinterpret_cast<std::uintptr_t>(word.place) % bytes != 0)
         refuse(routine, "the word is not aligned to its size");
-    word.near = near_place(word.place, bytes, word.pe);
+    word.near = local_copy(word.place, word.pe);
     return word;
 }
 

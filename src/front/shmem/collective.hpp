@@ -1,28 +1,50 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// collective.hpp - the collectives of weft that those of OpenSHMEM consist of.
+// collective.hpp - the collectives of weft behind those of OpenSHMEM.
+//
+// Holds    Each function checks its buffers first. Sizes must not wrap, and a buffer that starts in
+//          symmetric memory must be in one region. Other memory is given to weft as it is.
 #pragma once
+
+#include <string>
 
 #include "front/shmem/job.hpp"
 
 namespace weft::shmem {
 
-weft_status meet(const weft_shmem_team& team);
-weft_status broadcast(const weft_shmem_team& team, void* buffer, std::size_t bytes, int root);
-weft_status allreduce(const weft_shmem_team& team, const void* in, void* out, std::size_t count,
-                      weft_type type, weft_op op);
-weft_status allgather(const weft_shmem_team& team, const void* in, void* out, std::size_t bytes);
-/// Blocks of different sizes, which only their owners know.
-weft_status collect(const weft_shmem_team& team, const void* in, void* out, std::size_t bytes);
-weft_status alltoall(const weft_shmem_team& team, const void* in, void* out, std::size_t bytes);
+/// Outcome of a collective: why it failed; empty if it succeeded.
+using Outcome = std::string;
 
-/// Elements that lie `to` and `from` elements from each other.
+/// One member's share of a buffer.
+struct Elements {
+    std::size_t count = 0;
+    std::size_t size = 1;  ///< bytes of one element
+};
+
+Outcome meet(const weft_shmem_team& team);
+/// argument: name of the buffer in the caller's routine, for messages.
+Outcome broadcast(const weft_shmem_team& team, const char* argument, void* buffer,
+                  const Elements& elements, int root);
+Outcome allreduce(const weft_shmem_team& team, const void* in, void* out, const Elements& elements,
+                  weft_type type, weft_op op);
+Outcome allgather(const weft_shmem_team& team, const void* in, void* out, const Elements& elements);
+/// Concatenates blocks whose sizes only their owners know. A member with an unusable block fails
+/// the call on all members.
+Outcome collect(const weft_shmem_team& team, const void* in, void* out, const Elements& elements);
+Outcome alltoall(const weft_shmem_team& team, const void* in, void* out, const Elements& elements);
+
+/// Distances between neighbouring elements, in elements; at least 1.
 struct Strides {
     std::ptrdiff_t to = 1;
     std::ptrdiff_t from = 1;
-    std::size_t element_bytes = 1;
 };
-weft_status alltoall(const weft_shmem_team& team, const void* in, void* out, std::size_t count,
-                     const Strides& strides);
+Outcome alltoall(const weft_shmem_team& team, const void* in, void* out, const Elements& elements,
+                 const Strides& strides);
+
+/// For routines without a status: a failure ends the job.
+inline void check(const char* routine, const Outcome& outcome) {
+    if (!outcome.empty()) [[unlikely]]
+        refuse(routine, outcome.c_str());
+}
 
 /// The team of an active set, which its members make when they first use it.
 const weft_shmem_team& active_set(const char* routine, int start, int log_stride, int size);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // collectives.cpp - the collectives of teams and of active sets.
-#include <cstdio>
 #include <type_traits>
 
 #include "front/shmem/collective.hpp"
@@ -34,23 +33,27 @@ constexpr weft_type type_of() {
                                 : WEFT_UINT64;
 }
 
-/// The team of a routine that returns a status; nullptr, and a sentence, if there is none.
+/// Returns the team behind a handle; nullptr after a sentence that says why it cannot be used.
 const weft_shmem_team* usable(const char* routine, shmem_team_t team) {
     const weft_shmem_team* const found = find_team(team);
-    if (found == nullptr)
-        std::fprintf(stderr, "shmem_%s: PE %d: team: not a team\n", routine, job.rank);
+    if (found == nullptr) {
+        const std::string missing = missing_job();
+        report(routine, missing.empty() ? "team: not a team" : missing);
+    }
     return found;
 }
 
 int broadcast_of(const char* routine, shmem_team_t handle, void* dest, const void* source,
-                 std::size_t bytes, int root) {
+                 const Elements& elements, int root) {
     const auto* const team = usable(routine, handle);
     if (team == nullptr) return -1;
     if (root < 0 || root >= team->size) refuse_pe(routine, root, team->size);
     const bool mine = team->rank == root;
     const int status =
-        report(routine, broadcast(*team, mine ? const_cast<void*>(source) : dest, bytes, root));
-    if (mine && dest != source && status == 0 && bytes != 0) std::memmove(dest, source, bytes);
+        report(routine, mine ? broadcast(*team, "source", const_cast<void*>(source), elements, root)
+                             : broadcast(*team, "dest", dest, elements, root));
+    const std::size_t bytes = status == 0 ? elements.count * elements.size : 0;
+    if (mine && dest != source && bytes != 0) std::memmove(dest, source, bytes);
     return status;
 }
 
@@ -60,34 +63,35 @@ int on_team(const char* routine, shmem_team_t handle, Call call) {
     return team == nullptr ? -1 : report(routine, call(*team));
 }
 
-int collect_of(shmem_team_t handle, void* dest, const void* source, std::size_t bytes) {
-    return on_team("collect", handle,
-                   [&](const weft_shmem_team& team) { return collect(team, source, dest, bytes); });
+int collect_of(shmem_team_t handle, void* dest, const void* source, const Elements& elements) {
+    return on_team("collect", handle, [&](const weft_shmem_team& team) {
+        return collect(team, source, dest, elements);
+    });
 }
 
-int fcollect_of(shmem_team_t handle, void* dest, const void* source, std::size_t bytes) {
+int fcollect_of(shmem_team_t handle, void* dest, const void* source, const Elements& elements) {
     return on_team("fcollect", handle, [&](const weft_shmem_team& team) {
-        return allgather(team, source, dest, bytes);
+        return allgather(team, source, dest, elements);
     });
 }
 
-int alltoall_of(shmem_team_t handle, void* dest, const void* source, std::size_t bytes) {
+int alltoall_of(shmem_team_t handle, void* dest, const void* source, const Elements& elements) {
     return on_team("alltoall", handle, [&](const weft_shmem_team& team) {
-        return alltoall(team, source, dest, bytes);
+        return alltoall(team, source, dest, elements);
     });
 }
 
-int alltoalls_of(shmem_team_t handle, void* dest, const void* source, std::size_t count,
+int alltoalls_of(shmem_team_t handle, void* dest, const void* source, const Elements& elements,
                  const Strides& strides) {
     return on_team("alltoalls", handle, [&](const weft_shmem_team& team) {
-        return alltoall(team, source, dest, count, strides);
+        return alltoall(team, source, dest, elements, strides);
     });
 }
 
-int reduce_of(shmem_team_t handle, void* dest, const void* source, std::size_t count,
+int reduce_of(shmem_team_t handle, void* dest, const void* source, const Elements& elements,
               weft_type type, weft_op op) {
     return on_team("reduce", handle, [&](const weft_shmem_team& team) {
-        return allreduce(team, source, dest, count, type, op);
+        return allreduce(team, source, dest, elements, type, op);
     });
 }
 
@@ -97,14 +101,15 @@ struct Set {
     int log_stride = 0;
     int size = 0;
 };
-weft_status reduce_of_set(const Set& set, void* dest, const void* source, int count, weft_type type,
-                          weft_op op) {
+Outcome reduce_of_set(const Set& set, void* dest, const void* source, int count, std::size_t size,
+                      weft_type type, weft_op op) {
     const auto& team = active_set("to_all", set.start, set.log_stride, set.size);
     if (count < 0) refuse("to_all", "nreduce: negative");
-    return allreduce(team, source, dest, static_cast<std::size_t>(count), type, op);
+    return allreduce(team, source, dest, {static_cast<std::size_t>(count), size}, type, op);
 }
 
 void quiet(const char* routine) {
+    require_job(routine);
     check(routine, weft_quiet(job.world));
 }
 
@@ -121,7 +126,7 @@ SHMEM_ROUTINE(void, barrier_all, (void)) {
 }
 
 SHMEM_ROUTINE(void, sync_all, (void)) {
-    if (job.runtime == nullptr) shmem::refuse("sync_all", "called before shmem_init");
+    shmem::require_job("sync_all");
     shmem::check("sync_all", shmem::meet(*shmem::find_team(SHMEM_TEAM_WORLD)));
 }
 
@@ -142,31 +147,32 @@ SHMEM_ROUTINE(void, sync, (int start, int log_stride, int size, long*)) {
 #define MOVING(BROADCAST, COLLECT, FCOLLECT, ALLTOALL, ALLTOALLS, T, BYTES)                       \
     SHMEM_ROUTINE(int, BROADCAST,                                                                 \
                   (shmem_team_t team, T * dest, const T* source, size_t nelems, int root)) {      \
-        return shmem::broadcast_of("broadcast", team, dest, source, nelems * (BYTES), root);      \
+        return shmem::broadcast_of("broadcast", team, dest, source, {nelems, (BYTES)}, root);     \
     }                                                                                             \
     SHMEM_ROUTINE(int, COLLECT, (shmem_team_t team, T * dest, const T* source, size_t nelems)) {  \
-        return shmem::collect_of(team, dest, source, nelems * (BYTES));                           \
+        return shmem::collect_of(team, dest, source, {nelems, (BYTES)});                          \
     }                                                                                             \
     SHMEM_ROUTINE(int, FCOLLECT, (shmem_team_t team, T * dest, const T* source, size_t nelems)) { \
-        return shmem::fcollect_of(team, dest, source, nelems * (BYTES));                          \
+        return shmem::fcollect_of(team, dest, source, {nelems, (BYTES)});                         \
     }                                                                                             \
     SHMEM_ROUTINE(int, ALLTOALL, (shmem_team_t team, T * dest, const T* source, size_t nelems)) { \
-        return shmem::alltoall_of(team, dest, source, nelems * (BYTES));                          \
+        return shmem::alltoall_of(team, dest, source, {nelems, (BYTES)});                         \
     }                                                                                             \
     SHMEM_ROUTINE(int, ALLTOALLS,                                                                 \
                   (shmem_team_t team, T * dest, const T* source, ptrdiff_t dst, ptrdiff_t sst,    \
                    size_t nelems)) {                                                              \
-        return shmem::alltoalls_of(team, dest, source, nelems, {dst, sst, (BYTES)});              \
+        return shmem::alltoalls_of(team, dest, source, {nelems, (BYTES)}, {dst, sst});            \
     }
 #define TYPED(N, T) \
     MOVING(N##_broadcast, N##_collect, N##_fcollect, N##_alltoall, N##_alltoalls, T, sizeof(T))
 WEFT_SHMEM_RMA(TYPED)
 MOVING(broadcastmem, collectmem, fcollectmem, alltoallmem, alltoallsmem, void, 1)
 
-#define REDUCE(N, T, NAME, OP)                                                         \
-    SHMEM_ROUTINE(int, N##_##NAME##_reduce,                                            \
-                  (shmem_team_t team, T * dest, const T* source, size_t nreduce)) {    \
-        return shmem::reduce_of(team, dest, source, nreduce, shmem::type_of<T>(), OP); \
+#define REDUCE(N, T, NAME, OP)                                                                 \
+    SHMEM_ROUTINE(int, N##_##NAME##_reduce,                                                    \
+                  (shmem_team_t team, T * dest, const T* source, size_t nreduce)) {            \
+        return shmem::reduce_of(team, dest, source, {nreduce, sizeof(T)}, shmem::type_of<T>(), \
+                                OP);                                                           \
     }
 #define BITS(N, T) \
     REDUCE(N, T, and, WEFT_BAND) REDUCE(N, T, or, WEFT_BOR) REDUCE(N, T, xor, WEFT_BXOR)
@@ -179,12 +185,12 @@ WEFT_SHMEM_REDUCE_NUMBERS(NUMBERS)
 
 // --- over active sets ----------------------------------------------------------------------------
 
-#define REDUCE(N, T, NAME, OP)                                                                  \
-    SHMEM_ROUTINE(void, N##_##NAME##_to_all,                                                    \
-                  (T * dest, const T* source, int nreduce, int start, int log_stride, int size, \
-                   T*, long*)) {                                                                \
-        shmem::check("to_all", shmem::reduce_of_set({start, log_stride, size}, dest, source,    \
-                                                    nreduce, shmem::type_of<T>(), OP));         \
+#define REDUCE(N, T, NAME, OP)                                                                     \
+    SHMEM_ROUTINE(void, N##_##NAME##_to_all,                                                       \
+                  (T * dest, const T* source, int nreduce, int start, int log_stride, int size,    \
+                   T*, long*)) {                                                                   \
+        shmem::check("to_all", shmem::reduce_of_set({start, log_stride, size}, dest, source,       \
+                                                    nreduce, sizeof(T), shmem::type_of<T>(), OP)); \
     }
 WEFT_SHMEM_TO_ALL_BITS(BITS)
 WEFT_SHMEM_TO_ALL_ORDERED(ORDERED)
@@ -198,33 +204,36 @@ WEFT_SHMEM_TO_ALL_NUMBERS(NUMBERS)
         const auto& set = shmem::active_set("broadcast" #N, start, log_stride, size);           \
         if (root < 0 || root >= size) shmem::refuse_pe("broadcast" #N, root, size);             \
         /* The root's dest is left alone. */                                                    \
-        void* const buffer = set.rank == root ? const_cast<void*>(source) : dest;               \
-        shmem::check("broadcast" #N, shmem::broadcast(set, buffer, nelems*(N / 8), root));      \
+        shmem::check("broadcast" #N,                                                            \
+                     set.rank == root                                                           \
+                         ? shmem::broadcast(set, "source", const_cast<void*>(source),           \
+                                            {nelems, N / 8}, root)                              \
+                         : shmem::broadcast(set, "dest", dest, {nelems, N / 8}, root));         \
     }                                                                                           \
     SHMEM_ROUTINE(void, collect##N,                                                             \
                   (void* dest, const void* source, size_t nelems, int start, int log_stride,    \
                    int size, long*)) {                                                          \
         const auto& set = shmem::active_set("collect" #N, start, log_stride, size);             \
-        shmem::check("collect" #N, shmem::collect(set, source, dest, nelems*(N / 8)));          \
+        shmem::check("collect" #N, shmem::collect(set, source, dest, {nelems, N / 8}));         \
     }                                                                                           \
     SHMEM_ROUTINE(void, fcollect##N,                                                            \
                   (void* dest, const void* source, size_t nelems, int start, int log_stride,    \
                    int size, long*)) {                                                          \
         const auto& set = shmem::active_set("fcollect" #N, start, log_stride, size);            \
-        shmem::check("fcollect" #N, shmem::allgather(set, source, dest, nelems*(N / 8)));       \
+        shmem::check("fcollect" #N, shmem::allgather(set, source, dest, {nelems, N / 8}));      \
     }                                                                                           \
     SHMEM_ROUTINE(void, alltoall##N,                                                            \
                   (void* dest, const void* source, size_t nelems, int start, int log_stride,    \
                    int size, long*)) {                                                          \
         const auto& set = shmem::active_set("alltoall" #N, start, log_stride, size);            \
-        shmem::check("alltoall" #N, shmem::alltoall(set, source, dest, nelems*(N / 8)));        \
+        shmem::check("alltoall" #N, shmem::alltoall(set, source, dest, {nelems, N / 8}));       \
     }                                                                                           \
     SHMEM_ROUTINE(void, alltoalls##N,                                                           \
                   (void* dest, const void* source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, \
                    int start, int log_stride, int size, long*)) {                               \
         const auto& set = shmem::active_set("alltoalls" #N, start, log_stride, size);           \
         shmem::check("alltoalls" #N,                                                            \
-                     shmem::alltoall(set, source, dest, nelems, {dst, sst, N / 8}));            \
+                     shmem::alltoall(set, source, dest, {nelems, N / 8}, {dst, sst}));          \
     }
 MOVING_SETS(32)
 MOVING_SETS(64)

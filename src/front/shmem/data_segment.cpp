@@ -36,7 +36,7 @@ int read_program(dl_phdr_info* info, std::size_t, void* out) {
         else
             begin = begin / page * page;
         const std::uintptr_t whole = (end + page - 1) / page * page;
-        if (whole > begin) pages.push_back({begin, whole - begin});
+        if (whole > begin) pages.push_back({begin, whole - begin, end - begin});
     }
     return 1;
 }

@@ -19,7 +19,8 @@ namespace weft::shmem {
 /// Whole pages of the program that hold writable variables.
 struct DataPages {
     std::uintptr_t begin = 0;
-    std::size_t bytes = 0;
+    std::size_t bytes = 0;  ///< of the pages
+    std::size_t used = 0;   ///< from `begin` to the end of the last variable
 };
 [[nodiscard]] std::vector<DataPages> find_data_pages();
 

@@ -51,6 +51,7 @@ namespace shmem = weft::shmem;
 using shmem::job;
 
 SHMEM_ROUTINE(void, set_lock, (long* lock)) {
+    shmem::require_job("set_lock");
     auto* const word = reinterpret_cast<shmem::LockWord*>(lock);
     const auto before = shmem::exchange_last(word, {.last = shmem::own_mark(), .whatever = true});
     if (before == 0) return;
@@ -64,6 +65,7 @@ SHMEM_ROUTINE(void, set_lock, (long* lock)) {
 }
 
 SHMEM_ROUTINE(int, test_lock, (long* lock)) {
+    shmem::require_job("test_lock");
     auto* const word = reinterpret_cast<shmem::LockWord*>(lock);
     if (shmem::exchange_last(word, {.last = shmem::own_mark(), .expected = 0}) == 0) return 0;
     shmem::drive_and_yield();  // the one who holds it may need this core
@@ -71,6 +73,7 @@ SHMEM_ROUTINE(int, test_lock, (long* lock)) {
 }
 
 SHMEM_ROUTINE(void, clear_lock, (long* lock)) {
+    shmem::require_job("clear_lock");
     auto* const word = reinterpret_cast<shmem::LockWord*>(lock);
     pshmem_quiet();  // what was put under the lock is there for the next one
     const auto next_of = [&] { return pshmem_ulong_atomic_fetch(word, job.rank) & shmem::kNext; };

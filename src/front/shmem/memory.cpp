@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // memory.cpp - the symmetric heap: allocation by all PEs together.
 #include <algorithm>
+#include <bit>
 #include <cstdio>
 #include <unordered_map>
 
@@ -18,7 +19,7 @@ std::unordered_map<void*, std::size_t>& sizes() {
 
 /// A multiple of a word more than was asked for, so that the word around any byte can be read.
 void* allocate(const char* routine, std::size_t alignment, std::size_t size) {
-    if (job.runtime == nullptr) shmem::refuse(routine, "called before shmem_init");
+    shmem::require_job(routine);
     if (size == 0) return nullptr;
     // weft's exchange returns when all have entered: with the quiet before it, this is the barrier
     // that OpenSHMEM asks for.
@@ -48,27 +49,38 @@ SHMEM_ROUTINE(void*, malloc_with_hints, (size_t size, long)) {
 }
 
 SHMEM_ROUTINE(void*, align, (size_t alignment, size_t size)) {
-    if (alignment < sizeof(void*) || (alignment & (alignment - 1)) != 0) return nullptr;
+    if (!std::has_single_bit(alignment)) {
+        shmem::report("align",
+                      "alignment: " + std::to_string(alignment) + " is not a power of two");
+        return nullptr;
+    }
     return allocate("align", alignment, size);
 }
 
 SHMEM_ROUTINE(void*, calloc, (size_t count, size_t size)) {
-    if (size != 0 && count > SIZE_MAX / size) return nullptr;
-    void* const memory = allocate("calloc", 64, count * size);
+    std::size_t bytes = 0;
+    if (!shmem::multiply(count, size, &bytes)) {
+        shmem::report("calloc", "count: " + std::to_string(count) + " elements of " +
+                                    std::to_string(size) + " bytes exceed the address space");
+        return nullptr;
+    }
+    void* const memory = allocate("calloc", 64, bytes);
     if (memory == nullptr) return nullptr;
-    std::memset(memory, 0, count * size);
+    std::memset(memory, 0, bytes);
     pshmem_barrier_all();  // no peer writes before it is zero
     return memory;
 }
 
 SHMEM_ROUTINE(void, free, (void* ptr)) {
     if (ptr == nullptr) return;
+    shmem::require_job("free");
     if (sizes().erase(ptr) == 0)
         shmem::refuse("free", "ptr: not from shmem_malloc or its relatives, or freed before");
     shmem::check("free", weft_free(job.world, ptr));
 }
 
 SHMEM_ROUTINE(void*, realloc, (void* ptr, size_t size)) {
+    shmem::require_job("realloc");
     if (ptr == nullptr) return allocate("realloc", 64, size);
     if (size == 0) {
         pshmem_free(ptr);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // setup.cpp - the start and the end of a PE, and what it can be asked.
+#include <pthread.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -63,8 +64,6 @@ void share_variables(const std::vector<DataPages>& pages, std::size_t bytes) {
     const std::size_t page = page_bytes();
     check("init", weft_alloc_aligned(job.world, page, bytes == 0 ? page : bytes, &heap));
     auto* at = static_cast<std::byte*>(heap);
-    job.heap_begin = reinterpret_cast<std::uintptr_t>(at);
-    job.heap_end = reinterpret_cast<std::uintptr_t>(at) + bytes;
     for (int pe = 0; pe < job.size; ++pe) {
         auto* const there = static_cast<std::byte*>(weft_ptr(job.world, heap, pe));
         job.to_peer.push_back(there == nullptr ? Job::kFar : there - at);
@@ -77,7 +76,7 @@ void share_variables(const std::vector<DataPages>& pages, std::size_t bytes) {
             refuse("init", (std::string("the program's variables cannot be shared: ") +
                             std::strerror(error))
                                .c_str());
-        job.ranges[i] = {pages[i].begin, pages[i].bytes,
+        job.ranges[i] = {pages[i].begin, pages[i].used,
                          at - reinterpret_cast<std::byte*>(pages[i].begin)};
         job.range_count = i + 1;
         at += pages[i].bytes;
@@ -85,8 +84,21 @@ void share_variables(const std::vector<DataPages>& pages, std::size_t bytes) {
 }
 
 void finalize_at_exit(int status, void*) {
-    // Others may never come if this one has failed: the launcher then ends them.
-    if (job.runtime != nullptr && status == 0) pshmem_finalize();
+    // A child that clone() or _Fork() made has run no fork handler.
+    if (job.runtime == nullptr || getpid() != job.process) return;
+    // Other PEs may never finalize if this one has failed: the launcher then ends them.
+    if (status == 0) pshmem_finalize();
+}
+
+/// Takes the job from a forked child. Runs in the child; stores only, so no lock can be missing.
+void leave_job_to_parent() {
+    if (job.runtime == nullptr) return;
+    job.forked = true;
+    job.runtime = nullptr;
+    job.world = nullptr;
+    job.range_count = 0;
+    job.heap_begin = Job::kNoHeap;
+    job.heap_end = 0;
 }
 
 void print_information() {
@@ -114,6 +126,7 @@ using shmem::job;
 SHMEM_ROUTINE(int, init_thread, (int requested, int* provided)) {
     if (requested < SHMEM_THREAD_SINGLE || requested > SHMEM_THREAD_MULTIPLE)
         shmem::refuse("init_thread", "requested: expected one of SHMEM_THREAD_SINGLE to _MULTIPLE");
+    if (job.forked) shmem::refuse_without_job("init_thread");
     if (job.runtime == nullptr) {
         const auto pages = shmem::find_data_pages();
         std::size_t bytes = 0;
@@ -130,6 +143,10 @@ SHMEM_ROUTINE(int, init_thread, (int requested, int* provided)) {
         job.looks = job.all_near && mates <= sysconf(_SC_NPROCESSORS_ONLN) ? kLooks : 0;
         shmem::start_active_sets();
         shmem::check("init", weft_barrier(job.world));  // all variables are shared
+        job.process = getpid();
+        static const int follows_forks =
+            pthread_atfork(nullptr, nullptr, shmem::leave_job_to_parent);
+        if (follows_forks != 0) shmem::refuse("init", std::strerror(follows_forks));
         on_exit(shmem::finalize_at_exit, nullptr);
         shmem::print_information();
     }
@@ -153,12 +170,14 @@ SHMEM_ROUTINE(void, finalize, (void)) {
     weft_runtime* const runtime = job.runtime;
     job.runtime = nullptr;
     job.size = 0;  // every PE is refused from now on
-    job.heap_begin = 0;
+    job.range_count = 0;
+    job.heap_begin = shmem::Job::kNoHeap;
     job.heap_end = 0;
     shmem::check("finalize", weft_finalize(runtime));
 }
 
 SHMEM_ROUTINE(void, global_exit, (int status)) {
+    if (job.forked) _Exit(status);  // ends the child alone
     std::fflush(nullptr);
     if (job.runtime != nullptr) weft_abort(job.runtime, status);
     _Exit(status);
@@ -172,17 +191,17 @@ SHMEM_ROUTINE(int, n_pes, (void)) {
 }
 
 SHMEM_ROUTINE(int, pe_accessible, (int pe)) {
-    return pe >= 0 && pe < job.size ? 1 : 0;
+    return job.runtime != nullptr && pe >= 0 && pe < job.size ? 1 : 0;
 }
 
 SHMEM_ROUTINE(int, addr_accessible, (const void* addr, int pe)) {
-    return pshmem_pe_accessible(pe) == 1 && shmem::is_symmetric(shmem::in_heap(addr), 1) ? 1 : 0;
+    return pshmem_pe_accessible(pe) == 1 && shmem::symmetric(addr, 1) != nullptr ? 1 : 0;
 }
 
 SHMEM_ROUTINE(void*, ptr, (const void* dest, int pe)) {
     if (pshmem_addr_accessible(dest, pe) == 0) return nullptr;
     if (pe == job.rank) return const_cast<void*>(dest);
-    return shmem::near_place(shmem::in_heap(dest), 1, pe);
+    return shmem::local_copy(shmem::symmetric(dest, 1), pe);
 }
 
 SHMEM_ROUTINE(void, info_get_version, (int* major, int* minor)) {

@@ -37,7 +37,7 @@ TeamPointer describe(weft_team* team, const weft_shmem_team& parent) {
 }
 
 TeamPointer find(shmem_team_t team) {
-    if (team == SHMEM_TEAM_INVALID) return nullptr;
+    if (team == SHMEM_TEAM_INVALID || job.runtime == nullptr) return nullptr;
     if (team == SHMEM_TEAM_WORLD) return world;
     if (team == SHMEM_TEAM_SHARED) return node;
     const std::scoped_lock lock(tables);
@@ -170,6 +170,7 @@ SHMEM_ROUTINE(int, team_split_2d,
 
 SHMEM_ROUTINE(void, team_destroy, (shmem_team_t team)) {
     if (team == SHMEM_TEAM_INVALID) return;
+    shmem::require_job("team_destroy");
     if (team == SHMEM_TEAM_WORLD || team == SHMEM_TEAM_SHARED)
         shmem::refuse("team_destroy", "team: the predefined teams stay");
     const auto found = shmem::find(team);
@@ -190,6 +191,7 @@ SHMEM_ROUTINE(int, team_create_ctx, (shmem_team_t team, long options, shmem_ctx_
 
 SHMEM_ROUTINE(void, ctx_destroy, (shmem_ctx_t ctx)) {
     if (ctx == SHMEM_CTX_INVALID) return;
+    shmem::require_job("ctx_destroy");
     if (ctx == SHMEM_CTX_DEFAULT) shmem::refuse("ctx_destroy", "ctx: the default context stays");
     shmem::check("ctx_destroy", weft_context_free(ctx->stream));  // after a quiet of it
     delete ctx;

@@ -2,8 +2,12 @@
 // transfers.cpp - puts, gets, their strided and signalled forms, fence and quiet.
 //
 // Idea     A routine for a type gives the size of its elements to the one function for bytes.
-//          Near: stores and loads, a word at once. Far: weft's calls.
-// Holds    Transfers of 0 elements do nothing, whatever the addresses.
+//          Local peers: loads and stores, whole words. Remote peers: weft's calls.
+// Holds    Transfers of 0 elements do nothing, whatever the addresses. A transfer is refused
+//          before its first byte moves: its size must not wrap, and its symmetric range must be in
+//          one region.
+#include <cstdio>
+
 #include "front/shmem/job.hpp"
 
 namespace weft::shmem {
@@ -38,19 +42,19 @@ void end_get() {
     std::atomic_thread_fence(std::memory_order_acquire);
 }
 
-const std::byte* bytes_of(const void* memory) {
+const std::byte* at(const void* memory) {
     return static_cast<const std::byte*>(memory);
 }
 
 void put(const char* routine, shmem_ctx_t ctx, void* dest, const void* source, std::size_t bytes,
          int pe, When when) {
     const int world = world_pe(routine, ctx, pe);
-    std::byte* const place = in_heap(dest);
-    if (std::byte* const near = near_place(place, bytes, world)) {
-        copy(near, bytes_of(source), bytes);
+    if (bytes == 0) return;
+    std::byte* const place = require_symmetric(routine, "dest", dest, bytes);
+    if (std::byte* const local = local_copy(place, world)) {
+        copy(local, at(source), bytes);
         return;
     }
-    if (bytes == 0) return;
     const auto call = when == When::at_once ? weft_put_nbi : weft_put;
     check(routine, call(stream_of(ctx), place, source, bytes, world));
 }
@@ -58,18 +62,18 @@ void put(const char* routine, shmem_ctx_t ctx, void* dest, const void* source, s
 void get(const char* routine, shmem_ctx_t ctx, void* dest, const void* source, std::size_t bytes,
          int pe, When when) {
     const int world = world_pe(routine, ctx, pe);
-    std::byte* const place = in_heap(source);
-    if (const std::byte* const near = near_place(place, bytes, world)) {
-        copy(static_cast<std::byte*>(dest), near, bytes);
+    if (bytes == 0) return;
+    std::byte* const place = require_symmetric(routine, "source", source, bytes);
+    if (const std::byte* const local = local_copy(place, world)) {
+        copy(static_cast<std::byte*>(dest), local, bytes);
         end_get();
         return;
     }
-    if (bytes == 0) return;
     const auto call = when == When::at_once ? weft_get_nbi : weft_get;
     check(routine, call(stream_of(ctx), dest, place, bytes, world));
 }
 
-/// Elements of `size` bytes, `to` and `from` elements from each other.
+/// `count` elements of `size` bytes, at strides of `to` and `from` elements.
 struct Strided {
     std::ptrdiff_t to = 1;
     std::ptrdiff_t from = 1;
@@ -84,21 +88,49 @@ struct Strided {
     }
 };
 
-/// The first and the last element, whichever lies lower, and all between.
-bool spans(std::byte* place, std::ptrdiff_t last, std::size_t size, int world) {
-    return near_place(place, size, world) != nullptr && is_symmetric(place + last, size);
+/// Returns the bytes from the first element to the last one; negative if the stride is. A product
+/// that wraps ends the job. strided.count: not 0.
+std::ptrdiff_t distance(const char* routine, const char* argument, std::ptrdiff_t stride,
+                        const Strided& strided) {
+    std::ptrdiff_t step = 0;
+    std::ptrdiff_t last = 0;
+    bool wraps = __builtin_mul_overflow(stride, strided.size, &step);
+    wraps = wraps || __builtin_mul_overflow(step, strided.count - 1, &last);
+    // The negation and the size of one element have to fit as well.
+    constexpr std::ptrdiff_t kMax = PTRDIFF_MAX / 2;
+    if (wraps || last > kMax || last < -kMax) [[unlikely]] {
+        char text[128];
+        std::snprintf(text, sizeof text,
+                      "%s: %zu elements of %zu bytes at a stride of %td exceed the address space",
+                      argument, strided.count, strided.size, stride);
+        refuse(routine, text);
+    }
+    return last;
+}
+
+/// Returns the heap address of the first element. Elements outside the region of the lowest one
+/// end the job.
+std::byte* require_elements(const char* routine, const char* argument, const void* first,
+                            std::ptrdiff_t last, std::size_t size) {
+    const std::ptrdiff_t below = last < 0 ? last : 0;
+    const auto span = static_cast<std::size_t>(last < 0 ? -last : last) + size;
+    const auto lowest =
+        reinterpret_cast<std::uintptr_t>(first) + static_cast<std::uintptr_t>(below);
+    return require_symmetric(routine, argument, reinterpret_cast<const void*>(lowest), span) -
+           below;
 }
 
 void iput(const char* routine, shmem_ctx_t ctx, void* dest, const void* source,
           const Strided& strided, int pe) {
     const int world = world_pe(routine, ctx, pe);
+    static_cast<void>(bytes_of(routine, strided.count, strided.size));
     if (strided.count == 0) return;
-    std::byte* const place = in_heap(dest);
-    if (spans(place, strided.to_bytes(strided.count - 1), strided.size, world)) {
-        std::byte* const near = near_place(place, strided.size, world);
+    const std::ptrdiff_t last = distance(routine, "dst", strided.to, strided);
+    static_cast<void>(distance(routine, "sst", strided.from, strided));
+    std::byte* const place = require_elements(routine, "dest", dest, last, strided.size);
+    if (std::byte* const local = local_copy(place, world)) {
         for (std::size_t i = 0; i < strided.count; ++i)
-            copy(near + strided.to_bytes(i), bytes_of(source) + strided.from_bytes(i),
-                 strided.size);
+            copy(local + strided.to_bytes(i), at(source) + strided.from_bytes(i), strided.size);
         return;
     }
     check(routine, weft_put_strided(stream_of(ctx), place, strided.to_bytes(1), source,
@@ -108,12 +140,14 @@ void iput(const char* routine, shmem_ctx_t ctx, void* dest, const void* source,
 void iget(const char* routine, shmem_ctx_t ctx, void* dest, const void* source,
           const Strided& strided, int pe) {
     const int world = world_pe(routine, ctx, pe);
+    static_cast<void>(bytes_of(routine, strided.count, strided.size));
     if (strided.count == 0) return;
-    std::byte* const place = in_heap(source);
-    if (spans(place, strided.from_bytes(strided.count - 1), strided.size, world)) {
-        const std::byte* const near = near_place(place, strided.size, world);
+    const std::ptrdiff_t last = distance(routine, "sst", strided.from, strided);
+    static_cast<void>(distance(routine, "dst", strided.to, strided));
+    std::byte* const place = require_elements(routine, "source", source, last, strided.size);
+    if (const std::byte* const local = local_copy(place, world)) {
         for (std::size_t i = 0; i < strided.count; ++i)
-            copy(static_cast<std::byte*>(dest) + strided.to_bytes(i), near + strided.from_bytes(i),
+            copy(static_cast<std::byte*>(dest) + strided.to_bytes(i), local + strided.from_bytes(i),
                  strided.size);
         end_get();
         return;
@@ -134,26 +168,23 @@ void put_signal(const char* routine, shmem_ctx_t ctx, void* dest, const void* so
     if (signal.op != SHMEM_SIGNAL_SET && signal.op != SHMEM_SIGNAL_ADD)
         refuse(routine, "sig_op: expected SHMEM_SIGNAL_SET or SHMEM_SIGNAL_ADD");
     const int world = world_pe(routine, ctx, pe);
-    std::byte* const place = in_heap(dest);
-    std::byte* const word = in_heap(signal.word);
-    if (std::byte* const near_word = near_place(word, sizeof signal.value, world);
-        near_word != nullptr && aligned(near_word, sizeof signal.value)) {
-        if (std::byte* const near = near_place(place, bytes, world);
-            near != nullptr || bytes == 0) {
-            if (bytes != 0) copy(near, bytes_of(source), bytes);
-            const std::atomic_ref<std::uint64_t> raised(
-                *reinterpret_cast<std::uint64_t*>(near_word));
-            // Release: pairs with the acquire of the wait for the signal.
-            if (signal.op == SHMEM_SIGNAL_ADD)
-                raised.fetch_add(signal.value, std::memory_order_release);
-            else
-                raised.store(signal.value, std::memory_order_release);
-            return;
-        }
+    std::byte* const word =
+        require_symmetric(routine, "sig_addr", signal.word, sizeof signal.value);
+    std::byte* const place = bytes == 0 ? word : require_symmetric(routine, "dest", dest, bytes);
+    if (std::byte* const local_word = local_copy(word, world);
+        local_word != nullptr && aligned(local_word, sizeof signal.value)) {
+        if (bytes != 0) copy(local_copy(place, world), at(source), bytes);
+        const std::atomic_ref<std::uint64_t> raised(*reinterpret_cast<std::uint64_t*>(local_word));
+        // Release: pairs with the acquire of the wait for the signal.
+        if (signal.op == SHMEM_SIGNAL_ADD)
+            raised.fetch_add(signal.value, std::memory_order_release);
+        else
+            raised.store(signal.value, std::memory_order_release);
+        return;
     }
     const auto call = when == When::at_once ? weft_put_signal_nbi : weft_put_signal;
-    check(routine, call(stream_of(ctx), bytes == 0 ? word : place, bytes == 0 ? word : source,
-                        bytes, reinterpret_cast<std::uint64_t*>(word), signal.value,
+    check(routine, call(stream_of(ctx), place, bytes == 0 ? word : source, bytes,
+                        reinterpret_cast<std::uint64_t*>(word), signal.value,
                         signal.op == SHMEM_SIGNAL_ADD ? 1 : 0, world));
 }
 
@@ -166,43 +197,51 @@ using shmem::job;
 using shmem::When;
 
 SHMEM_ROUTINE(void, fence, (void)) {
+    shmem::require_job("fence");
     shmem::check("fence", weft_fence(job.world));
 }
 
 SHMEM_ROUTINE(void, quiet, (void)) {
+    shmem::require_job("quiet");
     shmem::check("quiet", weft_quiet(job.world));
 }
 
 SHMEM_ROUTINE(void, ctx_fence, (shmem_ctx_t ctx)) {
     if (ctx == SHMEM_CTX_INVALID) return;
+    shmem::require_job("ctx_fence");
     shmem::check("ctx_fence", weft_fence(shmem::stream_of(ctx)));
 }
 
 SHMEM_ROUTINE(void, ctx_quiet, (shmem_ctx_t ctx)) {
     if (ctx == SHMEM_CTX_INVALID) return;
+    shmem::require_job("ctx_quiet");
     shmem::check("ctx_quiet", weft_quiet(shmem::stream_of(ctx)));
 }
 
 // Each routine without and with a context.
-#define MOVE(NAME, FUNCTION, WHEN, T, BYTES)                                                     \
-    SHMEM_ROUTINE(void, NAME, (T * dest, const T* source, size_t nelems, int pe)) {              \
-        shmem::FUNCTION(#NAME, SHMEM_CTX_DEFAULT, dest, source, nelems*(BYTES), pe, When::WHEN); \
-    }                                                                                            \
-    SHMEM_ROUTINE(void, ctx_##NAME,                                                              \
-                  (shmem_ctx_t ctx, T * dest, const T* source, size_t nelems, int pe)) {         \
-        shmem::FUNCTION("ctx_" #NAME, ctx, dest, source, nelems*(BYTES), pe, When::WHEN);        \
+#define MOVE(NAME, FUNCTION, WHEN, T, BYTES)                                             \
+    SHMEM_ROUTINE(void, NAME, (T * dest, const T* source, size_t nelems, int pe)) {      \
+        shmem::FUNCTION(#NAME, SHMEM_CTX_DEFAULT, dest, source,                          \
+                        shmem::bytes_of(#NAME, nelems, BYTES), pe, When::WHEN);          \
+    }                                                                                    \
+    SHMEM_ROUTINE(void, ctx_##NAME,                                                      \
+                  (shmem_ctx_t ctx, T * dest, const T* source, size_t nelems, int pe)) { \
+        shmem::FUNCTION("ctx_" #NAME, ctx, dest, source,                                 \
+                        shmem::bytes_of("ctx_" #NAME, nelems, BYTES), pe, When::WHEN);   \
     }
 #define SIGNAL(NAME, WHEN, T, BYTES)                                                              \
     SHMEM_ROUTINE(void, NAME,                                                                     \
                   (T * dest, const T* source, size_t nelems, uint64_t* sig_addr, uint64_t signal, \
                    int sig_op, int pe)) {                                                         \
-        shmem::put_signal(#NAME, SHMEM_CTX_DEFAULT, dest, source, nelems*(BYTES),                 \
-                          {sig_addr, signal, sig_op}, pe, When::WHEN);                            \
+        shmem::put_signal(#NAME, SHMEM_CTX_DEFAULT, dest, source,                                 \
+                          shmem::bytes_of(#NAME, nelems, BYTES), {sig_addr, signal, sig_op}, pe,  \
+                          When::WHEN);                                                            \
     }                                                                                             \
     SHMEM_ROUTINE(void, ctx_##NAME,                                                               \
                   (shmem_ctx_t ctx, T * dest, const T* source, size_t nelems, uint64_t* sig_addr, \
                    uint64_t signal, int sig_op, int pe)) {                                        \
-        shmem::put_signal("ctx_" #NAME, ctx, dest, source, nelems*(BYTES),                        \
+        shmem::put_signal("ctx_" #NAME, ctx, dest, source,                                        \
+                          shmem::bytes_of("ctx_" #NAME, nelems, BYTES),                           \
                           {sig_addr, signal, sig_op}, pe, When::WHEN);                            \
     }
 #define STRIDED(NAME, FUNCTION, T, BYTES)                                                       \

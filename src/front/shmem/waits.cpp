@@ -31,12 +31,6 @@ bool holds(T have, int cmp, T value) {
     }
 }
 
-void check_wait(const char* routine, int cmp) {
-    if (job.runtime == nullptr) refuse(routine, "called before shmem_init or after shmem_finalize");
-    if (cmp < SHMEM_CMP_EQ || cmp > SHMEM_CMP_LE)
-        refuse(routine, "cmp: expected one of SHMEM_CMP_EQ to SHMEM_CMP_LE");
-}
-
 template <class T>
 T load(const volatile T* word) {
     return std::atomic_ref<T>(*const_cast<T*>(word)).load(std::memory_order_acquire);
@@ -57,6 +51,16 @@ struct Condition {
         return holds(load(words + i), cmp, values[one_value ? 0 : i]);
     }
 };
+
+/// Ends the job if the words are not symmetric memory, or `cmp` is no comparison.
+template <class T>
+void check_wait(const char* routine, const Condition<T>& condition) {
+    require_job(routine);
+    if (condition.cmp < SHMEM_CMP_EQ || condition.cmp > SHMEM_CMP_LE)
+        refuse(routine, "cmp: expected one of SHMEM_CMP_EQ to SHMEM_CMP_LE");
+    const std::size_t bytes = bytes_of(routine, condition.count, sizeof(T));
+    if (bytes != 0) require_symmetric(routine, "the words", condition.words, bytes);
+}
 
 /// Between looks: who writes the word just now is not held up by this PE's looking, and a quarter
 /// of the time is saved.
@@ -92,7 +96,7 @@ void wait_for(const Condition<T>& condition, std::size_t i) {
 
 template <class T>
 void wait_all(const char* routine, const Condition<T>& condition) {
-    check_wait(routine, condition.cmp);
+    check_wait(routine, condition);
     for (std::size_t i = 0; i < condition.count; ++i)
         if (condition.asks(i)) wait_for(condition, i);
 }
@@ -148,7 +152,7 @@ void await_any(const Condition<T>& condition) {
 template <class T>
 std::size_t some(const char* routine, const Condition<T>& condition, std::size_t* indices,
                  WaitForm form, std::size_t limit) {
-    check_wait(routine, condition.cmp);
+    check_wait(routine, condition);
     if (!asks_any(condition)) return 0;
     if (const std::size_t found = find(condition, indices, limit); found != 0) return found;
     do {
@@ -166,7 +170,7 @@ std::size_t any(const char* routine, const Condition<T>& condition, WaitForm for
 
 template <class T>
 int test(const char* routine, const Condition<T>& condition) {
-    check_wait(routine, condition.cmp);
+    check_wait(routine, condition);
     if (test_all(condition)) return 1;
     drive_and_yield();  // who tests in a loop has others on its core
     return test_all(condition) ? 1 : 0;
@@ -235,6 +239,8 @@ SHMEM_ROUTINE(void, wait_until, (volatile long* ivar, int cmp, long cmp_value)) 
 }
 
 SHMEM_ROUTINE(uint64_t, signal_fetch, (const uint64_t* sig_addr)) {
+    shmem::require_job("signal_fetch");
+    shmem::require_symmetric("signal_fetch", "sig_addr", sig_addr, sizeof *sig_addr);
     shmem::drive();
     return shmem::load(sig_addr);
 }

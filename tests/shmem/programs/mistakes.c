@@ -40,6 +40,15 @@ void allocates_six_mebibytes(void) {
     shmem_free(block);
 }
 
+// Undefined in the standard; the test suites of other libraries ask for memory.
+void allocates_at_small_alignments(void) {
+    for (size_t alignment = 1; alignment <= 64; alignment *= 2) {
+        char* block = shmem_align(alignment, 100);
+        CHECK(block != NULL && (size_t)block % alignment == 0);
+        shmem_free(block);
+    }
+}
+
 void ends_all(void) {
     if (me() == pes() - 1) shmem_global_exit(7);
     shmem_barrier_all();

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+// walk.c - calls every routine of shmem.h with arguments that the library must refuse.
+//
+// usage: walk child    PE 0 forks, and the child calls each routine
+//        walk count    element counts whose product with the element size wraps
+//        walk past     1 MiB from a variable of 64 bytes
+//        walk end      one element behind the last variable
+//
+// Idea     walk.py writes one function for each routine (walk_calls.inc). The library ends a
+//          process by _Exit(). This program defines its own _Exit(), which continues with the next
+//          routine. PE 0 prints each name with `refused`, `returned -1` or `done`.
+#include <complex.h>
+#include <setjmp.h>
+#include <shmem.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { kMiB = 1 << 20, kSeconds = 20 };
+
+static char small[64];
+extern char _end[];  // the linker's: end of the last variable
+
+// Arguments of the calls.
+static void* address;
+static void* private_memory;
+static int peer;
+static shmem_ctx_t context;
+static shmem_ctx_t made_context;
+static shmem_team_t team = SHMEM_TEAM_WORLD;
+static shmem_team_t made_team;
+static shmem_team_config_t config;
+static int wraps;
+static size_t bytes;
+
+static size_t count_for(size_t size) {
+    if (!wraps) return bytes == 0 ? 1 : bytes / size;
+    return size == 1 ? SIZE_MAX : SIZE_MAX / size + 2;  // the product is the size of one element
+}
+
+// Status of the last call; 0 for routines without one.
+static int result;
+
+enum { kCounted = 1, kRanged = 2, kAddressed = 4 };
+struct routine {
+    const char* name;
+    void (*call)(void);
+    int kind;
+};
+#include <walk_calls.inc>
+
+// A forked child shares the variables of its parent, so its state is in private memory.
+struct walk {
+    jmp_buf next;
+    volatile int walks;
+};
+static struct walk* walk;
+
+void _Exit(int status) {
+    if (!walk->walks) _exit(status);
+    longjmp(walk->next, 1);
+}
+
+static void call_all(int kind, int prints) {
+    for (volatile size_t i = 0; i < sizeof routines / sizeof routines[0]; ++i) {
+        if (kind != 0 && (routines[i].kind & kind) == 0) continue;
+        const char* outcome = "refused";
+        result = 0;
+        walk->walks = 1;
+        if (setjmp(walk->next) == 0) {
+            routines[i].call();
+            outcome = result == -1 ? "returned -1" : "done";
+        }
+        walk->walks = 0;
+        if (prints) printf("%s: %s\n", routines[i].name, outcome);
+    }
+    fflush(stdout);
+}
+
+static void call_in_child(void) {
+    fflush(stdout);
+    const pid_t child = fork();
+    if (child == 0) {
+        alarm(kSeconds);
+        call_all(0, 1);
+        exit(0);
+    }
+    int status = -1;
+    waitpid(child, &status, 0);
+    printf("the child: %d\n", status);
+}
+
+int main(int argc, char** argv) {
+    const char* mode = argc == 2 ? argv[1] : "";
+    shmem_init();
+    walk = calloc(1, sizeof *walk);
+    private_memory = calloc(1, 4096);
+    const int me = shmem_my_pe();
+    peer = (me + 1) % shmem_n_pes();
+    unsigned char* heap = shmem_malloc(2 * kMiB);
+    memset(heap, 1, 2 * kMiB);
+    if (shmem_ctx_create(0, &context) != 0) return 2;
+    shmem_barrier_all();
+    address = heap;
+    if (strcmp(mode, "child") == 0) {
+        if (me == 0) call_in_child();
+    } else if (strcmp(mode, "count") == 0) {
+        wraps = 1;
+        call_all(kCounted, me == 0);
+    } else if (strcmp(mode, "past") == 0) {
+        address = small;
+        bytes = kMiB;
+        call_all(kRanged, me == 0);
+    } else if (strcmp(mode, "end") == 0) {
+        address = _end;
+        call_all(kAddressed, me == 0);
+    } else {
+        return 2;
+    }
+    shmem_barrier_all();
+    long changed = 0;
+    for (int i = 0; i < 2 * kMiB; ++i) changed += heap[i] != 1;
+    static long own, of_all;
+    own = changed;
+    shmem_long_sum_reduce(SHMEM_TEAM_WORLD, &of_all, &own, 1);
+    if (me == 0) printf("the job goes on, %ld bytes of the heap changed\n", of_all);
+    fflush(stdout);
+    shmem_finalize();
+    return 0;
+}
