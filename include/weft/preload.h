@@ -13,17 +13,19 @@
 
 #include <stddef.h>
 
+#include "weft/export.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
 
 /** Does what madvise() does, also for memory that weft has remapped. */
-int weft_forward_madvise(void* address, size_t bytes, int advice);
+WEFT_API int weft_forward_madvise(void* address, size_t bytes, int advice);
 
 /** Does what mremap() does, also for memory that weft has remapped. `fixed` counts only with
  *  MREMAP_FIXED. */
-void* weft_forward_mremap(void* address, size_t old_bytes, size_t new_bytes, int flags,
-                          void* fixed);
+WEFT_API void* weft_forward_mremap(void* address, size_t old_bytes, size_t new_bytes, int flags,
+                                   void* fixed);
 
 #ifdef __cplusplus
 }

@@ -54,6 +54,9 @@ TEST_P(LibraryTest, FunctionsCalledOnPeersGiveTheirResults) {
 TEST_P(LibraryTest, TheCInterfaceRefusesWhatCannotBeDone) {
     check_program(GetParam(), "refusals", "");
 }
+TEST_P(LibraryTest, CountsThatWrapAreRefused) {
+    check_program(GetParam(), "wrapping_counts", "all counts that wrap are refused");
+}
 TEST_P(LibraryTest, TheCppInterfaceRefusesWhatCannotBeDone) {
     check_program(GetParam(), "bad_arguments", "");
 }
@@ -196,7 +199,7 @@ INSTANTIATE_TEST_SUITE_P(
                               "0 from its node-mates: Operation not permitted)"},
                     Forbidden{"procmap_query",
                               "copied by the kernel; in place only in the heap (the "
-                              "kernel does not say what is mapped at an address)"}),
+                              "kernel does not tell the mapping at an address)"}),
     [](const auto& chosen) { return std::string(chosen.param.what); });
 
 TEST(ForbiddenTest, ACopyRefusedInTheMiddleIsKnownToAllRanks) {

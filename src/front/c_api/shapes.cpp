@@ -62,6 +62,12 @@ Result<void> run(Team& team, const c_api::CallArguments& arguments) {
     return team.failure();
 }
 
+/// Returns whether the strided buffer of a collective fits into the address space.
+bool fits(std::size_t count, std::size_t members, std::size_t bytes, std::size_t stride) {
+    constexpr auto kMost = static_cast<std::size_t>(std::numeric_limits<std::ptrdiff_t>::max());
+    return count == 0 || stride <= kMost / bytes / members / count;
+}
+
 void copy_elements(std::byte* to, std::size_t to_stride, const std::byte* from,
                    std::size_t from_stride, std::size_t count, std::size_t bytes) {
     for (std::size_t i = 0; i < count; ++i)
@@ -203,7 +209,13 @@ extern "C" weft_status weft_alltoall_strided(weft_team* team, const void* in, si
         if (in_stride == 0 || out_stride == 0)
             return fail(Status::argument, "strides are {} and {}, expected 1 or more", in_stride,
                         out_stride);
-        const std::size_t elements = count * static_cast<std::size_t>(found->team->size());
+        const auto members = static_cast<std::size_t>(found->team->size());
+        if (!fits(count, members, bytes, std::max(in_stride, out_stride)))
+            return fail(Status::argument,
+                        "count: {} elements of {} bytes for each of {} ranks at strides of {} and "
+                        "{} exceed the address space",
+                        count, bytes, members, in_stride, out_stride);
+        const std::size_t elements = count * members;
         if (elements != 0 && (in == nullptr || out == nullptr || in == WEFT_IN_PLACE))
             return fail(Status::argument, "in or out is NULL, or in place");
         std::vector<std::byte> packed(elements * bytes);

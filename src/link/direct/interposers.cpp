@@ -94,8 +94,7 @@ void* call_next_mremap(void* address, std::size_t old_bytes, std::size_t new_byt
 
 extern "C" {
 
-[[gnu::visibility("default")]] int weft_forward_madvise(void* address, std::size_t bytes,
-                                                        int advice) {
+int weft_forward_madvise(void* address, std::size_t bytes, int advice) {
     if (address == &probe) return ++probes_seen;
     RemappedRanges* const ranges =
         clears(advice) && is_page(address) ? RemappedRanges::of_process_if_used() : nullptr;
@@ -103,9 +102,8 @@ extern "C" {
                              : ranges->clear(pages_of(address, bytes), advice, next_madvise);
 }
 
-[[gnu::visibility("default")]] void* weft_forward_mremap(void* address, std::size_t old_bytes,
-                                                         std::size_t new_bytes, int flags,
-                                                         void* fixed) {
+void* weft_forward_mremap(void* address, std::size_t old_bytes, std::size_t new_bytes, int flags,
+                          void* fixed) {
     if (address == &probe) {
         ++probes_seen;
         return nullptr;

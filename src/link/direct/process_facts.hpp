@@ -56,7 +56,7 @@ class StatusFile {
 [[nodiscard]] bool may_write_large_files() noexcept;
 
 enum class Devices : std::uint8_t {
-    with_access,  ///< to memory by themselves (InfiniBand, GPUs)
+    with_access,         ///< to memory by themselves (InfiniBand, GPUs)
     any_that_may_write,  ///< and disks: reads by O_DIRECT or io_uring may be in flight
 };
 /// Returns true if the process has such a device open, or if it cannot find out.

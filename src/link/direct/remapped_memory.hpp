@@ -53,10 +53,9 @@ enum class Refusal : std::uint8_t {
 inline constexpr int kRefusals = 7;
 
 struct AdoptionLimits {
-    std::size_t ranges_max =
-        RemappedRanges::kRangesMax;               ///< fewer if few files may be open
-    std::uint64_t bytes_max = ~std::uint64_t{0};  ///< of all runtimes of the process
-    std::uint32_t mates = 1;                      ///< local peers, which map the range
+    std::size_t ranges_max = RemappedRanges::kRangesMax;  ///< fewer if few files may be open
+    std::uint64_t bytes_max = ~std::uint64_t{0};          ///< of all runtimes of the process
+    std::uint32_t mates = 1;                              ///< local peers, which map the range
     AdoptionPrices prices = {};
     /// False only in tests that show the fault which asking prevents.
     bool ask_before_use = true;

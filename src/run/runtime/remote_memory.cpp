@@ -53,7 +53,25 @@ base::Failure RemoteMemory::misplaced(std::string_view call, std::string_view ar
                       static_cast<const void*>(runtime_.at(layout.heap)), peer);
 }
 
-/// All blocks lie in the same memory if the first and the last do.
+/// Returns whether blocks at this stride, and all their bytes, fit into the address space.
+static bool fits(const Strided& blocks, std::int64_t stride) {
+    if (blocks.count == 0 || blocks.block_bytes == 0) return true;
+    constexpr std::uint64_t kDistanceMax = std::uint64_t{1} << Place::kOffsetBits;
+    const std::uint64_t step =
+        stride < 0 ? 0 - static_cast<std::uint64_t>(stride) : static_cast<std::uint64_t>(stride);
+    return blocks.count <= SIZE_MAX / blocks.block_bytes &&
+           (step == 0 || blocks.count - 1 <= kDistanceMax / step);
+}
+
+static base::Failure too_wide(std::string_view call, std::string_view argument,
+                              const Strided& blocks, std::int64_t stride, Rank peer) {
+    return base::fail(Status::argument,
+                      "{}: {}: {} blocks of {} bytes at a stride of {} bytes exceed the address "
+                      "space; peer: rank {}",
+                      call, argument, blocks.count, blocks.block_bytes, stride, peer);
+}
+
+/// All blocks are in the same memory if the first and the last one are.
 base::Result<RemoteMemory::Target> RemoteMemory::place_of_blocks(std::string_view call,
                                                                  std::string_view argument,
                                                                  const void* address,
@@ -63,16 +81,13 @@ base::Result<RemoteMemory::Target> RemoteMemory::place_of_blocks(std::string_vie
     auto first = place(call, argument, address, bytes, peer);
     if (!first || bytes == 0) return first;
     const std::uint64_t steps = blocks.count - 1;
-    constexpr std::uint64_t kDistanceMax = std::uint64_t{1} << Place::kOffsetBits;
-    const std::uint64_t step =
-        stride < 0 ? 0 - static_cast<std::uint64_t>(stride) : static_cast<std::uint64_t>(stride);
     const auto scattered = [&] {
         return base::fail(Status::argument,
                           "{}: {}: {} blocks at a stride of {} bytes do not lie in symmetric "
                           "memory; to rank {}",
                           call, argument, blocks.count, stride, peer);
     };
-    if (step != 0 && steps > kDistanceMax / step) return scattered();
+    if (!fits(blocks, stride)) return too_wide(call, argument, blocks, stride, peer);
     const auto* const last =
         static_cast<const std::byte*>(address) + static_cast<std::int64_t>(steps) * stride;
     const auto end = place(call, argument, last, bytes, peer);
@@ -145,6 +160,8 @@ base::Result<void> RemoteMemory::put_strided(void* to, const void* from, const S
     const auto found = place_of_blocks("put_strided", "dst", to, blocks.to_stride, blocks, peer);
     if (!found) return found.failure();
     if (blocks.count == 0 || blocks.block_bytes == 0) return {};
+    if (!fits(blocks, blocks.from_stride))
+        return too_wide("put_strided", "src", blocks, blocks.from_stride, peer);
     if (from == nullptr)
         return base::fail(Status::argument,
                           "put_strided: src is null, expected {} blocks of {} bytes; to rank {}",
@@ -161,6 +178,8 @@ base::Result<void> RemoteMemory::get_strided(void* into, const void* from, const
         place_of_blocks("get_strided", "src", from, blocks.from_stride, blocks, peer);
     if (!found) return found.failure();
     if (blocks.count == 0 || blocks.block_bytes == 0) return {};
+    if (!fits(blocks, blocks.to_stride))
+        return too_wide("get_strided", "dst", blocks, blocks.to_stride, peer);
     if (into == nullptr)
         return base::fail(Status::argument,
                           "get_strided: dst is null, expected {} blocks of {} bytes; from rank {}",

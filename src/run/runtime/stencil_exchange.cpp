@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <limits>
 #include <tuple>
 
 #include "base/copy.hpp"
@@ -170,6 +171,12 @@ base::Result<void> StencilExchange::run(Data data, const void* in, void* out, st
     if ((in == nullptr || out == nullptr) && !alone)
         return base::fail(Status::argument, "{} is null, expected blocks of {} elements",
                           in == nullptr ? "in" : "out", count);
+    constexpr auto kMost = static_cast<std::size_t>(std::numeric_limits<std::ptrdiff_t>::max());
+    if (count > kMost / base::size_of(type) / std::max<std::size_t>(neighbors_.size(), 1))
+        return base::fail(Status::argument,
+                          "count: {} elements of {} bytes for each of {} blocks exceed the address "
+                          "space",
+                          count, base::size_of(type), neighbors_.size());
     const std::size_t bytes = count * base::size_of(type);
     const auto way = choose(data, bytes);
     if (!way) return way.failure();

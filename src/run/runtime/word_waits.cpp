@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstring>
+#include <limits>
 
 #include "run/runtime/real_engine.hpp"
 #include "run/runtime/runtime.hpp"
@@ -119,6 +120,10 @@ base::Result<void> WordWaits::check(const char* call, const WordWait& wait) cons
         return base::fail(Status::argument, "{}: the runtime has been finalized", call);
     if (wait.word == nullptr && wait.count != 0)
         return base::fail(Status::argument, "{}: word is null, expected {} of {} bytes", call,
+                          wait.count, wait.width);
+    if (wait.count > std::numeric_limits<std::size_t>::max() / wait.width)
+        return base::fail(Status::argument,
+                          "{}: count: {} words of {} bytes exceed the address space", call,
                           wait.count, wait.width);
     if (reinterpret_cast<std::uintptr_t>(wait.word) % wait.width != 0)
         return base::fail(Status::argument, "{}: word {} is not aligned to its {} bytes", call,
