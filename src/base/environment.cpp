@@ -20,7 +20,7 @@ constexpr std::string_view kReserved = "WEFT_MPI";  ///< variables of the layer 
 
 constexpr std::array<std::string_view, 4> kDirectWords{"auto", "adopt", "copy", "stage"};
 constexpr std::array<std::string_view, 2> kTimeoutActionWords{"report", "abort"};
-constexpr std::array<std::string_view, 2> kProgressWords{"calls", "thread"};
+constexpr std::array<std::string_view, 3> kProgressWords{"calls", "thread", "remote"};
 constexpr std::array<std::string_view, 2> kThreadWords{"single", "multiple"};
 constexpr std::array<std::string_view, 2> kSwitchWords{"0", "1"};
 constexpr std::array<std::string_view, 3> kLogWords{"warn", "info", "trace"};
@@ -189,9 +189,10 @@ constexpr std::array kVariables{
         {"WEFT_TIMEOUT_ACTION", "report", "report or abort",
          "whether a reported wait also ends the job", false}),
     variable<Choice<&Settings::progress, kProgressWords>>(
-        {"WEFT_PROGRESS", "calls", "calls or thread",
-         "what drives communication: calls into weft alone, or a thread of its own as well",
-         false}),
+        {"WEFT_PROGRESS", "calls", "calls, thread or remote",
+         "what drives communication: `calls` into weft alone, a `thread` of its own as well, or "
+         "such a thread only between nodes (`remote`). The default of OpenSHMEM is `remote`",
+         true}),
     variable<Choice<&Settings::threads, kThreadWords>>(
         {"WEFT_THREADS", "single", "single or multiple",
          "whether one thread of the program calls at a time, or several at once, on different "

@@ -45,8 +45,9 @@ enum class DirectChoice : std::uint8_t {
 };
 /// What happens after a wait has been reported.
 enum class TimeoutAction : std::uint8_t { report, abort };
-/// Who drives the engine: the user's calls, or a thread of our own.
-enum class ProgressMode : std::uint8_t { calls, thread };
+/// Driver of the engine besides the user's calls: none, a thread of the runtime, or such a thread
+/// only in jobs of several nodes.
+enum class ProgressMode : std::uint8_t { calls, thread, remote };
 /// Whether one thread of the program calls at a time, or several at once.
 enum class ThreadLevel : std::uint8_t { single, multiple };
 /// What is reported; each level includes those before it. See log.hpp.

@@ -26,7 +26,7 @@ const char* running = "";
     X(sets_reduce_extremes) X(sets_reduce_bits) X(team_of_all) X(team_of_node)                     \
     X(split_by_stride) X(split_in_other_ways) X(split_in_two_dimensions) X(teams_of_teams)         \
     X(teams_come_and_go) X(collectives_in_teams) X(ring) X(histogram) X(transpose) X(work_queue)   \
-    X(halo) X(bucket_sort) X(children_end)
+    X(halo) X(bucket_sort) X(children_end) X(polls_own_word)
 
 // Run by name only.
 #define MISTAKES(X)                                                                                \

@@ -161,7 +161,23 @@ class Programs(unittest.TestCase):
 
     def test_a_global_exit_ends_all(self):
         for nodes in (1, 2):
-            self.assertEqual(run(3, "ends_all", nodes=nodes)[0], 7)
+            for program, status in (("ends_all", 7), ("ends_all_well", 0), ("ends_all_at_255", 255)):
+                self.assertEqual(run(3, program, nodes=nodes)[0], status, program)
+
+    def test_a_pe_that_makes_no_call_is_served_between_nodes(self):
+        self.assertEqual(run(2, "polls_own_word", nodes=2)[0], 0)
+        # The user's value takes precedence; without a thread the same program must fail.
+        status, out = run(2, "polls_own_word", nodes=2, WEFT_PROGRESS="calls")
+        self.assertIn("1 programs, 2 PEs: 1 checks failed\n", out)
+        self.assertEqual(status, 1, out)
+
+    def test_progress_is_equal_on_all_pes(self):
+        command = 'if [ "$PMIX_RANK" = 1 ]; then export WEFT_PROGRESS=calls; fi; exec "$0" identity'
+        ended = subprocess.run([str(BIN / "weft"), "run", "-n", "2", "--nodes", "2", "--", "sh", "-c", command,
+                                str(BIN / "weft_shmem_programs")], capture_output=True, text=True, timeout=DEADLINE_S,
+                               check=False)
+        self.assertNotEqual(ended.returncode, 0)
+        self.assertRegex(ended.stderr, "WEFT_PROGRESS is (calls|remote) here and (calls|remote) there")
 
     def test_the_heap_is_as_large_as_asked_for(self):
         for size, status in (("1M", 1), ("8M", 0)):

@@ -5,6 +5,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <optional>
 #include <string>
 
 #include "front/shmem/data_segment.hpp"
@@ -38,25 +39,43 @@ std::size_t symmetric_size() {
     return static_cast<std::size_t>(value);
 }
 
-/// weft reads its heap's size from the environment only.
+/// Gives a variable of the environment a value until it is destroyed: weft_init_threads() takes
+/// settings from the environment only.
+class TemporaryVariable {
+  public:
+    TemporaryVariable(const char* name, const std::string& value) : name_(name) {
+        if (const char* const text = std::getenv(name)) before_ = text;
+        setenv(name, value.c_str(), 1);
+    }
+    ~TemporaryVariable() {
+        if (before_)
+            setenv(name_, before_->c_str(), 1);
+        else
+            unsetenv(name_);
+    }
+    TemporaryVariable(const TemporaryVariable&) = delete;
+    TemporaryVariable& operator=(const TemporaryVariable&) = delete;
+
+  private:
+    const char* name_;
+    std::optional<std::string> before_;
+};
+
+/// Joins the job. The user's WEFT_ variables take precedence over the defaults of OpenSHMEM: a heap
+/// of symmetric_size(), and progress between nodes while a PE makes no call.
 weft_status join(int level, std::size_t data_bytes) {
-    const auto threads =
-        level == SHMEM_THREAD_MULTIPLE ? WEFT_THREADS_MULTIPLE : WEFT_THREADS_SINGLE;
-    static constexpr const char* kVariable = "WEFT_HEAP_SIZE";
-    const bool sized = std::getenv("SHMEM_SYMMETRIC_SIZE") != nullptr;
-    if (std::getenv(kVariable) != nullptr && !sized)
-        return weft_init_threads(threads, &job.runtime);
-    const std::size_t page = page_bytes();
-    const std::size_t pages = (symmetric_size() + data_bytes + kOwnRoom + page - 1) / page;
-    const char* const before = std::getenv(kVariable);
-    const std::string kept = before == nullptr ? "" : before;
-    setenv(kVariable, std::to_string(pages * page).c_str(), 1);
-    const weft_status status = weft_init_threads(threads, &job.runtime);
-    if (before == nullptr)
-        unsetenv(kVariable);
-    else
-        setenv(kVariable, kept.c_str(), 1);
-    return status;
+    static constexpr const char* kHeap = "WEFT_HEAP_SIZE";
+    static constexpr const char* kProgress = "WEFT_PROGRESS";
+    std::optional<TemporaryVariable> heap;
+    std::optional<TemporaryVariable> progress;
+    if (std::getenv(kHeap) == nullptr || std::getenv("SHMEM_SYMMETRIC_SIZE") != nullptr) {
+        const std::size_t page = page_bytes();
+        const std::size_t pages = (symmetric_size() + data_bytes + kOwnRoom + page - 1) / page;
+        heap.emplace(kHeap, std::to_string(pages * page));
+    }
+    if (std::getenv(kProgress) == nullptr) progress.emplace(kProgress, "remote");
+    return weft_init_threads(
+        level == SHMEM_THREAD_MULTIPLE ? WEFT_THREADS_MULTIPLE : WEFT_THREADS_SINGLE, &job.runtime);
 }
 
 void share_variables(const std::vector<DataPages>& pages, std::size_t bytes) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// progress_thread.hpp - drives an engine while the application computes (WEFT_PROGRESS=thread).
+// progress_thread.hpp - drives an engine while the application computes (WEFT_PROGRESS).
 //
 // Idea     A thread that takes the engine's turn whenever it is free, polls, and sleeps. While a
 //          call waits, that call holds the turn and drives the engine itself: the thread costs it
@@ -9,11 +9,13 @@
 // Holds    Polls on while polls move something, and for a millisecond more while a call is in
 //          flight, if its processor is free; then sleeps are short while a call is in
 //          flight, and long while there is none, so an idle rank does not take processor time from
-//          others; wake() ends a sleep. The destructor ends the thread and needs the turn to be
-//          free.
+//          others; wake() ends a sleep. Signals of the program are left to its own threads. The
+//          destructor ends the thread and needs the turn to be free.
 // Next     turn.hpp; docs/measuring.md for what it costs and gains.
 #pragma once
 
+#include <pthread.h>
+#include <signal.h>
 #include <sys/prctl.h>
 
 #include <algorithm>
@@ -61,7 +63,7 @@ class ProgressThread {
   public:
     /// The engine must be shared (EngineOptions) and outlive this.
     explicit ProgressThread(Engine<Wire>& engine)
-        : engine_(engine), thread_([this](std::stop_token stop) { drive(stop); }) {}
+        : engine_(engine), thread_(start_without_signals()) {}
 
     /// A call was started that should not wait for the end of a sleep.
     void wake() {
@@ -78,6 +80,20 @@ class ProgressThread {
     static constexpr Sleep kSleepMin{20};
     static constexpr Sleep kSleepMaxBusy{80};
     static constexpr Sleep kSleepMax{1000};
+
+    /// Starts the thread with all signals blocked, but for those that its own faults raise: a
+    /// blocked fault ends the process without the program's handler.
+    std::jthread start_without_signals() {
+        sigset_t blocked;
+        sigset_t before;
+        ::sigfillset(&blocked);
+        for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT})
+            ::sigdelset(&blocked, fault);
+        ::pthread_sigmask(SIG_BLOCK, &blocked, &before);
+        std::jthread started([this](std::stop_token stop) { drive(stop); });
+        ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+        return started;
+    }
 
     void drive(const std::stop_token& stop) {
         prctl(PR_SET_TIMERSLACK, 1000);  // ns; the default would more than double short sleeps

@@ -54,10 +54,14 @@ std::unique_ptr<Recorder> recorder_for(const base::Settings& settings, Rank rank
     return std::make_unique<Recorder>(ranks, settings.trace.empty() ? 0 : events);
 }
 
-Turn::Kind turn_for(const base::Settings& settings) {
+/// Both arguments are equal on all ranks.
+bool wants_progress_thread(base::ProgressMode mode, int nodes) {
+    return mode == base::ProgressMode::thread || (mode == base::ProgressMode::remote && nodes > 1);
+}
+
+Turn::Kind turn_for(const base::Settings& settings, int nodes) {
     if (settings.threads == base::ThreadLevel::multiple) return Turn::Kind::divided;
-    const bool helped = settings.progress == base::ProgressMode::thread;
-    return helped ? Turn::Kind::shared : Turn::Kind::own;
+    return wants_progress_thread(settings.progress, nodes) ? Turn::Kind::shared : Turn::Kind::own;
 }
 
 }  // namespace
@@ -115,7 +119,7 @@ Runtime::Runtime(base::Settings settings, MeasuredFiles measured, Job job,
     job_.sigterm_report->set_file(log_.file());
     log_start(*this);
     add_team(0, all_ranks(job_.bootstrap->size()), 1);
-    if (settings_.progress == base::ProgressMode::thread)
+    if (wants_progress_thread(settings_.progress, job_.nodes))
         progress_thread_ = std::make_unique<RealProgressThread>(*engine_);
 }
 
@@ -128,7 +132,7 @@ EngineOptions Runtime::engine_options() {
                          .abort = [this](const std::string& why) { abort_job(why); },
                          .status_request = &report.status_request(),
                          .answer = [&report](const std::string& line) { report.answer(line); }},
-            .turn = turn_for(settings_),
+            .turn = turn_for(settings_, job_.nodes),
             .recorder = recorder_.get()};
 }
 

@@ -115,7 +115,7 @@ TEST(Environment, BadValuesNameVariableValueAndForm) {
         {"WEFT_BANK_BYTES=65", "multiple of 64"},
         {"WEFT_TIMEOUT=-1", "seconds"},
         {"WEFT_TIMEOUT_ACTION=Abort", "report or abort"},
-        {"WEFT_PROGRESS=2", "calls or thread"},
+        {"WEFT_PROGRESS=2", "calls, thread or remote"},
         {"WEFT_NODES=0", "1 or more"},
         {"WEFT_NODE_ID=a", "whole number"},
     };
