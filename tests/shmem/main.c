@@ -31,7 +31,8 @@ const char* running = "";
 // Run by name only.
 #define MISTAKES(X)                                                                                \
     X(fails_at_the_last) X(puts_outside) X(puts_to_nobody) X(clears_twice) X(frees_twice)          \
-    X(allocates_six_mebibytes) X(allocates_at_small_alignments) X(ends_all)
+    X(allocates_six_mebibytes) X(allocates_at_small_alignments) X(ends_all)           \
+    X(ends_all_well) X(ends_all_at_255)
 // clang-format on
 
 #define DECLARE(name) void name(void);

@@ -177,7 +177,7 @@ class Programs(unittest.TestCase):
                                 str(BIN / "weft_shmem_programs")], capture_output=True, text=True, timeout=DEADLINE_S,
                                check=False)
         self.assertNotEqual(ended.returncode, 0)
-        self.assertRegex(ended.stderr, "WEFT_PROGRESS is (calls|remote) here and (calls|remote) there")
+        self.assertRegex(ended.stderr, 'WEFT_PROGRESS is "(calls|remote)" here and "(calls|remote)" there')
 
     def test_the_heap_is_as_large_as_asked_for(self):
         for size, status in (("1M", 1), ("8M", 0)):
