@@ -173,6 +173,7 @@ TEST(Environment, AgreementAndDifferenceSeeEveryAgreedSetting) {
         {"WEFT_HEAP_SIZE=8M", "WEFT_HEAP_SIZE is \"256M\" here and \"8M\" there"},
         {"WEFT_BANKS=64", "WEFT_BANKS is \"512\" here and \"64\" there"},
         {"WEFT_BANK_BYTES=64", "WEFT_BANK_BYTES is \"2M\" here and \"64\" there"},
+        {"WEFT_PROGRESS=remote", "WEFT_PROGRESS is \"calls\" here and \"remote\" there"},
         {"WEFT_NODES=2", "WEFT_NODES is not set here and \"2\" there"},
         {"WEFT_STATS=1", "WEFT_STATS is \"0\" here and \"1\" there"},
         {"WEFT_TRACE=here", "WEFT_TRACE is not set here and \"here\" there"},
