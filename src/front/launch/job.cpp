@@ -6,7 +6,6 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -22,6 +21,7 @@
 #include "base/environment.hpp"
 #include "base/shared_files.hpp"
 #include "front/launch/core_binding.hpp"
+#include "front/launch/file_limit.hpp"
 #include "front/launch/job_environment.hpp"
 #include "front/launch/layout.hpp"
 
@@ -37,22 +37,6 @@ constexpr auto kLookAgain = std::chrono::milliseconds(20);
 /// How long a message of the launcher may take to be written before things go on without it.
 constexpr auto kMessage = std::chrono::milliseconds(100);
 constexpr auto kLastMessage = std::chrono::seconds(1);
-
-/// Per rank: a connection, a process file and with labels two pipes; and some for everything else.
-/// Fails where it is known that there are too few, because the PMIx library ends the process then.
-base::Result<void> make_room_for_files(Rank ranks, bool label) {
-    constexpr rlim_t kOwnMin = 16;
-    constexpr rlim_t kOwn = 128;
-    const rlim_t of_ranks = static_cast<rlim_t>(ranks) * (label ? 4 : 2);
-    rlimit limit = {};
-    if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= kOwn + of_ranks) return {};
-    limit.rlim_cur = std::min(limit.rlim_max, kOwn + of_ranks);
-    ::setrlimit(RLIMIT_NOFILE, &limit);
-    if (limit.rlim_cur >= kOwnMin + of_ranks) return {};
-    return base::fail(Status::environment,
-                      "{} ranks need {} open files, and the limit is {} (ulimit -n)", ranks,
-                      kOwnMin + of_ranks, limit.rlim_cur);
-}
 
 /// A file that becomes readable when the process ends (the C library's own function for it cannot
 /// be called from C++ in all versions).
@@ -81,6 +65,7 @@ base::Result<void> Job::start() {
     if (auto room = make_room_for_files(options_.ranks, options_.label); !room) return room;
     adopt_orphans();
     forget_outer_job();
+    provide_home();
     const SpawnOptions spawning = {.program = *program,
                                    .arguments = options_.command,
                                    .environment = environment_of_job(options_.environment),
@@ -99,6 +84,7 @@ base::Result<void> Job::start() {
     if (!server) return server.failure();
     server_ = *server;
     if (auto done = open_files(); !done) return done;
+    if (auto room = check_room_for_ranks(options_.ranks, options_.label); !room) return room;
     node_of_ = node_of_ranks(options_.ranks_per_node);
     processes_.resize(static_cast<std::size_t>(options_.ranks));
     for (Rank rank = 0; rank < options_.ranks; ++rank) {
@@ -131,10 +117,9 @@ base::Result<void> Job::open_files() {
 }
 
 base::Result<void> Job::start_rank(Rank rank, const SpawnOptions& spawning) {
-    auto membership = server_->environment_of(rank);
-    if (!membership) return membership.failure();
+    const std::vector<std::string>& membership = server_->environment_of(rank);
     SpawnOptions own = spawning;
-    own.environment.insert(own.environment.end(), membership->begin(), membership->end());
+    own.environment.insert(own.environment.end(), membership.begin(), membership.end());
     const auto index = static_cast<std::size_t>(rank);
     if (!node_of_.empty()) {
         set_variable(own.environment, {base::kNodeIdVariable, std::to_string(node_of_[index])});

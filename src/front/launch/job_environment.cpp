@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "base/environment.hpp"
+#include "base/home_folder.hpp"
 
 namespace weft::front {
 namespace {
@@ -26,6 +27,10 @@ void forget_outer_job() {
         if (describes_a_job(text)) names.emplace_back(text.substr(0, text.find('=')));
     }
     for (const std::string& name : names) ::unsetenv(name.c_str());
+}
+
+void provide_home() {
+    if (!base::has_home_folder()) ::setenv("HOME", "/", 0);
 }
 
 void restrain_hwloc() {

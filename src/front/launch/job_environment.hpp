@@ -14,6 +14,10 @@ namespace weft::front {
 /// environment of this process.
 void forget_outer_job();
 
+/// Sets HOME to "/" for this process and the ranks if none can be found: PMIx 4 and 5 crash then.
+/// Container engines set the same value for users without an entry in the user database.
+void provide_home();
+
 /// Asks the hwloc inside the PMIx server to look at this machine's hardware only, and quietly. By
 /// itself it asks for ten X displays at the name "localhost", which costs seconds where names are
 /// looked up over the network, and complains where /sys is not mounted. Changes the environment of

@@ -26,6 +26,7 @@
 #include "base/random.hpp"
 #include "front/launch/connection_gate.hpp"
 #include "front/launch/layout.hpp"
+#include "front/launch/own_stack.hpp"
 #include "front/launch/process.hpp"
 
 namespace weft::front {
@@ -180,9 +181,6 @@ PmixServer::PmixServer(const PmixServerOptions& options)
       membership_(static_cast<std::size_t>(options.ranks)) {}
 
 base::Result<PmixServer*> PmixServer::start(const PmixServerOptions& options) {
-    // Not derived from the job's name, which must not be found where this one is shown.
-    const auto server_name = random_job_name();
-    if (!server_name) return server_name.failure();
     PmixServer* none = nullptr;
     std::unique_ptr<PmixServer> owner(new PmixServer(options));
     if (!hosted_server.compare_exchange_strong(none, owner.get())) {
@@ -191,7 +189,17 @@ base::Result<PmixServer*> PmixServer::start(const PmixServerOptions& options) {
     PmixServer* const server = owner.release();  // Kept by hosted_server from now on.
     prepare_settings(options.ranks);
     keep_connection_gate();
+    base::Result<void> outcome;
+    if (auto ran = run_on_own_stack([&] { outcome = server->set_up(options); }); !ran)
+        return ran.failure();
+    if (!outcome) return outcome.failure();
+    return server;
+}
 
+base::Result<void> PmixServer::set_up(const PmixServerOptions& options) {
+    // Not derived from the job's name, which must not be found where this one is shown.
+    const auto server_name = random_job_name();
+    if (!server_name) return server_name.failure();
     // The library keeps the address of this table for as long as the process lives.
     static pmix_server_module_t module = [] {
         pmix_server_module_t table = {};
@@ -213,11 +221,13 @@ base::Result<PmixServer*> PmixServer::start(const PmixServerOptions& options) {
         status != PMIX_SUCCESS) {
         return pmix_failure("starting it", status);
     }
-    if (auto done = server->register_job(options); !done) return done.failure();
+    if (auto done = register_job(options); !done) return done;
+    environments_.resize(static_cast<std::size_t>(options.ranks));
     for (Rank rank = 0; rank < options.ranks; ++rank) {
-        if (auto done = server->register_rank(rank); !done) return done.failure();
+        if (auto done = register_rank(rank); !done) return done;
+        if (auto done = make_environment_of(rank); !done) return done;
     }
-    return server;
+    return {};
 }
 
 base::Result<void> PmixServer::register_job(const PmixServerOptions& options) {
@@ -267,7 +277,7 @@ base::Result<void> PmixServer::register_rank(Rank rank) {
     return {};
 }
 
-base::Result<std::vector<std::string>> PmixServer::environment_of(Rank rank) const {
+base::Result<void> PmixServer::make_environment_of(Rank rank) {
     pmix_proc_t who;
     PMIX_LOAD_PROCID(&who, name_.c_str(), static_cast<pmix_rank_t>(rank));
     char** variables = nullptr;
@@ -275,13 +285,17 @@ base::Result<std::vector<std::string>> PmixServer::environment_of(Rank rank) con
     if (status != PMIX_SUCCESS) {
         return pmix_failure(fmt::format("making the environment of rank {}", rank), status);
     }
-    std::vector<std::string> environment;
+    std::vector<std::string>& environment = environments_[static_cast<std::size_t>(rank)];
     for (char** variable = variables; variable != nullptr && *variable != nullptr; ++variable) {
         environment.emplace_back(*variable);
         std::free(*variable);
     }
     std::free(variables);
-    return environment;
+    return {};
+}
+
+const std::vector<std::string>& PmixServer::environment_of(Rank rank) const {
+    return environments_[static_cast<std::size_t>(rank)];
 }
 
 void PmixServer::set_process(Rank rank, pid_t pid) {

@@ -53,8 +53,8 @@ class PmixServer {
     PmixServer(const PmixServer&) = delete;
     PmixServer& operator=(const PmixServer&) = delete;
 
-    /// What a process needs in its environment ("NAME=value") to be this rank.
-    [[nodiscard]] base::Result<std::vector<std::string>> environment_of(Rank rank) const;
+    /// The variables ("NAME=value") that make a process this rank.
+    [[nodiscard]] const std::vector<std::string>& environment_of(Rank rank) const;
 
     /// The process that is this rank, from now on. Fences that a dead rank is missing from are
     /// never answered: the launcher ends the ranks that wait in them.
@@ -70,13 +70,17 @@ class PmixServer {
   private:
     struct Callbacks;
     explicit PmixServer(const PmixServerOptions& options);
+    /// The parts of start() that call the PMIx library.
+    base::Result<void> set_up(const PmixServerOptions& options);
     base::Result<void> register_job(const PmixServerOptions& options);
     base::Result<void> register_rank(Rank rank);
+    base::Result<void> make_environment_of(Rank rank);
     [[nodiscard]] bool lost_a_rank() const;
 
     std::string name_;  ///< the PMIx namespace of the job
     FileDescriptor event_file_;
-    std::vector<std::atomic<pid_t>> processes_;  ///< 0: not yet started
+    std::vector<std::vector<std::string>> environments_;  ///< by rank; filled by start()
+    std::vector<std::atomic<pid_t>> processes_;           ///< 0: not yet started
     std::vector<std::atomic<Membership>> membership_;
     // Sequentially consistent, like membership_: either the asker of report_joins() sees the rank
     // that joins, or that rank sees that it must be reported.

@@ -26,6 +26,7 @@
 #include <thread>
 
 #include "base/fence_witness.hpp"
+#include "base/home_folder.hpp"
 #include "link/bootstrap/rank_processes.hpp"
 
 namespace weft::link {
@@ -375,6 +376,12 @@ bool started_by_pmix() {
 }
 
 base::Result<std::unique_ptr<Bootstrap>> join_pmix_job() {
+    if (!base::has_home_folder()) {
+        return base::fail(Status::environment,
+                          "PMIx needs a home folder: user {} is not in the user database, and HOME "
+                          "is not set; set it (HOME=/)",
+                          ::geteuid());
+    }
     return PmixBootstrap::join();
 }
 

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// file_limit.hpp - whether the limit on open files (ulimit -n) leaves room for a job.
+//
+// Why      A PMIx server that runs out of files drops the connections of ranks, and they wait for
+//          it without end.
+#pragma once
+
+#include "base/result.hpp"
+
+namespace weft::front {
+
+/// Raises this process's soft limit if the job may need it. Fails if the hard limit leaves too few
+/// files for the PMIx server and the ranks. Called before the server starts.
+[[nodiscard]] base::Result<void> make_room_for_files(Rank ranks, bool label);
+
+/// Fails if there are too few files for the ranks. Called when all other files are open, because
+/// their number differs between versions of PMIx.
+[[nodiscard]] base::Result<void> check_room_for_ranks(Rank ranks, bool label);
+
+}  // namespace weft::front

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// own_stack.hpp - run a function on a stack whose size does not depend on ulimit -s.
+//
+// Why      PMIx_server_setup_fork() has a stack frame of 200 KiB, and threads that PMIx starts
+//          have stacks of the limit's size. Under a small limit both would end the launcher by
+//          SIGSEGV.
+#pragma once
+
+#include <functional>
+
+#include "base/result.hpp"
+
+namespace weft::front {
+
+/// Runs `work` in a new thread and returns when it has ended. Threads that this process starts
+/// from then on get a stack of at least the same size, 2 MiB. Fails if the thread cannot be
+/// started. For the launcher only: it changes a default of the process.
+[[nodiscard]] base::Result<void> run_on_own_stack(const std::function<void()>& work);
+
+}  // namespace weft::front
