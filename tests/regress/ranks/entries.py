@@ -22,6 +22,8 @@ def main():
         if not found:
             continue
         name = re.sub(r"(\[abi:\w+\])?\(.*", "", found[1]).split("@")[0]
+        if name.startswith("weft_forward_"):  # stands for a function of the C library, also in children
+            continue
         if re.fullmatch(r"weft_\w+", name):
             c_names.add(name)
         elif re.fullmatch(r"weft::\w+::[\w~=]+( \w+)?", name):
