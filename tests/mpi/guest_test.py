@@ -35,6 +35,15 @@ def preload(*libraries):
     return ":".join(map(str, (*libraries, *mpi_test.PRELOADED[1:])))
 
 
+class Memory(unittest.TestCase):
+    def test_buffers_stay_private_memory(self):
+        status, out, err = run(2, ["remapped"], {}, DEADLINE_S)
+        self.assertEqual(status, 0, err)
+        if out.startswith("remapped 0"):
+            self.skipTest("no memory is remapped here")
+        self.assertEqual(out, "remapped 1, cleared 1, moved 1\n", err)
+
+
 class FactsOfOneRank(unittest.TestCase):
     def check(self, what, ranks=3, rounds=12, **settings):
         status, out, err = run(ranks, ["one_rank", what, rounds], {"WEFT_MPI_STATS": "1", **settings}, DEADLINE_S)

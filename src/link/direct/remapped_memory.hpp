@@ -48,7 +48,7 @@ enum class Refusal : std::uint8_t {
     placed,    ///< it has a memory policy, or is on another memory node than new pages would be
     overlap,   ///< part of it belongs to a range that is in use, or that reaches beyond it
     limit,     ///< too many ranges, or too many bytes, are remapped
-    system,  ///< no memory, descriptor or address; the size of files is limited; a fork is under way
+    system,    ///< no memory, descriptor or address; limited files; a fork is under way
 };
 inline constexpr int kRefusals = 7;
 
