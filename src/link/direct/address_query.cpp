@@ -41,17 +41,17 @@ constexpr std::uint64_t kCoveringOrNext = 16;
 /// A name that does not fit is an error of the query, so it gets all the room that a path can need.
 constexpr std::size_t kNameBytesMax = 4096;
 
-void read_into(Mapping& mapping, const ProcmapQuery& answer) {
-    mapping.begin = answer.vma_start;
-    mapping.end = answer.vma_end;
-    mapping.page_bytes = answer.vma_page_size;
-    mapping.offset = answer.vma_offset;
-    mapping.inode = answer.inode;
-    mapping.device = makedev(answer.dev_major, answer.dev_minor);
-    mapping.readable = (answer.vma_flags & kReadable) != 0;
-    mapping.writable = (answer.vma_flags & kWritable) != 0;
-    mapping.executable = (answer.vma_flags & kExecutable) != 0;
-    mapping.shared = (answer.vma_flags & kShared) != 0;
+Mapping mapping_of(const ProcmapQuery& answer) {
+    return {.begin = answer.vma_start,
+            .end = answer.vma_end,
+            .page_bytes = answer.vma_page_size,
+            .offset = answer.vma_offset,
+            .inode = answer.inode,
+            .device = makedev(answer.dev_major, answer.dev_minor),
+            .readable = (answer.vma_flags & kReadable) != 0,
+            .writable = (answer.vma_flags & kWritable) != 0,
+            .executable = (answer.vma_flags & kExecutable) != 0,
+            .shared = (answer.vma_flags & kShared) != 0};
 }
 
 }  // namespace
@@ -83,11 +83,10 @@ bool AddressQuery::ask(std::uint64_t address, Mapping& mapping, Names names) noe
             query.vma_name_addr = reinterpret_cast<std::uintptr_t>(name);
         }
         if (::ioctl(maps_.number(), kProcmapQuery, &query) == 0) {
-            read_into(mapping, query);
+            mapping = mapping_of(query);
             const std::size_t length =
                 std::min<std::size_t>(query.vma_name_size, sizeof mapping.name - 1);
             std::copy_n(name, length, mapping.name);
-            mapping.name[length] = '\0';
             return true;
         }
         if (errno == ENOENT) return false;

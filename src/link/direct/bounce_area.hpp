@@ -10,10 +10,13 @@
 // Next     direct_memory.hpp for when that pays.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
+
+#include "link/direct/address_query.hpp"
 
 namespace weft::link {
 
@@ -26,8 +29,23 @@ class BounceArea {
     /// No buffer gets more: some calls have two of them.
     [[nodiscard]] std::uint64_t bytes_max() const noexcept { return memory_.size() / 2; }
     /// nullptr: there is no room.
-    [[nodiscard]] std::byte* take(std::uint64_t bytes) noexcept;
-    void give_back(const std::byte* piece) noexcept;
+    [[nodiscard]] std::byte* take(std::uint64_t bytes) noexcept {
+        const auto [begin, at] = find(bytes);
+        if (begin == kNowhere) return nullptr;
+        const auto lent = pieces_.begin() + count_++;
+        std::copy_backward(pieces_.begin() + at, lent, lent + 1);
+        pieces_[at] = {begin, begin + in_pages(bytes)};
+        return memory_.data() + begin;
+    }
+    void give_back(const std::byte* piece) noexcept {
+        const auto begin = static_cast<std::uint64_t>(piece - memory_.data());
+        const auto lent = pieces_.begin() + count_;
+        const auto found = std::find_if(pieces_.begin(), lent,
+                                        [&](const Piece& one) { return one.begin == begin; });
+        if (found == lent) return;
+        std::copy(found + 1, lent, found);
+        --count_;
+    }
     /// Whether take() would find so many bytes.
     [[nodiscard]] bool has_room(std::uint64_t bytes) const noexcept {
         return find(bytes).begin != kNowhere;
@@ -45,7 +63,18 @@ class BounceArea {
     };
     static constexpr std::uint64_t kNowhere = ~std::uint64_t{0};
 
-    [[nodiscard]] Gap find(std::uint64_t bytes) const noexcept;
+    static std::uint64_t in_pages(std::uint64_t bytes) {
+        return (bytes + kPageBytes - 1) / kPageBytes * kPageBytes;
+    }
+    [[nodiscard]] Gap find(std::uint64_t bytes) const noexcept {
+        if (bytes > bytes_max() || count_ == kPieces) return {};
+        const std::uint64_t wanted = in_pages(bytes);
+        std::uint64_t begin = 0;
+        std::size_t at = 0;
+        while (at < count_ && pieces_[at].begin - begin < wanted) begin = pieces_[at++].end;
+        if (memory_.size() - begin < wanted) return {};
+        return {begin, at};
+    }
 
     std::span<std::byte> memory_;
     std::array<Piece, kPieces> pieces_{};  ///< lent, by address

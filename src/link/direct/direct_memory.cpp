@@ -2,7 +2,6 @@
 #include "link/direct/direct_memory.hpp"
 
 #include <sys/prctl.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,12 +14,10 @@
 namespace weft::link {
 namespace {
 
-using Copy = ssize_t (*)(pid_t, const iovec*, unsigned long, const iovec*, unsigned long,
-                         unsigned long);
-
 /// The kernel copies as far as it can at once: up to a page that it cannot reach, or to its own
 /// limit for one call.
-bool copy_all(Copy copy, pid_t pid, std::byte* here, std::uint64_t there, std::uint64_t bytes) {
+bool copy_all(decltype(&::process_vm_readv) copy, pid_t pid, std::byte* here, std::uint64_t there,
+              std::uint64_t bytes) {
     while (bytes > 0) {
         const iovec local{here, bytes};
         const iovec remote{reinterpret_cast<void*>(there), bytes};
@@ -61,8 +58,6 @@ void DirectMemory::allow_copying() noexcept {
     // then.
     ::prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
 }
-
-DirectMemory::~DirectMemory() = default;
 
 bool DirectMemory::in_segment(const std::byte* data, std::uint64_t bytes) const noexcept {
     const auto segment = options_.segment;
@@ -141,34 +136,33 @@ std::byte* DirectMemory::detour(std::uint64_t to, std::uint64_t from, std::uint6
     return detour_.get() + base::page_distance(place, start);
 }
 
-bool DirectMemory::read(Rank mate, std::uint64_t address, std::byte* to,
+bool DirectMemory::copy(Copy call, Rank mate, std::uint64_t there, std::byte* here,
                         std::uint64_t bytes) noexcept {
     const pid_t pid = options_.mates[static_cast<std::size_t>(mate)].pid;
     if (pid == 0) return false;
-    std::byte* const piece = detour(reinterpret_cast<std::uintptr_t>(to), address, bytes, address);
-    if (piece == nullptr) return copy_all(&::process_vm_readv, pid, to, address, bytes);
+    const bool reads = call == &::process_vm_readv;
+    const auto local = reinterpret_cast<std::uintptr_t>(here);
+    std::byte* const piece =
+        reads ? detour(local, there, bytes, there) : detour(there, local, bytes, there);
+    if (piece == nullptr) return copy_all(call, pid, here, there, bytes);
     for (std::uint64_t at = 0; at < bytes; at += kDetourBytes) {
         const std::uint64_t now = std::min<std::uint64_t>(kDetourBytes, bytes - at);
-        if (!copy_all(&::process_vm_readv, pid, piece, address + at, now)) return false;
-        base::copy_bytes(to + at, piece, now);
+        if (!reads) base::copy_bytes(piece, here + at, now);
+        if (!copy_all(call, pid, piece, there + at, now)) return false;
+        if (reads) base::copy_bytes(here + at, piece, now);
     }
     return true;
 }
 
+bool DirectMemory::read(Rank mate, std::uint64_t address, std::byte* to,
+                        std::uint64_t bytes) noexcept {
+    return copy(&::process_vm_readv, mate, address, to, bytes);
+}
+
 bool DirectMemory::write(Rank mate, std::uint64_t address, const std::byte* from,
                          std::uint64_t bytes) noexcept {
-    const pid_t pid = options_.mates[static_cast<std::size_t>(mate)].pid;
-    if (pid == 0) return false;
-    std::byte* const piece =
-        detour(address, reinterpret_cast<std::uintptr_t>(from), bytes, address);
-    if (piece == nullptr)  // the local side of a write is only read
-        return copy_all(&::process_vm_writev, pid, const_cast<std::byte*>(from), address, bytes);
-    for (std::uint64_t at = 0; at < bytes; at += kDetourBytes) {
-        const std::uint64_t now = std::min<std::uint64_t>(kDetourBytes, bytes - at);
-        base::copy_bytes(piece, from + at, now);
-        if (!copy_all(&::process_vm_writev, pid, piece, address + at, now)) return false;
-    }
-    return true;
+    // The local side of a write is only read.
+    return copy(&::process_vm_writev, mate, address, const_cast<std::byte*>(from), bytes);
 }
 
 bool DirectMemory::can_copy(pid_t pid, const void* address, std::uint64_t expected) noexcept {

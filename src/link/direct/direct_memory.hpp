@@ -15,6 +15,7 @@
 #pragma once
 
 #include <sys/types.h>
+#include <sys/uio.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -54,7 +55,6 @@ class DirectMemory {
     explicit DirectMemory(DirectOptions options);
     DirectMemory(const DirectMemory&) = delete;
     DirectMemory& operator=(const DirectMemory&) = delete;
-    ~DirectMemory();
 
     /// Makes [data, data + bytes) reachable for mates until conceal(). Always succeeds; the worst
     /// way is base::Way::copied. Until then the owner uses `alias` of the result instead of `data`.
@@ -107,6 +107,9 @@ class DirectMemory {
   private:
     [[nodiscard]] bool in_segment(const std::byte* data, std::uint64_t bytes) const noexcept;
     void bounce(base::Exposure& exposure) noexcept;
+    using Copy = decltype(&::process_vm_readv);
+    [[nodiscard]] bool copy(Copy call, Rank mate, std::uint64_t there, std::byte* here,
+                            std::uint64_t bytes) noexcept;
     std::byte* detour(std::uint64_t to, std::uint64_t from, std::uint64_t bytes,
                       std::uint64_t place) noexcept;
 

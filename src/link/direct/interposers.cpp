@@ -2,21 +2,14 @@
 // interposers.cpp - madvise() and mremap() of the program, for memory that is remapped.
 //
 // Idea     To the kernel remapped memory is shared memory: MADV_DONTNEED would not clear it, and a
-//          buffer that
-//          was one mapping may now be several, which mremap() refuses. The dynamic linker binds a
-//          program's
-//          calls to the first definition that it finds, and this library comes before the C
-//          library. A library
-//          that is preloaded, and has this one among its own libraries, has to define both
-//          functions and
-//          forward them (weft/preload.h).
+//          buffer that was one mapping may now be several, which mremap() refuses. The dynamic
+//          linker binds a program's calls to the first definition that it finds, and this library
+//          comes before the C library. A library that is preloaded, and has this one among its own
+//          libraries, has to define both functions and forward them (weft/preload.h).
 // Holds    A program without remapped memory pays for one load. The next definition is found when
-//          the library is
-//          loaded: an allocator may make the first call where it cannot be entered again. Earlier
-//          calls go to
-//          the kernel. Remapping asks interposers_are_reached(); a system call that a program makes
-//          by hand
-//          is not seen.
+//          the library is loaded: an allocator may make the first call where it cannot be entered
+//          again. Earlier calls go to the kernel. Remapping asks interposers_are_reached(); a
+//          system call that a program makes by hand is not seen.
 // Next     remapped_ranges.hpp.
 #include <dlfcn.h>
 #include <sys/mman.h>

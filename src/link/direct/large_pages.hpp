@@ -19,7 +19,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "link/direct/map_object.hpp"
+#include "link/direct/remapped_object.hpp"
 #include "link/shared/os_handles.hpp"
 
 namespace weft::link {

@@ -10,10 +10,8 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "base/random.hpp"
 #include "link/direct/address_query.hpp"
-#include "link/direct/map_object.hpp"
-#include "link/direct/object_name.hpp"
+#include "link/direct/remapped_object.hpp"
 #include "link/shared/os_handles.hpp"
 
 namespace weft::link {
@@ -54,26 +52,6 @@ void populate(const AddressRange& window, std::uint64_t begin, std::uint64_t end
 
 }  // namespace
 
-MateWindows::MateWindows(const AdoptionPrices& prices) : prices_(prices), windows_(kKept) {
-    chains_.fill(-1);
-}
-
-std::size_t MateWindows::chain_of(Rank mate, std::uint32_t object) noexcept {
-    return base::mix((static_cast<std::uint64_t>(mate) << 32) | object) % kChains;
-}
-
-int MateWindows::take_window() noexcept {
-    if (used_ < kKept) return used_++;
-    const auto oldest =
-        std::min_element(windows_.begin(), windows_.end(),
-                         [](const Window& a, const Window& b) { return a.last_use < b.last_use; });
-    const int index = static_cast<int>(oldest - windows_.begin());
-    int* link = &chains_[chain_of(oldest->mate, oldest->object)];
-    while (*link != index) link = &windows_[static_cast<std::size_t>(*link)].next;
-    *link = oldest->next;
-    return index;
-}
-
 /// Has the kernel copied as much as it costs to map such a block, and the one that makes room for
 /// it again? Until then what is mapped stays.
 bool MateWindows::is_due(std::uint64_t bytes) noexcept {
@@ -104,35 +82,28 @@ std::byte* MateWindows::show(Window& window, const base::Reach& reach,
 
 std::byte* MateWindows::find(Rank mate, pid_t pid, const base::Reach& reach,
                              std::uint64_t bytes) noexcept {
-    int& first = chains_[chain_of(mate, reach.object)];
-    int index = first;
-    while (index >= 0) {
-        const Window& window = windows_[static_cast<std::size_t>(index)];
-        if (window.mate == mate && window.object == reach.object) break;
-        index = window.next;
+    const std::uint64_t key = (static_cast<std::uint64_t>(mate) << 32) | reach.object;
+    auto index = static_cast<std::size_t>(std::find(keys_.begin(), keys_.begin() + used_, key) -
+                                          keys_.begin());
+    const bool is_new = index == used_;
+    if (is_new && used_ == windows_.size()) {
+        if (!is_due(bytes)) return nullptr;
+        const auto oldest = std::ranges::min_element(windows_, {}, &Window::last_use);
+        index = static_cast<std::size_t>(oldest - windows_.begin());
+    } else if (is_new) {
+        ++used_;
     }
-    const bool is_new = index < 0;
-    if (is_new && used_ == kKept && !is_due(bytes)) return nullptr;
-    if (is_new) index = take_window();
-    Window& window = windows_[static_cast<std::size_t>(index)];
+    keys_[index] = key;
+    Window& window = windows_[index];
     window.last_use = ++uses_;
-    if (!is_new && window.generation == reach.generation)
-        return window.range.bytes() == reach.object_bytes ? show(window, reach, bytes) : nullptr;
-
-    if (is_new) {
-        // Taking it may have changed the chain, so `first` is read only now.
-        window.mate = mate;
-        window.object = reach.object;
-        window.next = first;
-        first = index;
+    if (is_new || window.generation != reach.generation) {
+        window.range = AddressRange();
+        window.range = map_window(pid, reach);
+        window.generation = reach.generation;
+        window.begin = window.end = 0;
+        ++(window.range.start() != nullptr ? counters_.mapped : counters_.refused);
     }
-    window.generation = reach.generation;
-    window.range = AddressRange();
-    window.range = map_window(pid, reach);
-    window.begin = window.end = 0;
-    const bool mapped = window.range.start() != nullptr;
-    ++(mapped ? counters_.mapped : counters_.refused);
-    return mapped ? show(window, reach, bytes) : nullptr;
+    return window.range.bytes() == reach.object_bytes ? show(window, reach, bytes) : nullptr;
 }
 
 }  // namespace weft::link

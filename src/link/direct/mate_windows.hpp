@@ -40,9 +40,7 @@ class MateWindows {
         std::uint64_t passed_over = 0;  ///< uses of objects for which there was no room
     };
 
-    explicit MateWindows(const AdoptionPrices& prices = {});
-    MateWindows(const MateWindows&) = delete;
-    MateWindows& operator=(const MateWindows&) = delete;
+    explicit MateWindows(const AdoptionPrices& prices = {}) : prices_(prices), windows_(kKept) {}
 
     /// Where the object of a block with the way base::Way::adopted starts here, all
     /// `reach.object_bytes` of it, or nullptr: the kernel has to copy. Its pages are there from
@@ -55,29 +53,22 @@ class MateWindows {
 
   private:
     struct Window {
-        Rank mate = -1;
-        std::uint32_t object = 0;
         std::uint32_t generation = 0;
         AddressRange range;
         std::uint64_t begin = 0;  ///< of its pages, those from here
         std::uint64_t end = 0;    ///< to here have been asked for
         std::uint64_t last_use = 0;
-        int next = -1;  ///< of the same chain
     };
-    static constexpr std::size_t kChains = 512;
 
-    [[nodiscard]] static std::size_t chain_of(Rank mate, std::uint32_t object) noexcept;
-    /// One that is in no chain.
-    [[nodiscard]] int take_window() noexcept;
     /// Where the window starts, with the pages of a block in place.
     [[nodiscard]] static std::byte* show(Window& window, const base::Reach& reach,
                                          std::uint64_t bytes) noexcept;
     [[nodiscard]] bool is_due(std::uint64_t bytes) noexcept;
 
     AdoptionPrices prices_;
+    std::array<std::uint64_t, kKept> keys_{};  ///< mate and descriptor of each window
     std::vector<Window> windows_;
-    std::array<int, kChains> chains_;
-    int used_ = 0;
+    std::size_t used_ = 0;
     std::uint64_t uses_ = 0;
     std::uint64_t debt_ns_ = 0;  ///< what copying has cost since an object made room
     Counters counters_;

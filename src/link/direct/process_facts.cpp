@@ -76,45 +76,18 @@ class Lines {
     bool cut_ = false;  ///< the line that begins at start_ is the rest of a long one
 };
 
-/// Returns true if reads of this descriptor may be written to memory by a device, after the call
-/// has returned.
-bool reads_past_the_cache(const char* number, std::string_view path) noexcept {
-    if (path.starts_with("anon_inode:[io_uring]")) return true;
+/// Returns true if a device may write memory for this descriptor after a call has returned.
+bool is_of_device(const char* number, std::string_view path) noexcept {
+    for (const std::string_view device : {"/dev/infiniband/", "/dev/nvidia", "/dev/kfd",
+                                          "/dev/dri/", "anon_inode:[io_uring]"})
+        if (path.starts_with(device)) return true;
     const int flags = ::fcntl(std::atoi(number), F_GETFL);
     return flags >= 0 && (flags & O_DIRECT) != 0;
 }
 
-/// The number of a line "Name:   123 kB", in bytes.
-std::uint64_t bytes_of_line(const char* status, const char* name) noexcept {
-    const char* const line = std::strstr(status, name);
-    return line == nullptr ? 0 : std::strtoull(line + std::strlen(name), nullptr, 10) * 1024;
-}
-
-}  // namespace
-
-bool has_library_allocator() noexcept {
-    void* const library = base_of(::dlsym(RTLD_DEFAULT, "gnu_get_libc_version"));
-    constexpr std::array kNames{"malloc", "free", "realloc", "mmap", "munmap"};
-    return library != nullptr && std::all_of(kNames.begin(), kNames.end(), [&](const char* name) {
-               return base_of(::dlsym(RTLD_DEFAULT, name)) == library;
-           });
-}
-
-std::optional<HeldMemory> StatusFile::held_memory() noexcept {
-    if (!file_.intact()) file_ = KeptFile(::open("/proc/self/status", O_RDONLY | O_CLOEXEC));
-    char status[8192];
-    const ssize_t length = ::pread(file_.number(), status, sizeof status - 1, 0);
-    if (length <= 0) return std::nullopt;
-    status[length] = '\0';
-    return HeldMemory{bytes_of_line(status, "VmLck:"), bytes_of_line(status, "VmPin:")};
-}
-
-namespace {
-
 /// Flags of smaps that change nothing for memory that is remapped: access, sharing, accounting, and
-/// advice about
-/// large pages. Any other flag, also one that no kernel has today, is a property that remapping
-/// might lose.
+/// advice about large pages. Any other flag, also one that no kernel has today, is a property that
+/// remapping might lose.
 bool is_usual(const char* flags) noexcept {
     constexpr std::array<std::string_view, 13> kUsual{"rd", "wr", "sh", "mr", "mw", "me", "ms",
                                                       "ac", "nr", "sd", "hg", "nh", ""};
@@ -128,8 +101,7 @@ bool is_usual(const char* flags) noexcept {
 }
 
 /// Calls `body(begin, end, usual)` for each mapping, in order of addresses, until it returns false.
-/// False if the
-/// kernel does not tell.
+/// False if the kernel does not tell.
 template <class Body>
 bool for_each_flagged_mapping(Body body) noexcept {
     Lines smaps("/proc/self/smaps");
@@ -153,6 +125,22 @@ bool for_each_flagged_mapping(Body body) noexcept {
 }
 
 }  // namespace
+
+bool has_library_allocator() noexcept {
+    void* const library = base_of(::dlsym(RTLD_DEFAULT, "gnu_get_libc_version"));
+    constexpr std::array kNames{"malloc", "free", "realloc", "mmap", "munmap"};
+    return library != nullptr && std::all_of(kNames.begin(), kNames.end(), [&](const char* name) {
+               return base_of(::dlsym(RTLD_DEFAULT, name)) == library;
+           });
+}
+
+std::optional<std::uint64_t> pinned_bytes() noexcept {
+    Lines status("/proc/self/status");
+    while (const char* const line = status.next())
+        if (std::strncmp(line, "VmPin:", 6) == 0)
+            return std::strtoull(line + 6, nullptr, 10) * 1024;
+    return std::nullopt;
+}
 
 bool has_only_usual_properties(std::uint64_t begin, std::uint64_t end) noexcept {
     bool usual = true;
@@ -204,9 +192,7 @@ bool may_write_large_files() noexcept {
     return ::getrlimit(RLIMIT_FSIZE, &file_size) == 0 && file_size.rlim_cur == RLIM_INFINITY;
 }
 
-bool has_device_open(Devices which) noexcept {
-    constexpr std::array<std::string_view, 4> kDevices{"/dev/infiniband/", "/dev/nvidia",
-                                                       "/dev/kfd", "/dev/dri/"};
+bool has_device_open() noexcept {
     const Descriptor folder(::open("/proc/self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (!folder.open()) return true;
     alignas(dirent64) char entries[4096];
@@ -219,12 +205,8 @@ bool has_device_open(Devices which) noexcept {
             char target[64];
             const ssize_t length =
                 ::readlinkat(folder.number(), entry->d_name, target, sizeof target);
-            const std::string_view path(target,
-                                        static_cast<std::size_t>(std::max<ssize_t>(length, 0)));
-            if (std::any_of(kDevices.begin(), kDevices.end(),
-                            [&](std::string_view device) { return path.starts_with(device); }))
-                return true;
-            if (which == Devices::any_that_may_write && reads_past_the_cache(entry->d_name, path))
+            if (length > 0 &&
+                is_of_device(entry->d_name, {target, static_cast<std::size_t>(length)}))
                 return true;
         }
     }

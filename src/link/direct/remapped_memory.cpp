@@ -8,7 +8,8 @@
 #include <algorithm>
 
 #include "base/processor_time.hpp"
-#include "link/direct/object_name.hpp"
+#include "link/direct/process_facts.hpp"
+#include "link/direct/remapped_object.hpp"
 
 namespace weft::link {
 namespace {
@@ -40,18 +41,6 @@ std::size_t ranges_allowed(std::size_t wanted) noexcept {
     rlimit files{};
     if (::getrlimit(RLIMIT_NOFILE, &files) != 0) return 0;
     return std::min<std::size_t>({wanted, files.rlim_cur / 4, RemappedRanges::kRangesMax});
-}
-
-Refusal refusal_of(RemappedRanges::Result result) noexcept {
-    switch (result) {
-        case RemappedRanges::Result::in_use:
-        case RemappedRanges::Result::beyond:
-            return Refusal::overlap;
-        case RemappedRanges::Result::full:
-            return Refusal::limit;
-        default:
-            return Refusal::system;
-    }
 }
 
 }  // namespace
@@ -138,11 +127,9 @@ RemappedRange* RemappedMemory::use_known(SeenBuffer& buffer, base::Access access
 RemappedRange* RemappedMemory::remap(SeenBuffer& buffer, Pages pages) noexcept {
     buffer.debt_ns = 0;
     auto refused = refusal(pages);
-    if (!refused) {
-        const auto result = ranges_->remap(pages, {limits_.ranges_max, limits_.bytes_max}, large_,
-                                           buffer.generation);
-        if (result != RemappedRanges::Result::done) refused = refusal_of(result);
-    }
+    if (!refused)
+        refused = ranges_->remap(pages, {limits_.ranges_max, limits_.bytes_max}, large_,
+                                 buffer.generation);
     if (refused) {
         ++counters_.refusals[static_cast<std::size_t>(*refused)];
         return nullptr;
@@ -152,46 +139,31 @@ RemappedRange* RemappedMemory::remap(SeenBuffer& buffer, Pages pages) noexcept {
 }
 
 std::optional<Refusal> RemappedMemory::refusal(Pages pages) noexcept {
-    if (!is_private_memory(pages)) return Refusal::kind;
-    if (!has_usual_properties(pages)) return Refusal::property;
-    const auto held = status_.held_memory();
-    if (!held || held->locked_bytes != 0 || held->pinned_bytes != 0 ||
-        has_device_open(Devices::with_access))
-        return Refusal::held;
-    if (is_placed(pages)) return Refusal::placed;
+    if (const auto refused = refusal_of_mappings(pages)) return refused;
+    const auto begin = base::processor_time();
+    const bool usual = has_only_usual_properties(pages.begin, pages.end);
+    properties_ns_ = static_cast<std::uint64_t>((base::processor_time() - begin).count());
+    if (!usual) return Refusal::property;
+    if (pinned_bytes() != 0 || has_device_open()) return Refusal::held;
+    if (lies_elsewhere(pages.begin, pages.end)) return Refusal::placed;
     if (!may_write_large_files()) return Refusal::system;
     return std::nullopt;
 }
 
-/// Returns true for memory that has no other user: anonymous, or remapped by this process now or
-/// before.
-bool RemappedMemory::is_private_memory(Pages pages) noexcept {
+/// Permits memory that has no other user: anonymous, or remapped by this process now or before.
+std::optional<Refusal> RemappedMemory::refusal_of_mappings(Pages pages) noexcept {
     Mapping mapping;
     for (std::uint64_t at = pages.begin; at < pages.end; at = mapping.end) {
-        if (!query_.ask(at, mapping, AddressQuery::Names::yes) || mapping.begin > at) return false;
-        if (!mapping.readable || !mapping.writable || mapping.executable ||
+        if (!query_.ask(at, mapping, AddressQuery::Names::yes) || mapping.begin > at ||
+            !mapping.readable || !mapping.writable || mapping.executable ||
             mapping.page_bytes != kPageBytes)
-            return false;
+            return Refusal::kind;
         if (mapping.shared ? !ranges_->is_remapped(mapping)
                            : mapping.inode != 0 && !names_object(mapping.name))
-            return false;
+            return Refusal::kind;
+        if (has_own_policy(at)) return Refusal::placed;
     }
-    return true;
-}
-
-bool RemappedMemory::has_usual_properties(Pages pages) noexcept {
-    const auto begin = base::processor_time();
-    const bool usual = has_only_usual_properties(pages.begin, pages.end);
-    properties_ns_ = static_cast<std::uint64_t>((base::processor_time() - begin).count());
-    return usual;
-}
-
-/// Returns true if other memory nodes would serve these pages if they were written anew.
-bool RemappedMemory::is_placed(Pages pages) noexcept {
-    Mapping mapping;
-    for (std::uint64_t at = pages.begin; at < pages.end; at = mapping.end)
-        if (!query_.ask(at, mapping) || has_own_policy(at)) return true;
-    return lies_elsewhere(pages.begin, pages.end);
+    return std::nullopt;
 }
 
 /// Checks the next range of the process: memory that the program has freed is held no longer than

@@ -3,19 +3,14 @@
 // map.
 //
 // Idea     A buffer that has come often enough (seen_buffers.hpp) is remapped: the whole pages
-//          inside it
-//          become a range (remapped_ranges.hpp). Later calls expose the buffer through the range,
-//          after the
-//          kernel has said that the pages are still the range's. If they are not, the buffer counts
-//          as new.
+//          inside it become a range (remapped_ranges.hpp). Later calls expose the buffer through
+//          the range, after the kernel has said that the pages are still the range's. If they are
+//          not, the buffer counts as new.
 // Holds    Memory is remapped only by a call that owns all of it, only if every property of its
-//          mappings is
-//          known to be harmless, and only in a process whose madvise() and mremap() reach the
-//          library
-//          (docs/direct-memory.md lists the promises). It stays remapped: a buffer that finds no
-//          room is
-//          copied by the kernel. A known buffer costs one question to the kernel, no lock and no
-//          allocation.
+//          mappings is known to be harmless, and only in a process whose madvise() and mremap()
+//          reach the library (docs/direct-memory.md lists the promises). It stays remapped: a
+//          buffer that finds no room is copied by the kernel. A known buffer costs one question to
+//          the kernel, no lock and no allocation.
 // Next     remapped_ranges.hpp for forks.
 #pragma once
 
@@ -27,7 +22,6 @@
 
 #include "base/reach.hpp"
 #include "link/direct/address_query.hpp"
-#include "link/direct/process_facts.hpp"
 #include "link/direct/remapped_ranges.hpp"
 #include "link/direct/seen_buffers.hpp"
 
@@ -39,18 +33,6 @@ enum class DirectMode : std::uint8_t {
     adopt,      ///< at its first use; also under allocators that automatic leaves alone
     copy,       ///< never
 };
-
-/// Why a buffer that was due was not remapped.
-enum class Refusal : std::uint8_t {
-    kind,      ///< not private memory of the process that it may write, in pages of 4 KiB
-    held,      ///< memory is locked or pinned, or a device that may access memory is open
-    property,  ///< its mapping has a property that remapping might lose
-    placed,    ///< it has a memory policy, or is on another memory node than new pages would be
-    overlap,   ///< part of it belongs to a range that is in use, or that reaches beyond it
-    limit,     ///< too many ranges, or too many bytes, are remapped
-    system,    ///< no memory, descriptor or address; limited files; a fork is under way
-};
-inline constexpr int kRefusals = 7;
 
 struct AdoptionLimits {
     std::size_t ranges_max = RemappedRanges::kRangesMax;  ///< fewer if few files may be open
@@ -78,15 +60,13 @@ class RemappedMemory {
     /// Returns the reason why no buffer is ever remapped; empty if there is none.
     [[nodiscard]] std::string_view off() const noexcept { return off_; }
     /// Fills in the exposure if its buffer is remapped, now or before. False: it is not, and
-    /// another method has to
-    /// be found, at a price of `use_ns`.
+    /// another method has to be found, at a price of `use_ns`.
     [[nodiscard]] bool expose(base::Exposure& exposure, const base::Copies& copies,
                               std::uint64_t use_ns) noexcept;
     /// Ends an exposure that expose() filled in.
     void conceal(const base::Exposure& exposure) noexcept;
     /// Does so for a call that failed: peers that do not know of the failure may go on reading and
-    /// writing, but not
-    /// this memory.
+    /// writing, but not this memory.
     void withdraw(const base::Exposure& exposure) noexcept;
     [[nodiscard]] Counters counters() const noexcept;
 
@@ -98,15 +78,12 @@ class RemappedMemory {
     [[nodiscard]] RemappedRange* use_known(SeenBuffer& buffer, base::Access access) noexcept;
     [[nodiscard]] RemappedRange* remap(SeenBuffer& buffer, Pages pages) noexcept;
     [[nodiscard]] std::optional<Refusal> refusal(Pages pages) noexcept;
-    [[nodiscard]] bool is_private_memory(Pages pages) noexcept;
-    [[nodiscard]] bool is_placed(Pages pages) noexcept;
-    [[nodiscard]] bool has_usual_properties(Pages pages) noexcept;
+    [[nodiscard]] std::optional<Refusal> refusal_of_mappings(Pages pages) noexcept;
     void recheck_another() noexcept;
 
     DirectMode mode_;
     AdoptionLimits limits_;
     AddressQuery query_;
-    StatusFile status_;
     LargePages large_;
     RemappedRanges* ranges_ = nullptr;  ///< nullptr: no buffer is ever remapped
     int forked_ = 0;                    ///< of the process that made this object

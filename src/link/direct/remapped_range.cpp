@@ -11,8 +11,7 @@
 #include <cstring>
 
 #include "base/processor_time.hpp"
-#include "link/direct/map_object.hpp"
-#include "link/direct/object_name.hpp"
+#include "link/direct/remapped_object.hpp"
 
 namespace weft::link {
 namespace {
@@ -105,8 +104,7 @@ bool RemappedRange::open(Pages pages, std::uint32_t generation) noexcept {
 }
 
 /// Has the kernel make one large page of the object; it needs a page that is there. If it cannot,
-/// the
-/// pages stay small.
+/// the pages stay small.
 void RemappedRange::enlarge(Pages pages, LargePages& large) noexcept {
     const auto begin = base::processor_time();
     const bool made =
@@ -188,23 +186,18 @@ void RemappedRange::punch(std::uint64_t offset, std::uint64_t bytes) noexcept {
 }
 
 void RemappedRange::copy_in_child(const Mapping& mapping) noexcept {
+    std::byte* const at = pointer(mapping.begin);
     const std::uint64_t bytes = mapping.end - mapping.begin;
     void* const copy =
         ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (copy != MAP_FAILED && ::mprotect(at, bytes, PROT_READ) == 0) {
+        std::memcpy(copy, at, bytes);
+        ::mprotect(copy, bytes, mapping.protection());
+        if (::syscall(SYS_mremap, copy, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, at) != -1)
+            return;
+    }
     // A child that gets no memory has none at these addresses: it must not share its parent's.
-    if (copy == MAP_FAILED) return static_cast<void>(::munmap(pointer(mapping.begin), bytes));
-    // The window can be read, whatever the protection is.
-    const std::uint64_t shown_end = window_.bytes() - kPageBytes;
-    const std::uint64_t shown =
-        mapping.offset < shown_end ? std::min(bytes, shown_end - mapping.offset) : 0;
-    std::memcpy(copy, window_.start() + mapping.offset, shown);
-    if (shown < bytes && mapping.readable)
-        std::memcpy(static_cast<std::byte*>(copy) + shown, pointer(mapping.begin + shown),
-                    bytes - shown);
-    ::mprotect(copy, bytes, mapping.protection());
-    if (::syscall(SYS_mremap, copy, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, mapping.begin) ==
-        -1)
-        ::munmap(pointer(mapping.begin), bytes);
+    ::munmap(at, bytes);
 }
 
 void RemappedRange::forget() noexcept {

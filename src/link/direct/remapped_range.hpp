@@ -2,25 +2,21 @@
 // remapped_range.hpp - pages of the calling process that belong to an object which peers can map.
 //
 // Idea     The object (a memfd) is sparse. It holds the pages, a page before them, and one page at
-//          its
-//          very end:
+//          its very end:
 //
 //              object    | edge | page | page | ... | page |   hole of terabytes   | edge |
 //              addresses        begin                     end
 //
 //          The pages are mapped, shared, at the addresses where the program had private ones. The
-//          owner
-//          maps edge, pages and edge a second time, next to each other: the *window*. A buffer that
-//          begins or ends within a page is seen through the window; the edges hold its partial
-//          pages.
-// Why      The hole is for mremap(): memory that the program extends reads as zeros.
-//          Large pages need the same offset within 2 MiB in memory and in the object, so a range in
-//          which
-//          one fits begins later in the object, after a hole; the window keeps the offset, too.
+//          owner maps edge, pages and edge a second time, next to each other: the *window*. A
+//          buffer that begins or ends within a page is seen through the window; the edges hold its
+//          partial pages.
+// Why      The hole is for mremap(): memory that the program extends reads as zeros. Large pages
+//          need the same offset within 2 MiB in memory and in the object, so a range in which one
+//          fits begins later in the object, after a hole; the window keeps the offset, too.
 // Holds    The pages change only in replace(), under a call that owns them, and in make_private().
 //          One thread changes a range (remapped_ranges.hpp has the lock); any thread uses one,
-//          between
-//          try_use() and end_use(), during which the window stays.
+//          between try_use() and end_use(), during which the window stays.
 // Next     remapped_ranges.hpp for all ranges of a process, remapped_memory.hpp for when one is
 //          made.
 #pragma once
@@ -86,8 +82,7 @@ class RemappedRange {
     /// address for it.
     [[nodiscard]] bool open(Pages pages, std::uint32_t generation) noexcept;
     /// Copies one piece, at most kPieceBytes, into the object and maps it in place. The memory must
-    /// be
-    /// private or another range's, and may not be written meanwhile. False: nothing has changed.
+    /// be private or another range's, and may not be written meanwhile. False: nothing has changed.
     [[nodiscard]] bool replace(Pages piece, LargePages& large, AddressQuery& query) noexcept;
     /// Maps all pages of the window, then permits uses.
     void publish() noexcept;
@@ -106,8 +101,7 @@ class RemappedRange {
     /// Returns true if the program has not closed the object's descriptor.
     [[nodiscard]] bool has_file() const noexcept { return object_.intact(); }
     /// Maps part of a mapping of the object privately: other threads go on reading and writing it
-    /// and
-    /// lose nothing. False: the system has no room, and the part stays shared.
+    /// and lose nothing. False: the system has no room, and the part stays shared.
     [[nodiscard]] bool make_private(const Mapping& mapping, Pages part) noexcept;
     /// Copies pages that make_private() has mapped, so that none is the object's any more.
     /// With `free`, the object's own pages are freed.

@@ -13,12 +13,17 @@
 #include <new>
 #include <utility>
 
-#include "link/direct/object_name.hpp"
+#include "link/direct/process_facts.hpp"
+#include "link/direct/remapped_object.hpp"
 
 namespace weft::link {
 namespace {
 
 constinit std::atomic<RemappedRanges*> table{nullptr};
+
+/// For writes that another process had begun (process_vm_writev) to reach the pages of the object
+/// before they are copied: each has its pages for the time of one copy.
+constexpr useconds_t kLastWritesUs = 1'000;
 
 }  // namespace
 
@@ -48,7 +53,8 @@ RemappedRanges& RemappedRanges::of_process() noexcept {
     static RemappedRanges* const made = [] {
         auto* const ranges = new RemappedRanges;  // never deleted: memory stays remapped
         table.store(ranges);
-        ::pthread_atfork(&before_fork, &after_fork_in_parent, &after_fork_in_child);
+        ::pthread_atfork([] { table.load()->prepare_fork(); },
+                         [] { table.load()->await_child(); }, [] { table.load()->enter_child(); });
         return ranges;
     }();
     return *made;
@@ -58,8 +64,6 @@ RemappedRanges* RemappedRanges::of_process_if_used() noexcept {
     RemappedRanges* const ranges = table.load(std::memory_order_acquire);
     return ranges != nullptr && ranges->any_.load(std::memory_order_relaxed) ? ranges : nullptr;
 }
-
-RemappedRanges::RemappedRanges() noexcept = default;
 
 template <class Body>
 void RemappedRanges::for_each_mapping(std::uint64_t begin, std::uint64_t end, Body body) noexcept {
@@ -108,22 +112,22 @@ std::uint32_t RemappedRanges::find(std::uint64_t begin, std::uint64_t end) noexc
 }
 
 /// Ranges are replaced as a whole or not at all, and only while no call uses them.
-RemappedRanges::Result RemappedRanges::check_replaced(Pages pages) noexcept {
-    Result result = Result::done;
+std::optional<Refusal> RemappedRanges::check_replaced(Pages pages) noexcept {
+    bool whole = true;
     std::array<bool, kRangesMax> inside{};
     for_each_mapping(pages.begin, pages.end, [&](const Mapping& mapping, RemappedRange& range) {
         if (!mapping.shared) return;
         inside[place(range)] = true;
-        if (range.is_used()) result = Result::in_use;
-        if (mapping.begin < pages.begin || mapping.end > pages.end) result = Result::beyond;
+        whole = whole && !range.is_used();
     });
-    if (result != Result::done || std::ranges::none_of(inside, std::identity{})) return result;
-    // Parts that the program has moved away are beyond the pages, too.
+    if (std::ranges::none_of(inside, std::identity{})) return std::nullopt;
+    // The program may have moved parts away.
     for_each_mapping(0, ~std::uint64_t{0}, [&](const Mapping& mapping, RemappedRange& range) {
-        const bool outside = mapping.end <= pages.begin || mapping.begin >= pages.end;
-        if (mapping.shared && inside[place(range)] && outside) result = Result::beyond;
+        const bool within = mapping.begin >= pages.begin && mapping.end <= pages.end;
+        whole = whole && (within || !mapping.shared || !inside[place(range)]);
     });
-    return query_.unanswered() ? Result::system : result;
+    if (query_.unanswered()) return Refusal::system;
+    return whole ? std::nullopt : std::optional(Refusal::overlap);
 }
 
 bool RemappedRanges::replace_pieces(RemappedRange& range, LargePages& large) noexcept {
@@ -170,27 +174,27 @@ RemappedRange* RemappedRanges::find_place(Pages pages, Limits limits) noexcept {
     return open < limits.ranges_max && pages.bytes() <= bytes_left ? free : nullptr;
 }
 
-RemappedRanges::Result RemappedRanges::remap(Pages pages, Limits limits, LargePages& large,
+std::optional<Refusal> RemappedRanges::remap(Pages pages, Limits limits, LargePages& large,
                                              std::uint32_t& generation) noexcept {
     const Change change(*this);
-    if (forks_ > 0) return Result::system;
-    if (const Result replaced = check_replaced(pages); replaced != Result::done) return replaced;
+    if (forks_ > 0) return Refusal::system;
+    if (const auto refused = check_replaced(pages)) return refused;
     RemappedRange* free = find_place(pages, limits);
     if (free == nullptr) {
         close_unmapped_ranges();
         free = find_place(pages, limits);
     }
-    if (free == nullptr) return Result::full;
+    if (free == nullptr) return Refusal::limit;
     const auto next = static_cast<std::uint32_t>(++last_generation_ * kRangesMax + place(*free));
-    if (!free->open(pages, next)) return Result::system;
+    if (!free->open(pages, next)) return Refusal::system;
     any_.store(true);
     bytes_ += pages.bytes();
     const bool whole = replace_pieces(*free, large);
     if (whole) free->publish();
     close_unmapped_ranges();
-    if (!whole) return Result::system;
+    if (!whole) return Refusal::system;
     generation = next;
-    return Result::done;
+    return std::nullopt;
 }
 
 void RemappedRanges::recheck(std::uint32_t generation) noexcept {
@@ -211,9 +215,8 @@ void RemappedRanges::close(RemappedRange& range) noexcept {
 void RemappedRanges::revoke(std::uint32_t generation, Pages part) noexcept {
     const Change change(*this);
     RemappedRange& range = used(generation);
-    const auto held = status_.held_memory();
-    // Long pins: a device writes these pages, and would write pages that are not seen.
-    if (forks_ > 0 || !held || held->pinned_bytes != 0) return;
+    // A device that has pinned these pages would go on writing them, unseen by the program.
+    if (forks_ > 0 || pinned_bytes() != 0) return;
     static_cast<void>(range.retire());
     for_each_mapping(part.begin, part.end, [&](const Mapping& mapping, RemappedRange& owner) {
         if (!mapping.shared || &owner != &range) return;
@@ -223,16 +226,6 @@ void RemappedRanges::revoke(std::uint32_t generation, Pages part) noexcept {
 }
 
 // Forks
-
-void RemappedRanges::before_fork() noexcept {
-    table.load()->prepare_fork();
-}
-void RemappedRanges::after_fork_in_parent() noexcept {
-    table.load()->await_child();
-}
-void RemappedRanges::after_fork_in_child() noexcept {
-    table.load()->enter_child();
-}
 
 RemappedRanges::Fork* RemappedRanges::fork_of_this_thread() noexcept {
     const pthread_t self = ::pthread_self();
@@ -255,11 +248,9 @@ void RemappedRanges::prepare_fork() noexcept {
 }
 
 /// A range is idle if no call uses it, no device can be writing it, and its mappings have no
-/// property that would get
-/// lost. Permits no further uses of those.
+/// property that would get lost. Permits no further uses of those.
 void RemappedRanges::find_idle_ranges() noexcept {
-    const auto held = status_.held_memory();
-    idle_.fill(held && held->pinned_bytes == 0 && !has_device_open(Devices::any_that_may_write));
+    idle_.fill(pinned_bytes() == 0 && !has_device_open());
     const bool told = for_each_unusual_mapping([&](std::uint64_t begin, std::uint64_t end) {
         for_each_mapping(begin, end, [&](const Mapping&, const RemappedRange& range) {
             idle_[place(range)] = false;
@@ -280,6 +271,7 @@ bool RemappedRanges::make_idle_ranges_private() noexcept {
             !range.make_private(mapping, {mapping.begin, mapping.end}))
             idle_[place(range)] = false;
     });
+    if (std::ranges::count(idle_, true) > 0) ::usleep(kLastWritesUs);
     bool all = true;
     for_each_mapping(0, kEnd, [&](const Mapping& mapping, RemappedRange& range) {
         all = all && !mapping.shared;
@@ -326,7 +318,6 @@ void RemappedRanges::enter_child() noexcept {
         range.forget();
     }
     bytes_ = 0;
-    status_ = StatusFile();
     for (Fork& fork : pending_)
         if (fork.depth > 0)
             for (const int end : fork.pipe) ::close(end);
@@ -353,21 +344,18 @@ int RemappedRanges::clear_part(const Mapping& mapping, Pages part, int advice,
     auto* const at = reinterpret_cast<void*>(part.begin);
     if (!names_object(mapping.name)) return next(at, part.bytes(), advice);
     // Private again after a fork: the advice would bring back pages that the object may still have.
-    // Guards are for
-    // private memory, and a child inherits them.
+    // Guards are for private memory, and a child inherits them.
     if (!mapping.shared || advice == kGuardInstall) {
         void* const zeros = ::mmap(at, part.bytes(), mapping.protection(),
                                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
         return zeros == MAP_FAILED ? next(at, part.bytes(), MADV_DONTNEED) : 0;
     }
-    if (advice == MADV_DONTNEED_LOCKED) {
-        const Change change(*this);
-        if (RemappedRange* const range = owner(mapping))
-            range->punch(mapping.offset + (part.begin - mapping.begin), part.bytes());
-        return 0;
-    }
-    // Frees the pages in the object: they read as zeros, here and through every window.
-    return static_cast<int>(::syscall(SYS_madvise, at, part.bytes(), MADV_REMOVE));
+    // The kernel refuses locked memory, here too. MADV_FREE may free at once.
+    if (next(at, part.bytes(), advice == MADV_FREE ? MADV_DONTNEED : advice) != 0) return -1;
+    const Change change(*this);
+    if (RemappedRange* const range = owner(mapping))
+        range->punch(mapping.offset + (part.begin - mapping.begin), part.bytes());
+    return 0;
 }
 
 int RemappedRanges::clear(Pages pages, int advice, Madvise next) noexcept {

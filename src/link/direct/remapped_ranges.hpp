@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // remapped_ranges.hpp - all remapped pages of the process, and what happens to them at a fork and
-// when the
-// program advises or moves them.
+// when the program advises or moves them.
 //
 // Idea     One table for all runtimes. A range stays in it, and its pages stay where they are,
-//          until the
-//          program frees the memory or forks, or a call that owns the whole range replaces it.
-//          At a fork the child must not share pages with its parent:
+//          until the program frees the memory or forks, or a call that owns the whole range
+//          replaces it. At a fork the child must not share pages with its parent:
 //          - A range that nothing else can be writing becomes private memory before the fork. The
 //          kernel
 //            then copies pages as it does for any private memory.
@@ -14,13 +12,11 @@
 //          or a
 //            local peer is lost. The child copies it, and the parent waits for that.
 // Holds    The lock is held for short changes only, with all signals blocked, and never while
-//          handlers of
-//          other libraries run. From the first handler of a fork to the last one nothing is
-//          changed.
-//          Uses of a range take no lock. No thread allocates memory under the lock.
+//          handlers of other libraries run. From the first handler of a fork to the last one
+//          nothing is changed. Uses of a range take no lock. No thread allocates memory under the
+//          lock.
 // Why      A process has one list of handlers for forks and no way to leave it. Hence the table is
-//          the one
-//          state of this room that no object owns; the library is never unloaded.
+//          the one state of this room that no object owns; the library is never unloaded.
 // Next     remapped_range.hpp for one range; interposers.cpp for calls of the program.
 #pragma once
 
@@ -30,28 +26,32 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <span>
+#include <optional>
 
 #include "link/direct/address_query.hpp"
-#include "link/direct/process_facts.hpp"
 #include "link/direct/remapped_range.hpp"
 
 namespace weft::link {
 
 inline constexpr int kGuardInstall = 102;  ///< MADV_GUARD_INSTALL, since Linux 6.13
 
+/// Why a buffer that was due was not remapped.
+enum class Refusal : std::uint8_t {
+    kind,      ///< not private memory of the process that it may write, in pages of 4 KiB
+    held,      ///< memory is pinned, or a device that may write memory is open
+    property,  ///< its mapping has a property that remapping might lose
+    placed,    ///< it has a memory policy, or is on another memory node than new pages would be
+    overlap,   ///< part of it belongs to a range that is in use, or that reaches beyond it
+    limit,     ///< too many ranges, or too many bytes, are remapped
+    system,    ///< no memory, descriptor or address; limited files; a fork is under way
+};
+inline constexpr int kRefusals = 7;
+
 class RemappedRanges {
   public:
     using Pages = RemappedRange::Pages;
     static constexpr std::size_t kRangesMax = 256;
 
-    enum class Result : std::uint8_t {
-        done,
-        in_use,  ///< a call uses memory of a range that would be replaced
-        beyond,  ///< a range that would be replaced reaches beyond the pages
-        full,    ///< no place in the table, or too many bytes are remapped
-        system,  ///< no memory, descriptor or address; or a fork is under way
-    };
     struct Limits {
         std::size_t ranges_max = kRangesMax;
         std::uint64_t bytes_max = ~std::uint64_t{0};
@@ -64,13 +64,12 @@ class RemappedRanges {
     [[nodiscard]] static RemappedRanges* of_process_if_used() noexcept;
 
     /// Returns the number of forks between this process and the one that made the table: a runtime
-    /// belongs to the
-    /// process that made it.
+    /// belongs to the process that made it.
     [[nodiscard]] int forked() const noexcept { return forked_; }
 
     /// Remaps pages that the running call owns. `generation` gets that of the new range.
-    [[nodiscard]] Result remap(Pages pages, Limits limits, LargePages& large,
-                               std::uint32_t& generation) noexcept;
+    [[nodiscard]] std::optional<Refusal> remap(Pages pages, Limits limits, LargePages& large,
+                                               std::uint32_t& generation) noexcept;
     /// Begins a use of the range of that generation; nullptr if it may not be used.
     [[nodiscard]] RemappedRange* try_use(std::uint32_t generation) noexcept;
     /// Returns the range that is in use under this generation.
@@ -88,8 +87,7 @@ class RemappedRanges {
         return ranges_[place % kRangesMax].usable();
     }
     /// Takes part of a range away from peers: their later writes are not seen in it. For a failed
-    /// call,
-    /// which owns the part and still uses the range.
+    /// call, which owns the part and still uses the range.
     void revoke(std::uint32_t generation, Pages part) noexcept;
     /// Returns true if the mapping is of pages that this process remapped.
     [[nodiscard]] bool is_remapped(const Mapping& mapping) noexcept;
@@ -99,8 +97,7 @@ class RemappedRanges {
     [[nodiscard]] std::uint64_t made_private() const noexcept { return made_private_.load(); }
 
     /// madvise() with advice that clears pages, where some may be remapped. `next` is the function
-    /// that the
-    /// program would have called.
+    /// that the program would have called.
     using Madvise = int (*)(void*, std::size_t, int);
     [[nodiscard]] int clear(Pages pages, int advice, Madvise next) noexcept;
     /// mremap() of memory that is several mappings because part of it is remapped: moves and
@@ -117,11 +114,7 @@ class RemappedRanges {
         std::array<int, 2> pipe{-1, -1};
     };
 
-    RemappedRanges() noexcept;
-
-    static void before_fork() noexcept;
-    static void after_fork_in_parent() noexcept;
-    static void after_fork_in_child() noexcept;
+    RemappedRanges() = default;
 
     void prepare_fork() noexcept;
     void find_idle_ranges() noexcept;
@@ -138,7 +131,7 @@ class RemappedRanges {
     template <class Body>
     void for_each_mapping(std::uint64_t begin, std::uint64_t end, Body body) noexcept;
     [[nodiscard]] RemappedRange* owner(const Mapping& mapping) noexcept;
-    [[nodiscard]] Result check_replaced(Pages pages) noexcept;
+    [[nodiscard]] std::optional<Refusal> check_replaced(Pages pages) noexcept;
     [[nodiscard]] bool replace_pieces(RemappedRange& range, LargePages& large) noexcept;
     [[nodiscard]] RemappedRange* find_place(Pages pages, Limits limits) noexcept;
     void close_unmapped_ranges() noexcept;
@@ -155,15 +148,13 @@ class RemappedRanges {
     int forked_ = 0;
     std::uint32_t last_generation_ = 0;  ///< without the place in the table
     AddressQuery query_;
-    StatusFile status_;
     std::array<RemappedRange, kRangesMax> ranges_;
     std::array<bool, kRangesMax> idle_{};  ///< at a fork: nothing else can be writing the range
     std::array<Fork, 4> pending_{};
 };
 
 /// Returns true if calls of madvise() and mremap() that the program makes reach the interposers.
-/// Makes one
-/// such call of each, without an effect.
+/// Makes one such call of each, without an effect.
 [[nodiscard]] bool interposers_are_reached() noexcept;
 
 }  // namespace weft::link

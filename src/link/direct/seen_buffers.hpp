@@ -18,6 +18,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/random.hpp"
 #include "base/reach.hpp"
 
 namespace weft::link {
@@ -66,7 +67,6 @@ struct SeenBuffer {
     std::uint64_t debt_ns = 0;  ///< what uses have cost beyond direct access
     std::uint32_t last_use = 0;
     std::uint32_t generation = 0;  ///< of the range that shows it; 0: none
-    std::uint8_t slot = 0;         ///< of that range
     std::uint8_t losses = 0;       ///< adoptions whose memory went away
 
     /// Another use without adoption, which costs so much. True when the debt has reached the price
@@ -87,7 +87,20 @@ class SeenBuffers {
     SeenBuffers() : buffers_(kSets * kWays) {}
 
     /// The buffer, as it was left, or a new one. Valid until the next call.
-    [[nodiscard]] SeenBuffer& find(std::uint64_t address, std::uint64_t bytes) noexcept;
+    [[nodiscard]] SeenBuffer& find(std::uint64_t address, std::uint64_t bytes) noexcept {
+        SeenBuffer* const set = &buffers_[base::mix(address ^ base::mix(bytes)) % kSets * kWays];
+        SeenBuffer* oldest = set;
+        ++uses_;
+        for (SeenBuffer* buffer = set; buffer != set + kWays; ++buffer) {
+            if (buffer->address == address && buffer->bytes == bytes) {
+                buffer->last_use = uses_;
+                return *buffer;
+            }
+            if (uses_ - buffer->last_use > uses_ - oldest->last_use) oldest = buffer;
+        }
+        *oldest = {.address = address, .bytes = bytes, .last_use = uses_};
+        return *oldest;
+    }
 
     static constexpr std::size_t kSets = 256;
     static constexpr std::size_t kWays = 4;

@@ -13,8 +13,7 @@
 #include <vector>
 
 #include "link/direct/address_query.hpp"
-#include "link/direct/map_object.hpp"
-#include "link/direct/object_name.hpp"
+#include "link/direct/remapped_object.hpp"
 #include "link/shared/os_handles.hpp"
 
 namespace weft::link {

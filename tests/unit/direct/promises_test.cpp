@@ -38,10 +38,6 @@ std::uint64_t refusals(const DirectMemory& direct, Refusal reason) {
     return direct.adoption_counters().refusals[static_cast<std::size_t>(reason)];
 }
 
-std::uint64_t pinned_bytes() {
-    return StatusFile().held_memory().value().pinned_bytes;
-}
-
 /// Makes idle ranges private memory.
 void fork_once() {
     const pid_t child = ::fork();
@@ -253,13 +249,12 @@ TEST_F(Adopted, WhatIsWrittenWhilePagesBecomePrivateIsNotLost) {
 }
 
 TEST_F(Adopted, LockedMemoryIsNotAdoptedAndStaysLocked) {
-    const Pages other(1);
     const Pages pages(16);
     DirectMemory direct(own_mate());
-    ASSERT_EQ(::mlock(other.at(), kPage), 0);
+    ASSERT_EQ(::mlock(pages.at() + kPage, kPage), 0);
     EXPECT_EQ(direct.expose(pages.at(), pages.bytes(), Access::read).reach.way, Way::copied);
-    EXPECT_EQ(refusals(direct, Refusal::held), 1U);
-    ASSERT_EQ(::munlock(other.at(), kPage), 0);
+    EXPECT_EQ(refusals(direct, Refusal::property), 1U);
+    ASSERT_EQ(::munlock(pages.at() + kPage, kPage), 0);
     adopt(direct, pages.at(), pages.bytes());
     if (::mlock(pages.at(), pages.bytes()) != 0) GTEST_SKIP() << "may not lock memory";
     const auto locked = kib_of("status", "VmLck:");
@@ -271,14 +266,15 @@ TEST_F(Adopted, LockedMemoryIsNotAdoptedAndStaysLocked) {
 }
 
 TEST_F(Adopted, MemoryOfAnIoRingIsNotAdoptedAndNotGivenBack) {
-    io_uring_params parameters{};
-    const Descriptor ring(static_cast<int>(::syscall(SYS_io_uring_setup, 4, &parameters)));
-    if (!ring.open()) GTEST_SKIP() << "no io_uring here";
     const Pages pages(16);
     const Pages other(16);
+    Descriptor ring;
     {
         DirectMemory direct(own_mate());
         adopt(direct, pages.at(), pages.bytes());
+        io_uring_params parameters{};
+        ring = Descriptor(static_cast<int>(::syscall(SYS_io_uring_setup, 4, &parameters)));
+        if (!ring.open()) GTEST_SKIP() << "no io_uring here";
         const iovec buffer{pages.at(), pages.bytes()};
         ASSERT_EQ(
             ::syscall(SYS_io_uring_register, ring.number(), IORING_REGISTER_BUFFERS, &buffer, 1),

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// map_object.hpp - the layout of an object with remapped pages, and its window.
+// remapped_object.hpp - the name, the layout and the windows of an object with remapped pages.
 //
-// Why      The kernel uses a large page only where address and offset in the file are equal within
-//          2 MiB.
+// Why      A file descriptor of a process soon means another file. The name has the generation, so
+//          a peer that opens the descriptor sees whether it is still the object that the owner
+//          described. The kernel uses a large page only where address and offset in the file are
+//          equal within 2 MiB.
 #pragma once
 
 #include <sys/mman.h>
@@ -11,6 +13,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
+#include <cstring>
 
 #include "link/direct/address_query.hpp"
 #include "link/shared/os_handles.hpp"
@@ -22,11 +26,33 @@ inline constexpr std::uint64_t kLargePageBytes = std::uint64_t{2} << 20;
 /// The size of an object: most of it is a hole. Its last page is the edge behind the pages.
 inline constexpr std::uint64_t kObjectBytes = std::uint64_t{1} << 46;
 
+/// The argument of memfd_create().
+struct ObjectName {
+    explicit ObjectName(std::uint32_t generation) noexcept {
+        std::snprintf(text, sizeof text, "weft-adopted-%u", static_cast<unsigned>(generation));
+    }
+    char text[32];
+};
+
+/// Returns true if a mapping of this name shows such an object, of any generation and process.
+[[nodiscard]] inline bool names_object(const char* mapping) noexcept {
+    constexpr char kStart[] = "/memfd:weft-adopted-";
+    return std::strncmp(mapping, kStart, sizeof kStart - 1) == 0;
+}
+
+/// Returns true if this link of /proc leads to the object of that generation.
+[[nodiscard]] inline bool leads_to(const char* link, std::uint32_t generation) noexcept {
+    char expected[64];
+    char found[64];
+    const int length = std::snprintf(expected, sizeof expected, "/memfd:%s (deleted)",
+                                     ObjectName(generation).text);
+    return ::readlink(link, found, sizeof found) == length &&
+           std::memcmp(found, expected, static_cast<std::size_t>(length)) == 0;
+}
+
 /// Maps a window of `bytes` bytes: the start of the object and, as the window's last page, the
-/// object's
-/// last page. The window begins at a multiple of kLargePageBytes if it is that large, and is left
-/// out of
-/// core dumps. Empty if the system has no room.
+/// object's last page. The window begins at a multiple of kLargePageBytes if it is that large, and
+/// is left out of core dumps. Empty if the system has no room.
 [[nodiscard]] inline AddressRange map_object(int file, std::uint64_t bytes) noexcept {
     constexpr int kProtection = PROT_READ | PROT_WRITE;
     const std::uint64_t spare = bytes < kLargePageBytes ? 0 : kLargePageBytes;
