@@ -6,12 +6,12 @@
 //     weft::Future<int> sum = rpc.call<add>(peer, 2, 3);
 //     sum.get();
 //
-// Functions are handlers of active messages: a peer runs them inside its calls into the library,
-// one at a time; they must make no call of it. An exception that leaves a function becomes an Error
-// of its caller. Results and arguments have up to 2032 bytes, and up to 240 in jobs of more than
-// 1024 ranks, where a larger result is an Error of the caller. All ranks make an Rpc, and keep it
-// as long as any of them calls. A function is known by its name and type, so all ranks run programs
-// that call it.
+// Functions are handlers of active messages. A peer runs them inside its calls into the library,
+// one at a time; they must not call the library. If a function throws, its caller gets an Error.
+// The arguments of a call may have up to 2032 bytes, and so may its result. In jobs of more than
+// 1024 ranks the limit is 240 bytes, and the caller gets an Error if it is exceeded. All ranks make
+// an Rpc, and keep it until no rank calls functions any more. A function is identified by its name
+// and type, so the programs of all ranks must call it somewhere.
 #pragma once
 
 #include <algorithm>
@@ -36,9 +36,9 @@ namespace weft {
 
 namespace detail {
 
-/// Bytes of a message in jobs of up to 1024 ranks, and of the head that a request and a reply start
-/// with.
+/// Bytes of a message in jobs of up to 1024 ranks.
 inline constexpr std::size_t kRpcMessageBytes = 2048;
+/// Bytes of the head with which each request and reply starts.
 inline constexpr std::size_t kRpcHeadBytes = 16;
 
 /// Calls a function with arguments read from bytes and writes its result. False: not as many bytes
@@ -117,11 +117,11 @@ struct Callable<Function, R (*)(Parameters...)> {
 
 enum class RpcState : std::uint64_t { pending, done, unknown, failed };
 
-/// A call whose result is pending. The state is written last.
+/// A call whose result is pending. The handler of the reply writes the state last.
 struct RpcCall {
     std::uint64_t state = static_cast<std::uint64_t>(RpcState::pending);
     std::vector<std::byte> result;
-    std::string why;  ///< of a call that failed at the peer
+    std::string why;  ///< reason, if the function failed at the peer
 };
 
 }  // namespace detail
@@ -134,8 +134,9 @@ class Future {
     [[nodiscard]] bool ready() {
         return world_.test_until(&call_->state, Compare::ne, std::uint64_t{0});
     }
-    /// Drives everything until it is. Throws an Error if the peer does not know the function, if
-    /// the function threw there, or if its result is larger than a message of this job.
+    /// Drives everything until the result is there. Throws an Error if the peer does not know the
+    /// function, if the function threw there, or if its result is larger than a message of this
+    /// job.
     T get() {
         world_.wait_until(&call_->state, Compare::ne, std::uint64_t{0});
         const auto state = static_cast<detail::RpcState>(call_->state);
@@ -209,7 +210,7 @@ class Rpc {
         std::uint64_t id = 0;
     };
     static_assert(sizeof(Head) == detail::kRpcHeadBytes);
-    /// Bytes of an error's text in a reply, which fit into a message of every job.
+    /// Most bytes of an error's text in a reply: a message of any job has room for them.
     static constexpr std::size_t kWhyBytes = 200;
 
     template <class T>
@@ -229,7 +230,7 @@ class Rpc {
         calls_.erase(id);
     }
 
-    /// Reply to a request. Passes on exceptions of the function.
+    /// Returns the reply to a request. Exceptions of the function pass through.
     static std::vector<std::byte> result_of(Head head, const std::byte* arguments,
                                             std::size_t bytes) {
         const auto& known = detail::known_functions();
@@ -245,8 +246,8 @@ class Rpc {
         return reply;
     }
 
-    /// Sends the caller the text of an error. A reply that cannot be sent at all means that the
-    /// runtime has failed, which the calls of both sides report.
+    /// Sends the caller the text of an error. If even this reply cannot be sent, the runtime has
+    /// failed, and the calls of both sides report that.
     void send_failure(Rank peer, std::uint64_t id, std::string_view why) noexcept {
         std::array<std::byte, sizeof(Head) + kWhyBytes> reply;
         const Head head{static_cast<std::uint64_t>(detail::RpcState::failed), id};
@@ -259,7 +260,7 @@ class Rpc {
         }
     }
 
-    /// Handler of requests. No exception leaves it.
+    /// Handles a request. Throws nothing.
     static void serve(void* self, Rank peer, const std::byte* data, std::size_t bytes) {
         auto& rpc = *static_cast<Rpc*>(self);
         Head head;
@@ -272,7 +273,7 @@ class Rpc {
         } catch (const std::exception& problem) {
             rpc.send_failure(peer, head.id, problem.what());
         } catch (...) {
-            rpc.send_failure(peer, head.id, "it threw something that is no std::exception");
+            rpc.send_failure(peer, head.id, "it threw an object that is no std::exception");
         }
     }
 

@@ -76,7 +76,7 @@ struct Text {
     static std::string print(const Settings& settings) { return settings.*Field; }
 };
 
-/// Name of a file or folder, which a program with raised rights does not take from its user.
+/// Name of a file or folder. A program with more rights than its user ignores it.
 template <auto Field>
 struct FileName : Text<Field> {
     static constexpr bool kNamesFile = true;
@@ -283,7 +283,8 @@ std::vector<std::string_view> known_names() {
     return names;
 }
 
-/// True in a set-user-id program, for example, whose user may not write where it may.
+/// Returns true if this program has rights that its user does not have, as a set-user-id program
+/// does.
 bool has_raised_rights() {
     return ::getauxval(AT_SECURE) != 0;
 }

@@ -91,7 +91,7 @@ struct Settings {
 
     std::vector<std::string> given;    ///< names that were set, in order of the environment
     std::vector<std::string> unknown;  ///< WEFT_* names that nothing reads, likewise
-    std::vector<std::string> ignored;  ///< names of files, in a program with raised rights
+    std::vector<std::string> ignored;  ///< variables that name files, under raised rights
 };
 
 /// The variable in which a launcher gives a rank the index of its virtual node.
@@ -109,7 +109,7 @@ struct Variable {
 
     Result<void> (*read)(Settings& settings, std::string_view value);
     std::string (*print)(const Settings& settings);  ///< empty: none
-    bool names_file;  ///< ignored in programs with raised rights (set-user-id, file capabilities)
+    bool names_file;  ///< ignored if the program has raised rights (set-user-id, capabilities)
 };
 [[nodiscard]] std::span<const Variable> variables();
 

@@ -53,7 +53,8 @@ Result<void> guard_against_forks() {
     void* const page =
         ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (page == MAP_FAILED)
-        return fail(Status::memory, "cannot map a page that tells forked children: {}",
+        return fail(Status::memory,
+                    "cannot map the page that tells a forked child from its parent: {}",
                     std::strerror(errno));
     wipe_in_children(page, bytes);
     detail::fork_word.store(new (page) std::atomic<std::uint32_t>(1), std::memory_order_relaxed);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // fork_guard.hpp - tells a rank's process from its forked children.
 //
-// Idea     Pages marked MADV_WIPEONFORK read as zeros in a child. One such word says that this
-//          process made the runtimes it has; handles of the C interface are wiped in the same way.
+// Idea     Pages marked MADV_WIPEONFORK read as zeros in a child. A word in such a page is 1 in the
+//          process that made its runtimes. Handles of the C interface are in such pages, too.
 // Why      A child has copies of all handles, and its stores reach the shared segments. No handler
 //          has to run for the wipe, so it also covers children of clone() and _Fork().
 // Holds    Children of vfork() and posix_spawn() share the parent's memory and see no change. A

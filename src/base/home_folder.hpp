@@ -8,7 +8,7 @@
 namespace weft::base {
 
 /// True if HOME is set, or the user database has an entry for the effective user. Reads the
-/// environment: no other thread may change it meanwhile.
+/// environment, which no other thread may change meanwhile.
 [[nodiscard]] bool has_home_folder();
 
 }  // namespace weft::base

@@ -19,8 +19,9 @@ void write_to(int file, std::string_view line) {
     [[maybe_unused]] const auto written = ::write(file, text.data(), text.size());
 }
 
-/// Opens a regular file, or anything below /dev such as /dev/stderr, which is a link. -1: refused,
-/// with errno. Opening a pipe that has no reader fails instead of waiting for one.
+/// Opens a regular file without following a link, or any file below /dev (/dev/stderr is a link).
+/// Returns -1 and sets errno for other files. A named pipe without a reader makes open() fail here,
+/// and not wait for one.
 int open_to_append(const std::string& name) {
     const bool is_device = name.starts_with("/dev/") && !name.starts_with("/dev/shm/");
     const int follow = is_device ? O_NOCTTY : O_NOFOLLOW;
@@ -29,7 +30,7 @@ int open_to_append(const std::string& name) {
     struct stat status = {};
     if (file < 0) return -1;
     if (::fstat(file, &status) == 0 && (is_device || S_ISREG(status.st_mode))) {
-        ::fcntl(file, F_SETFL, O_APPEND);  // writes may wait
+        ::fcntl(file, F_SETFL, O_APPEND);  // without O_NONBLOCK: writes may wait
         return file;
     }
     ::close(file);

@@ -12,10 +12,10 @@
 
 namespace weft::base {
 
-/// Whether a named pipe is read, which may wait for its writer without end.
+/// Whether read_file() accepts a named pipe. It may then wait for a writer without end.
 enum class Pipes { allowed, refused };
 
-/// Fails if it cannot be read, or has more bytes.
+/// Returns the contents of a file. Fails if it cannot be read or has more than `bytes_max` bytes.
 [[nodiscard]] Result<std::string> read_file(const std::string& path, std::size_t bytes_max,
                                             Pipes pipes = Pipes::allowed);
 

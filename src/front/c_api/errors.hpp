@@ -24,8 +24,8 @@ inline weft_status refuse(const char* function, const base::Failure& failure) no
 /// The failure of what is being thrown; to be called in a handler.
 weft_status refuse_exception(const char* function) noexcept;
 
-/// Runs the body of an entry that finds its handle first: a function that returns
-/// base::Result<void>. A forked child is refused there, because its copies of handles are wiped.
+/// Runs the body of an entry: a function that returns base::Result<void> and looks up its handle
+/// first. The look-up refuses a forked child, whose copies of handles are wiped.
 template <class Body>
 weft_status guarded_by_handle(const char* function, Body&& body) noexcept {
     try {

@@ -190,8 +190,8 @@ class Context {
     std::deque<std::uint32_t> unused_;
     std::deque<AmHandler> handlers_;
     std::deque<NearView> views_;
-    std::byte* next_view_;         ///< room for views: first the rest of the head's page
-    std::size_t bytes_for_views_;  ///< at next_view_
+    std::byte* next_view_;         ///< place of the next view; at first in the head's page
+    std::size_t bytes_for_views_;  ///< free bytes at next_view_
     weft_team* world_ = nullptr;
     const weft_team* last_handle_ = nullptr;  ///< that stood for a team; none where threads call
     run::Team* last_team_ = nullptr;

@@ -10,13 +10,13 @@
 namespace weft::front {
 namespace {
 
-/// Files of the launcher and its PMIx server: 14 with PMIx 4.2, and some for other versions.
+/// Files of the launcher and its PMIx server: 14 with PMIx 4.2, and a reserve for other versions.
 constexpr rlim_t kServerFiles = 16;
-/// Files that are open for a moment only: two threads may each read a folder of /proc and a file
-/// in it, a rank that starts has the far ends of its two label pipes.
+/// Files that are open for a moment only. Two threads may each read a folder of /proc and a file in
+/// it. While a rank starts, the far ends of its two label pipes are open.
 constexpr rlim_t kPassingFiles = 6;
 
-/// Each rank has a connection and a process file, and two pipes for labels.
+/// Files of the ranks: a connection and a process file for each, and two pipes for labels.
 rlim_t files_of_ranks(Rank ranks, bool label) {
     return static_cast<rlim_t>(ranks) * (label ? 4 : 2);
 }

@@ -10,10 +10,10 @@
 namespace weft::front {
 
 /// Raises this process's soft limit if the job may need it. Fails if the hard limit leaves too few
-/// files for the PMIx server and the ranks. Called before the server starts.
+/// files for the PMIx server and the ranks. Call it before the server starts.
 [[nodiscard]] base::Result<void> make_room_for_files(Rank ranks, bool label);
 
-/// Fails if there are too few files for the ranks. Called when all other files are open, because
+/// Fails if there are too few files for the ranks. Call it when all other files are open, because
 /// their number differs between versions of PMIx.
 [[nodiscard]] base::Result<void> check_room_for_ranks(Rank ranks, bool label);
 

@@ -14,8 +14,9 @@ namespace weft::front {
 /// environment of this process.
 void forget_outer_job();
 
-/// Sets HOME to "/" for this process and the ranks if none can be found: PMIx 4 and 5 crash then.
-/// Container engines set the same value for users without an entry in the user database.
+/// Sets HOME to "/" for this process and the ranks if no home folder can be found: PMIx 4 and 5
+/// crash without one. Container engines set the same value for users without an entry in the user
+/// database.
 void provide_home();
 
 /// Asks the hwloc inside the PMIx server to look at this machine's hardware only, and quietly. By

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// own_stack.hpp - run a function on a stack whose size does not depend on ulimit -s.
+// own_stack.hpp - runs a function on a stack whose size does not depend on ulimit -s.
 //
 // Why      PMIx_server_setup_fork() has a stack frame of 200 KiB, and threads that PMIx starts
 //          have stacks of the limit's size. Under a small limit both would end the launcher by
@@ -12,8 +12,8 @@
 
 namespace weft::front {
 
-/// Runs `work` in a new thread and returns when it has ended. Threads that this process starts
-/// from then on get a stack of at least the same size, 2 MiB. Fails if the thread cannot be
+/// Runs `work` in a new thread and returns when it has ended. Its stack, and the stacks of threads
+/// that this process starts from then on, have at least 2 MiB. Fails if the thread cannot be
 /// started. For the launcher only: it changes a default of the process.
 [[nodiscard]] base::Result<void> run_on_own_stack(const std::function<void()>& work);
 

@@ -53,7 +53,7 @@ class PmixServer {
     PmixServer(const PmixServer&) = delete;
     PmixServer& operator=(const PmixServer&) = delete;
 
-    /// The variables ("NAME=value") that make a process this rank.
+    /// Returns the variables ("NAME=value") that make a process this rank.
     [[nodiscard]] const std::vector<std::string>& environment_of(Rank rank) const;
 
     /// The process that is this rank, from now on. Fences that a dead rank is missing from are
@@ -70,7 +70,7 @@ class PmixServer {
   private:
     struct Callbacks;
     explicit PmixServer(const PmixServerOptions& options);
-    /// The parts of start() that call the PMIx library.
+    /// The part of start() that calls the PMIx library.
     base::Result<void> set_up(const PmixServerOptions& options);
     base::Result<void> register_job(const PmixServerOptions& options);
     base::Result<void> register_rank(Rank rank);

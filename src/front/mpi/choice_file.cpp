@@ -115,7 +115,7 @@ bool write_all(int file, std::string_view text) {
 
 std::optional<std::string> content_of(const std::string& file) {
     constexpr std::size_t kBytesMax = std::size_t{4} << 20;
-    // Not blocking: a FIFO would wait for its writer.
+    // O_NONBLOCK: opening a FIFO would wait for a writer.
     const Descriptor opened(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
     struct stat facts {};
     if (opened.number() < 0 || ::fstat(opened.number(), &facts) != 0) return "";
@@ -138,7 +138,7 @@ std::optional<std::string> content_of(const std::string& file) {
 }
 
 bool replace_content(const std::string& file, std::string_view content) {
-    constexpr int kNamesMax = 100;  // taken ones are left from processes that ended early
+    constexpr int kNamesMax = 100;  // processes that ended early may have left files
     for (int attempt = 0; attempt < kNamesMax; ++attempt) {
         const std::string fresh =
             file + '.' + std::to_string(::getpid()) + '.' + std::to_string(attempt);

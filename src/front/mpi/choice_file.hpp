@@ -7,7 +7,7 @@
 // Holds    Lines of other MPIs stay as they are, and so do lines about places that this job has
 //          not tried. A line that is not understood is reported and left out; the others count.
 //          Jobs may replace the file at the same time: each writes a file of its own and renames
-//          it, so a reader never sees a part of one.
+//          it, so a reader never sees part of a file.
 // Next     choices.hpp for the trials; WEFT_MPI_TUNING in docs/guide/mpi-backing.md.
 #pragma once
 

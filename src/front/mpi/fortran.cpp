@@ -112,7 +112,7 @@ WEFT_FORTRAN(alltoallv, Alltoallv, Ialltoallv,
              (memory_of(in), in_counts, in_places, type_of(in_type), memory_of(out), out_counts,
               out_places, type_of(out_type)))
 
-// The host's library starts MPI through PMPI, too.
+// The host's own entries for Fortran call PMPI_Init, which the layer does not see.
 WEFT_FORTRAN_ENTRY mpi_init_(MPI_Fint* error) {
     give(error, MPI_Init(nullptr, nullptr));
 }

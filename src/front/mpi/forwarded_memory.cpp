@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// forwarded_memory.cpp - madvise() and mremap() of the program, passed on to libweft.so.
+// forwarded_memory.cpp - forwards the program's calls of madvise() and mremap() to libweft.so.
 //
-// Why      This library is preloaded: it comes before the C library, libweft.so after it
-//          (weft/preload.h).
+// Why      This library is preloaded, so it comes before the C library, and libweft.so comes after
+//          it (weft/preload.h).
 #include <sys/mman.h>
 
 #include <cstdarg>

@@ -22,9 +22,9 @@ inline constexpr bool kRequestsEndInProgress = true;
 inline constexpr bool kRequestsEndInProgress = false;
 #endif
 
-/// Whether programs see messages of the host that were sent before a barrier with the first test
-/// after it. MPI does not promise it, but programs of MPICH rely on it, whose barrier receives
-/// them.
+/// True if the first test after a barrier must see the host's messages that were sent before the
+/// barrier. MPI does not promise that. But MPICH's own barrier receives such messages, and programs
+/// rely on it.
 #if defined(OPEN_MPI)
 inline constexpr bool kBarriersDeliver = false;
 #else

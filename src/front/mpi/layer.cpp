@@ -161,7 +161,7 @@ int Layer::share_among_members(void* comm, const void* mine, void* all, std::siz
 // --- the runtime ---------------------------------------------------------------------------------
 
 /// Exchange `join`: all ranks of the world call it, in the same blocking call or in calls of
-/// several threads. Returns whether the runtime runs.
+/// several threads. Returns true if the runtime runs.
 bool Layer::join() {
     const std::lock_guard lock(join_mutex_);
     if (runtime_ != nullptr || refused_) return runtime_ != nullptr;
@@ -260,8 +260,9 @@ void Layer::forget(MPI_Comm comm) {
     if (team != nullptr && runtime_ != nullptr && team != weft_world(runtime_)) drop(team);
 }
 
-/// The host may delete a freed communicator later, when its last message ends, and so within a call
-/// of weft that moves the host.
+/// Drops a team whose communicator the host has deleted, now or in drop_late(). The host deletes a
+/// freed communicator when its last message ends. That may be inside a call of weft that drives the
+/// host, where no team can be dropped.
 void Layer::drop(weft_team* team) {
     const std::lock_guard lock(tables_mutex());
     late_teams_.push_back(team);
@@ -275,8 +276,8 @@ void Layer::drop_late() {
 }
 
 /// Returns the ranks in MPI_COMM_WORLD of a communicator's members; an empty list if a member is a
-/// process of another job. Guarantee `members`: all members come to the same answer, since jobs
-/// share no process.
+/// process of another job. Guarantee `members`: all members get the same answer, since jobs share
+/// no process.
 std::vector<int> Layer::ranks_in_world(const Place& place) const {
     MPI_Group members = MPI_GROUP_NULL;
     MPI_Group world = MPI_GROUP_NULL;
@@ -293,15 +294,17 @@ std::vector<int> Layer::ranks_in_world(const Place& place) const {
     return world_ranks;
 }
 
-/// A blocking call without a team. Guarantee `order`: all members count the same calls, and at the
-/// same one they try to make a team; they do it again at every power of two.
+/// Counts a blocking call without a team, and tries to make the team when the count is due.
+/// Guarantee `order`: all members count the same calls, so all try in the same call. They try again
+/// each time the count has doubled.
 Why Layer::try_team(Communicator& at) {
     if (++at.calls < at.next_try) return refused_ ? Why::off : Why::no_team;
     at.next_try *= 2;
     const std::vector<int> members = ranks_in_world(at.place);
     if (members.empty()) return at.refused = Why::other_jobs;
     if (at.place.size == world_size_) join();
-    // Exchange `team`. Threads may have joined on some members alone, or be making another team.
+    // Exchange `team`. A member may not have joined yet, or another of its threads may be making a
+    // team.
     int ready = 0;
     {
         const std::lock_guard lock(tables_mutex());
@@ -320,7 +323,7 @@ Why Layer::try_team(Communicator& at) {
     return refused_ ? Why::off : Why::no_team;
 }
 
-/// All members are ready. Only the team of MPI_COMM_WORLD is there already.
+/// Makes the team; all members are ready. The team of MPI_COMM_WORLD exists already.
 void Layer::make_team(Communicator& at, const std::vector<int>& members) {
     if (at.place.comm == MPI_COMM_WORLD) {
         at.team = weft_world(runtime_);
@@ -346,8 +349,7 @@ int Layer::serve(Communicator& at, PreparedCall& call) {
     }
     if (status != WEFT_OK) [[unlikely]]
         return raise(at.place.comm, status);
-    // Messages of the host that came before a barrier are seen after it, as with the host's
-    // barrier.
+    // As after the host's own barrier, the program sees messages that came before it.
     if (kBarriersDeliver && call.kind() == Kind::barrier && progress_) drive_host(own_);
     if (const int error = call.finish(); error != MPI_SUCCESS) [[unlikely]]
         return raise(at.place.comm, error);

@@ -16,12 +16,12 @@
 //          Exchange `join`: the runtime starts on all ranks of the world, or on no rank.
 //          Exchange `team`: the members of a communicator make a team together, or do without.
 //          Exchange `trial`: the members compare the times of a trial.
-//          Types in movement, addresses, counts of a rank's own and memory are facts of one rank.
-//          A call is served whatever they are (prepared.hpp).
-// Holds    Before MPI_Init ends the layer serves nothing, and so it does in a program that has
-//          sessions alone. Hidden calls are made in MPI_Init, on MPI_COMM_WORLD; in blocking calls,
-//          on the communicator of the call or on one of the layer's own; and in MPI_Finalize. So
-//          all ranks make them in the same order as the program's calls.
+//          Facts of one rank are its addresses, its memory, the counts that it alone knows, and
+//          the types of data that is moved. A call is served whatever they are (prepared.hpp).
+// Holds    The layer serves nothing before MPI_Init has ended, and nothing in a program that uses
+//          sessions alone. It makes hidden calls in MPI_Init, on MPI_COMM_WORLD; in blocking calls,
+//          on the communicator of the call or on one of its own; and in MPI_Finalize. So all ranks
+//          make them at the same place in the order of the program's calls.
 //          Nothing of ours is left when MPI_Finalize returns: an attribute of MPI_COMM_SELF, whose
 //          end MPI announces first, ends the runtime. Teams end with attributes of communicators,
 //          without waiting. Under MPI_THREAD_MULTIPLE no thread keeps the runtime while it waits.
@@ -136,8 +136,8 @@ class Layer {
         return result;
     }
 
-    /// MPI_Init has returned on this rank. Collective over MPI_COMM_WORLD: ranks compare their
-    /// settings. A program that has sessions alone never calls it.
+    /// Called when MPI_Init has returned on this rank. Collective over MPI_COMM_WORLD: ranks
+    /// compare their settings. Never called in a program that uses sessions alone.
     void begin();
     /// Whether begin() was called.
     [[nodiscard]] bool begun() const { return begun_; }
@@ -251,8 +251,8 @@ class Layer {
     std::uint32_t kinds_chosen_ = 0;  ///< of these, those that are served where weft is quicker
     unsigned calls_before_team_ = 8;
     bool begun_ = false;
-    bool threaded_ = false;  ///< this rank has MPI_THREAD_MULTIPLE: decides about locks alone
-    bool threads_anywhere_ = false;  ///< a rank has
+    bool threaded_ = false;          ///< this rank has MPI_THREAD_MULTIPLE, so it takes locks
+    bool threads_anywhere_ = false;  ///< some rank has MPI_THREAD_MULTIPLE
     bool progress_ = true;
     bool refused_ = false;   ///< the runtime could not start
     bool creating_ = false;  ///< a thread makes a team
@@ -264,7 +264,7 @@ class Layer {
     std::mutex join_mutex_;
     std::mutex turn_mutex_;
     HandleMap<MPI_Comm, Communicator> communicators_;
-    std::vector<weft_team*> late_teams_;  ///< to be dropped when this thread is out of weft
+    std::vector<weft_team*> late_teams_;  ///< to drop once no call of weft is under way
     StartedCalls started_;
     std::atomic<std::size_t> started_count_{0};
     unsigned idle_looks_ = 0;

@@ -18,7 +18,7 @@ namespace weft::mpi {
 
 namespace {
 
-/// A symbol that Open MPI has and MPICH has not.
+/// A symbol of Open MPI that MPICH does not have.
 constexpr const char* kSymbolOfOpenMpi = "ompi_mpi_comm_world";
 #if defined(OPEN_MPI)
 constexpr bool kIsForOpenMpi = true;
@@ -38,7 +38,7 @@ std::string file_of(const void* address) {
     return ::dladdr(address, &found) != 0 && found.dli_fname != nullptr ? found.dli_fname : "";
 }
 
-/// Whether an object that is loaded, or one that it was linked with, has the symbol.
+/// Returns true if a loaded object, or a library that it was linked with, has the symbol.
 bool finds(const std::string& file, const char* symbol) {
     void* const object = ::dlopen(file.c_str(), RTLD_NOLOAD | RTLD_LAZY);
     if (object == nullptr) return false;
@@ -47,14 +47,14 @@ bool finds(const std::string& file, const char* symbol) {
     return found;
 }
 
-/// Whether this process is rank 0 as far as its launcher says: one message is enough.
+/// Returns true for rank 0, by the launcher's variables; one rank prints for all.
 bool is_first_rank() {
     for (const char* const name : {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK"})
         if (const char* const rank = std::getenv(name)) return std::strcmp(rank, "0") == 0;
     return true;
 }
 
-/// LD_PRELOAD without this library.
+/// Returns the value of LD_PRELOAD without this library.
 std::string preloads_without(const std::string& layer) {
     const char* const value = std::getenv("LD_PRELOAD");
     std::string_view left(value == nullptr ? "" : value);
@@ -76,7 +76,7 @@ std::string preloads_without(const std::string& layer) {
     return kept;
 }
 
-/// Before main(): a program that was linked with the other MPI starts again without the layer.
+/// Before main(): starts a program that was linked with the other MPI again, without the layer.
 __attribute__((constructor)) void check_program(int, char** arguments, char**) {
     const std::string host = file_of(reinterpret_cast<const void*>(&PMPI_Init));
     if (host.empty() || finds(host, kSymbolOfOpenMpi) == kIsForOpenMpi) return;
@@ -87,7 +87,8 @@ __attribute__((constructor)) void check_program(int, char** arguments, char**) {
     if (is_first_rank())
         std::fprintf(stderr, "weft: %s is not for this program, which uses %s: preload %s; %s\n",
                      layer.c_str(), kOtherMpi, kOtherLayer,
-                     can_start_again ? "the program runs without the layer" : "it cannot run so");
+                     can_start_again ? "the program runs without the layer"
+                                     : "it cannot run with this layer");
     if (can_start_again) {
         if (kept.empty()) ::unsetenv("LD_PRELOAD");
         if (!kept.empty()) ::setenv("LD_PRELOAD", kept.c_str(), 1);
@@ -97,7 +98,7 @@ __attribute__((constructor)) void check_program(int, char** arguments, char**) {
     ::_exit(1);
 }
 
-/// After main(): MPI was used, and its start has not come through the layer.
+/// After main(): reports that the program has used MPI without starting it through the layer.
 __attribute__((destructor)) void check_use() {
     int over = 0;
     if (Layer::get().begun() || !is_first_rank() || PMPI_Finalized(&over) != MPI_SUCCESS ||

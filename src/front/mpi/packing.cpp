@@ -12,9 +12,9 @@ namespace {
 /// Bytes that the host packs at a time: its counts of bytes are ints.
 constexpr std::size_t kPackedMax = std::size_t{1} << 30;
 
-/// The host refuses a null pointer as the address of data, although MPI_BOTTOM may be one. An
-/// address that is null becomes another one, with a type whose displacements are larger by the
-/// difference.
+/// Data at an address that the host accepts. The host refuses a null pointer as the address of
+/// data, although MPI_BOTTOM may be one. So data at a null address is given as data at the address
+/// of a variable, with a type whose displacement leads back to 0.
 class Located {
   public:
     Located(const void* memory, int count, MPI_Datatype type)
@@ -45,7 +45,8 @@ class Located {
 
 // --- elements above kPackedMax -------------------------------------------------------------------
 
-// MPI_COMM_SELF: the bytes are the same on all communicators, and the program's may be gone.
+// MPI_COMM_SELF: packed bytes are the same for all communicators, and the program may have freed
+// the communicator of the call.
 
 #if MPI_VERSION >= 4
 
@@ -78,7 +79,7 @@ MPI_Datatype bytes_as_type(std::size_t bytes) {
     return made;
 }
 
-/// On a communicator of its own: no receive of the program's matches the message.
+/// Uses a communicator of its own, so that no receive of the program matches the message.
 int send_to_self(const void* from, int sent, MPI_Datatype sent_type, void* to, int received,
                  MPI_Datatype received_type) {
     MPI_Comm self = MPI_COMM_NULL;

@@ -2,9 +2,10 @@
 // packing.hpp - packs and unpacks data of types that are not contiguous, with the host's functions.
 //
 // Idea     The host counts packed bytes in ints, so data goes through it in pieces. Two cases need
-//          more. A first element at address 0 (MPI_BOTTOM) becomes an element at another address,
-//          since MPICH refuses a null pointer. A single element of more than 1 GiB is packed with
-//          MPI_Count where the host has that (MPI 4), and else sent to the rank itself as bytes.
+//          more. Data at address 0 (MPI_BOTTOM) is described by another address and a type with
+//          an offset, since MPICH refuses a null pointer. A single element of more than 1 GiB is
+//          packed with a count of type MPI_Count where the host has that (MPI 4). Otherwise the
+//          rank sends the element to itself as bytes.
 // Holds    The tables of types are not used here: several threads may pack at a time. keep() holds
 //          a type that its program may free before the data is unpacked.
 // Next     prepared.hpp for the calls that the data belongs to.

@@ -25,8 +25,8 @@ Why PreparedCall::read(const Elements& given, MPI_Count times) {
     return Why::served;
 }
 
-/// Takes room for `times` blocks of the caller's as output; count_ becomes the bytes of one block.
-/// keeps_own: this rank's block in it is input, too.
+/// Takes room for `times` blocks of the caller as output; count_ becomes the bytes of one block.
+/// keeps_own: this rank's block in that room is input, too.
 Why PreparedCall::write(const Elements& given, MPI_Count times, bool keeps_own) {
     const TypeFacts* const facts = facts_for(given.count, given.type);
     if (facts == nullptr) return Why::arguments;
@@ -167,7 +167,7 @@ Why PreparedCall::reduce_scatter(const void* in, const Elements& out, const Coun
 }
 
 /// MPI's call in place changes only the start of the buffer, where the rank's block of the result
-/// goes. So the buffer is input alone, and the result is moved there by finish().
+/// goes. So the buffer is only input, and finish() copies the result there.
 void PreparedCall::take_result_apart(std::size_t bytes) {
     in_ = out_;
     move_to_ = out_;
@@ -247,7 +247,7 @@ weft_status PreparedCall::start(weft_team* team, weft_request** request) {
 }
 #undef WEFT_MPI_CALL
 
-/// The other members are in the call already: an error of the host is kept until the end.
+/// The other members may be in the call already, so an error of the host is kept until the end.
 void PreparedCall::begin() {
     for (const Packing& one : packings_)
         if (const int error = one.pack(); error_ == MPI_SUCCESS) error_ = error;

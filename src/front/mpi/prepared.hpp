@@ -5,10 +5,10 @@
 //          started and the long-count form of all languages use it. The host packs data of types
 //          that are not contiguous into memory of the call when the call begins, and unpacks it at
 //          the end.
-// Holds    Movement is served whatever the types, the addresses and the counts of a rank are. A
-//          reduction is served or not by its count, type and operation, which MPI guarantees to be
-//          equal on all members. Data without elements is served without a look at its type. The
-//          host gets erroneous arguments, to report them.
+// Holds    Data movement is served whatever the types, the addresses and the counts of a rank are.
+//          Whether a reduction is served depends on its count, type and operation, which MPI
+//          guarantees to be equal on all members. The type of data without elements is never read.
+//          Calls with erroneous arguments go to the host, which reports them.
 // Next     calls.cpp for the entries of MPI; layer.hpp for how a prepared call is run.
 #pragma once
 
@@ -133,7 +133,7 @@ class PreparedCall {
     std::unique_ptr<std::byte[]> received_;  ///< what is to be unpacked
     std::vector<Packing> packings_;
     std::vector<Unpacking> unpackings_;
-    void* move_to_ = nullptr;  ///< where finish() moves the first bytes of out_
+    void* move_to_ = nullptr;  ///< where finish() copies the first bytes of out_
     std::size_t move_bytes_ = 0;
     std::shared_ptr<const void> kept_operation_;  ///< the program may free its operation meanwhile
     int error_ = MPI_SUCCESS;

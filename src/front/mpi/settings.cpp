@@ -89,8 +89,8 @@ class Reader {
     std::string& complaint_;
 };
 
-/// Each variable with its value, one a line; a value is quoted by its length, as it may be any
-/// text.
+/// Returns each variable with its value, one a line. A value may be any text, so its length
+/// precedes it.
 std::string text_of_settings() {
     std::string text;
     for (const std::string& name : variables()) {
@@ -107,7 +107,7 @@ std::int64_t hash_of(std::string_view text) {
     return static_cast<std::int64_t>(hash);
 }
 
-/// The value of the variable with this index in a text of text_of_settings(), as a message says it.
+/// Returns the value of a variable, by index, in a text of text_of_settings(). For messages.
 std::string value_in(std::string_view text, std::size_t index) {
     for (std::size_t line = 0;; ++line) {
         const std::size_t name_end = text.find_first_of(" \n");
@@ -126,7 +126,7 @@ std::string value_in(std::string_view text, std::size_t index) {
     }
 }
 
-/// Rank 0's part: names the first variable that differs, and a rank where it does.
+/// Prints the first variable that differs, with its values on rank 0 and on another rank.
 void print_difference(const std::vector<std::string>& texts) {
     const std::vector<std::string> names = variables();
     for (std::size_t index = 0; index < names.size(); ++index) {

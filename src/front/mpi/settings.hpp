@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // settings.hpp - the variables WEFT_MPI and WEFT_MPI_*: read, checked and compared over all ranks.
 //
-// Why      The settings decide which calls are served and when hidden calls of the layer's are
-//          made, so they must be equal on all ranks. MPI_Init is the first call in which all
-//          ranks take part: they compare their settings there.
+// Why      The settings decide which calls are served, and when the layer makes hidden calls, so
+//          they must be equal on all ranks. MPI_Init is the first call in which all ranks take
+//          part: they compare their settings there.
 // Next     layer.hpp for the use of the settings; docs/guide/mpi-backing.md for users.
 #pragma once
 
@@ -23,11 +23,11 @@ struct Settings {
     std::string tuning_file;
 };
 
-/// Reads the variables of this process; a set-user-id program has none. `complaint` gets a sentence
-/// about the first value that is not understood.
+/// Reads the variables of this process, which a set-user-id program ignores. `complaint` gets a
+/// sentence about the first value that is not understood.
 [[nodiscard]] Settings read_settings(std::string& complaint);
 
-/// Facts of all ranks, equal on all of them.
+/// Result of comparing all ranks, equal on all of them.
 struct Comparison {
     bool equal = false;             ///< the variables have equal values on all ranks
     bool threads_anywhere = false;  ///< a rank has MPI_THREAD_MULTIPLE

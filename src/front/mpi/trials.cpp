@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// trials.cpp - the layer's part in trials: verdicts of earlier jobs, of other communicators, and of
-// the members of one.
+// trials.cpp - how the layer gets verdicts of trials: from earlier jobs, from other communicators,
+// and by comparing the times of a communicator's members.
 #include <cstdio>
 #include <memory>
 #include <mutex>
@@ -28,7 +28,7 @@ void Layer::read_tuning() {
     int rank = 0;
     PMPI_Comm_rank(own_, &rank);
     const auto content = rank == 0 ? content_of(tuning_file_) : "";
-    if (!content) tuning_file_.clear();  // it is not written either
+    if (!content) tuning_file_.clear();  // so it is not written either
     std::string text = content.value_or("");
     int length = static_cast<int>(text.size());
     PMPI_Bcast(&length, 1, MPI_INT, 0, own_);
@@ -52,7 +52,7 @@ void Layer::write_tuning() {
 }
 
 /// Part of exchange `team`: all members take the verdicts that rank 0 knows. Each rank has verdicts
-/// of the communicators that it was a member of, so the members' own verdicts may differ.
+/// from the communicators that it was a member of, so the verdicts of members may differ.
 void Layer::share_choices(Communicator& at) {
     if (kinds_chosen_ == 0) return;
     Choices::Ways ways{};
@@ -70,7 +70,7 @@ bool Layer::hosts_are_quicker(Communicator& at, const PreparedCall& call) {
     return at.choices->goes_to_host(Choices::place_of(call.kind(), call.common_bytes()));
 }
 
-/// All members have made the last call that is tried.
+/// Exchange `trial`. Called when all members have made the last call that is tried.
 void Layer::compare(Communicator& at, Choices::Place place) {
     const Choices::Blocks mine = at.choices->blocks(place);
     Choices::Blocks longest{};

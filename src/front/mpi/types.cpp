@@ -214,8 +214,8 @@ void free_repeated(MPI_Datatype base) {
     if (!is_named(base)) PMPI_Type_free(&base);
 }
 
-/// Reads sizes as MPI_Count: those of a type above 2 GiB fit no int. False: the host knows no such
-/// type.
+/// Reads sizes as MPI_Count, since the size of a type above 2 GiB does not fit into an int. Returns
+/// false if the host does not know the type.
 bool read_facts(MPI_Datatype type, TypeFacts& facts) {
     MPI_Count size = 0;
     MPI_Count lower = 0;
@@ -232,7 +232,7 @@ bool read_facts(MPI_Datatype type, TypeFacts& facts) {
     return true;
 }
 
-/// Whether elements of a type, whose bytes leave no gap, are in order, too.
+/// Returns true if the bytes of a type without gaps are also in order.
 bool is_in_order(MPI_Datatype type, std::size_t size) {
     const MPI_Datatype base = repeated_by(type);
     if (base == MPI_DATATYPE_NULL) return packs_to_itself(type, size);
@@ -249,7 +249,8 @@ const TypeFacts* learn(MPI_Datatype type) {
     facts.contiguous = facts.contiguous && is_in_order(type, facts.size);
     Tables& all = tables();
     if (!is_named(type)) {
-        // Only now: a program with sessions alone may make operations before it has made one.
+        // Made here and not in the constructor, which may run before a program that uses sessions
+        // alone has made one.
         if (all.type_key == MPI_KEYVAL_INVALID)
             PMPI_Type_create_keyval(MPI_TYPE_NULL_COPY_FN, forget_type, &all.type_key, nullptr);
         PMPI_Type_set_attr(type, all.type_key, nullptr);
@@ -297,8 +298,8 @@ std::optional<ServedOperation> operation_for(MPI_Op op, MPI_Datatype type, const
                            &made.ours) != WEFT_OK)
             made.ours = WEFT_OP_NONE;
     }
-    // Out of room for operations is a fact of this rank alone: weft refuses WEFT_OP_NONE, so the
-    // call fails with an error, and is not handed back.
+    // A lack of room for operations is a fact of this rank alone, so the call is not handed back:
+    // weft refuses WEFT_OP_NONE, and the call returns an error.
     return ServedOperation{.op = made.ours, .keeps = made.call};
 }
 

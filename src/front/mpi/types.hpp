@@ -31,19 +31,19 @@ struct TypeFacts {
     std::uint32_t operations = 0;      ///< bits of weft_op that MPI allows on it
 };
 
-/// Facts of the type of `count` elements. Without elements the type is not looked at: it may be
-/// MPI_DATATYPE_NULL, and other ranks may give another one. Returns nullptr if the count is
-/// negative or the host does not know the type: erroneous arguments.
+/// Returns facts about the type of `count` elements. If `count` is 0, the type is not read: it may
+/// be MPI_DATATYPE_NULL, and other ranks may give another type. Returns nullptr for erroneous
+/// arguments: if the count is negative, or the host does not know the type.
 [[nodiscard]] const TypeFacts* facts_for(MPI_Count count, MPI_Datatype type);
-/// One of MPI's own that reductions are served on; whatever else is asked about is none.
+/// Returns true for types of MPI on which reductions are served.
 [[nodiscard]] bool is_builtin(MPI_Datatype type);
-/// One of MPI's own, or none.
+/// Returns true for operations of MPI, and for MPI_OP_NULL.
 [[nodiscard]] bool is_builtin_operation(MPI_Op op);
 
 struct ServedOperation {
     weft_op op = WEFT_OP_NONE;
-    /// Memory that an operation of the program's needs: a call in flight holds it. Empty for one of
-    /// MPI's own.
+    /// Memory that an operation of the program needs. A call in flight holds it. Empty for
+    /// operations of MPI.
     std::shared_ptr<const void> keeps;
 };
 

@@ -12,7 +12,7 @@ namespace weft::shmem {
 
 namespace {
 
-/// A buffer as weft is given it, or why it cannot be used.
+/// A buffer to pass to weft, or the reason why it cannot be used.
 struct Buffer {
     void* at = nullptr;
     std::size_t bytes = 0;
@@ -27,7 +27,7 @@ Buffer find_buffer(const char* argument, const void* address, std::size_t bytes)
     return {const_cast<void*>(address), bytes, {}};
 }
 
-/// The buffer of `blocks` members' shares.
+/// Finds a buffer that holds the shares of `blocks` members.
 Buffer find_buffer(const char* argument, const void* address, const Elements& elements,
                    int blocks = 1) {
     std::size_t bytes = 0;
@@ -107,8 +107,9 @@ Outcome collect(const weft_shmem_team& team, const void* in, void* out, const El
     std::size_t total = 0;
     for (std::size_t pe = 0; pe < counts.size(); ++pe) {
         if (__builtin_add_overflow(total, counts[pe], &total) || total > PTRDIFF_MAX)
-            return "nelems: that of PE " + std::to_string(pe) +
-                   " of the team, or the sum up to it, exceeds the address space";
+            return "source: PE " + std::to_string(pe) +
+                   " of the team cannot send its block, or the blocks of the PEs up to it exceed "
+                   "the address space";
     }
     const Buffer to = find_buffer("dest", out, total);
     if (!to.problem.empty()) return to.problem;
@@ -128,7 +129,7 @@ Outcome alltoall(const weft_shmem_team& team, const void* in, void* out, const E
 
 namespace {
 
-/// A buffer whose elements are `stride` elements from each other.
+/// Finds a buffer in which each element is `stride` elements behind the one before.
 Buffer find_strided(const char* argument, const void* address, const Elements& elements, int blocks,
                     std::ptrdiff_t stride) {
     Buffer found = find_buffer(argument, address, elements, blocks);

@@ -33,7 +33,7 @@ constexpr weft_type type_of() {
                                 : WEFT_UINT64;
 }
 
-/// Returns the team behind a handle; nullptr after a sentence that says why it cannot be used.
+/// Returns the team of a handle. If it cannot be used, prints the reason and returns nullptr.
 const weft_shmem_team* usable(const char* routine, shmem_team_t team) {
     const weft_shmem_team* const found = find_team(team);
     if (found == nullptr) {

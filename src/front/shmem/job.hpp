@@ -131,8 +131,7 @@ inline std::byte* symmetric(const volatile void* address, std::size_t bytes) {
     return inside ? reinterpret_cast<std::byte*>(at) : nullptr;
 }
 
-/// Returns why a range is not symmetric memory, naming the argument. The range: symmetric()
-/// refuses it.
+/// Returns a message for a range that symmetric() refuses: the argument, and why it is refused.
 std::string range_problem(const char* argument, const volatile void* address, std::size_t bytes);
 [[noreturn]] void refuse_range(const char* routine, const char* argument,
                                const volatile void* address, std::size_t bytes);
@@ -145,7 +144,8 @@ inline std::byte* require_symmetric(const char* routine, const char* argument,
     return place;
 }
 
-/// Returns the copy of `place` at a local peer; nullptr for a remote one. place: symmetric().
+/// Returns the copy of `place` at a local peer; nullptr for a remote peer. `place` is a result of
+/// symmetric().
 inline std::byte* local_copy(std::byte* place, int world_pe) {
     const std::ptrdiff_t distance = job.to_peer[static_cast<std::size_t>(world_pe)];
     if (distance == Job::kFar) [[unlikely]]
@@ -175,7 +175,7 @@ inline weft_team* stream_of(shmem_ctx_t context) {
     return context == SHMEM_CTX_DEFAULT ? job.world : context->stream;
 }
 
-/// Returns the team behind a handle; nullptr for other values and without a job.
+/// Returns the team of a handle; nullptr for other values, and for all values without a job.
 const weft_shmem_team* find_team(shmem_team_t team);
 /// The teams that are always there: made when the job starts, gone when it ends.
 void make_predefined_teams();

@@ -39,8 +39,8 @@ std::size_t symmetric_size() {
     return static_cast<std::size_t>(value);
 }
 
-/// Gives a variable of the environment a value until it is destroyed: weft_init_threads() takes
-/// settings from the environment only.
+/// Sets an environment variable while the object lives: weft_init_threads() takes settings from the
+/// environment only.
 class TemporaryVariable {
   public:
     TemporaryVariable(const char* name, const std::string& value) : name_(name) {
@@ -109,7 +109,8 @@ void finalize_at_exit(int status, void*) {
     if (status == 0) pshmem_finalize();
 }
 
-/// Takes the job from a forked child. Runs in the child; stores only, so no lock can be missing.
+/// Takes the job away from a forked child, in which it runs as a fork handler. It only stores into
+/// variables: another thread of the parent may have held any lock.
 void leave_job_to_parent() {
     if (job.runtime == nullptr) return;
     job.forked = true;

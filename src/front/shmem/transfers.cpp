@@ -88,8 +88,8 @@ struct Strided {
     }
 };
 
-/// Returns the bytes from the first element to the last one; negative if the stride is. A product
-/// that wraps ends the job. strided.count: not 0.
+/// Returns the distance in bytes from the first element to the last one; negative if the stride is.
+/// A product that wraps ends the job. `strided.count` must not be 0.
 std::ptrdiff_t distance(const char* routine, const char* argument, std::ptrdiff_t stride,
                         const Strided& strided) {
     std::ptrdiff_t step = 0;

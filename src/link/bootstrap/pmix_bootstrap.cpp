@@ -220,8 +220,8 @@ base::Result<std::unique_ptr<Bootstrap>> PmixBootstrap::join() {
     return std::unique_ptr<Bootstrap>(std::move(job));
 }
 
-/// The other ranks that have the same PMIx server. `weft run` has one server for all its virtual
-/// nodes, so its ranks wait for all others, as do ranks whose host does not tell.
+/// Returns the other ranks that have the same PMIx server. These are all other ranks under `weft
+/// run`, which has one server for all its virtual nodes, and if the host does not say.
 std::vector<pmix_rank_t> PmixBootstrap::server_ranks() const {
     std::vector<pmix_rank_t> ranks;
     const pmix_proc_t all = process(PMIX_RANK_WILDCARD);
@@ -241,11 +241,12 @@ std::vector<pmix_rank_t> PmixBootstrap::server_ranks() const {
     return ranks;
 }
 
-/// Returns when all ranks of this server have joined for this runtime, and so have left the one
-/// before. The server of PMIx 4.2 takes a connection that is closed after PMIx_Finalize() for a
-/// loss. It ends the fence that awaits the rank at that moment as a partial success. A key can be
-/// awaited outside of fences. This rank polls for it, because a server that waits itself sometimes
-/// misses its arrival and answers two seconds later.
+/// Returns when all ranks of this server have joined for this runtime, and so have left the
+/// previous one. The server of PMIx 4.2 takes a connection that a rank closes after PMIx_Finalize()
+/// for a loss. If a fence awaits the rank at that moment, the server ends the fence as a partial
+/// success. So ranks wait for keys of each other, outside of fences. They poll for the keys,
+/// because a server that waits itself sometimes misses the arrival of a key and answers two seconds
+/// later.
 base::Result<void> PmixBootstrap::meet_server_ranks() const {
     const std::string key = full_key("joined");
     pmix_value_t value = {};

@@ -9,7 +9,7 @@
 // Holds    Polls on while polls move something, and for a millisecond more while a call is in
 //          flight, if its processor is free; then sleeps are short while a call is in
 //          flight, and long while there is none, so an idle rank does not take processor time from
-//          others; wake() ends a sleep. Signals of the program are left to its own threads. The
+//          others; wake() ends a sleep. The program's own threads handle its signals. The
 //          destructor ends the thread and needs the turn to be free.
 // Next     turn.hpp; docs/measuring.md for what it costs and gains.
 #pragma once
@@ -81,8 +81,8 @@ class ProgressThread {
     static constexpr Sleep kSleepMaxBusy{80};
     static constexpr Sleep kSleepMax{1000};
 
-    /// Starts the thread with all signals blocked, but for those that its own faults raise: a
-    /// blocked fault ends the process without the program's handler.
+    /// Starts the thread with all signals blocked, except those that its own faults raise: a
+    /// blocked fault would end the process without the program's handler.
     std::jthread start_without_signals() {
         sigset_t blocked;
         sigset_t before;

@@ -264,8 +264,8 @@ struct TraceFile {
     std::string path;
 };
 
-/// Opens a file with a name that no file has yet. Another runtime of this process may have used its
-/// number, as may a process of another container that writes to the same folder.
+/// Opens a new file. The name without a suffix may be taken, by another runtime of this process or
+/// by a process of another container with the same number and folder.
 TraceFile open_new(const std::string& folder) {
     for (unsigned count = 1;; ++count) {
         const std::string suffix = count == 1 ? "" : fmt::format("-{}", count);
