@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// wrapping_counts.c - calls whose count times size, stride or members wraps in 64 bits: each is
+// wrapping_counts.c - calls in which count times size, stride or members wraps in 64 bits. Each is
 // refused on all ranks, no buffer changes, and the team works as before.
 //
-// On the code before, weft_alltoall_strided, the exchanges of a stencil and strided puts and gets
-// took the product for a small one.
+// On 9d518da weft_alltoall_strided, the exchanges of a stencil and strided puts and gets used the
+// wrapped product.
 #include <limits.h>
 #include <stdint.h>
 
@@ -16,7 +16,8 @@ static double out[kWords];
 static size_t counts[kWords];
 static weft_request* request;
 
-/// Counts that wrap at 2^64 to the size of one double, at 2^63, and by the number of ranks only.
+/// Returns a count of doubles: one whose bytes wrap to the size of a double, one whose bytes exceed
+/// 2^63, and the largest count.
 static size_t wrapping(int which) {
     static const size_t kCounts[] = {((size_t)1 << 61) + 1, ((size_t)1 << 60) + 1, SIZE_MAX};
     return kCounts[which];
@@ -88,7 +89,7 @@ static void remote(size_t n) {
     char* const there = block;
     memset(there, 1, 4096);
     DONE(weft_barrier(world));
-    const size_t past = SIZE_MAX - 7;  // from the block on it wraps to an address before it
+    const size_t past = SIZE_MAX - 7;  // the end of the range wraps to an address before its begin
     REFUSED(weft_put(world, there + 16, in, past, peer), "dst");
     REFUSED(weft_put_nbi(world, there + 16, in, past, peer), "dst");
     REFUSED(weft_get(world, in, there + 16, past, peer), "src");

@@ -8,8 +8,8 @@
 // churn    COUNT communicators made, used once and freed. Rank 0 says how many KiB the memory of
 //          the rank that grew most has grown by since a tenth of them.
 // operations  COUNT operations made, used once and freed; output as of churn.
-// window   COUNT times a rank completes its accesses to a window before a barrier; the owner of the
-//          window tests for that once, behind the barrier.
+// window   COUNT times a rank completes its accesses to a window before a barrier; after the
+//          barrier, the owner of the window tests once whether they are complete.
 // own      COUNT calls on a duplicate of MPI_COMM_WORLD.
 // costs    Times in ns: of a duplicate that is freed, unused or used once, of calls on
 //          MPI_COMM_SELF, and of calls on two communicators in turn that are handed back.

@@ -31,7 +31,7 @@ def handed_back(err):
 
 
 def preload(*libraries):
-    """Libraries for LD_PRELOAD, with what lets MPICH run on fewer processors than ranks."""
+    """Libraries for LD_PRELOAD, and the one that lets MPICH run on fewer processors than ranks."""
     return ":".join(map(str, (*libraries, *mpi_test.PRELOADED[1:])))
 
 
@@ -82,7 +82,7 @@ class FactsOfOneRank(unittest.TestCase):
 
 class SettingsOfOneRank(unittest.TestCase):
     def launch_unequal(self, name, value):
-        """Rank 0 has the variable, rank 1 has not."""
+        """Rank 0 has the variable, rank 1 does not."""
         common = {"LD_PRELOAD": preload(LAYER)}
         if MPI == "openmpi":
             words = ["mpirun.openmpi", "--allow-run-as-root", "--oversubscribe"]
@@ -183,7 +183,7 @@ class ChoiceFiles(unittest.TestCase):
         self.settings = {"WEFT_MPI": "auto", "WEFT_MPI_TUNING": str(self.file)}
 
     def test_links_are_not_followed(self):
-        """What another user may have put at the name that files were written through."""
+        """Another user may have put links at names that the layer might write to."""
         other = Path(self.folder.name) / "other"
         other.write_text("of another user\n")
         for name in ("choices.new", "choices.tmp"):

@@ -279,9 +279,9 @@ void unaligned() {
 
 // --- verdicts ------------------------------------------------------------------------------------
 
-/// Calls are tried after 128 of weft's: 16 of the host, 16 of weft, and so on, 8 blocks. A rank
-/// that comes late to the calls of one library makes that one slower: in row 0 the host's, in row
-/// 1 weft's. So rows come to opposite verdicts, whatever the machine.
+/// A trial begins after 128 calls of weft. It has 8 blocks of 16 calls, in turn by the host and by
+/// weft. A rank that comes late to the calls of one library makes that library slower: the host in
+/// row 0, weft in row 1. So rows come to opposite verdicts, whatever the machine.
 void grid(int rounds) {
     constexpr int kWarm = 128;
     constexpr int kBlock = 16;
@@ -321,7 +321,7 @@ void threads(int round) {
     check("threads", sum, size * (size - 1) / 2 + size * round);
 }
 
-/// The rank by its launcher, before MPI starts.
+/// Returns true for rank 0, by the launcher's variables. MPI has not started yet.
 bool is_first() {
     for (const char* const name : {"OMPI_COMM_WORLD_RANK", "PMI_RANK"})
         if (const char* const value = std::getenv(name)) return std::strcmp(value, "0") == 0;

@@ -32,7 +32,7 @@ DEADLINE_S = 600 if FULL else 60
 
 
 def job(pes, *arguments, nodes=1, program="weft_shmem_programs", errors=subprocess.STDOUT, **settings):
-    """A job that has ended; its standard error is in its output, or separate if `errors` is PIPE."""
+    """Runs a job. Its standard error is in its output, or separate if `errors` is PIPE."""
     command = [BIN / "weft", "run", "-n", str(pes), "--nodes", str(nodes), "--", BIN / program, *arguments]
     return subprocess.run([str(word) for word in command], stdout=subprocess.PIPE, stderr=errors, text=True,
                           timeout=DEADLINE_S, check=False, env={**os.environ, **settings})

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """walk.py - writes a function for each routine of shmem.h that calls it with the arguments of walk.c.
 
-Holds    A pointer that the routine writes for its caller leads to memory of its own; every other pointer is `address`.
+Holds    A pointer to symmetric memory (`dest`, `source`, `ivar` and so on), `ptr` and `addr` are `address`. Every other
+         pointer is `private_memory`.
 """
 import re
 

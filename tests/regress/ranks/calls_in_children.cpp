@@ -2,8 +2,12 @@
 // calls_in_children.cpp - forks each rank and calls every entry point in the child.
 //
 // The child checks that each call is refused and names the fork. The rank checks afterwards that
-// its symmetric memory is unchanged and that its next calls have right results. Arguments: how the
-// child is made, and the interface. old_kernel is a fork where the kernel has no MADV_WIPEONFORK.
+// its symmetric memory is unchanged and that its next calls have right results.
+//
+// usage: calls_in_children fork|_Fork|clone|old_kernel c|cpp   (under a launcher)
+//
+// The first argument is the way to make the child; old_kernel is fork() on a kernel without
+// MADV_WIPEONFORK. The second argument is the interface.
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <signal.h>
@@ -119,9 +123,9 @@ void call(std::string_view name, Returned (*function)(Parameters...)) {
         if constexpr (std::is_same_v<Returned, weft_status>) {
             if (got != WEFT_ERR_ENVIRONMENT) report(name, "is not refused");
         } else if constexpr (std::is_same_v<Returned, int>) {
-            if (got != -1) report(name, "gives something else than -1");
+            if (got != -1) report(name, "does not return -1");
         } else if (got != Returned{}) {
-            report(name, "gives something else than 0");
+            report(name, "does not return 0");
         }
     }
     if (!says_so(name)) report(name, weft_last_error());
@@ -154,8 +158,8 @@ struct Objects {
     PersistentRequest prepared = world.prepare(Call::barrier());
 };
 
-/// Members that only read memory of the caller, that are made and destroyed, or that are reached
-/// through public templates alone.
+/// Members that are not called here. They only read memory of the caller, make or destroy an
+/// object, or are reached through public templates alone.
 const std::set<std::string_view> kNoCalls{"weft::Memory::Memory",
                                           "weft::Memory::abandon",
                                           "weft::Memory::operator=",
@@ -315,7 +319,7 @@ void call_cpp_entries(Objects& of) {
 
 // --- ranks ---------------------------------------------------------------------------------------
 
-/// Lets madvise(MADV_WIPEONFORK) fail from now on, as before Linux 4.14.
+/// Makes madvise(MADV_WIPEONFORK) fail from now on, as before Linux 4.14.
 bool hide_wipe_on_fork() {
     sock_filter filter[] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
@@ -336,7 +340,7 @@ pid_t fork_by(std::string_view how) {
     return ::fork();
 }
 
-/// The exit status of a child that runs `body`; 128 and the signal if it is killed.
+/// Returns the exit status of a child that runs `body`; 128 + the signal if one ends it.
 template <class Body>
 int in_child(std::string_view how, Body body) {
     const pid_t child = fork_by(how);

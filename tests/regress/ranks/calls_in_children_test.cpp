@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Bug: calls of a forked child were carried out. They took the parent's place in the shared
 // segment, so the parent's next result was wrong although its call succeeded; weft_init() and
-// weft_finalize() in the child never returned. Method: every entry point of both interfaces in a
-// child of each rank. Its list comes from the library's symbols (entries.py), so a new function
-// cannot be left out.
+// weft_finalize() in the child never returned. Method: a child of each rank calls every entry point
+// of both interfaces. entries.py lists the entry points from the library's symbols, so no new
+// function can be left out.
 // Seen on 9d518da: all of these programs fail with "symmetric memory has changed".
 #include "tests/ranks/ranks_job.hpp"
 

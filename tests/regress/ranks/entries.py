@@ -22,7 +22,7 @@ def main():
         if not found:
             continue
         name = re.sub(r"(\[abi:\w+\])?\(.*", "", found[1]).split("@")[0]
-        if name.startswith("weft_forward_"):  # stands for a function of the C library, also in children
+        if name.startswith("weft_forward_"):  # replaces a function of the C library, in children as well
             continue
         if re.fullmatch(r"weft_\w+", name):
             c_names.add(name)

@@ -29,7 +29,7 @@ int throws_number(int value) {
     throw value;
 }
 
-/// The text of the Error that the caller gets; empty if it gets none.
+/// Returns the text of the Error that the caller gets; empty without an Error.
 template <auto Function>
 std::string refusal(Rpc& rpc, Rank peer, int argument) {
     try {

@@ -1,21 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bug: buffers of calls, whose pages the library had replaced, did not behave as private memory
-// does.
-//
-// Each part makes one buffer come often enough to be remapped, and then does what the reviewer's
-// program
-// did. Seen on the code before (9d518da), with the reviewer's programs:
+// Bug: buffers of calls did not behave as private memory once the library had replaced their pages.
+// Method: each part uses one buffer in calls until it is remapped, and then does the same as a
+// program of the review. Seen on 9d518da, with the programs of the review:
 //   shrink    mremap() in place undid writes of another thread (1 to 3 in 20 rounds)
-//   handlers  a fork handler that takes the lock around the calls: no end within 20 s
-//   growing   memory of MAP_GROWSDOWN no longer grew: SIGSEGV
-//   overlap   a call that overlapped a remapped buffer in part gave its pages back, while an
-//   O_DIRECT
-//             read was in flight: up to half of the data was lost. A page that is given back is
-//             another
-//             page of the system afterwards, so the test compares the pages instead of slowing a
-//             disk.
-//   finalize  the same at the end of the runtime
-//   forked    after a fork every page was there twice: 239 MB in place of 126 MB
+//   handlers  with a fork handler that takes the lock around the calls: no end within 20 s
+//   growing   memory of MAP_GROWSDOWN did not grow after a call: SIGSEGV
+//   overlap   A call that overlapped a remapped buffer in part gave its pages back while an
+//             O_DIRECT read was in flight. Up to half of the data was lost. Pages that are given
+//             back are other pages of the system afterwards, so the test compares the pages instead
+//             of slowing a disk.
+//   finalize  the same at the end of the runtime (part of overlap)
+//   forked    after a fork, memory had every page twice: 239 MB in place of 126 MB
 #include <pthread.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -59,7 +54,8 @@ std::string mapping_of(const std::byte* at) {
     return {};
 }
 
-/// A figure of /proc/self/smaps_rollup, in KiB: pages that several processes map count in part.
+/// Returns the proportional memory (Pss) of this process in KiB. Pages that several processes map
+/// count in part.
 long proportional_kib() {
     std::ifstream rollup("/proc/self/smaps_rollup");
     for (std::string line; std::getline(rollup, line);)
@@ -160,7 +156,7 @@ int forked(const Words& /*none*/) {
     const long after = proportional_kib();
     runtime.world().barrier();
     runtime.finalize();
-    // Peers no longer share the pages: half of the buffer may count here that counted there.
+    // The peer does not share these pages any more, so its half of them may count here now.
     return after - before <= static_cast<long>(kBytes / 2048) + 512 ? 0 : 4;
 }
 

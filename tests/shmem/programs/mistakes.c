@@ -40,7 +40,7 @@ void allocates_six_mebibytes(void) {
     shmem_free(block);
 }
 
-// Undefined in the standard; the test suites of other libraries ask for memory.
+// Undefined in the standard; test suites of other libraries expect memory.
 void allocates_at_small_alignments(void) {
     for (size_t alignment = 1; alignment <= 64; alignment *= 2) {
         char* block = shmem_align(alignment, 100);
