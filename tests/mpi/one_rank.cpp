@@ -279,9 +279,9 @@ void unaligned() {
 
 // --- verdicts ------------------------------------------------------------------------------------
 
-/// A trial begins after 128 calls of weft. It has 8 blocks of 16 calls, in turn by the host and by
-/// weft. A rank that comes late to the calls of one library makes that library slower: the host in
-/// row 0, weft in row 1. So rows come to opposite verdicts, whatever the machine.
+/// A trial begins after 128 calls of weft. It has 8 blocks of 16 calls, which the host and weft
+/// serve in turn. A rank that comes late to the calls of one library makes that library slower: the
+/// host in row 0, weft in row 1. So rows come to opposite verdicts, whatever the machine.
 void grid(int rounds) {
     constexpr int kWarm = 128;
     constexpr int kBlock = 16;
