@@ -29,12 +29,14 @@ int open_to_append(const std::string& name) {
         ::open(name.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK | follow, 0666);
     struct stat status = {};
     if (file < 0) return -1;
-    if (::fstat(file, &status) == 0 && (is_device || S_ISREG(status.st_mode))) {
+    const bool known = ::fstat(file, &status) == 0;
+    if (known && (is_device || S_ISREG(status.st_mode))) {
         ::fcntl(file, F_SETFL, O_APPEND);  // without O_NONBLOCK: writes may wait
         return file;
     }
+    const int error = known ? ENOTSUP : errno;
     ::close(file);
-    errno = ENOTSUP;
+    errno = error;
     return -1;
 }
 

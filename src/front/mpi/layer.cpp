@@ -264,15 +264,22 @@ void Layer::forget(MPI_Comm comm) {
 /// freed communicator when its last message ends. That may be inside a call of weft that drives the
 /// host, where no team can be dropped.
 void Layer::drop(weft_team* team) {
-    const std::lock_guard lock(tables_mutex());
-    late_teams_.push_back(team);
-    if (inside_weft || inside_host) return;
-    drop_late();
+    {
+        const std::lock_guard lock(tables_mutex());
+        late_teams_.push_back(team);
+    }
+    if (!inside_weft && !inside_host) drop_late();
 }
 
+/// Waits for its turn without the mutex: the thread whose turn it is may need the tables.
 void Layer::drop_late() {
+    std::vector<weft_team*> teams;
+    {
+        const std::lock_guard lock(tables_mutex());
+        teams.swap(late_teams_);
+    }
     const Turn turn(*this);
-    for (weft_team* const team : std::exchange(late_teams_, {})) weft_team_drop(team);
+    for (weft_team* const team : teams) weft_team_drop(team);
 }
 
 /// Returns the ranks in MPI_COMM_WORLD of a communicator's members; an empty list if a member is a

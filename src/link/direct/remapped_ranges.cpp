@@ -215,8 +215,8 @@ void RemappedRanges::close(RemappedRange& range) noexcept {
 void RemappedRanges::revoke(std::uint32_t generation, Pages part) noexcept {
     const Change change(*this);
     RemappedRange& range = used(generation);
-    // A device that has pinned these pages would go on writing them, unseen by the program.
-    if (forks_ > 0 || pinned_bytes() != 0) return;
+    // A device would go on writing these pages, unseen by the program.
+    if (forks_ > 0 || pinned_bytes() != 0 || has_device_open()) return;
     static_cast<void>(range.retire());
     for_each_mapping(part.begin, part.end, [&](const Mapping& mapping, RemappedRange& owner) {
         if (!mapping.shared || &owner != &range) return;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/random.hpp"
+#include "tests/support/full_mode.hpp"
 #include "tests/unit/direct/own_mate.hpp"
 #include "tests/unit/shared/forked_ranks.hpp"
 
@@ -217,7 +218,7 @@ TEST_P(Abuse, EveryByteIsRight) {
     static_assert(sizeof(Request) <= sizeof(testing::Board));
     Request& request = *reinterpret_cast<Request*>(&memory.board());
     testing::expect_ranks(2, [&](ForkedRank& rank) {
-        constexpr int kRounds = 1000;
+        const int rounds = test::full_mode() ? 100'000 : 1000;
         request.pids[rank.rank()] = ::getpid();
         rank.fence();
         DirectMemory direct({.mates = {{request.pids[0], nullptr}, {request.pids[1], nullptr}},
@@ -230,10 +231,10 @@ TEST_P(Abuse, EveryByteIsRight) {
         }
         {
             Owner owner(rank, request, direct);
-            for (int round = 1; round <= kRounds; ++round) owner.call(round);
+            for (int round = 1; round <= rounds; ++round) owner.call(round);
         }
         request.last = true;
-        request.asked.store(kRounds + 1);
+        request.asked.store(rounds + 1);
         rank.require(request.wrong.load() == 0, "the mate saw other bytes");
         rank.require(GetParam() == DirectMode::copy || !direct.adoption_off().empty() ||
                          direct.adoption_counters().adoptions > 5,
