@@ -101,10 +101,8 @@ WEFT_API weft_status weft_wait_any(weft_team* team, const weft_words* words, int
 WEFT_API weft_status weft_wait_some(weft_team* team, const weft_words* words, int64_t timeout_ns,
                                     size_t* indices, size_t* found);
 
-/// @name Tests
-/// move everything that is in flight once, and say what the wait would find now: *holds is 1 or 0,
-/// *index a place or SIZE_MAX.
-/// @{
+/// @name Tests move everything that is in flight once, and say what the wait would find now: *holds
+/// is 1 or 0, *index a place or SIZE_MAX. @{
 WEFT_API weft_status weft_test_all(weft_team* team, const weft_words* words, int* holds);
 WEFT_API weft_status weft_test_any(weft_team* team, const weft_words* words, size_t* index);
 WEFT_API weft_status weft_test_some(weft_team* team, const weft_words* words, size_t* indices,
@@ -132,10 +130,9 @@ WEFT_API weft_status weft_context_free(weft_team* context);
 
 // --- locks ---------------------------------------------------------------------------------------
 
-/// @name Locks
-/// One word of symmetric memory of the team, 0 on all members at first, is a lock: one member at a
-/// time holds it, in the order in which they came. Who waits looks at memory of its own.
-/// @{
+/// @name Locks One word of symmetric memory of the team, 0 on all members at first, is a lock: one
+/// member at a time holds it, in the order in which they came. Who waits looks at memory of its
+/// own. @{
 WEFT_API weft_status weft_lock_set(weft_team* team, uint64_t* lock);
 /// *got: 1 if this rank holds the lock now, 0 if another one does.
 WEFT_API weft_status weft_lock_test(weft_team* team, uint64_t* lock, int* got);

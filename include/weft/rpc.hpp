@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // rpc.hpp - functions that a peer calls: arguments travel there in a message, the result back.
 //
-//     int add(int a, int b) { return a + b; }
-//     weft::Rpc rpc(runtime);
-//     weft::Future<int> sum = rpc.call<add>(peer, 2, 3);
-//     sum.get();
+//     int add(int a, int b) { return a + b; } weft::Rpc rpc(runtime); weft::Future<int> sum =
+//     rpc.call<add>(peer, 2, 3); sum.get();
 //
 // Functions are handlers of active messages. A peer runs them inside its calls into the library,
 // one at a time; they must not call the library. If a function throws, its caller gets an Error.

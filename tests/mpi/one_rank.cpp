@@ -7,12 +7,11 @@
 //          not give and that MPI allows. Every rank checks its data; the statistics of the layer
 //          show that all calls were served. A rank that hands a call back alone hangs the job.
 // Modes    empty: the odd rank gives no elements, of MPI_DATATYPE_NULL and at a null address.
-//          huge: it gives no elements, of a type above 2 GiB.
-//          bottom: it gives MPI_BOTTOM and a type with absolute addresses.
-//          layout: it describes the same data by a type with gaps.
-//          unaligned: it reduces from and to odd addresses.
-//          grid: rows have opposite verdicts about a call; then the columns make that call.
-//          threads: rank 0 alone starts MPI with MPI_THREAD_MULTIPLE.
+//          huge: it gives no elements, of a type above 2 GiB. bottom: it gives MPI_BOTTOM and a
+//          type with absolute addresses. layout: it describes the same data by a type with gaps.
+//          unaligned: it reduces from and to odd addresses. grid: rows have opposite verdicts about
+//          a call; then the columns make that call. threads: rank 0 alone starts MPI with
+//          MPI_THREAD_MULTIPLE.
 #include <mpi.h>
 #include <unistd.h>
 

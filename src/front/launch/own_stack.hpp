@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // own_stack.hpp - runs a function on a stack whose size does not depend on ulimit -s.
 //
-// Why      PMIx_server_setup_fork() has a stack frame of 200 KiB, and threads that PMIx starts
-//          have stacks of the limit's size. Under a small limit both would end the launcher by
-//          SIGSEGV.
+// Why      PMIx_server_setup_fork() has a stack frame of 200 KiB, and threads that PMIx starts have
+//          stacks of the limit's size. Under a small limit both would end the launcher by SIGSEGV.
 #pragma once
 
 #include <functional>

@@ -8,16 +8,15 @@
 //          communicator's team; a started one uses the team that is there. Calls that have a team
 //          and a meaning for weft are served, everything else goes to PMPI.
 // Facts    MPI guarantees `members`, the group of a communicator, and whether it has two groups.
-//          It guarantees `order`, the order of the collective calls on a communicator.
-//          It guarantees `root`, the root of a call.
-//          It guarantees `bytes`, the bytes of a block between two ranks, by the type signature.
-//          It guarantees `same`, the count, the type and the operation of a reduction.
-//          Exchange `start`: MPI_Init compares variables, and whether a rank has several threads.
-//          Exchange `join`: the runtime starts on all ranks of the world, or on no rank.
-//          Exchange `team`: the members of a communicator make a team together, or do without.
-//          Exchange `trial`: the members compare the times of a trial.
-//          Facts of one rank are its addresses, its memory, the counts that it alone knows, and
-//          the types of data that is moved. A call is served whatever they are (prepared.hpp).
+//          It guarantees `order`, the order of the collective calls on a communicator. It
+//          guarantees `root`, the root of a call. It guarantees `bytes`, the bytes of a block
+//          between two ranks, by the type signature. It guarantees `same`, the count, the type and
+//          the operation of a reduction. Exchange `start`: MPI_Init compares variables, and whether
+//          a rank has several threads. Exchange `join`: the runtime starts on all ranks of the
+//          world, or on no rank. Exchange `team`: the members of a communicator make a team
+//          together, or do without. Exchange `trial`: the members compare the times of a trial.
+//          Facts of one rank are its addresses, its memory, the counts that it alone knows, and the
+//          types of data that is moved. A call is served whatever they are (prepared.hpp).
 // Holds    The layer serves nothing before MPI_Init has ended, and nothing in a program that uses
 //          sessions alone. It makes hidden calls in MPI_Init, on MPI_COMM_WORLD; in blocking calls,
 //          on the communicator of the call or on one of its own; and in MPI_Finalize. So all ranks

@@ -78,8 +78,8 @@ class Lines {
 
 /// Returns true if a device may write memory for this descriptor after a call has returned.
 bool is_of_device(const char* number, std::string_view path) noexcept {
-    for (const std::string_view device : {"/dev/infiniband/", "/dev/nvidia", "/dev/kfd",
-                                          "/dev/dri/", "anon_inode:[io_uring]"})
+    for (const std::string_view device :
+         {"/dev/infiniband/", "/dev/nvidia", "/dev/kfd", "/dev/dri/", "anon_inode:[io_uring]"})
         if (path.starts_with(device)) return true;
     const int flags = ::fcntl(std::atoi(number), F_GETFL);
     return flags >= 0 && (flags & O_DIRECT) != 0;

@@ -53,8 +53,8 @@ RemappedRanges& RemappedRanges::of_process() noexcept {
     static RemappedRanges* const made = [] {
         auto* const ranges = new RemappedRanges;  // never deleted: memory stays remapped
         table.store(ranges);
-        ::pthread_atfork([] { table.load()->prepare_fork(); },
-                         [] { table.load()->await_child(); }, [] { table.load()->enter_child(); });
+        ::pthread_atfork([] { table.load()->prepare_fork(); }, [] { table.load()->await_child(); },
+                         [] { table.load()->enter_child(); });
         return ranges;
     }();
     return *made;

@@ -2,8 +2,7 @@
 // Bug: a second weft_init() failed with "PARTIAL SUCCESS". The PMIx server took the closed
 // connection of a rank that was still leaving its first runtime for a loss in the first fence of
 // the second one. Method: many runtimes one after another while other threads keep the processors
-// busy.
-// Seen on 9d518da: with 4 ranks the 8th weft_init() fails, and the job exits with status 1.
+// busy. Seen on 9d518da: with 4 ranks the 8th weft_init() fails, and the job exits with status 1.
 #include <fmt/format.h>
 
 #include <atomic>

@@ -2,9 +2,8 @@
 // Bug: WEFT_LOG_FILE, WEFT_TRACE, WEFT_TUNING, WEFT_PARAMETERS and WEFT_FABRIC_MODULE took effect
 // in set-user-id programs: their user made and read files with the program's rights. Method: a
 // set-user-id copy of this program, run as another user, once for each variable of the table that
-// names a file; the same program without raised rights is the control. Needs root.
-// Seen on 9d518da: a set-user-id program makes a log and a folder for traces as root, and reads the
-// other files.
+// names a file; the same program without raised rights is the control. Needs root. Seen on 9d518da:
+// a set-user-id program makes a log and a folder for traces as root, and reads the other files.
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>

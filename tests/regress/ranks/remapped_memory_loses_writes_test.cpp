@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Bug: writes were lost when remapped memory became private memory again, because pages were copied
-// while somebody wrote to them.
+// while threads and devices wrote to them.
 //
 // Memory that is remapped becomes private, or loses pages, in three ways: the program forks, the
 // program frees pages by advice, or a call fails. Each is done again and again while a thread, a
 // thread that reads from a pipe with vmsplice(), and another process with process_vm_writev() count
 // upwards in pages of the same range that stay. Each of them is the only writer of its word, so the
-// word must always hold the last number written. At a fork the child also checks that nobody writes
-// its memory any more. Writers rest while a call uses the buffer, as programs have to.
+// word must always hold the last number written. At a fork the child also checks that its words do
+// not change. Writers rest while a call uses the buffer, as programs have to.
 // Seen on 9d518da, with the reviewer's programs: 1 to 3 writes lost in 20 rounds of mremap(), and
 // half of an O_DIRECT read.
 #include <fcntl.h>
@@ -110,7 +110,8 @@ class Writers {
             while (control_->written[i] < before[i] + 2) std::this_thread::yield();
     }
     [[nodiscard]] Word& word(int writer) const {
-        return *reinterpret_cast<Word*>(buffer_ + kPage * static_cast<std::size_t>(7 + writer * 64));
+        return *reinterpret_cast<Word*>(buffer_ +
+                                        kPage * static_cast<std::size_t>(7 + writer * 64));
     }
     [[nodiscard]] long lost() const { return control_->lost; }
 
@@ -277,8 +278,7 @@ TEST(RemappedMemory, LosesNoWriteWhenItIsGivenBack) {
             run_part({"-n", "2", "--timeout", "60"}, part, {}, {"WEFT_DIRECT=adopt"});
         if (outcome.status == kStatusNeverRemapped) GTEST_SKIP() << "no memory is remapped here";
         const bool fails = std::string_view(part) == "remapped_memory_at_failure";
-        EXPECT_EQ(outcome.status, fails ? kStatusFailedRight : 0) << part << '\n'
-                                                                  << outcome.errors;
+        EXPECT_EQ(outcome.status, fails ? kStatusFailedRight : 0) << part << '\n' << outcome.errors;
     }
 }
 
