@@ -2,9 +2,9 @@
 // Bug: a job that needed 126 MB was killed in a control group of 200 MB, because remapped memory
 // was there twice while it became private memory again, at the end of the runtime and after a fork.
 //
-// Method: the job runs in a control group. Its limit is the peak of the same job with small buffers,
-// plus the large buffers, plus 8 MiB. The kernel kills a rank that takes more. Needs root and the
-// memory controller of cgroup version 1 or 2.
+// Method: the job runs in a control group. Its limit is the peak of the same job with small
+// buffers, plus the large buffers, plus 8 MiB. The kernel kills a rank that takes more. Needs root
+// and the memory controller of cgroup version 1 or 2.
 // Seen on 9d518da, with the reviewer's program: peaks of 239 to 247 MB.
 #include <fmt/format.h>
 #include <sys/mman.h>
