@@ -199,7 +199,7 @@ INSTANTIATE_TEST_SUITE_P(
                               "0 from its node-mates: Operation not permitted)"},
                     Forbidden{"procmap_query",
                               "copied by the kernel; in place only in the heap (the "
-                              "kernel does not tell the mapping at an address)"}),
+                              "kernel does not answer PROCMAP_QUERY)"}),
     [](const auto& chosen) { return std::string(chosen.param.what); });
 
 TEST(ForbiddenTest, ACopyRefusedInTheMiddleIsKnownToAllRanks) {

@@ -38,7 +38,7 @@ constexpr std::uint64_t kExecutable = 4;
 constexpr std::uint64_t kShared = 8;
 constexpr std::uint64_t kCoveringOrNext = 16;
 
-/// A name that does not fit is an error of the query, so it gets all the room that a path can need.
+/// PATH_MAX: the query fails if the name does not fit.
 constexpr std::size_t kNameBytesMax = 4096;
 
 Mapping mapping_of(const ProcmapQuery& answer) {
@@ -90,7 +90,7 @@ bool AddressQuery::ask(std::uint64_t address, Mapping& mapping, Names names) noe
             return true;
         }
         if (errno == ENOENT) return false;
-        // The program may have closed the descriptor, which was not its own, and used its number.
+        // The program may have closed the descriptor and reused its number.
         if (!open()) break;
     }
     unanswered_ = true;

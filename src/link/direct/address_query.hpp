@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// address_query.hpp - what the kernel has mapped at an address of the calling process.
+// address_query.hpp - asks the kernel for the mapping at an address of the calling process.
 //
-// Idea     PROCMAP_QUERY of /proc/self/maps (Linux 6.11) answers for one address, in 0.2 us.
-//          Without it the only answer is the text of all mappings, too slow to ask before every
-//          call.
+// Idea     PROCMAP_QUERY of /proc/self/maps (Linux 6.11) describes one mapping, in 0.2 us. Older
+//          kernels only list all mappings as text, which is too slow to read before every call.
 // Next     remapped_ranges.hpp.
 #pragma once
 
@@ -15,21 +14,21 @@ namespace weft::link {
 
 inline constexpr std::uint64_t kPageBytes = 4096;
 
-/// One mapping, as the kernel describes it. Addresses are numbers here: they are not followed.
+/// One mapping, as the kernel describes it.
 struct Mapping {
     std::uint64_t begin = 0;
     std::uint64_t end = 0;
     std::uint64_t page_bytes = 0;
-    std::uint64_t offset = 0;  ///< of `begin` in the file
+    std::uint64_t offset = 0;  ///< of `begin`, in the file
     std::uint64_t inode = 0;   ///< 0: no file
     std::uint64_t device = 0;  ///< a dev_t
     bool readable = false;
     bool writable = false;
     bool executable = false;
     bool shared = false;
-    char name[48] = {};  ///< cut off; only if it was asked for
+    char name[48] = {};  ///< truncated; empty unless requested
 
-    /// For mmap() and mprotect().
+    /// Returns the PROT_* bits for mmap() and mprotect().
     [[nodiscard]] int protection() const noexcept;
 };
 
@@ -39,12 +38,13 @@ class AddressQuery {
 
     AddressQuery() noexcept;
 
-    /// Does this kernel answer?
+    /// Returns true if this kernel has PROCMAP_QUERY.
     [[nodiscard]] bool available() const noexcept { return available_; }
-    /// The mapping that covers the address or, if none does, the next one above. False: none.
+    /// Fills in the mapping that covers the address or, if none does, the next one above it.
+    /// Returns false if there is no such mapping, or if the kernel did not answer.
     [[nodiscard]] bool ask(std::uint64_t address, Mapping& mapping,
                            Names names = Names::no) noexcept;
-    /// Did the last question get no answer? Then ask() says false, and nothing is known.
+    /// Returns true if the kernel did not answer the last ask().
     [[nodiscard]] bool unanswered() const noexcept { return unanswered_; }
 
   private:

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// bounce_area.hpp - memory of the calling rank's segment that stands for buffers which mates cannot
-// map.
+// bounce_area.hpp - part of the calling rank's segment, for copies of buffers that local peers
+// cannot map.
 //
-// Idea     A part of the segment is lent piece by piece: a buffer's bytes are copied there before a
-//          call, and back after it if mates may have written them. Mates have the segment mapped.
-// Holds    No allocation, a few pieces at a time, lowest addresses first, so that the same pages
-//          serve again and again. What was lost (a call failed, and mates may still write there) is
-//          never lent again.
-// Next     direct_memory.hpp for when that pays.
+// Idea     The owner copies a buffer to a piece of this area before a call, and back after it if
+//          peers may have written to the piece. Peers have the segment mapped.
+// Holds    No allocation. The lowest free piece is used first, so that few pages are touched. A
+//          piece of a failed call is never given back, because peers may still write to it.
+// Next     direct_memory.hpp for when a copy pays.
 #pragma once
 
 #include <algorithm>
@@ -22,13 +21,13 @@ namespace weft::link {
 
 class BounceArea {
   public:
-    static constexpr std::size_t kPieces = 8;  ///< lent at a time
+    static constexpr std::size_t kPieces = 8;  ///< in use at the same time, at most
 
     explicit BounceArea(std::span<std::byte> memory) : memory_(memory) {}
 
-    /// No buffer gets more: some calls have two of them.
+    /// Returns the largest size of a piece: half of the area, because a call may have two buffers.
     [[nodiscard]] std::uint64_t bytes_max() const noexcept { return memory_.size() / 2; }
-    /// nullptr: there is no room.
+    /// Returns a piece of at least `bytes` bytes, or nullptr if there is no room.
     [[nodiscard]] std::byte* take(std::uint64_t bytes) noexcept {
         const auto [begin, at] = find(bytes);
         if (begin == kNowhere) return nullptr;
@@ -37,6 +36,7 @@ class BounceArea {
         pieces_[at] = {begin, begin + in_pages(bytes)};
         return memory_.data() + begin;
     }
+    /// Frees a piece; ignores an address that take() did not return.
     void give_back(const std::byte* piece) noexcept {
         const auto begin = static_cast<std::uint64_t>(piece - memory_.data());
         const auto lent = pieces_.begin() + count_;
@@ -46,7 +46,7 @@ class BounceArea {
         std::copy(found + 1, lent, found);
         --count_;
     }
-    /// Whether take() would find so many bytes.
+    /// Returns true if take() would succeed.
     [[nodiscard]] bool has_room(std::uint64_t bytes) const noexcept {
         return find(bytes).begin != kNowhere;
     }
@@ -56,7 +56,7 @@ class BounceArea {
         std::uint64_t begin = 0;
         std::uint64_t end = 0;
     };
-    /// Room between two pieces, and the place of a new one in the list.
+    /// Free room before, between or after pieces. `at` is the index of a new piece in `pieces_`.
     struct Gap {
         std::uint64_t begin = kNowhere;
         std::size_t at = 0;
@@ -77,7 +77,7 @@ class BounceArea {
     }
 
     std::span<std::byte> memory_;
-    std::array<Piece, kPieces> pieces_{};  ///< lent, by address
+    std::array<Piece, kPieces> pieces_{};  ///< in use, by address
     std::size_t count_ = 0;
 };
 

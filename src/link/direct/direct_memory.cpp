@@ -14,8 +14,8 @@
 namespace weft::link {
 namespace {
 
-/// The kernel copies as far as it can at once: up to a page that it cannot reach, or to its own
-/// limit for one call.
+/// Copies until all is done: one call of the kernel may copy only a part. Returns false at a page
+/// that the kernel cannot access.
 bool copy_all(decltype(&::process_vm_readv) copy, pid_t pid, std::byte* here, std::uint64_t there,
               std::uint64_t bytes) {
     while (bytes > 0) {
@@ -31,7 +31,7 @@ bool copy_all(decltype(&::process_vm_readv) copy, pid_t pid, std::byte* here, st
     return true;
 }
 
-/// Pieces of copies that take a detour: they stay in the processor's own cache.
+/// Size of a piece of a copy through detour(): it stays in the processor's own cache.
 constexpr std::size_t kDetourBytes = 8 * kPageBytes;
 
 AdoptionLimits limits_of(const DirectOptions& options) {
@@ -54,8 +54,7 @@ DirectMemory::DirectMemory(DirectOptions options)
       windows_(options_.limits.prices) {}
 
 void DirectMemory::allow_copying() noexcept {
-    // Ranks are siblings, not parents of each other. Fails without Yama, and nothing is restricted
-    // then.
+    // Fails without Yama, which then restricts nothing.
     ::prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
 }
 
@@ -77,7 +76,7 @@ base::Exposure DirectMemory::expose(std::byte* data, std::uint64_t bytes, base::
     const AdoptionPrices& prices = options_.limits.prices;
     const std::uint64_t copies_ns = prices.of_copies(copies);
     const std::uint64_t bounce_ns = prices.of_bounce(bytes, access);
-    // Where the owner would copy alone, mates copy side by side.
+    // Several peers copy at the same time; a bounced buffer is copied by its owner alone.
     const std::uint64_t taken_ns = copies_ns / std::min(copies.at_once, options_.processors);
     const bool bounces = bytes <= bounce_.bytes_max() && bounce_ns < taken_ns;
     if (adopted_.expose(exposure, copies, bounces ? bounce_ns : copies_ns)) return exposure;
@@ -85,18 +84,18 @@ base::Exposure DirectMemory::expose(std::byte* data, std::uint64_t bytes, base::
     return exposure;
 }
 
-/// Leaves the exposure as it is if there is no room.
+/// Leaves the exposure unchanged if the area has no room.
 void DirectMemory::bounce(base::Exposure& exposure) noexcept {
     std::byte* const piece = bounce_.take(exposure.bytes);
     if (piece == nullptr) return;
-    // Also what mates write: what they and the owner leave alone has to come back as it was.
+    // conceal() copies all bytes back, so those that no rank writes must have their old values.
     if (exposure.access != base::Access::overwrite)
         base::copy_bytes(piece, exposure.data, exposure.bytes);
     exposure.alias = piece;
     exposure.reach.address = reinterpret_cast<std::uintptr_t>(piece);
     exposure.reach.offset = static_cast<std::uint64_t>(piece - options_.segment.data());
     exposure.reach.way = base::Way::bounced;
-    // The owner runs ahead only as far as its next buffer finds room, too.
+    // The owner continues before its peers only if its next buffer will find room.
     exposure.apart = exposure.access == base::Access::read && bounce_.has_room(exposure.bytes);
 }
 
@@ -109,7 +108,7 @@ void DirectMemory::conceal(const base::Exposure& exposure) noexcept {
 }
 
 void DirectMemory::withdraw(const base::Exposure& exposure) noexcept {
-    // A piece that was bounced is lost: mates may write it still.
+    // A bounced piece is not given back: peers may still write to it.
     if (exposure.reach.way == base::Way::adopted) adopted_.withdraw(exposure);
 }
 
@@ -122,8 +121,8 @@ std::byte* DirectMemory::map(Rank mate, const base::Reach& reach, std::uint64_t 
     return object == nullptr ? nullptr : object + reach.offset;
 }
 
-/// Memory for kDetourBytes, as far into its page as `place` is; nullptr for a copy from `from` to
-/// `to` that the kernel does not take long for, and where there is no memory.
+/// Returns memory for kDetourBytes at the same offset within a page as `place`. Returns nullptr if
+/// a copy from `from` to `to` is fast (base/copy.hpp), or if no memory can be allocated.
 std::byte* DirectMemory::detour(std::uint64_t to, std::uint64_t from, std::uint64_t bytes,
                                 std::uint64_t place) noexcept {
     if (bytes <= base::kRegisterCopyMax || !base::is_slowest_distance(to, from) ||
@@ -161,7 +160,7 @@ bool DirectMemory::read(Rank mate, std::uint64_t address, std::byte* to,
 
 bool DirectMemory::write(Rank mate, std::uint64_t address, const std::byte* from,
                          std::uint64_t bytes) noexcept {
-    // The local side of a write is only read.
+    // process_vm_writev() only reads from the local side.
     return copy(&::process_vm_writev, mate, address, const_cast<std::byte*>(from), bytes);
 }
 

@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// direct_memory.hpp - memory of the calling rank that its node-mates read and write where it lies.
+// direct_memory.hpp - access to buffers in the memory of local peers, without put targets.
 //
-// Idea     Before a call the owner exposes a buffer, and says in a few bytes (base::Reach) how
-//          mates get at it: in the segment that they have mapped, in pages of an object that they
-//          can map (the buffer is *adopted*: its pages were replaced, in place, by pages of that
-//          object), in a copy of it that the owner makes in its segment (*bounced*), or through the
-//          kernel, which copies from process to process. Mates turn a Reach into a pointer or have
-//          the kernel copy.
-// Holds    Every buffer has a way. expose() and conceal() of a buffer that is known allocate
-//          nothing and make at most one system call; map() of a block seen before makes none.
-// Why      No copy beyond the one that the call is for, on buffers that the caller allocated as it
-//          liked.
-// Next     remapped_memory.hpp for the owner's side, mate_windows.hpp for the mate's.
+// Idea     Before a call the owner exposes its buffer and sends a base::Reach, which tells local
+//          peers how to access it:
+//          - segment: the buffer is in the owner's segment, which peers have mapped.
+//          - adopted: its pages belong to an object that peers can map (remapped_memory.hpp).
+//          - bounced: the owner keeps a copy of the buffer in its segment (bounce_area.hpp).
+//          - copied: the kernel copies between the two processes.
+// Holds    Every buffer can be exposed. expose() and conceal() of a known buffer allocate nothing
+//          and make at most one system call; map() of a known block makes none.
+// Next     remapped_memory.hpp for the owner's side, mate_windows.hpp for the peer's.
 #pragma once
 
 #include <sys/types.h>
@@ -32,75 +30,72 @@
 
 namespace weft::link {
 
-/// A rank of the job as others on its node see it.
+/// A rank of the job, as the calling rank sees it.
 struct DirectMate {
-    pid_t pid = 0;                 ///< 0: it is not on this node
-    std::byte* segment = nullptr;  ///< where its segment is mapped here; may be missing
+    pid_t pid = 0;                 ///< 0: not on this node
+    std::byte* segment = nullptr;  ///< its segment, mapped here; may be nullptr
 };
 
 struct DirectOptions {
-    std::span<std::byte> segment;   ///< the calling rank's own, as mapped here; may be empty
-    std::span<std::byte> bounce;    ///< the part of it for copies of buffers; may be empty
+    std::span<std::byte> segment;   ///< the calling rank's own; may be empty
+    std::span<std::byte> bounce;    ///< its part for BounceArea; may be empty
     std::vector<DirectMate> mates;  ///< by rank in the job
-    std::uint32_t processors = 1;   ///< on which they run
+    std::uint32_t processors = 1;   ///< that the ranks of this host may use; at least 1
     DirectMode mode = DirectMode::automatic;
-    /// 0 bytes: this rank's share of a quarter of the machine's memory.
+    /// `bytes_max` 0: this rank's share of a quarter of the machine's memory.
     AdoptionLimits limits = {.bytes_max = 0};
 };
 
-/// One thread at a time uses an object, and the memory behind an exposure stays valid until
-/// conceal().
+/// One thread at a time may use an object. Exposed memory must stay allocated until conceal() or
+/// withdraw().
 class DirectMemory {
   public:
     explicit DirectMemory(DirectOptions options);
     DirectMemory(const DirectMemory&) = delete;
     DirectMemory& operator=(const DirectMemory&) = delete;
 
-    /// Makes [data, data + bytes) reachable for mates until conceal(). Always succeeds; the worst
-    /// way is base::Way::copied. Until then the owner uses `alias` of the result instead of `data`.
-    /// `copies`: what mates need of it, which is what adopting it may save.
+    /// Makes [data, data + bytes) accessible to local peers until conceal(). Until then the owner
+    /// must use `alias` of the result instead of `data`. `copies` describes the copies that the
+    /// kernel has to make if peers cannot map the buffer.
     [[nodiscard]] base::Exposure expose(std::byte* data, std::uint64_t bytes, base::Access access,
                                         const base::Copies& copies) noexcept;
-    /// The same for one mate that needs all of it.
+    /// Exposes a buffer that one peer needs as a whole.
     [[nodiscard]] base::Exposure expose(std::byte* data, std::uint64_t bytes,
                                         base::Access access) noexcept {
         return expose(data, bytes, access, {1, bytes});
     }
-    /// Ends an exposure, when no mate uses it any more: what mates wrote is at `data` then.
+    /// Ends an exposure that no peer uses any more. Data that peers wrote is at `data` afterwards.
     void conceal(const base::Exposure& exposure) noexcept;
-    /// The same for a call that failed, which mates may still be in: memory that was adopted
-    /// becomes private, so what they write from now on is not seen. Of other memory they are not
-    /// kept away.
+    /// Ends an exposure of a failed call, which peers may still be executing. Adopted and bounced
+    /// buffers do not receive their later writes; buffers with other methods still do.
     void withdraw(const base::Exposure& exposure) noexcept;
 
-    /// Where a mate's exposed block of so many bytes lies in the memory of the calling rank, or
-    /// nullptr: then only read() and write() reach it. The pointer holds until the mate conceals
-    /// the block, and no longer than until MateWindows::kKept - 1 other objects of mates have been
-    /// asked for.
+    /// Returns the address of a local peer's exposed block in the calling rank, or nullptr if only
+    /// read() and write() can access it. The pointer is valid until the peer conceals the block or
+    /// MateWindows::kKept - 1 other objects have been requested.
     [[nodiscard]] std::byte* map(Rank mate, const base::Reach& reach,
                                  std::uint64_t bytes = 0) noexcept;
 
-    /// The kernel copies between a mate's memory, at its own address, and the calling rank's. False
-    /// if it refuses; part of the bytes may have been copied then.
+    /// Has the kernel copy between `address` in a local peer and the calling rank's memory. Returns
+    /// false if the kernel refuses; it may have copied some of the bytes.
     [[nodiscard]] bool read(Rank mate, std::uint64_t address, std::byte* to,
                             std::uint64_t bytes) noexcept;
     [[nodiscard]] bool write(Rank mate, std::uint64_t address, const std::byte* from,
                              std::uint64_t bytes) noexcept;
 
-    /// Of the buffers of this rank that were adopted.
     [[nodiscard]] RemappedMemory::Counters adoption_counters() const noexcept {
         return adopted_.counters();
     }
-    /// Why no buffer is ever adopted in this process; empty: they may be.
+    /// Returns the reason why this process adopts no buffer; empty if it may.
     [[nodiscard]] std::string_view adoption_off() const noexcept { return adopted_.off(); }
-    /// Of objects of mates that map() has mapped or could not map.
     [[nodiscard]] const MateWindows::Counters& window_counters() const noexcept {
         return windows_.counters();
     }
 
-    /// Lets node-mates copy where Yama restricts that to parents of a process. Before they try.
+    /// Permits other processes of the user to copy this one's memory, which Yama may restrict to
+    /// its parents. Must precede their first copy.
     static void allow_copying() noexcept;
-    /// Can the kernel copy from that process? Reads eight bytes there and compares.
+    /// Returns true if the kernel copies from that process: reads `expected` at the address.
     [[nodiscard]] static bool can_copy(pid_t pid, const void* address,
                                        std::uint64_t expected) noexcept;
 
@@ -117,7 +112,7 @@ class DirectMemory {
     RemappedMemory adopted_;
     BounceArea bounce_;
     MateWindows windows_;
-    std::unique_ptr<std::byte[]> detour_;  ///< made when it is first needed
+    std::unique_ptr<std::byte[]> detour_;  ///< allocated on first use
 };
 
 }  // namespace weft::link

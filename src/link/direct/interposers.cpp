@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// interposers.cpp - madvise() and mremap() of the program, for memory that is remapped.
+// interposers.cpp - replaces madvise() and mremap(), so that they work on remapped memory.
 //
-// Idea     To the kernel remapped memory is shared memory: MADV_DONTNEED would not clear it, and a
-//          buffer that was one mapping may now be several, which mremap() refuses. The dynamic
-//          linker binds a program's calls to the first definition that it finds, and this library
-//          comes before the C library. A library that is preloaded, and has this one among its own
-//          libraries, has to define both functions and forward them (weft/preload.h).
-// Holds    A program without remapped memory pays for one load. The next definition is found when
-//          the library is loaded: an allocator may make the first call where it cannot be entered
-//          again. Earlier calls go to the kernel. Remapping asks interposers_are_reached(); a
-//          system call that a program makes by hand is not seen.
+// Why      To the kernel, remapped memory is shared: MADV_DONTNEED would not clear it. A buffer
+//          that was one mapping may now be several, which mremap() refuses.
+// Idea     The dynamic linker binds a program's calls to the first definition that it finds, and
+//          this library precedes the C library. A preloaded library that brings this one with it
+//          has to define both functions and forward the calls (weft/preload.h).
+// Holds    Without remapped memory, a call costs one load more. The next definitions are looked up
+//          when the library is loaded, because dlsym() may allocate and an allocator may make the
+//          first call. Calls before that go to the kernel. System calls made by hand are not seen.
 // Next     remapped_ranges.hpp.
 #include <dlfcn.h>
 #include <sys/mman.h>
@@ -51,8 +50,8 @@ constinit std::atomic<int> probes_seen{0};
     next_mremap = reinterpret_cast<Mremap>(::dlsym(RTLD_NEXT, "mremap"));
 }
 
-/// Returns true for advice that discards the contents of private memory, or that only private
-/// memory gets.
+/// Returns true for advice that discards the contents of private memory, or that some
+/// kernels refuse for shared memory.
 bool clears(int advice) noexcept {
     switch (advice) {
         case MADV_DONTNEED:
@@ -66,7 +65,7 @@ bool clears(int advice) noexcept {
     }
 }
 
-/// The whole pages of a call; the kernel refuses an address within a page.
+/// Returns the pages of a call whose address is at the start of a page.
 RemappedRanges::Pages pages_of(void* address, std::size_t bytes) noexcept {
     const auto begin = reinterpret_cast<std::uintptr_t>(address);
     return {begin, begin + (bytes + kPageBytes - 1) / kPageBytes * kPageBytes};
@@ -134,7 +133,7 @@ bool interposers_are_reached() noexcept {
     const auto madvise_of_program = reinterpret_cast<Madvise>(::dlsym(RTLD_DEFAULT, "madvise"));
     const auto mremap_of_program = reinterpret_cast<Mremap>(::dlsym(RTLD_DEFAULT, "mremap"));
     if (madvise_of_program == nullptr || mremap_of_program == nullptr) return false;
-    // Elsewhere these calls have no effect: no bytes, and an address within a page.
+    // The calls have no effect if another definition gets them: all sizes are 0.
     madvise_of_program(&probe, 0, MADV_NORMAL);
     mremap_of_program(&probe, 0, 0, 0);
     errno = error;

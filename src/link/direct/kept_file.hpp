@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// kept_file.hpp - a file descriptor that lives for long beside a program that does not know of it.
+// kept_file.hpp - a long-lived file descriptor in a program that does not know of it.
 //
-// Why      A program may close all descriptors that it did not open, and open its own files under
-//          the same numbers. Before such a number is used or closed, its file is compared with the
-//          one opened.
+// Why      A program may close all descriptors, and then open its own files under the same numbers.
+//          intact() compares the file behind the number with the one opened.
 #pragma once
 
 #include <sys/stat.h>
@@ -17,7 +16,7 @@ namespace weft::link {
 class KeptFile {
   public:
     KeptFile() = default;
-    /// Owns an open descriptor; -1: none.
+    /// Takes ownership of an open descriptor, or of none if `number` is negative.
     explicit KeptFile(int number) noexcept : number_(number) {
         struct stat status {};
         if (number < 0 || ::fstat(number, &status) != 0) return;
@@ -38,7 +37,7 @@ class KeptFile {
     [[nodiscard]] int number() const noexcept { return number_; }
     [[nodiscard]] std::uint64_t inode() const noexcept { return inode_; }
     [[nodiscard]] std::uint64_t device() const noexcept { return device_; }  ///< a dev_t
-    /// Is the descriptor open, and still of this file?
+    /// Returns true if the descriptor is open and refers to the file that it was opened for.
     [[nodiscard]] bool intact() const noexcept {
         struct stat status {};
         return number_ >= 0 && ::fstat(number_, &status) == 0 && status.st_ino == inode_ &&

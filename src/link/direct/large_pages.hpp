@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// large_pages.hpp - whether to ask the kernel for large pages, in which adopted memory lies.
+// large_pages.hpp - decides whether to ask the kernel for large pages of an object.
 //
-// Idea     An object's page of 2 MiB is made, filled and mapped in less than half the time of 512
-//          small ones, and all ranks that use it save the processor's table walks. But the kernel
-//          may have to move other memory first, or the machine below it to find some, and then one
-//          takes several times as long. So the time of each is taken: after one that failed, or
-//          took longer than small pages would have, the next ones are small, twice as many each
-//          time.
-// Holds    What slow large pages cost is a small part of an adoption. Nothing is asked where the
-//          system has large pages switched off.
+// Idea     A page of 2 MiB takes less than half the time of 512 small ones to make, fill and map.
+//          But it takes several times as long if the kernel or the hypervisor has to find memory
+//          for it first. So each attempt is timed. After a failed or slow one, the next kPauseMin
+//          large pages are not tried; the number doubles with each further failure.
+// Holds    Slow attempts cost a small part of the time of remapping. None is made if the system has
+//          large pages switched off.
 // Next     remapped_range.hpp.
 #pragma once
 
@@ -28,16 +26,16 @@ class LargePages {
   public:
     LargePages() noexcept : allowed_(switched_on()) {}
 
-    /// Would one be tried now?
+    /// Returns true if the next large page would be tried.
     [[nodiscard]] bool expected() const noexcept { return allowed_ && left_out_ == 0; }
-    /// Asked for each large page that would fit.
+    /// Returns true if the next large page should be tried; counts it otherwise.
     [[nodiscard]] bool worth_trying() noexcept {
         if (!allowed_) return false;
         if (left_out_ == 0) return true;
         --left_out_;
         return false;
     }
-    /// Says whether the kernel made one, and how much time of the processor that took.
+    /// Reports whether the kernel made a large page, and the processor time that it took.
     void tried(bool made, std::chrono::nanoseconds took) noexcept {
         if (made && took < kSmallPagesTake) {
             pause_ = kPauseMin;
@@ -48,7 +46,7 @@ class LargePages {
     }
 
   private:
-    /// What 512 small pages cost beyond one large page that is there.
+    /// Time of 512 small pages, less that of an existing large page.
     static constexpr std::chrono::microseconds kSmallPagesTake{600};
     static constexpr std::uint32_t kPauseMin = 32;
     static constexpr std::uint32_t kPauseMax = 1024;
@@ -64,7 +62,7 @@ class LargePages {
     }
 
     bool allowed_;
-    std::uint32_t left_out_ = 0;  ///< of the next
+    std::uint32_t left_out_ = 0;  ///< large pages not to try
     std::uint32_t pause_ = kPauseMin;
 };
 

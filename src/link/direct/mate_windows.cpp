@@ -17,7 +17,7 @@
 namespace weft::link {
 namespace {
 
-/// Returns true if this open file is the described object, all of which can be touched.
+/// Returns true if the open file is the described object, so that accesses cannot fault.
 bool is_object(int file, const base::Reach& reach) noexcept {
     char link[32];
     std::snprintf(link, sizeof link, "/proc/self/fd/%d", file);
@@ -34,7 +34,7 @@ AddressRange map_window(pid_t pid, const base::Reach& reach) noexcept {
     char link[64];
     std::snprintf(link, sizeof link, "/proc/%d/fd/%u", static_cast<int>(pid),
                   static_cast<unsigned>(reach.object));
-    // Looked at before it is opened: opening a foreign device or pipe could have effects.
+    // Checked before it is opened: opening another device or a pipe could have effects.
     if (!leads_to(link, reach.generation) || reach.object_bytes % kPageBytes != 0 ||
         reach.object_bytes < 2 * kPageBytes || reach.object_bytes > kObjectBytes / 2)
         return {};
@@ -43,8 +43,8 @@ AddressRange map_window(pid_t pid, const base::Reach& reach) noexcept {
     return map_object(file.number(), reach.object_bytes);
 }
 
-/// Faults one by one would take five times as long; read faults map shared pages writable, and more
-/// at once.
+/// Maps pages five times faster than single faults would. Read faults map shared pages writable,
+/// and several at once.
 void populate(const AddressRange& window, std::uint64_t begin, std::uint64_t end) noexcept {
     if (begin < end)
         ::syscall(SYS_madvise, window.start() + begin, end - begin, MADV_POPULATE_READ);
@@ -52,8 +52,8 @@ void populate(const AddressRange& window, std::uint64_t begin, std::uint64_t end
 
 }  // namespace
 
-/// Has the kernel copied as much as it costs to map such a block, and the one that makes room for
-/// it again? Until then what is mapped stays.
+/// Returns true if the kernel's copies have cost as much as mapping such a block, and mapping the
+/// evicted one again.
 bool MateWindows::is_due(std::uint64_t bytes) noexcept {
     debt_ns_ += prices_.of_copies({1, bytes});
     if (debt_ns_ < 2 * prices_.of_window(bytes / kPageBytes)) {
@@ -64,7 +64,7 @@ bool MateWindows::is_due(std::uint64_t bytes) noexcept {
     return true;
 }
 
-/// What lies between two blocks comes along: the whole object is asked for once at most.
+/// Also populates the pages between two blocks, so that each page is populated at most once.
 std::byte* MateWindows::show(Window& window, const base::Reach& reach,
                              std::uint64_t bytes) noexcept {
     if (reach.offset >= window.begin && reach.offset + bytes <= window.end)

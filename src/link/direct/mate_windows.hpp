@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// mate_windows.hpp - objects of node-mates, mapped into the calling rank.
+// mate_windows.hpp - objects of local peers, mapped into the calling rank.
 //
-// Idea     An object is mapped whole when it is first asked for, but its pages only as far as
-//          blocks need them: of a vector that each rank reads a slice of, each maps its slice. It
-//          is found again by its mate and its file descriptor there. A new generation under that
-//          descriptor means that the old object is gone. Objects that could not be mapped are
-//          remembered as well: they are not tried twice.
-// Holds    Never more than kKept objects; the one that was used longest ago makes room. If more
-//          come in turn, that would be just the one that comes next: so a full set lets the kernel
-//          copy until that has cost as much as mapping (ski rental, as in seen_buffers.hpp). No
-//          allocation after construction.
-// Why      Mapping costs 50 us, finding a window some ns. What a process opens through /proc must
-//          be what it looks for: name, size, user and seals are checked, so that a mate's mistake
-//          maps no foreign file and no access ends in a SIGBUS.
+// Idea     The first use of an object maps all of it, but only the pages of the requested block are
+//          populated. The key of a window is the peer and the object's file descriptor there. A new
+//          generation under the same key means that the old object is gone. Objects that cannot be
+//          mapped have a window, too, so that they are not tried again.
+// Holds    At most kKept objects; no allocation after construction. In a full set, a new object
+//          evicts the least recently used one. Ranks often use objects in a cycle, where that is
+//          the object needed next. So the kernel copies from a new object until its copies have
+//          cost as much as mapping (ski rental, as in seen_buffers.hpp).
+// Why      Mapping costs 50 us, finding a window some ns. Name, size, user and seals of an opened
+//          object are checked, so that an error of a peer cannot map another file or cause SIGBUS.
 // Next     remapped_range.hpp for how an object is made.
 #pragma once
 
@@ -37,15 +35,14 @@ class MateWindows {
     struct Counters {
         std::uint64_t mapped = 0;
         std::uint64_t refused = 0;
-        std::uint64_t passed_over = 0;  ///< uses of objects for which there was no room
+        std::uint64_t passed_over = 0;  ///< uses of objects that had no window
     };
 
     explicit MateWindows(const AdoptionPrices& prices = {}) : prices_(prices), windows_(kKept) {}
 
-    /// Where the object of a block with the way base::Way::adopted starts here, all
-    /// `reach.object_bytes` of it, or nullptr: the kernel has to copy. Its pages are there from
-    /// `reach.offset` for so many bytes; others come when they are touched. It
-    /// stays there until its mate gives it up or kKept - 1 others have been asked for.
+    /// Returns the window of an adopted block's object, or nullptr if the kernel has to copy. The
+    /// pages of `bytes` bytes at `reach.offset` are populated. The window is valid until the peer
+    /// closes the object or kKept - 1 others have been requested.
     [[nodiscard]] std::byte* find(Rank mate, pid_t pid, const base::Reach& reach,
                                   std::uint64_t bytes) noexcept;
 
@@ -55,22 +52,22 @@ class MateWindows {
     struct Window {
         std::uint32_t generation = 0;
         AddressRange range;
-        std::uint64_t begin = 0;  ///< of its pages, those from here
-        std::uint64_t end = 0;    ///< to here have been asked for
+        std::uint64_t begin = 0;  ///< first populated byte
+        std::uint64_t end = 0;    ///< end of the populated bytes
         std::uint64_t last_use = 0;
     };
 
-    /// Where the window starts, with the pages of a block in place.
+    /// Populates the pages of a block and returns the start of the window.
     [[nodiscard]] static std::byte* show(Window& window, const base::Reach& reach,
                                          std::uint64_t bytes) noexcept;
     [[nodiscard]] bool is_due(std::uint64_t bytes) noexcept;
 
     AdoptionPrices prices_;
-    std::array<std::uint64_t, kKept> keys_{};  ///< mate and descriptor of each window
+    std::array<std::uint64_t, kKept> keys_{};  ///< peer and descriptor of each window
     std::vector<Window> windows_;
     std::size_t used_ = 0;
     std::uint64_t uses_ = 0;
-    std::uint64_t debt_ns_ = 0;  ///< what copying has cost since an object made room
+    std::uint64_t debt_ns_ = 0;  ///< cost of copies since the last eviction
     Counters counters_;
 };
 

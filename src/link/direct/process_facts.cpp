@@ -24,20 +24,20 @@
 namespace weft::link {
 namespace {
 
-/// Where the object file that has the address is loaded; nullptr if none has.
+/// Returns the load address of the object file that contains the address, or nullptr.
 void* base_of(const void* address) noexcept {
     Dl_info info{};
     return address != nullptr && ::dladdr(address, &info) != 0 ? info.dli_fbase : nullptr;
 }
 
-/// A text file of the system, line by line.
+/// Reads a text file of the system line by line.
 class Lines {
   public:
     explicit Lines(const char* path) noexcept : file_(::open(path, O_RDONLY | O_CLOEXEC)) {}
 
     [[nodiscard]] bool open() const noexcept { return file_.open(); }
-    /// The next line, without its end and cut if it is long; nullptr: no more. Valid until the next
-    /// call.
+    /// Returns the next line without its newline, or nullptr at the end. Omits lines longer than
+    /// kKept. Valid until the next call.
     [[nodiscard]] const char* next() noexcept {
         while (true) {
             char* const line = text_ + start_;
@@ -53,7 +53,7 @@ class Lines {
     }
 
   private:
-    /// Behind what is left; of a line that fills the room only the start is kept.
+    /// Appends to the incomplete line. Drops text that fills the buffer without a newline.
     bool read_more() noexcept {
         std::memmove(text_, text_ + start_, end_ - start_);
         end_ -= std::exchange(start_, 0);
@@ -73,10 +73,10 @@ class Lines {
     char text_[kKept];
     std::size_t start_ = 0;
     std::size_t end_ = 0;
-    bool cut_ = false;  ///< the line that begins at start_ is the rest of a long one
+    bool cut_ = false;  ///< start_ is within a line whose start was dropped
 };
 
-/// Returns true if a device may write memory for this descriptor after a call has returned.
+/// Returns true if a device may write memory for this descriptor after a system call returned.
 bool is_of_device(const char* number, std::string_view path) noexcept {
     for (const std::string_view device :
          {"/dev/infiniband/", "/dev/nvidia", "/dev/kfd", "/dev/dri/", "anon_inode:[io_uring]"})
@@ -85,9 +85,8 @@ bool is_of_device(const char* number, std::string_view path) noexcept {
     return flags >= 0 && (flags & O_DIRECT) != 0;
 }
 
-/// Flags of smaps that change nothing for memory that is remapped: access, sharing, accounting, and
-/// advice about large pages. Any other flag, also one that no kernel has today, is a property that
-/// remapping might lose.
+/// Returns true if all flags of smaps are harmless: access, sharing, accounting, and advice about
+/// large pages. Any other flag, even of a later kernel, is a property that remapping may lose.
 bool is_usual(const char* flags) noexcept {
     constexpr std::array<std::string_view, 13> kUsual{"rd", "wr", "sh", "mr", "mw", "me", "ms",
                                                       "ac", "nr", "sd", "hg", "nh", ""};
@@ -100,8 +99,8 @@ bool is_usual(const char* flags) noexcept {
     return true;
 }
 
-/// Calls `body(begin, end, usual)` for each mapping, in order of addresses, until it returns false.
-/// False if the kernel does not tell.
+/// Calls `body(begin, end, usual)` for each mapping, by ascending address, until it returns false.
+/// Returns false if the kernel did not list the mappings.
 template <class Body>
 bool for_each_flagged_mapping(Body body) noexcept {
     Lines smaps("/proc/self/smaps");
@@ -110,7 +109,7 @@ bool for_each_flagged_mapping(Body body) noexcept {
     unsigned long end = 0;
     bool has_key = false;
     while (const char* const line = smaps.next()) {
-        unsigned long from = 0;  // a name that begins like a number sets this
+        unsigned long from = 0;  // also set by names such as "Anonymous": A is a digit
         if (std::sscanf(line, "%lx-%lx ", &from, &end) == 2) {
             begin = from;
             has_key = false;
@@ -179,7 +178,7 @@ bool lies_elsewhere(std::uint64_t begin, std::uint64_t end) noexcept {
             pages[count++] = reinterpret_cast<void*>(at);
         if (::syscall(SYS_move_pages, 0, count, pages.data(), nullptr, node_of.data(), 0) != 0)
             return true;
-        // Negative: no page is there yet.
+        // Negative: the address has no page yet.
         if (std::any_of(node_of.begin(), node_of.begin() + count,
                         [&](int node) { return node >= 0 && node != static_cast<int>(here); }))
             return true;

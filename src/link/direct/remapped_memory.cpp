@@ -14,9 +14,9 @@
 namespace weft::link {
 namespace {
 
-/// A buffer of fewer whole pages is not worth a mapping of its own.
+/// Buffers with fewer whole pages are not remapped.
 constexpr std::uint64_t kPagesMin = 4;
-/// Known buffers cause a check of another range once in this number of uses.
+/// Every so many uses of a known buffer check another range.
 constexpr std::uint64_t kUsesPerRecheck = 64;
 
 RemappedRange::Pages whole_pages(std::uint64_t address, std::uint64_t bytes) noexcept {
@@ -25,8 +25,8 @@ RemappedRange::Pages whole_pages(std::uint64_t address, std::uint64_t bytes) noe
 }
 
 std::string_view reason_against(DirectMode mode, const AddressQuery& query) noexcept {
-    if (mode == DirectMode::copy) return "not wanted";
-    if (!query.available()) return "the kernel does not tell the mapping at an address";
+    if (mode == DirectMode::copy) return "WEFT_DIRECT is copy";
+    if (!query.available()) return "the kernel does not answer PROCMAP_QUERY";
     if (::sysconf(_SC_PAGESIZE) != static_cast<long>(kPageBytes)) return "pages are not of 4 KiB";
     if (!may_write_large_files()) return "the size of files is limited";
     if (mode == DirectMode::automatic && !has_library_allocator())
@@ -36,7 +36,7 @@ std::string_view reason_against(DirectMode mode, const AddressQuery& query) noex
     return {};
 }
 
-/// Ranges keep a descriptor each: at most a quarter of those that the process may open.
+/// Limits ranges to a quarter of the descriptors that the process may open: each keeps one.
 std::size_t ranges_allowed(std::size_t wanted) noexcept {
     rlimit files{};
     if (::getrlimit(RLIMIT_NOFILE, &files) != 0) return 0;
@@ -94,8 +94,7 @@ RemappedMemory::Counters RemappedMemory::counters() const noexcept {
     return counters;
 }
 
-/// Returns true if the buffer, which comes again without being remapped, has cost as much as that
-/// would.
+/// Returns true if the uses of the buffer have cost as much as remapping it would.
 bool RemappedMemory::is_due(SeenBuffer& buffer, Pages pages, const base::Copies& copies,
                             std::uint64_t use_ns) const noexcept {
     const AdoptionPrices& prices = limits_.prices;
@@ -107,7 +106,8 @@ bool RemappedMemory::is_due(SeenBuffer& buffer, Pages pages, const base::Copies&
                                                                    peers_pages, in_large_pages));
 }
 
-/// Begins a use of the range that shows the buffer; nullptr if none does, or its memory went away.
+/// Begins a use of the range that contains the buffer. Returns nullptr if there is no such range,
+/// or if its pages are not mapped any more.
 RemappedRange* RemappedMemory::use_known(SeenBuffer& buffer, base::Access access) noexcept {
     RemappedRange* range = ranges_->try_use(buffer.generation);
     if (range == nullptr) {
@@ -150,7 +150,7 @@ std::optional<Refusal> RemappedMemory::refusal(Pages pages) noexcept {
     return std::nullopt;
 }
 
-/// Permits memory that has no other user: anonymous, or remapped by this process now or before.
+/// Permits private anonymous memory, and memory that this process has remapped.
 std::optional<Refusal> RemappedMemory::refusal_of_mappings(Pages pages) noexcept {
     Mapping mapping;
     for (std::uint64_t at = pages.begin; at < pages.end; at = mapping.end) {
@@ -166,8 +166,7 @@ std::optional<Refusal> RemappedMemory::refusal_of_mappings(Pages pages) noexcept
     return std::nullopt;
 }
 
-/// Checks the next range of the process: memory that the program has freed is held no longer than
-/// until its turn.
+/// Checks the next range of the process, so that memory that the program has freed is released.
 void RemappedMemory::recheck_another() noexcept {
     for (std::size_t i = 0; i < RemappedRanges::kRangesMax; ++i) {
         const std::uint32_t generation = ranges_->usable_at(++rechecked_);

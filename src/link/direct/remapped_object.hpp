@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // remapped_object.hpp - the name, the layout and the windows of an object with remapped pages.
 //
-// Why      A file descriptor of a process soon means another file. The name has the generation, so
-//          a peer that opens the descriptor sees whether it is still the object that the owner
-//          described. The kernel uses a large page only where address and offset in the file are
-//          equal within 2 MiB.
+// Why      A process reuses numbers of file descriptors. So the name of an object contains its
+//          generation, and a peer that opens the descriptor can check it. The kernel uses a large
+//          page only if the address and the offset in the file are equal modulo 2 MiB.
 #pragma once
 
 #include <sys/mman.h>
@@ -23,7 +22,7 @@ namespace weft::link {
 
 inline constexpr std::uint64_t kLargePageBytes = std::uint64_t{2} << 20;
 
-/// The size of an object: most of it is a hole. Its last page is the edge behind the pages.
+/// The size of an object: most of it is a hole. Its last page is the second edge.
 inline constexpr std::uint64_t kObjectBytes = std::uint64_t{1} << 46;
 
 /// The argument of memfd_create().
@@ -34,13 +33,13 @@ struct ObjectName {
     char text[32];
 };
 
-/// Returns true if a mapping of this name shows such an object, of any generation and process.
+/// Returns true if a mapping with this name maps an object, of any generation and process.
 [[nodiscard]] inline bool names_object(const char* mapping) noexcept {
     constexpr char kStart[] = "/memfd:weft-adopted-";
     return std::strncmp(mapping, kStart, sizeof kStart - 1) == 0;
 }
 
-/// Returns true if this link of /proc leads to the object of that generation.
+/// Returns true if the link in /proc leads to the object of that generation.
 [[nodiscard]] inline bool leads_to(const char* link, std::uint32_t generation) noexcept {
     char expected[64];
     char found[64];
@@ -51,8 +50,8 @@ struct ObjectName {
 }
 
 /// Maps a window of `bytes` bytes: the start of the object and, as the window's last page, the
-/// object's last page. The window begins at a multiple of kLargePageBytes if it is that large, and
-/// is left out of core dumps. Empty if the system has no room.
+/// object's last page. A window of kLargePageBytes or more is aligned to them. Core dumps omit
+/// windows. Returns an empty range if the system has no room.
 [[nodiscard]] inline AddressRange map_object(int file, std::uint64_t bytes) noexcept {
     constexpr int kProtection = PROT_READ | PROT_WRITE;
     const std::uint64_t spare = bytes < kLargePageBytes ? 0 : kLargePageBytes;
@@ -72,7 +71,7 @@ struct ObjectName {
         ::mmap(last, kPageBytes, kProtection, MAP_SHARED | MAP_FIXED, file,
                static_cast<off_t>(kObjectBytes - kPageBytes)) == MAP_FAILED)
         return {};
-    // The owner's core dump has these pages. The system call: the library replaces the function.
+    // The owner's core dump has these pages. A system call: the library replaces the function.
     ::syscall(SYS_madvise, start, bytes, MADV_DONTDUMP);
     return window;
 }

@@ -26,7 +26,7 @@ std::uint64_t address_of(const std::byte* at) noexcept {
     return reinterpret_cast<std::uintptr_t>(at);
 }
 
-/// Calls the kernel, not the function madvise(), which the library replaces (interposers.cpp).
+/// Makes the system call: the library replaces the function madvise() (interposers.cpp).
 bool advise(std::uint64_t address, std::uint64_t bytes, int advice) noexcept {
     long rc = 0;
     do rc = ::syscall(SYS_madvise, address, bytes, advice);
@@ -103,7 +103,7 @@ bool RemappedRange::open(Pages pages, std::uint32_t generation) noexcept {
     return false;
 }
 
-/// Has the kernel make one large page of the object; it needs a page that is there. If it cannot,
+/// Has the kernel make one large page of the object, which needs one existing page. If that fails,
 /// the pages stay small.
 void RemappedRange::enlarge(Pages pages, LargePages& large) noexcept {
     const auto begin = base::processor_time();
@@ -113,7 +113,7 @@ void RemappedRange::enlarge(Pages pages, LargePages& large) noexcept {
     large.tried(made, base::processor_time() - begin);
 }
 
-/// Copies pages to the object through the descriptor: the kernel need not clear them first.
+/// Copies pages to the object with pwrite(), so that the kernel need not clear them first.
 bool RemappedRange::fill(Pages pages) noexcept {
     for (std::uint64_t at = pages.begin; at < pages.end;) {
         const ssize_t written = ::pwrite(object_.number(), pointer(at), pages.end - at,
@@ -141,7 +141,7 @@ bool RemappedRange::replace(Pages piece, LargePages& large, AddressQuery& query)
 }
 
 void RemappedRange::publish() noexcept {
-    // Read faults map many shared pages at once, and writable.
+    // Read faults map shared pages writable, and several at once.
     advise(address_of(window_.start()) + first_ - kPageBytes, pages_.bytes() + 2 * kPageBytes,
            MADV_POPULATE_READ);
     usable_.store(generation_);
@@ -159,8 +159,8 @@ void RemappedRange::close() noexcept {
 }
 
 bool RemappedRange::owns(const Mapping& mapping) const noexcept {
-    // Windows, also those of peers within this process, begin with the object; the second part is
-    // its last page.
+    // Windows, including those of peers in this process, have two mappings: one begins at offset 0
+    // of the object, the other is its last page.
     return mapping.inode == object_.inode() && mapping.device == object_.device() &&
            mapping.offset >= first_ && mapping.offset < kObjectBytes - kPageBytes;
 }
@@ -174,7 +174,7 @@ void RemappedRange::detach(const Mapping& mapping, Pages part, bool free) noexce
     for (std::uint64_t at = part.begin; at < part.end; at += kPieceBytes) {
         const std::uint64_t bytes = std::min(kPieceBytes, part.end - at);
         const bool copied = advise(at, bytes, MADV_POPULATE_WRITE);
-        is_source_ = is_source_ || !copied;  // no memory, or memory that may not be written
+        is_source_ = is_source_ || !copied;  // no memory, or a read-only mapping
         if (copied && free) punch(mapping.offset + (at - mapping.begin), bytes);
     }
 }
@@ -196,7 +196,7 @@ void RemappedRange::copy_in_child(const Mapping& mapping) noexcept {
         if (::syscall(SYS_mremap, copy, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, at) != -1)
             return;
     }
-    // A child that gets no memory has none at these addresses: it must not share its parent's.
+    // Without memory for a copy, the child loses the pages: it must not share its parent's.
     ::munmap(at, bytes);
 }
 

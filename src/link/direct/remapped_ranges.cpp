@@ -21,13 +21,13 @@ namespace {
 
 constinit std::atomic<RemappedRanges*> table{nullptr};
 
-/// For writes that another process had begun (process_vm_writev) to reach the pages of the object
-/// before they are copied: each has its pages for the time of one copy.
+/// Time for writes that another process has begun (process_vm_writev) to reach the object's pages
+/// before they are copied.
 constexpr useconds_t kLastWritesUs = 1'000;
 
 }  // namespace
 
-/// Holds the lock, with all signals blocked: a handler that forks never meets a thread in a change.
+/// Holds the lock, with all signals blocked: a signal handler may fork, which takes the lock, too.
 class RemappedRanges::Change {
   public:
     explicit Change(RemappedRanges& ranges) noexcept : lock_(ranges.lock_) {
@@ -111,7 +111,7 @@ std::uint32_t RemappedRanges::find(std::uint64_t begin, std::uint64_t end) noexc
     return 0;
 }
 
-/// Ranges are replaced as a whole or not at all, and only while no call uses them.
+/// Refuses pages that contain only a part of a range, or a range that a call uses.
 std::optional<Refusal> RemappedRanges::check_replaced(Pages pages) noexcept {
     bool whole = true;
     std::array<bool, kRangesMax> inside{};
@@ -121,7 +121,7 @@ std::optional<Refusal> RemappedRanges::check_replaced(Pages pages) noexcept {
         whole = whole && !range.is_used();
     });
     if (std::ranges::none_of(inside, std::identity{})) return std::nullopt;
-    // The program may have moved parts away.
+    // The program may have moved parts of a range to other addresses.
     for_each_mapping(0, ~std::uint64_t{0}, [&](const Mapping& mapping, RemappedRange& range) {
         const bool within = mapping.begin >= pages.begin && mapping.end <= pages.end;
         whole = whole && (within || !mapping.shared || !inside[place(range)]);
@@ -148,15 +148,15 @@ bool RemappedRanges::replace_pieces(RemappedRange& range, LargePages& large) noe
                 replaced[count++] = {&old, mapping.offset + (begin - mapping.begin), end - begin};
         });
         if (!range.replace(piece, large, query_)) return false;
-        // The older object would keep its copy until all of it has been replaced.
+        // Otherwise the older object would keep its copy until all pieces are replaced.
         for (std::size_t i = 0; i < count; ++i)
             replaced[i].range->punch(replaced[i].offset, replaced[i].bytes);
     }
     return true;
 }
 
-/// Returns a free place in the table if the limits permit another range; it may replace those that
-/// it overlaps.
+/// Returns a free entry of the table if the limits permit a new range. The new range replaces those
+/// that it overlaps.
 RemappedRange* RemappedRanges::find_place(Pages pages, Limits limits) noexcept {
     std::uint64_t open = 0;
     std::uint64_t kept_bytes = 0;
@@ -207,7 +207,7 @@ void RemappedRanges::recheck(std::uint32_t generation) noexcept {
 
 void RemappedRanges::close(RemappedRange& range) noexcept {
     bytes_ -= range.pages().bytes();
-    // Peers may keep the object mapped for long: they keep none of its memory.
+    // Peers may keep the object mapped, but its memory is freed now.
     range.punch(0, kObjectBytes);
     range.close();
 }
@@ -215,7 +215,7 @@ void RemappedRanges::close(RemappedRange& range) noexcept {
 void RemappedRanges::revoke(std::uint32_t generation, Pages part) noexcept {
     const Change change(*this);
     RemappedRange& range = used(generation);
-    // A device would go on writing these pages, unseen by the program.
+    // A device would continue to write to the object, unseen by the program.
     if (forks_ > 0 || pinned_bytes() != 0 || has_device_open()) return;
     static_cast<void>(range.retire());
     for_each_mapping(part.begin, part.end, [&](const Mapping& mapping, RemappedRange& owner) {
@@ -240,15 +240,15 @@ void RemappedRanges::prepare_fork() noexcept {
     if (!any_.load()) return;
     if (Fork* const outer = fork_of_this_thread()) return static_cast<void>(++outer->depth);
     if (make_idle_ranges_private()) return;
-    // Without a descriptor the child still copies; its parent does not wait then.
+    // Without a pipe the child still copies, but its parent does not wait.
     const auto free = std::ranges::find(pending_, 0, &Fork::depth);
     if (free == pending_.end() || ::pipe2(free->pipe.data(), O_CLOEXEC) != 0) return;
     free->thread = ::pthread_self();
     free->depth = 1;
 }
 
-/// A range is idle if no call uses it, no device can be writing it, and its mappings have no
-/// property that would get lost. Permits no further uses of those.
+/// Retires idle ranges: no call uses them, no device can be writing to them, and their mappings
+/// have no property that would be lost.
 void RemappedRanges::find_idle_ranges() noexcept {
     idle_.fill(pinned_bytes() == 0 && !has_device_open());
     const bool told = for_each_unusual_mapping([&](std::uint64_t begin, std::uint64_t end) {
@@ -262,7 +262,7 @@ void RemappedRanges::find_idle_ranges() noexcept {
     }
 }
 
-/// Returns true if no range is left for the child to copy.
+/// Returns true if the child has no range to copy.
 bool RemappedRanges::make_idle_ranges_private() noexcept {
     constexpr std::uint64_t kEnd = ~std::uint64_t{0};
     find_idle_ranges();
@@ -293,7 +293,7 @@ void RemappedRanges::await_child() noexcept {
         if (fork == nullptr || --fork->depth > 0) return;
         pipe = fork->pipe;
     }
-    // Ends when the child has copied its ranges, runs another program, or has died.
+    // read() returns when the child has copied its ranges, runs another program, or has ended.
     ::close(pipe[1]);
     char none = 0;
     while (::read(pipe[0], &none, 1) < 0 && errno == EINTR) {
@@ -302,18 +302,18 @@ void RemappedRanges::await_child() noexcept {
 }
 
 void RemappedRanges::enter_child() noexcept {
-    // There are no other threads here: one may have held the lock.
+    // A thread that held the lock in the parent does not exist here.
     lock_.store(0);
     forks_ = 0;
     ++forked_;
-    // Where no file can be opened the parent's is asked: it describes nearly the same mappings.
+    // Without a descriptor, the parent's file is used: it lists nearly the same mappings.
     if (AddressQuery own; own.available()) query_ = std::move(own);
     for_each_mapping(0, ~std::uint64_t{0}, [](const Mapping& mapping, RemappedRange& range) {
         if (mapping.shared) range.copy_in_child(mapping);
     });
     for (RemappedRange& range : ranges_) {
         if (!range.is_open()) continue;
-        // Better no memory than memory that is shared with the parent.
+        // Missing memory is better than memory that is shared with the parent.
         if (query_.unanswered()) range.unmap_in_child();
         range.forget();
     }
@@ -343,14 +343,14 @@ int RemappedRanges::clear_part(const Mapping& mapping, Pages part, int advice,
                                Madvise next) noexcept {
     auto* const at = reinterpret_cast<void*>(part.begin);
     if (!names_object(mapping.name)) return next(at, part.bytes(), advice);
-    // Private again after a fork: the advice would bring back pages that the object may still have.
-    // Guards are for private memory, and a child inherits them.
+    // In memory that a fork made private, the advice could restore old pages of the object. Guards
+    // need private memory, so that a child inherits them.
     if (!mapping.shared || advice == kGuardInstall) {
         void* const zeros = ::mmap(at, part.bytes(), mapping.protection(),
                                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
         return zeros == MAP_FAILED ? next(at, part.bytes(), MADV_DONTNEED) : 0;
     }
-    // The kernel refuses locked memory, here too. MADV_FREE may free at once.
+    // The kernel refuses locked memory. MADV_FREE may free at once.
     if (next(at, part.bytes(), advice == MADV_FREE ? MADV_DONTNEED : advice) != 0) return -1;
     const Change change(*this);
     if (RemappedRange* const range = owner(mapping))
@@ -377,7 +377,7 @@ int RemappedRanges::clear(Pages pages, int advice, Madvise next) noexcept {
         if (guards && !names_object(mapping.name)) continue;
         if (clear_part(mapping, part, advice, next) != 0 && error == 0) error = errno;
     }
-    // Now in memory that is private, and reads as zeros without the guards.
+    // All pages are private now, and read as zeros once the guards are removed.
     if (guards) return next(start, pages.bytes(), advice);
     if (at < pages.end && error == 0) error = ENOMEM;
     if (error == 0) return 0;
@@ -435,7 +435,7 @@ void* RemappedRanges::move(Pages from, std::uint64_t bytes, int flags, void* fix
         const std::uint64_t there = target + (part.begin - from.begin);
         if (move_part(part.begin, part.bytes, part.bytes + (i + 1 == count ? more : 0), there))
             continue;
-        // No room for a mapping: the parts that have moved go back.
+        // The system has no room for a mapping: move the earlier parts back.
         while (i-- > 0)
             static_cast<void>(move_part(target + (parts[i].begin - from.begin), parts[i].bytes,
                                         parts[i].bytes, parts[i].begin));

@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// seen_buffers.hpp - which buffers come again, and when adopting one pays.
+// seen_buffers.hpp - remembers recently used buffers, to decide when remapping ("adopting") pays.
 //
-// Idea     The ski rental problem: it is not known whether a buffer will come again. Each time that
-//          mates have to copy through the kernel, the buffer runs up what all their copies cost
-//          beyond direct access; or each time that its owner copies it for them, what that costs.
-//          It is worth adopting when that has reached the price of adoption,
-//          of which mates pay a part: they map what was adopted.
-// Holds    Never more than twice the cost of the better choice in hindsight. A buffer that was
-//          adopted for nothing (its memory went away) has to run up twice as much for its next
-//          adoption, and so on. Bounded, no allocation after construction: the buffer of its set
-//          that came longest ago makes room.
+// Idea     The ski rental problem: it is unknown whether a buffer will be used again. Each use
+//          without remapping adds the cost of its copies, beyond direct access, to the buffer's
+//          debt. Remapping pays when the debt has reached its price, including the time that peers
+//          take to map the pages.
+// Holds    The total cost is at most twice that of the better choice in hindsight. The price for an
+//          address doubles each time that its remapped memory goes away. No allocation after
+//          construction: a new buffer replaces the least recently used one of its set.
 // Next     remapped_memory.hpp.
 #pragma once
 
@@ -23,35 +21,36 @@
 
 namespace weft::link {
 
-/// What adopting a buffer costs, and what it saves. The figures given here were measured on the
+/// Costs of remapping a buffer, and of the copies that it avoids. The defaults were measured on the
 /// reference machine (docs/direct-memory.md).
 struct AdoptionPrices {
-    std::uint64_t adopt_ns = 39'000;  ///< to adopt a buffer, and
-    std::uint64_t adopt_page_ns = 1'800;
-    std::uint64_t large_page_ns =
-        800;                           ///< in place of that, for a small page's part of a large one
-    std::uint64_t window_ns = 11'000;  ///< to map an object of a mate, and for each of its pages
-    std::uint64_t window_page_ns = 200;
-    std::uint64_t copy_ns = 4'000;  ///< one copy of the kernel beyond direct access, in calls,
-    std::uint64_t copied_byte_fs = 100'000;  ///< and each byte
-    std::uint64_t bounced_byte_fs = 80'000;  ///< of a copy into the segment, or out of it
+    std::uint64_t adopt_ns = 39'000;         ///< to remap a buffer
+    std::uint64_t adopt_page_ns = 1'800;     ///< plus each of its pages
+    std::uint64_t large_page_ns = 800;       ///< instead, each page within a large page
+    std::uint64_t window_ns = 11'000;        ///< for a peer to map the object
+    std::uint64_t window_page_ns = 200;      ///< plus each page that it needs
+    std::uint64_t copy_ns = 4'000;           ///< one copy by the kernel, beyond direct access
+    std::uint64_t copied_byte_fs = 100'000;  ///< plus each byte of it
+    std::uint64_t bounced_byte_fs = 80'000;  ///< each byte of a copy to or from the segment
 
+    /// Returns the cost of copies by the kernel.
     [[nodiscard]] constexpr std::uint64_t of_copies(const base::Copies& copies) const noexcept {
         __extension__ using Wide = unsigned __int128;
         const Wide bytes_fs = Wide{copies.bytes} * copied_byte_fs;
         return copies.count * copy_ns + static_cast<std::uint64_t>(bytes_fs / 1'000'000);
     }
-    /// Of a buffer that is copied into the segment, or back, or both.
+    /// Returns the cost of copying a buffer to the segment, back from it, or both.
     [[nodiscard]] constexpr std::uint64_t of_bounce(std::uint64_t bytes,
                                                     base::Access access) const noexcept {
         const std::uint64_t copies = access == base::Access::write ? 2 : 1;
         return bytes / 1000 * (copies * bounced_byte_fs) / 1000;
     }
+    /// Returns the cost of mapping pages of a peer's object.
     [[nodiscard]] constexpr std::uint64_t of_window(std::uint64_t pages) const noexcept {
         return window_ns + pages * window_page_ns;
     }
-    /// Of a buffer that so many mates map, each the pages of it that it needs, and of whose pages
-    /// some lie in large ones.
+    /// Returns the cost of remapping `pages` pages, `in_large_pages` of them within large pages,
+    /// if `mates` peers map `mates_pages` pages in total.
     [[nodiscard]] constexpr std::uint64_t of_adoption(std::uint64_t pages, std::uint64_t mates,
                                                       std::uint64_t mates_pages,
                                                       std::uint64_t in_large_pages) const noexcept {
@@ -64,13 +63,12 @@ struct AdoptionPrices {
 struct SeenBuffer {
     std::uint64_t address = 0;
     std::uint64_t bytes = 0;
-    std::uint64_t debt_ns = 0;  ///< what uses have cost beyond direct access
+    std::uint64_t debt_ns = 0;  ///< cost of its uses beyond direct access
     std::uint32_t last_use = 0;
-    std::uint32_t generation = 0;  ///< of the range that shows it; 0: none
-    std::uint8_t losses = 0;       ///< adoptions whose memory went away
+    std::uint32_t generation = 0;  ///< of the range that contains it; 0: none
+    std::uint8_t losses = 0;       ///< times that its remapped memory went away
 
-    /// Another use without adoption, which costs so much. True when the debt has reached the price
-    /// of adoption.
+    /// Adds the cost of a use without remapping. Returns true if the debt has reached the price.
     [[nodiscard]] bool owes(std::uint64_t use_ns, std::uint64_t price_ns) noexcept {
         debt_ns += use_ns;
         return debt_ns >= price_ns << losses;
@@ -86,7 +84,7 @@ class SeenBuffers {
   public:
     SeenBuffers() : buffers_(kSets * kWays) {}
 
-    /// The buffer, as it was left, or a new one. Valid until the next call.
+    /// Returns the entry of the buffer, or a new one. Valid until the next call.
     [[nodiscard]] SeenBuffer& find(std::uint64_t address, std::uint64_t bytes) noexcept {
         SeenBuffer* const set = &buffers_[base::mix(address ^ base::mix(bytes)) % kSets * kWays];
         SeenBuffer* oldest = set;

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bug: buffers of calls did not behave as private memory once the library had replaced their pages.
-// Method: each part uses one buffer in calls until it is remapped, and then does the same as a
-// program of the review. Seen on 9d518da, with the programs of the review:
+// Bug: buffers did not behave as private memory after the library had remapped them.
+// Method: each part uses a buffer in calls until it is remapped, then does one of the steps below.
+// Seen on 9d518da, with the programs of the review:
 //   shrink    mremap() in place undid writes of another thread (1 to 3 in 20 rounds)
-//   handlers  with a fork handler that takes the lock around the calls: no end within 20 s
-//   growing   memory of MAP_GROWSDOWN did not grow after a call: SIGSEGV
-//   overlap   A call that overlapped a remapped buffer in part gave its pages back while an
-//             O_DIRECT read was in flight. Up to half of the data was lost. Pages that are given
-//             back are other pages of the system afterwards, so the test compares the pages instead
-//             of slowing a disk.
-//   finalize  the same at the end of the runtime (part of overlap)
-//   forked    after a fork, memory had every page twice: 239 MB in place of 126 MB
+//   handlers  a fork handler that takes the program's lock around calls led to a deadlock
+//   growing   memory with MAP_GROWSDOWN did not grow after a call: SIGSEGV
+//   overlap   A call on part of a remapped buffer made its pages private while an O_DIRECT read was
+//             in flight. Up to half of the data was lost. The test needs no disk: it checks that
+//             the mapping does not change.
+//   finalize  the end of the runtime lost data as overlap did (part of overlap)
+//   forked    after a fork, memory had every page twice: 239 MB instead of 126 MB
 #include <pthread.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -41,7 +40,7 @@ void use(Team team, std::byte* buffer, std::size_t bytes = kBytes) {
     for (int i = 0; i < 20; ++i) team.broadcast(buffer, bytes, Type::uint8, 0);
 }
 
-/// The line of /proc/self/maps with the address; it changes when other pages are mapped there.
+/// Returns the line of /proc/self/maps for the address. It changes if other pages are mapped there.
 std::string mapping_of(const std::byte* at) {
     std::ifstream maps("/proc/self/maps");
     for (std::string line; std::getline(maps, line);) {
@@ -54,8 +53,8 @@ std::string mapping_of(const std::byte* at) {
     return {};
 }
 
-/// Returns the proportional memory (Pss) of this process in KiB. Pages that several processes map
-/// count in part.
+/// Returns the proportional set size of this process in KiB: a page counts in equal shares for the
+/// processes that map it.
 long proportional_kib() {
     std::ifstream rollup("/proc/self/smaps_rollup");
     for (std::string line; std::getline(rollup, line);)
@@ -156,7 +155,7 @@ int forked(const Words& /*none*/) {
     const long after = proportional_kib();
     runtime.world().barrier();
     runtime.finalize();
-    // The peer does not share these pages any more, so its half of them may count here now.
+    // The peer may have unmapped these pages, so that its half counts here now.
     return after - before <= static_cast<long>(kBytes / 2048) + 512 ? 0 : 4;
 }
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bug: a job that needed 126 MB was killed in a control group of 200 MB, because remapped memory
-// was there twice while it became private memory again, at the end of the runtime and after a fork.
+// Bug: a job that needed 126 MB was killed in a control group of 200 MB. Remapped memory took twice
+// its size while it became private memory, at the end of the runtime and after a fork.
 //
-// Method: the job runs in a control group. Its limit is the peak of the same job with small
-// buffers, plus the large buffers, plus 8 MiB. The kernel kills a rank that takes more. Needs root
-// and the memory controller of cgroup version 1 or 2.
+// Method: the limit of the job's control group is the memory of the same job with small buffers,
+// plus its buffers, plus 8 MiB. The kernel kills a rank that exceeds it. Needs root and the memory
+// controller of cgroup version 1 or 2.
 // Seen on 9d518da, with the reviewer's program: peaks of 239 to 247 MB.
 #include <fmt/format.h>
 #include <sys/mman.h>
@@ -26,9 +26,10 @@ namespace fs = std::filesystem;
 constexpr int kRanks = 2;
 constexpr std::size_t kSmall = std::size_t{1} << 20;
 constexpr std::size_t kLarge = std::size_t{48} << 20;
-constexpr std::size_t kMore = std::size_t{8} << 20;  ///< what the job may take beyond its buffers
+constexpr std::size_t kMore = std::size_t{8}
+                              << 20;  ///< memory of the job beyond its buffers, at most
 
-/// Each rank has one buffer, uses it, forks, writes it again, uses it again and ends.
+/// Each rank uses one buffer in calls, forks and writes to the buffer, repeatedly.
 int play(const Words& words) {
     const std::size_t bytes = std::stoul(words[0]);
     void* const at =
@@ -52,7 +53,7 @@ int play(const Words& words) {
 }
 const Part kPart("remapped_memory_doubles", play);
 
-/// A control group of its own, of either version; removed at the end.
+/// Makes a control group of either version, and removes it at the end.
 class MemoryGroup {
   public:
     MemoryGroup() {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Bug: writes were lost when remapped memory became private memory again, because pages were copied
-// while threads and devices wrote to them.
+// while other threads or processes wrote to them.
 //
-// Memory that is remapped becomes private, or loses pages, in three ways: the program forks, the
-// program frees pages by advice, or a call fails. Each is done again and again while a thread, a
-// thread that reads from a pipe with vmsplice(), and another process with process_vm_writev() count
-// upwards in pages of the same range that stay. Each of them is the only writer of its word, so the
-// word must always hold the last number written. At a fork the child also checks that its words do
-// not change. Writers rest while a call uses the buffer, as programs have to.
+// Remapped memory becomes private, or loses pages, if the program forks, if it frees pages by
+// advice, or if a call fails. The test repeats each of these while three writers count upwards in
+// other pages of the same range: a thread, a thread that reads from a pipe with vmsplice(), and
+// another process with process_vm_writev(). Each writer has its own word, which must always hold
+// its last number. After a fork the child checks that its memory does not change. Writers pause
+// during calls.
 // Seen on 9d518da, with the reviewer's programs: 1 to 3 writes lost in 20 rounds of mremap(), and
 // half of an O_DIRECT read.
 #include <fcntl.h>
@@ -35,7 +35,7 @@ constexpr std::size_t kBytes = kPages * kPage;
 constexpr std::size_t kFreed = 400;  ///< the page that the program frees by advice
 constexpr int kWriters = 3;
 constexpr int kStatusNeverRemapped = 77;
-constexpr int kStatusFailedRight = 78;  ///< a job with a failed call does not end with 0
+constexpr int kStatusFailedRight = 78;  ///< the part passed; its call failed as expected
 
 using Word = volatile std::uint64_t;
 
@@ -101,7 +101,7 @@ class Writers {
         for (const auto& busy : control_->busy)
             while (busy) std::this_thread::yield();
     }
-    /// Returns when each has written.
+    /// Returns after each writer has written.
     void resume() {
         long before[kWriters];
         for (int i = 0; i < kWriters; ++i) before[i] = control_->written[i];
@@ -178,7 +178,7 @@ std::byte* new_buffer() {
     return static_cast<std::byte*>(at);
 }
 
-/// What a child sees stays as it was at the fork, and what it writes is its own.
+/// Checks that the child's memory does not change after the fork, then writes to it.
 void check_in_child(const Writers& writers) {
     std::uint64_t before[kWriters];
     for (int i = 0; i < kWriters; ++i) before[i] = writers.word(i);
@@ -198,7 +198,7 @@ int give_back_while_others_write(int rounds, bool all_becomes_private, GiveBack 
     std::byte* const unused = new_buffer();
     Runtime runtime;
     Team world = runtime.world();
-    // Only rank 0 has writers: others would slow its own down.
+    // Only rank 0 has writers, because writers of other ranks would slow them down.
     if (world.rank() != 0) {
         for (int round = 0; round < rounds; ++round) {
             world.broadcast(unused, kBytes, Type::uint8, 0);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: whatever a program does to its memory between calls, and whatever of it is allowed during
-// calls, mates see the bytes of the buffer and the owner those that mates wrote. Method: two real
-// processes and a seed; the owner picks a buffer, a part of it and some abuse at random, the mate
-// compares every byte.
+// Goal: local peers read the owner's bytes and the owner reads the bytes that peers wrote. The
+// program may free, move and clear its memory between calls, and fork during calls.
+// Method: two processes. The owner picks a buffer, a part of it and a misuse at random from a fixed
+// seed; the peer compares every byte.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 
@@ -27,7 +27,7 @@ using testing::kPage;
 
 constexpr std::uint64_t kSeed = 20'261'122;
 
-/// What the owner asks of its mate. Zero-filled at start.
+/// A request of the owner to its peer, in shared memory. Zero-filled at start.
 struct Request {
     std::atomic<int> asked;
     std::atomic<int> answered;
@@ -77,7 +77,7 @@ class Mate {
     DirectMemory& direct_;
 };
 
-/// Buffers of all kinds, and what a program may do with them.
+/// Allocates buffers of several kinds, misuses them as a program might, and checks their contents.
 class Owner {
   public:
     Owner(ForkedRank& rank, Request& request, DirectMemory& direct)
@@ -106,9 +106,10 @@ class Owner {
         direct_.conceal(exposure);
         if (differs(data, bytes, found) != bytes) complain("the buffer", round);
         if (start > 0 && differs(buffer.data, start, salt + 7) != start)
-            complain("what is before the buffer", round);
+            complain("memory before the buffer", round);
         for (std::size_t i = start + bytes; i < buffer.bytes; ++i)
-            if (buffer.data[i] != testing::pattern(i, salt + 7)) complain("what is after", round);
+            if (buffer.data[i] != testing::pattern(i, salt + 7))
+                complain("memory after the buffer", round);
     }
 
   private:
@@ -143,7 +144,7 @@ class Owner {
                 break;
             case 2:
                 if (buffer.mapped) {
-                    // Other memory at the same address.
+                    // Maps other memory at the same address.
                     ::munmap(buffer.data, buffer.bytes);
                     ::mmap(buffer.data, buffer.bytes, PROT_READ | PROT_WRITE,
                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
@@ -194,9 +195,9 @@ class Owner {
         request_.bytes = exposure.bytes;
         request_.access = exposure.access;
         request_.salt = salt;
-        if (random_.chance(1, 30)) fork_and_scribble();  // before its mate begins
+        if (random_.chance(1, 30)) fork_and_scribble();  // before its peer begins
         request_.asked.store(round);
-        if (random_.chance(1, 30)) fork_and_scribble();  // while it works
+        if (random_.chance(1, 30)) fork_and_scribble();  // while its peer works
         rank_.wait_until([&] { return request_.answered.load() == round; });
     }
 
@@ -214,7 +215,7 @@ class Owner {
 class Abuse : public ::testing::TestWithParam<DirectMode> {};
 
 TEST_P(Abuse, EveryByteIsRight) {
-    const testing::SharedBoard memory;  // for its size alone: shared and zero
+    const testing::SharedBoard memory;  // used only as shared memory that is zero
     static_assert(sizeof(Request) <= sizeof(testing::Board));
     Request& request = *reinterpret_cast<Request*>(&memory.board());
     testing::expect_ranks(2, [&](ForkedRank& rank) {
@@ -226,7 +227,7 @@ TEST_P(Abuse, EveryByteIsRight) {
                              .limits = {.ranges_max = 6}});
         if (rank.rank() == 1) {
             Mate(request, direct).serve(rank);
-            rank.require(request.wrong.load() == 0, "the mate saw other bytes");
+            rank.require(request.wrong.load() == 0, "the peer read other bytes");
             return;
         }
         {
@@ -235,7 +236,7 @@ TEST_P(Abuse, EveryByteIsRight) {
         }
         request.last = true;
         request.asked.store(rounds + 1);
-        rank.require(request.wrong.load() == 0, "the mate saw other bytes");
+        rank.require(request.wrong.load() == 0, "the peer read other bytes");
         rank.require(GetParam() == DirectMode::copy || !direct.adoption_off().empty() ||
                          direct.adoption_counters().adoptions > 5,
                      "hardly anything was adopted");

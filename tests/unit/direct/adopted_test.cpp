@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: owner and mates see the same bytes of an adopted buffer, at every offset within a page and
-// for every part, and no others; ranges are dropped with their memory, given back, bounded, and
-// leave nothing behind.
-// Method: a process that is its own mate, so that every step can be looked at from both sides.
+// Goal: the owner and local peers see the same bytes of an adopted buffer, at every offset within a
+// page and for every part, and no other bytes. Ranges are released with their memory, and their
+// number and size are limited.
+// Method: a process that is its own peer, so that a test can check both sides.
 #include <gtest/gtest.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -44,7 +44,7 @@ TEST_F(Adopted, EdgesAreRightAtEveryOffsetWithinAPage) {
         ASSERT_NE(seen, nullptr);
         ASSERT_EQ(std::memcmp(seen, data, bytes), 0) << offset;
         ASSERT_EQ(std::memcmp(exposure.alias, data, bytes), 0) << offset;
-        seen[0] = std::byte{0xa1};  // as a mate would
+        seen[0] = std::byte{0xa1};  // as a peer would
         exposure.alias[bytes - 1] = std::byte{0xa2};
         std::memset(seen + 3 * kPage, 0x77, kPage);
         direct.conceal(exposure);
@@ -74,7 +74,7 @@ TEST_F(Adopted, WhatIsWrittenAroundAnExposureIsNotTouched) {
     EXPECT_EQ(data[-1], std::byte{0xb1});
     EXPECT_EQ(data[bytes], std::byte{0xb2});
     EXPECT_EQ(data[bytes - 1], std::byte{0});
-    // A buffer that mates only read is not written, whatever its owner did meanwhile.
+    // conceal() does not write to a buffer that peers only read.
     const auto read_only = direct.expose(data, bytes, Access::read);
     data[0] = std::byte{0xb3};
     direct.conceal(read_only);
@@ -100,7 +100,7 @@ TEST_F(Adopted, EveryPartOfARangeIsExposedThroughIt) {
         ASSERT_EQ(direct.map(0, exposure.reach.at(at)), seen + at);
         std::byte found{};
         ASSERT_TRUE(direct.read(0, exposure.reach.at(at).address, &found, 1));
-        ASSERT_EQ(found, data[start + at]) << "a mate that cannot map reads something else";
+        ASSERT_EQ(found, data[start + at]) << "a peer that cannot map the object reads other bytes";
         seen[at] = static_cast<std::byte>(trial);
         direct.conceal(exposure);
         ASSERT_EQ(data[start + at], static_cast<std::byte>(trial)) << trial;
@@ -116,7 +116,8 @@ TEST_F(Adopted, ALargerBufferReplacesTheRangesInIt) {
     adopt(direct, pages.at() + 40 * kPage, 8 * kPage);
     adopt(direct, pages.at() + 7 * kPage, 50 * kPage);
     EXPECT_EQ(direct.adoption_counters().adoptions, 3U);
-    EXPECT_EQ(testing::mappings_with("weft-adopted"), 3) << "the pages, and a window of two";
+    EXPECT_EQ(testing::mappings_with("weft-adopted"), 3)
+        << "the pages, and a window of two mappings";
     EXPECT_EQ(differs(pages.at(), pages.bytes(), 3), pages.bytes());
 }
 
@@ -159,21 +160,21 @@ TEST_F(Adopted, ABufferIsAdoptedWhenCopyingHasCostAsMuch) {
         EXPECT_EQ(exposure.reach.way, i < copied ? Way::copied : Way::adopted) << i;
         direct.conceal(exposure);
     }
-    // Never the same buffer twice: never adopted.
+    // A buffer that is used once is not adopted.
     for (std::size_t i = 1; i < 1000; ++i)
         direct.conceal(direct.expose(pages.at(), 200 * kPage + i, Access::read));
     EXPECT_EQ(direct.adoption_counters().adoptions, 1U);
 }
 
 TEST_F(Adopted, WhatManyMatesCopyIsAdoptedSooner) {
-    // As in an allreduce of 64 KiB by eight ranks: each mate copies a slice.
+    // Each peer copies a slice, as in an allreduce of 64 KiB by eight ranks.
     DirectOptions options = own_mate(DirectMode::automatic);
     options.mates.assign(8, options.mates.front());
     DirectMemory direct(options);
     if (!direct.adoption_off().empty()) GTEST_SKIP() << direct.adoption_off();
     const Pages pages(16);
     const base::Copies copies{7, pages.bytes() / 8 * 7};
-    // One mate that copied all of it would need eight uses, and 22 if a copy took half a us.
+    // With one peer that copies the whole buffer, adoption would take eight uses.
     for (int use = 1; use <= 5; ++use) {
         const auto exposure = direct.expose(pages.at(), pages.bytes(), Access::read, copies);
         EXPECT_EQ(exposure.reach.way, use < 5 ? Way::copied : Way::adopted) << use;
@@ -202,7 +203,7 @@ TEST_F(Adopted, PricesThatAreGivenDecide) {
     }
 }
 
-/// Memory of which the whole is freed, and other memory mapped at its address.
+/// Frees the memory and maps new memory at its address.
 void map_anew(const Pages& pages) {
     ::munmap(pages.at(), pages.bytes());
     ASSERT_EQ(::mmap(pages.at(), pages.bytes(), PROT_READ | PROT_WRITE,
@@ -224,7 +225,7 @@ TEST_F(Adopted, MemoryMappedAnewIsNeverReachedThroughTheOldRange) {
         direct.conceal(exposure);
         if (round % 2 == 0)
             map_anew(pages);
-        else  // a part only
+        else  // replaces one page
             ::mmap(pages.at() + 12 * kPage, kPage, PROT_READ | PROT_WRITE,
                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
     }
@@ -246,7 +247,7 @@ TEST_F(Adopted, WithoutAskingTheKernelOldBytesWouldBeSeen) {
     });
 }
 
-/// Bytes of memory that the object behind a copy of its descriptor takes.
+/// Returns the bytes of memory that an object takes, given a duplicate of its descriptor.
 std::uint64_t object_bytes(const Descriptor& copy) {
     struct stat status {};
     EXPECT_EQ(::fstat(copy.number(), &status), 0);
@@ -267,7 +268,7 @@ TEST_F(Adopted, FreedMemoryIsLetGoWhileOtherBuffersCome) {
         direct.conceal(exposure);
     }
     for (int i = 0; i < 64 * 300; ++i) adopt(direct, kept.at(), kept.bytes());
-    EXPECT_EQ(object_bytes(copy), 0U) << "a mate that has it mapped holds its memory";
+    EXPECT_EQ(object_bytes(copy), 0U) << "the object still has memory";
 }
 
 TEST_F(Adopted, BuffersThatFindNoRoomAreCopied) {
@@ -289,7 +290,7 @@ TEST_F(Adopted, BuffersThatFindNoRoomAreCopied) {
                 direct.conceal(exposure);
                 ASSERT_EQ(testing::is_shared(buffer.at()), i < kRanges);
             }
-        // Room that the program makes is used.
+        // Freeing a buffer makes room for another one.
         buffers[3].reset();
         const Pages& last = *buffers[kBuffers - 1];
         adopt(direct, last.at(), last.bytes());
@@ -324,7 +325,7 @@ TEST_F(Adopted, BuffersStayAsTheyAreAfterTheEnd) {
     }
     EXPECT_TRUE(testing::is_shared(pages->at() + kPage)) << "given back without a reason";
     EXPECT_EQ(differs(pages->at(), pages->bytes(), 9), pages->bytes());
-    // The next runtime uses the same range, and lets it go when the program has freed the memory.
+    // The next runtime uses the same range, and closes it after the program has freed the memory.
     DirectMemory direct(own_mate());
     adopt(direct, pages->at() + 7, pages->bytes() - 7);
     EXPECT_EQ(direct.adoption_counters().adoptions, 0U);
@@ -354,7 +355,7 @@ TEST_F(Adopted, AKnownBufferCostsOneQuestionAndNoAllocation) {
     EXPECT_EQ(direct.adoption_counters().questions, asked + 1000);
 }
 
-/// From now on every system call but those listed ends the process.
+/// Makes every system call except ioctl() and exit_group() end the process.
 void allow_only_ioctl_and_exit() {
     sock_filter rules[] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 0),

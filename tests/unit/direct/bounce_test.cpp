@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: a buffer that mates cannot map is copied into the segment where that costs less than what
-// the kernel would have to copy; what mates write comes back, and nothing else changes. Method: a
-// process that is its own mate, with a piece of memory for its segment.
+// Goal: a buffer that local peers cannot map is copied to the segment if that costs less than the
+// kernel's copies. Bytes that peers write are copied back, and no other bytes change. Method: a
+// process that is its own peer, with ordinary memory as its segment.
 #include "link/direct/bounce_area.hpp"
 #include "tests/unit/direct/own_mate.hpp"
 
@@ -18,7 +18,7 @@ using testing::Pages;
 TEST(BounceArea, LendsTheLowestRoomThatIsFree) {
     const Pages memory(8);
     BounceArea area({memory.at(), memory.bytes()});
-    EXPECT_EQ(area.take(4 * kPage + 1), nullptr) << "half of it is the most";
+    EXPECT_EQ(area.take(4 * kPage + 1), nullptr) << "a piece has at most half of the area";
     std::byte* const first = area.take(100);
     std::byte* const second = area.take(2 * kPage + 1);
     std::byte* const third = area.take(4 * kPage);
@@ -39,7 +39,7 @@ TEST(BounceArea, LendsTheLowestRoomThatIsFree) {
     EXPECT_EQ(many.take(1), nullptr);
 }
 
-/// A rank with a segment of 64 pages, of which the last 32 are for copies.
+/// A rank with a segment of 64 pages; the last 32 are the area for bounced buffers.
 class Bounced : public ::testing::Test {
   protected:
     [[nodiscard]] DirectOptions options(DirectMode mode = DirectMode::automatic) const {
@@ -49,7 +49,7 @@ class Bounced : public ::testing::Test {
                 .mode = mode,
                 .limits = {.bytes_max = 1U << 30}};
     }
-    /// What so many mates need, all of it each.
+    /// Returns the copies of a buffer that each of `mates` peers needs as a whole.
     static base::Copies for_mates(std::uint32_t mates, std::uint64_t bytes) {
         return {mates, mates * bytes};
     }
@@ -70,7 +70,7 @@ TEST_F(Bounced, MatesReadAndWriteTheCopyAndWhatTheyWriteComesBack) {
     EXPECT_EQ(differs(direct.map(0, reads.reach), kBytes, 1), kBytes);
     EXPECT_EQ(direct.map(0, writes.reach), writes.alias) << "the owner uses the same copy";
     fill(direct.map(0, writes.reach.at(100)), 1000, 7);
-    EXPECT_EQ(data[kBytes + 100], std::byte{0}) << "only when the call has ended";
+    EXPECT_EQ(data[kBytes + 100], std::byte{0}) << "copied back before conceal()";
     direct.conceal(reads);
     direct.conceal(writes);
     EXPECT_EQ(differs(data, kBytes, 1), kBytes);
@@ -78,11 +78,11 @@ TEST_F(Bounced, MatesReadAndWriteTheCopyAndWhatTheyWriteComesBack) {
     for (const std::size_t beside : {kBytes + 99, kBytes + 1100, 2 * kBytes})
         EXPECT_EQ(data[beside], std::byte{0}) << beside;
     const auto again = direct.expose(data, kBytes, Access::read, for_mates(3, kBytes));
-    EXPECT_EQ(again.alias, reads.alias) << "the same pages serve again";
+    EXPECT_EQ(again.alias, reads.alias) << "the lowest free piece is used again";
     direct.conceal(again);
 }
 
-/// The owner runs ahead of its mates as far as its next buffer has room.
+/// The owner continues before peers have read a copy, if its next buffer will find room.
 TEST_F(Bounced, WhatMatesOnlyReadIsTheOwnersAgainAtOnce) {
     DirectMemory direct(options());
     const auto expose = [&](std::uint64_t bytes, Access access) {
@@ -97,9 +97,9 @@ TEST_F(Bounced, WhatMatesOnlyReadIsTheOwnersAgainAtOnce) {
     EXPECT_TRUE(second.apart);
     const auto last = expose(8 * kPage, Access::read);
     EXPECT_EQ(last.reach.way, Way::bounced);
-    EXPECT_FALSE(last.apart) << "another one of its length finds no room";
+    EXPECT_FALSE(last.apart) << "another buffer of this length would find no room";
     fill(buffer_.at(), 8 * kPage, 9);
-    EXPECT_EQ(differs(direct.map(0, first.reach), 8 * kPage, 9), 0U) << "mates have a copy";
+    EXPECT_EQ(differs(direct.map(0, first.reach), 8 * kPage, 9), 0U) << "peers read the copy";
     direct.conceal(first);
     const auto next = expose(8 * kPage, Access::read);
     EXPECT_EQ(next.alias, first.alias);
@@ -113,7 +113,7 @@ TEST_F(Bounced, WhatIsOverwrittenIsCopiedBackOnly) {
     const auto exposure =
         direct.expose(buffer_.at(), kBytes, Access::overwrite, for_mates(3, kBytes));
     ASSERT_EQ(exposure.reach.way, Way::bounced);
-    EXPECT_EQ(differs(exposure.alias, kBytes, 1), 0U) << "what it held is of no use";
+    EXPECT_EQ(differs(exposure.alias, kBytes, 1), 0U) << "the old contents were copied";
     fill(direct.map(0, exposure.reach), kBytes, 2);
     direct.conceal(exposure);
     EXPECT_EQ(differs(buffer_.at(), kBytes, 2), kBytes);
@@ -128,7 +128,7 @@ TEST_F(Bounced, TheKernelCopiesWhereThatIsLessOrWhereThereIsNoRoom) {
     };
     EXPECT_EQ(way(16 * kPage, Access::read, {1, 16 * kPage}), Way::bounced);
     EXPECT_EQ(way(16 * kPage, Access::write, {1, 1000}), Way::copied);
-    EXPECT_EQ(way(16 * kPage, Access::read, {0, 0}), Way::copied) << "no mate needs it";
+    EXPECT_EQ(way(16 * kPage, Access::read, {0, 0}), Way::copied) << "no peer needs the buffer";
     EXPECT_EQ(way(16 * kPage, Access::read, {3, 3 * kPage, 3}), Way::bounced);
     DirectOptions wide = options();
     wide.processors = 4;
@@ -136,7 +136,7 @@ TEST_F(Bounced, TheKernelCopiesWhereThatIsLessOrWhereThereIsNoRoom) {
     EXPECT_EQ(
         side_by_side.expose(buffer_.at(), 16 * kPage, Access::read, {3, 3 * kPage, 3}).reach.way,
         Way::copied)
-        << "mates copy a part each at the same time";
+        << "peers copy their parts at the same time";
     const auto first = direct.expose(buffer_.at(), 16 * kPage, Access::read, {7, 7 * 16 * kPage});
     const auto second = direct.expose(buffer_.at(), 16 * kPage, Access::read, {7, 7 * 16 * kPage});
     const auto third = direct.expose(buffer_.at(), 16 * kPage, Access::read, {7, 7 * 16 * kPage});
@@ -146,14 +146,14 @@ TEST_F(Bounced, TheKernelCopiesWhereThatIsLessOrWhereThereIsNoRoom) {
     const Pages large(40);
     EXPECT_EQ(direct.expose(large.at(), large.bytes(), Access::read, {1, large.bytes()}).reach.way,
               Way::copied)
-        << "more than half of the room";
+        << "more than half of the area";
     DirectMemory copying(options(DirectMode::copy));
     EXPECT_EQ(copying.expose(buffer_.at(), 16 * kPage, Access::read, {7, 7 * 16 * kPage}).reach.way,
               Way::copied);
 }
 
-/// Mates that do not know of a failure may still write to a copy: it is not used again, and what
-/// they write is not seen.
+/// Peers that do not know of a failure may still write to a copy. So its piece is not used again,
+/// and it is not copied back.
 TEST_F(Bounced, ACopyOfAFailedCallIsNeverUsedAgain) {
     DirectMemory direct(options());
     constexpr std::size_t kBytes = 8 * kPage;

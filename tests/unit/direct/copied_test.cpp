@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: every buffer has a way: blocks of the segment are found in the mate's mapping of it, all
-// others are copied by the kernel, and what the kernel refuses is reported. Method: two real
-// processes.
+// Goal: every buffer can be exposed. Blocks of the segment are accessed in the peer's mapping of
+// it, the kernel copies all others, and its refusals are reported. Method: two processes.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
@@ -21,7 +20,7 @@ using base::Access;
 using base::Way;
 using testing::ForkedRank;
 
-/// What two ranks show each other besides the board. Zero-filled at start.
+/// Data that the two ranks share besides the board. Zero-filled at start.
 struct Shown {
     pid_t pids[2];
     base::Reach reach[2];
@@ -64,33 +63,36 @@ TEST_F(Copied, TheKernelReadsAndWritesAnyExposedBlock) {
         if (rank.rank() == 0) {
             const auto exposure = direct.expose(buffer.data(), kBytes, Access::write);
             rank.require(exposure.reach.way == Way::copied && exposure.alias == buffer.data(),
-                         "a buffer that comes once is not copied");
+                         "the first use of a buffer is not copied by the kernel");
             shown_->reach[0] = exposure.reach.at(1);
             rank.fence();
             rank.fence();
             direct.conceal(exposure);
             auto expected = numbered(kBytes, 1);
             std::memset(expected.data() + 1, 0x55, kBytes - 1);
-            rank.require(buffer == expected, "what the mate wrote is not there");
+            rank.require(buffer == expected, "the peer's bytes are missing");
         } else {
             rank.fence();
             const base::Reach reach = shown_->reach[0];
-            rank.require(direct.map(0, reach) == nullptr, "a pointer to memory of another process");
+            rank.require(direct.map(0, reach) == nullptr,
+                         "map() returned a pointer to memory of another process");
             std::vector<std::byte> found(kBytes - 1);
-            rank.require(direct.read(0, reach.address, found.data(), found.size()), "read");
+            rank.require(direct.read(0, reach.address, found.data(), found.size()),
+                         "read() failed");
             rank.require(std::equal(found.begin(), found.end(), buffer.begin() + 1),
                          "read other bytes");
             std::memset(found.data(), 0x55, found.size());
-            rank.require(direct.write(0, reach.address, found.data(), found.size()), "write");
+            rank.require(direct.write(0, reach.address, found.data(), found.size()),
+                         "write() failed");
             rank.fence();
         }
     });
 }
 
-/// What begins that many bytes further into its page than the mate's: the kernel alone would take
-/// long, and copies go through memory of the object.
+/// Copies between every kind of offsets within a page. The kernel is slow if the target begins 1 to
+/// 31 bytes further into its page than the source, so DirectMemory uses a detour then.
 TEST_F(Copied, TheKernelReadsAndWritesAtAnyDistance) {
-    constexpr std::size_t kBytes = 100'001;  // several pieces, and one that is not full
+    constexpr std::size_t kBytes = 100'001;  // several pieces of the detour; the last is partial
     constexpr std::size_t kPage = 4096;
     testing::expect_ranks(2, [&](ForkedRank& rank) {
         DirectMemory direct(options(rank));
@@ -101,7 +103,7 @@ TEST_F(Copied, TheKernelReadsAndWritesAtAnyDistance) {
             rank.fence();
             auto expected = numbered(kBytes, 1);
             std::memset(expected.data(), 0x55, kBytes);
-            rank.require(buffer == expected, "what the mate wrote is not there");
+            rank.require(buffer == expected, "the peer's bytes are missing");
             return;
         }
         rank.fence();
@@ -112,16 +114,16 @@ TEST_F(Copied, TheKernelReadsAndWritesAtAnyDistance) {
             std::ranges::fill(memory, std::byte{0xEE});
             std::byte* const to =
                 memory.data() + 1 + base::page_distance(there + distance, start + 1);
-            rank.require(direct.read(0, there, to, kBytes), "read");
+            rank.require(direct.read(0, there, to, kBytes), "read() failed");
             rank.require(std::equal(to, to + kBytes, buffer.begin()), "read other bytes");
             rank.require(to[-1] == std::byte{0xEE} && to[kBytes] == std::byte{0xEE},
                          "wrote beyond the block");
         }
-        // Of a write the mate's place is the target.
+        // The target of a write is the peer's memory.
         for (const std::size_t distance : {0U, 16U}) {
             std::byte* const from = memory.data() + base::page_distance(there - distance, start);
             std::memset(from, distance == 0 ? 0x33 : 0x55, kBytes);
-            rank.require(direct.write(0, there, from, kBytes), "write");
+            rank.require(direct.write(0, there, from, kBytes), "write() failed");
         }
         rank.fence();
     });
@@ -137,7 +139,7 @@ TEST_F(Copied, ABlockOfTheSegmentIsFoundInItsMapping) {
                          "not found in the segment");
             const auto across = direct.expose(shown_->segment + 100, 4000, Access::read);
             rank.require(across.reach.way == Way::copied,
-                         "found in the segment, but ends after it");
+                         "a buffer that ends after the segment counts as part of it");
             shown_->reach[0] = inner.reach.at(5);
             rank.fence();
         } else {
@@ -159,9 +161,9 @@ TEST_F(Copied, WhatTheKernelCannotReachIsRefused) {
         const Rank mate = 1 - rank.rank();
         std::vector<std::byte> here(8192);
         const std::uint64_t there = shown_->reach[mate].address;
-        rank.require(direct.read(mate, there, here.data(), 4096), "the page that is there");
-        rank.require(!direct.read(mate, there, here.data(), 8192), "read a page that is not there");
-        rank.require(!direct.write(mate, there, here.data(), 8192), "wrote one");
+        rank.require(direct.read(mate, there, here.data(), 4096), "could not read a mapped page");
+        rank.require(!direct.read(mate, there, here.data(), 8192), "read an unmapped page");
+        rank.require(!direct.write(mate, there, here.data(), 8192), "wrote to an unmapped page");
         rank.fence();
     });
     DirectMemory alone({.mates = {DirectMate{}}});
@@ -179,9 +181,9 @@ TEST_F(Copied, TheProbeComparesWhatItReads) {
         const auto* there = reinterpret_cast<const void*>(shown_->reach[mate].address);
         const std::uint64_t theirs = 1000 + static_cast<std::uint64_t>(mate);
         const pid_t pid = mates[static_cast<std::size_t>(mate)].pid;
-        rank.require(DirectMemory::can_copy(pid, there, theirs), "the mate's number");
-        rank.require(!DirectMemory::can_copy(pid, there, theirs + 1), "another number");
-        rank.require(!DirectMemory::can_copy(pid, nullptr, theirs), "an address without memory");
+        rank.require(DirectMemory::can_copy(pid, there, theirs), "refused the expected number");
+        rank.require(!DirectMemory::can_copy(pid, there, theirs + 1), "accepted another number");
+        rank.require(!DirectMemory::can_copy(pid, nullptr, theirs), "accepted an unmapped address");
         rank.fence();
     });
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: after a fork, parent and child do not see each other's writes to memory that was adopted,
-// no write of any thread is lost, and calls under way end right. Method: real forks; both sides
+// Goal: after a fork, parent and child do not see each other's writes to adopted memory, no write
+// of a thread is lost, and calls in progress return the right result. Method: both sides of a fork
 // write and compare.
 #include <gtest/gtest.h>
 #include <spawn.h>
@@ -28,7 +28,7 @@ using testing::kPage;
 using testing::own_mate;
 using testing::Pages;
 
-/// Two processes wait for each other; of shared memory, so that it works across fork.
+/// A barrier of a process and its child, in shared memory.
 class Meeting {
   public:
     Meeting()
@@ -43,7 +43,7 @@ class Meeting {
         const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
         while (arrived_->load() < met_) {
             ::sched_yield();
-            // A child that found something wrong has ended.
+            // A child that found an error has exited.
             if (std::chrono::steady_clock::now() > deadline) return;
         }
     }
@@ -119,7 +119,7 @@ TEST_F(Adopted, WhatAThreadWritesWhileAnotherForksIsNotLost) {
         state.store(1);
         const pid_t child = ::fork();
         if (child == 0) {
-            // The child's memory stands still, whatever the writer does in the parent.
+            // The child must not see the writer's changes in the parent.
             const std::uint64_t first = words[0].load();
             for (int i = 0; i < 50; ++i) {
                 ::sched_yield();
@@ -140,7 +140,7 @@ TEST_F(Adopted, ACallUnderWayDuringAForkEndsRight) {
     const Pages pages(32);
     fill(pages.at(), pages.bytes(), 1);
     adopt(direct, pages.at(), pages.bytes());
-    // A part that ends within a page, of which the rest belongs to the program.
+    // The buffer ends within a page; the rest of the page belongs to the program.
     std::byte* const data = pages.at() + 5;
     const std::size_t bytes = 20 * kPage + 100;
     const auto exposure = direct.expose(data, bytes, Access::write);
@@ -154,9 +154,9 @@ TEST_F(Adopted, ACallUnderWayDuringAForkEndsRight) {
     ASSERT_EQ(status_of(child), 0);
     data[bytes] = std::byte{0xcc};  // the program writes beside its buffer
     pages.at()[0] = std::byte{0xcd};
-    std::memset(seen + 10 * kPage, 0x22, bytes - 10 * kPage);  // a mate goes on
-    exposure.alias[kPage] = std::byte{0x33};                   // so does the owner
-    EXPECT_TRUE(is_shared(pages.at() + kPage)) << "taken away from the call";
+    std::memset(seen + 10 * kPage, 0x22, bytes - 10 * kPage);  // a peer continues
+    exposure.alias[kPage] = std::byte{0x33};                   // the owner, too
+    EXPECT_TRUE(is_shared(pages.at() + kPage)) << "the range became private during the call";
     direct.conceal(exposure);
     EXPECT_EQ(pages.at()[0], std::byte{0xcd});
     EXPECT_EQ(data[bytes], std::byte{0xcc});
@@ -184,7 +184,7 @@ TEST_F(Adopted, ProcessesStartedWithoutAForkChangeNothing) {
         ::_exit(1);
     }
     EXPECT_EQ(status_of(child), 0);
-    EXPECT_TRUE(is_shared(pages.at())) << "given back for nothing";
+    EXPECT_TRUE(is_shared(pages.at())) << "became private without a fork";
     EXPECT_EQ(differs(pages.at(), pages.bytes(), 1), pages.bytes());
 }
 
@@ -196,7 +196,7 @@ TEST_F(Adopted, AChildThatExitsLeavesItsParentsMemoryAlone) {
     std::byte* const seen = direct->map(0, exposure.reach);
     const pid_t child = ::fork();
     if (child == 0) {
-        direct.reset();  // what the destructors of static objects do
+        direct.reset();  // as destructors of static objects do
         ::_exit(differs(pages.at(), pages.bytes(), 1) == pages.bytes() ? 0 : 1);
     }
     EXPECT_EQ(status_of(child), 0);

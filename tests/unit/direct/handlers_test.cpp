@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: handlers of forks and of signals may do what they may do beside private memory, whatever
-// the thread was just doing with memory that is adopted. Method: handlers that fork and that free
-// pages, in a child, so that one that waits for itself is ended by an alarm.
+// Goal: handlers of forks and signals may free pages and fork at any moment, as with private
+// memory. Method: such handlers, in a child, so that an alarm ends a deadlock.
 #include <gtest/gtest.h>
 #include <pthread.h>
 #include <sys/resource.h>
@@ -27,7 +26,7 @@ using testing::kPage;
 using testing::own_mate;
 using testing::Pages;
 
-/// The work of a handler of forks that was registered before the library's: it runs after that one.
+/// Called by a fork handler that was registered before the library's, and so runs after it.
 void (*before_a_fork)() = nullptr;
 [[gnu::constructor]] void register_handler() {
     ::pthread_atfork(
@@ -46,7 +45,7 @@ void free_a_page_and_fork() {
     if (child == 0) ::_exit(advised->at()[2 * kPage] == testing::pattern(2 * kPage, 1) ? 0 : 1);
     int status = -1;
     ::waitpid(child, &status, 0);
-    EXPECT_EQ(status, 0) << "the child of a handler";
+    EXPECT_EQ(status, 0) << "in the child that the handler forked";
 }
 
 TEST_F(Adopted, AHandlerOfForksMayFreePagesAndFork) {
@@ -64,9 +63,9 @@ TEST_F(Adopted, AHandlerOfForksMayFreePagesAndFork) {
         if (child == 0) ::_exit(cleared && kept ? 0 : 1);
         int status = -1;
         ::waitpid(child, &status, 0);
-        EXPECT_EQ(status, 0) << "the child";
+        EXPECT_EQ(status, 0) << "in the child";
         EXPECT_TRUE(cleared && kept);
-        // And the lock is free again, for this thread and for others.
+        // The lock is free again.
         fill(pages.at(), pages.bytes(), 2);
         adopt(direct, pages.at(), pages.bytes());
         EXPECT_EQ(differs(pages.at(), pages.bytes(), 2), pages.bytes());
@@ -76,7 +75,7 @@ TEST_F(Adopted, AHandlerOfForksMayFreePagesAndFork) {
 volatile sig_atomic_t forks = 0;
 volatile sig_atomic_t wrong = 0;
 
-/// The child compares its memory, and writes it: its parent must not see that.
+/// The child compares its memory, then writes to it. Its parent must not see the writes.
 void fork_in_a_signal_handler(int /*signal*/) {
     const pid_t child = ::fork();
     if (child == 0) {
@@ -91,7 +90,7 @@ void fork_in_a_signal_handler(int /*signal*/) {
 }
 
 TEST_F(Adopted, ASignalHandlerMayForkAtAnyMoment) {
-    if (test::kSanitized) GTEST_SKIP() << "a sanitizer's fork is not for signal handlers";
+    if (test::kSanitized) GTEST_SKIP() << "a sanitizer's fork() is not safe in signal handlers";
     testing::in_child([] {
         ::alarm(20);
         DirectMemory direct(own_mate());
@@ -106,7 +105,7 @@ TEST_F(Adopted, ASignalHandlerMayForkAtAnyMoment) {
         ::setitimer(ITIMER_PROF, &none, nullptr);
         EXPECT_EQ(wrong, 0);
         EXPECT_EQ(differs(pages.at(), pages.bytes(), 1), pages.bytes());
-        EXPECT_GT(direct.adoption_counters().adoptions, 2U) << "never remapped again";
+        EXPECT_GT(direct.adoption_counters().adoptions, 2U) << "not remapped again after a fork";
     });
 }
 

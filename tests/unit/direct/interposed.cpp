@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: calls of madvise() and mremap() arrive at the shared library, from programs that are linked
-// with it and from other libraries, and still do what they do. Method: such a program, which never
-// starts a job.
+// Goal: calls of madvise() and mremap() reach the shared library, from the program and from its
+// other libraries, and work on memory that is not remapped. Method: a program that never starts a
+// job.
 #include <dlfcn.h>
 #include <sys/mman.h>
 
@@ -13,7 +13,7 @@ namespace {
 
 bool is_in_the_library(const char* name) {
     Dl_info info{};
-    void* const found = ::dlsym(RTLD_DEFAULT, name);  // what any library of the program gets
+    void* const found = ::dlsym(RTLD_DEFAULT, name);  // the definition that all libraries get
     return found != nullptr && ::dladdr(found, &info) != 0 &&
            std::strstr(info.dli_fname, "libweft.so") != nullptr;
 }
@@ -21,7 +21,7 @@ bool is_in_the_library(const char* name) {
 }  // namespace
 
 int main() {
-    if (weft_version() == nullptr) return 1;  // keeps the library among those needed
+    if (weft_version() == nullptr) return 1;  // so that the linker keeps the library
     if (!is_in_the_library("madvise") || !is_in_the_library("mremap")) return 2;
     constexpr std::size_t kPage = 4096;
     void* const at =

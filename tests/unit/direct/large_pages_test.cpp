@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: large pages are asked for as long as the kernel makes them quickly. Method: the times are
-// given.
+// Goal: large pages are tried while the kernel makes them quickly. Method: given times.
 #include "link/direct/large_pages.hpp"
 
 #include <gtest/gtest.h>
@@ -11,7 +10,7 @@ namespace {
 TEST(LargePages, AreLeftOutForAWhileAfterOneThatWasSlow) {
     using std::chrono::milliseconds;
     LargePages large;
-    if (!large.expected()) GTEST_SKIP() << "large pages are switched off here";
+    if (!large.expected()) GTEST_SKIP() << "large pages are switched off on this system";
     const auto left_out = [&] {
         int times = 0;
         while (!large.worth_trying()) ++times;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: where the system limits a process, and where memory has properties beyond its contents,
-// adoption keeps to both or does not happen, and nothing is lost. Method: limits set in a child,
-// after memory was adopted and before.
+// Goal: adoption respects the limits of the process and the properties of memory, or does not
+// happen, and no data is lost. Method: a child sets limits before and after memory is adopted.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <linux/mempolicy.h>
@@ -30,7 +29,7 @@ using testing::kPage;
 using testing::own_mate;
 using testing::Pages;
 
-/// libnuma's function, which has no header here.
+/// mbind() without libnuma.
 long bind_memory(const Pages& pages, const unsigned long* nodes, unsigned flags) {
     return ::syscall(SYS_mbind, pages.at(), pages.bytes(), MPOL_BIND, nodes, 64, flags);
 }
@@ -93,13 +92,13 @@ TEST_F(Adopted, ALimitOfFileSizesThatCameLaterIsNoticed) {
         fill(pages.at(), pages.bytes(), 1);
         const rlimit limit{1 << 20, 1 << 20};
         ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &limit), 0);
-        expect_copied(direct, pages, Refusal::system);  // else SIGXFSZ ends the process
+        expect_copied(direct, pages, Refusal::system);  // otherwise SIGXFSZ would end the process
         EXPECT_EQ(differs(pages.at(), pages.bytes(), 1), pages.bytes());
     });
 }
 
 TEST_F(Adopted, ALimitOfAddressesIsKept) {
-    if (test::kSanitized) GTEST_SKIP() << "a sanitizer has terabytes of addresses";
+    if (test::kSanitized) GTEST_SKIP() << "a sanitizer maps terabytes";
     testing::in_child([] {
         DirectMemory direct(own_mate());
         const Pages large(1024);
@@ -116,7 +115,7 @@ TEST_F(Adopted, ALimitOfAddressesIsKept) {
     });
 }
 
-/// Takes all mappings that the process may have but some.
+/// Uses up all mappings that the process may have, except a few.
 class FullMap {
   public:
     explicit FullMap(std::size_t count)
@@ -131,7 +130,7 @@ class FullMap {
     FullMap& operator=(const FullMap&) = delete;
     ~FullMap() { ::munmap(at_, bytes_); }
     [[nodiscard]] bool is_full() const { return used_ + 2 * kPage <= bytes_; }
-    /// Joins two mappings.
+    /// Joins mappings, so that the process may have two more.
     void free_one() {
         used_ -= 2 * kPage;
         ::mprotect(at_ + used_, kPage, PROT_READ);
@@ -146,7 +145,8 @@ class FullMap {
 TEST_F(Adopted, AtTheLimitOfMappingsNothingIsLost) {
     std::size_t mappings_max = 0;
     std::ifstream("/proc/sys/vm/max_map_count") >> mappings_max;
-    if (mappings_max > 300'000) GTEST_SKIP() << "there may be " << mappings_max << " mappings";
+    if (mappings_max > 300'000)
+        GTEST_SKIP() << "the system permits " << mappings_max << " mappings";
     testing::in_child([&] {
         DirectMemory direct(own_mate());
         const Pages known(16);
@@ -157,13 +157,13 @@ TEST_F(Adopted, AtTheLimitOfMappingsNothingIsLost) {
         FullMap full(mappings_max);
         ASSERT_TRUE(full.is_full());
         int adopted = 0;
-        // In the middle of its mapping a buffer needs two more, and its window one or two.
+        // A buffer in the middle of a mapping needs two more mappings, and its window one or two.
         for (int free = 0; free < 12; ++free, full.free_one(), full.free_one()) {
             const auto exposure = direct.expose(pages.at() + 16 * kPage, 16 * kPage, Access::write);
             adopted += exposure.reach.way == Way::adopted ? 1 : 0;
             direct.conceal(exposure);
             ASSERT_EQ(differs(pages.at(), pages.bytes(), 2), pages.bytes()) << free;
-            // Makes it private again: that takes no mapping more.
+            // The fork makes the range private, which needs no further mapping.
             const pid_t child = ::fork();
             if (child == 0) ::_exit(differs(known.at(), known.bytes(), 1) == known.bytes() ? 0 : 1);
             int status = -1;
@@ -174,7 +174,7 @@ TEST_F(Adopted, AtTheLimitOfMappingsNothingIsLost) {
         }
         EXPECT_GT(adopted, 0);
         EXPECT_LT(adopted, 12);
-        // Advice that clears a page in the middle works also where no mapping can be split.
+        // Advice can clear a page in the middle even if no mapping can be split.
         adopt(direct, known.at(), known.bytes());
         const FullMap rest(mappings_max);
         ASSERT_TRUE(rest.is_full());
@@ -189,7 +189,8 @@ TEST_F(Adopted, GuardsStandWhereTheyAreSet) {
     constexpr int kInstall = 102;
     constexpr int kRemove = 103;
     const Pages other(4);
-    if (::madvise(other.at(), kPage, kInstall) != 0) GTEST_SKIP() << "no guards in this kernel";
+    if (::madvise(other.at(), kPage, kInstall) != 0)
+        GTEST_SKIP() << "this kernel has no guard pages";
     DirectMemory direct(own_mate());
     const Pages pages(16);
     fill(pages.at(), pages.bytes(), 1);
@@ -204,9 +205,10 @@ TEST_F(Adopted, GuardsStandWhereTheyAreSet) {
     }
     int status = -1;
     ::waitpid(child, &status, 0);
-    EXPECT_TRUE(!WIFEXITED(status) || WEXITSTATUS(status) != 0) << "a guard can be read";
+    EXPECT_TRUE(!WIFEXITED(status) || WEXITSTATUS(status) != 0)
+        << "the child could read a guard page";
     ASSERT_EQ(::madvise(pages.at() + 4 * kPage, kPage, kRemove), 0);
-    EXPECT_EQ(pages.at()[4 * kPage + 5], std::byte{0}) << "what was there before the guard";
+    EXPECT_EQ(pages.at()[4 * kPage + 5], std::byte{0}) << "the old contents came back";
     EXPECT_EQ(differs(pages.at(), 4 * kPage, 1), 4 * kPage);
 }
 
@@ -217,14 +219,14 @@ TEST_F(Adopted, MemoryThatIsPlacedStaysWhereItIs) {
         GTEST_SKIP() << "no memory policies here: " << std::strerror(errno);
     DirectMemory direct(own_mate());
     expect_copied(direct, bound, Refusal::placed);
-    // A policy that comes later holds for the pages where they are.
+    // A policy set later applies to the pages of the object.
     const Pages pages(16);
     fill(pages.at(), pages.bytes(), 1);
     adopt(direct, pages.at(), pages.bytes());
     ASSERT_EQ(bind_memory(pages, &first_node, MPOL_MF_STRICT), 0);
     EXPECT_EQ(differs(pages.at(), pages.bytes(), 1), pages.bytes());
     adopt(direct, pages.at(), pages.bytes());
-    // That of the whole process holds for pages of objects, too.
+    // A policy of the process applies to pages of objects, too.
     testing::in_child([&] {
         ASSERT_EQ(::syscall(SYS_set_mempolicy, MPOL_BIND, &first_node, 64), 0);
         DirectMemory other(own_mate());
@@ -258,16 +260,17 @@ TEST_F(Adopted, MemoryOfACallThatFailedIsTakenFromMates) {
             direct.withdraw(exposure);
         else
             direct.conceal(exposure);
-        std::memset(seen, 0x77, pages.bytes());  // a mate that does not know of it
+        std::memset(seen, 0x77, pages.bytes());  // a peer that does not know of the failure
         const std::size_t at = differs(pages.at(), pages.bytes(), 1);
-        EXPECT_EQ(at, failed ? pages.bytes() : 0) << (failed ? "failed" : "the control");
+        EXPECT_EQ(at, failed ? pages.bytes() : 0)
+            << (failed ? "after a failure" : "without a failure");
     }
 }
 
 TEST_F(Adopted, FourGibibytesAreRemapped) {
     constexpr std::size_t kBytes = std::size_t{4} << 30;
     const std::uint64_t available = kib_of("../meminfo", "MemAvailable:") * 1024;
-    if (!test::full_mode()) GTEST_SKIP() << "only in the long form";
+    if (!test::full_mode()) GTEST_SKIP() << "only in the full mode";
     if (available < kBytes + (kBytes >> 2)) GTEST_SKIP() << available << " bytes of memory";
     const Pages pages(kBytes / kPage + 1);
     const auto word = [&](std::size_t page) -> std::uint64_t& {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: a mate's object is mapped once, found again, replaced by its next generation, and nothing
-// else is ever mapped. Method: objects made by hand, in this process, which is its own mate.
+// Goal: a local peer's object is mapped once, found again and replaced by its next generation. No
+// other file is mapped. Method: a process that is its own peer makes objects.
 #include "link/direct/mate_windows.hpp"
 
 #include <fcntl.h>
@@ -42,7 +42,7 @@ std::uint32_t number_at(const std::byte* start) {
     return start == nullptr ? 0 : *reinterpret_cast<const std::uint32_t*>(start);
 }
 
-/// Whether the process can touch the page without a fault.
+/// Returns true if the process can access the page without a fault.
 bool is_present(const std::byte* page) {
     const Descriptor file(::open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC));
     std::uint64_t entry = 0;
@@ -84,7 +84,7 @@ TEST(MateWindows, AnObjectIsMappedOnceAndItsNextGenerationAnew) {
     EXPECT_EQ(mappings_of_objects(), before);
 }
 
-/// Of an object of which this rank needs a part, the kernel maps that part and its surroundings.
+/// The kernel maps the requested part of an object, and a few pages around it.
 TEST(MateWindows, PagesComeWithTheBlocksThatNeedThem) {
     constexpr std::uint64_t kPages = 512;
     const Object object(7, nullptr, F_SEAL_SHRINK, kPages * kPageBytes);
@@ -108,7 +108,7 @@ TEST(MateWindows, PagesComeWithTheBlocksThatNeedThem) {
     EXPECT_EQ(present(256, 8), 8U);
     EXPECT_EQ(present(0, 128) + present(384, 128), 0U);
     EXPECT_EQ(find(400, 8), start);
-    EXPECT_EQ(present(256, 152), 152U) << "what lies between comes along";
+    EXPECT_EQ(present(256, 152), 152U) << "pages between the blocks are mapped, too";
     EXPECT_EQ(present(0, 128), 0U);
     EXPECT_EQ(find(0, 1), start);
     EXPECT_EQ(present(0, 408), 408U);
@@ -134,14 +134,16 @@ TEST(MateWindows, WhatIsNotTheDescribedObjectIsNotMapped) {
         EXPECT_FALSE(maps(wrong)) << bytes;
     }
     EXPECT_FALSE(maps(Object(7, nullptr, F_SEAL_SHRINK, kBytes, kBytes).reach))
-        << "an access to its end would be a SIGBUS";
+        << "an access to its end would raise SIGBUS";
     wrong = object.reach;
     wrong.object = 9999;
     EXPECT_FALSE(maps(wrong));
     EXPECT_FALSE(maps(Object(7, "weft-segment").reach));
-    EXPECT_FALSE(maps(Object(7, nullptr, F_SEAL_GROW).reach)) << "its owner could shrink it";
+    EXPECT_FALSE(maps(Object(7, nullptr, F_SEAL_GROW).reach))
+        << "its owner could shrink the object";
     EXPECT_EQ(windows.counters().refused, 8U);
-    EXPECT_EQ(windows.find(0, 0, object.reach, kBytes) != nullptr, true) << "found without /proc";
+    EXPECT_EQ(windows.find(0, 0, object.reach, kBytes) != nullptr, true)
+        << "not found without /proc";
 }
 
 TEST(MateWindows, ARefusalIsRememberedUntilTheNextGeneration) {
@@ -165,7 +167,7 @@ TEST(MateWindows, TheOneUsedLongestAgoMakesRoom) {
     std::vector<std::byte*> starts;
     for (Rank mate = 0; mate < MateWindows::kKept; ++mate) starts.push_back(find(mate));
     EXPECT_EQ(find(0), starts[0]);
-    // Takes the place of mate 1, when copying has cost as much as that.
+    // A new object evicts that of peer 1 once its copies have cost as much as mapping.
     int copied = 0;
     while (find(MateWindows::kKept) == nullptr) ASSERT_LT(++copied, 30);
     EXPECT_GT(copied, 3);
@@ -189,8 +191,7 @@ TEST(MateWindows, MoreObjectsInTurnThanThereIsRoomForDoNotDriveEachOtherOut) {
     for (int round = 0; round < kRounds; ++round)
         for (Rank mate = 0; mate < kMates; ++mate)
             found += windows.find(mate, ::getpid(), object.reach, kBytes) != nullptr ? 1 : 0;
-    // If each new one took the place of the one used longest ago, all of them would be mapped at
-    // each use.
+    // If each new object evicted the least recently used one, every use would map an object.
     EXPECT_LT(windows.counters().mapped, MateWindows::kKept + 250U);
     EXPECT_GT(found, kRounds * kMates * 7 / 10);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: under an allocator that is not the C library's automatic mode adopts nothing, as that
-// allocator may rely on madvise() giving zeros. Method: a program that defines malloc and its kin.
+// Goal: with an allocator that is not the C library's, automatic mode adopts nothing: the allocator
+// may rely on madvise() clearing pages. Method: a program that defines malloc() and free().
 #include <sys/mman.h>
 #include <unistd.h>
 

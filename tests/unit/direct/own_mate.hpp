@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// own_mate.hpp - a process that is its own node-mate, and what the kernel says about its memory,
-// for tests.
+// own_mate.hpp - for tests: a process that is its own local peer, and queries of its memory.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -23,12 +22,12 @@ namespace weft::link::testing {
 
 inline constexpr std::size_t kPage = kPageBytes;
 
-/// Of which the only rank is this process: map() gives what a mate would see.
+/// Returns options whose only rank is this process: map() returns the memory that a peer would see.
 inline DirectOptions own_mate(DirectMode mode = DirectMode::adopt, AdoptionLimits limits = {}) {
     return {.mates = {{::getpid(), nullptr}}, .mode = mode, .limits = limits};
 }
 
-/// Anonymous private memory of its own, as a program would map it.
+/// Owns private anonymous memory, as a program would map it.
 class Pages {
   public:
     explicit Pages(std::size_t count)
@@ -52,14 +51,14 @@ inline std::byte pattern(std::size_t i, int salt) {
 inline void fill(std::byte* at, std::size_t bytes, int salt) {
     for (std::size_t i = 0; i < bytes; ++i) at[i] = pattern(i, salt);
 }
-/// The first position that does not have the pattern; `bytes` if all have.
+/// Returns the first position that differs from the pattern, or `bytes` if none does.
 inline std::size_t differs(const std::byte* at, std::size_t bytes, int salt) {
     std::size_t i = 0;
     while (i < bytes && at[i] == pattern(i, salt)) ++i;
     return i;
 }
 
-/// How many mappings of this process have a line with this text.
+/// Returns the number of this process's mappings whose line in /proc/self/maps contains the text.
 inline int mappings_with(const char* text) {
     std::ifstream maps("/proc/self/maps");
     int count = 0;
@@ -72,7 +71,7 @@ inline bool is_shared(const std::byte* at) {
     Mapping mapping;
     return query.ask(reinterpret_cast<std::uintptr_t>(at), mapping) && mapping.shared;
 }
-/// A figure of a file of /proc/self, in KiB.
+/// Returns a value from a file in /proc/self, in KiB.
 inline std::uint64_t kib_of(const char* file, const std::string& name) {
     std::ifstream status(std::string("/proc/self/") + file);
     for (std::string line; std::getline(status, line);)
@@ -87,7 +86,7 @@ inline std::string why(const DirectMemory& direct) {
     return text;
 }
 
-/// Runs the body in a child; it has passed if it returns.
+/// Runs the body in a child, and fails if the body fails or does not return.
 inline void in_child(const std::function<void()>& body) {
     const pid_t child = ::fork();
     if (child == 0) {
@@ -100,7 +99,7 @@ inline void in_child(const std::function<void()>& body) {
     EXPECT_EQ(status, 0) << "exit status " << WEXITSTATUS(status);
 }
 
-/// From now on the system call fails.
+/// Makes the system call fail from now on.
 inline void refuse_system_call(int number, int error) {
     const sock_filter rules[] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 0),
@@ -113,13 +112,13 @@ inline void refuse_system_call(int number, int error) {
     ASSERT_EQ(::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program), 0);
 }
 
-/// Skips where the kernel cannot be asked (before Linux 6.11).
+/// Skips tests on kernels without PROCMAP_QUERY (before Linux 6.11).
 class Adopted : public ::testing::Test {
   protected:
     void SetUp() override {
         if (!AddressQuery().available()) GTEST_SKIP() << "this kernel has no PROCMAP_QUERY";
     }
-    /// Exposes a buffer once, so that it is adopted.
+    /// Exposes a buffer once, and expects that it is adopted.
     static void adopt(DirectMemory& direct, std::byte* data, std::size_t bytes) {
         const auto exposure = direct.expose(data, bytes, base::Access::read);
         EXPECT_EQ(exposure.reach.way, base::Way::adopted) << why(direct);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: adopted memory keeps what private memory promises (the table of docs/direct-memory.md, row
-// by row), or memory is not adopted. Method: each promise is put to the test on memory that was
-// just adopted.
+// Goal: adopted memory keeps the promises in the table of docs/direct-memory.md, or memory is not
+// adopted. Method: each test adopts memory and checks one promise.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <linux/io_uring.h>
@@ -55,7 +54,7 @@ TEST_F(Adopted, AdviceThatFreesPagesFreesThem) {
         EXPECT_EQ(differs(pages.at(), pages.bytes(), 1), 4 * kPage) << advice;
         for (std::size_t i = 4 * kPage; i < 8 * kPage; ++i)
             ASSERT_EQ(pages.at()[i], std::byte{0}) << advice;
-        EXPECT_TRUE(is_shared(pages.at() + 12 * kPage)) << "given back without a reason";
+        EXPECT_TRUE(is_shared(pages.at() + 12 * kPage)) << "became private without a fork";
         adopt(direct, pages.at() + 8, pages.bytes() - 8);
         EXPECT_EQ(pages.at()[5 * kPage], std::byte{0});
         EXPECT_EQ(pages.at()[9 * kPage], testing::pattern(9 * kPage, 1));
@@ -122,7 +121,7 @@ TEST_F(Adopted, ReadOnlyMemoryIsReadAndNotWritten) {
     EXPECT_FALSE(direct.write(0, write.reach.address, &byte, 1));
     direct.conceal(write);
     EXPECT_EQ(differs(pages.at(), pages.bytes(), 1), pages.bytes());
-    // A part that is not readable: no mate reads it.
+    // No peer can read a page that is not readable.
     ASSERT_EQ(::mprotect(pages.at(), pages.bytes(), PROT_READ | PROT_WRITE), 0);
     adopt(direct, pages.at(), pages.bytes());
     ASSERT_EQ(::mprotect(pages.at() + 3 * kPage, kPage, PROT_NONE), 0);
@@ -152,7 +151,7 @@ TEST_F(Adopted, OtherKindsOfMemoryAreLeftAlone) {
     for (const Kind& kind : kinds) {
         const std::size_t bytes = (kind.flags & MAP_HUGETLB) != 0 ? 2 << 20 : kBytes;
         void* const at = ::mmap(nullptr, bytes, kind.protection, kind.flags, kind.descriptor, 0);
-        if (at == MAP_FAILED) continue;  // no huge pages on this machine
+        if (at == MAP_FAILED) continue;  // the machine has no huge pages
         auto* const data = static_cast<std::byte*>(at);
         EXPECT_EQ(direct.expose(data, bytes, Access::read).reach.way, Way::copied) << tried;
         EXPECT_EQ(refusals(direct, Refusal::kind), ++tried);
@@ -202,7 +201,7 @@ TEST_F(Adopted, ThreadsReadABufferWhileItsPagesAreReplaced) {
     });
     for (int i = 0; i < 100; ++i) {
         adopt(direct, pages.at() + 1, pages.bytes() - 1);
-        // Gives the pages back, and is refused, as of any private memory.
+        // Private memory refuses MADV_REMOVE.
         ASSERT_EQ(::madvise(pages.at() + kPage, kPage, MADV_REMOVE), -1);
         adopt(direct, pages.at() + 1, pages.bytes() - 1);
         adopt(direct, pages.at() + kPage, pages.bytes() - kPage);
@@ -237,7 +236,8 @@ TEST_F(Adopted, WhatIsWrittenWhilePagesBecomePrivateIsNotLost) {
     for (int round = 0; round < 100; ++round) {
         may_write.store(false);
         while (writing.load()) std::this_thread::yield();
-        adopt(direct, pages.at(), pages.bytes());  // buffers are not written during a call
+        adopt(direct, pages.at(),
+              pages.bytes());  // a program does not write to a buffer during a call
         may_write.store(true);
         for (int i = 0; i < 20; ++i) std::this_thread::yield();
         fork_once();
@@ -256,12 +256,12 @@ TEST_F(Adopted, LockedMemoryIsNotAdoptedAndStaysLocked) {
     EXPECT_EQ(refusals(direct, Refusal::property), 1U);
     ASSERT_EQ(::munlock(pages.at() + kPage, kPage), 0);
     adopt(direct, pages.at(), pages.bytes());
-    if (::mlock(pages.at(), pages.bytes()) != 0) GTEST_SKIP() << "may not lock memory";
+    if (::mlock(pages.at(), pages.bytes()) != 0) GTEST_SKIP() << "the process may not lock memory";
     const auto locked = kib_of("status", "VmLck:");
-    if (locked == 0) GTEST_SKIP() << "nothing is ever locked (a sanitizer sees to it)";
+    if (locked == 0) GTEST_SKIP() << "a sanitizer ignores mlock()";
     EXPECT_EQ(locked, pages.bytes() / 1024);
     fork_once();
-    EXPECT_TRUE(is_shared(pages.at())) << "private memory would have to be locked again";
+    EXPECT_TRUE(is_shared(pages.at())) << "private memory would not be locked";
     EXPECT_EQ(kib_of("status", "VmLck:"), locked);
 }
 
@@ -274,7 +274,7 @@ TEST_F(Adopted, MemoryOfAnIoRingIsNotAdoptedAndNotGivenBack) {
         adopt(direct, pages.at(), pages.bytes());
         io_uring_params parameters{};
         ring = Descriptor(static_cast<int>(::syscall(SYS_io_uring_setup, 4, &parameters)));
-        if (!ring.open()) GTEST_SKIP() << "no io_uring here";
+        if (!ring.open()) GTEST_SKIP() << "this system has no io_uring";
         const iovec buffer{pages.at(), pages.bytes()};
         ASSERT_EQ(
             ::syscall(SYS_io_uring_register, ring.number(), IORING_REGISTER_BUFFERS, &buffer, 1),
@@ -282,7 +282,7 @@ TEST_F(Adopted, MemoryOfAnIoRingIsNotAdoptedAndNotGivenBack) {
         EXPECT_GT(pinned_bytes(), 0U);
         EXPECT_EQ(direct.expose(other.at(), other.bytes(), Access::read).reach.way, Way::copied);
         EXPECT_EQ(refusals(direct, Refusal::held), 1U);
-        // Advice about a page takes effect there, and leaves the others to the ring.
+        // Advice changes its own pages only; the ring still has the others.
         fill(pages.at(), pages.bytes(), 1);
         EXPECT_EQ(::madvise(pages.at() + 4 * kPage, kPage, MADV_DONTNEED), 0);
         EXPECT_EQ(pages.at()[4 * kPage], std::byte{0});
@@ -297,7 +297,8 @@ TEST_F(Adopted, MemoryOfAnIoRingIsNotAdoptedAndNotGivenBack) {
             if (::mincore(other.at(), kPage, &resident) != 0) ::_exit(3);
         });
     }
-    EXPECT_TRUE(is_shared(pages.at())) << "the ring would write pages that are not seen";
+    EXPECT_TRUE(is_shared(pages.at()))
+        << "the ring would write pages that the program does not see";
     ::syscall(SYS_io_uring_register, ring.number(), IORING_UNREGISTER_BUFFERS, nullptr, 0);
     while (pinned_bytes() != 0) std::this_thread::yield();
 }
@@ -339,13 +340,13 @@ TEST_F(Adopted, MemoryDoesNotDouble) {
     EXPECT_EQ(differs(pages.at(), pages.bytes(), 1), pages.bytes());
 }
 
-/// Of all mappings of this process, in KiB.
+/// Returns the memory in large pages that this process has mapped, in KiB.
 std::uint64_t mapped_by_large_pages() {
     return kib_of("smaps_rollup", "ShmemPmdMapped:");
 }
 
-/// Adopts a buffer of nearly four large pages that the program has asked for so, and looks where a
-/// mate and the owner find it.
+/// Adopts a buffer of nearly four large pages after madvise(advice). Checks its contents, and that
+/// all its mappings use large pages.
 void adopt_in_large_pages(int advice, std::size_t start) {
     constexpr std::size_t kLarge = std::size_t{2} << 20;
     const Pages pages(4 * kLarge / kPage);
@@ -363,13 +364,14 @@ void adopt_in_large_pages(int advice, std::size_t start) {
     direct.conceal(exposure);
     for (std::size_t i = 0; i < bytes; ++i) ASSERT_EQ(pages.at()[start + i], std::byte{3});
     EXPECT_EQ(pages.at()[start + bytes], testing::pattern(start + bytes, 1));
-    // In the buffer, in the window and in the mate's. One that took too long stops the next.
+    // Mapped in the buffer, in the owner's window and in the peer's. One large page is enough: a
+    // slow one stops further attempts.
     EXPECT_GE(mapped_by_large_pages(), before + 3 * kLarge / 1024) << start << " " << advice;
 }
 
 TEST_F(Adopted, LargeBuffersLieInLargePages) {
-    if (!LargePages().expected()) GTEST_SKIP() << "large pages are switched off here";
-    // As malloc() would return it, a little after the start of a page; and anywhere.
+    if (!LargePages().expected()) GTEST_SKIP() << "large pages are switched off on this system";
+    // Once 16 bytes after the start of a page, as from malloc(), and once further into it.
     for (const std::size_t start : {std::size_t{16}, 100 * kPage + 16})
         for (const int advice : {MADV_HUGEPAGE, MADV_NOHUGEPAGE})
             adopt_in_large_pages(advice, start);
@@ -426,7 +428,7 @@ TEST_F(Adopted, AProgramThatClosesAllDescriptorsLosesNothing) {
             if (!direct.read(0, exposure.reach.address, pages.at(), 1)) ::_exit(1);
             direct.conceal(exposure);
         }
-        if (::fcntl(opened, F_GETFD) < 0) ::_exit(2);  // closed a file of the program
+        if (::fcntl(opened, F_GETFD) < 0) ::_exit(2);  // the library closed the program's file
         if (differs(pages.at(), pages.bytes(), 1) != pages.bytes()) ::_exit(3);
         const pid_t child = ::fork();
         if (child == 0) ::_exit(is_shared(pages.at()) ? 1 : 0);
@@ -458,7 +460,8 @@ TEST_F(Adopted, RuntimesOfOneProcessDoNotFight) {
     DirectMemory second(own_mate());
     adopt(*first, pages.at(), pages.bytes());
     adopt(second, pages.at(), pages.bytes());
-    EXPECT_EQ(second.adoption_counters().adoptions, 0U) << "they use the same range";
+    EXPECT_EQ(second.adoption_counters().adoptions, 0U)
+        << "the second runtime did not use the first one's range";
     first.reset();
     adopt(second, pages.at(), pages.bytes());
     EXPECT_EQ(differs(pages.at(), pages.bytes(), 1), pages.bytes());
@@ -468,7 +471,7 @@ TEST_F(Adopted, TheAllocatorOfThisProgramIsTheLibrarys) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
     EXPECT_FALSE(has_library_allocator());
 #else
-    EXPECT_TRUE(has_library_allocator()) << "see own_malloc.cpp for one where it is not";
+    EXPECT_TRUE(has_library_allocator()) << "own_malloc.cpp tests a program where it is not";
 #endif
     EXPECT_TRUE(interposers_are_reached());
 }
