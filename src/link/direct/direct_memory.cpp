@@ -121,18 +121,17 @@ std::byte* DirectMemory::map(Rank mate, const base::Reach& reach, std::uint64_t 
     return object == nullptr ? nullptr : object + reach.offset;
 }
 
-/// Returns memory for kDetourBytes at the same offset within a page as `place`. Returns nullptr if
-/// a copy from `from` to `to` is fast (base/copy.hpp), or if no memory can be allocated.
-std::byte* DirectMemory::detour(std::uint64_t to, std::uint64_t from, std::uint64_t bytes,
-                                std::uint64_t place) noexcept {
-    if (bytes <= base::kRegisterCopyMax || !base::is_slowest_distance(to, from) ||
+/// Returns memory for kDetourBytes at the same offset within a page as `there`. Returns nullptr if
+/// a copy over that distance is fast (base/copy.hpp), or if no memory can be allocated.
+std::byte* DirectMemory::detour(std::uint64_t there, std::uint64_t distance,
+                                std::uint64_t bytes) noexcept {
+    if (bytes <= base::kRegisterCopyMax || !base::is_slowest_distance(distance, 0) ||
         !base::has_slow_distances())
         return nullptr;
-    if (detour_ == nullptr)
-        detour_.reset(new (std::nothrow) std::byte[kDetourBytes + 2 * kPageBytes]);
+    if (detour_ == nullptr) detour_.reset(new (std::nothrow) std::byte[kDetourBytes + kPageBytes]);
     if (detour_ == nullptr) return nullptr;
     const auto start = reinterpret_cast<std::uintptr_t>(detour_.get());
-    return detour_.get() + base::page_distance(place, start);
+    return detour_.get() + base::page_distance(there, start);
 }
 
 bool DirectMemory::copy(Copy call, Rank mate, std::uint64_t there, std::byte* here,
@@ -141,8 +140,7 @@ bool DirectMemory::copy(Copy call, Rank mate, std::uint64_t there, std::byte* he
     if (pid == 0) return false;
     const bool reads = call == &::process_vm_readv;
     const auto local = reinterpret_cast<std::uintptr_t>(here);
-    std::byte* const piece =
-        reads ? detour(local, there, bytes, there) : detour(there, local, bytes, there);
+    std::byte* const piece = detour(there, reads ? local - there : there - local, bytes);
     if (piece == nullptr) return copy_all(call, pid, here, there, bytes);
     for (std::uint64_t at = 0; at < bytes; at += kDetourBytes) {
         const std::uint64_t now = std::min<std::uint64_t>(kDetourBytes, bytes - at);

@@ -105,8 +105,7 @@ class DirectMemory {
     using Copy = decltype(&::process_vm_readv);
     [[nodiscard]] bool copy(Copy call, Rank mate, std::uint64_t there, std::byte* here,
                             std::uint64_t bytes) noexcept;
-    std::byte* detour(std::uint64_t to, std::uint64_t from, std::uint64_t bytes,
-                      std::uint64_t place) noexcept;
+    std::byte* detour(std::uint64_t there, std::uint64_t distance, std::uint64_t bytes) noexcept;
 
     DirectOptions options_;
     RemappedMemory adopted_;

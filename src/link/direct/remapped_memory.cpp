@@ -81,7 +81,8 @@ void RemappedMemory::conceal(const base::Exposure& exposure) noexcept {
 
 void RemappedMemory::withdraw(const base::Exposure& exposure) noexcept {
     const auto address = reinterpret_cast<std::uintptr_t>(exposure.data);
-    ranges_->revoke(exposure.reach.generation, whole_pages(address, exposure.bytes));
+    if (ranges_->forked() == forked_)
+        ranges_->revoke(exposure.reach.generation, whole_pages(address, exposure.bytes));
     conceal(exposure);
 }
 
@@ -128,8 +129,8 @@ RemappedRange* RemappedMemory::remap(SeenBuffer& buffer, Pages pages) noexcept {
     buffer.debt_ns = 0;
     auto refused = refusal(pages);
     if (!refused)
-        refused = ranges_->remap(pages, {limits_.ranges_max, limits_.bytes_max}, large_,
-                                 buffer.generation);
+        refused =
+            ranges_->remap(pages, limits_.ranges_max, limits_.bytes_max, large_, buffer.generation);
     if (refused) {
         ++counters_.refusals[static_cast<std::size_t>(*refused)];
         return nullptr;

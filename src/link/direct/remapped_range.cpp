@@ -133,7 +133,7 @@ bool RemappedRange::replace(Pages piece, LargePages& large, AddressQuery& query)
         return true;
     // Kernels before 6.12 unmap the old pages before they fail.
     Mapping mapping;
-    if ((!query.ask(piece.begin, mapping) || mapping.begin > piece.begin) &&
+    if ((!query.ask(piece.begin, mapping) || mapping.begin > piece.begin) && !query.unanswered() &&
         map_at(piece.begin, piece.bytes(), kProtection, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0))
         std::memcpy(pointer(piece.begin), window_.start() + offset_of(piece.begin), piece.bytes());
     punch(offset_of(piece.begin), piece.bytes());
@@ -147,9 +147,11 @@ void RemappedRange::publish() noexcept {
     usable_.store(generation_);
 }
 
-bool RemappedRange::retire() noexcept {
-    usable_.store(0);
-    return uses_.load() == 0;
+bool RemappedRange::retire_unused() noexcept {
+    const std::uint32_t before = usable_.exchange(0);
+    if (uses_.load() == 0) return true;
+    usable_.store(before);
+    return false;
 }
 
 void RemappedRange::close() noexcept {
@@ -166,7 +168,8 @@ bool RemappedRange::owns(const Mapping& mapping) const noexcept {
 }
 
 bool RemappedRange::make_private(const Mapping& mapping, Pages part) noexcept {
-    return map_at(part.begin, part.bytes(), mapping.protection(), MAP_PRIVATE, object_.number(),
+    return object_.intact() &&
+           map_at(part.begin, part.bytes(), mapping.protection(), MAP_PRIVATE, object_.number(),
                   mapping.offset + (part.begin - mapping.begin));
 }
 
@@ -179,10 +182,10 @@ void RemappedRange::detach(const Mapping& mapping, Pages part, bool free) noexce
     }
 }
 
-void RemappedRange::punch(std::uint64_t offset, std::uint64_t bytes) noexcept {
-    if (object_.intact())
-        ::fallocate(object_.number(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
-                    static_cast<off_t>(offset), static_cast<off_t>(bytes));
+bool RemappedRange::punch(std::uint64_t offset, std::uint64_t bytes) noexcept {
+    return object_.intact() &&
+           ::fallocate(object_.number(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                       static_cast<off_t>(offset), static_cast<off_t>(bytes)) == 0;
 }
 
 void RemappedRange::copy_in_child(const Mapping& mapping) noexcept {
@@ -200,14 +203,12 @@ void RemappedRange::copy_in_child(const Mapping& mapping) noexcept {
     ::munmap(at, bytes);
 }
 
-void RemappedRange::forget() noexcept {
-    usable_.store(0);
+void RemappedRange::leave_to_parent(bool copied) noexcept {
+    // Missing memory is better than memory that is shared with the parent.
+    if (!copied) ::munmap(pointer(pages_.begin), pages_.bytes());
+    retire();
     uses_.store(0);
     close();
-}
-
-void RemappedRange::unmap_in_child() noexcept {
-    ::munmap(pointer(pages_.begin), pages_.bytes());
 }
 
 }  // namespace weft::link

@@ -76,6 +76,15 @@ class RemappedRange {
     /// Copies the edges back to the buffer if peers may have written to them.
     void conceal(const base::Exposure& exposure) noexcept;
 
+    /// Returns the offset in the object of an address among the pages, and in the window.
+    [[nodiscard]] std::uint64_t offset_of(std::uint64_t address) const noexcept {
+        return first_ + address - pages_.begin;
+    }
+    /// Returns true if a mapping of the object shows its pages where they were put.
+    [[nodiscard]] bool is_in_place(const Mapping& mapping) const noexcept {
+        return mapping.offset == offset_of(mapping.begin);
+    }
+
     // For the thread that holds the lock of all ranges.
 
     /// Makes the empty object and its window. Returns false if the system has no memory, descriptor
@@ -87,14 +96,15 @@ class RemappedRange {
     [[nodiscard]] bool replace(Pages piece, LargePages& large, AddressQuery& query) noexcept;
     /// Populates the window, then permits uses.
     void publish() noexcept;
-    /// Forbids further uses. Returns true if the range is not in use.
-    bool retire() noexcept;
+    /// Forbids further uses.
+    void retire() noexcept { usable_.store(0); }
+    /// Forbids further uses if none is in progress, and returns true then.
+    [[nodiscard]] bool retire_unused() noexcept;
     /// Closes the object and unmaps the window. The range must not be in use.
     void close() noexcept;
 
     /// Returns true if this entry of the table has a range.
     [[nodiscard]] bool is_open() const noexcept { return generation_ != 0; }
-    [[nodiscard]] bool is_used() const noexcept { return uses_.load() > 0; }
     [[nodiscard]] const Pages& pages() const noexcept { return pages_; }
     [[nodiscard]] std::uint32_t generation() const noexcept { return generation_; }
     /// Returns true if the mapping maps pages of the object and is not a window.
@@ -110,22 +120,16 @@ class RemappedRange {
     /// Returns true if detach() could not copy all pages: private mappings still show the object's.
     [[nodiscard]] bool is_source() const noexcept { return is_source_; }
     /// Frees memory of the object, even if peers have it mapped.
-    void punch(std::uint64_t offset, std::uint64_t bytes) noexcept;
+    bool punch(std::uint64_t offset, std::uint64_t bytes) noexcept;
     /// In a child of the process: replaces a shared mapping of the object by a private copy.
     void copy_in_child(const Mapping& mapping) noexcept;
-    /// In a child that cannot query its mappings: unmaps the range's addresses.
-    void unmap_in_child() noexcept;
-    /// In a child: closes the parent's object, even if the parent is using it.
-    void forget() noexcept;
+    /// For a child: closes the object, which is the parent's. Without copies of the shared mappings
+    /// it also unmaps the pages.
+    void leave_to_parent(bool copied) noexcept;
 
   private:
     [[nodiscard]] bool fill(Pages pages) noexcept;
     void enlarge(Pages pages, LargePages& large) noexcept;
-    /// Returns the offset of an address in the window.
-    [[nodiscard]] std::uint64_t offset_of(std::uint64_t address) const noexcept {
-        return first_ + address - pages_.begin;
-    }
-
     /// The generation while new uses may begin, else 0. Sequentially consistent with uses_: either
     /// try_use() sees that the range is retired, or retire() sees the use.
     std::atomic<std::uint32_t> usable_{0};

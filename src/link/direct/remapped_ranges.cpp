@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "link/direct/remapped_ranges.hpp"
 
-#include <fcntl.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -87,7 +87,7 @@ void RemappedRanges::close_unmapped_ranges() noexcept {
     });
     if (query_.unanswered()) return;
     for (RemappedRange& range : ranges_)
-        if (range.is_open() && !mapped[place(range)] && range.retire()) close(range);
+        if (range.is_open() && !mapped[place(range)] && range.retire_unused()) close(range);
 }
 
 bool RemappedRanges::is_remapped(const Mapping& mapping) noexcept {
@@ -102,31 +102,28 @@ RemappedRange* RemappedRanges::try_use(std::uint32_t generation) noexcept {
 
 std::uint32_t RemappedRanges::find(std::uint64_t begin, std::uint64_t end) noexcept {
     const Change change(*this);
-    for (RemappedRange& range : ranges_) {
-        if (!range.is_open() || !range.shows(begin, end)) continue;
-        if (!range.try_use(range.generation())) continue;
-        range.end_use();
-        return range.generation();
-    }
+    for (const RemappedRange& range : ranges_)
+        if (range.usable() != 0 && range.shows(begin, end)) return range.usable();
     return 0;
 }
 
-/// Refuses pages that contain only a part of a range, or a range that a call uses.
-std::optional<Refusal> RemappedRanges::check_replaced(Pages pages) noexcept {
+/// Retires the ranges inside the pages. Refuses pages that contain only a part of a range, or a
+/// range that a call uses.
+std::optional<Refusal> RemappedRanges::retire_replaced(Pages pages) noexcept {
     bool whole = true;
     std::array<bool, kRangesMax> inside{};
     for_each_mapping(pages.begin, pages.end, [&](const Mapping& mapping, RemappedRange& range) {
-        if (!mapping.shared) return;
-        inside[place(range)] = true;
-        whole = whole && !range.is_used();
+        if (mapping.shared) inside[place(range)] = true;
     });
-    if (std::ranges::none_of(inside, std::identity{})) return std::nullopt;
+    if (!query_.unanswered() && std::ranges::none_of(inside, std::identity{})) return std::nullopt;
     // The program may have moved parts of a range to other addresses.
     for_each_mapping(0, ~std::uint64_t{0}, [&](const Mapping& mapping, RemappedRange& range) {
         const bool within = mapping.begin >= pages.begin && mapping.end <= pages.end;
         whole = whole && (within || !mapping.shared || !inside[place(range)]);
     });
     if (query_.unanswered()) return Refusal::system;
+    for (std::size_t i = 0; i < kRangesMax; ++i)
+        if (inside[i]) whole = whole && ranges_[i].retire_unused();
     return whole ? std::nullopt : std::optional(Refusal::overlap);
 }
 
@@ -157,7 +154,8 @@ bool RemappedRanges::replace_pieces(RemappedRange& range, LargePages& large) noe
 
 /// Returns a free entry of the table if the limits permit a new range. The new range replaces those
 /// that it overlaps.
-RemappedRange* RemappedRanges::find_place(Pages pages, Limits limits) noexcept {
+RemappedRange* RemappedRanges::find_place(Pages pages, std::size_t ranges_max,
+                                          std::uint64_t bytes_max) noexcept {
     std::uint64_t open = 0;
     std::uint64_t kept_bytes = 0;
     RemappedRange* free = nullptr;
@@ -170,23 +168,28 @@ RemappedRange* RemappedRanges::find_place(Pages pages, Limits limits) noexcept {
         ++open;
         kept_bytes += range.pages().bytes();
     }
-    const std::uint64_t bytes_left = limits.bytes_max - std::min(kept_bytes, limits.bytes_max);
-    return open < limits.ranges_max && pages.bytes() <= bytes_left ? free : nullptr;
+    const std::uint64_t bytes_left = bytes_max - std::min(kept_bytes, bytes_max);
+    return open < ranges_max && pages.bytes() <= bytes_left ? free : nullptr;
 }
 
-std::optional<Refusal> RemappedRanges::remap(Pages pages, Limits limits, LargePages& large,
+std::optional<Refusal> RemappedRanges::remap(Pages pages, std::size_t ranges_max,
+                                             std::uint64_t bytes_max, LargePages& large,
                                              std::uint32_t& generation) noexcept {
     const Change change(*this);
     if (forks_ > 0) return Refusal::system;
-    if (const auto refused = check_replaced(pages)) return refused;
-    RemappedRange* free = find_place(pages, limits);
+    RemappedRange* free = find_place(pages, ranges_max, bytes_max);
     if (free == nullptr) {
         close_unmapped_ranges();
-        free = find_place(pages, limits);
+        free = find_place(pages, ranges_max, bytes_max);
     }
     if (free == nullptr) return Refusal::limit;
-    const auto next = static_cast<std::uint32_t>(++last_generation_ * kRangesMax + place(*free));
+    last_generation_ = last_generation_ % kGenerations + 1;
+    const auto next = static_cast<std::uint32_t>(last_generation_ * kRangesMax + place(*free));
     if (!free->open(pages, next)) return Refusal::system;
+    if (const auto refused = retire_replaced(pages)) {
+        free->close();
+        return refused;
+    }
     any_.store(true);
     bytes_ += pages.bytes();
     const bool whole = replace_pieces(*free, large);
@@ -201,8 +204,30 @@ void RemappedRanges::recheck(std::uint32_t generation) noexcept {
     const Change change(*this);
     RemappedRange& range = used(generation);
     if (range.generation() != generation || forks_ > 0) return;
-    static_cast<void>(range.retire());
+    range.retire();
     close_unmapped_ranges();
+    if (range.is_open() && range.retire_unused()) free_unmapped_pages(range);
+}
+
+/// Frees pages of a range that the program has unmapped. If it has moved some, all are kept.
+void RemappedRanges::free_unmapped_pages(RemappedRange& range) noexcept {
+    const Pages pages = range.pages();
+    bool moved = false;
+    for_each_mapping(0, ~std::uint64_t{0}, [&](const Mapping& mapping, const RemappedRange& owner) {
+        moved = moved || (&owner == &range && !range.is_in_place(mapping));
+    });
+    if (moved || query_.unanswered()) return;
+    std::uint64_t at = pages.begin;
+    const auto free_until = [&](std::uint64_t end) {
+        if (end > at) range.punch(range.offset_of(at), end - at);
+    };
+    for_each_mapping(pages.begin, pages.end,
+                     [&](const Mapping& mapping, const RemappedRange& owner) {
+                         if (&owner != &range) return;
+                         free_until(mapping.begin);
+                         at = mapping.end;
+                     });
+    if (!query_.unanswered()) free_until(pages.end);
 }
 
 void RemappedRanges::close(RemappedRange& range) noexcept {
@@ -217,7 +242,7 @@ void RemappedRanges::revoke(std::uint32_t generation, Pages part) noexcept {
     RemappedRange& range = used(generation);
     // A device would continue to write to the object, unseen by the program.
     if (forks_ > 0 || pinned_bytes() != 0 || has_device_open()) return;
-    static_cast<void>(range.retire());
+    range.retire();
     for_each_mapping(part.begin, part.end, [&](const Mapping& mapping, RemappedRange& owner) {
         if (!mapping.shared || &owner != &range) return;
         const Pages both{std::max(part.begin, mapping.begin), std::min(part.end, mapping.end)};
@@ -240,17 +265,18 @@ void RemappedRanges::prepare_fork() noexcept {
     if (!any_.load()) return;
     if (Fork* const outer = fork_of_this_thread()) return static_cast<void>(++outer->depth);
     if (make_idle_ranges_private()) return;
-    // Without a pipe the child still copies, but its parent does not wait.
+    // Without sockets the child still copies, but its parent does not wait.
     const auto free = std::ranges::find(pending_, 0, &Fork::depth);
-    if (free == pending_.end() || ::pipe2(free->pipe.data(), O_CLOEXEC) != 0) return;
-    free->thread = ::pthread_self();
-    free->depth = 1;
+    if (free == pending_.end()) return;
+    *free = {.thread = ::pthread_self(), .depth = 1};
+    if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, free->ends.data()) != 0)
+        free->depth = 0;
 }
 
-/// Retires idle ranges: no call uses them, no device can be writing to them, and their mappings
-/// have no property that would be lost.
+/// Retires idle ranges: no call uses them, no child is copying them, no device can be writing to
+/// them, and their mappings have no property that would be lost.
 void RemappedRanges::find_idle_ranges() noexcept {
-    idle_.fill(pinned_bytes() == 0 && !has_device_open());
+    idle_.fill(forks_ == 1 && pinned_bytes() == 0 && !has_device_open());
     const bool told = for_each_unusual_mapping([&](std::uint64_t begin, std::uint64_t end) {
         for_each_mapping(begin, end, [&](const Mapping&, const RemappedRange& range) {
             idle_[place(range)] = false;
@@ -258,7 +284,7 @@ void RemappedRanges::find_idle_ranges() noexcept {
     });
     for (RemappedRange& range : ranges_) {
         bool& idle = idle_[place(range)];
-        idle = idle && told && range.is_open() && range.has_file() && range.retire();
+        idle = idle && told && range.is_open() && range.has_file() && range.retire_unused();
     }
 }
 
@@ -275,8 +301,8 @@ bool RemappedRanges::make_idle_ranges_private() noexcept {
     bool all = true;
     for_each_mapping(0, kEnd, [&](const Mapping& mapping, RemappedRange& range) {
         all = all && !mapping.shared;
-        if (!mapping.shared && idle_[place(range)])
-            range.detach(mapping, {mapping.begin, mapping.end}, true);
+        if (!mapping.shared)
+            range.detach(mapping, {mapping.begin, mapping.end}, idle_[place(range)]);
     });
     all = all && !query_.unanswered();
     made_private_ += static_cast<std::uint64_t>(std::ranges::count(idle_, true));
@@ -285,20 +311,24 @@ bool RemappedRanges::make_idle_ranges_private() noexcept {
 }
 
 void RemappedRanges::await_child() noexcept {
-    std::array<int, 2> pipe{-1, -1};
+    Fork* fork = nullptr;
     {
         const Change change(*this);
-        --forks_;
-        Fork* const fork = fork_of_this_thread();
-        if (fork == nullptr || --fork->depth > 0) return;
-        pipe = fork->pipe;
+        fork = fork_of_this_thread();
+        if (fork == nullptr || fork->depth > 1) {
+            if (fork != nullptr) --fork->depth;
+            return end_fork();
+        }
+        ::close(std::exchange(fork->ends[1], -1));
     }
-    // read() returns when the child has copied its ranges, runs another program, or has ended.
-    ::close(pipe[1]);
-    char none = 0;
-    while (::read(pipe[0], &none, 1) < 0 && errno == EINTR) {
+    // recv() returns when the child has copied its ranges, runs another program, or has ended.
+    char done = 0;
+    while (::recv(fork->ends[0], &done, 1, 0) < 0 && errno == EINTR) {
     }
-    ::close(pipe[0]);
+    const Change change(*this);
+    ::close(std::exchange(fork->ends[0], -1));
+    fork->depth = 0;
+    end_fork();
 }
 
 void RemappedRanges::enter_child() noexcept {
@@ -311,16 +341,14 @@ void RemappedRanges::enter_child() noexcept {
     for_each_mapping(0, ~std::uint64_t{0}, [](const Mapping& mapping, RemappedRange& range) {
         if (mapping.shared) range.copy_in_child(mapping);
     });
-    for (RemappedRange& range : ranges_) {
-        if (!range.is_open()) continue;
-        // Missing memory is better than memory that is shared with the parent.
-        if (query_.unanswered()) range.unmap_in_child();
-        range.forget();
-    }
+    for (RemappedRange& range : ranges_)
+        if (range.is_open()) range.leave_to_parent(!query_.unanswered());
     bytes_ = 0;
-    for (Fork& fork : pending_)
+    const Fork* const own = fork_of_this_thread();
+    if (own != nullptr && own->depth == 1) ::send(own->ends[1], "", 1, MSG_NOSIGNAL);
+    for (const Fork& fork : pending_)
         if (fork.depth > 0)
-            for (const int end : fork.pipe) ::close(end);
+            for (const int end : fork.ends) ::close(end);
     pending_ = {};
 }
 
@@ -343,19 +371,22 @@ int RemappedRanges::clear_part(const Mapping& mapping, Pages part, int advice,
                                Madvise next) noexcept {
     auto* const at = reinterpret_cast<void*>(part.begin);
     if (!names_object(mapping.name)) return next(at, part.bytes(), advice);
+    if (mapping.shared && advice != kGuardInstall) {
+        // The kernel refuses locked memory. MADV_FREE may free at once.
+        if (next(at, part.bytes(), advice == MADV_FREE ? MADV_DONTNEED : advice) != 0) return -1;
+        const Change change(*this);
+        RemappedRange* const range = owner(mapping);
+        // A child may be copying the pages.
+        if (range != nullptr && forks_ == 0 &&
+            range->punch(mapping.offset + (part.begin - mapping.begin), part.bytes()))
+            return 0;
+    }
     // In memory that a fork made private, the advice could restore old pages of the object. Guards
     // need private memory, so that a child inherits them.
-    if (!mapping.shared || advice == kGuardInstall) {
-        void* const zeros = ::mmap(at, part.bytes(), mapping.protection(),
-                                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
-        return zeros == MAP_FAILED ? next(at, part.bytes(), MADV_DONTNEED) : 0;
-    }
-    // The kernel refuses locked memory. MADV_FREE may free at once.
-    if (next(at, part.bytes(), advice == MADV_FREE ? MADV_DONTNEED : advice) != 0) return -1;
-    const Change change(*this);
-    if (RemappedRange* const range = owner(mapping))
-        range->punch(mapping.offset + (part.begin - mapping.begin), part.bytes());
-    return 0;
+    void* const zeros = ::mmap(at, part.bytes(), mapping.protection(),
+                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+    if (zeros == MAP_FAILED) return next(at, part.bytes(), MADV_DONTNEED);
+    return advice == kGuardInstall ? next(at, part.bytes(), advice) : 0;
 }
 
 int RemappedRanges::clear(Pages pages, int advice, Madvise next) noexcept {
@@ -365,8 +396,7 @@ int RemappedRanges::clear(Pages pages, int advice, Madvise next) noexcept {
         errno = EINVAL;  // as for all private memory
         return -1;
     }
-    const bool guards = advice == kGuardInstall;
-    if (guards && next(start, pages.bytes(), advice) != 0) return -1;
+    if (advice == kGuardInstall && next(start, 0, advice) != 0) return -1;  // before Linux 6.13
     int error = 0;
     Mapping mapping;
     std::uint64_t at = pages.begin;
@@ -374,11 +404,8 @@ int RemappedRanges::clear(Pages pages, int advice, Madvise next) noexcept {
         if (mapping.begin > at) error = ENOMEM;
         const Pages part{std::max(at, mapping.begin), std::min(pages.end, mapping.end)};
         at = part.end;
-        if (guards && !names_object(mapping.name)) continue;
         if (clear_part(mapping, part, advice, next) != 0 && error == 0) error = errno;
     }
-    // All pages are private now, and read as zeros once the guards are removed.
-    if (guards) return next(start, pages.bytes(), advice);
     if (at < pages.end && error == 0) error = ENOMEM;
     if (error == 0) return 0;
     errno = error;
@@ -387,62 +414,55 @@ int RemappedRanges::clear(Pages pages, int advice, Madvise next) noexcept {
 
 void* RemappedRanges::move(Pages from, std::uint64_t bytes, int flags, void* fixed) noexcept {
     const Change change(*this);
-    struct Part {
-        std::uint64_t begin;
-        std::uint64_t bytes;
+    const auto refuse = [](int error) {
+        errno = error;
+        return MAP_FAILED;
     };
-    std::array<Part, 64> parts{};
+    std::array<Pages, 64> parts{};
     std::size_t count = 0;
-    bool ours = false;
+    bool remapped = false;
     Mapping mapping;
-    const std::uint64_t end = std::min(from.end, from.begin + bytes);
-    for (std::uint64_t at = from.begin; at < end; at = mapping.end) {
-        const bool known = query_.ask(at, mapping, AddressQuery::Names::yes) &&
-                           mapping.begin <= at && count < parts.size();
-        const bool remapped = known && names_object(mapping.name);
-        if (!known || (!remapped && (mapping.shared || mapping.inode != 0))) {
-            errno = EFAULT;
-            return MAP_FAILED;
-        }
-        ours = ours || remapped;
-        parts[count++] = {at, std::min(end, mapping.end) - at};
+    const Pages kept{from.begin, std::min(from.end, from.begin + bytes)};
+    for (std::uint64_t at = kept.begin; at < kept.end; at = mapping.end) {
+        if (!query_.ask(at, mapping, AddressQuery::Names::yes) || mapping.begin > at ||
+            count == parts.size())
+            return refuse(EFAULT);
+        const bool object = names_object(mapping.name);
+        if (!object && (mapping.shared || mapping.inode != 0)) return refuse(EFAULT);
+        remapped = remapped || object;
+        parts[count++] = {at, std::min(kept.end, mapping.end)};
     }
-    if (!ours || count == 0) {
-        errno = EFAULT;
-        return MAP_FAILED;
-    }
-    const std::uint64_t more = bytes - (end - from.begin);
-    const Part last = parts[count - 1];
-    if ((flags & MREMAP_FIXED) == 0 &&
-        ::syscall(SYS_mremap, last.begin, last.bytes, last.bytes + more, 0) != -1)
+    if (!remapped) return refuse(EFAULT);
+    // New pages are private: other memory may show the object's next ones.
+    const std::uint64_t more = bytes - kept.bytes();
+    const auto map = [&](void* at, std::uint64_t size, int how) {
+        return ::mmap(at, size, mapping.protection(), MAP_PRIVATE | MAP_ANONYMOUS | how, -1, 0);
+    };
+    const bool is_fixed = (flags & MREMAP_FIXED) != 0;
+    auto* const end = reinterpret_cast<void*>(kept.end);
+    if (!is_fixed && more > 0 && map(end, more, MAP_FIXED_NOREPLACE) == end)
         return reinterpret_cast<void*>(from.begin);
-    if ((flags & MREMAP_MAYMOVE) == 0) {
-        errno = ENOMEM;
-        return MAP_FAILED;
-    }
-    const int where = (flags & MREMAP_FIXED) != 0 ? MAP_FIXED : 0;
-    void* const to =
-        ::mmap(fixed, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | where, -1, 0);
+    if ((flags & MREMAP_MAYMOVE) == 0) return refuse(ENOMEM);
+    const auto begin = reinterpret_cast<std::uintptr_t>(fixed);
+    if (is_fixed && (begin % kPageBytes != 0 || from.overlaps({begin, begin + bytes})))
+        return refuse(EINVAL);
+    void* const to = map(fixed, bytes, is_fixed ? MAP_FIXED : 0);
     if (to == MAP_FAILED) return MAP_FAILED;
-    const auto target = reinterpret_cast<std::uintptr_t>(to);
-    const auto move_part = [](std::uint64_t at, std::uint64_t old_bytes, std::uint64_t new_bytes,
-                              std::uint64_t there) {
-        return ::syscall(SYS_mremap, at, old_bytes, new_bytes, MREMAP_MAYMOVE | MREMAP_FIXED,
-                         there) != -1;
+    const std::uint64_t distance = reinterpret_cast<std::uintptr_t>(to) - from.begin;
+    const auto move_part = [](Pages part, std::uint64_t there) {
+        constexpr int kHow = MREMAP_MAYMOVE | MREMAP_FIXED;
+        return ::syscall(SYS_mremap, part.begin, part.bytes(), part.bytes(), kHow, there) != -1;
     };
     for (std::size_t i = 0; i < count; ++i) {
-        const Part part = parts[i];
-        const std::uint64_t there = target + (part.begin - from.begin);
-        if (move_part(part.begin, part.bytes, part.bytes + (i + 1 == count ? more : 0), there))
-            continue;
+        if (move_part(parts[i], parts[i].begin + distance)) continue;
         // The system has no room for a mapping: move the earlier parts back.
         while (i-- > 0)
-            static_cast<void>(move_part(target + (parts[i].begin - from.begin), parts[i].bytes,
-                                        parts[i].bytes, parts[i].begin));
+            static_cast<void>(
+                move_part({parts[i].begin + distance, parts[i].end + distance}, parts[i].begin));
         ::munmap(to, bytes);
-        errno = ENOMEM;
-        return MAP_FAILED;
+        return refuse(ENOMEM);
     }
+    if (from.end > kept.end) ::munmap(end, from.end - kept.end);
     return to;
 }
 

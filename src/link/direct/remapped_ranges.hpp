@@ -19,6 +19,7 @@
 
 #include <pthread.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstddef>
@@ -48,11 +49,7 @@ class RemappedRanges {
   public:
     using Pages = RemappedRange::Pages;
     static constexpr std::size_t kRangesMax = 256;
-
-    struct Limits {
-        std::size_t ranges_max = kRangesMax;
-        std::uint64_t bytes_max = ~std::uint64_t{0};
-    };
+    static constexpr std::uint32_t kGenerations = (1U << 24) - 1;  ///< for each entry of the table
 
     /// Returns the table of this process. The first call makes it and registers handlers of forks.
     [[nodiscard]] static RemappedRanges& of_process() noexcept;
@@ -64,7 +61,8 @@ class RemappedRanges {
     [[nodiscard]] int forked() const noexcept { return forked_; }
 
     /// Remaps pages that the running call owns, and sets `generation` to the new range's.
-    [[nodiscard]] std::optional<Refusal> remap(Pages pages, Limits limits, LargePages& large,
+    [[nodiscard]] std::optional<Refusal> remap(Pages pages, std::size_t ranges_max,
+                                               std::uint64_t bytes_max, LargePages& large,
                                                std::uint32_t& generation) noexcept;
     /// Begins a use of the range of that generation. Returns nullptr if it may not be used.
     [[nodiscard]] RemappedRange* try_use(std::uint32_t generation) noexcept;
@@ -95,8 +93,10 @@ class RemappedRanges {
     /// is the function that the program would have called.
     using Madvise = int (*)(void*, std::size_t, int);
     [[nodiscard]] int clear(Pages pages, int advice, Madvise next) noexcept;
-    /// Does what mremap() does for memory that is several mappings because part of it is remapped:
-    /// moves them one by one and extends the last. Sets errno as for a single private mapping.
+    /// Returns true if a page is remapped, or was before a fork.
+    [[nodiscard]] bool has_remapped(Pages pages) noexcept;
+    /// Does what mremap() does for memory of which a part is remapped: moves its mappings one by
+    /// one, and adds private pages. Sets errno as for a single private mapping.
     [[nodiscard]] void* move(Pages from, std::uint64_t bytes, int flags, void* fixed) noexcept;
 
   private:
@@ -105,7 +105,7 @@ class RemappedRanges {
     struct Fork {
         pthread_t thread;
         int depth = 0;  ///< forks of this thread, nested in handlers; 0: entry is free
-        std::array<int, 2> pipe{-1, -1};
+        std::array<int, 2> ends{-1, -1};  ///< sockets: the parent's and the child's
     };
 
     RemappedRanges() = default;
@@ -116,6 +116,7 @@ class RemappedRanges {
     void await_child() noexcept;
     void enter_child() noexcept;
     [[nodiscard]] Fork* fork_of_this_thread() noexcept;
+    void end_fork() noexcept { forks_ = std::max(forks_ - 1, 0); }
 
     [[nodiscard]] bool ask(std::uint64_t address, Mapping& mapping) noexcept;
     [[nodiscard]] std::size_t place(const RemappedRange& range) const noexcept {
@@ -125,12 +126,13 @@ class RemappedRanges {
     template <class Body>
     void for_each_mapping(std::uint64_t begin, std::uint64_t end, Body body) noexcept;
     [[nodiscard]] RemappedRange* owner(const Mapping& mapping) noexcept;
-    [[nodiscard]] std::optional<Refusal> check_replaced(Pages pages) noexcept;
+    [[nodiscard]] std::optional<Refusal> retire_replaced(Pages pages) noexcept;
     [[nodiscard]] bool replace_pieces(RemappedRange& range, LargePages& large) noexcept;
-    [[nodiscard]] RemappedRange* find_place(Pages pages, Limits limits) noexcept;
+    [[nodiscard]] RemappedRange* find_place(Pages pages, std::size_t ranges_max,
+                                            std::uint64_t bytes_max) noexcept;
     void close_unmapped_ranges() noexcept;
+    void free_unmapped_pages(RemappedRange& range) noexcept;
     void close(RemappedRange& range) noexcept;
-    [[nodiscard]] bool has_remapped(Pages pages) noexcept;
     [[nodiscard]] int clear_part(const Mapping& mapping, Pages part, int advice,
                                  Madvise next) noexcept;
 

@@ -271,6 +271,22 @@ TEST_F(Adopted, FreedMemoryIsLetGoWhileOtherBuffersCome) {
     EXPECT_EQ(object_bytes(copy), 0U) << "the object still has memory";
 }
 
+TEST_F(Adopted, PartOfABufferThatIsFreedIsLetGoWhileOtherBuffersCome) {
+    DirectMemory direct(own_mate());
+    const Pages kept(16);
+    adopt(direct, kept.at(), kept.bytes());
+    const Pages pages(16'384);
+    fill(pages.at(), pages.bytes(), 1);
+    const auto exposure = direct.expose(pages.at(), pages.bytes(), Access::read);
+    const Descriptor copy(::dup(static_cast<int>(exposure.reach.object)));
+    direct.conceal(exposure);
+    constexpr std::size_t kFirst = 16 * kPage;
+    ASSERT_EQ(::munmap(pages.at() + kFirst, pages.bytes() - kFirst), 0);
+    for (int i = 0; i < 64 * 300; ++i) adopt(direct, kept.at(), kept.bytes());
+    EXPECT_LE(object_bytes(copy), kFirst + 2 * kPage);
+    EXPECT_EQ(differs(pages.at(), kFirst, 1), kFirst);
+}
+
 TEST_F(Adopted, BuffersThatFindNoRoomAreCopied) {
     constexpr std::size_t kBuffers = 90;
     constexpr std::size_t kRanges = 64;

@@ -11,6 +11,7 @@
 
 #include <atomic>
 #include <cstdlib>
+#include <cstring>
 #include <memory>
 #include <thread>
 
@@ -84,26 +85,6 @@ TEST_F(Adopted, PropertiesGivenByAdviceAreKept) {
         if (::mincore(pages.at() + 4 * kPage, kPage, &resident) != -1) ::_exit(1);
         if (::mincore(pages.at() + 8 * kPage, kPage, &resident) != 0) ::_exit(2);
     });
-}
-
-TEST_F(Adopted, MovedMemoryKeepsItsContentsAndGrowsByZeros) {
-    DirectMemory direct(own_mate());
-    for (const std::size_t edge : {std::size_t{0}, kPage + 16}) {
-        const std::size_t bytes = 16 * kPage;
-        void* const at =
-            ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        auto* const old = static_cast<std::byte*>(at);
-        fill(old, bytes, 4);
-        adopt(direct, old + edge, bytes - edge);
-        void* const moved = ::mremap(old, bytes, 64 * bytes, MREMAP_MAYMOVE);
-        ASSERT_NE(moved, MAP_FAILED) << std::strerror(errno);
-        auto* const now = static_cast<std::byte*>(moved);
-        EXPECT_EQ(differs(now, bytes, 4), bytes);
-        for (std::size_t i = bytes; i < 64 * bytes; ++i) ASSERT_EQ(now[i], std::byte{0});
-        adopt(direct, now, 64 * bytes);
-        EXPECT_EQ(differs(now, bytes, 4), bytes);
-        ::munmap(moved, 64 * bytes);
-    }
 }
 
 TEST_F(Adopted, ReadOnlyMemoryIsReadAndNotWritten) {
