@@ -269,7 +269,8 @@ class Rpc {
                 result_of(head, data + sizeof head, bytes - sizeof head);
             rpc.world_.send(peer, kReply, reply.data(), reply.size());
         } catch (const std::exception& problem) {
-            rpc.send_failure(peer, head.id, problem.what());
+            const char* const why = problem.what();
+            rpc.send_failure(peer, head.id, why != nullptr ? why : "");
         } catch (...) {
             rpc.send_failure(peer, head.id, "it threw an object that is no std::exception");
         }

@@ -51,7 +51,13 @@ std::vector<DataPages> find_data_pages() {
 
 int share_pages(const DataPages& pages, std::byte* heap) {
     auto* const at = reinterpret_cast<void*>(pages.begin);
-    std::memcpy(heap, at, pages.bytes);
+    // Pages of zeros need no memory: a program may have large variables that it hardly uses.
+    const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+    const std::vector<std::byte> zeros(page);
+    for (std::size_t done = 0; done < pages.bytes; done += page) {
+        const std::byte* const from = static_cast<const std::byte*>(at) + done;
+        if (std::memcmp(from, zeros.data(), page) != 0) std::memcpy(heap + done, from, page);
+    }
     // Of a shared mapping, an old size of 0 asks for a second mapping of the same pages.
     void* const mapped = mremap(heap, 0, pages.bytes, MREMAP_MAYMOVE | MREMAP_FIXED, at);
     return mapped == at ? 0 : errno;

@@ -103,10 +103,12 @@ void* weft_forward_mremap(void* address, std::size_t old_bytes, std::size_t new_
     RemappedRanges* const ranges = RemappedRanges::of_process_if_used();
     const auto from = pages_of(address, old_bytes);
     const std::uint64_t bytes = pages_of(nullptr, new_bytes).bytes();
-    const bool plain =
-        old_bytes > 0 && is_page(address) && (flags & ~(MREMAP_MAYMOVE | MREMAP_FIXED)) == 0;
-    if (ranges == nullptr || !plain)
+    if (ranges == nullptr || !is_page(address) || (flags & ~(MREMAP_MAYMOVE | MREMAP_FIXED)) != 0)
         return call_next_mremap(address, old_bytes, new_bytes, flags, fixed);
+    if (old_bytes == 0 && ranges->has_remapped(pages_of(address, 1))) {
+        errno = EINVAL;  // as for all private memory
+        return MAP_FAILED;
+    }
     // The kernel would extend remapped memory by pages of the object.
     if (bytes > from.bytes() && ranges->has_remapped({from.end - kPageBytes, from.end}))
         return ranges->move(from, bytes, flags, fixed);

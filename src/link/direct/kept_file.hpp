@@ -30,8 +30,12 @@ class KeptFile {
         std::swap(device_, other.device_);
         return *this;
     }
-    ~KeptFile() {
+    ~KeptFile() { close(); }
+
+    /// Closes the descriptor. The file's inode and device stay known.
+    void close() noexcept {
         if (intact()) ::close(number_);
+        number_ = -1;
     }
 
     [[nodiscard]] int number() const noexcept { return number_; }

@@ -51,6 +51,11 @@ RemappedMemory::RemappedMemory(DirectMode mode, AdoptionLimits limits)
     if (!off_.empty()) return;
     ranges_ = &RemappedRanges::of_process();
     forked_ = ranges_->forked();
+    ranges_->enter_runtime();
+}
+
+RemappedMemory::~RemappedMemory() {
+    if (ranges_ != nullptr && ranges_->forked() == forked_) ranges_->leave_runtime();
 }
 
 bool RemappedMemory::expose(base::Exposure& exposure, const base::Copies& copies,

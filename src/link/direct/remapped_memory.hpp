@@ -55,6 +55,9 @@ class RemappedMemory {
     };
 
     RemappedMemory(DirectMode mode, AdoptionLimits limits);
+    RemappedMemory(const RemappedMemory&) = delete;
+    RemappedMemory& operator=(const RemappedMemory&) = delete;
+    ~RemappedMemory();
 
     /// Returns the reason why no buffer is remapped; empty if buffers may be.
     [[nodiscard]] std::string_view off() const noexcept { return off_; }

@@ -128,13 +128,21 @@ bool RemappedRange::fill(Pages pages) noexcept {
 bool RemappedRange::replace(Pages piece, LargePages& large, AddressQuery& query) noexcept {
     constexpr int kProtection = PROT_READ | PROT_WRITE;
     if (piece.bytes() == kLargePageBytes && large.worth_trying()) enlarge(piece, large);
-    if (fill(piece) && map_at(piece.begin, piece.bytes(), kProtection, MAP_SHARED | MAP_POPULATE,
-                              object_.number(), offset_of(piece.begin)))
+    const auto map = [&](int flags, int file, std::uint64_t offset) {
+        return map_at(piece.begin, piece.bytes(), kProtection, flags, file, offset);
+    };
+    const bool filled = fill(piece);
+    Mapping mapping;
+    // The object of an older range would keep its copy until all pieces are replaced.
+    for (std::uint64_t at = piece.begin;
+         filled && at < piece.end && query.ask(at, mapping) && mapping.begin < piece.end;
+         at = mapping.end)
+        if (mapping.shared) advise(at, std::min(piece.end, mapping.end) - at, MADV_REMOVE);
+    if (filled && map(MAP_SHARED | MAP_POPULATE, object_.number(), offset_of(piece.begin)))
         return true;
     // Kernels before 6.12 unmap the old pages before they fail.
-    Mapping mapping;
-    if ((!query.ask(piece.begin, mapping) || mapping.begin > piece.begin) && !query.unanswered() &&
-        map_at(piece.begin, piece.bytes(), kProtection, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0))
+    const bool mapped = query.ask(piece.begin, mapping) && mapping.begin <= piece.begin;
+    if (filled && !query.unanswered() && (mapped || map(MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)))
         std::memcpy(pointer(piece.begin), window_.start() + offset_of(piece.begin), piece.bytes());
     punch(offset_of(piece.begin), piece.bytes());
     return false;
@@ -152,6 +160,12 @@ bool RemappedRange::retire_unused() noexcept {
     if (uses_.load() == 0) return true;
     usable_.store(before);
     return false;
+}
+
+void RemappedRange::let_go() noexcept {
+    retire();
+    window_ = AddressRange();
+    object_.close();
 }
 
 void RemappedRange::close() noexcept {

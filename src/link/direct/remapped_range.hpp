@@ -100,6 +100,8 @@ class RemappedRange {
     void retire() noexcept { usable_.store(0); }
     /// Forbids further uses if none is in progress, and returns true then.
     [[nodiscard]] bool retire_unused() noexcept;
+    /// Forbids further uses, and gives up the window and the descriptor.
+    void let_go() noexcept;
     /// Closes the object and unmaps the window. The range must not be in use.
     void close() noexcept;
 

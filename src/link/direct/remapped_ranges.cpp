@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "link/direct/remapped_ranges.hpp"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -131,23 +132,7 @@ bool RemappedRanges::replace_pieces(RemappedRange& range, LargePages& large) noe
     const Pages pages = range.pages();
     for (Pages piece{pages.begin, 0}; piece.begin < pages.end; piece.begin = piece.end) {
         piece.end = std::min(pages.end, (piece.begin / kPieceBytes + 1) * kPieceBytes);
-        struct Part {
-            RemappedRange* range;
-            std::uint64_t offset;
-            std::uint64_t bytes;
-        };
-        std::array<Part, 16> replaced{};
-        std::size_t count = 0;
-        for_each_mapping(piece.begin, piece.end, [&](const Mapping& mapping, RemappedRange& old) {
-            const std::uint64_t begin = std::max(piece.begin, mapping.begin);
-            const std::uint64_t end = std::min(piece.end, mapping.end);
-            if (&old != &range && mapping.shared && count < replaced.size())
-                replaced[count++] = {&old, mapping.offset + (begin - mapping.begin), end - begin};
-        });
         if (!range.replace(piece, large, query_)) return false;
-        // Otherwise the older object would keep its copy until all pieces are replaced.
-        for (std::size_t i = 0; i < count; ++i)
-            replaced[i].range->punch(replaced[i].offset, replaced[i].bytes);
     }
     return true;
 }
@@ -191,6 +176,7 @@ std::optional<Refusal> RemappedRanges::remap(Pages pages, std::size_t ranges_max
         return refused;
     }
     any_.store(true);
+    fill_reserve();
     bytes_ += pages.bytes();
     const bool whole = replace_pieces(*free, large);
     if (whole) free->publish();
@@ -250,7 +236,30 @@ void RemappedRanges::revoke(std::uint32_t generation, Pages part) noexcept {
     });
 }
 
+void RemappedRanges::enter_runtime() noexcept {
+    const Change change(*this);
+    ++runtimes_;
+}
+
+void RemappedRanges::leave_runtime() noexcept {
+    const Change change(*this);
+    if (--runtimes_ > 0) return;
+    // The program's mappings alone keep the memory, so that munmap() frees it.
+    for (RemappedRange& range : ranges_)
+        if (range.is_open()) range.let_go();
+}
+
 // Forks
+
+void RemappedRanges::end_fork() noexcept {
+    forks_ = std::max(forks_ - 1, 0);
+    if (any_.load()) fill_reserve();
+}
+
+void RemappedRanges::fill_reserve() noexcept {
+    for (KeptFile& file : reserve_)
+        if (!file.intact()) file = KeptFile(::open("/", O_PATH | O_CLOEXEC));
+}
 
 RemappedRanges::Fork* RemappedRanges::fork_of_this_thread() noexcept {
     const pthread_t self = ::pthread_self();
@@ -264,8 +273,8 @@ void RemappedRanges::prepare_fork() noexcept {
     ++forks_;
     if (!any_.load()) return;
     if (Fork* const outer = fork_of_this_thread()) return static_cast<void>(++outer->depth);
+    reserve_ = {};
     if (make_idle_ranges_private()) return;
-    // Without sockets the child still copies, but its parent does not wait.
     const auto free = std::ranges::find(pending_, 0, &Fork::depth);
     if (free == pending_.end()) return;
     *free = {.thread = ::pthread_self(), .depth = 1};
@@ -335,6 +344,7 @@ void RemappedRanges::enter_child() noexcept {
     // A thread that held the lock in the parent does not exist here.
     lock_.store(0);
     forks_ = 0;
+    runtimes_ = 0;
     ++forked_;
     // Without a descriptor, the parent's file is used: it lists nearly the same mappings.
     if (AddressQuery own; own.available()) query_ = std::move(own);
@@ -418,19 +428,15 @@ void* RemappedRanges::move(Pages from, std::uint64_t bytes, int flags, void* fix
         errno = error;
         return MAP_FAILED;
     };
-    std::array<Pages, 64> parts{};
-    std::size_t count = 0;
     bool remapped = false;
     Mapping mapping;
     const Pages kept{from.begin, std::min(from.end, from.begin + bytes)};
     for (std::uint64_t at = kept.begin; at < kept.end; at = mapping.end) {
-        if (!query_.ask(at, mapping, AddressQuery::Names::yes) || mapping.begin > at ||
-            count == parts.size())
+        if (!query_.ask(at, mapping, AddressQuery::Names::yes) || mapping.begin > at)
             return refuse(EFAULT);
         const bool object = names_object(mapping.name);
         if (!object && (mapping.shared || mapping.inode != 0)) return refuse(EFAULT);
         remapped = remapped || object;
-        parts[count++] = {at, std::min(kept.end, mapping.end)};
     }
     if (!remapped) return refuse(EFAULT);
     // New pages are private: other memory may show the object's next ones.
@@ -449,16 +455,20 @@ void* RemappedRanges::move(Pages from, std::uint64_t bytes, int flags, void* fix
     void* const to = map(fixed, bytes, is_fixed ? MAP_FIXED : 0);
     if (to == MAP_FAILED) return MAP_FAILED;
     const std::uint64_t distance = reinterpret_cast<std::uintptr_t>(to) - from.begin;
-    const auto move_part = [](Pages part, std::uint64_t there) {
+    /// Moves all mappings that begin within pages, and returns the end of the last one moved.
+    const auto move_all = [&](Pages pages, std::uint64_t by) {
         constexpr int kHow = MREMAP_MAYMOVE | MREMAP_FIXED;
-        return ::syscall(SYS_mremap, part.begin, part.bytes(), part.bytes(), kHow, there) != -1;
+        std::uint64_t at = pages.begin;
+        while (at < pages.end && query_.ask(at, mapping)) {
+            const std::uint64_t size = std::min(pages.end, mapping.end) - at;
+            if (::syscall(SYS_mremap, at, size, size, kHow, at + by) == -1) break;
+            at += size;
+        }
+        return at;
     };
-    for (std::size_t i = 0; i < count; ++i) {
-        if (move_part(parts[i], parts[i].begin + distance)) continue;
-        // The system has no room for a mapping: move the earlier parts back.
-        while (i-- > 0)
-            static_cast<void>(
-                move_part({parts[i].begin + distance, parts[i].end + distance}, parts[i].begin));
+    if (const std::uint64_t moved = move_all(kept, distance); moved < kept.end) {
+        // The system has no room for a mapping: move the earlier ones back.
+        static_cast<void>(move_all({from.begin + distance, moved + distance}, 0 - distance));
         ::munmap(to, bytes);
         return refuse(ENOMEM);
     }

@@ -19,7 +19,6 @@
 
 #include <pthread.h>
 
-#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstddef>
@@ -59,6 +58,11 @@ class RemappedRanges {
     /// Returns the number of forks between the process that made the table and this one. A runtime
     /// uses it to detect that it is in a child of its process.
     [[nodiscard]] int forked() const noexcept { return forked_; }
+
+    /// Counts a runtime that uses ranges. When the last one leaves, nothing but the program's own
+    /// mappings refers to remapped memory.
+    void enter_runtime() noexcept;
+    void leave_runtime() noexcept;
 
     /// Remaps pages that the running call owns, and sets `generation` to the new range's.
     [[nodiscard]] std::optional<Refusal> remap(Pages pages, std::size_t ranges_max,
@@ -111,12 +115,13 @@ class RemappedRanges {
     RemappedRanges() = default;
 
     void prepare_fork() noexcept;
+    void fill_reserve() noexcept;
     void find_idle_ranges() noexcept;
     [[nodiscard]] bool make_idle_ranges_private() noexcept;
     void await_child() noexcept;
     void enter_child() noexcept;
     [[nodiscard]] Fork* fork_of_this_thread() noexcept;
-    void end_fork() noexcept { forks_ = std::max(forks_ - 1, 0); }
+    void end_fork() noexcept;
 
     [[nodiscard]] bool ask(std::uint64_t address, Mapping& mapping) noexcept;
     [[nodiscard]] std::size_t place(const RemappedRange& range) const noexcept {
@@ -140,13 +145,15 @@ class RemappedRanges {
     std::atomic<bool> any_{false};  ///< a range was made at some time
     std::atomic<std::uint64_t> bytes_{0};
     std::atomic<std::uint64_t> made_private_{0};
+    int runtimes_ = 0;
     int forks_ = 0;  ///< in progress; no range changes then
     int forked_ = 0;
     std::uint32_t last_generation_ = 0;  ///< without the index in the table
     AddressQuery query_;
     std::array<RemappedRange, kRangesMax> ranges_;
     std::array<bool, kRangesMax> idle_{};  ///< scratch of prepare_fork()
-    std::array<Fork, 4> pending_{};
+    std::array<Fork, 64> pending_{};
+    std::array<KeptFile, 3> reserve_;  ///< closed for forks: they need descriptors
 };
 
 /// Returns true if the program's calls of madvise() and mremap() reach the interposers. Makes one

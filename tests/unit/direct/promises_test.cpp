@@ -423,12 +423,10 @@ TEST_F(Adopted, ALargeBufferIsReplacedAndGivenBackInPieces) {
     constexpr std::size_t kBytes = std::size_t{200} << 20;
     const Pages pages(kBytes / kPage);
     fill(pages.at(), kBytes, 1);
-    {
-        DirectMemory direct(own_mate());
-        adopt(direct, pages.at() + 1, kBytes - 1);
-        EXPECT_EQ(differs(pages.at(), kBytes, 1), kBytes);
-        fill(pages.at(), kBytes, 2);
-    }
+    DirectMemory direct(own_mate());
+    adopt(direct, pages.at() + 1, kBytes - 1);
+    EXPECT_EQ(differs(pages.at(), kBytes, 1), kBytes);
+    fill(pages.at(), kBytes, 2);
     fork_once();
     EXPECT_FALSE(is_shared(pages.at() + kPage));
     EXPECT_EQ(differs(pages.at(), kBytes, 2), kBytes);

@@ -26,6 +26,7 @@
 #include <vector>
 
 #include "link/shared/node_map.hpp"
+#include "tests/support/full_mode.hpp"
 
 namespace weft::link::testing {
 
@@ -160,7 +161,7 @@ using RankBody = std::function<void(ForkedRank&)>;
 inline pid_t start_rank(Board& board, Rank rank, int size, const RankBody& body) {
     const pid_t pid = ::fork();
     if (pid != 0) return pid;
-    ::alarm(kDeadlineSeconds);
+    ::alarm(test::full_mode() ? 60 * kDeadlineSeconds : kDeadlineSeconds);
     ForkedRank self(board, rank, size);
     body(self);
     ::_exit(0);
