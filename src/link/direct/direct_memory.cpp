@@ -151,17 +151,6 @@ bool DirectMemory::copy(Copy call, Rank mate, std::uint64_t there, std::byte* he
     return true;
 }
 
-bool DirectMemory::read(Rank mate, std::uint64_t address, std::byte* to,
-                        std::uint64_t bytes) noexcept {
-    return copy(&::process_vm_readv, mate, address, to, bytes);
-}
-
-bool DirectMemory::write(Rank mate, std::uint64_t address, const std::byte* from,
-                         std::uint64_t bytes) noexcept {
-    // process_vm_writev() only reads from the local side.
-    return copy(&::process_vm_writev, mate, address, const_cast<std::byte*>(from), bytes);
-}
-
 bool DirectMemory::can_copy(pid_t pid, const void* address, std::uint64_t expected) noexcept {
     std::uint64_t found = ~expected;
     return copy_all(&::process_vm_readv, pid, reinterpret_cast<std::byte*>(&found),

@@ -79,9 +79,14 @@ class DirectMemory {
     /// Has the kernel copy between `address` in a local peer and the calling rank's memory. Returns
     /// false if the kernel refuses; it may have copied some of the bytes.
     [[nodiscard]] bool read(Rank mate, std::uint64_t address, std::byte* to,
-                            std::uint64_t bytes) noexcept;
+                            std::uint64_t bytes) noexcept {
+        return copy(&::process_vm_readv, mate, address, to, bytes);
+    }
     [[nodiscard]] bool write(Rank mate, std::uint64_t address, const std::byte* from,
-                             std::uint64_t bytes) noexcept;
+                             std::uint64_t bytes) noexcept {
+        // The kernel only reads the local side of a write.
+        return copy(&::process_vm_writev, mate, address, const_cast<std::byte*>(from), bytes);
+    }
 
     [[nodiscard]] RemappedMemory::Counters adoption_counters() const noexcept {
         return adopted_.counters();

@@ -25,7 +25,7 @@ bool is_object(int file, const base::Reach& reach) noexcept {
     const int seals = ::fcntl(file, F_GET_SEALS);
     return leads_to(link, reach.generation) && ::fstat(file, &status) == 0 &&
            status.st_uid == ::geteuid() &&
-           static_cast<std::uint64_t>(status.st_size) == kObjectBytes && seals >= 0 &&
+           static_cast<std::uint64_t>(status.st_size) == reach.object_bytes && seals >= 0 &&
            (seals & F_SEAL_SHRINK) != 0;
 }
 
@@ -36,7 +36,7 @@ AddressRange map_window(pid_t pid, const base::Reach& reach) noexcept {
                   static_cast<unsigned>(reach.object));
     // Checked before it is opened: opening another device or a pipe could have effects.
     if (!leads_to(link, reach.generation) || reach.object_bytes % kPageBytes != 0 ||
-        reach.object_bytes < 2 * kPageBytes || reach.object_bytes > kObjectBytes / 2)
+        reach.object_bytes < 2 * kPageBytes)
         return {};
     const Descriptor file(::open(link, O_RDWR | O_CLOEXEC));
     if (!file.open() || !is_object(file.number(), reach)) return {};

@@ -36,44 +36,29 @@ class Lines {
     explicit Lines(const char* path) noexcept : file_(::open(path, O_RDONLY | O_CLOEXEC)) {}
 
     [[nodiscard]] bool open() const noexcept { return file_.open(); }
-    /// Returns the next line without its newline, or nullptr at the end. Omits lines longer than
-    /// kKept. Valid until the next call.
+    /// Returns the next line, without its end, until the next call. Returns nullptr at the end, or
+    /// at a line that does not fit.
     [[nodiscard]] const char* next() noexcept {
         while (true) {
             char* const line = text_ + start_;
-            auto* const newline = static_cast<char*>(std::memchr(line, '\n', end_ - start_));
-            if (newline != nullptr) {
-                *newline = '\0';
-                start_ = static_cast<std::size_t>(newline + 1 - text_);
-                if (!std::exchange(cut_, false)) return line;
-            } else if (!read_more()) {
-                return nullptr;
+            if (auto* const newline = std::memchr(line, '\n', end_ - start_)) {
+                *static_cast<char*>(newline) = '\0';
+                start_ = static_cast<std::size_t>(static_cast<char*>(newline) + 1 - text_);
+                return line;
             }
+            std::memmove(text_, line, end_ - start_);
+            end_ -= std::exchange(start_, 0);
+            const ssize_t count = ::read(file_.number(), text_ + end_, sizeof text_ - end_);
+            if (count <= 0) return nullptr;
+            end_ += static_cast<std::size_t>(count);
         }
     }
 
   private:
-    /// Appends to the incomplete line. Drops text that fills the buffer without a newline.
-    bool read_more() noexcept {
-        std::memmove(text_, text_ + start_, end_ - start_);
-        end_ -= std::exchange(start_, 0);
-        if (end_ == kKept) {
-            cut_ = true;
-            end_ = 0;
-        }
-        const ssize_t count = ::read(file_.number(), text_ + end_, kKept - end_);
-        if (count <= 0) return false;
-        end_ += static_cast<std::size_t>(count);
-        return true;
-    }
-
-    static constexpr std::size_t kKept = 8192;
-
     Descriptor file_;
-    char text_[kKept];
+    char text_[8192];
     std::size_t start_ = 0;
     std::size_t end_ = 0;
-    bool cut_ = false;  ///< start_ is within a line whose start was dropped
 };
 
 /// Returns true if a device may write memory for this descriptor after a system call returned.

@@ -144,8 +144,17 @@ RemappedRange* RemappedMemory::remap(SeenBuffer& buffer, Pages pages) noexcept {
     return ranges_->try_use(buffer.generation);
 }
 
+/// Permits memory that has no other user: anonymous, or remapped by this process now or before.
 std::optional<Refusal> RemappedMemory::refusal(Pages pages) noexcept {
-    if (const auto refused = refusal_of_mappings(pages)) return refused;
+    Mapping mapping;
+    for (std::uint64_t at = pages.begin; at < pages.end; at = mapping.end) {
+        if (!query_.ask(at, mapping, AddressQuery::Names::yes) || mapping.begin > at ||
+            !mapping.readable || !mapping.writable || mapping.executable ||
+            mapping.page_bytes != kPageBytes ||
+            ((mapping.shared || mapping.inode != 0) && !names_object(mapping.name)))
+            return Refusal::kind;
+        if (has_own_policy(at)) return Refusal::placed;
+    }
     const auto begin = base::processor_time();
     const bool usual = has_only_usual_properties(pages.begin, pages.end);
     properties_ns_ = static_cast<std::uint64_t>((base::processor_time() - begin).count());
@@ -153,22 +162,6 @@ std::optional<Refusal> RemappedMemory::refusal(Pages pages) noexcept {
     if (pinned_bytes() != 0 || has_device_open()) return Refusal::held;
     if (lies_elsewhere(pages.begin, pages.end)) return Refusal::placed;
     if (!may_write_large_files()) return Refusal::system;
-    return std::nullopt;
-}
-
-/// Permits private anonymous memory, and memory that this process has remapped.
-std::optional<Refusal> RemappedMemory::refusal_of_mappings(Pages pages) noexcept {
-    Mapping mapping;
-    for (std::uint64_t at = pages.begin; at < pages.end; at = mapping.end) {
-        if (!query_.ask(at, mapping, AddressQuery::Names::yes) || mapping.begin > at ||
-            !mapping.readable || !mapping.writable || mapping.executable ||
-            mapping.page_bytes != kPageBytes)
-            return Refusal::kind;
-        if (mapping.shared ? !ranges_->is_remapped(mapping)
-                           : mapping.inode != 0 && !names_object(mapping.name))
-            return Refusal::kind;
-        if (has_own_policy(at)) return Refusal::placed;
-    }
     return std::nullopt;
 }
 

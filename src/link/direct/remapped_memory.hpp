@@ -80,7 +80,6 @@ class RemappedMemory {
     [[nodiscard]] RemappedRange* use_known(SeenBuffer& buffer, base::Access access) noexcept;
     [[nodiscard]] RemappedRange* remap(SeenBuffer& buffer, Pages pages) noexcept;
     [[nodiscard]] std::optional<Refusal> refusal(Pages pages) noexcept;
-    [[nodiscard]] std::optional<Refusal> refusal_of_mappings(Pages pages) noexcept;
     void recheck_another() noexcept;
 
     DirectMode mode_;

@@ -22,9 +22,6 @@ namespace weft::link {
 
 inline constexpr std::uint64_t kLargePageBytes = std::uint64_t{2} << 20;
 
-/// The size of an object: most of it is a hole. Its last page is the second edge.
-inline constexpr std::uint64_t kObjectBytes = std::uint64_t{1} << 46;
-
 /// The argument of memfd_create().
 struct ObjectName {
     explicit ObjectName(std::uint32_t generation) noexcept {
@@ -49,11 +46,9 @@ struct ObjectName {
            std::memcmp(found, expected, static_cast<std::size_t>(length)) == 0;
 }
 
-/// Maps a window of `bytes` bytes: the start of the object and, as the window's last page, the
-/// object's last page. A window of kLargePageBytes or more is aligned to them. Core dumps omit
-/// windows. Returns an empty range if the system has no room.
+/// Maps an object of `bytes` bytes as a window. A window of kLargePageBytes or more is aligned to
+/// them. Core dumps omit windows. Returns an empty range if the system has no room.
 [[nodiscard]] inline AddressRange map_object(int file, std::uint64_t bytes) noexcept {
-    constexpr int kProtection = PROT_READ | PROT_WRITE;
     const std::uint64_t spare = bytes < kLargePageBytes ? 0 : kLargePageBytes;
     void* const room = ::mmap(nullptr, bytes + spare, PROT_NONE,
                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -65,12 +60,8 @@ struct ObjectName {
     if (before > 0) ::munmap(reserved, before);
     if (spare > before) ::munmap(start + bytes, spare - before);
     AddressRange window(start, bytes);
-    std::byte* const last = start + bytes - kPageBytes;
-    if (::mmap(start, bytes - kPageBytes, kProtection, MAP_SHARED | MAP_FIXED, file, 0) ==
-            MAP_FAILED ||
-        ::mmap(last, kPageBytes, kProtection, MAP_SHARED | MAP_FIXED, file,
-               static_cast<off_t>(kObjectBytes - kPageBytes)) == MAP_FAILED)
-        return {};
+    constexpr int kProtection = PROT_READ | PROT_WRITE;
+    if (::mmap(start, bytes, kProtection, MAP_SHARED | MAP_FIXED, file, 0) == MAP_FAILED) return {};
     // The owner's core dump has these pages. A system call: the library replaces the function.
     ::syscall(SYS_madvise, start, bytes, MADV_DONTDUMP);
     return window;

@@ -93,11 +93,11 @@ bool RemappedRange::open(Pages pages, std::uint32_t generation) noexcept {
     generation_ = generation;
     is_source_ = false;
     first_ = kPageBytes + (small_in_large_pages(pages) > 0 ? in_large % kLargePageBytes : 0);
+    const std::uint64_t bytes = first_ + pages.bytes() + kPageBytes;
     object_ = KeptFile(open_memory_object(ObjectName(generation).text));
-    if (object_.number() >= 0 &&
-        ::ftruncate(object_.number(), static_cast<off_t>(kObjectBytes)) == 0 &&
+    if (object_.number() >= 0 && ::ftruncate(object_.number(), static_cast<off_t>(bytes)) == 0 &&
         ::fcntl(object_.number(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) == 0)
-        window_ = map_object(object_.number(), first_ + pages.bytes() + kPageBytes);
+        window_ = map_object(object_.number(), bytes);
     if (window_.start() != nullptr) return true;
     close();
     return false;
@@ -175,10 +175,9 @@ void RemappedRange::close() noexcept {
 }
 
 bool RemappedRange::owns(const Mapping& mapping) const noexcept {
-    // Windows, including those of peers in this process, have two mappings: one begins at offset 0
-    // of the object, the other is its last page.
+    // Windows, including those of peers in this process, begin at offset 0.
     return mapping.inode == object_.inode() && mapping.device == object_.device() &&
-           mapping.offset >= first_ && mapping.offset < kObjectBytes - kPageBytes;
+           mapping.offset >= first_;
 }
 
 bool RemappedRange::make_private(const Mapping& mapping, Pages part) noexcept {
@@ -188,8 +187,8 @@ bool RemappedRange::make_private(const Mapping& mapping, Pages part) noexcept {
 }
 
 void RemappedRange::detach(const Mapping& mapping, Pages part, bool free) noexcept {
-    for (std::uint64_t at = part.begin; at < part.end; at += kPieceBytes) {
-        const std::uint64_t bytes = std::min(kPieceBytes, part.end - at);
+    for (std::uint64_t at = part.begin; at < part.end; at += kLargePageBytes) {
+        const std::uint64_t bytes = std::min(kLargePageBytes, part.end - at);
         const bool copied = advise(at, bytes, MADV_POPULATE_WRITE);
         is_source_ = is_source_ || !copied;  // no memory, or a read-only mapping
         if (copied && free) punch(mapping.offset + (at - mapping.begin), bytes);

@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // remapped_range.hpp - pages of the calling process that belong to an object that peers can map.
 //
-// Idea     The object (a memfd) is sparse. It holds the pages, a page before them, and one page at
-//          its very end:
+// Idea     The object (a memfd) holds the pages, and a page before and after them:
 //
-//              object    | edge | page | page | ... | page |   hole of terabytes   | edge |
+//              object    | edge | page | page | ... | page | edge |
 //              addresses        begin                     end
 //
 //          The shared pages are mapped at the addresses where the program had private ones. The
-//          owner maps edge, pages and edge a second time, next to each other: the *window*. The
-//          edges hold the partial pages of a buffer that begins or ends within a page.
-// Why      The hole is for mremap(): memory that the program extends reads as zeros. A range with
-//          room for a large page has another hole before its first edge. It makes the offset in
-//          the object, and in the window, equal to the address modulo 2 MiB.
+//          owner maps the whole object a second time: the *window*. The edges hold the partial
+//          pages of a buffer that begins or ends within a page.
+// Why      A range with room for a large page has a hole before its first edge. It makes the offset
+//          in the object, and in the window, equal to the address modulo 2 MiB.
 // Holds    Only replace(), in a call that owns the pages, and make_private() remap pages. One
 //          thread at a time changes a range, under the lock of remapped_ranges.hpp. Any thread may
 //          use a range; the window stays mapped from try_use() to end_use().
@@ -31,9 +29,6 @@
 #include "link/shared/os_handles.hpp"
 
 namespace weft::link {
-
-/// Memory is copied in pieces of this size: one piece at a time takes memory twice.
-inline constexpr std::uint64_t kPieceBytes = kLargePageBytes;
 
 class RemappedRange {
   public:
@@ -90,7 +85,7 @@ class RemappedRange {
     /// Makes the empty object and its window. Returns false if the system has no memory, descriptor
     /// or address for it.
     [[nodiscard]] bool open(Pages pages, std::uint32_t generation) noexcept;
-    /// Copies one piece, at most kPieceBytes, into the object and maps it in place. The memory must
+    /// Copies a piece of at most kLargePageBytes to the object and maps it in place. The memory must
     /// be private or another range's, and no thread may write to it. Returns false if the system
     /// refuses; the memory is unchanged then.
     [[nodiscard]] bool replace(Pages piece, LargePages& large, AddressQuery& query) noexcept;

@@ -91,11 +91,6 @@ void RemappedRanges::close_unmapped_ranges() noexcept {
         if (range.is_open() && !mapped[place(range)] && range.retire_unused()) close(range);
 }
 
-bool RemappedRanges::is_remapped(const Mapping& mapping) noexcept {
-    const Change change(*this);
-    return owner(mapping) != nullptr;
-}
-
 RemappedRange* RemappedRanges::try_use(std::uint32_t generation) noexcept {
     RemappedRange& range = used(generation);
     return generation != 0 && range.try_use(generation) ? &range : nullptr;
@@ -131,7 +126,7 @@ std::optional<Refusal> RemappedRanges::retire_replaced(Pages pages) noexcept {
 bool RemappedRanges::replace_pieces(RemappedRange& range, LargePages& large) noexcept {
     const Pages pages = range.pages();
     for (Pages piece{pages.begin, 0}; piece.begin < pages.end; piece.begin = piece.end) {
-        piece.end = std::min(pages.end, (piece.begin / kPieceBytes + 1) * kPieceBytes);
+        piece.end = std::min(pages.end, (piece.begin / kLargePageBytes + 1) * kLargePageBytes);
         if (!range.replace(piece, large, query_)) return false;
     }
     return true;
@@ -219,7 +214,7 @@ void RemappedRanges::free_unmapped_pages(RemappedRange& range) noexcept {
 void RemappedRanges::close(RemappedRange& range) noexcept {
     bytes_ -= range.pages().bytes();
     // Peers may keep the object mapped, but its memory is freed now.
-    range.punch(0, kObjectBytes);
+    range.punch(0, range.offset_of(range.pages().end) + kPageBytes);
     range.close();
 }
 

@@ -302,7 +302,7 @@ TEST_F(Adopted, TheOwnersCoreDumpHasEveryPageOnce) {
             ours = false;
         }
         EXPECT_EQ(dumped, 1);
-        EXPECT_EQ(not_dumped, 4) << "the owner's window and the peer's, of two mappings each";
+        EXPECT_EQ(not_dumped, 2) << "the owner's window and the peer's";
         direct.conceal(exposure);
     });
 }
