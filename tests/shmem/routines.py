@@ -28,24 +28,24 @@ SIZES = ["8", "16", "32", "64", "128"]
 
 # Section, pattern, table of types (or None), how it is served.
 FAMILIES = [
-    ("Setup", "{init|finalize|my_pe|n_pes|init_thread|query_thread}", None, "of weft's job"),
+    ("Setup", "{init|finalize|my_pe|n_pes|init_thread|query_thread}", None, "the job of weft"),
     ("Setup", "global_exit", None, "weft_abort()"),
     ("Setup", "{pe_accessible|addr_accessible|ptr}", None, "heap, and variables of the program"),
-    ("Setup", "{info_get_version|info_get_name}", None, "1.5, weft"),
+    ("Setup", "{info_get_version|info_get_name}", None, "version 1.5, name weft"),
     ("Memory", "{malloc|calloc|align|realloc|free}", None, "weft's heap; alignment as weft_alloc_aligned()"),
     ("Memory", "malloc_with_hints", None, "hints change nothing"),
     ("Teams", "team_{my_pe|n_pes|get_config|translate_pe|sync}", None, "local; `sync` is weft's barrier"),
-    ("Teams", "team_{split_strided|split_2d|destroy}", None, "teams of weft: 32 at a time, a few taken"),
+    ("Teams", "team_{split_strided|split_2d|destroy}", None, "teams of weft: 32 at a time, some of them in use"),
     ("Contexts", "{ctx_create|team_create_ctx|ctx_destroy|ctx_get_team}", None, "contexts of weft; hints change nothing"),
-    ("Order", "(ctx_){fence|quiet}", None, "of one context"),
-    ("Transfers", "(ctx_){T}_{put|get}(_nbi)", "rma", "near: stores and loads"),
+    ("Order", "(ctx_){fence|quiet}", None, "fence and quiet of a context"),
+    ("Transfers", "(ctx_){T}_{put|get}(_nbi)", "rma", "local PEs: loads and stores"),
     ("Transfers", "(ctx_){put|get}{S}(_nbi)", None, "the same"),
     ("Transfers", "(ctx_){putmem|getmem}(_nbi)", None, "the same"),
     ("Transfers", "(ctx_){T}_{p|g}", "rma", "the same"),
-    ("Transfers", "(ctx_){T}_{iput|iget}", "rma", "far: weft's strided calls"),
+    ("Transfers", "(ctx_){T}_{iput|iget}", "rma", "remote PEs: strided calls of weft"),
     ("Transfers", "(ctx_){iput|iget}{S}", None, "the same"),
     ("Atomic operations", "(ctx_){T}_atomic_{fetch|set|swap|fetch_nbi|swap_nbi}", "extended",
-     "near: the processor's; far: weft's"),
+     "local PEs: instructions; remote PEs: weft"),
     ("Atomic operations", "(ctx_){T}_atomic_{compare_swap|fetch_inc|fetch_add}(_nbi)", "amo", "the same"),
     ("Atomic operations", "(ctx_){T}_atomic_{inc|add}", "amo", "the same"),
     ("Atomic operations", "(ctx_){T}_atomic_fetch_{and|or|xor}(_nbi)", "bitwise", "the same"),
@@ -65,7 +65,7 @@ FAMILIES = [
     ("Waits", "{T}_test", "sync", "drives communication, and yields the core if false"),
     ("Waits", "{T}_test_{all|any|some}(_vector)", "sync", "the same"),
     ("Locks", "{set_lock|clear_lock|test_lock}", None, "a queue of PEs; each waits on its own memory"),
-    ("Profiling", "pcontrol", None, "nothing; for tools"),
+    ("Profiling", "pcontrol", None, "no effect; tools may replace it"),
     ("Deprecated", "{barrier|sync}", None, "active sets become teams of weft"),
     ("Deprecated", "{broadcast|collect|fcollect|alltoall|alltoalls}{32|64}", None, "the same"),
     ("Deprecated", "{T}_{and|or|xor}_to_all", "sets", "the same"),
@@ -73,10 +73,10 @@ FAMILIES = [
     ("Deprecated", "{T}_{sum|prod}_to_all", "sets numbers", "the same"),
     ("Deprecated", "{T}_{fetch|set|swap}", "old extended", "as the atomic operations"),
     ("Deprecated", "{T}_{cswap|finc|inc|fadd|add}", "old", "the same"),
-    ("Deprecated", "swap", None, "of `long`"),
-    ("Deprecated", "{T}_wait", "sets", "a wait until it is not equal"),
-    ("Deprecated", "{wait|wait_until}", None, "of `long`"),
-    ("Deprecated", "{set|clear}_cache(_line)_inv", None, "nothing to do"),
+    ("Deprecated", "swap", None, "type `long`"),
+    ("Deprecated", "{T}_wait", "sets", "waits until the variable differs from the value"),
+    ("Deprecated", "{wait|wait_until}", None, "type `long`"),
+    ("Deprecated", "{set|clear}_cache(_line)_inv", None, "no effect"),
     ("Deprecated", "udcflush(_line)", None, "the same"),
 ]
 OLD_NAMES = ["start_pes", "_my_pe", "_num_pes", "shmalloc", "shfree", "shrealloc", "shmemalign"]
@@ -107,15 +107,23 @@ def names():
     return set(found)
 
 
+def shown(pattern, types):
+    """A pattern as the page has it, with the name of its types."""
+    text = pattern.replace("{T}", "TYPE").replace("{S}", "SIZE").replace("|", ",")
+    if re.fullmatch(r"\{[^}]*\}", text):
+        text = "`, `".join(text[1:-1].split(","))
+    return f"`{text}`" + (f" ({types})" if types else "")
+
+
 def page():
-    """The table of docs/shmem.md."""
-    lines = ["| Section | Routines, after `shmem_` | Types | Number | Served by |", "|---|---|---|---|---|"]
+    """The table of docs/shmem.md: a row for each section and method, of one family or several."""
+    rows = []
     for section, pattern, types, how in FAMILIES:
-        number = len(expand(pattern, TYPES.get(types)))
-        shown = pattern.replace("{T}", "TYPE").replace("{S}", "SIZE").replace("|", ",")
-        if re.fullmatch(r"\{[^}]*\}", shown):
-            shown = "`, `".join(shown[1:-1].split(","))
-        lines.append(f"| {section} | `{shown}` | {types or ''} | {number} | {how} |")
-    old = ", ".join(f"`{name}`" for name in OLD_NAMES)
-    lines.append(f"| Deprecated | {old} (no prefix) | | {len(OLD_NAMES)} | the routines that took their place |")
+        if how == "the same" and rows[-1][0] == section:
+            rows[-1][1].append(shown(pattern, types))
+        else:
+            rows.append((section, [shown(pattern, types)], how))
+    rows.append(("Deprecated", [f"`{name}`" for name in OLD_NAMES], "no prefix; the routines that replaced them"))
+    lines = ["| Section | Routines, after `shmem_` (types) | Served by |", "|---|---|---|"]
+    lines += [f"| {section} | {', '.join(patterns)} | {how} |" for section, patterns, how in rows]
     return "\n".join(lines) + "\n"
