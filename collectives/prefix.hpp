@@ -166,7 +166,7 @@ template <Prefix kPrefix>
     return {
         .collective = kCollective,
         .name = "linear",
-        .summary = "each rank adds its value to that of the one before, piece by piece",
+        .summary = "each rank adds its value to the previous rank's result, piece by piece",
         .source = "Hoefler and Moor, section 3.1.4",
         .parameters = {{"segments", "by size", kSegmentsHelp, "2,5"}, kIntoParameter},
         .properties = kLinearPrefix,
@@ -186,7 +186,7 @@ template <Prefix kPrefix>
     return {
         .collective = kCollective,
         .name = "recursive-doubling",
-        .summary = "ranks add what the one 2^k before has, k = 0, 1, ..",
+        .summary = "ranks add the value of the rank 2^k before, k = 0, 1, ..",
         .source = "Hillis and Steele, Data parallel algorithms",
         .parameters = {{"segments", "1", kSegmentsHelp, "3"}},
         .properties = {.ordered = true, .bit_identical = true},

@@ -20,7 +20,7 @@ namespace {
 
 constexpr MappedCall kCall{
     .collective = "allgather",
-    .summary = "each rank copies all blocks from where they lie",
+    .summary = "each rank copies all blocks from their owners",
     .synchronizing = true,
 };
 

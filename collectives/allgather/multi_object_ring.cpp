@@ -208,7 +208,7 @@ Algorithm allgather_multi_object_ring() {
     return {
         .collective = "allgather",
         .name = "multi-object-ring",
-        .summary = "a ring of nodes for each rank of a node, which hands on what passes",
+        .summary = "a ring of nodes for each rank of a node, which shares passing blocks",
         .source = "Huang et al., PiP-MColl, section III-B1",
         .parameters = {{"segments", "1", kSegmentsHelp, "3"}, kNearParameter},
         .properties = kProperties,

@@ -114,7 +114,7 @@ Algorithm allreduce_butterfly() {
     return {
         .collective = "allreduce",
         .name = "butterfly",
-        .summary = "in stage k ranks at distance 2^k exchange what they hold",
+        .summary = "in stage k ranks at distance 2^k exchange their values",
         .source = "Hoefler and Moor, section 3.1.7",
         .parameters = {{"segments", "1", kSegmentsHelp}},
         .properties = {.ordered = true,

@@ -75,7 +75,7 @@ Algorithm alltoall_direct() {
     return {
         .collective = "alltoall",
         .name = "direct",
-        .summary = "every rank puts to each other rank that one's block",
+        .summary = "every rank puts each other rank's block to it",
         .source = "Hoefler and Moor, section 3.1.6",
         .parameters = {{"segments", "1", kSegmentsHelp, "3"}, kIntoParameter},
         .properties = kProperties,

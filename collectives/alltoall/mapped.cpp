@@ -24,7 +24,7 @@ namespace {
 
 constexpr MappedCall kCall{
     .collective = "alltoall",
-    .summary = "of two ranks one copies both blocks to where they belong",
+    .summary = "of each two ranks, one copies both blocks",
     .source = "ours",
     .synchronizing = true,
     .halves = true,

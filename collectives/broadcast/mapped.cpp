@@ -20,7 +20,7 @@ namespace {
 
 constexpr MappedCall kCall{
     .collective = "broadcast",
-    .summary = "all copy from the root's vector, where it lies",
+    .summary = "all ranks copy from the root's vector",
     .blocks = 1,
     .halves = true,
 };

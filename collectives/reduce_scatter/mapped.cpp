@@ -20,7 +20,7 @@ namespace {
 
 constexpr MappedCall kCall{
     .collective = "reduce_scatter",
-    .summary = "each rank reduces its block of all inputs, where they lie",
+    .summary = "each rank reduces its block of all inputs",
     .synchronizing = true,
 };
 

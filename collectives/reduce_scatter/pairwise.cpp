@@ -50,7 +50,7 @@ Algorithm reduce_scatter_pairwise() {
     return {
         .collective = "reduce_scatter",
         .name = "pairwise",
-        .summary = "every rank puts to each other rank that one's block",
+        .summary = "every rank puts each other rank's block to it",
         .source = "Rabenseifner, section 3.7",
         .parameters = {{"segments", "1", kSegmentsHelp, "3"}},
         .properties = {.ordered = true, .bit_identical = true, .synchronizing = true},

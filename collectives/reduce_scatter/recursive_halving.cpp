@@ -150,7 +150,7 @@ Algorithm reduce_scatter_recursive_halving() {
     return {
         .collective = "reduce_scatter",
         .name = "recursive-halving",
-        .summary = "pairs exchange the blocks that the other one is to have, at doubling distances",
+        .summary = "pairs exchange blocks of the other's half, at doubling distances",
         .source = "Thakur, Rabenseifner and Gropp, section 4.4",
         .parameters = {{"segments", "1", kSegmentsHelp, "3"}},
         .properties = {.ordered = true, .bit_identical = true, .synchronizing = true},

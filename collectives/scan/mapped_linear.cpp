@@ -75,7 +75,7 @@ Algorithm scan_mapped_linear() {
     return {
         .collective = "scan",
         .name = "mapped-linear",
-        .summary = "each rank adds its value to what lies in the output of the one before",
+        .summary = "each rank adds its value to the previous rank's output",
         .source = "Hoefler and Moor, section 3.1.4",
         .parameters = {kPieces},
         .properties = {.ordered = true, .bit_identical = true, .one_node = true, .direct = true},

@@ -20,19 +20,18 @@ BYTES = 64 * 1024
 
 HEAD = f"""# Algorithms
 
-Every algorithm that the registry holds, with what the verifier proves of its programs. This page is written by
-`tests/cli/algorithms_test.py build/dev/bin/weft --write`; the test without `--write` compares it with the programs.
-How one is chosen: [selection.md](selection.md). How one is added: [collectives](../collectives/README.md).
+All algorithms, with facts that the verifier proves. A spec forces an algorithm: `WEFT_ALLREDUCE=ring`, or `--algorithm
+ring:segments=4` of `weft bench`, `verify`, `show`, `simulate` and `cost`. Otherwise the model chooses
+([selection.md](selection.md)). [collectives](../collectives/README.md) says how to add one.
 
-- An algorithm is forced by its spec: `WEFT_ALLREDUCE=ring`, or `--algorithm ring:segments=4` of `weft bench`,
-  `verify`, `show`, `simulate` and `cost`. Parameters stand with their defaults; behind the spec stand those whose
-  default depends on the call. Each spec can be copied as it is (a test runs them all).
-- **order**: operands are combined in rank order, at least if the operation asks for it. **bits**: all ranks get the
-  same bits, floating point included. **sync**: no rank completes before all have entered.
-- The last columns are counted from the programs that the plain name has for 8 ranks on 2 nodes and 13 on 3 (4,4 and
-  5,5,3), {BYTES // 1024} KiB in each vector or, where a rank has a block of its own, in each block; root 0. *Rounds*: the longest
-  chain of puts and waits. *Puts*: those with data, and + signals. *Sent*: by the rank that sends most, in vectors or
-  blocks of {BYTES // 1024} KiB. Where all ranks must be on one node (`mapped`), they are; nothing is put there.
+- **Spec**: name and parameters with defaults, then the names of those whose default depends on the call.
+- **Source**: authors and section; `weft list --json` has titles. *Composed*: of the algorithms of `node` and `net`.
+- **Lacks**: *order*: combines in rank order if the operation requires it. *bits*: all ranks get the same bits. *sync*:
+  no rank completes before all have entered. *sizes*: serves 13 ranks on nodes of 5, 5 and 3.
+- **Rounds** (longest chain of puts and waits), **puts** (+ signals) and vectors or blocks **sent** by the busiest rank:
+  8 ranks on 2 nodes (`mapped`: one node), {BYTES // 1024} KiB a vector or block, root 0.
+
+`tests/cli/algorithms_test.py build/dev/bin/weft --write` writes this page; a test compares it with the programs.
 """
 
 
@@ -77,19 +76,31 @@ def proved(algorithm, layout):
 def counted(verdict):
     if verdict is None:
         return "- | - | -"
-    puts = " + ".join(str(verdict[kind]) for kind in ("messages", "signals") if verdict[kind]) or "0"
-    if not verdict["messages"]:
-        puts = f"+ {verdict['signals']}"
+    puts = str(verdict["messages"]) + (f"+{verdict['signals']}" if verdict["signals"] else "")
     return f"{verdict['rounds']} | {puts} | {verdict['bytes_sent_max'] / BYTES:.3g}"
+
+
+def source_of(algorithm):
+    """Authors and sections of the sources, without titles."""
+    def short(source):
+        first, *others = source.split(", ")
+        if others and re.fullmatch(r"\w+ and \w+", others[0]):
+            first += " et al."
+        sections = (part.replace("section ", "") for part in others if re.match("section|algorithm", part))
+        return " ".join([first.replace(" and ", ", "), *sections])
+    source = algorithm["source"]
+    return "composed" if source.startswith("composed") else "; ".join(map(short, source.split("; ")))
 
 
 def row(algorithm):
     spec, others = spec_of(algorithm)
-    spec = ", ".join([f"`{spec}`", *(word.replace("=", ": ") for word in others)])
-    holds = ", ".join(word for name, word in (("ordered", "order"), ("bit_identical", "bits"), ("synchronizing", "sync"))
-                      if algorithm[name])
-    numbers = " | ".join(counted(proved(algorithm, layout)) for layout in LAYOUTS)
-    return f"| {spec} | {algorithm['summary']} ({algorithm['source']}) | {holds} | {numbers} |"
+    spec = ", ".join([f"`{spec}`", *(word.split("=")[0] for word in others)])
+    first, second = (proved(algorithm, layout) for layout in LAYOUTS)
+    lacks = [word for name, word in (("ordered", "order"), ("bit_identical", "bits"), ("synchronizing", "sync"))
+             if not algorithm[name]]
+    if second is None:
+        lacks.append("sizes")
+    return f"| {spec} | {algorithm['summary']} | {source_of(algorithm)} | {', '.join(lacks)} | {counted(first)} |"
 
 
 def page():
@@ -98,8 +109,8 @@ def page():
     lines = [HEAD]
     for collective in dict.fromkeys(algorithm["collective"] for algorithm in algorithms):
         lines += [f"## {collective}", "",
-                  "| Spec | Idea (source) | Holds | Rounds, 8 | Puts | Sent | Rounds, 13 | Puts | Sent |",
-                  "|---|---|---|---|---|---|---|---|---|"]
+                  "| Spec | Idea | Source | Lacks | Rounds | Puts | Sent |",
+                  "|---|---|---|---|---|---|---|"]
         lines += [row(algorithm) for algorithm in algorithms if algorithm["collective"] == collective]
         lines.append("")
     return "\n".join(lines)
