@@ -20,18 +20,18 @@ BYTES = 64 * 1024
 
 HEAD = f"""# Algorithms
 
-All algorithms, with facts that the verifier proves. A spec forces an algorithm: `WEFT_ALLREDUCE=ring`, or `--algorithm
+All algorithms, and facts that the verifier proves. A spec forces an algorithm: `WEFT_ALLREDUCE=ring`, or `--algorithm
 ring:segments=4` of `weft bench`, `verify`, `show`, `simulate` and `cost`. Otherwise the model chooses
 ([selection.md](selection.md)). [collectives](../collectives/README.md) says how to add one.
 
-- **Spec**: name and parameters with defaults, then the names of those whose default depends on the call.
+- **Spec**: name and parameters with defaults, then those whose default depends on the call.
 - **Source**: authors and section; `weft list --json` has titles. *Composed*: of the algorithms of `node` and `net`.
 - **Lacks**: *order*: combines in rank order if the operation requires it. *bits*: all ranks get the same bits. *sync*:
   no rank completes before all have entered. *sizes*: serves 13 ranks on nodes of 5, 5 and 3.
 - **Rounds** (longest chain of puts and waits), **puts** (+ signals) and vectors or blocks **sent** by the busiest rank:
   8 ranks on 2 nodes (`mapped`: one node), {BYTES // 1024} KiB a vector or block, root 0.
 
-`tests/cli/algorithms_test.py build/dev/bin/weft --write` writes this page; a test compares it with the programs.
+`tests/cli/algorithms_test.py build/dev/bin/weft --write` writes this page; a test compares it.
 """
 
 
