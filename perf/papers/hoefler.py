@@ -85,10 +85,10 @@ FIGURES = (
            "As above; two personalised trees are missing.", table_2),
     Figure("hoefler-fig5", "Fig. 5: 8 bytes over the number of ranks",
            "Butterfly has the least time, binomial trees take the least energy, regular trees the least memory.",
-           "One static term is counted, not one for each rank: with one for each, butterflies would win in energy, "
-           "too, which the paper denies.", figure_5),
+           "One static term is counted. With a term for each rank, butterflies would win in energy, too, which the "
+           "paper denies.", figure_5),
     Figure("hoefler-fig5-programs", "Fig. 5 from programs",
-           "The same three, as formulas.",
-           "Levels of a complete binary tree are counted as they are, not as log P rounded up.", from_programs),
+           "The three algorithms of the figure, as formulas.",
+           "Levels of a complete binary tree are counted exactly, not as log P rounded up.", from_programs),
 )
 NOT_SHOWN = "Figs. 1 to 4 are drawings of trees and patterns."

@@ -115,32 +115,24 @@ def formulas(weft, quick):
 FIGURES = (
     Figure("huang-formulas", "Section III: cost formulas",
            "The time of each collective as a sum over its phases.",
-           "Two formulas cannot be meant as they are printed: the small allgather's bytes are N - 1 blocks of a node, "
-           "not C P - 1 of them (so nothing grows with the square of C), and each rank of the large reduce-scatter "
-           "talks to N / P nodes, not to P - 1.", formulas),
+           "Two printed formulas cannot be meant: the small allgather moves N - 1 blocks of a node, not C P - 1, and "
+           "each rank of the large reduce-scatter talks to N / P nodes, not to P - 1.", formulas),
     Figure("huang-fig6-8", "Figs. 6 to 8: over the number of nodes",
-           "Multi-object collectives of scatter, allgather and allreduce beat the libraries at any number of nodes, "
-           "for 16 bytes and 1 KB.",
-           "Predicted with the message rate and bandwidth of the paper's network card; what a put costs its rank is "
-           "assumed (`published/huang_machine.txt`). Single-object is the best of our hierarchies, which the paper's "
-           "own baseline (PiP-MPICH) resembles; the libraries themselves are not here.", figures_6_to_8),
+           "Multi-object scatter, allgather and allreduce beat the libraries at any number of nodes, for 16 bytes "
+           "and 1 KB.",
+           "Predicted with message rate and bandwidth of the paper's network card; the cost of a put is assumed "
+           "(`published/huang_machine.txt`). Single-object is our best hierarchy; the libraries are not here.",
+           figures_6_to_8),
     Figure("huang-fig9-11", "Figs. 9 to 11: few bytes, 128 nodes",
-           "At most 65 times faster than the slowest library, 3 to 5 times than the best for allgather.",
-           "As above. Flat means the best algorithm that knows no nodes. Of allreduce the small multi-object algorithm "
-           "is the quickest up to 256 bytes: it sends whole vectors, and flat algorithms send parts.", figures_9_to_11),
+           "At most 65 times faster than the slowest library; 3 to 5 times than the best for allgather.",
+           "Flat is the best algorithm without nodes. The small multi-object allreduce is the quickest up to 256 "
+           "bytes, because it sends whole vectors.", figures_9_to_11),
     Figure("huang-fig12-14", "Figs. 12 to 14: many bytes, 128 nodes",
            "Allgather switches to the ring at 64 kB, allreduce to its large-message algorithm at 8k doubles; gains "
-           "get smaller with the size.",
-           "Where it switches follows from the costs; the paper's switch points are its tuned constants, in bytes of a "
-           "process as here. Its allgather takes the ring from 64 kB on, ours from 512 bytes: both algorithms move the "
-           "same bytes, and the ring takes 125 rounds more of 1.2 us each but hides the copies on the node, 2304 "
-           "blocks at 0.05 ns a byte, which take as long from 1.3 KB a block on. For a border at 64 kB each round "
-           "would have to take 60 us longer, of which the paper says nothing. The large "
-           "allreduce does not pay here: its ring between 128 nodes takes 127 messages one after the other, and "
-           "algorithms with a logarithm of rounds, even flat ones, are quicker up to 256 KB. From 16 KB on the card is "
-           "what counts for scatter, and for the flat ring of allgather as for the multi-object one.",
+           "shrink with the size.",
+           "Switch points follow from costs here; the paper tuned them. Our ring pays from 512 bytes, because it "
+           "hides the copies on the node. A border at 64 kB would need rounds that take 60 us longer. The large "
+           "allreduce does not pay: its ring of 127 messages is slower than logarithmic algorithms up to 256 KB.",
            figures_12_to_14),
 )
-NOT_SHOWN = ("Fig. 1 (message rate of k senders) needs two machines with such a card, for `weft bench put-rate "
-             "--pairs`. Figs. 2 to 5 are drawings of algorithms. Measured times of virtual nodes are in "
-             "`performance.md`.")
+NOT_SHOWN = "Fig. 1 needs two machines with such a card (`weft bench put-rate --pairs`). Figs. 2 to 5 are drawings."

@@ -106,24 +106,23 @@ def over_ranks(weft, quick):
 
 FIGURES = (
     Figure("kolmakov-r", "The number of steps, 127 ranks and 9144 bytes",
-           "Equation 36 has a minimum between the bandwidth-optimal and the latency-optimal version, equation 37 says "
-           "where.", "Table 2 of the paper, the costs of its cluster, is lost in the copies that we have: 10 us, 1 ns "
-           "a byte and 0.2 ns a reduced byte are assumed throughout.", over_r),
+           "Equation 36 has a minimum between the bandwidth-optimal and the latency-optimal version; equation 37 "
+           "says where.",
+           "The costs of the paper's cluster are lost. 10 us, 1 ns a byte and 0.2 ns a reduced byte are assumed "
+           "throughout.", over_r),
     Figure("kolmakov-fig1", "Fig. 1: gain over the best of the others",
-           "Best of ring, recursive halving and recursive doubling over the proposed algorithm, over ranks and bytes.",
-           "In powers of two the proposed algorithm is one of the others at either end, and gains only from an r in "
-           "between; for other numbers of ranks none has to be left out first. With very many bytes the ring and the "
-           "proposed one move as much.", ratios),
+           "Best of ring, recursive halving and recursive doubling over the proposed algorithm.",
+           "In powers of two the proposed algorithm gains only from an r in between. With many bytes it moves the "
+           "bytes of the ring.", ratios),
     Figure("kolmakov-fig7-10", "Figs. 7 to 10: over the size, 127 ranks",
-           "Faster than recursive halving, which loses the ranks above the power of two, the more the larger the data; "
-           "the ring overtakes it for very large data, because of the caches.",
-           "The model has no caches: the ring is never quicker here, as both move as many bytes and it takes more "
-           "steps. (Bytes of the ring and of r = 0 are equal, so they meet.)", over_sizes),
+           "Faster than recursive halving, more so for larger data; the ring overtakes it for very large data, "
+           "because of caches.",
+           "The model has no caches, so the ring is never quicker here.", over_sizes),
     Figure("kolmakov-fig11-12", "Figs. 11 and 12: over the number of ranks",
-           "With 425 bytes the latency-optimal version is best and grows by steps, while recursive doubling grows "
-           "smoothly; with 9 KB the proposed one wins also in powers of two.",
-           "Blocks are whole doubles, so 424 bytes stand for 425. In the postal model the two extra steps of recursive "
-           "doubling cost as much as any, so it, too, grows by steps.", over_ranks),
+           "With 425 bytes the latency-optimal version is best; with 9 KB the proposed one wins also in powers of "
+           "two.",
+           "Blocks are whole doubles, so 424 bytes replace 425. In the postal model recursive doubling grows by "
+           "steps, too.", over_ranks),
 )
-NOT_SHOWN = ("Figs. 2 to 6 are drawings of schedules: `weft show allreduce --algorithm generalized --ranks 7` prints "
-             "them.")
+NOT_SHOWN = ("Figs. 2 to 6 are drawings: `weft show allreduce --algorithm generalized --ranks 7` prints the "
+             "schedules.")

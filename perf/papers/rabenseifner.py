@@ -53,7 +53,7 @@ def figure_4(weft, quick):
     return Made(("ranks", "bytes", "quickest"), rows,
                 f"Up to 32 bytes recursive doubling is the quickest in {agree} of {len(short)} cells. The paper's rule "
                 "for binary blocks (the largest difference of exponents is below lg(bytes) / 2 - 2.5, from 16 KB and "
-                f"33 ranks on) says what the simulation says in {by_rule} of {len(ruled)} cells.",
+                f"33 ranks on) agrees with the simulation in {by_rule} of {len(ruled)} cells.",
                 drawing(Panel("Quickest protocol of an allreduce", Axis("ranks"), Axis("bytes", form=sizes), [],
                               rows)))
 
@@ -93,21 +93,19 @@ def figures_6_to_8(weft, quick):
 
 FIGURES = (
     Figure("rabenseifner-fig4", "Fig. 4: which protocol is the fastest",
-           "On a Cray T3E recursive doubling up to 32 bytes, trees or the vendor's algorithm up to 1 KB, the ring for "
-           "some sizes below 32 ranks, binary blocks above if the exponents lie close together.",
-           "The costs are round figures for that machine (10 us, 300 MB/s, reductions at 150 MB/s), not fitted to "
-           "its measurements, which the paper does not print. One-way and two-way messages cost the same here, so "
-           "trees never win where recursive doubling exists.", figure_4),
+           "Cray T3E: recursive doubling up to 32 bytes, trees or the vendor's algorithm up to 1 KB, the ring for "
+           "some sizes below 32 ranks, binary blocks above if the exponents are close.",
+           "The costs are round figures for that machine (10 us, 300 MB/s, reductions at 150 MB/s). One-way and "
+           "two-way messages have equal costs, so trees never win where recursive doubling exists.", figure_4),
     Figure("rabenseifner-fig5", "Fig. 5: bandwidth over the number of ranks, 32 KB",
-           "The new protocols beat the vendor's and the tree everywhere. Halving and doubling is faster than binary "
-           "blocks on 33, 65, 66, 97, 128 to 131 ranks; the ring on 3, 5, 7, 9 to 11 and 17.",
-           "Where the ring ends depends on latency over bandwidth, which are round figures here. In the postal model "
-           "binary blocks lose less on exponents that lie far apart than on the T3E: a rank that sends to many others "
-           "does nothing else meanwhile, but they wait for one message each.", figure_5),
-    Figure("rabenseifner-fig6-8", "Figs. 6 to 8: gain over what was there before",
-           "1.5 to 5 times on an IBM SP, 3 to 7 times over the old MPICH (a tree) on Myrinet, up to 100 times for "
-           "MAXLOC because of slow derived types.",
-           "The divisor is the binary tree that MPICH had; vendors' libraries are not here. MAXLOC costs weft what SUM "
-           "does, as pairs are an element type (`weft bench --type double_int --op maxloc`).", figures_6_to_8),
+           "The new protocols beat the vendor's and the tree everywhere. Halving and doubling beats binary blocks on "
+           "33, 65, 66, 97, 128 to 131 ranks; the ring wins on 3, 5, 7, 9 to 11 and 17.",
+           "Costs are round figures. In the postal model binary blocks lose less on distant exponents than on the "
+           "T3E.", figure_5),
+    Figure("rabenseifner-fig6-8", "Figs. 6 to 8: gain over older algorithms",
+           "1.5 to 5 times on an IBM SP, 3 to 7 times over the old MPICH on Myrinet, up to 100 times for MAXLOC "
+           "because of slow derived types.",
+           "The divisor is MPICH's old binary tree; vendors' libraries are not here. MAXLOC costs weft the time of "
+           "SUM.", figures_6_to_8),
 )
-NOT_SHOWN = "Figs. 1 to 3 are drawings of protocols. Measured ratios to MPI libraries of today are in `performance.md`."
+NOT_SHOWN = "Figs. 1 to 3 are drawings. Ratios to MPI libraries are in `performance.md`."

@@ -53,10 +53,9 @@ def table_2(weft, quick):
                                         archer(weft, ranks, schedule, which)), 1)))
     return Made(("ranks", "schedule", "statistic", "rd_us", "rm_us", "published_percent", "recomputed_percent",
                  "model_percent", "simulated_percent"), rows,
-                f"All 22 percentages follow from the published times within {worst:.2f} points. The model (the paper's "
-                "sum of a latency and one issue for each message of a stage) and our simulator, with the latency and "
-                "issue of Table 1, give the last two columns: they promise more than was measured where many ranks "
-                "take part.", shown=22)
+                f"All 22 percentages follow from the published times within {worst:.2f} points. The last two "
+                "columns are of the model and of our simulator, with latency and issue of Table 1. They promise more "
+                "than was measured for many ranks.", shown=22)
 
 
 def figure_3(weft, quick):
@@ -238,40 +237,33 @@ def figure_17(weft, quick):
 
 FIGURES = (
     Figure("ruefenacht-table2", "Table 2: recursive doubling against the best schedule",
-           "The best schedule takes 8 to 40 % less time than recursive doubling, of the minima and of the medians.",
-           "The model has no noise and no other traffic; the paper says the same of its own Fig. 12. Times of this "
-           "machine are in `performance.md`, since 2 processors cannot show 128 nodes.", table_2),
+           "The best schedule takes 8 to 40 % less time than recursive doubling, by minima and by medians.",
+           "The model has no noise and no other traffic.", table_2),
     Figure("ruefenacht-fig3", "Fig. 3: the best number of messages",
-           "Equation 5: how many messages in a row make a stage cheapest, over the ratio of latency and issue.",
-           "The printed equation has lost a factor 1/e; both forms are shown. The corrected one is where the cost has "
-           "its minimum.", figure_3),
+           "Equation 5: the number of messages that makes a stage cheapest, over latency by issue.",
+           "The printed equation has lost a factor 1/e; both forms are shown.", figure_3),
     Figure("ruefenacht-fig4", "Fig. 4: cost over the messages of a stage",
-           "Time over b and N by equation 4, with a latency of 1 us and an issue of 0.25 us: the minimum does not "
-           "depend on N.", "Nothing differs: it is the same formula.", figure_4),
+           "Equation 4 with a latency of 1 us and an issue of 0.25 us: the minimum does not depend on N.",
+           "None.", figure_4),
     Figure("ruefenacht-fig9", "Fig. 9: times over the number of ranks",
-           "Recursive multiplying is faster at every size; neither grows like a logarithm at large scale.",
-           "The simulator knows neither congestion nor late ranks, which the paper holds responsible for the growth.",
-           figure_9),
+           "Recursive multiplying is faster at every size; both grow faster than a logarithm.",
+           "The simulator has no congestion and no late ranks.", figure_9),
     Figure("ruefenacht-fig10", "Fig. 10: sizes of messages, 8 ranks",
-           "A region bound by latency, then one bound by bandwidth from 24 to 32 doubles on; a2,a4 does best.",
-           "The simulated costs are those of the paper's own simulator (0.4 ns a byte), not of ARCHER: schedules cross "
-           "at other sizes. a2,a4 and a4,a2 are equal here, since no message travels further than another.", figure_10),
+           "Latency bounds short messages, bandwidth those from 24 to 32 doubles on; a2,a4 does best.",
+           "The costs are those of the paper's simulator (0.4 ns a byte), so schedules cross at other sizes.",
+           figure_10),
     Figure("ruefenacht-fig11", "Fig. 11: sizes of messages, 64 ranks",
-           "Recursive doubling is best for few bytes and clearly worse at 4096 bytes, which the authors cannot "
-           "explain.",
-           "The model says the opposite: fewer, longer rounds for few bytes, doubling for many. The paper suspects "
-           "that the adaptive network gave more bandwidth to many messages; no model here has that.", figure_11),
+           "Recursive doubling is best for few bytes and clearly worse at 4096 bytes, without an explanation.",
+           "The model says the opposite. The paper suspects the adaptive network, which no model here has.", figure_11),
     Figure("ruefenacht-fig12", "Figs. 12, 14, 15: model and measurement",
-           "Minima follow the model up to 24 nodes and rise above it from there on; medians differ more and more.",
-           "From published times; nothing is simulated.", figure_12),
+           "Minima follow the model up to 24 nodes and then exceed it; medians differ more.",
+           "From published times only.", figure_12),
     Figure("ruefenacht-fig17", "Fig. 17: the program of six ranks",
-           "A program diagram of a3,a2 on six ranks: start, puts and computations.",
-           "Receptions are tasks of their own here, as GOAL has them.", figure_17),
+           "A program diagram of a3,a2 on six ranks.",
+           "Receptions are separate tasks, as in GOAL.", figure_17),
     Figure("ruefenacht-fig18-23", "Figs. 18 to 23: timelines",
-           "Merges end about one microsecond before the split of seven ranks, with skews within 100 and 200 ns; the "
-           "split's ranks end 700 ns apart.",
-           "The skew of the split is 1000 ns here. No variant of the conventions gives 700 (`simulator.md`).",
-           timelines),
+           "Merges end about 1 us before the split of seven ranks, with skews within 100 and 200 ns; the split has "
+           "700 ns.",
+           "The skew of the split is 1000 ns here (`simulator.md`).", timelines),
 )
-NOT_SHOWN = ("Table 1 and Fig. 8 are measured: `weft run -n 9 --nodes 9 weft fit` prints the same lines for this "
-             "machine. Fig. 13 (block sizes) and Fig. 16 (an MPI library beside the two) are not drawn.")
+NOT_SHOWN = "Table 1 and Fig. 8 are measured (`weft fit`). Figs. 13 and 16 are not drawn."
