@@ -4,7 +4,7 @@
 //
 // Idea     Each case runs some times; the least and the median are printed, since a shared machine
 //          only adds. Generation is part of a case where the engine needs programs.
-// Next     docs/simulator.md for the engines.
+// Next     docs/selection.md for the engines.
 #include "plan/simulate/simulate.hpp"
 
 #include <fmt/format.h>

@@ -16,7 +16,7 @@ FIELDS = ("algorithm ranks bytes model engine makespan_ns earliest_finish_ns ske
 MODEL = ("--model", "pipelined-postal", "--latency-ns", "500", "--issue-ns", "100",
          "--ns-per-byte", "0.4", "--reduce-ns", "10")
 
-# Ruefenacht et al. 6.2 and 6.3 under the conventions of docs/simulator.md:
+# Ruefenacht et al. 6.2 and 6.3 under the conventions of docs/selection.md:
 # ranks, schedule, makespan, earliest finish, skew, messages.
 PAPER = (
     (8, "a2,a2,a2", 1839.6, 1839.6, 0, 24),
@@ -100,7 +100,7 @@ class Simulate(unittest.TestCase):
         self.assertEqual(self.outcome(*tree)["engine"], "generic")
 
     def test_ranks_that_share_processors_take_turns(self):
-        """Two ranks of each of two nodes on one processor: what a person adds up (docs/simulator.md)."""
+        """Two ranks of each of two nodes on one processor: what a person adds up (docs/selection.md)."""
         call = ("allreduce", "--algorithm", "hierarchical:node=(a2),net=(a2)", "--ranks", "4", "--layout", "2,2")
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "machine.txt")

@@ -7,7 +7,7 @@
 //          the size is a candidate, schedules of the notation among them; limits strike some out,
 //          and the objective or --pareto picks.
 // Holds    Status 1: no candidate keeps the limits.
-// Next     docs/cost.md; lab/cost/cost.hpp.
+// Next     docs/selection.md; lab/cost/cost.hpp.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -6,7 +6,7 @@
 //          since in the latter each rank has to send before it can receive. Near puts take their
 //          sender and their receiver what a call of a stream takes beyond entering it. Each cost is
 //          made of times of one pass.
-// Next     lab/measure/passes.hpp for which; docs/cost.md for the file.
+// Next     lab/measure/passes.hpp for which; docs/selection.md for the file.
 #pragma once
 
 #include <vector>

@@ -4,7 +4,7 @@
 //
 // Idea     simulate, cost and explain describe a team in the same words, and all predict with
 //          plan/select: the same words and the same file give the same times.
-// Next     docs/simulator.md, "Ranks that share processors".
+// Next     docs/selection.md, "Ranks that share processors".
 #pragma once
 
 #include <optional>

@@ -6,7 +6,7 @@
 //          generated on all processors, each one boiled down at once.
 // Holds    Numbers of nanoseconds are read digit by digit (plan/simulate/duration.hpp). Long work
 //          reports its progress on stderr, on a terminal alone.
-// Next     docs/simulator.md for models, engines and topologies.
+// Next     docs/selection.md for models, engines and topologies.
 #include <fmt/format.h>
 #include <unistd.h>
 

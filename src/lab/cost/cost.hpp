@@ -5,7 +5,7 @@
 //          static power for as long as the call takes (Hoefler and Moor, section 2). Memory is what
 //          the rank with most puts and signals needs for their descriptors, loop bodies counted
 //          once.
-// Next     formulas.hpp for what papers say instead; docs/cost.md.
+// Next     formulas.hpp for what papers say instead; docs/selection.md.
 #pragma once
 
 #include <functional>

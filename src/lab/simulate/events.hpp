@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // events.hpp - the engine in order of time, the only one that knows contention.
 //
-// Next     topology.hpp for ports and links; docs/simulator.md.
+// Next     topology.hpp for ports and links; docs/selection.md.
 #pragma once
 
 #include <span>

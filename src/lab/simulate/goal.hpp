@@ -14,7 +14,7 @@
 //          LogGOPSim's scanner takes no blanks before an operation and its simulator
 //          no message of 0 bytes: what carries nothing is written as 1b with a label that begins
 //          with s, and such a message has no bytes here.
-// Next     docs/simulator.md; Hoefler, Siebert and Lumsdaine, Group Operation Assembly Language.
+// Next     docs/selection.md; Hoefler, Siebert and Lumsdaine, Group Operation Assembly Language.
 #pragma once
 
 #include <span>

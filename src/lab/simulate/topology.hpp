@@ -10,7 +10,7 @@
 //            torus:dims=4x4x2,hop=NS       dimension after dimension, the shorter way round
 //          All but two-level take ranks=R (per node, default 1) and near=NS (default: the latency).
 // Holds    Latency is symmetric. A route names each link once, in the order of travel.
-// Next     docs/simulator.md; events.hpp for messages that queue on the links.
+// Next     docs/selection.md; events.hpp for messages that queue on the links.
 #pragma once
 
 #include <cstdint>

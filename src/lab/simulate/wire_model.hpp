@@ -13,7 +13,7 @@ enum class WireModel : std::uint8_t { postal, pipelined_postal, logp, loggp };
 [[nodiscard]] base::Result<WireModel> parse_wire_model(std::string_view text);
 [[nodiscard]] std::string_view name_of(WireModel model);
 
-/// Which of them a model reads: docs/simulator.md.
+/// Which of them a model reads: docs/selection.md.
 struct ModelParameters {
     WireModel model = WireModel::pipelined_postal;
     plan::Time latency = 0;

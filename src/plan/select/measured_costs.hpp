@@ -3,7 +3,7 @@
 //
 // Idea     A file says what was measured; what it does not mention stays as it is without it. Of a
 //          way of which it says anything, what it leaves out costs nothing.
-// Next     machine.hpp; docs/cost.md has the keys.
+// Next     machine.hpp; docs/selection.md has the keys.
 #pragma once
 
 #include <cstdint>

@@ -10,7 +10,7 @@
 //          the arithmetic is on whole numbers: sums and maxima, exact in any order.
 // Holds    Time is in picoseconds. What depends on bytes is given in femtoseconds per byte and
 //          rounded to picoseconds once for each message or reduction, in the same way everywhere.
-// Next     docs/simulator.md for the conventions; lab/simulate/wire_model.hpp for the models by
+// Next     docs/selection.md for the conventions; lab/simulate/wire_model.hpp for the models by
 //          name.
 #pragma once
 

@@ -8,7 +8,7 @@
 //            structured  the stages of an algorithm, all ranks of a stage at once
 //            folded      the same for sets of equal ranks, whatever their number
 // Holds    All engines give the same times, to the picosecond.
-// Next     docs/simulator.md; model.hpp, network.hpp, noise.hpp for what a question is made of;
+// Next     docs/selection.md; model.hpp, network.hpp, noise.hpp for what a question is made of;
 //          lab/simulate/events.hpp for an engine in order of time, which knows contention.
 #pragma once
 
