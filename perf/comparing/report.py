@@ -1,21 +1,21 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""report - docs/performance.md: the text and tables of a run, from its results alone.
+"""report - the results on docs/performance.md: text and tables of a run, from its results alone.
 
 Idea     A section is a function from the results of its step to lines; without results it says by which command
-         they come. The page is all sections, in order.
-Holds    Every number on the page comes from the results. The same results give the same bytes.
+         they come. The part between the marks is all sections, in order; the rest of the page is written by hand.
+Holds    Every number of the part comes from the results. The same results give the same bytes.
 Next     plots.py for what is drawn; steps.py for the commands.
 """
 
 import decimal
 import statistics
 
-from comparing.page import format_bytes, format_number, ratio_text, remark_on, table
-from comparing.spread import key_of
-from comparing.steps import PRELUDE, STEPS
+from comparing.page import format_bytes, format_number, table
+from comparing.steps import STEPS
 
 COMMANDS = {step.name: step for step in STEPS}
 SIDES = ("weft", "openmpi", "mpich")
+MARKS = ("<!-- results: begin (perf/performance writes this part) -->", "<!-- results: end -->")
 
 
 def picture(name, words):
@@ -64,22 +64,6 @@ def parts(results, titles, body):
 
 # ---- Head -------------------------------------------------------------------------------------------
 
-HEAD = """# Performance
-
-Written by `perf/performance` from the results of one run; not by hand. All numbers come from that run and from one
-machine.
-
-## Method
-
-Collectives: each side (weft, Open MPI, MPICH) is launched anew in each round, all in turn, and times batches of calls
-with the same loop. A time is the median over the rounds of the medians over the batches; `ratio` is weft's time over
-that of the best peer, below 1 weft is faster. Quartiles are those of the rounds' own ratios. A row is *disturbed* if
-other work, or machine noise, spoilt too many of its rounds. More than one node means virtual nodes: ranks that reach
-each other over TCP on the loopback interface; the peers are then held to TCP for all messages, while weft's ranks of
-one node share memory. [Measuring](measuring.md) has the details, and what each of the other programs does.
-"""
-
-
 def compared_rows(results):
     """Those of all collectives, whichever step has measured them."""
     return [row for name in ("compare", "compare_others") for row in (results.get(name) or {"rows": ()})["rows"]]
@@ -92,26 +76,22 @@ def mean_ratio(rows):
 
 
 def first_words(results):
-    """What the page is about, and what it is not, before any number of it is believed."""
+    """The machine and the overall result, before any single number."""
     found = results.get("compare")
     if found is None:
-        return []
+        return ["## Results", ""]
     about, rows = found["machine"], compared_rows(results)
     means = [f"{format_number(mean_ratio(part))} {words}" for part, words in
              (([row for row in rows if row["nodes"] == 1], "on one node"),
               ([row for row in rows if row["nodes"] > 1], "between virtual nodes")) if mean_ratio(part) is not None]
     processors = about["processors_usable"]
-    return [f"**One machine with {processors} processors, and no network.** More ranks than {processors} share processors, and",
-            "nodes are groups of its ranks that reach each other over TCP without leaving it: the times say how much work a",
-            "call is, not how quick a cluster will be.",
-            f"Measured with {about['weft']} on {found['begun'].split()[0]}.", "",
-            *([f"weft's time over that of the best peer, as a geometric mean of all rows: {', '.join(means)}.", ""] if means else []),
+    return ["## Results", "",
+            f"**One machine with {processors} processors, and no network.** More ranks than {processors} share processors. Nodes are",
+            "groups of ranks that reach each other over TCP on the loopback interface. So the times show the work of a call, not",
+            "the speed of a cluster.", "",
+            f"Measured with {about['weft']} on {found['begun'].split()[0]}.",
+            *([f"weft's time over that of the best peer, geometric mean: {', '.join(means)}.", ""] if means else [""]),
             *(picture("summary", "all collectives: weft's time over that of the best peer, over bytes") if means else [])]
-
-
-def head(results):
-    begin, method = HEAD.split("## Method")
-    return [*begin.split("\n")[:-1], *first_words(results), *f"## Method{method}".split("\n")]
 
 
 def machine(results):
@@ -124,7 +104,6 @@ def machine(results):
             *((name, about[name]) for name in SIDES if name in about),
             ("settings", ", ".join(f"{name}={value}" for name, value in about["environment"].items()) or "none"),
             ("load before", f"{about['load_average']:.2f}"),
-            ("begun", found["begun"]), ("took", f"{found['seconds'] / 60:.1f} minutes"),
             ("one cache line between two processors", f"{format_number(found['calibrator_ns'], 0)} ns in the median")]
     return ["## Machine", "", *table(("", ""), rows)]
 
@@ -135,52 +114,52 @@ def size_of(row):
 
 # ---- Collectives ------------------------------------------------------------------------------------
 
+LEGEND = ["A cell has weft's time of a call in us, and in parentheses its ratio to the time of the best peer: below 1, weft is",
+          "faster. `*`: disturbed by other work. `!`: a launch of some side failed. A barrier is in the first column.", ""]
+
 
 def summary(rows):
-    ratios = [row["ratio"] for row in rows if row["ratio"] is not None]
-    if not ratios:
+    known = [row for row in rows if row["ratio"] is not None]
+    if not known:
         return ["No row has a time of weft and of a peer.", ""]
-    worst = max((row for row in rows if row["ratio"] is not None), key=lambda row: row["ratio"])
-    disturbed = sum(row["flagged_counted"] for row in rows)
-    rounds = min(len(row["rounds"]) for row in rows)
-    where = f"{worst['ranks']} ranks, {worst['nodes']} node{'s' if worst['nodes'] > 1 else ''}"
-    return [f"weft is faster than both peers in {sum(ratio < 1 for ratio in ratios)} of {len(ratios)} rows; the ratio is "
-            f"{statistics.median(ratios):.2f} in the median",
+    worst = max(known, key=lambda row: row["ratio"])
+    where = f"{worst['collective']}, {worst['ranks']} ranks, {worst['nodes']} node{'s' if worst['nodes'] > 1 else ''}"
+    return [f"weft is faster than the best peer in {sum(row['ratio'] < 1 for row in known)} of {len(known)} cells. The ratio is "
+            f"{statistics.median(row['ratio'] for row in known):.2f} in the median",
             f"and {worst['ratio']:.2f} at worst ({where}{', ' + size_of(worst) if worst['bytes'] else ''}). "
-            f"{rounds} rounds or more a row; {disturbed} rows disturbed.", ""]
+            f"Each cell has {min(len(row['rounds']) for row in rows)} rounds or more;",
+            f"{sum(row['flagged_counted'] for row in rows)} cells are disturbed.", ""]
 
 
-def collective(name, rows, again):
-    seconds = {key_of(row): row["ratio"] for row in again}
-    over_bytes = len({row["bytes"] for row in rows}) > 1
-    columns = ["ranks", "nodes", *(["bytes"] if over_bytes else []), "weft us", "Open MPI us", "MPICH us", "ratio",
-               "quartiles", *(["ratio again"] if again else []), ""]
-    lines = []
+def cell(row):
+    """weft's time and ratio, with the marks of the row."""
+    marks = "".join(mark for holds, mark in ((row["flagged_counted"], "*"), (row["failures"], "!")) if holds)
+    ratio = format_number(row["ratio"]) + marks
+    return f"{format_number(row['weft_us'])} ({ratio})" + ("" if row["checked"] else " WRONG RESULT")
+
+
+def times(rows):
+    """One row for each collective, ranks and nodes; one column for each size."""
+    sizes = sorted({row["bytes"] for row in rows} - {0})
+    lines = {}
     for row in rows:
-        lines.append([str(row["ranks"]), str(row["nodes"]), *([format_bytes(row["bytes"])] if over_bytes else []),
-                      *(format_number(row[f"{side}_us"]) for side in SIDES), *ratio_text(row).split(" | "),
-                      *([format_number(seconds.get(key_of(row)))] if again else []), remark_on(row)])
-    return [f"### {name}", "", *picture(name, f"{name}: time of a call over bytes, for each number of ranks and nodes"),
-            *summary(rows), *table(columns, lines)]
+        line = lines.setdefault((row["collective"], row["ranks"], row["nodes"]), [""] * max(1, len(sizes)))
+        line[sizes.index(row["bytes"]) if row["bytes"] in sizes else 0] = cell(row)
+    return table(("collective", "ranks/nodes", *(map(format_bytes, sizes) if sizes else [""])),
+                 [[name, f"{ranks}/{nodes}", *line] for (name, ranks, nodes), line in lines.items()])
 
 
 def collectives(results):
-    lines = ["## Collectives", "", *between_nodes(compared_rows(results))]
-    found = results.get("compare")
-    if found is None:
-        lines += not_measured("compare")
-    else:
-        again = [row for repeat in found["repeats"][:1] for row in repeat["rows"]]
-        lines += [*by_command("compare", found), *each_collective(found["rows"], again), *spread(found["spread"])]
-    others = results.get("compare_others")
-    lines += ["### Others", ""]
-    return lines + (not_measured("compare_others") if others is None else
-                    [*by_command("compare_others", others), *each_collective(others["rows"], ())])
-
-
-def each_collective(rows, again):
-    names = dict.fromkeys(row["collective"] for row in rows)
-    return [line for name in names for line in collective(name, [row for row in rows if row["collective"] == name], again)]
+    rows = compared_rows(results)
+    lines = ["## Collectives", ""]
+    if rows:
+        lines += [*summary(rows), *LEGEND, *between_nodes(rows), *times(rows)]
+    for name in dict.fromkeys(row["collective"] for row in rows):
+        lines += picture(name, name)
+    for name in ("compare", "compare_others"):
+        found = results.get(name)
+        lines += not_measured(name) if found is None else by_command(name, found)
+    return lines + spread((results.get("compare") or {}).get("spread"))
 
 
 def between_nodes(rows):
@@ -197,15 +176,15 @@ def between_nodes(rows):
 
 
 def spread(found):
+    """How much the ratios of two runs differ."""
     if found is None:
         return []
-    rows = [[row["collective"], str(row["ranks"]), str(row["nodes"]), size_of(row), format_number(row["first"]),
-             format_number(row["second"]), percent(row["difference"])] for row in found["worst"]]
-    return ["### Two runs", "",
-            f"All of it was measured twice. The ratios of {found['rows']} rows differ by {percent(found['median'], 1)} in the "
-            f"median and {percent(found['largest'])} at",
-            f"most (|first / second - 1|; the limit for the median is {percent(found['limit'])}). The rows that differ most:",
-            "", *table(("collective", "ranks", "nodes", "bytes", "ratio", "ratio again", "difference"), rows)]
+    worst = max(found["worst"], key=lambda row: row["difference"], default=None)
+    where = "" if worst is None else (f" ({worst['collective']}, {worst['ranks']} ranks, {worst['nodes']} nodes, {size_of(worst)}: "
+                                      f"{format_number(worst['first'])} and {format_number(worst['second'])})")
+    return [f"All {found['rows']} cells of the first command were measured twice. Their ratios differ by "
+            f"{percent(found['median'], 1)} in the median",
+            f"(limit {percent(found['limit'])}). The largest difference is {percent(found['largest'])}{where}.", ""]
 
 
 def telling(results):
@@ -218,9 +197,9 @@ def telling(results):
              format_number(answer["ratio"], 3), f"{answer['ratio_low']:.3f} to {answer['ratio_high']:.3f}"]
             for answer in found["answers"]]
     return lines + by_command("tell_apart", found) + [
-        f"{found['collective']} of {found['bytes']} bytes on {found['ranks']} ranks, {found['plain_us']:.3f} us; "
-        f"{found['seconds']:.0f} seconds. Between equally fast sides",
-        f"a difference would be detected in {percent(found['error'])} of such runs.", "",
+        f"{found['collective']} of {found['bytes']} bytes on {found['ranks']} ranks takes {found['plain_us']:.3f} us. The run took "
+        f"{found['seconds']:.0f} seconds. For equally fast sides,",
+        f"{percent(found['error'])} of such runs would detect a difference.", "",
         *table(("side", "verdict", "slower rounds", "by chance", "ratio", "between"), rows)]
 
 
@@ -238,8 +217,8 @@ def puts_part(found):
 
 def puts(results):
     lines = ["## Puts", "",
-             "One-sided calls between two ranks against the thinnest way to do the same: a put with its flag, half of there",
-             "and back, and one put of a window of many.", ""]
+             "One-sided calls between two ranks, beside a bare loop (`memcpy`, or libfabric alone). *put*: half a round trip of a",
+             "put and its flag. *In a window*: one of many puts in flight.", ""]
     if results.get("puts_node") or results.get("puts_network"):
         lines += picture("puts", "puts: latency and bandwidth over bytes")
     return lines + parts(results, (("puts_node", "On a node"), ("puts_network", "Between two virtual nodes")), puts_part)
@@ -277,9 +256,8 @@ def overlap_part(found):
 
 def overlap(results):
     return ["## Overlap", "",
-            "An allreduce during which a rank computes, or sleeps, for as long as the call would take alone, without and with",
-            "a progress thread. *Hidden* is the part of the call that overlapped; *none*: both together took so much longer",
-            "than one after the other.", "",
+            "A rank computes, or sleeps, during an allreduce, for the time that the call takes alone. *Hidden*: the part of the",
+            "call that overlapped. *None*: both together took longer than one after the other, by the time given.", "",
             *parts(results, (("overlap_calls", "Progress in calls"), ("overlap_thread", "A progress thread")), overlap_part)]
 
 
@@ -295,32 +273,19 @@ def simulator(results):
             *table(("case", "least s", "median s", "goal s", "messages or schedules", ""), rows)]
 
 
-REPEATING = f"""## How to repeat it
-
-On a machine where nothing else runs; what it needs beside the build is named in `cmake/debian-packages.txt` (group
-peers). All of it takes about an hour on two processors, and goes on where it was interrupted.
-
-```sh
-{PRELUDE}
-cmake --build --preset release --target perf_put_compare --target perf_simulate
-perf/performance                        # measures into build/performance and writes this page and its plots
-perf/performance --render               # the page again, from the results that are there
-```
-
-One part alone:
-
-```sh
-"""
-
-
-def repeating(_):
-    return [*REPEATING.splitlines(), *(step.command for step in STEPS), "```"]
-
-
-SECTIONS = (head, machine, collectives, telling, puts, startup, overlap, simulator, repeating)
+SECTIONS = (first_words, machine, collectives, telling, puts, startup, overlap, simulator)
 
 
 def write_text(results):
-    """The page, from the objects by name of step; steps that are missing are named on it."""
+    """The part with its marks, from the objects by name of step; steps that are missing are named in it."""
     lines = [line for section in SECTIONS for line in section(results)]
-    return "<!-- SPDX-License-Identifier: BSD-3-Clause. Written by perf/performance. -->\n" + "\n".join(lines) + "\n"
+    return "\n".join((MARKS[0], "", *lines, MARKS[1])) + "\n"
+
+
+def put_into(page, part):
+    """The page with this part in place of its old one; a new page is the part alone. Nothing if the page has no marks."""
+    if not page:
+        return part
+    before, begin, rest = page.partition(MARKS[0])
+    _, end, after = rest.partition(MARKS[1] + "\n")
+    return before + part + after if begin and end else None

@@ -3,7 +3,7 @@
 
 Idea     A round is: calibrator, each side once, calibrator. Medians over rounds are what counts; flags say
          which rounds the machine has spoilt, and look at the machine only, never at the times.
-Next     docs/measuring.md, "perf/compare".
+Next     docs/performance.md, "perf/compare".
 """
 
 import statistics

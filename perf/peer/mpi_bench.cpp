@@ -8,7 +8,7 @@
 //          check).
 // Holds    Every result is checked against a value computed without MPI. Exit status: 0 right, 1 a
 //          result was wrong, 2 unusable arguments.
-// Next     docs/measuring.md.
+// Next     docs/performance.md.
 #include <fmt/format.h>
 #include <mpi.h>
 

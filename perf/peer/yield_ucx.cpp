@@ -7,7 +7,7 @@
 //          says only that. Here a call that found nothing to do yields.
 // Holds    perf/compare preloads it only where ranks outnumber processors: elsewhere it would cost
 //          the peer 0.2 us and more.
-// Next     docs/measuring.md.
+// Next     docs/performance.md.
 #include <dlfcn.h>
 #include <sched.h>
 

@@ -56,26 +56,28 @@ class Text(unittest.TestCase):
 
     def test_each_part_has_its_table(self):
         compared = self.results["compare"]["rows"] + self.results["compare_others"]["rows"]
-        for name in {row["collective"] for row in compared}:
-            rows = [row for row in compared if row["collective"] == name]
-            self.assertEqual(table_rows(section(self.page, f"### {name}")), len(rows), name)
+        times = section(self.page, "## Collectives")
+        self.assertEqual(table_rows(times), len({(row["collective"], row["ranks"], row["nodes"]) for row in compared}))
+        for row in compared:
+            shape = rf"{row['collective']} \| {row['ranks']}/{row['nodes']}"
+            self.assertIn(f" {report.cell(row)} |", re.search(rf"^\| {shape} .*", times, re.MULTILINE)[0])
         for title, name in (("### On a node", "puts_node"), ("### Between two virtual nodes", "puts_network"),
                             ("### On two virtual nodes", "startup_nodes"), ("### Progress in calls", "overlap_calls"),
                             ("### A progress thread", "overlap_thread"), ("## The simulator", "simulate")):
             rows = self.results[name].get("rows") or self.results[name]["results"]
             self.assertEqual(table_rows(section(self.page, title)), len(rows), title)
         self.assertEqual(table_rows(section(self.page, "## Detecting a slower call")), 2)
-        self.assertEqual(table_rows(section(self.page, "### Two runs")), len(self.results["compare"]["spread"]["worst"]))
+        self.assertIn("The largest difference is 71 % (barrier, 2 ranks, 1 nodes, -: 10787.60 and 37093.40).", times)
         self.assertIn(self.results["compare"]["machine"]["processor"], section(self.page, "## Machine"))
         self.assertNotIn("Not measured", self.page)
 
     def test_numbers_are_those_of_the_results(self):
         row = self.results["compare"]["rows"][0]
-        row["weft_us"], row["ratio"] = 1234.56, 78.9
+        row["weft_us"], row["ratio"] = 1234.56, 78900
         again = report.write_text(self.results)
-        shown = section(again, f"### {row['collective']}")
-        self.assertIn("| 1234.56 |", shown)
-        self.assertIn("78.90 at worst", shown)
+        shown = section(again, "## Collectives")
+        self.assertIn("| 1234.56 (78900.00", shown)
+        self.assertIn("78900.00 at worst", shown)
 
     def test_a_small_rate_is_not_0_and_nothing_hides_less_than_nothing(self):
         self.results["puts_network"]["rows"][0].update(bytes=8, window_us=7.4)
@@ -104,13 +106,13 @@ class Text(unittest.TestCase):
 
     def test_a_row_with_a_failed_side_is_shown_and_marked(self):
         row = self.results["compare"]["rows"][0]
-        row.update(mpich_us=None, failures=["mpich: no end within 30 s"])
-        self.assertIn("a launch failed |", section(report.write_text(self.results), f"### {row['collective']}"))
-        row.update(weft_us=None, ratio=None, ratio_low=None, ratio_high=None, ratio_paired=None)
-        self.assertIn("| - | - |", section(report.write_text(self.results), f"### {row['collective']}"))
+        row.update(mpich_us=None, failures=["mpich: no end within 30 s"], flagged_counted=False)
+        self.assertIn(f"({row['ratio']:.2f}!) |", section(report.write_text(self.results), "## Collectives"))
+        row.update(weft_us=None, ratio=None, ratio_low=None, ratio_high=None, ratio_paired=None, checked=False)
+        self.assertIn("| - (-!) WRONG RESULT |", section(report.write_text(self.results), "## Collectives"))
 
     def test_the_first_words_say_what_was_measured_and_on_what(self):
-        first = self.page.split("## Method")[0]
+        first = self.page.split("## Machine")[0]
         machine = self.results["compare"]["machine"]
         self.assertIn(f"One machine with {machine['processors_usable']} processors, and no network", first)
         self.assertIn(f"{machine['weft']} on {self.results['compare']['begun'].split()[0]}", first)
@@ -185,6 +187,20 @@ class Files(unittest.TestCase):
         self.assertGreater(tags.count("path"), 5, path)
         self.assertNotIn("image", tags, path)
         self.assertLess(path.stat().st_size, 200_000, path)
+
+    def test_text_outside_the_marks_stays(self):
+        begin, end = report.MARKS
+        with tempfile.TemporaryDirectory() as folder:
+            page = pathlib.Path(folder, "page.md")
+            page.write_text(f"before\n{begin}\nold\n{end}\nafter\n", encoding="utf-8")
+            self.assertEqual(self.render(RECORDED, page).returncode, 0)
+            text = page.read_text(encoding="utf-8")
+            self.assertTrue(text.startswith(f"before\n{begin}\n\n## Results\n") and text.endswith(f"\n{end}\nafter\n"))
+            self.assertNotIn("old\n", text)
+            page.write_text("no marks\n", encoding="utf-8")
+            done = self.render(RECORDED, page)
+            self.assertEqual((done.returncode, page.read_text(encoding="utf-8")), (3, "no marks\n"))
+            self.assertIn("has no marks", done.stderr)
 
     def test_without_results_the_page_says_so_and_old_plots_go(self):
         with tempfile.TemporaryDirectory() as folder:

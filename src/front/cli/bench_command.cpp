@@ -6,7 +6,7 @@
 //          interface.
 // Holds    What the arguments alone decide is checked before the job is joined. A failure that all
 //          ranks find is reported by rank 0 alone.
-// Next     docs/measuring.md for what the figures mean; bench_subjects.hpp and bench_puts.hpp for
+// Next     docs/performance.md for what the figures mean; bench_subjects.hpp and bench_puts.hpp for
 //          the calls.
 #include <fmt/format.h>
 

@@ -5,7 +5,7 @@
 //          They are spent by counting, since to read the clock takes as long as a tenth of the
 //          fastest calls, and for some calls at once: a processor that waits for a cache line runs
 //          ahead, and a few nanoseconds would pass meanwhile.
-// Next     perf/tell-apart for the comparison; docs/measuring.md for what it must find.
+// Next     perf/tell-apart for the comparison; docs/performance.md for what it must find.
 #pragma once
 
 #include <algorithm>

@@ -8,7 +8,7 @@
 //          not be paid by programs whose buffers never do; here it finds nothing to keep.
 // Holds    A buffer begins 64 bytes after the begin of a page, as a large one of malloc lies in its
 //          pages: the first and the last page of each are not whole.
-// Next     measuring.hpp for who asks for them; docs/measuring.md.
+// Next     measuring.hpp for who asks for them; docs/performance.md.
 #pragma once
 
 #include <cstddef>

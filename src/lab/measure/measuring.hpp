@@ -3,7 +3,7 @@
 //
 // Idea     A batch of calls is timed as a whole on each rank. A sample is the time per call of one
 //          batch, on the rank where it was largest. What is said about a call is the summary of the
-//          samples of some batches (docs/measuring.md).
+//          samples of some batches (docs/performance.md).
 // Why      Reading the clock costs as much as the fastest calls, and a rank that only starts a call
 //          looks fast: hence batches, and the largest over ranks. One loop for every side, since a
 //          ratio of two loops says nothing.

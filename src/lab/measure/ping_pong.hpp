@@ -10,7 +10,7 @@
 //          least.
 // Holds    The caller's own affinity stays as it is: both processes are children. Ends by a
 //          deadline.
-// Next     docs/measuring.md.
+// Next     docs/performance.md.
 #pragma once
 
 #include <cstdint>

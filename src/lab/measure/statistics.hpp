@@ -2,7 +2,7 @@
 // statistics.hpp - what is said about a series of samples: median, percentiles, extremes.
 //
 // Holds    Pure; samples are taken as a span and left in their order. No samples is our own bug.
-// Next     docs/measuring.md for what a sample is.
+// Next     docs/performance.md for what a sample is.
 #pragma once
 
 #include <cstddef>

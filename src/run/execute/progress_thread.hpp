@@ -11,7 +11,7 @@
 //          flight, and long while there is none, so an idle rank does not take processor time from
 //          others; wake() ends a sleep. The program's own threads handle its signals. The
 //          destructor ends the thread and needs the turn to be free.
-// Next     turn.hpp; docs/measuring.md for what it costs and gains.
+// Next     turn.hpp; docs/performance.md for what it costs and gains.
 #pragma once
 
 #include <pthread.h>
