@@ -18,7 +18,7 @@ import unittest
 from pathlib import Path
 
 SOURCE, BUILD, CMAKE = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]
-GUIDE = [SOURCE / "docs/guide" / page for page in ("programming.md", "from-mpi-or-shmem.md")]
+GUIDE = [SOURCE / "docs/guide" / page for page in ("programming.md", "moving.md")]
 EXAMPLE = re.compile(r"<!-- example: (\S+) prints: ([^\n]*) -->\n```(c|cpp)\n(.*?)```", re.DOTALL)
 DEADLINE_S = 60
 SHOWN_CLASSES = {"Runtime", "Team", "OwnedTeam", "Memory", "Request", "PersistentRequest", "UserOp", "Error",
