@@ -264,6 +264,6 @@ FIGURES = (
     Figure("ruefenacht-fig18-23", "Figs. 18 to 23: timelines",
            "Merges end about 1 us before the split of seven ranks, with skews within 100 and 200 ns; the split has "
            "700 ns.",
-           "The skew of the split is 1000 ns here (`simulator.md`).", timelines),
+           "The skew of the split is 1000 ns here (`docs/selection.md`).", timelines),
 )
 NOT_SHOWN = "Table 1 and Fig. 8 are measured (`weft fit`). Figs. 13 and 16 are not drawn."

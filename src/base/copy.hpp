@@ -10,7 +10,6 @@
 // Idea     There such copies go page by page through memory half a page away from both places.
 //          Vector registers would do as well within a cache, but not from or into lines that
 //          another processor holds, which the instruction moves in half the time.
-// Next     docs/decisions/0055-copies-at-every-distance.md.
 #pragma once
 
 #include <cstddef>

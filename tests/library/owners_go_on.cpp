@@ -4,7 +4,7 @@
 // Idea     The root broadcasts out of buffers that no call has had before, and uses them for
 //          something else as soon as its call has ended. The others make their calls only when it
 //          says that it is through: a root that waited for them would never say so.
-// Why      Mates read copies of such buffers (docs/decisions/0054-owners-of-copies-go-on.md).
+// Why      Mates read copies of such buffers (docs/decisions/0014-remapped-memory.md).
 #include <sys/mman.h>
 
 #include <algorithm>

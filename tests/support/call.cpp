@@ -109,7 +109,7 @@ TeamCall bind_programs(VirtualJob& job, const VirtualTeam& team, CallPlan plan,
     std::string description = fmt::format(
         "{} {} of {} elements of {}, root {}", call.plan.collective, call.plan.algorithm,
         call.plan.elements, name_of(call.plan.algebra), call.plan.root);
-    // Counts that all know are part of what they must agree about (decision 18).
+    // Counts that all know are part of what they must agree about (decision 6).
     const plan::Program& first = programs.front();
     if (!first.pairwise && !first.unit_counts.empty())
         description += fmt::format(", in units of {}", fmt::join(first.unit_counts, " "));

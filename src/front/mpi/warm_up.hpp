@@ -12,7 +12,7 @@
 // Holds    All is computed from times that the members agree on, so all come to the same. As long
 //          as weft is not much quicker, calls take at most 1.04 of the host's time, and what those
 //          take beyond that which are longer than was to be expected.
-// Next     choices.hpp; docs/decisions/0052-long-calls-tried-within-a-thirtieth.md.
+// Next     choices.hpp.
 #pragma once
 
 #include <algorithm>

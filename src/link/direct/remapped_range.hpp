@@ -85,9 +85,9 @@ class RemappedRange {
     /// Makes the empty object and its window. Returns false if the system has no memory, descriptor
     /// or address for it.
     [[nodiscard]] bool open(Pages pages, std::uint32_t generation) noexcept;
-    /// Copies a piece of at most kLargePageBytes to the object and maps it in place. The memory must
-    /// be private or another range's, and no thread may write to it. Returns false if the system
-    /// refuses; the memory is unchanged then.
+    /// Copies a piece of at most kLargePageBytes to the object and maps it in place. The memory is
+    /// private or another range's, and no thread may write to it. Returns false if the system
+    /// refuses; the contents are unchanged then.
     [[nodiscard]] bool replace(Pages piece, LargePages& large, AddressQuery& query) noexcept;
     /// Populates the window, then permits uses.
     void publish() noexcept;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "link/direct/remapped_ranges.hpp"
 
-#include <fcntl.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -25,6 +24,9 @@ constinit std::atomic<RemappedRanges*> table{nullptr};
 /// Time for writes that another process has begun (process_vm_writev) to reach the object's pages
 /// before they are copied.
 constexpr useconds_t kLastWritesUs = 1'000;
+
+/// The limit of a wait for a child that may have died.
+constexpr timeval kKeptWait{10, 0};
 
 }  // namespace
 
@@ -152,11 +154,20 @@ RemappedRange* RemappedRanges::find_place(Pages pages, std::size_t ranges_max,
     return open < ranges_max && pages.bytes() <= bytes_left ? free : nullptr;
 }
 
+bool RemappedRanges::keep_sockets() noexcept {
+    if (kept_[0].intact() && kept_[1].intact()) return true;
+    std::array<int, 2> ends{-1, -1};
+    if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) return false;
+    ::setsockopt(ends[0], SOL_SOCKET, SO_RCVTIMEO, &kKeptWait, sizeof kKeptWait);
+    kept_ = {KeptFile(ends[0]), KeptFile(ends[1])};
+    return true;
+}
+
 std::optional<Refusal> RemappedRanges::remap(Pages pages, std::size_t ranges_max,
                                              std::uint64_t bytes_max, LargePages& large,
                                              std::uint32_t& generation) noexcept {
     const Change change(*this);
-    if (forks_ > 0) return Refusal::system;
+    if (forks_ > 0 || !keep_sockets()) return Refusal::system;
     RemappedRange* free = find_place(pages, ranges_max, bytes_max);
     if (free == nullptr) {
         close_unmapped_ranges();
@@ -171,7 +182,6 @@ std::optional<Refusal> RemappedRanges::remap(Pages pages, std::size_t ranges_max
         return refused;
     }
     any_.store(true);
-    fill_reserve();
     bytes_ += pages.bytes();
     const bool whole = replace_pieces(*free, large);
     if (whole) free->publish();
@@ -246,16 +256,6 @@ void RemappedRanges::leave_runtime() noexcept {
 
 // Forks
 
-void RemappedRanges::end_fork() noexcept {
-    forks_ = std::max(forks_ - 1, 0);
-    if (any_.load()) fill_reserve();
-}
-
-void RemappedRanges::fill_reserve() noexcept {
-    for (KeptFile& file : reserve_)
-        if (!file.intact()) file = KeptFile(::open("/", O_PATH | O_CLOEXEC));
-}
-
 RemappedRanges::Fork* RemappedRanges::fork_of_this_thread() noexcept {
     const pthread_t self = ::pthread_self();
     for (Fork& fork : pending_)
@@ -264,17 +264,30 @@ RemappedRanges::Fork* RemappedRanges::fork_of_this_thread() noexcept {
 }
 
 void RemappedRanges::prepare_fork() noexcept {
+    while (!try_prepare_fork()) ::usleep(1000);
+}
+
+/// Returns false while other forks use what this one needs to wait for its child.
+bool RemappedRanges::try_prepare_fork() noexcept {
     const Change change(*this);
+    Fork* const outer = fork_of_this_thread();
+    const auto entry = std::ranges::find(pending_, 0, &Fork::depth);
+    if (entry == pending_.end() && outer == nullptr) return false;
     ++forks_;
-    if (!any_.load()) return;
-    if (Fork* const outer = fork_of_this_thread()) return static_cast<void>(++outer->depth);
-    reserve_ = {};
-    if (make_idle_ranges_private()) return;
-    const auto free = std::ranges::find(pending_, 0, &Fork::depth);
-    if (free == pending_.end()) return;
-    *free = {.thread = ::pthread_self(), .depth = 1};
-    if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, free->ends.data()) != 0)
-        free->depth = 0;
+    if (!any_.load()) return true;
+    if (outer != nullptr) return ++outer->depth > 0;
+    if (make_idle_ranges_private()) return true;
+    entry->kept = ::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, entry->ends.data()) != 0;
+    if (entry->kept && std::ranges::any_of(pending_, [](const Fork& fork) {
+            return fork.depth > 0 && fork.kept;
+        })) {
+        --forks_;
+        return false;
+    }
+    if (entry->kept) entry->ends = {kept_[0].number(), kept_[1].number()};
+    entry->thread = ::pthread_self();
+    entry->depth = 1;
+    return true;
 }
 
 /// Retires idle ranges: no call uses them, no child is copying them, no device can be writing to
@@ -321,18 +334,20 @@ void RemappedRanges::await_child() noexcept {
         fork = fork_of_this_thread();
         if (fork == nullptr || fork->depth > 1) {
             if (fork != nullptr) --fork->depth;
-            return end_fork();
+            forks_ = std::max(forks_ - 1, 0);
+            return;
         }
-        ::close(std::exchange(fork->ends[1], -1));
+        if (!fork->kept) ::close(std::exchange(fork->ends[1], -1));
     }
-    // recv() returns when the child has copied its ranges, runs another program, or has ended.
+    // recv() returns when the child has copied its ranges, runs another program, or has ended. The
+    // kept socket is never closed, so that wait has a limit.
     char done = 0;
     while (::recv(fork->ends[0], &done, 1, 0) < 0 && errno == EINTR) {
     }
     const Change change(*this);
-    ::close(std::exchange(fork->ends[0], -1));
+    if (!fork->kept) ::close(std::exchange(fork->ends[0], -1));
     fork->depth = 0;
-    end_fork();
+    forks_ = std::max(forks_ - 1, 0);
 }
 
 void RemappedRanges::enter_child() noexcept {

@@ -108,18 +108,19 @@ class RemappedRanges {
         pthread_t thread;
         int depth = 0;  ///< forks of this thread, nested in handlers; 0: entry is free
         std::array<int, 2> ends{-1, -1};  ///< sockets: the parent's and the child's
+        bool kept = false;                ///< the sockets are kept_
     };
 
     RemappedRanges() = default;
 
+    [[nodiscard]] bool keep_sockets() noexcept;
     void prepare_fork() noexcept;
-    void fill_reserve() noexcept;
+    [[nodiscard]] bool try_prepare_fork() noexcept;
     void find_idle_ranges() noexcept;
     [[nodiscard]] bool make_idle_ranges_private() noexcept;
     void await_child() noexcept;
     void enter_child() noexcept;
     [[nodiscard]] Fork* fork_of_this_thread() noexcept;
-    void end_fork() noexcept;
 
     [[nodiscard]] bool ask(std::uint64_t address, Mapping& mapping) noexcept;
     [[nodiscard]] std::size_t place(const RemappedRange& range) const noexcept {
@@ -151,7 +152,7 @@ class RemappedRanges {
     std::array<RemappedRange, kRangesMax> ranges_;
     std::array<bool, kRangesMax> idle_{};  ///< scratch of prepare_fork()
     std::array<Fork, 64> pending_{};
-    std::array<KeptFile, 3> reserve_;  ///< closed for forks: they need descriptors
+    std::array<KeptFile, 2> kept_;  ///< sockets for a fork that cannot open any
 };
 
 /// Returns true if the program's calls of madvise() and mremap() reach the interposers. Makes one

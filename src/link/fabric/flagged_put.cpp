@@ -6,7 +6,7 @@
 //          its caller waits for.
 // Why      The completion is there at once, but over sockets a look for it is a system call, which
 //          takes longer than a copy of some KiB, and as long as a third of what the write takes.
-// Next     profile.hpp for how short; docs/decisions/0039-short-sources-are-copied.md.
+// Next     profile.hpp for how short; docs/decisions/0012-notify-strategies.md.
 #include <rdma/fi_rma.h>
 
 #include <algorithm>

@@ -4,7 +4,7 @@
 // Idea     The memory is cut into sections, each registered when it is first used. Its key then
 //          stands in a table in the first section, where a peer reads it before its first transfer.
 // Holds    A key in the table is that of a registered section, and stays.
-// Next     docs/decisions/0027-registered-in-sections.md for why; run/runtime/layout.hpp for where
+// Next     docs/decisions/0019-symmetric-memory.md for why; run/runtime/layout.hpp for where
 //          sections begin.
 #include <rdma/fi_errno.h>
 #include <rdma/fi_rma.h>

@@ -6,7 +6,7 @@
 // Holds    Equal questions have equal answers on all ranks: the arithmetic is on whole numbers. Of
 //          equal times the one with fewer messages wins, then the earlier one. Nothing is
 //          communicated.
-// Next     predict.hpp; docs/selection.md and decision 15.
+// Next     predict.hpp; docs/selection.md and decision 9.
 #pragma once
 
 #include <optional>

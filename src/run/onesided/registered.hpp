@@ -8,7 +8,7 @@
 //          What the kernel has copied is there when the call returns. Where it refuses in the
 //          middle the peer does all of it again.
 // Why      Requests reach all memory of a process that is alive, and nothing else is promised by
-//          every machine (docs/decisions/0046-registered-memory.md).
+//          every machine (docs/decisions/0020-registered-memory.md).
 // Next     service.hpp for the peer's side.
 #pragma once
 

@@ -5,7 +5,7 @@
 //          each. A *name*, a range of addresses without memory, stands for the memory of whichever
 //          peer a call goes to, so every one-sided call takes it where it takes symmetric memory.
 // Why      Handles with offsets would double the interface, for C, for C++ and for what is built on
-//          them (docs/decisions/0046-registered-memory.md).
+//          them (docs/decisions/0020-registered-memory.md).
 // Holds    A call that fails changes nothing on any member. Registrations belong to one team and
 //          end with it. What was put to memory has landed when it is not registered any more. Names
 //          are not used again before kRetired others have ended.

@@ -12,7 +12,7 @@
 //          runtime. An application that has a handler of its own, or sets one later, keeps it and
 //          sees nothing of this. Each line is one write, so lines of ranks never mix. The handler's
 //          memory is the one piece of process-wide state in the library.
-// Next     docs/decisions/0010-last-words.md.
+// Next     docs/decisions/0023-sigterm-report.md.
 #pragma once
 
 #include <string_view>

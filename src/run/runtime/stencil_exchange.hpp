@@ -12,7 +12,7 @@
 //          communication. Where a grid is so narrow that a rank is a neighbor several times, blocks
 //          between two ranks go together in the order of the sender's offsets.
 // Next     collectives/neighborhood for the same as programs, with their proofs; by these the ways
-//          are predicted; decision 48.
+//          are predicted; decision 7.
 #pragma once
 
 #include <array>

@@ -8,7 +8,7 @@
 //          others before, so what they agree about can be used when they know that they do.
 // Why      The same exchange shows whether all members ask for the same, so a disagreement and a
 //          full heap are reported on all of them
-//          (docs/decisions/0011-symmetric-memory-of-teams.md).
+//          (docs/decisions/0019-symmetric-memory.md).
 // Holds    A call that fails changes nothing on any member. Blocks belong to one team and end with
 //          it. Offsets are found in a bounded number of exchanges: each passes a free range of some
 //          member. Puts into a block have landed before it is freed: the caller settles this rank's

@@ -29,7 +29,8 @@ constexpr std::size_t kLarge = std::size_t{48} << 20;
 constexpr std::size_t kMore = std::size_t{8}
                               << 20;  ///< memory of the job beyond its buffers, at most
 
-/// Each rank uses one buffer in calls, forks and writes to the buffer, repeatedly.
+/// Each rank uses one buffer in calls, forks and writes to the buffer, repeatedly. After the end it
+/// frees the buffer and fills another one.
 int play(const Words& words) {
     const std::size_t bytes = std::stoul(words[0]);
     void* const at =
@@ -49,6 +50,10 @@ int play(const Words& words) {
     }
     for (int i = 0; i < 8; ++i) world.broadcast(buffer, bytes, Type::uint8, 0);
     runtime.finalize();
+    ::munmap(buffer, bytes);
+    void* const other =
+        ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    std::memset(other, 1, bytes);
     return 0;
 }
 const Part kPart("remapped_memory_doubles", play);

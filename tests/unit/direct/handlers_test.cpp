@@ -11,6 +11,7 @@
 #include <csignal>
 #include <cstring>
 #include <thread>
+#include <vector>
 
 #include "tests/support/full_mode.hpp"
 #include "tests/unit/direct/own_mate.hpp"
@@ -150,7 +151,41 @@ TEST_F(Adopted, ASignalHandlerMayForkAtAnyMoment) {
     });
 }
 
-TEST_F(Adopted, AChildHasItsMemoryAlsoWhereNoFileCanBeOpened) {
+/// Forks again and again in several threads. Each child must see its thread's last write before the
+/// fork, and not the one after it.
+void fork_in_threads(int threads, int rounds) {
+    testing::in_child([&] {
+        DirectMemory direct(own_mate());
+        const Pages pages(16);
+        const auto exposure = direct.expose(pages.at(), pages.bytes(), Access::read);
+        ASSERT_TRUE(testing::is_shared(pages.at()));
+        child_is_slow = true;
+        std::atomic<int> wrong_children{0};
+        std::vector<std::thread> forkers;
+        for (int thread = 0; thread < threads; ++thread)
+            forkers.emplace_back([&, thread] {
+                auto* const word = reinterpret_cast<std::atomic<int>*>(pages.at() + thread * 64);
+                for (int round = 1; round <= rounds; ++round) {
+                    *word = round;
+                    const pid_t child = ::fork();
+                    if (child == 0) ::_exit(*word == round ? 0 : 1);
+                    *word = -round;
+                    int status = -1;
+                    ::waitpid(child, &status, 0);
+                    if (status != 0) ++wrong_children;
+                }
+            });
+        for (std::thread& forker : forkers) forker.join();
+        EXPECT_EQ(wrong_children, 0);
+        direct.conceal(exposure);
+    });
+}
+
+TEST_F(Adopted, ManyThreadsForkAtOnceAndChildrenSeeNoLaterWrite) {
+    fork_in_threads(8, 10);
+}
+
+TEST_F(Adopted, ChildrenSeeNoLaterWriteWhereNoFileCanBeOpened) {
     testing::in_child([] {
         DirectMemory direct(own_mate());
         const Pages pages(16);
@@ -158,16 +193,16 @@ TEST_F(Adopted, AChildHasItsMemoryAlsoWhereNoFileCanBeOpened) {
         adopt(direct, pages.at(), pages.bytes());
         const rlimit none{0, 0};
         ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
-        const pid_t child = ::fork();
-        if (child == 0) {
-            const bool right = differs(pages.at(), pages.bytes(), 1) == pages.bytes();
-            fill(pages.at(), pages.bytes(), 2);
-            ::_exit(right ? 0 : 1);
+        child_is_slow = true;
+        for (int round = 2; round < 5; ++round) {
+            const pid_t child = ::fork();
+            if (child == 0)
+                ::_exit(differs(pages.at(), pages.bytes(), round - 1) == pages.bytes() ? 0 : 1);
+            fill(pages.at(), pages.bytes(), round);
+            int status = -1;
+            ::waitpid(child, &status, 0);
+            EXPECT_EQ(status, 0) << round;
         }
-        int status = -1;
-        ::waitpid(child, &status, 0);
-        EXPECT_EQ(status, 0);
-        EXPECT_EQ(differs(pages.at(), pages.bytes(), 1), pages.bytes());
     });
 }
 
