@@ -12,7 +12,7 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
+#include <cctype>
 #include <cstdlib>
 #include <cstring>
 #include <string_view>
@@ -90,20 +90,21 @@ template <class Body>
 bool for_each_flagged_mapping(Body body) noexcept {
     Lines smaps("/proc/self/smaps");
     bool told = false;
-    unsigned long begin = 0;
-    unsigned long end = 0;
+    std::uint64_t begin = 0;
+    std::uint64_t end = 0;
     bool has_key = false;
     while (const char* const line = smaps.next()) {
-        unsigned long from = 0;  // also set by names such as "Anonymous": A is a digit
-        if (std::sscanf(line, "%lx-%lx ", &from, &end) == 2) {
-            begin = from;
+        if (std::isupper(static_cast<unsigned char>(line[0])) == 0) {  // "begin-end ..."
+            char* dash = nullptr;
+            begin = std::strtoull(line, &dash, 16);
+            end = std::strtoull(dash + (*dash == '-' ? 1 : 0), nullptr, 16);
             has_key = false;
-        }
-        if (std::strncmp(line, "ProtectionKey:", 14) == 0)
+        } else if (std::strncmp(line, "ProtectionKey:", 14) == 0) {
             has_key = std::strtoul(line + 14, nullptr, 10) != 0;
-        if (std::strncmp(line, "VmFlags:", 8) != 0) continue;
-        told = true;
-        if (!body(begin, end, !has_key && is_usual(line + 8))) break;
+        } else if (std::strncmp(line, "VmFlags:", 8) == 0) {
+            told = true;
+            if (!body(begin, end, !has_key && is_usual(line + 8))) break;
+        }
     }
     return told;
 }
