@@ -63,7 +63,8 @@ void BankWatch::issued(std::uint32_t number, Rank team_rank, const run::Operatio
     note(team, team_rank, {op.epoch, op.bulk_epoch, op.tick, op.program}, *op.program);
 }
 
-/// The first rank that issues a call says how it is numbered, the others must say the same.
+/// Records the numbering of a call from the first rank that issues it, and compares the other
+/// ranks' numbering with it.
 void BankWatch::note(Team& team, Rank team_rank, const Call& call,
                      const run::BoundProgram& program) {
     const run::Epoch expected = team.issued[team_rank]++;
@@ -203,7 +204,7 @@ void BankWatch::look_at_published(Rank job_rank) {
                 const base::Cell* cell =
                     state.published(static_cast<Rank>(rank), bank, publication.number);
                 const base::FlagWord flag = cell->flag.load(std::memory_order_relaxed);
-                // The hash of a flag is never 0: that is a cell which has never been written.
+                // A flag's hash is 0 only in a cell that was never written.
                 if (base::hash_of(flag) == 0 || base::tick_of(flag) != publication.tick)
                     return state.cells->is_complete(publication.epoch);
                 for (const run::TeamState* reader : team.states)

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// bank_watch.hpp - sees every write into a team's region and says which ones come too early.
+// bank_watch.hpp - checks every write into a team's region and reports writes that come too early.
 //
-// Idea     The watch keeps the numbering of each team's calls, as all ranks must agree on it, and
-//          so knows from a flag's tick which call a landing belongs to. A cell, published cell or
-//          bulk slot of bank b may be written for call e only if its owner (and who reads it) has
-//          completed every earlier call that used b. Anything else is a violation that names the
-//          slot.
-// Why      Wrong results show a broken bank rule only when the overwritten value still mattered;
-//          the watch sees each case in which it might have.
-// Next     virtual_job.hpp feeds it; run/execute/window.hpp is the rule that it watches.
+// Idea     The watch keeps the numbering of each team's calls, on which all ranks must agree. So
+//          the tick of a flag tells it which call a landing belongs to. A write for call e into a
+//          cell, published cell or bulk slot of bank b is allowed only if its owner, and each
+//          reader, has completed every earlier call that used b. Any other write is a violation,
+//          reported with its slot.
+// Why      A broken bank rule gives a wrong result only if the overwritten value is still needed.
+//          The watch reports every early write, even one without a visible effect.
+// Next     virtual_job.hpp feeds the watch; run/execute/window.hpp has the rule that it checks.
 #pragma once
 
 #include <cstdint>
@@ -25,22 +25,22 @@ namespace weft::test {
 
 enum class Area : std::uint8_t { cell, published, bulk };
 
-/// A slot that was written for one call while its owner or reader had not completed another.
+/// A slot written for one call while its owner or a reader had not completed an earlier one.
 struct Violation {
     std::uint32_t team = 0;
     Rank writer = 0;  ///< ranks of the job
     Rank owner = 0;
-    Rank reader = 0;  ///< who had not completed the earlier call; the owner but for published cells
+    Rank reader =
+        0;  ///< has not completed the earlier call; the owner unless the cell is published
     Area area = Area::cell;
     std::uint32_t number = 0;
     std::uint32_t bank = 0;
-    run::Epoch epoch =
-        0;  ///< of the writing call (its number in the window of its bulk banks for bulk slots)
-    run::Epoch unfinished = 0;  ///< of the call that still used the slot
+    run::Epoch epoch = 0;       ///< of the writing call; for bulk slots, its number in their window
+    run::Epoch unfinished = 0;  ///< of the earlier call
 };
 [[nodiscard]] std::string to_text(const Violation& violation);
 
-/// Which cell, and for which call.
+/// A cell, and the call that it is written for.
 struct CellPlace {
     std::uint32_t team = 0;
     std::uint32_t number = 0;
@@ -50,19 +50,22 @@ struct CellPlace {
 
 class BankWatch {
   public:
-    /// Teams are watched in the order of their numbers. `states` by team rank.
+    /// Adds a team. Teams are added in the order of their numbers; `states` is indexed
+    /// by team rank.
     void add_team(std::vector<const run::TeamState*> states);
-    /// A rank has issued a call (and, before it, a barrier if the rule inserted one).
+    /// Records that a rank has issued a call and, before it, a barrier if the rule inserted one.
     void issued(std::uint32_t team, Rank team_rank, const run::Operation& op);
     void landing(const Landing& landing);
-    /// Looks for cells that the rank has published since it was last asked.
+    /// Checks the cells that the rank has published since the previous call.
     void look_at_published(Rank job_rank);
 
-    /// What a flag at this offset of a segment belongs to; nothing if to no call of a team.
+    /// Returns the cell at this offset of a segment and the call that the flag belongs to. Returns
+    /// nothing if no call of a team matches.
     [[nodiscard]] std::optional<CellPlace> place_of(std::uint64_t cell, base::FlagWord flag) const;
 
     [[nodiscard]] const std::vector<Violation>& violations() const { return violations_; }
-    /// Ranks that number the same call differently, and writes that belong to no call.
+    /// Returns errors in numbering: ranks that number the same call differently, and writes that
+    /// belong to no call.
     [[nodiscard]] const std::vector<std::string>& faults() const { return faults_; }
 
   private:
@@ -93,7 +96,7 @@ class BankWatch {
         return const_cast<BankWatch*>(this)->team_at(offset);
     }
     [[nodiscard]] static const Call* call_of(const Team& team, base::FlagWord flag);
-    /// What a rank has published, in its cell and in its slot, against one that reads it.
+    /// Checks the cell and the slot that a rank has published, for one of its readers.
     void check_published(const run::TeamState& owner, const Publication& publication,
                          const run::TeamState& reader);
     void check(Violation found, const run::Window& window, std::uint32_t banks);

@@ -59,7 +59,7 @@ std::uint64_t batch_of(Occurrence occurrence) {
     return base::mix(occurrence.seed ^ base::mix(occurrence.number + 17));
 }
 
-/// Doubles whose sums round.
+/// Fills memory with doubles whose sums round.
 void fill_rough(std::uint64_t seed, std::uint64_t count, std::byte* to) {
     for (std::uint64_t i = 0; i < count; ++i) {
         const std::uint64_t drawn = base::mix(seed + i);
@@ -109,7 +109,7 @@ TeamCall bind_programs(VirtualJob& job, const VirtualTeam& team, CallPlan plan,
     std::string description = fmt::format(
         "{} {} of {} elements of {}, root {}", call.plan.collective, call.plan.algorithm,
         call.plan.elements, name_of(call.plan.algebra), call.plan.root);
-    // Counts that all know are part of what they must agree about (decision 6).
+    // Counts that all ranks know are among the facts that ranks must agree on (decision 6).
     const plan::Program& first = programs.front();
     if (!first.pairwise && !first.unit_counts.empty())
         description += fmt::format(", in units of {}", fmt::join(first.unit_counts, " "));

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// call.hpp - a collective call as all members of a team make it, and what must come out.
+// call.hpp - a collective call of all members of a team, and its expected result.
 //
 // Idea     A call names a collective, an algorithm and sizes; bind_call() makes every member's
-//          bound program. The reference folds the members' inputs in rank order as the collective's
-//          contract says, one element after the other; it knows no algorithm.
-// Holds    Inputs are a function of (seed, call, rank, element), so nothing is stored to compare
-//          with.
-// Next     script.hpp for many calls at once.
+//          bound program. The reference result folds the members' inputs in rank order as the
+//          collective's contract says, element by element, without any algorithm.
+// Holds    Inputs are a function of seed, call, rank and element, so nothing is stored
+//          to compare with.
+// Next     script.hpp for many calls in one run.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@
 
 namespace weft::test {
 
-/// How elements are combined.
+/// Element type and operation.
 enum class Algebra : std::uint8_t {
     sum64,   ///< int64, sum
     affine,  ///< x -> a*x + b modulo 2^64 under composition: associative, does not commute
@@ -34,7 +34,7 @@ enum class Algebra : std::uint8_t {
     minloc_double_int,
     maxloc_int16_int,
 };
-/// Those of types that are no C integers, float or double.
+/// Algebras with element types other than C integers, float and double.
 inline constexpr Algebra kTypedAlgebras[] = {Algebra::sum_longdouble,  Algebra::prod_cfloat,
                                              Algebra::xor_bool,        Algebra::sum_float16,
                                              Algebra::max_bfloat16,    Algebra::minloc_double_int,
@@ -49,9 +49,9 @@ struct CallPlan {
     Algebra algebra = Algebra::sum64;
     Rank root = plan::kNoRank;
     std::uint32_t segments = 1;
-    bool localized = true;  ///< near peers read published cells
+    bool localized = true;  ///< local peers read published cells
     bool fuse = false;
-    bool lies_synchronizing = false;  ///< for negative controls: the header says what is not so
+    bool lies_synchronizing = false;  ///< fault: the program falsely claims to synchronize
 };
 
 /// A call bound for all members of a team.
@@ -63,29 +63,30 @@ struct TeamCall {
     run::Reducer reducer;
 
     [[nodiscard]] std::size_t bytes() const { return plan.elements * element_bytes(plan.algebra); }
-    /// Whether all members must have made the call when it ends for one. If it exposes buffers it
-    /// may trail then, and what the member has read shows that only where it is of all others.
+    /// Returns true if the call may end at one member only after all members have entered it. A
+    /// call that exposes buffers may still be draining then; this is visible to a member only if it
+    /// has read data of every other member.
     [[nodiscard]] bool ends_after_all_entered() const;
 };
 
-/// Generates, localizes and binds; a refusal is a failed check of the test.
+/// Generates, localizes and binds the programs. A refusal fails the test.
 [[nodiscard]] TeamCall bind_call(VirtualJob& job, const VirtualTeam& team, CallPlan plan);
 
-/// Binds programs that are already there, by team rank.
+/// Binds existing programs, in order of team ranks.
 [[nodiscard]] TeamCall bind_programs(VirtualJob& job, const VirtualTeam& team, CallPlan plan,
                                      const std::vector<plan::Program>& programs,
                                      const plan::Contract& contract);
 
-/// Names one execution of a call: what inputs follow from.
+/// Identifies one execution of a call. Inputs depend on it.
 struct Occurrence {
     std::uint64_t seed = 0;
     std::uint64_t number = 0;
 };
 
-/// The input vector of a member.
+/// Writes the input of a member.
 void fill_input(const TeamCall& call, Occurrence occurrence, Rank team_rank, std::byte* input);
 
-/// Empty if the member's output is right, else what is wrong.
+/// Returns an empty text if the member's output is right, else a description of the error.
 [[nodiscard]] std::string check_output(const TeamCall& call, Occurrence occurrence, Rank team_rank,
                                        const std::byte* output);
 

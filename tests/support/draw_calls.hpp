@@ -11,20 +11,21 @@
 
 namespace weft::test {
 
-/// Nodes by rank: one node, one for each rank, or mixed.
+/// Returns the node of each rank: all ranks on one node, each on its own, or mixed.
 [[nodiscard]] std::vector<int> draw_layout(base::Random& random, Rank ranks);
-/// Two or more of the ranks, in any order.
+/// Returns two or more of the ranks, in any order.
 [[nodiscard]] std::vector<Rank> draw_members(base::Random& random, Rank ranks);
 [[nodiscard]] base::RegionShape draw_shape(base::Random& random);
-/// A collective, an algorithm that suits the number of ranks, and sizes from none to bulk.
+/// Returns a call with an algorithm that supports `ranks` ranks, with zero elements up
+/// to bulk sizes.
 [[nodiscard]] CallPlan draw_call(base::Random& random, Rank ranks);
-/// So many calls of a palette, in any order.
+/// Returns `count` calls of a palette, in any order.
 [[nodiscard]] std::vector<const TeamCall*> draw_script(base::Random& random,
                                                        const std::deque<TeamCall>& palette,
                                                        std::size_t count);
-/// Often shortly before ticks wrap.
+/// Returns a tick that is often close to the wrap.
 [[nodiscard]] base::Tick draw_first_tick(base::Random& random);
-/// How pieces fly on a network that delays, refuses and copies some.
+/// Returns a network profile, which may delay, refuse and copy pieces of puts.
 [[nodiscard]] VirtualProfile draw_profile(base::Random& random);
 
 }  // namespace weft::test

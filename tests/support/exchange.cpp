@@ -19,7 +19,7 @@ ExchangeElement element(std::uint64_t call, Rank from, Rank to, std::uint64_t in
                   static_cast<std::uint64_t>(to) * 100'000 + index));
 }
 
-/// Last block first, a gap after each.
+/// Places the blocks in reverse order, with a gap after each.
 std::vector<std::uint64_t> place(const std::vector<Message>& messages, std::uint64_t& end) {
     std::vector<std::uint64_t> starts(messages.size());
     end = 1;

@@ -13,7 +13,7 @@ namespace weft::test {
     return all;
 }
 
-/// As adverse as the setting allows; what that comes to is drawn from `random`.
+/// Returns options as adverse as the setting allows, with limits drawn from `random`.
 [[nodiscard]] inline VirtualFabricOptions fabric_over(VirtualNetwork& network,
                                                       const FabricSetting& setting,
                                                       std::uint64_t seed, base::Random& random) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// faulty_windows.hpp - bank rules that are wrong, each in one way, for negative controls.
+// faulty_windows.hpp - faulty bank rules for negative controls, each with one error.
 //
-// Next     run/execute/window.hpp for the rule that is right.
+// Next     run/execute/window.hpp for the correct rule.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 
 namespace weft::test {
 
-/// Room to remember far more calls than there are banks, so that only the rule is at fault.
+/// Remembers far more calls than there are banks, so that a failure has no cause but the rule.
 class WideWindow : public run::Window {
   public:
     explicit WideWindow(std::uint32_t banks) : Window(kWide) { reuse_ = banks / 2; }
@@ -21,7 +21,7 @@ class WideWindow : public run::Window {
     static constexpr std::uint32_t kWide = 1024;
 };
 
-/// Asks for its barrier one call too late and starts that barrier whatever is complete.
+/// Requests its barrier one call too late, and starts that barrier without regard to completions.
 class LateWindow : public WideWindow {
   public:
     using WideWindow::WideWindow;
@@ -39,7 +39,7 @@ class LateWindow : public WideWindow {
     mutable std::set<run::Epoch> barriers_;
 };
 
-/// Fewer than H calls outstanding, instead of all calls up to e-H complete.
+/// Requires fewer than H outstanding calls, instead of completion of all calls up to e-H.
 class CountingWindow : public WideWindow {
   public:
     using WideWindow::WideWindow;
@@ -68,7 +68,7 @@ class DoublingWindow : public WideWindow {
     void give(run::Epoch completed) override { WideWindow::give(2 * completed); }
 };
 
-/// Gives no credit after the first.
+/// Gives no credit after the first batches.
 class LosingWindow : public run::Window {
   public:
     using Window::Window;

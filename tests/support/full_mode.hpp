@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// full_mode.hpp - how much tests do: their long forms (WEFT_TESTS_FULL), one seed
-// (WEFT_TESTS_SEED), less under a sanitizer or in an emulator.
+// full_mode.hpp - scale of the tests: long forms (WEFT_TESTS_FULL), one seed (WEFT_TESTS_SEED), and
+// fewer operations under a sanitizer or in an emulator.
 #pragma once
 
 #include <cstdint>
@@ -16,20 +16,20 @@ inline constexpr bool kSanitized = true;
 inline constexpr bool kSanitized = false;
 #endif
 
-/// Each operation takes ten times as long and more: tests make fewer.
+/// True where each operation takes at least ten times longer, so that tests make fewer of them.
 #if defined(WEFT_TESTS_EMULATED)
 inline constexpr bool kSlow = true;
 #else
 inline constexpr bool kSlow = kSanitized;
 #endif
 
-/// Empty and "0" mean off, as if it were not set.
+/// Returns true if WEFT_TESTS_FULL is set to anything but "" and "0".
 inline bool full_mode() {
     const char* value = std::getenv("WEFT_TESTS_FULL");
     return value != nullptr && !std::string_view(value).empty() && std::string_view(value) != "0";
 }
 
-/// The seed to repeat, if one was asked for.
+/// Returns the seed to repeat, if WEFT_TESTS_SEED gives one.
 inline std::optional<std::uint64_t> seed_to_repeat() {
     const char* value = std::getenv("WEFT_TESTS_SEED");
     if (value == nullptr || *value == 0) return std::nullopt;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// generate_all.hpp - the programs of all ranks, as a generator of the registry writes them.
+// generate_all.hpp - the programs of all ranks, from a generator in the registry.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -11,7 +11,8 @@
 
 namespace weft::test {
 
-/// By rank; none if the algorithm refuses the request, which it has to do on all ranks.
+/// Returns the programs in order of ranks. Returns none if the algorithm refuses the request, which
+/// it must do on all ranks.
 inline std::vector<plan::Program> generate_if_served(std::string_view collective,
                                                      const collectives::AlgorithmSpec& spec,
                                                      collectives::GenerateRequest request) {
@@ -28,7 +29,7 @@ inline std::vector<plan::Program> generate_if_served(std::string_view collective
     return programs;
 }
 
-/// By rank; a refusal is a failure of the test.
+/// Returns the programs in order of ranks. A refusal fails the test.
 inline std::vector<plan::Program> generate_all(std::string_view collective,
                                                const collectives::AlgorithmSpec& spec,
                                                const collectives::GenerateRequest& request) {

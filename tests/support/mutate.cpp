@@ -33,7 +33,7 @@ std::size_t pick(Random& random, std::size_t count) {
     return static_cast<std::size_t>(random() % count);
 }
 
-/// Adds `change` (-1 or +1) steps after step `at`: lanes and the loop around it grow or shrink.
+/// Adjusts lanes and the loop after `change` (-1 or +1) steps were added after step `at`.
 void shift(Program& program, std::size_t at, int change) {
     const auto moved = [change](std::uint32_t value) {
         return static_cast<std::uint32_t>(static_cast<int>(value) + change);
@@ -61,7 +61,7 @@ void duplicate(Program& program, std::size_t at) {
                          program.steps[at]);
 }
 
-/// The step with operand `a` and operand `b` in each other's place.
+/// Swaps operands `a` and `b` of a step.
 void swap_operands(Program& program, Step& step, std::uint32_t a, std::uint32_t b) {
     std::vector<Block> operands(program.blocks.begin() + step.source.start,
                                 program.blocks.begin() + step.source.start + step.source.count);
@@ -71,7 +71,7 @@ void swap_operands(Program& program, Step& step, std::uint32_t a, std::uint32_t 
     step.source = plan::intern_blocks(program.blocks, operands);
 }
 
-/// What arrives at `rank` under number `from` arrives under `to` instead, on both sides.
+/// Changes a signal number from `from` to `to` for all arrivals at `rank`, on both sides.
 void renumber(std::vector<Program>& programs, std::size_t rank, std::uint32_t from,
               std::uint32_t to) {
     for (Program& program : programs) {
@@ -90,8 +90,8 @@ void renumber(std::vector<Program>& programs, std::size_t rank, std::uint32_t fr
     }
 }
 
-/// A put gets the number of something else that its receiver awaits, on both sides; or, on its own
-/// side alone, any other number.
+/// Changes the number of a put: to another number that its receiver awaits, on both sides, or to
+/// any other number on its own side only.
 std::string reuse_slot(std::vector<Program>& programs, Step& put, Random& random) {
     const auto receiver = static_cast<std::size_t>(put.peer);
     std::vector<std::uint32_t> used;
@@ -109,7 +109,7 @@ std::string reuse_slot(std::vector<Program>& programs, Step& put, Random& random
     return fmt::format("sent to slot {}", put.signal);
 }
 
-/// All steps of `kind` that `suits` accepts.
+/// Returns all steps of `kind` that `suits` accepts.
 template <class Suits>
 std::vector<Site> sites(const std::vector<Program>& programs, StepKind kind, Suits suits) {
     std::vector<Site> found;

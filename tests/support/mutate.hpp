@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// mutate.hpp - makes one mistake in a set of programs, as a generator's bug would.
+// mutate.hpp - plants one mistake in a set of programs, as a bug in a generator would.
 //
-// Idea     A seed picks a kind of mistake and a place for it. The description tells what was done,
-//          so that a verifier that does not see it can be looked at.
+// Idea     A seed selects the kind of mistake and its step. The description names both, so that a
+//          mutant that the verifier accepts can be examined.
 #pragma once
 
 #include <cstdint>
@@ -36,13 +36,13 @@ struct Mutation {
     std::vector<plan::Program> programs;
 };
 
-/// nullopt if there is no place for a mistake of this kind.
+/// Returns nullopt if no step suits a mistake of this kind.
 [[nodiscard]] std::optional<Mutation> mutate(const std::vector<plan::Program>& programs,
                                              MutationKind kind, std::uint64_t seed);
-/// Of any kind that has a place.
+/// Plants a mistake of any kind that some step suits.
 [[nodiscard]] Mutation mutate(const std::vector<plan::Program>& programs, std::uint64_t seed);
 
-/// Whether a mistake that led from one verdict to the other shows in none of the facts.
+/// Returns true if two verdicts agree in all facts.
 [[nodiscard]] inline bool same_facts(const plan::Verdict& a, const plan::Verdict& b) {
     return a.valid == b.valid && a.rounds == b.rounds && a.messages == b.messages &&
            a.signals == b.signals && a.bytes_total == b.bytes_total &&

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// notify_watch.hpp - sees each flag of a far put raised and says whether all of its data was there.
+// notify_watch.hpp - checks that all data of a remote put has arrived when its flag is raised.
 //
-// Idea     When a put is posted the watch keeps a copy of its payload. Whenever its target has
-//          polled, or looked at the cell, the watch looks too: if the flag is up, the payload must
-//          be in place.
-// Why      Wrong results show a flag that came too early only when its waiter was quick enough.
-// Next     virtual_job.hpp feeds it.
+// Idea     The watch keeps a copy of each payload when its put is posted. After each poll of the
+//          target, and each look at the cell, the watch checks the flag. If it is raised, the
+//          payload must be in place.
+// Why      A flag raised too early gives a wrong result only if its waiter reads fast enough.
+// Next     virtual_job.hpp feeds the watch.
 #pragma once
 
 #include <cstddef>
@@ -19,12 +19,12 @@
 
 namespace weft::test {
 
-/// A flag that was raised before its data was there.
+/// A flag raised before its data had arrived.
 struct EarlyFlag {
     Rank origin = 0;  ///< ranks of the job
     Rank target = 0;
     CellPlace place;
-    std::uint64_t byte = 0;  ///< the first wrong one of the payload
+    std::uint64_t byte = 0;  ///< first wrong byte of the payload
 };
 [[nodiscard]] std::string to_text(const EarlyFlag& early);
 
@@ -34,11 +34,11 @@ class NotifyWatch {
         : segments_(std::move(segments)), banks_(banks), expected_(segments_.size()) {}
 
     void posted(Rank origin, const base::Put& put);
-    /// The target may have raised flags.
+    /// Checks the flags that the target may have raised.
     void look(Rank target);
 
     [[nodiscard]] const std::vector<EarlyFlag>& early() const { return early_; }
-    /// Flags that were seen raised.
+    /// Returns the number of raised flags that were checked.
     [[nodiscard]] std::uint64_t seen() const { return seen_; }
 
   private:
@@ -47,7 +47,7 @@ class NotifyWatch {
         std::uint64_t cell = 0;
         base::FlagWord flag = 0;
         std::uint64_t target = 0;
-        const std::byte* elsewhere = nullptr;  ///< where it goes, if not to the segment
+        const std::byte* elsewhere = nullptr;  ///< target outside the segment, if any
         std::vector<std::byte> payload;
     };
 

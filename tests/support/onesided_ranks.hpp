@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // onesided_ranks.hpp - ranks with one-sided calls over the virtual fabric, in one process.
 //
-// Holds    A rank that waits lets a random rank make progress; one seed says all, and no clock.
+// Holds    A waiting rank lets a random rank make progress. The seed alone determines the run; no
+//          clock is used.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -36,7 +37,7 @@ inline FabricSetting counted_torn() {
     return counted_torn_setting();
 }
 
-/// N ranks with their ends of the fabric. A rank that waits lets a random rank make progress.
+/// N ranks with their ends of the fabric.
 class Ranks {
   public:
     struct Drive {
@@ -90,19 +91,19 @@ class Ranks {
         ++steps_;
         wires_[random_.below(wires_.size())].progress();
     }
-    /// How often anyone was driven.
+    /// Returns the number of progress calls of all ranks.
     [[nodiscard]] std::uint64_t steps() const { return steps_; }
 
     static constexpr std::uint64_t kHeapBytes = std::uint64_t{64} << 10;
-    /// Offset in every segment of a word of the heap.
+    /// Returns the offset of a heap word, the same in every segment.
     [[nodiscard]] std::uint64_t at(std::size_t word) const { return heap_ + word * 8; }
     std::uint64_t& word(Rank rank, std::size_t number) {
         if (!registered_.empty()) return registered_[static_cast<std::size_t>(rank)][number];
         return *reinterpret_cast<std::uint64_t*>(network_.segment(rank) + at(number));
     }
 
-    /// From here on word() and place() are about memory outside the segments that each rank has
-    /// registered, with the network, too, or for requests alone.
+    /// Makes word() and place() refer to registered memory outside the segments. It is registered
+    /// with the network too, or for requests only.
     void register_words(bool with_network) {
         registered_.assign(calls_.size(), std::vector<std::uint64_t>(kHeapBytes / 8));
         seen_.resize(calls_.size() * calls_.size());
@@ -128,7 +129,7 @@ class Ranks {
             }
         }
     }
-    /// A word of a rank, as another one names it.
+    /// Returns the address of an owner's word as seen from another rank.
     [[nodiscard]] run::Place place(Rank from, Rank owner, std::size_t word) const {
         if (registered_.empty()) return at(word);
         const std::size_t row = static_cast<std::size_t>(owner) * calls_.size();
@@ -148,8 +149,8 @@ class Ranks {
     std::deque<link::Wire> wires_;
     std::deque<Drive> drives_;
     std::deque<Calls> calls_;
-    std::vector<std::vector<std::uint64_t>> registered_;  ///< by rank; empty: none is
-    std::vector<run::PeerMemory> seen_;                   ///< by owner, then by who uses it
+    std::vector<std::vector<std::uint64_t>> registered_;  ///< by rank; empty: the heap is used
+    std::vector<run::PeerMemory> seen_;                   ///< by owner, then by user
 };
 
 constexpr std::uint64_t kSlowdown = kSlow ? 10 : 1;
@@ -160,7 +161,7 @@ inline std::vector<int> layout(std::uint64_t seed) {
     return {0, 1, 2};
 }
 
-// Words of the heap of each rank.
+// Words of each rank's heap.
 constexpr std::size_t kFlag = 0, kCredit = 8, kCounter = 16, kData = 64, kDataMax = 400;
 
 inline std::uint64_t seeds() {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ranks_in_threads.hpp - runs one function per rank of a virtual job, each in a thread of its own.
+// ranks_in_threads.hpp - runs one function for each rank of a virtual job, in a thread
+// for each rank.
 //
-// Idea     Blocking calls need a rank's own thread. Every wait must have a deadline, so the job's
-//          watchdog has to end waits that take too long (abort_on_timeout).
+// Idea     Blocking calls need one thread for each rank. Every wait must have a deadline, so the
+//          job's watchdog has to end waits that take too long (abort_on_timeout).
 #pragma once
 
 #include <thread>

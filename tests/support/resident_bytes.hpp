@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// resident_bytes.hpp - how much memory this process has by the kernel's count.
+// resident_bytes.hpp - resident memory of this process, as the kernel counts it.
 #pragma once
 
 #include <unistd.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// run_program.hpp - runs a program for a test: its output, its status, and what it left over.
+// run_program.hpp - runs a program for a test; collects its output, exit status and leftovers.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -11,22 +11,21 @@
 namespace weft::test {
 
 struct Outcome {
-    int status =
-        -1;  ///< exit status; 128 + signal if killed; -1 if it had to be killed by the test
+    int status = -1;  ///< exit status; 128 + signal if killed; -1 if the test killed it
     std::string output;
     std::string errors;
     double seconds = 0;
 };
 
-/// How it must have ended, and what must be among its errors.
+/// Expects this exit status, and `error` in the error output.
 inline void expect_end(const Outcome& outcome, int status, const std::string& error) {
     EXPECT_EQ(outcome.status, status) << outcome.errors;
     EXPECT_NE(outcome.errors.find(error), std::string::npos) << outcome.errors;
 }
 
-/// A program that runs. Its temporary folder is private, and every process that comes of it carries
-/// a mark in its environment, so that what is left over can be found. It has the environment of
-/// the test, but for the variables that are meant for tests (WEFT_TESTS_*); `settings` come first.
+/// A running program. It has its own temporary folder, and a mark in the environment that all of
+/// its descendants inherit, so that leftovers can be found. Its environment is `settings`, then the
+/// test's environment without the variables WEFT_TESTS_*.
 class RunningProgram {
   public:
     static constexpr double kDeadline_s = 20;
@@ -37,17 +36,18 @@ class RunningProgram {
     RunningProgram(const RunningProgram&) = delete;
     RunningProgram& operator=(const RunningProgram&) = delete;
 
-    /// Waits until the text has been printed. False at the deadline or if the program ends before.
+    /// Waits until the text has been printed. Returns false at the deadline or if the
+    /// program ends before.
     [[nodiscard]] bool wait_for_output(const std::string& text);
     void send(int signal) const;
-    /// Waits for the end, or kills it at the deadline.
+    /// Waits for the end, or kills the program at the deadline.
     [[nodiscard]] Outcome wait();
 
-    /// Processes that carry the mark.
+    /// Returns the processes that carry the mark.
     [[nodiscard]] std::vector<pid_t> processes() const;
-    /// What is in the temporary folder.
+    /// Returns the names in the temporary folder.
     [[nodiscard]] std::vector<std::string> files() const;
-    /// Whether nothing is left, waiting for it up to the deadline.
+    /// Returns true if no process and no file is left, after waiting up to the deadline.
     [[nodiscard]] bool nothing_left() const;
 
   private:

@@ -32,7 +32,8 @@ Contract contract_of(std::string collective, Units units) {
             }};
 }
 
-/// The programs of all ranks; `write(builder, rank)` adds the steps to those of `head`.
+/// Returns the programs of all ranks. Each begins with `head`; `write(builder, rank)`
+/// adds its steps.
 template <class Write>
 std::vector<Program> write_all(Rank ranks, Program head, Write write) {
     std::vector<Program> programs;
@@ -53,7 +54,7 @@ Program header(std::string collective, std::string algorithm, bool synchronizing
     return program;
 }
 
-/// Of a loop over segments; slots have `depth` copies.
+/// Returns the header of a loop over segments. Slots have `depth` copies.
 Program pipelined(std::string collective, std::string algorithm, std::uint32_t segments,
                   std::uint32_t depth) {
     Program program = header(std::move(collective), std::move(algorithm), false);
@@ -172,8 +173,8 @@ std::vector<Program> chain_broadcast(Rank ranks, std::uint32_t segments, std::ui
 
 std::vector<Program> tree_allreduce(Rank ranks, std::uint32_t segments, std::uint32_t depth) {
     const auto lag = static_cast<std::uint16_t>(depth);
-    // Slots: 0 and 1 from the children, 2 from the parent. Credits: 3 from the parent for what this
-    // rank sent up, 4 and 5 from the children for what it sent down.
+    // Slots: 0 and 1 from the children, 2 from the parent. Credits: 3 from the parent for data that
+    // this rank sent up, 4 and 5 from the children for data that it sent down.
     return write_all(
         ranks, pipelined("allreduce", "tree", segments, depth), [&](Builder& build, Rank rank) {
             build.reserve_slots(6);
@@ -193,8 +194,8 @@ std::vector<Program> tree_allreduce(Rank ranks, std::uint32_t segments, std::uin
             }
             if (rank > 0) {
                 if (sum.buffer == plan::Buffer::input) {
-                    // A put of the input itself could be read while the other lane fills the
-                    // output, which may be the same memory.
+                    // The other lane fills the output, which may be the same memory as the input.
+                    // So the put must not read the input.
                     build.copy(per_segment(scratch(0)), sum);
                     sum = per_segment(scratch(0));
                 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// sample_programs.hpp - programs and contracts written out for tests of what reads programs.
+// sample_programs.hpp - handwritten programs and contracts for tests of code that reads programs.
 //
-// Idea     Small, well understood algorithms, made with the builder in a few lines each, so that
-//          tests of the verifier and of the text form do not depend on the generators they judge.
+// Idea     Small, well understood algorithms, each built in a few lines. So tests of the verifier
+//          and of the text form do not depend on the generators.
 #pragma once
 
 #include <string>
@@ -14,11 +14,11 @@
 
 namespace weft::test {
 
-/// Every unit of every output: the reduction over all ranks.
+/// Every unit of every output is the reduction over all ranks.
 [[nodiscard]] plan::Contract allreduce_contract();
-/// Every unit of every output: a copy of the root's input.
+/// Every unit of every output is a copy of the root's input.
 [[nodiscard]] plan::Contract broadcast_contract();
-/// Nothing but synchronization.
+/// No data, only synchronization.
 [[nodiscard]] plan::Contract barrier_contract();
 
 /// Recursive doubling on 2^k ranks, results in rank order; slots 0 .. k-1.
@@ -33,10 +33,10 @@ namespace weft::test {
 /// A binary tree to rank 0 and back, in segments, with credits; two lanes on each rank.
 [[nodiscard]] std::vector<plan::Program> tree_allreduce(Rank ranks, std::uint32_t segments,
                                                         std::uint32_t depth);
-/// Dissemination.
+/// Barrier by dissemination.
 [[nodiscard]] std::vector<plan::Program> dissemination_barrier(Rank ranks);
 
-/// One of each, with what it has to do.
+/// A set of programs and its contract.
 struct Sample {
     const char* name;
     std::vector<plan::Program> programs;
@@ -44,7 +44,8 @@ struct Sample {
 };
 [[nodiscard]] std::vector<Sample> samples();
 
-/// Parses the text form, in which a `;` may end a line, or ends the test program with the message.
+/// Parses the text form, in which a `;` may end a line. On an error, ends the test program
+/// with the message.
 [[nodiscard]] std::vector<plan::Program> programs_of(std::string_view text);
 
 }  // namespace weft::test

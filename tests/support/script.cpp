@@ -59,7 +59,7 @@ bool Script::done() const {
 }
 
 bool Script::turn(Rank rank) {
-    // A rank does not look at its calls all the time.
+    // A rank looks at its calls only from time to time.
     bool moved = random_.chance(1, 3) && reap(rank);
     if (!random_.chance(options_.eager_percent, 100)) return moved;
     for (std::uint64_t burst = random_.below(4); burst > 0; --burst) {
@@ -101,14 +101,14 @@ void Script::finish(Rank rank, Pending& pending) {
                              call.programs.front().description, rank));
     }
     job_.engine(rank).release(*pending.op);
-    // The vectors are the caller's again, and it uses them for something else.
-    constexpr int kOther = 1;  // a value of every type, bool too
+    // The buffers belong to the caller again, which overwrites them.
+    constexpr int kOther = 1;  // valid in every type, even bool
     if (call.bytes() == 0) return;
     std::memset(pending.input, kOther, call.bytes());
     std::memset(pending.output, kOther, call.bytes());
 }
 
-/// The place in the rank's list of a call that may be made now.
+/// Returns the index in the rank's list of a call that may be made now.
 std::size_t Script::pick(const RankState& state) {
     std::vector<std::size_t> ready;
     std::vector<std::uint32_t> teams_met;
@@ -126,7 +126,7 @@ std::size_t Script::pick(const RankState& state) {
 bool Script::make_one(Rank rank) {
     RankState& state = ranks_[rank];
     if (state.blocked || state.all_made()) return false;
-    // A full rank waits for what it has made, so, as with a blocking call, all before it was made.
+    // A rank at its limit makes a blocking call: it waits, and must have made all earlier calls.
     const bool full = state.pending.size() >= options_.outstanding_max;
     if (full && std::ranges::min(state.pending, {}, &Pending::entry).entry <
                     state.calls[state.first_unmade])

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t kCalls = 6;
 
-/// Ranks that copy or reduce in each other's memory are on one node; puts reach any.
+/// Returns true if ranks copy or reduce in each other's memory, so that they must share a node.
 bool share_a_node(const std::vector<plan::Program>& programs) {
     const auto is_mapped = [](const plan::Block& block) {
         return block.buffer == plan::Buffer::mapped;
@@ -52,7 +52,8 @@ std::string run_once(const std::vector<plan::Program>& programs, const plan::Con
         job.add_team({.shape = {.cells = cells, .banks = 4, .bulk_banks = 4, .bulk_bytes = 32768}});
     std::deque<TeamCall> calls;
     const std::uint64_t units = first.units;
-    // Elements that show the order, if it counts, and in turn those of each other kind.
+    // If the order counts, elements that show it; for every other call, elements of
+    // the other types.
     const Algebra usual = options.commutes ? Algebra::sum64 : Algebra::affine;
     const Algebra typed = kTypedAlgebras[seed % std::size(kTypedAlgebras)];
     for (const auto& [factor, algebra] : {std::pair{1U, usual}, {2U, typed}, {9U, usual}}) {

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// survives.hpp - runs a set of programs many times on the virtual wire: the last word on a verdict.
+// survives.hpp - runs a set of programs many times on the virtual wire, to confirm a verdict.
 //
-// Idea     What the verifier calls valid must give right results however the network delivers. So a
-//          mutant that changed no verdict and no fact is run again and again, over layouts,
-//          profiles and sizes, several calls on end in few banks, with separate input and output
-//          and the same.
+// Idea     Programs that the verifier calls valid must give right results for every delivery order.
+//          So a mutant that changed no verdict and no fact is run many times: over layouts,
+//          profiles and sizes, with several calls in a row in few banks, in place and not.
 // Next     mutate.hpp makes mutants; script.hpp runs the calls.
 #pragma once
 
@@ -20,14 +19,14 @@ namespace weft::test {
 struct SurvivalOptions {
     std::uint64_t seeds = 1000;
     std::uint64_t first_seed = 1;
-    std::uint64_t elements = 0;  ///< of each vector; 0: a few, from small to bulk
-    bool apart = false;          ///< each rank on a node of its own, vectors not in its segment
+    std::uint64_t elements = 0;  ///< of each buffer; 0: several sizes, from small to bulk
+    bool apart = false;          ///< each rank has its own node, and buffers outside its segment
     bool commutes = false;       ///< the programs may combine in any order
-    std::string* why = nullptr;  ///< what went wrong first, if anything
+    std::string* why = nullptr;  ///< receives the first error, if any
 };
 
-/// Whether every execution gives what the contract says, without a hang and without overwriting a
-/// slot that is in use. `programs` by rank.
+/// Returns true if every execution satisfies the contract, does not hang, and overwrites no slot in
+/// use. `programs` is indexed by rank.
 [[nodiscard]] bool survives(const std::vector<plan::Program>& programs,
                             const plan::Contract& contract, const SurvivalOptions& options = {});
 

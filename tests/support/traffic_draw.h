@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-// traffic_draw.h - what the programs of random traffic draw from: one stream for all ranks.
+// traffic_draw.h - random numbers for programs of random traffic: one stream for all ranks.
 //
-// Holds    All ranks that begin with the same state draw the same. What a cell is for in a round
-//          follows from the seed, the round and the cell alone, whatever was drawn before.
+// Holds    All ranks that begin with the same state draw the same numbers. The role of a cell in a
+//          round depends only on the seed, the round and the cell, not on earlier draws.
 #ifndef TESTS_SUPPORT_TRAFFIC_DRAW_H
 #define TESTS_SUPPORT_TRAFFIC_DRAW_H
 
 #include <stdint.h>
 
-static uint64_t state, seed = 1;  // of the drawing
+static uint64_t state, seed = 1;  // of the stream
 
 static uint64_t draw(void) {
     state += 0x9e3779b97f4a7c15ULL;
@@ -21,7 +21,8 @@ static int below(int bound) {
     return (int)(draw() % (unsigned)bound);
 }
 
-// Of the cell with that number, counted over all ranks: its use, and who writes it by which handle.
+// Returns a number that determines a cell's use, and its writer and handle. `cell` counts the cells
+// of all ranks.
 static uint64_t role_of_cell(int round, int cell) {
     const uint64_t kept = state;
     state = seed * 31 + (uint64_t)round * 1009 + (uint64_t)cell;

@@ -13,18 +13,18 @@ namespace weft::test {
 
 namespace {
 
-constexpr std::size_t kSlack = 16;  // bytes before and after, which no call may touch
+constexpr std::size_t kSlack = 16;  // guard bytes before and after, which no call may touch
 constexpr std::size_t kTakenBack = static_cast<std::size_t>(-1);
 
 }  // namespace
 
 std::uint64_t count_in_pattern(int pattern, Rank a, Rank b) {
-    constexpr std::uint64_t kLarge = 30'001;  // more than a slot
+    constexpr std::uint64_t kLarge = 30'001;  // more than a slot holds
     const auto pair = static_cast<std::uint64_t>(a * 7 + b * 3);
     switch (pattern) {
         case 0:
             return pair % 4;
-        case 1:  // one large block, others of one element at most
+        case 1:  // one large block; the others have at most one element
             return a == 0 && b < 2 ? kLarge : pair % 2;
         case 2:
             return 0;
@@ -62,7 +62,7 @@ Trial::Trial(oracle::CallFacts facts, Rank rank, Arrangement arrangement)
     const bool one_buffer = traits.collective == Collective::broadcast;
     in_place_ = one_buffer || (arrangement.in_place && takes_part &&
                                traits.in_place != collectives::InPlace::never);
-    // Blocks of a reduction have counts, but no displacements.
+    // The blocks of a reduction have counts but no displacements.
     if (!traits.has_input_counts() || traits.reduces()) arrangement.in_spacing = Spacing::packed;
     if (!traits.has_output_counts()) arrangement.out_spacing = Spacing::packed;
     const std::vector<oracle::SizedUnit>& input = oracle_.input();
@@ -139,7 +139,7 @@ Call Trial::call() {
     if (!output.empty())
         call.out = traits.has_output_counts() ? base(out) : block_at(out, output.front().unit);
     else if (!traits.rooted())
-        call.out = base(out);  // of an exclusive scan, at rank 0
+        call.out = base(out);  // rank 0 of an exclusive scan
     if (!traits.has_counts())
         call.count = facts.count(oracle_.rank(), 0);
     else if (traits.rooted())
@@ -163,7 +163,7 @@ std::string Trial::check() {
             return fmt::format("block {} is wrong at rank {}", block.unit, oracle_.rank());
         accept(out, block, found);
     }
-    // A reduction in place may leave anything where its operands were.
+    // A reduction in place may leave any values in the memory of its operands.
     if (in_place_ && oracle_.traits().reduces())
         for (const oracle::SizedUnit& block : oracle_.input())
             accept(input_, block, block_at(input_, block.unit));

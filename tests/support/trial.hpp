@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// trial.hpp - one collective call of one rank: memory, arguments, and whether the result is right.
+// trial.hpp - one collective call of one rank: memory, arguments, and the check of the result.
 //
-// Idea     The oracle says what the blocks of input and output are; an arrangement says where they
-//          stand in memory: in place or not, aligned or not, packed or with gaps. check() compares
-//          the output with the oracle and everything else with what was there before.
-// Holds    In place means one vector of all blocks, in which a rank's own block stands where it
-//          belongs. Ends that a call ignores (of the ranks that are not the root) are null. The
-//          arrays of counts are lent for the call alone: take_back() spoils them.
+// Idea     The oracle gives the blocks of input and output; an arrangement places them in memory:
+//          in place or not, aligned or not, packed or with gaps. check() compares the output with
+//          the oracle, and all other memory with its earlier contents.
+// Holds    A call in place has one buffer of all blocks, which contains the rank's own block at its
+//          regular place. Buffers that a call ignores (on ranks other than the root) are null. The
+//          arrays of counts are valid only during the call: take_back() spoils them.
 // Next     src/lab/oracle/oracle.hpp.
 #pragma once
 
@@ -19,7 +19,7 @@
 
 namespace weft::test {
 
-/// Where the blocks of a vector stand: each after the other, with gaps, or with gaps and backwards.
+/// Placement of a buffer's blocks: contiguous, with gaps, or with gaps in reverse order.
 enum class Spacing : std::uint8_t { packed, gaps, backwards };
 
 struct Arrangement {
@@ -29,11 +29,12 @@ struct Arrangement {
     Spacing out_spacing = Spacing::packed;
 };
 
-/// How many elements the blocks of a call with counts have: `pattern` below kCountPatterns; `a` and
-/// `b` are the ranks at the ends of a message (b is 0 where a block has one end that counts).
+/// Returns the number of elements of a block in a call with counts. `pattern` is below
+/// kCountPatterns. `a` and `b` are the sender and receiver of a message; b is 0 for blocks that
+/// belong to one rank.
 inline constexpr int kCountPatterns = 6;
 [[nodiscard]] std::uint64_t count_in_pattern(int pattern, Rank a, Rank b);
-/// CallFacts::count: one count, or those of a pattern.
+/// Returns CallFacts::count for one count, or for a pattern.
 [[nodiscard]] std::function<std::uint64_t(Rank rank, std::uint32_t unit)> unit_counts(
     const collectives::CollectiveTraits& traits, std::uint64_t count, int pattern);
 
@@ -43,22 +44,22 @@ class Trial {
   public:
     Trial(oracle::CallFacts facts, Rank rank, Arrangement arrangement);
 
-    /// New inputs; all other bytes are spoilt.
+    /// Writes new inputs, and spoils all other bytes.
     void prepare(std::uint64_t batch);
-    /// The arguments. Calls with counts borrow arrays of this trial.
+    /// Returns the arguments. Calls with counts borrow arrays of this trial.
     [[nodiscard]] Call call();
     void take_back();
-    /// Empty if the result of the call is right.
+    /// Returns an empty text if the result of the call is right.
     [[nodiscard]] std::string check();
 
     [[nodiscard]] bool in_place() const { return in_place_; }
-    /// In place: the vector of all blocks.
+    /// Returns the buffer of all blocks of a call in place.
     [[nodiscard]] void* vector() { return base(input_); }
-    /// The first block of the output, with its padding.
+    /// Returns the first block of the output, with its padding.
     [[nodiscard]] std::span<const std::byte> output();
 
   private:
-    /// A vector of blocks in memory.
+    /// A buffer of blocks.
     struct Vector {
         std::vector<oracle::SizedUnit> blocks;
         std::vector<std::size_t> starts;  ///< of the blocks, in elements
@@ -66,13 +67,13 @@ class Trial {
         std::vector<std::size_t> lent_starts;
         bool packed = true;
         std::vector<std::byte> memory;
-        std::vector<std::byte> before;  ///< the memory as the call found it
+        std::vector<std::byte> before;  ///< contents before the call
     };
 
     void lay_out(Vector& vector, const std::vector<oracle::SizedUnit>& blocks, Spacing spacing);
     [[nodiscard]] static Blocks lend(Vector& vector);
     [[nodiscard]] std::byte* base(Vector& vector) const;
-    /// Where a block of this unit stands.
+    /// Returns the address of a unit's block.
     [[nodiscard]] std::byte* block_at(Vector& vector, std::uint32_t unit) const;
     [[nodiscard]] Vector& output_vector() { return in_place_ ? input_ : output_; }
 
@@ -80,7 +81,7 @@ class Trial {
     std::size_t shift_;
     bool in_place_;
     std::uint64_t batch_ = 0;
-    Vector input_;  ///< in place: of both
+    Vector input_;  ///< of a call in place: input and output
     Vector output_;
 };
 

@@ -165,8 +165,8 @@ std::uint64_t VirtualFabric::due() {
            random_.below((straggles ? conduct.straggler_delay_max : conduct.delay_max) + 1);
 }
 
-/// Cuts a write anywhere if the fabric is a stream, else where the target's aligned words meet;
-/// within words only if they are not kept whole.
+/// Cuts a write into chunks: anywhere if the fabric is a stream, else at aligned words of the
+/// target. Words are cut too unless the fabric keeps them whole.
 std::vector<VirtualFabric::Chunk> VirtualFabric::cut(const link::FabricPut& put) {
     const FabricConduct& conduct = options_.setting.conduct;
     std::vector<Chunk> chunks;
@@ -193,7 +193,7 @@ std::vector<VirtualFabric::Chunk> VirtualFabric::cut(const link::FabricPut& put)
     return chunks;
 }
 
-/// The flag comes last only where a fabric keeps every order.
+/// Cuts the flag. It is last only if the fabric keeps every order.
 void VirtualFabric::cut_flag(std::vector<Chunk>& chunks, const link::FabricPut& put) {
     const std::size_t bytes = options_.setting.conduct.keeps_words ? kWord : kWord / 2;
     for (std::size_t at = 0; at < kWord; at += bytes) {
@@ -267,7 +267,7 @@ void VirtualFabric::cancel(Rank origin) {
     std::erase_if(reads_, [&](const Read& read) { return read.origin == origin; });
 }
 
-/// The target's progress takes the bytes, the origin's hands them over some time later.
+/// Moves pending reads on: the target's progress copies the data, the origin's later delivers it.
 void VirtualFabric::read_some(Rank rank) {
     std::erase_if(reads_, [&](Read& read) {
         if (read.due > clock_ || !chance(40)) return false;

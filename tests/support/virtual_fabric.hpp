@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// virtual_fabric.hpp - a network of ports in one process that keeps the promises that it should
-// keep.
+// virtual_fabric.hpp - a network of ports in one process that keeps only selected promises.
 //
-// Idea     Under the real wire, where a fabric would be: puts land in chunks, in any order, while
-//          their target polls; local completions come when they like. What a fabric may promise
-//          beyond that is a switch each: order, delivery completion, fences, whole words,
-//          immediates after data. Every choice comes from one seed.
-// Why      A notify strategy is right if it survives the least kind fabric that keeps its promise,
-//          and needs that promise if it does not survive one that breaks it.
+// Idea     Replaces the fabric below the real wire. Puts land in chunks, in any order, while their
+//          target polls; local completions come at any time. Each further promise of a fabric has a
+//          switch: order, delivery completion, fences, whole words, immediates after data. One seed
+//          determines every choice.
+// Why      A notify strategy is right if it works on the most adverse fabric that keeps its
+//          promise. It needs the promise if it fails on a fabric that breaks only this one.
 // Holds    One thread. A source is read no later than the local completion of its put.
-// Next     virtual_job.hpp runs engines on it; notify_watch.hpp finds flags that came too early.
+// Next     virtual_job.hpp runs engines on it; notify_watch.hpp finds flags raised too early.
 #pragma once
 
 #include <cstddef>
@@ -27,24 +26,24 @@
 namespace weft::test {
 
 struct FabricConduct {
-    bool keeps_order = false;    ///< bytes from one rank to another land in the order of posting
-    bool keeps_delivery = true;  ///< delivered and fenced puts complete only when they have landed
-    bool keeps_fences = true;  ///< fenced puts start when earlier ones to that target are complete
-    bool keeps_words = true;   ///< aligned words land whole; else their upper halves come first
+    bool keeps_order = false;    ///< bytes from one rank to another land in posting order
+    bool keeps_delivery = true;  ///< delivered and fenced puts complete only after they have landed
+    bool keeps_fences = true;  ///< fenced puts start after earlier ones to that target are complete
+    bool keeps_words = true;   ///< aligned words land whole; else upper halves first
     bool keeps_immediates = true;  ///< immediates arrive after their data
-    bool keeps_counters = true;    ///< writes are counted when they have landed
+    bool keeps_counters = true;    ///< writes are counted after they have landed
     std::uint32_t refuse_percent = 10;
     std::uint32_t idle_percent = 20;
     std::uint32_t delay_max = 60;  ///< progress calls of any rank before a chunk may land
     std::uint32_t straggler_percent = 4;
     std::uint32_t straggler_delay_max = 2000;
-    std::uint32_t events_max = 16;  ///< of one progress call
+    std::uint32_t events_max = 16;  ///< per progress call
     std::size_t inject_bytes = 64;
     std::size_t message_bytes_max = 96;
     std::size_t puts_in_flight = 24;
-    std::size_t flagged_parts_max = 0;  ///< as that of link::FabricFacts
-    std::size_t copied_bytes = 0;       ///< likewise, where puts carry flags
-    std::size_t paced_bytes = 0;        ///< likewise
+    std::size_t flagged_parts_max = 0;  ///< as in link::FabricFacts
+    std::size_t copied_bytes = 0;       ///< as in link::FabricFacts, for puts with flags
+    std::size_t paced_bytes = 0;        ///< as in link::FabricFacts
 };
 
 /// A fabric that keeps no promise.
@@ -54,14 +53,14 @@ inline constexpr FabricConduct kFaithless{.keeps_order = false,
                                           .keeps_words = false,
                                           .keeps_immediates = false,
                                           .keeps_counters = false};
-/// The same promises, and as adversarial otherwise as is drawn.
+/// Returns the same promises with random limits and a random rate of refusals.
 [[nodiscard]] FabricConduct harden(FabricConduct conduct, base::Random& random);
-/// One strategy for payloads of all sizes.
+/// Returns a plan with one strategy for payloads of all sizes.
 [[nodiscard]] constexpr link::NotifyPlan all(link::Notify notify) {
     return {notify, notify};
 }
 
-/// A fabric, the strategy of puts with flags on it, and what one-sided calls rest on.
+/// A fabric, the strategy of its puts with flags, and the facts that one-sided calls depend on.
 struct FabricSetting {
     FabricConduct conduct;
     link::NotifyPlan notify;
@@ -70,11 +69,11 @@ struct FabricSetting {
     bool reads = true;
     bool signals = false;
 };
-// Each keeps the one promise that it rests on.
+// Settings that keep only the promise that their strategy needs.
 [[nodiscard]] FabricSetting counted_setting();
 [[nodiscard]] FabricSetting delivered_setting();
 [[nodiscard]] FabricSetting ordered_setting();
-/// Requests as tagged words over a stream.
+/// Sends requests as tagged words over a stream.
 [[nodiscard]] FabricSetting ordered_cells_setting();
 /// Signals travel with their data.
 [[nodiscard]] FabricSetting signals_setting();
@@ -92,7 +91,7 @@ class VirtualFabric {
     explicit VirtualFabric(VirtualFabricOptions options);
 
     [[nodiscard]] std::unique_ptr<link::FabricPort> open_port(Rank rank);
-    /// Writes that have not landed or not completed, and immediates that are under way.
+    /// Returns the number of writes that have not landed or completed, and of immediates in flight.
     [[nodiscard]] std::size_t in_flight() const;
     [[nodiscard]] bool take_moved();
 
@@ -100,7 +99,7 @@ class VirtualFabric {
     void conceal(std::uint64_t key) { registered_.erase(key); }
     base::Post try_put(Rank origin, const link::FabricPut& put);
     base::Post try_get(Rank origin, const link::FabricGet& get);
-    /// What the rank has posted touches neither its memory nor a counter again.
+    /// Ends the rank's posted operations: they touch neither its memory nor a counter again.
     void cancel(Rank origin);
     [[nodiscard]] std::uint64_t landed(Rank target, Rank origin, std::uint32_t counter) {
         return counts_[{target, origin, counter}];
@@ -111,27 +110,27 @@ class VirtualFabric {
 
   private:
     struct Chunk {
-        std::size_t offset = 0;  ///< in the write; the flag, if it has one, is its end
+        std::size_t offset = 0;  ///< in the write; a flag is at its end
         std::size_t bytes = 0;
         std::uint64_t due = 0;
     };
     struct Write {
         link::FabricPut put;
-        base::RemoteRegion region;         ///< that its target is in; key 0: the segment
+        base::RemoteRegion region;         ///< region of its target; key 0: the segment
         std::vector<base::PutPart> parts;  ///< its sources
         Rank origin = 0;
-        std::vector<std::byte> copy;  ///< of the source, once it is read
-        std::vector<Chunk> chunks;    ///< that have not landed
+        std::vector<std::byte> copy;  ///< of the source, after it is read
+        std::vector<Chunk> chunks;    ///< not landed yet
         bool read = false;
         bool complete = false;
     };
 
     struct Read {
         link::FabricGet get;
-        base::RemoteRegion region;  ///< that its source is in; key 0: the segment
+        base::RemoteRegion region;  ///< region of its source; key 0: the segment
         Rank origin = 0;
         std::uint64_t due = 0;
-        std::vector<std::byte> copy;  ///< of what was there, once it is taken
+        std::vector<std::byte> copy;  ///< of the source, after it is read
     };
 
     [[nodiscard]] std::uint64_t due();
@@ -139,7 +138,7 @@ class VirtualFabric {
     void cut_flag(std::vector<Chunk>& chunks, const link::FabricPut& put);
     [[nodiscard]] bool may_land(const std::vector<std::unique_ptr<Write>>& writes,
                                 std::size_t at) const;
-    /// In order: which of that rank's writes is next, so that a long queue lands no slower.
+    /// Returns the next of the rank's writes in order, so that long queues land no slower.
     [[nodiscard]] static std::size_t first_to_land(
         const std::vector<std::unique_ptr<Write>>& writes, std::size_t at);
     void land_some(Rank rank);
@@ -156,7 +155,7 @@ class VirtualFabric {
     std::vector<std::vector<std::unique_ptr<Write>>> writes_;  ///< by target, in order of posting
     std::vector<std::deque<std::uint64_t>> immediates_;        ///< by target, in order of landing
     std::vector<Read> reads_;
-    /// By target, origin and counter.
+    /// Counts by target, origin and counter.
     std::map<std::tuple<Rank, Rank, std::uint32_t>, std::uint64_t> counts_;
     std::unordered_set<std::uint64_t> registered_;  ///< keys
     std::uint64_t registrations_ = 0;

@@ -139,7 +139,7 @@ bool VirtualJob::step(const std::function<bool(Rank)>& turn) {
     Rank rank = 0;
     while (at >= speeds_[rank]) at -= speeds_[rank++];
     bool moved = turn(rank);
-    // A rank that computes makes no progress calls.
+    // A computing rank makes no progress calls.
     if (random_.chance(1, 8)) return moved;
     moved = engine(rank).poll() || moved;
     watch_.look_at_published(rank);

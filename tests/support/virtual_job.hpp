@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // virtual_job.hpp - N engines on one virtual network, with teams and watched banks.
 //
-// Idea     A job is what N processes would be: a wire and an engine per rank, teams with regions at
-//          the same offset on all members, memory to call from. step() lets one random rank poll
-//          once; slow ranks, fast ranks and ranks that stand still for a while follow from the
-//          seed.
-// Holds    One thread, unless the network has threads; then each rank's engine belongs to its
-//          thread and the banks are not watched.
+// Idea     A job models N processes: a wire and an engine for each rank, teams with regions at
+//          the same offset on all members, and memory for buffers. step() lets one random rank poll
+//          once. The seed makes some ranks slow, fast or idle for a while.
+// Holds    One thread, unless the network has threads. Then each rank's thread owns its engine, and
+//          the banks are not watched.
 // Next     call.hpp for calls; script.hpp runs whole scripts of them.
 #pragma once
 
@@ -39,11 +38,11 @@ struct TeamPlan {
     base::RegionShape shape;
     base::Tick first_tick = 1;
     std::string barrier = "dissemination";
-    WindowMaker cell_window;  ///< a faulty rule; the true one if not given
+    WindowMaker cell_window;  ///< a faulty rule; unset: the correct one
     std::array<WindowMaker, base::kBulkClasses> bulk_windows;
 };
 
-/// One team as its members see it.
+/// A team with the states of all members.
 struct VirtualTeam {
     std::uint32_t id = 0;
     std::vector<Rank> members;
@@ -52,16 +51,17 @@ struct VirtualTeam {
     std::vector<run::TeamState*> states;     ///< by team rank
 
     [[nodiscard]] Rank size() const { return static_cast<Rank>(members.size()); }
-    /// This job rank's place in the team, or -1.
+    /// Returns this job rank's rank in the team, or -1.
     [[nodiscard]] Rank rank_of(Rank job_rank) const;
 };
 
 class VirtualJob {
   public:
-    /// turn: of each engine; progress threads may help those that share it.
+    /// Makes a job. `turn` is the lock of each engine; progress threads may help engines
+    /// that share it.
     explicit VirtualJob(VirtualOptions options, run::WatchdogOptions watchdog = {},
                         run::Turn::Kind turn = run::Turn::Kind::own);
-    /// The real wire on a fabric.
+    /// Makes a job with the real wire on a virtual fabric.
     VirtualJob(VirtualOptions options, const FabricSetting& setting,
                run::WatchdogOptions watchdog = {});
 
@@ -70,27 +70,28 @@ class VirtualJob {
     [[nodiscard]] VirtualEngine& engine(Rank rank) { return engines_[rank]; }
     [[nodiscard]] VirtualWire& wire(Rank rank) { return wires_[static_cast<std::size_t>(rank)]; }
     [[nodiscard]] BankWatch& watch() { return watch_; }
-    /// Watches flags over a fabric; nullptr without one.
+    /// Returns the watch of flags over a fabric, or nullptr without a fabric.
     [[nodiscard]] const NotifyWatch* notify_watch() const {
         return notify_watch_ ? &*notify_watch_ : nullptr;
     }
-    /// What is under way between ranks.
+    /// Returns the number of operations in flight between ranks.
     [[nodiscard]] std::size_t in_flight() const;
 
-    /// Places the team's region after those made so far.
+    /// Adds a team. Its region follows the earlier teams' regions.
     const VirtualTeam& add_team(TeamPlan plan);
     [[nodiscard]] const VirtualTeam& team(std::size_t number) const { return teams_[number]; }
-    /// Whether two members of the team map each other.
+    /// Returns a predicate: true if two members of the team map each other.
     [[nodiscard]] std::function<bool(Rank)> near(const VirtualTeam& team, Rank team_rank);
 
-    /// Zeroed memory in the rank's segment, aligned to a cache line.
+    /// Returns zeroed memory in the rank's segment, aligned to a cache line.
     std::byte* allocate(Rank rank, std::size_t bytes);
 
-    /// A random rank's turn: `turn` may issue calls; then its engine polls. True if anything moved.
+    /// Lets a random rank run: `turn` may issue calls, then its engine polls. Returns
+    /// true on progress.
     bool step(const std::function<bool(Rank)>& turn);
-    /// Whether anything moved between ranks since the last call.
+    /// Returns true if anything moved between ranks since the last call.
     [[nodiscard]] bool take_moved();
-    /// What all ranks wait for, one line each.
+    /// Returns the waits of all ranks, one line for each rank.
     [[nodiscard]] std::string describe();
 
   private:
@@ -106,7 +107,7 @@ class VirtualJob {
     std::deque<VirtualTeam> teams_;
     std::vector<std::uint64_t> heap_used_;  ///< by rank
     base::Random random_;
-    std::vector<std::uint32_t> speeds_;  ///< by rank: how often it has its turn
+    std::vector<std::uint32_t> speeds_;  ///< by rank: its number of turns
     std::uint64_t steps_ = 0;
 };
 

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t kPage = 4096;
 
-/// Bytes from..to of the packed payload, part by part.
+/// Visits bytes from..to of the packed payload, part by part.
 template <class Visit>
 void walk_payload(const base::Put& put, std::size_t from, std::size_t to, Visit visit) {
     std::size_t start = 0;
@@ -59,7 +59,7 @@ VirtualNetwork::VirtualNetwork(VirtualOptions options)
     options_.segment_bytes = (options_.segment_bytes + kPage - 1) / kPage * kPage;
     const std::size_t ranks = options_.node_of_rank.size();
     for (std::size_t rank = 0; rank < ranks; ++rank) {
-        // Zeroed by the system page by page, as far as it is touched; aligned by hand.
+        // The system zeroes each page at its first use. Alignment is done here.
         void* memory = std::calloc(options_.segment_bytes + kPage, 1);
         WEFT_CHECK(memory != nullptr, options_.segment_bytes);
         memories_.emplace_back(static_cast<std::byte*>(memory));
@@ -114,7 +114,7 @@ base::Exposure VirtualNetwork::expose_far(std::byte* data, std::uint64_t bytes) 
             .access = base::Access::write};
 }
 
-/// As link/direct does it, but in other memory than the segment.
+/// Exposes a copy of the buffer, as link/direct does, but outside the segment.
 void VirtualNetwork::bounce(base::Exposure& exposure) {
     exposure.reach.way = base::Way::adopted;
     exposure.reach.object_bytes = exposure.bytes;
@@ -165,7 +165,7 @@ const base::Failure* VirtualNetwork::failure(Rank rank) const {
     return failures_[rank] ? &*failures_[rank] : nullptr;
 }
 
-/// 0..bound-1. Slightly biased, which does not matter here, and without a division, which does.
+/// Returns a number in 0..bound-1. A division would cost too much; the slight bias does not matter.
 std::uint64_t VirtualNetwork::draw(std::uint64_t bound) {
     return ((random_() >> 32) * bound) >> 32;
 }
@@ -222,7 +222,7 @@ std::size_t VirtualNetwork::open_flight(Rank origin, const base::Put& put) {
     return flight;
 }
 
-/// `resume`: 0, or the flight's number plus one above how many bytes were taken.
+/// Sends part of a remote put. `resume` is 0, or (flight + 1) << 32 plus the number of bytes sent.
 base::Post VirtualNetwork::put_far(Rank origin, const base::Put& put, std::uint64_t& resume) {
     constexpr unsigned kTakenBits = 32;
     const std::size_t taken = resume & 0xffffffffU;
@@ -302,7 +302,7 @@ void VirtualNetwork::progress(Rank rank) {
         if (events.empty()) continue;
         Event& picked = events[draw(events.size())];
         if (picked.due > clock_) continue;
-        // Only the origin's own progress calls touch its counters.
+        // Only progress calls of the origin touch its counters.
         if (owner != rank && picked.what != What::land && picked.what != What::raise) continue;
         std::swap(picked, events.back());
         Event event = std::move(events.back());
@@ -336,7 +336,7 @@ void VirtualNetwork::handle(Event event) {
     if (--flight.events == 0 && flight.raised) free_flights_.push_back(number);
 }
 
-/// From here on the source may change.
+/// Reads the source, which may change from now on.
 void VirtualNetwork::fetch(Event event) {
     event.copy.assign(event.source, event.source + event.bytes);
     event.source = nullptr;
@@ -359,7 +359,8 @@ void VirtualNetwork::land(const Event& event) {
     raise_when_landed(event.flight);
 }
 
-/// Where a piece lands; nullptr: its memory is not registered any more, which breaks the target.
+/// Returns the target address of a piece. Returns nullptr, and fails the target's wire, if the
+/// memory is not registered.
 std::byte* VirtualNetwork::target_of(const Event& event) {
     const Rank target = flights_[event.flight].target;
     if (event.region.key == 0) return segment(target) + event.offset;
@@ -378,7 +379,8 @@ void VirtualNetwork::raise_when_landed(std::size_t number) {
 }
 
 void VirtualNetwork::store_flag(Rank target, std::uint64_t cell, base::FlagWord flag) {
-    // Release: pairs with the acquire of the wait for the flag; the data is visible with it.
+    // Release: pairs with the acquire of the wait for the flag, so that the data is
+    // visible with it.
     reinterpret_cast<base::Cell*>(segment(target) + cell)
         ->flag.store(flag, std::memory_order_release);
 }

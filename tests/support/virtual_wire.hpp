@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// virtual_wire.hpp - a network of N ranks in one process that delivers as adversarially as it may.
+// virtual_wire.hpp - a network of N ranks in one process with adversarial delivery.
 //
 // Idea     The network owns every rank's segment. Ranks of one virtual node see each other's
-//          memory; a put to any other rank is cut into pieces that land late and in any order, and
-//          only when all have landed is its flag raised, later still. Puts are refused, also
-//          half-way; sources are read late; local completions come late and in any order; some
-//          progress calls do nothing. Every choice comes from one seed.
-// Why      The engine that runs on the real wire is the one that runs here: what holds under this
-//          delivery does not rest on the kindness of a fabric.
-// Holds    Promised, and nothing more: the flag after the data of the same put; a source is not
-//          read after its local completion; everything lands in the end if all ranks make progress
-//          calls.
-// Next     bank_watch.hpp for the observer that finds overwritten slots; virtual_job.hpp runs
-//          engines.
+//          memory. A put to any other rank is cut into pieces that land late and in any order; its
+//          flag is raised some time after all have landed. Puts are refused, some after part of
+//          their data is sent. Sources are read late. Local completions come late and in any order,
+//          and some progress calls do nothing. One seed determines every choice.
+// Why      The same engine runs on the real wire. An engine that works with this delivery does not
+//          rely on favorable timing of a fabric.
+// Holds    The network promises only this: the flag is raised after the data of its put; a
+//          source is not read after its local completion; everything lands in the end if all
+//          ranks make progress calls.
+// Next     bank_watch.hpp for the observer that finds overwritten slots;
+//          virtual_job.hpp runs engines.
 #pragma once
 
 #include <atomic>
@@ -38,58 +38,57 @@ namespace weft::test {
 
 class NotifyWatch;
 
-/// How adversarial the network is. Percentages are of tries; delays count progress calls of any
-/// rank.
+/// Rates and delays of the network. Percentages count attempts; delays count progress calls
+/// of any rank.
 struct VirtualProfile {
     std::uint32_t refuse_percent = 10;      ///< puts refused outright
-    std::uint32_t refuse_half_percent = 5;  ///< puts refused when some of their data is on its way
-    std::uint32_t copy_percent =
-        25;  ///< pieces copied when posted, so that `pending` is not raised
-    std::uint32_t fetch_percent = 40;  ///< other pieces copied some time before they land
-    std::uint32_t idle_percent = 20;   ///< progress calls that do nothing
+    std::uint32_t refuse_half_percent = 5;  ///< puts refused after part of their data is sent
+    std::uint32_t copy_percent = 25;        ///< pieces copied when posted; `pending` is not raised
+    std::uint32_t fetch_percent = 40;       ///< other pieces, copied some time before they land
+    std::uint32_t idle_percent = 20;        ///< progress calls that do nothing
     std::uint32_t delay_max = 60;
     std::uint32_t straggler_percent = 4;
     std::uint32_t straggler_delay_max = 3000;
     std::uint32_t pieces_max = 4;
-    std::uint32_t events_max = 12;       ///< of one progress call
+    std::uint32_t events_max = 12;       ///< per progress call
     bool lands_at_target = true;         ///< data lands only while its target makes progress calls
-    bool threads = false;                ///< ranks run in threads of their own
+    bool threads = false;                ///< each rank runs in its own thread
     std::uint32_t copied_percent = 50;   ///< exposed buffers that only the "kernel" can copy
-    std::uint32_t bounced_percent = 30;  ///< those of which mates get at a copy
-    bool apart_uncopied = false;         ///< a fault: the copy that they read is the buffer itself
-    Rank copies_refused_by = -1;         ///< the "kernel" does not copy for this rank
-    int copies_error = EPERM;            ///< and gives this reason
-    Rank exposes_outside = -1;           ///< this rank describes blocks that it does not have
+    std::uint32_t bounced_percent = 30;  ///< exposed buffers that peers reach as a copy
+    bool apart_uncopied = false;         ///< a fault: the copy for readers is the buffer itself
+    Rank copies_refused_by = -1;         ///< rank for which the "kernel" refuses copies
+    int copies_error = EPERM;            ///< reason of the refusals
+    Rank exposes_outside = -1;           ///< rank that describes blocks outside of its memory
 };
 
 /// Lands everything at once, refuses nothing.
 [[nodiscard]] VirtualProfile kind_profile();
 
-/// Faults of an engine, planted between it and its wire (negative controls).
+/// Faults of an engine, planted between the engine and its wire (negative controls).
 struct WireFaults {
-    bool early_reuse = false;    ///< sources are taken for reusable as soon as they are posted
-    bool forgets_again = false;  ///< what was refused is not repeated
-    bool never_settles = false;  ///< no flag is looked for where data arrives without immediates
+    bool early_reuse = false;    ///< sources count as reusable when posted
+    bool forgets_again = false;  ///< refused puts are not repeated
+    bool never_settles = false;  ///< the wire never checks for data that arrives without immediates
 };
 
 struct VirtualOptions {
     std::uint64_t segment_bytes = 1 << 20;
-    std::vector<int> node_of_rank;  ///< its size is the number of ranks
+    std::vector<int> node_of_rank;  ///< one entry for each rank
     std::uint64_t seed = 1;
     VirtualProfile profile;
     WireFaults faults = {};
 };
 
-/// Something reaches a rank's memory: a piece of a put's data, or its flag.
+/// An arrival in a rank's memory: a piece of a put's data, or its flag.
 struct Landing {
     Rank origin = 0;
     Rank target = 0;
-    std::uint64_t offset = 0;  ///< in the target's segment; of what goes elsewhere: kElsewhere
+    std::uint64_t offset = 0;  ///< in the target's segment, or kElsewhere
     std::uint64_t bytes = 0;   ///< 0: the flag
     std::uint64_t cell = 0;
     base::FlagWord flag = 0;
 
-    static constexpr std::uint64_t kElsewhere = ~std::uint64_t{0};  ///< in registered memory
+    static constexpr std::uint64_t kElsewhere = ~std::uint64_t{0};  ///< registered memory
 };
 
 class VirtualNetwork {
@@ -108,21 +107,22 @@ class VirtualNetwork {
     [[nodiscard]] bool is_near(Rank a, Rank b) const {
         return options_.node_of_rank[a] == options_.node_of_rank[b];
     }
-    /// Called before each landing, with the network's lock held if there are threads.
+    /// Sets a function that is called before each landing. With threads, the network's
+    /// lock is held.
     void observe(std::function<void(const Landing&)> observer) { observer_ = std::move(observer); }
-    /// Called on each call of a rank's wire, which may let other ranks run meanwhile.
+    /// Sets a function that is called in each call of a rank's wire. It may let other ranks run.
     void on_call(std::function<void(Rank)> pause) { pause_ = std::move(pause); }
     void pause(Rank rank) const {
         if (pause_) pause_(rank);
     }
     [[nodiscard]] const WireFaults& faults() const { return options_.faults; }
-    /// Pieces, flags and completions that are under way.
+    /// Returns the number of pieces, flags and completions in flight.
     [[nodiscard]] std::size_t in_flight() const { return in_flight_; }
-    /// Whether any of them moved since the last call.
+    /// Returns true if any of them moved since the last call.
     [[nodiscard]] bool take_moved();
-    /// The rank's wire reports this from now on.
+    /// Makes the rank's wire report this failure.
     void break_wire(Rank rank, base::Failure failure);
-    /// What the rank has put touches neither its memory nor a counter again.
+    /// Ends the rank's puts: they touch neither its memory nor a counter again.
     void cancel(Rank rank);
 
     base::Post try_put(Rank origin, const base::Put& put, std::uint64_t& resume);
@@ -130,23 +130,23 @@ class VirtualNetwork {
     [[nodiscard]] const base::Failure* failure(Rank rank) const;
     [[nodiscard]] base::Exposure expose(Rank rank, std::byte* data, std::uint64_t bytes,
                                         base::Access access);
-    /// Registers memory of a rank for puts of far ranks; keys are never used again.
+    /// Registers memory of a rank for puts of remote ranks. Keys are never used again.
     [[nodiscard]] base::Exposure expose_far(std::byte* data, std::uint64_t bytes);
     void conceal_far(std::uint64_t key);
-    /// Frees the copy that mates have used, if they had one.
+    /// Frees the copy that peers have used, if the exposure has one.
     void conceal(const base::Exposure& exposure);
     [[nodiscard]] bool refuses_copies(Rank reader, Rank owner) const {
         return reader == options_.profile.copies_refused_by && owner != reader;
     }
     [[nodiscard]] int copies_error() const noexcept { return options_.profile.copies_error; }
-    /// Exposures of calls that failed.
+    /// Counts an exposure of a failed call.
     void note_withdrawn() { withdrawn_.fetch_add(1, std::memory_order_relaxed); }
     [[nodiscard]] int withdrawn() const { return withdrawn_.load(std::memory_order_relaxed); }
     [[nodiscard]] bool has_threads() const { return options_.profile.threads; }
 
   private:
     void bounce(base::Exposure& exposure);
-    /// A put on its way.
+    /// A put in flight.
     struct Flight {
         Rank origin = 0;
         Rank target = 0;
@@ -154,8 +154,8 @@ class VirtualNetwork {
         base::FlagWord flag = 0;
         std::uint32_t* pending = nullptr;
         std::size_t data_left = 0;  ///< pieces that have not landed
-        std::size_t events = 0;     ///< under way
-        bool posted = false;        ///< whole; false while the caller still has to repeat it
+        std::size_t events = 0;     ///< in flight
+        bool posted = false;        ///< completely; false while the caller has to repeat it
         bool raised = false;
     };
     enum class What : std::uint8_t { fetch, land, raise, complete };
@@ -164,7 +164,7 @@ class VirtualNetwork {
         std::size_t flight = 0;
         std::uint64_t due = 0;
         std::uint64_t offset = 0;
-        base::RemoteRegion region;          ///< that the offset is in; key 0: the segment
+        base::RemoteRegion region;          ///< region of `offset`; key 0: the segment
         const std::byte* source = nullptr;  ///< nullptr: the piece was copied into `copy`
         std::size_t bytes = 0;
         std::vector<std::byte> copy;
@@ -202,9 +202,9 @@ class VirtualNetwork {
     std::function<void(const Landing&)> observer_;
     std::function<void(Rank)> pause_;
     std::unordered_map<std::uint64_t, base::RemoteRegion> registered_;  ///< by key
-    std::unordered_map<std::uint64_t, std::vector<std::byte>> copies_;  ///< that mates use, by key
+    std::unordered_map<std::uint64_t, std::vector<std::byte>> copies_;  ///< used by peers, by key
     std::uint64_t registrations_ = 0;
-    std::uint32_t cancelled_ = ~std::uint32_t{0};  ///< stands for the counters of those
+    std::uint32_t cancelled_ = ~std::uint32_t{0};  ///< counter of cancelled puts
     std::uint64_t clock_ = 0;
     std::size_t in_flight_ = 0;
     bool moved_ = false;
@@ -212,11 +212,11 @@ class VirtualNetwork {
     mutable std::mutex mutex_;
 };
 
-/// One rank's end of the network, or of a fabric under the real wire; models run::Transport.
+/// One rank's end of the network, or of a fabric under the real wire. Models run::Transport.
 class VirtualWire {
   public:
     VirtualWire(VirtualNetwork& network, Rank rank) : network_(network), rank_(rank) {}
-    /// Puts go through `real`; `watch` sees those to far ranks.
+    /// Sends puts through `real`. `watch` sees puts to remote ranks.
     VirtualWire(VirtualNetwork& network, Rank rank, std::unique_ptr<link::Wire> real,
                 NotifyWatch& watch)
         : network_(network), rank_(rank), real_(std::move(real)), watch_(&watch) {}
@@ -231,7 +231,8 @@ class VirtualWire {
         return network_.is_near(rank_, rank) ? network_.segment(rank) : nullptr;
     }
     std::uint64_t segment_bytes() noexcept { return network_.segment_bytes(); }
-    // All ranks are in this process: what one exposes, all can reach, or must copy at random.
+    // All ranks are in this process, so a peer can reach each exposed buffer, or at random
+    // must copy it.
     base::Exposure expose(std::byte* data, std::uint64_t bytes, base::Access access,
                           const base::Copies& /*copies*/) noexcept {
         return network_.expose(rank_, data, bytes, access);
@@ -266,20 +267,20 @@ class VirtualWire {
     void settle(std::uint64_t cell) noexcept;  // the network raises every flag itself
     void relax(unsigned failures) noexcept;
     const base::Failure* failure() noexcept { return network_.failure(rank_); }
-    /// nullptr on a network of its own.
+    /// Returns the real wire, or nullptr if the virtual network carries the puts.
     [[nodiscard]] link::Wire* real() { return real_.get(); }
     void cancel() noexcept {
         if (real_) real_->cancel();
         network_.cancel(rank_);
     }
-    /// What the real wire still has to do.
+    /// Returns the number of operations of the real wire in flight.
     [[nodiscard]] std::size_t in_flight() const { return real_ ? real_->in_flight() : 0; }
 
   private:
     static std::byte* address_of(const base::Reach& reach) {
         return reinterpret_cast<std::byte*>(static_cast<std::uintptr_t>(reach.address));
     }
-    /// As the kernel would.
+    /// Refuses a copy as the kernel does, with errno.
     bool refuses(Rank owner) const noexcept {
         if (!network_.refuses_copies(rank_, owner)) return false;
         errno = network_.copies_error();
@@ -292,7 +293,7 @@ class VirtualWire {
     Rank rank_;
     std::unique_ptr<link::Wire> real_;
     NotifyWatch* watch_ = nullptr;
-    std::uint32_t uncounted_ = 0;  ///< completions that no call waits for: a planted fault
+    std::uint32_t uncounted_ = 0;  ///< planted fault: completions that no call waits for
 };
 
 }  // namespace weft::test

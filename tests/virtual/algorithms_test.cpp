@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: every algorithm of the registry gives right results on the virtual wire, whatever the
-// network does.
-// Method: all names and parameter values worth trying, for some sizes, roots, pieces, seeds and
-// kinds of elements, and blocks of different sizes where all ranks know the counts; inputs and
-// outputs are the same memory in half of the calls, and calls follow each other in the same slots.
+// Goal: every algorithm of the registry gives right results on the virtual wire for
+// all network behavior.
+// Method: all names and sensible parameter values, for several sizes, roots, segments, seeds and
+// element types, and for blocks of different sizes where all ranks know the counts. Half of the
+// calls are in place, and successive calls use the same slots.
 #include <numeric>
 
 #include "tests/support/full_mode.hpp"
@@ -15,7 +15,7 @@ namespace {
 
 using collectives::GenerateRequest;
 
-/// One node, nodes of two and three ranks, and ranks dealt like cards.
+/// Returns one node, nodes of two or three ranks, or ranks dealt round-robin to three nodes.
 plan::Layout layout_of(Rank size, std::uint64_t trial) {
     const auto nodes = static_cast<Rank>(1 + trial / 2 % 4);
     if (nodes < 4) return {size, nodes == 1 ? size : nodes};
@@ -26,7 +26,7 @@ plan::Layout layout_of(Rank size, std::uint64_t trial) {
 
 class EveryAlgorithm : public testing::TestWithParam<std::string_view> {};
 
-/// What the trial asks for; with counts for blocks of different sizes, if they are given.
+/// Returns the trial's request. If `counts` is not empty, the blocks have these sizes.
 GenerateRequest request_of(std::string_view collective, Rank size, std::uint64_t trial,
                            const std::vector<std::uint64_t>& counts) {
     const bool has_data = collective != "barrier";
@@ -44,7 +44,7 @@ GenerateRequest request_of(std::string_view collective, Rank size, std::uint64_t
             .counts = counts};
 }
 
-/// Whether there are programs; then they must be right.
+/// Returns true if the algorithm serves the request. Expects right results of its programs.
 bool try_call(std::string_view collective, const std::string& spec, const GenerateRequest& request,
               std::uint64_t trial) {
     const auto programs = generate_if_served(collective, *collectives::parse_spec(spec), request);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: what the bank rule forbids does go wrong, and the watch names the slot that it goes wrong
-// in.
-// Method: the same scripts under broken rules; each must be caught within a number of seeds.
-// The true rule runs beside them, on the same seeds, and must be clean.
+// Goal: a broken bank rule overwrites slots, and the watch reports which.
+// Method: the same scripts run under broken rules. Some seed in a fixed range must show each
+// violation. The correct rule must be clean on the same seeds.
 #include <gtest/gtest.h>
 
 #include <deque>
@@ -20,11 +19,11 @@ constexpr std::uint64_t kSeeds = 60;
 constexpr std::size_t kSmallClass = 1;
 
 struct Control {
-    std::uint32_t banks = kBanks;  ///< that the region really has
+    std::uint32_t banks = kBanks;  ///< actual number in the region
     WindowMaker window;
-    bool lies_synchronizing = false;  ///< calls without data
-    bool small = false;     ///< the banks are the small ones for payloads that fit no cell
-    bool one_node = false;  ///< credits take the place of barriers
+    bool lies_synchronizing = false;  ///< for calls without data
+    bool small = false;     ///< use the small banks, for payloads that do not fit into a cell
+    bool one_node = false;  ///< credits replace barriers
 };
 
 TeamPlan team_of(const Control& control) {
@@ -69,12 +68,12 @@ Seen run_control(const Control& control, std::uint64_t seed) {
                                      .elements = 0,
                                      .lies_synchronizing = control.lies_synchronizing}));
     const auto calls = draw_script(random, palette, 80);
-    // Under a broken rule results may be wrong and calls may hang: only the watch is asked here.
+    // Under a broken rule results may be wrong and calls may hang, so only the watch counts here.
     const ScriptOutcome outcome = Script(job, calls, {.seed = seed, .block_percent = 10}).run();
     return {job.watch().violations(), outcome.hung};
 }
 
-/// The first violation that the control shows, over the seeds; and how many seeds showed one.
+/// Returns the violations of the first seed that shows any, and that seed.
 std::pair<std::vector<Violation>, std::uint64_t> first_violations(const Control& control) {
     for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
         std::vector<Violation> violations = run_control(control, seed).violations;

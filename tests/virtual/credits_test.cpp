@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: on one node a long stream of calls that go one way needs no barrier, whatever its roots,
-// and is right; a rank that waits for a credit says so, and ranks that disagree in such a stream
-// find out.
-// Method: streams of one root pattern each, with ranks that stand still at random; the watch sees
+// Goal: on one node a long stream of one-way calls needs no barrier, for any order of roots, and
+// gives right results. A rank that waits for a credit reports that. Ranks that disagree in such a
+// stream find out.
+// Method: one stream for each pattern of roots, with ranks that pause at random. The watch sees
 // every bank that is written too early.
 #include <gtest/gtest.h>
 
@@ -24,12 +24,12 @@ constexpr base::RegionShape kShape{
     .bulk_bytes = 4096,
     .small = {{{.banks = 16, .bytes = 192}, {.banks = 8, .bytes = 512}}}};
 
-/// Calls of a stream that are made by every rank.
+/// Returns the number of calls in a stream. Every rank makes all of them.
 std::size_t length() {
     return (kSlow ? 2'000 : 100'000) / (full_mode() ? 1 : 4);
 }
 
-/// One call for each root: cells, small banks and large banks in turn.
+/// Returns one call for each root and for cells, small banks and large banks.
 std::deque<TeamCall> calls_of(VirtualJob& job, const VirtualTeam& team,
                               const std::string& collective, const std::string& algorithm) {
     std::deque<TeamCall> calls;
@@ -72,7 +72,7 @@ void run_stream(const Pattern& pattern, std::uint64_t seed) {
     base::Random random = base::Random(seed).stream(9);
     std::vector<const TeamCall*> calls;
     for (std::size_t number = 0; number < length(); ++number) {
-        const std::size_t size = number / 1000 % 3;  // the windows one after the other
+        const std::size_t size = number / 1000 % 3;  // one window after the other
         const Rank root = pattern.root(number, random);
         calls.push_back(&palette[size * kRanks + static_cast<std::size_t>(root)]);
     }
@@ -86,7 +86,7 @@ void run_stream(const Pattern& pattern, std::uint64_t seed) {
 TEST(Credits, StreamsWithEveryRootPatternAreRight) {
     const Pattern patterns[] = {
         {"broadcast, one root", "broadcast", "binomial", one_root},
-        {"broadcast, roots in turn", "broadcast", "flat", roots_in_turn},
+        {"broadcast, alternating roots", "broadcast", "flat", roots_in_turn},
         {"broadcast, any root", "broadcast", "flat", any_root},
         {"reduce, one root", "reduce", "flat", one_root},
         {"scatter, roots in blocks", "scatter", "flat", roots_in_blocks},
@@ -97,7 +97,7 @@ TEST(Credits, StreamsWithEveryRootPatternAreRight) {
     for (const Pattern& pattern : patterns) run_stream(pattern, seed++);
 }
 
-/// Two ranks of one node; calls are made and polled by hand.
+/// Two ranks of one node whose calls are made and polled step by step.
 struct Pair {
     VirtualJob job{{.segment_bytes = 1 << 20, .node_of_rank = {0, 0}},
                    {.inquiry_ns = 1'000'000, .timeout_ns = 0}};
@@ -132,7 +132,7 @@ TEST(Credits, ARootRunsOneWindowAheadAndSaysForWhomItWaits) {
     EXPECT_NE(pair.job.describe().find("waiting for rank 1 to complete earlier calls (says 0)"),
               std::string::npos)
         << pair.job.describe();
-    // Credit comes for a quarter of a window at a time.
+    // Credit is returned for a quarter of a window at a time.
     const auto batch = static_cast<std::uint32_t>(pair.team.states[0]->cells->batch());
     for (std::uint32_t number = 0; number < batch; ++number) {
         EXPECT_FALSE(late.ended());

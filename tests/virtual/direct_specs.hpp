@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// direct_specs.hpp - what tests share of algorithms whose ranks write or read each other's vectors
-// in place: which those are, their programs, and random scripts of calls of each.
+// direct_specs.hpp - algorithms whose ranks use each other's buffers in place: their names, their
+// programs, and random scripts of their calls.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ struct DirectSpec {
     std::string text;
 };
 
-/// All whose payloads can land in vectors of ranks on other nodes.
+/// Returns the algorithms that can put directly into buffers of ranks on other nodes.
 inline std::vector<DirectSpec> landing_specs() {
     std::vector<DirectSpec> list;
     for (const collectives::Algorithm& algorithm : collectives::algorithms()) {
@@ -38,7 +38,7 @@ inline std::vector<DirectSpec> landing_specs() {
     return list;
 }
 
-/// All whose ranks use memory of node-mates.
+/// Returns the algorithms whose ranks use memory of local peers.
 inline std::vector<DirectSpec> mapped_specs() {
     std::vector<DirectSpec> list;
     for (const collectives::Algorithm& algorithm : collectives::algorithms())
@@ -48,7 +48,7 @@ inline std::vector<DirectSpec> mapped_specs() {
     return list;
 }
 
-/// Of all ranks; the root is the last one.
+/// Returns the programs of all ranks. The root of a rooted collective is the last rank.
 inline std::vector<plan::Program> programs_of(const DirectSpec& spec, Rank size,
                                               std::uint64_t elements) {
     const Rank root = collectives::is_rooted(spec.collective) ? size - 1 : plan::kNoRank;
@@ -68,9 +68,9 @@ inline void erase_step(plan::Program& program, std::size_t at) {
     --program.lanes.front().count;
 }
 
-/// One random script of so many calls of a team of all ranks, of any root and size, with vectors in
-/// the segment and elsewhere; what is wrong with their results. in_order: half of the calls combine
-/// in the order of ranks; keeps_memory: as in ScriptOptions.
+/// Runs a random script of `count` calls of all ranks, with any root and size, and buffers inside
+/// and outside the segment. Returns the errors. If `in_order`, half of the calls combine in rank
+/// order. `keeps_memory` is the option of ScriptOptions.
 [[nodiscard]] inline std::vector<std::string> errors_of_random_script(
     VirtualJob& job, const VirtualTeam& team, const std::vector<DirectSpec>& specs, bool in_order,
     base::Random& random, std::size_t count, bool keeps_memory = false) {

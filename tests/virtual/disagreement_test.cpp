@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: ranks that disagree about a call learn of it, both sides named, within seconds; a rank that
-// never comes is reported, and ends the wait only if the user asked for that.
-// Method: one thread per rank, near, far and mixed; some ranks make another call than the others.
+// Goal: when ranks disagree about a call, all learn both calls within seconds. A rank that never
+// calls is reported, and ends the wait only on the user's request.
+// Method: one thread for each rank, on one node, on several, and mixed. Some ranks make
+// a different call.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -18,9 +19,9 @@ namespace weft::test {
 namespace {
 
 struct Disagreement {
-    std::map<Rank, CallPlan> others;  ///< ranks that call something else
+    std::map<Rank, CallPlan> others;  ///< ranks that make a different call
     CallPlan common;
-    bool barrier_after = false;  ///< ranks that succeed go on to a barrier
+    bool barrier_after = false;  ///< successful ranks continue with a barrier
 };
 
 class Jobs {
@@ -33,7 +34,7 @@ class Jobs {
     VirtualJob& job() { return job_; }
     const VirtualTeam& team() const { return *team_; }
 
-    /// One blocking call of a rank.
+    /// Makes one blocking call of a rank.
     Ending call(const TeamCall& call, Rank rank) {
         const auto at = static_cast<std::size_t>(rank);
         std::vector<std::byte> input(call.bytes() + 1);
@@ -101,7 +102,7 @@ TEST(Disagreement, AnotherCollectiveIsNamedOnAllRanks) {
                         1);
 }
 
-// Rank 1 waits for rank 0, which passes the data on in the tree of root 2.
+// Rank 1 waits for rank 0, which forwards data in the tree of root 2.
 TEST(Disagreement, ARootThatDoesNotWaitItselfIsFoundAtItsNextCall) {
     expect_named_on_all(
         {.others = {{0, broadcast_from(0)}}, .common = broadcast_from(2), .barrier_after = true},
@@ -113,9 +114,8 @@ TEST(Disagreement, ACallWithoutDataIsFoundAtTheNextCall) {
                         3);
 }
 
-// Between nodes the bank rule inserts barriers into a row of broadcasts: more than the eight banks
-// hold. The number is that of the user's calls all the same, and the wait for a rank that stays
-// away says it, too.
+// Between nodes, the bank rule inserts barriers into a series of broadcasts that exceeds the eight
+// banks. Reports must still give the number of the user's call, also in a wait for an absent rank.
 TEST(Disagreement, CallsAreCountedAsTheUserMadeThem) {
     constexpr int kCalls = 40;
     for (const bool stays_away : {false, true}) {
@@ -143,14 +143,14 @@ TEST(Disagreement, CallsAreCountedAsTheUserMadeThem) {
     }
 }
 
-/// Ranks 0 and 1 make one call, rank 2 the other. Rank 0 signals to rank 1 and leaves; then so does
-/// rank 2, with the same cell of rank 1, which only then begins.
+/// Ranks 0 and 1 make one call, rank 2 the other. Rank 0 signals rank 1 and leaves. Then rank 2
+/// does so with the same cell of rank 1, and rank 1 begins only after that.
 void expect_overwritten_signal_named(const CallPlan& common, const CallPlan& other) {
     Jobs jobs({0, 0, 0},
               {.inquiry_ns = kInquiryNs, .timeout_ns = kDeadlineNs, .abort_on_timeout = true});
     const TeamCall ours = bind_call(jobs.job(), jobs.team(), common);
     const TeamCall theirs = bind_call(jobs.job(), jobs.team(), other);
-    std::atomic<int> left = 0;  // how many ranks have gone on, rank 0 first
+    std::atomic<int> left = 0;  // number of ranks that have continued, rank 0 first
     std::vector<Ending> endings(3);
     in_threads(jobs.job(), [&](Rank rank) {
         while (left < (rank == 0 ? 0 : rank == 2 ? 1 : 2)) std::this_thread::yield();
@@ -165,8 +165,8 @@ void expect_overwritten_signal_named(const CallPlan& common, const CallPlan& oth
         << endings[1].text;
 }
 
-// Rank 1 agrees with the rank that it waits for: only one that it does not wait for can tell. What
-// lies in the cell counts as the signal awaited, as a later one, or as one that is over.
+// Rank 1 agrees with the rank that it waits for, so only a third rank can tell. The cell's contents
+// pass for the awaited signal, for a later signal, or for an old one.
 TEST(Disagreement, ASignalOfARankThatIsNotAwaitedIsNamed) {
     expect_overwritten_signal_named(
         {.collective = "exscan", .algorithm = "linear", .elements = 3},
@@ -183,7 +183,7 @@ TEST(Disagreement, ASignalOfARankThatIsNotAwaitedIsNamed) {
         {.collective = "reduce", .algorithm = "binomial", .elements = 9, .root = 1});
 }
 
-/// The lines that were reported, from any rank.
+/// Collects the reported lines of all ranks.
 class Lines {
   public:
     void add(const std::string& line) {
@@ -233,7 +233,7 @@ TEST(Watchdog, TheReportHasTheFormThatPeopleSearchFor) {
         for (int call = 0; call < (rank == 3 ? 2 : 3); ++call) (void)jobs.call(sum, rank);
         if (rank == 3) jobs.job().engine(rank).drain();
     });
-    // Call number 2 has tick 3; ranks 2 and 3 meet first: put, wait.
+    // Call number 2 has tick 3. Ranks 2 and 3 exchange first: put, wait.
     const bool found =
         lines.has("rank 2: allreduce a2,a2 epoch 2 step 1: waiting for rank 3 (have 0, want 3)");
     EXPECT_TRUE(found) << lines.all();
@@ -258,7 +258,8 @@ TEST(Watchdog, AReportAloneDoesNotEndTheWait) {
     EXPECT_NE(lines.all().find("waiting for rank 3"), std::string::npos);
 }
 
-// Of rank 2: others may begin to wait, and report, sooner. On a slow machine reports come late.
+// Looks at rank 2 only: other ranks may begin to wait, and report, sooner. On a slow machine
+// reports are late.
 TEST(Watchdog, AWaitThatStaysTheSameSaysSoOnceAndThenForHowLong) {
     Lines lines;
     Jobs jobs({0, 0, 1, 1}, {.timeout_ns = 50'000'000,

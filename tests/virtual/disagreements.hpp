@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// disagreements.hpp - what tests of ranks that make different calls have in common.
+// disagreements.hpp - helpers for tests of ranks that make different calls.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -12,8 +12,8 @@
 
 namespace weft::test {
 
-// A mailbox may be overwritten while it is read, which the checksum detects; the thread sanitizer
-// would call it a race, so there no inquiry is sent twice.
+// A mailbox may be overwritten while it is read. The checksum detects this, but the thread
+// sanitizer would report a race, so under it no inquiry is sent twice.
 #if defined(__SANITIZE_THREAD__)
 inline constexpr std::uint64_t kInquiryNs = 2'000'000'000;
 #else
@@ -21,12 +21,12 @@ inline constexpr std::uint64_t kInquiryNs = 50'000'000;
 #endif
 inline constexpr std::uint64_t kDeadlineNs = 30'000'000'000;
 
-/// Four ranks: on one node, on four, on two.
+/// Returns the layouts of four ranks: on one node, on four, on two.
 inline std::vector<std::vector<int>> four_rank_layouts() {
     return {{0, 0, 0, 0}, {0, 1, 2, 3}, {0, 0, 1, 1}};
 }
 
-/// A network that refuses some puts, with one thread for each rank.
+/// Returns a network that refuses some puts, with one thread for each rank.
 inline VirtualOptions threaded(const std::vector<int>& nodes) {
     return {.segment_bytes = 1 << 20,
             .node_of_rank = nodes,
@@ -34,14 +34,14 @@ inline VirtualOptions threaded(const std::vector<int>& nodes) {
             .profile = {.refuse_percent = 20, .refuse_half_percent = 20, .threads = true}};
 }
 
-/// How a call of one rank ended.
+/// Status and text of one rank's call.
 struct Ending {
     Status status = Status::ok;
     std::string text;
 };
 
-/// Runs it on each layout: on all ranks the call must fail soon, with all of these texts in its
-/// failure.
+/// Runs a call on each layout. It must fail soon on all ranks, with all of these texts
+/// in each failure.
 template <class Run>
 void expect_all_fail(Run run, const std::vector<std::string>& texts) {
     for (const std::vector<int>& nodes : four_rank_layouts()) {

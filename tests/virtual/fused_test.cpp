@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: a lowered program gives, bit for bit, what its steps give, also when some ranks run it
-// lowered and others step by step; and ranks in threads touch shared memory without a data race.
-// Method: the same calls thrice on one node, one thread per rank: stepped, lowered, mixed.
+// Goal: a lowered program gives bit for bit the result of its steps, also if only some ranks run it
+// lowered. Rank threads touch shared memory without a data race.
+// Method: the same calls on one node, with one thread for each rank, run three times:
+// stepped, lowered, mixed.
 #include <gtest/gtest.h>
 
 #include <deque>
@@ -19,11 +20,11 @@ enum class Way : std::uint8_t { stepped, lowered, mixed };
 struct Plans {
     Rank ranks = 2;
     std::vector<CallPlan> calls;
-    std::vector<std::size_t> order;  ///< which call is made, again and again
+    std::vector<std::size_t> order;  ///< indices into `calls`
     std::uint64_t seed = 1;
 };
 
-/// Whether input and output of a call may start at the same place.
+/// Returns true if input and output of a call may start at the same address.
 bool may_be_in_place(const CallPlan& plan) {
     return plan.collective != "gather" && plan.collective != "scatter" &&
            plan.collective != "allgather" && plan.collective != "alltoall";
@@ -31,7 +32,7 @@ bool may_be_in_place(const CallPlan& plan) {
 
 constexpr std::uint64_t kDeadlineNs = 60'000'000'000;
 
-/// All outputs, by rank, one call after the other.
+/// Outputs by rank, one call after the other.
 using Outputs = std::vector<std::vector<std::byte>>;
 
 Outputs run_plans(const Plans& plans, Way way) {
@@ -86,7 +87,8 @@ Outputs run_plans(const Plans& plans, Way way) {
     return outputs;
 }
 
-/// Payloads that go from cell to cell: blocks, and vectors on their way to one rank or the next.
+/// Adds collectives whose payloads are forwarded in cells: blocks, and buffers that move on
+/// to one rank.
 void add_one_way(std::vector<CallPlan>& plans, Rank ranks) {
     const std::uint64_t blocks = 2 * static_cast<std::uint64_t>(ranks);
     for (Rank root = 0; root < ranks; ++root) {
@@ -112,7 +114,7 @@ void add_one_way(std::vector<CallPlan>& plans, Rank ranks) {
                          .root = 0});
         plans.push_back(
             {.collective = "alltoall", .algorithm = "direct", .elements = elements * blocks});
-        // Results on the way: what is passed on is not what this rank gets.
+        // Results on the way: the forwarded value differs from this rank's result.
         plans.push_back({.collective = "exscan",
                          .algorithm = "linear",
                          .elements = elements,

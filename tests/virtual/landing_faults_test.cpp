@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: payloads that land in vectors of ranks on other nodes are right however the network
-// delivers, and what the verifier refuses about such programs does go wrong.
-// Method: many calls on virtual nodes, on the virtual network and on the real wire over a virtual
-// fabric with each way to notify; then programs from which one wait was taken, or whose rank
-// exposes its memory before it is done with it; ranks on nodes of their own. A put to memory that
-// is not registered any more breaks the wire of its target.
+// Goal: direct delivery into buffers on other nodes gives right results for every delivery order.
+// Programs that the verifier rejects for it do go wrong.
+// Method: many calls on virtual nodes, over the virtual network, and with the real wire over a
+// virtual fabric with each notify strategy. Then programs with one wait removed, or with a rank
+// that exposes its memory too early, each rank on its own node. A put to unregistered memory breaks
+// the target's wire.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -23,7 +23,7 @@ using Programs = std::vector<Program>;
 
 constexpr std::uint64_t kElements = 240;
 
-/// One random script on `job`.
+/// Runs one random script on `job`.
 void run_true_ones(VirtualJob& job, base::Random& random, std::size_t made) {
     const VirtualTeam& team =
         job.add_team({.shape = {.cells = 64, .banks = 8, .bulk_banks = 4, .bulk_bytes = 32768}});
@@ -82,9 +82,9 @@ TEST(LandingFaults, TheTrueOnesAreRightWithEachWayToNotify) {
     }
 }
 
-// --- what goes wrong ---------------------------------------------------------------------------
+// --- faults --------------------------------------------------------------------------------------
 
-/// The first wait for what a step of that kind raises.
+/// Removes the first wait for a step of this kind.
 bool drop_wait_for(Programs& programs, StepKind kind) {
     for (const Program& sender : programs) {
         for (const Step& step : sender.steps) {
@@ -102,15 +102,15 @@ bool drop_wait_for(Programs& programs, StepKind kind) {
     return false;
 }
 
-/// A put to where the peer has exposed something the last time, if at all.
+/// Makes a put use the peer's previously exposed address, or none.
 bool put_before_told(Programs& programs) {
     return drop_wait_for(programs, StepKind::expose);
 }
-/// A rank that returns, or goes on, before its payload is there.
+/// Makes a rank return, or continue, before its payload has arrived.
 bool go_on_early(Programs& programs) {
     return drop_wait_for(programs, StepKind::put);
 }
-/// Of those that reduce first: memory that partial results are still read from.
+/// Exposes memory from which partial results are still read. Affects programs that reduce first.
 bool expose_early(Programs& programs) {
     bool planted = false;
     for (Program& program : programs) {
@@ -130,8 +130,8 @@ bool expose_early(Programs& programs) {
 struct Fault {
     const char* name;
     bool (*plant)(Programs& programs);
-    int least;  ///< specs that have it
-    bool runs;  ///< else it may write anywhere
+    int least;  ///< minimum number of affected specs
+    bool runs;  ///< false if its puts may write anywhere
 };
 constexpr Fault kFaults[] = {
     {"a put before its place is told", &put_before_told, 8, false},

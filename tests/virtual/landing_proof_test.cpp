@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: where payloads land in vectors no rank copies them out of a slot, none puts before it has
-// been told where to, and none returns or uses its memory before the payload is there.
-// Method: teams of many sizes are proven; slots are counted; every wait is taken out in turn, and
-// every mark for writing.
+// Goal: with direct delivery no rank copies from a slot, puts before it knows the address, or
+// returns or uses its memory before the payload has arrived.
+// Method: teams of many sizes are proven, and slots are counted. Every wait, and every mark for
+// writing, is removed once.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -73,14 +73,14 @@ TEST(LandingProof, NothingIsCopiedOutOfSlots) {
                         EXPECT_FALSE(reads_slots(program, step));
                     }
                 }
-                // A ring reduces what lies in slots; a scan adds to what has landed.
+                // A ring reduces data in slots; a scan adds to delivered data.
                 EXPECT_EQ(program.slot_units > 0, spec.collective == "allreduce");
             }
         }
     }
 }
 
-/// Who waits for less puts too early, or returns too early.
+/// A rank with one wait less puts too early, or returns too early.
 TEST(LandingProof, ARankThatDoesNotWaitIsRefused) {
     int refused = 0;
     for (const DirectSpec& spec : landing_specs()) {

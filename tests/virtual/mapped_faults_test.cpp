@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: ranks that use each other's memory get right results whatever the others do meanwhile, and
-// what the verifier refuses about such programs does go wrong.
-// Method: many calls on a virtual node whose ranks are slow and fast at random; then programs from
-// which one thing was taken: the signal that a mate is done, the owner's wait for it, and the rule
-// that the owner leaves alone what it has exposed. And a mate that says nonsense about its memory,
-// or that the kernel keeps this rank from.
+// Goal: ranks that use each other's memory get right results for every timing. Programs that the
+// verifier rejects for it do go wrong.
+// Method: many calls on a virtual node with ranks of random speed. Then programs with one fault: a
+// missing done signal of a peer, no wait for it, or an owner that writes to its exposed buffer.
+// Also a peer that gives a wrong description of its memory, and a kernel that refuses access to it.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -29,11 +28,11 @@ using Programs = std::vector<Program>;
 
 constexpr std::uint64_t kElements = 24;
 
-// --- what is right -----------------------------------------------------------------------------
+// --- correct programs ----------------------------------------------------------------------------
 
 constexpr std::size_t kCalls = 400;
 
-/// One random script of mapped calls. What its caller finds wrong.
+/// Runs one random script of mapped calls. Returns its errors.
 std::vector<std::string> errors_of_script(std::uint64_t seed, VirtualProfile profile) {
     base::Random random = base::Random(seed).stream(9);
     const auto ranks = static_cast<Rank>(2 + random.below(4));
@@ -47,7 +46,7 @@ std::vector<std::string> errors_of_script(std::uint64_t seed, VirtualProfile pro
     return errors_of_random_script(job, team, mapped_specs(), true, random, kCalls,
                                    profile.apart_uncopied);
 }
-/// Returns how many calls were made.
+/// Returns the number of calls.
 std::uint64_t run_true_ones(std::uint64_t seed) {
     for (const std::string& error : errors_of_script(seed, {}))
         ADD_FAILURE() << "seed " << seed << ": " << error;
@@ -66,8 +65,8 @@ TEST(MappedFaults, TheTrueOnesAreRight) {
     RecordProperty("operations", static_cast<int>(made));
 }
 
-/// A call of which only waits are left, for mates that read a copy, has ended for its caller, who
-/// does something else with the buffer. Without the copy that goes wrong.
+/// A call whose remaining steps are waits for peers that read a copy has ended for its caller,
+/// which may overwrite the buffer. Without the copy this gives wrong results.
 TEST(MappedFaults, ACallMayEndBeforeItsMatesAreDoneOnlyWhereTheyReadACopy) {
     int wrong = 0;
     for (std::uint64_t seed = 1; seed <= 12; ++seed) {
@@ -76,17 +75,17 @@ TEST(MappedFaults, ACallMayEndBeforeItsMatesAreDoneOnlyWhereTheyReadACopy) {
             errors_of_script(seed, {.bounced_percent = 100, .apart_uncopied = true});
         wrong += errors.empty() ? 0 : 1;
     }
-    EXPECT_GE(wrong, 6) << "in a third of the scripts buffers lie in the segment";
+    EXPECT_GE(wrong, 6) << "in a third of the scripts buffers are in the segment";
 }
 
-// --- what goes wrong ---------------------------------------------------------------------------
+// --- faulty programs -----------------------------------------------------------------------------
 
 void insert(Program& program, std::size_t at, const Step& step) {
     program.steps.insert(program.steps.begin() + static_cast<std::ptrdiff_t>(at), step);
     ++program.lanes.front().count;
 }
 
-/// The last step of a kind of that rank; nothing if there is none.
+/// Returns the index of the rank's last step of a kind, or nothing.
 std::optional<std::size_t> last_step(const Program& program, StepKind kind) {
     const auto found =
         std::ranges::find(program.steps.rbegin(), program.steps.rend(), kind, &Step::kind);
@@ -94,7 +93,7 @@ std::optional<std::size_t> last_step(const Program& program, StepKind kind) {
     return static_cast<std::size_t>(program.steps.rend() - found) - 1;
 }
 
-/// A mate is done and does not say so.
+/// Removes a peer's done signal.
 bool drop_done_signal(Programs& programs) {
     for (Program& program : programs) {
         const auto at = last_step(program, StepKind::signal);
@@ -105,8 +104,8 @@ bool drop_done_signal(Programs& programs) {
     return false;
 }
 
-/// The owner's call ends although a mate may not be done; the mate says so no more, either, as that
-/// would be found by itself.
+/// Makes the owner's call end while a peer may still read. Also removes the peer's signal, which
+/// would be an error without its wait.
 bool return_early(Programs& programs) {
     for (Program& program : programs) {
         const auto at = last_step(program, StepKind::signal);
@@ -124,7 +123,7 @@ bool return_early(Programs& programs) {
     return false;
 }
 
-/// The owner puts something else where mates are at it, and what was there back at its end.
+/// Makes the owner overwrite its buffer while peers use it, and restore the contents at its end.
 bool reuse_exposed(Programs& programs) {
     for (Program& owner : programs) {
         const auto at = last_step(owner, StepKind::expose);
@@ -135,7 +134,8 @@ bool reuse_exposed(Programs& programs) {
         const plan::Block there[] = {block};
         const plan::Block other[] = {plan::scratch(owner.scratch + 1, block.first, block.count)};
         const plan::Block input[] = {plan::input(block.first, block.count)};
-        // Not where the input is what mates are to find: that would be no fault.
+        // Skips buffers whose expected contents are the input: overwriting them with it
+        // is no fault.
         const bool same = std::ranges::any_of(owner.steps, [&](const Step& step) {
             return step.kind == StepKind::copy && owner.blocks[step.target.start] == block &&
                    owner.blocks[step.source.start] == input[0];
@@ -191,9 +191,9 @@ TEST(MappedFaults, WhatTheVerifierRefusesGoesWrong) {
     }
 }
 
-// --- what a mate or the kernel gets wrong ------------------------------------------------------
+// --- failures of a peer or the kernel ------------------------------------------------------------
 
-/// One allreduce of four ranks in threads; how it ends on each.
+/// Runs one allreduce of four ranks in threads. Returns each rank's ending.
 std::vector<Ending> end_of_a_call(const VirtualProfile& profile, int& withdrawn) {
     VirtualOptions options = threaded({0, 0, 0, 0});
     options.profile = profile;
@@ -205,7 +205,8 @@ std::vector<Ending> end_of_a_call(const VirtualProfile& profile, int& withdrawn)
     const TeamCall call =
         bind_call(job, team, {.collective = "allreduce", .algorithm = "mapped", .elements = 1000});
     std::vector<Ending> endings(4);
-    // They outlive the threads: after a failed call mates may still use what is not adopted.
+    // These outlive the threads: after a failed call peers may still use buffers that
+    // are not remapped.
     std::vector<std::vector<std::byte>> vectors(8, std::vector<std::byte>(call.bytes()));
     in_threads(job, [&](Rank rank) {
         const auto at = static_cast<std::size_t>(rank);
@@ -233,10 +234,10 @@ TEST(MappedFaults, ACopyThatTheKernelRefusesOfOneRankEndsTheCallOnAll) {
     const auto endings = end_of_a_call({.copied_percent = 100, .copies_refused_by = 2}, withdrawn);
     expect_all_named(endings, "rank 2 cannot read or write memory of rank ");
     expect_all_named(endings, "Operation not permitted");
-    EXPECT_GE(withdrawn, 4) << "buffers of the call that mates may still be in";
+    EXPECT_GE(withdrawn, 4) << "buffers of the call that peers may still use";
 }
 
-/// Its launcher is to see the end of the mate first, and to name it.
+/// The launcher has to see the peer's end first, and to name it.
 TEST(MappedFaults, AMateThatHasEndedIsNotReportedAtOnce) {
     int withdrawn = 0;
     const auto start = std::chrono::steady_clock::now();

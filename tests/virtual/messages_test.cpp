@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: active messages are handled once each, in order, and nested ones between all pairs come to
-// an end, on every fabric, however adversarial. Method: the real wire over the virtual fabric, one
-// seed each; each message has a number and a depth, and its handler sends more of them to ranks
-// drawn at random. Controls: what no rank sends is refused.
+// Goal: on every fabric, each active message is handled once and in order, and nested messages
+// between all pairs end.
+// Method: the real wire over the virtual fabric, with one seed for each run. Each message has a
+// number and a depth, and its handler sends more messages to random ranks. Controls: messages that
+// no rank sends are refused.
 #include "run/onesided/messages.hpp"
 
 #include "tests/support/onesided_ranks.hpp"
@@ -10,14 +11,14 @@
 namespace weft::test {
 namespace {
 
-/// Ranks on nodes, each with messages.
+/// Ranks on several nodes that send messages.
 class Talkers {
   public:
-    /// What travels: `rest` says how many generations follow.
+    /// Contents of a message. `rest` is the number of generations that follow.
     struct Word {
-        std::uint64_t number = 0;  ///< of the sender's messages to this rank
+        std::uint64_t number = 0;  ///< index among the sender's messages to this rank
         std::uint32_t rest = 0;
-        std::uint32_t bytes = 0;  ///< that follow, all of them the number's lowest byte
+        std::uint32_t bytes = 0;  ///< length of the filler, which repeats the number's lowest byte
     };
     static constexpr std::uint32_t kNested = 3;
     static constexpr std::size_t kChildren = 2;
@@ -46,12 +47,12 @@ class Talkers {
     [[nodiscard]] const std::string& wrong() const { return wrong_; }
     [[nodiscard]] std::uint64_t sent() const { return sent_; }
 
-    /// A message of a random rank to a random one.
+    /// Sends a message from a random rank to a random rank.
     void start(std::uint32_t rest) {
         const auto from = random_.below(ranks_.size());
         ranks_[from]->talk(static_cast<Rank>(random_.below(ranks_.size())), rest);
     }
-    /// Drives random ranks until all messages have been handled. False: they come to no end.
+    /// Drives random ranks until all messages have been handled. Returns false if they do not end.
     bool drive() {
         for (std::uint64_t turns = 0; handled_ != sent_ && wrong_.empty(); ++turns) {
             if (turns == 4'000'000 + 100 * sent_) return false;
@@ -59,7 +60,7 @@ class Talkers {
         }
         return true;
     }
-    /// Most messages that a rank had queued for one other.
+    /// Returns the maximum number of messages that a rank had queued for one peer.
     [[nodiscard]] std::size_t queued_most() const { return queued_most_; }
 
   private:
@@ -144,8 +145,8 @@ TEST(Messages, AreHandledOnceAndInOrderOverEveryFabric) {
     }
 }
 
-/// 10^6 in the long form: chains of messages that beget messages, between all pairs at once, many
-/// more than any ring holds.
+/// In the long form, 10^6 messages: chains of messages that send further messages, between all
+/// pairs in parallel, far more than a ring holds.
 TEST(Messages, NestedOnesBetweenAllPairsComeToAnEnd) {
     const std::uint64_t trees = full_mode() ? 1 << 10 : 1 << 3;
     for (const FabricSetting& setting : {ordered_cells(), counted()}) {

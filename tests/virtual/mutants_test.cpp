@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: the verifier's verdict and the virtual wire agree about mutants.
-// Method: a mutant that is called valid (equal in effect, or in another order) must give right
-// results in every execution; of the mutants that the verifier refuses, the wire must show most to
-// be wrong, too.
+// Goal: the verifier and the virtual wire agree about mutants.
+// Method: a mutant that the verifier calls valid (equal in effect, or in another order) must
+// give right results in every execution. Of the rejected mutants, the wire must show a wrong
+// result for most.
 #include "plan/verify/verify.hpp"
 #include "tests/support/full_mode.hpp"
 #include "tests/support/generate_all.hpp"
@@ -73,8 +73,8 @@ TEST(Mutants, WhatTheVerifierCallsValidSurvives) {
     EXPECT_GT(valid, 0U);
 }
 
-// Not every mistake can be seen from outside (a step that waits for nothing that matters), so a
-// share is asked for. It shows that the wire is adversarial enough to show mistakes.
+// Some mistakes have no visible effect, such as a wait for an irrelevant signal. So the test
+// requires only a share. It shows that the wire is adversarial enough to reveal mistakes.
 TEST(Mutants, MostOfTheRefusedOnesGoWrong) {
     std::uint64_t refused = 0;
     std::uint64_t wrong = 0;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: each notify strategy is right on every fabric that keeps its promise, and on no fabric that
-// breaks it. Method: the real wire and engine on a virtual fabric that keeps one promise and is as
-// adversarial as it may be otherwise; random scripts, watched flag by flag. The same under a broken
-// promise must raise a flag before its data, and the watch names it.
+// Goal: each notify strategy is right on every fabric that keeps its promise, and on no fabric
+// that breaks it.
+// Method: the real wire and engine on a virtual fabric that keeps one promise and is otherwise as
+// adversarial as possible, with random scripts and a check of each flag. With a broken promise some
+// flag must be raised before its data, and the watch must name it.
 #include <gtest/gtest.h>
 
 #include <deque>
@@ -27,11 +28,11 @@ struct Pair {
 struct Outcome {
     std::vector<std::string> errors;
     std::vector<EarlyFlag> early;
-    std::uint64_t flags = 0;  ///< of far puts, seen raised
+    std::uint64_t flags = 0;  ///< of remote puts, seen raised
     std::uint32_t banks = 0;
 };
 
-/// Shortly before the ticks wrap, or the bits of them that tags carry.
+/// Returns a tick shortly before the wrap of ticks, or of the tick bits that tags carry.
 base::Tick draw_tick_near_a_wrap(base::Random& random) {
     constexpr base::Tick kTagTicks = base::Tick{1} << 28;
     if (random.chance(1, 2)) return draw_first_tick(random);
@@ -79,7 +80,7 @@ void expect_right(const Pair& pair) {
     EXPECT_GT(flags, 100 * seeds) << to_text(pair.plan);
 }
 
-/// Some seed must show a flag before its data, and the watch must say where.
+/// Expects that some seed shows a flag before its data, and that the watch names its cell.
 void expect_caught(const Pair& pair) {
     for (std::uint64_t seed = 1; seed <= kControlSeeds; ++seed) {
         const Outcome outcome = run_trial(pair, seed, 12);
@@ -121,7 +122,7 @@ std::string name_of_case(const ::testing::TestParamInfo<Case>& info) {
     return info.param.name;
 }
 
-// --- A promise that is kept is enough -----------------------------------------------------------
+// --- A kept promise suffices --------------------------------------------------------------------
 
 class Notify : public ::testing::TestWithParam<Case> {};
 
@@ -157,7 +158,7 @@ INSTANTIATE_TEST_SUITE_P(
              {{link::Notify::cells, link::Notify::ordered}, keeping(kOrder)}}),
     name_of_case);
 
-// --- A promise that is broken shows --------------------------------------------------------------
+// --- A broken promise shows ----------------------------------------------------------------------
 
 class NotifyControls : public ::testing::TestWithParam<Case> {};
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: a rank may return OK from a call that fails elsewhere, as docs/reliability.md says; it
-// learns of that in the next call in which every rank waits for every other, and no such call that
-// follows a failure is OK anywhere. Method: a reduce whose operation throws at its root, where all
-// others are done when they have sent; then a barrier on all ranks, some of which come late.
+// Goal: a rank may return OK from a call that fails elsewhere, as docs/reliability.md says. It
+// learns of the failure in the next call in which every rank waits for every other. After a failure
+// no such call is OK on any rank.
+// Method: a reduce whose operation throws at its root, while the other ranks are done after
+// sending. Then a barrier on all ranks, to which some are late.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -31,7 +32,7 @@ struct Endings {
     std::array<std::vector<std::uint64_t>, kRanks> output;
 };
 
-/// late: the rank that comes to the barrier a while after the others.
+/// Runs a reduce and a barrier. Rank `late` calls the barrier some time after the others.
 Endings reduce_and_barrier(const std::vector<int>& nodes, bool throws, Rank late) {
     VirtualJob job(threaded(nodes),
                    {.inquiry_ns = kInquiryNs, .timeout_ns = kDeadlineNs, .abort_on_timeout = true});

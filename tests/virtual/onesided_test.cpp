@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: fence, quiet, signals, words and atomic operations keep their promises on every fabric that
-// keeps its own, however adversarial it is otherwise, and on none that breaks it. Method: the real
-// wire over the virtual fabric, one seed each; ranks in a ring pass data and a flag on, and look at
-// what they see. With the fence left out, or the fabric's promise broken, some seed must show old
-// data after a new flag.
+// keeps its own, and on no fabric that breaks it.
+// Method: the real wire over the virtual fabric, with one seed for each run. Ranks in a ring
+// forward data and a flag, and check the data that they see. Without the fence, or with a broken
+// promise of the fabric, some seed must show old data after a new flag.
 #include <numeric>
 
 #include "tests/support/onesided_ranks.hpp"
@@ -22,8 +22,8 @@ static_assert(run::Network<link::Wire>);
 
 enum class Way : std::uint8_t { fence, quiet, nothing, signal };
 
-/// A ring: each rank puts data and a flag to the next, and looks at what came from the one before.
-/// Returns the first thing seen that may not be, in words; empty: none.
+/// A ring: each rank puts data and a flag to the next, and checks the data of its predecessor.
+/// run() returns a description of the first error, or an empty text.
 class Ring {
   public:
     Ring(Ranks& ranks, Way way, std::uint64_t rounds)
@@ -34,7 +34,7 @@ class Ring {
         while (wrong_.empty() && !::testing::Test::HasFailure()) {
             if (std::ranges::all_of(of_, [&](const State& state) { return state.seen == rounds_; }))
                 return wrong_;
-            if (++turns > 2'000'000) return "the ring stands still";
+            if (++turns > 2'000'000) return "the ring makes no progress";
             const auto rank = static_cast<Rank>(ranks_.random().below(of_.size()));
             write(rank);
             look(rank);
@@ -69,7 +69,7 @@ class Ring {
             return;
         }
         calls.put(next, ranks_.place(rank, next, kData), from, mine.words * 8, Return::reusable);
-        std::ranges::fill(mine.source, 0);  // it may be reused: late readers must not see it
+        std::ranges::fill(mine.source, 0);  // reusable now: late readers must not see it
         if (way_ == Way::fence) calls.fence();
         if (way_ == Way::quiet) calls.quiet();
         calls.put(next, ranks_.place(rank, next, kFlag), reinterpret_cast<const std::byte*>(&round),
@@ -103,7 +103,7 @@ class Ring {
     std::string wrong_;
 };
 
-/// What is put to.
+/// Kind of target memory.
 enum class Memory : std::uint8_t { segment, registered, asked_for };
 
 void expect_right(const FabricSetting& setting, Way way, Memory memory = Memory::segment) {
@@ -148,8 +148,8 @@ TEST(OneSided, MemoryOfTheCallerKeepsTheSameOrder) {
     for (const Way way : {Way::fence, Way::signal})
         expect_right(counted_torn(), way, Memory::asked_for);
 }
-/// A word that a near peer is asked to store, then a store of this rank: with nothing between the
-/// two the second one is seen first, which is the control.
+/// Asks a local peer to store a word, then stores a word itself. Without a fence the second store
+/// is seen first; this is the control.
 TEST(OneSided, AStoreBehindAFenceComesAfterWhatANearPeerWasAskedFor) {
     for (std::uint64_t seed = 1; seed <= seeds(); ++seed) {
         Ranks ranks(counted(), {0, 0}, seed);
@@ -193,8 +193,7 @@ TEST(OneSided, SignalsThatFitArriveAsTheyAre) {
         EXPECT_EQ(received.value, signal.value);
         EXPECT_EQ(received.adds, signal.adds);
     }
-    EXPECT_FALSE(run::onesided::payload_of({kBegin, 0, false}, kFromHeap))
-        << "0 says that there is no payload";
+    EXPECT_FALSE(run::onesided::payload_of({kBegin, 0, false}, kFromHeap)) << "0 means no payload";
     EXPECT_FALSE(run::onesided::payload_of({kBegin - 8, 1, false}, kFromHeap));
     const std::uint64_t end = kBegin + (std::uint64_t{8} << run::onesided::kPayloadWordBits[0]);
     EXPECT_FALSE(run::onesided::payload_of({end, 1, true}, kFromHeap));
@@ -213,8 +212,8 @@ TEST(OneSidedControls, WithoutAFenceCountedWritesOvertake) {
 }
 TEST(OneSidedControls, WithoutAFenceDeliveredWritesOvertake) {
     FabricSetting setting = delivered();
-    // A blocking put waits for its delivery: only half the truth is needed for a flag to come
-    // early.
+    // A blocking put waits for its delivery. One faulty completion suffices for a flag
+    // to arrive early.
     setting.conduct.keeps_delivery = false;
     expect_caught(setting, Way::nothing);
 }
@@ -258,7 +257,7 @@ TEST(OneSided, AtomicOperationsOfNearAndFarRanksAddUp) {
                     ranks[rank].change(peer, {RequestKind::add, 8, ranks.at(kCounter), add}, old));
                 EXPECT_EQ(old, sums[static_cast<std::size_t>(peer)]);
                 sums[static_cast<std::size_t>(peer)] += add;
-                // Tickets of rank 0: none twice.
+                // Tickets of rank 0: each is drawn at most once.
                 ASSERT_TRUE(ranks[rank].change(0, {RequestKind::add, 4, ranks.at(kFlag), 1}, old));
                 ASSERT_LT(old, drawn.size());
                 EXPECT_FALSE(drawn[old]) << old;
@@ -299,7 +298,7 @@ TEST(OneSided, GetsSeeWhatWasPutBeforeAQuiet) {
                                          reinterpret_cast<const std::byte*>(sent.data()), words * 8,
                                          Return::at_once));
                 ASSERT_TRUE(ranks[0].quiet());
-                const bool into_own = round % 2 == 0;  // else memory that no peer knows
+                const bool into_own = round % 2 == 0;  // else private memory, unknown to peers
                 auto* into = reinterpret_cast<std::byte*>(
                     into_own ? &ranks.word(0, kData + kDataMax) : got.data());
                 ASSERT_TRUE(ranks[0].get(peer, into, ranks.at(kData), words * 8, Return::reusable));
@@ -310,7 +309,7 @@ TEST(OneSided, GetsSeeWhatWasPutBeforeAQuiet) {
     }
 }
 
-/// More than any pool holds, all in flight at once.
+/// More writes in flight than any pool holds.
 TEST(OneSided, StormsOfWritesWithoutWaitsAllLand) {
     for (const FabricSetting& setting : {counted(), delivered(), ordered()}) {
         Ranks ranks(setting, {0, 1, 2}, 3);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: atomic operations of all kinds, strides, streams and quiets with a deadline do what they
-// say over every fabric. Method: the real wire over the virtual fabric, against what one word goes
-// through in turn.
+// Goal: atomic operations of all kinds, strides, streams and quiets with a deadline work
+// on every fabric.
+// Method: the real wire over the virtual fabric, compared with a serial model of each word.
 #include <numeric>
 
 #include "tests/support/onesided_ranks.hpp"
@@ -12,7 +12,7 @@ namespace {
 using run::RequestKind;
 using run::Return;
 
-/// What an operation makes of a word of 8 bytes; one of 4 bytes is its lower half.
+/// Applies an operation to a word of 8 bytes. An operand of 4 bytes is the lower half.
 void onesided_model(std::uint64_t& word, const run::Atomic& atomic) {
     const std::uint64_t mask = atomic.width == 4 ? 0xffff'ffffU : ~std::uint64_t{0};
     const std::uint64_t have = word & mask;
@@ -43,8 +43,8 @@ void onesided_model(std::uint64_t& word, const run::Atomic& atomic) {
     word = (word & ~mask) | (made & mask);
 }
 
-/// All kinds of words, results or none, now or at the quiet, against what one word goes through in
-/// turn.
+/// All kinds of operations, with or without results, complete at once or at the quiet, compared
+/// with a serial model.
 TEST(OneSided, EveryKindOfAtomicOperationIsDoneOnce) {
     constexpr RequestKind kKinds[] = {
         RequestKind::add,  RequestKind::swap, RequestKind::store, RequestKind::load,
@@ -108,7 +108,7 @@ TEST(OneSided, StridedBlocksGoWhereTheyBelong) {
     }
 }
 
-/// A quiet of one stream waits for what went through it, and for nothing else.
+/// A quiet of a stream waits only for that stream's operations.
 TEST(OneSided, StreamsHaveAQuietOfTheirOwn) {
     for (const FabricSetting& setting : {counted(), ordered()}) {
         for (std::uint64_t seed = 1; seed <= seeds() && !HasFailure(); ++seed) {
@@ -123,7 +123,7 @@ TEST(OneSided, StreamsHaveAQuietOfTheirOwn) {
             EXPECT_TRUE(ranks[0].busy()) << "the usual stream is as it was";
             for (std::size_t i = 0; i < values.size(); ++i)
                 ASSERT_EQ(ranks.word(2, kData + i), seed);
-            // A fence of the stream does not hold up the other one.
+            // A fence of the stream does not delay the default stream.
             ASSERT_TRUE(ranks[0].quiet_all());
             EXPECT_FALSE(ranks[0].busy());
             for (std::size_t i = 0; i < values.size(); ++i)
@@ -133,7 +133,7 @@ TEST(OneSided, StreamsHaveAQuietOfTheirOwn) {
     }
 }
 
-/// The peer does nothing: a quiet with a deadline gives up, and a later one goes on.
+/// The peer makes no progress: a quiet with a deadline gives up, and a later quiet continues.
 TEST(OneSided, AQuietThatIsLateCanBeRepeated) {
     for (const FabricSetting& setting : {counted(), delivered(), ordered()}) {
         Ranks ranks(setting, {0, 1}, 5);
@@ -150,8 +150,8 @@ TEST(OneSided, AQuietThatIsLateCanBeRepeated) {
     }
 }
 
-/// What asks for nothing is not answered: the origin goes on at once, where one with a result waits
-/// for the peer each time.
+/// An operation without a result gets no reply: the origin continues at once. With a result it
+/// waits for the peer each time.
 TEST(OneSided, AtomicOperationsWithoutResultWaitForNoReply) {
     for (const FabricSetting& setting : {with_signals(), ordered(), ordered_cells()}) {
         Ranks ranks(setting, {0, 1}, 11);

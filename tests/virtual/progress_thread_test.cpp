@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: a progress thread moves what its rank has started while the rank is elsewhere, and shares
-// the engine with the rank's own calls without a data race.
-// Method: one thread per rank plus one progress thread each, on an adversarial virtual wire of two
-// nodes; under the thread sanitizer a missing turn is a report.
+// Goal: a progress thread advances calls that its rank has started, while the rank is busy
+// elsewhere, and shares the engine with the rank's own calls without a data race.
+// Method: one thread and one progress thread for each rank, on an adversarial virtual wire of two
+// nodes. Under the thread sanitizer a missing lock is a report.
 #include "run/execute/progress_thread.hpp"
 
 #include <gtest/gtest.h>
@@ -41,7 +41,7 @@ struct Crew {
                .shape = {.cells = 32, .banks = 8, .bulk_banks = 4, .bulk_bytes = 65536}})) {}
 };
 
-/// What one rank has under way or has called.
+/// A call of one rank, in flight or done.
 struct Made {
     const TeamCall& call;
     Occurrence occurrence;
@@ -58,7 +58,8 @@ struct Made {
     }
 };
 
-/// Two started calls and a blocking one a round; the started ones are polled, never waited for.
+/// Makes two started calls and a blocking one in each round. The started calls are polled,
+/// never waited for.
 std::string make_rounds(Crew& crew, const std::deque<TeamCall>& calls, Rank rank) {
     VirtualEngine& engine = crew.job.engine(rank);
     run::TeamState& state = *crew.team.states[static_cast<std::size_t>(rank)];
@@ -118,15 +119,15 @@ TEST(ProgressThread, SharesTheEngineWithCallsAndEndsWhatWasStarted) {
         const Helper helper(crew.job.engine(rank));
         wrong[static_cast<std::size_t>(rank)] = make_rounds(crew, calls, rank);
         ++rounds_done;
-        // The others may need what this rank's thread still has to post.
+        // The other ranks may need data that this rank's thread still has to post.
         const std::uint64_t deadline = base::monotonic_ns() + kDeadlineNs;
         while (rounds_done != 4 && base::monotonic_ns() < deadline) std::this_thread::yield();
     });
     EXPECT_EQ(wrong, std::vector<std::string>(4));
 }
 
-/// Ranks 1 to 3 drive a call that rank 0 has only started. Polls of each until it ended at rank 0,
-/// or nothing.
+/// Lets ranks 1 to 3 drive a call that rank 0 has only started. Returns the number of their polls
+/// until it ended at rank 0, or nothing.
 std::optional<std::uint64_t> polls_until_rank0_ends(bool helped, std::uint64_t polls_max) {
     Crew crew;
     const TeamCall call = bind_call(

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: a team of very many ranks starts, and its calls are right; what a rank keeps of each other
-// one is a few words.
-// Method: the real engines of 1024 ranks on 16 virtual nodes in one process; the long form has
-// 16,384 on 128. Every rank's sum is checked. The layout of such jobs is tested in unit/runtime.
+// Goal: a team of very many ranks starts, and its calls are right. A rank keeps only a few words
+// for each other rank.
+// Method: the real engines of 1,024 ranks on 16 virtual nodes in one process; 16,384 on 128 in the
+// long form. Every rank's sum is checked. A test in unit/runtime covers the layout of such jobs.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 

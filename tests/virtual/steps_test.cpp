@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: the engine carries out every step and every form of block that programs can have.
-// Method: programs written by hand, one for each corner of the language, proven by the verifier and
-// then run many times, mixed and overlapping, on the virtual network; results against the
-// reference.
+// Goal: the engine executes every kind of step and every form of block.
+// Method: handwritten programs, each for one feature. The verifier proves them; then they run many
+// times, mixed and overlapping, on the virtual network. Results are compared with the reference.
 #include <gtest/gtest.h>
 
 #include <deque>
@@ -24,7 +23,8 @@ using plan::Program;
 struct HandMade {
     plan::Contract contract;
     std::function<Program(Rank rank, Rank size)> generate;
-    std::function<bool(const std::vector<int>& nodes)> fits;  ///< which layouts it may run on
+    std::function<bool(const std::vector<int>& nodes)>
+        fits;  ///< returns true for layouts that it may run on
     std::vector<std::uint64_t> elements;
 };
 
@@ -61,7 +61,7 @@ Block strided(Block block, std::uint32_t stride) {
     return block;
 }
 
-/// Two lanes, one to each side; a bare signal orders nothing that matters but must be awaited.
+/// Two lanes, one to each side. A bare signal without relevant order must still be awaited.
 HandMade both_ways() {
     return {
         .contract = copies("both_ways",
@@ -92,7 +92,7 @@ HandMade both_ways() {
     };
 }
 
-/// Expose, read in place, tell the owner.
+/// Exposes, reads in place, and notifies the owner.
 HandMade read_in_place() {
     return {
         .contract = copies("read_in_place",
@@ -121,7 +121,7 @@ HandMade read_in_place() {
     };
 }
 
-/// The receiver exposes its output, the sender puts there: nothing is staged.
+/// The receiver exposes its output, and the sender puts there without staging.
 HandMade put_into_output() {
     return {
         .contract = copies("put_into_output",
@@ -150,7 +150,7 @@ HandMade put_into_output() {
     };
 }
 
-/// One direction of a pipelined chain of reductions, with credits `depth` segments later.
+/// Adds one direction of a pipelined chain of reductions, with credits `depth` segments later.
 void write_scan(Builder& builder, Rank from, Rank to, std::uint32_t number, std::uint32_t unit,
                 bool ascending) {
     constexpr std::uint16_t kDepth = 3;
@@ -204,7 +204,7 @@ HandMade two_scans(std::uint32_t segments) {
     };
 }
 
-/// All publish; each reduces all in rank order, its own part by way of a scratch vector.
+/// All ranks publish. Each reduces all parts in rank order, its own part through a scratch buffer.
 HandMade published_sum() {
     return {
         .contract = copies("published_sum",
@@ -239,8 +239,8 @@ HandMade published_sum() {
     };
 }
 
-/// Every rank sends every other the units that are its own modulo n, with one strided block to even
-/// ranks and a list of blocks to odd ones; the receiver names them in the same order.
+/// Every rank sends each peer the units of the peer's residue class modulo n: one strided block to
+/// even ranks, a list of blocks to odd ranks. The receiver names them in the same order.
 HandMade transpose() {
     constexpr std::uint32_t kRows = 3;
     return {
@@ -278,7 +278,8 @@ HandMade transpose() {
                 for (Rank peer = 0; peer < size; ++peer)
                     if (peer != rank) builder.wait(peer, static_cast<std::uint32_t>(peer));
                 builder.flush();
-                // A slot holds the sender's units of my column; they become my units of its column.
+                // A slot holds the sender's units of this rank's column; they become its units of
+                // the sender's column.
                 builder.copy(column(plan::scratch(0, me, kRows), false),
                              column(plan::input(me, kRows), false));
                 for (std::uint32_t peer = 0; peer < n; ++peer) {
@@ -292,11 +293,11 @@ HandMade transpose() {
                 return std::move(builder).finish();
             },
         .fits = &everywhere,
-        .elements = {},  // filled in: a multiple of 3n, for columns of equal units
+        .elements = {},  // filled in later: a multiple of 3n, so that columns have equal units
     };
 }
 
-/// Rank 1 passes on what rank 0 put into its slot by exposing that slot to the last rank.
+/// Rank 1 forwards rank 0's data by exposing the slot that holds it to the last rank.
 HandMade slot_passed_on() {
     return {
         .contract = copies("slot_passed_on",
@@ -331,7 +332,7 @@ HandMade slot_passed_on() {
     };
 }
 
-/// Two blocks change their places, also where input and output are the same memory.
+/// Swaps two blocks, also with input and output in the same memory.
 HandMade changed_places() {
     return {
         .contract = copies("changed_places",
@@ -391,7 +392,7 @@ TEST(Steps, TheProgramsKeepTheirContracts) {
     }
 }
 
-/// Runs a script of all programs that fit the layout.
+/// Runs a script of all programs that the layout permits.
 void run_steps(std::uint64_t seed) {
     base::Random random = base::Random(seed).stream(5);
     const auto size = static_cast<Rank>(3 + random.below(4));

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: immediates and requests that none of this library sends harm nothing; the wire fails and
-// says why. (A bug before: the number of a cell was used as it came, and any process that reached
-// the endpoint could write a rank's memory and crash it.)
-// Method: a port that hands out immediates of the test's choice, at the edges and at random;
-// requests with each field out of its range.
+// Goal: immediates and requests that this library never sends do no harm; the wire fails and
+// reports the reason. Without the checks, a process that reaches the endpoint could use a cell
+// number out of range to write a rank's memory.
+// Method: a port that returns selected immediates, at the limits and at random, and requests with
+// each field out of range.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -61,7 +61,7 @@ link::FabricFacts facts_of(link::Notify notify, base::RemoteCompletion completio
     return facts;
 }
 
-/// Rank 0 of three, the second near. `pieces`: what a header in cell 5 announces.
+/// Rank 0 of three ranks; rank 1 is local. A header in cell 5 announces `pieces` pieces.
 class Arrivals {
   public:
     explicit Arrivals(const std::deque<std::uint64_t>& immediates,

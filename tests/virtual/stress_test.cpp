@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: the engine keeps the bank rule, never hangs and gives right results whatever the network
-// does.
-// Method: random scripts of mixed calls on overlapping teams, on a virtual network, seed after
-// seed.
+// Goal: the engine keeps the bank rule, never hangs, and gives right results for
+// all network behavior.
+// Method: random scripts of mixed calls on overlapping teams, on a virtual network, for many seeds.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -17,11 +16,12 @@ namespace {
 
 constexpr std::uint64_t kSlowdown = kSlow ? 20 : 1;
 
-/// Calls of a rank that must have been under way at once, or the scripts were too tame: as many as
-/// half of the most banks that a team has here.
+/// Minimum number of a rank's calls in flight that some script must reach: half of the largest
+/// number of banks here.
 constexpr std::size_t kOutstanding = 64;
 
-/// How many operations to make where `usual` are meant: more on request, fewer where each is slow.
+/// Returns the number of operations for a usual number: more in the full mode, fewer
+/// on slow builds.
 std::uint64_t effort(std::uint64_t usual) {
     return usual / kSlowdown * (full_mode() ? 20 : 1);
 }
@@ -29,13 +29,13 @@ std::uint64_t effort(std::uint64_t usual) {
 struct Trial {
     std::uint64_t seed = 0;
     std::size_t calls = 0;
-    bool streams = false;  ///< nothing but calls that are not synchronizing
+    bool streams = false;  ///< only calls that do not synchronize
 };
 
-/// What trials did, added up.
+/// Totals over trials.
 struct Done {
     std::uint64_t made = 0;       ///< operations
-    std::size_t outstanding = 0;  ///< operations of one rank at one moment, at most
+    std::size_t outstanding = 0;  ///< maximum over ranks and time
 };
 
 /// Runs one random script.
@@ -64,7 +64,7 @@ void run_trial(const Trial& trial, Done& so_far) {
     const auto calls = draw_script(random, palette, trial.calls);
     ScriptOptions options{.seed = trial.seed};
     options.lookahead = 1 + static_cast<std::uint32_t>(random.below(40));
-    // By the seed, not at random: a sanitizer leaves time for a few trials only.
+    // The seed decides, because a sanitizer leaves time for a few trials only.
     options.outstanding_max = trial.seed % 4 == 0 ? 400 : 20;
     options.block_percent = random.chance(1, 3) ? 0 : static_cast<std::uint32_t>(random.below(60));
     const ScriptOutcome outcome = Script(job, calls, options).run();
@@ -73,8 +73,8 @@ void run_trial(const Trial& trial, Done& so_far) {
     so_far.outstanding = std::max(so_far.outstanding, outcome.outstanding);
 }
 
-/// Trials from seed `first` on until so many operations were made; WEFT_TESTS_SEED runs that one
-/// trial alone.
+/// Runs trials from seed `first` on until `operations` operations were made. WEFT_TESTS_SEED
+/// selects a single trial.
 void run_trials(std::uint64_t first, std::uint64_t operations, Trial (*trial_of)(std::uint64_t)) {
     Done done;
     if (const auto seed = seed_to_repeat()) return run_trial(trial_of(*seed), done);

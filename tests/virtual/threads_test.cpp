@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: threads of one rank call at once, and each wait lets the others go on: collectives of
-// several teams on one engine, and one-sided calls of several threads at each rank, whatever they
-// interrupt. Method: threads that share a divided turn, on the virtual wire and over the virtual
-// fabric; each has words of its own, of which a serial model says what they are, and all change
-// shared ones by operations that commute. Under the thread sanitizer a missing turn is a report.
-// Control: threads whose waits keep the turn stand still.
+// Goal: threads of one rank make calls in parallel, and each wait lets the others continue.
+// This covers collectives of several teams on one engine, and one-sided calls of several
+// threads on each rank.
+// Method: threads share a divided lock, on the virtual wire and over the virtual fabric. Each has
+// its own words, checked against a serial model; all change shared words by commutative operations.
+// Under the thread sanitizer a missing lock is a report.
+// Control: threads whose waits keep the lock make no progress.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -31,7 +32,7 @@ constexpr std::size_t kThreads = 4;
 
 constexpr base::RegionShape kShape{.cells = 32, .banks = 8, .bulk_banks = 4, .bulk_bytes = 65536};
 
-/// Each thread of each rank makes calls on the team of its number, one after the other.
+/// Makes each thread of each rank call on the team of its number, call after call.
 std::vector<std::string> call_at_once(Turn::Kind turn, std::uint64_t deadline_ns,
                                       std::size_t rounds) {
     VirtualJob job({.segment_bytes = 1 << 22,
@@ -58,7 +59,7 @@ std::vector<std::string> call_at_once(Turn::Kind turn, std::uint64_t deadline_ns
             const std::size_t thread = place % kThreads;
             VirtualEngine& engine = job.engine(rank);
             for (std::size_t round = 0; round < rounds && wrong[place].empty(); ++round) {
-                // Other threads come to theirs in another order at each rank.
+                // Varies the order of the threads from rank to rank.
                 if (round % 3 == at) std::this_thread::yield();
                 const TeamCall& call = calls[thread * 2 + round % 2];
                 const Occurrence occurrence{5, round};
@@ -82,8 +83,8 @@ TEST(Threads, CollectivesOfSeveralTeamsGoOnAtOnce) {
               std::vector<std::string>(kThreads * 3));
 }
 
-// A wait that keeps the turn keeps a thread from the call that the other ranks wait for. Where all
-// come in the same order nothing is lost, so several attempts.
+// A wait that keeps the lock blocks a thread whose call the other ranks wait for. If all threads
+// have the same order, nothing blocks; so the test makes several attempts.
 TEST(Threads, WithoutADividedTurnTheyStandStill) {
     for (int attempt = 0; attempt < 20; ++attempt) {
         const auto ends = call_at_once(Turn::Kind::shared, 200'000'000, 400);
@@ -95,7 +96,7 @@ TEST(Threads, WithoutADividedTurnTheyStandStill) {
 // --- one-sided calls of one rank -----------------------------------------------------------------
 
 /// Ranks over the virtual fabric, each used by several threads. The fabric has one thread, so all
-/// ranks share one turn.
+/// ranks share one lock.
 class Shared {
   public:
     struct Drive {
@@ -144,7 +145,7 @@ class Shared {
         return *reinterpret_cast<std::uint64_t*>(network_.segment(rank) + at(number));
     }
     [[nodiscard]] Rank size() const { return network_.size(); }
-    /// Why a rank's wait has given up.
+    /// Returns the reason why a rank's wait gave up.
     [[nodiscard]] const std::string& failure(Rank rank) const {
         return drives_[static_cast<std::size_t>(rank)].gave_up.text;
     }
@@ -163,7 +164,8 @@ class Shared {
     std::deque<Drive> drives_;
 };
 
-// Words of the heap of each rank: a counter of all, and those that one thread of one rank writes.
+// Words of each rank's heap: a counter that all threads change, and words that one thread of
+// one rank writes.
 constexpr std::size_t kSum = 0;
 constexpr std::size_t kWords = 24;
 std::size_t own_word(Rank origin, std::size_t thread, std::size_t number) {
@@ -174,7 +176,7 @@ const std::byte* bytes_of(const std::uint64_t& word) {
     return reinterpret_cast<const std::byte*>(&word);
 }
 
-/// What one thread does, and what it thereby knows.
+/// One thread's operations, and its model of the words.
 class Worker {
   public:
     Worker(Shared& shared, Rank rank, std::size_t thread, std::uint64_t seed)
@@ -225,7 +227,7 @@ class Worker {
                 std::uint64_t old = 0;
                 calls_.fence(stream_);
                 check(calls_.change(peer, {RequestKind::swap, 8, at, value, 0}, old, stream_));
-                model = value;  // a request follows what was put before
+                model = value;  // a request is done after earlier puts
                 break;
             }
             case 3:

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: calls whose blocks differ in size give right results whatever the network does, calls on
-// end and calls without elements included; ranks that disagree about a count learn of it, both
-// sides named.
-// Method: random exchanges on the virtual wire with seeds, against a serial reference;
-// disagreements with one thread for each rank. Counts that all ranks know: algorithms_test.cpp.
+// Goal: calls with blocks of different sizes give right results for all network behavior, also in a
+// row and without elements. When ranks disagree about a count, all learn both values.
+// Method: random exchanges on the virtual wire, compared with a serial reference, for many
+// seeds; disagreements with one thread for each rank. algorithms_test.cpp covers counts that
+// all ranks know.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -19,7 +19,7 @@
 namespace weft::test {
 namespace {
 
-/// Calls that follow each other, as many under way as the rank likes.
+/// A series of calls, with several in flight on each rank.
 class VCollectiveScript {
   public:
     VCollectiveScript(std::uint64_t seed, Rank size, std::size_t calls)
@@ -50,10 +50,10 @@ class VCollectiveScript {
         }
     }
 
-    /// Messages that are read where they lie.
+    /// Returns the number of messages that are read in place.
     [[nodiscard]] std::uint64_t mapped() const { return mapped_; }
 
-    /// Empty, or what went wrong.
+    /// Returns an empty text, or the error.
     std::string run() {
         constexpr std::uint64_t kIdleMax = 60'000;
         std::uint64_t idle = 0;
@@ -79,7 +79,7 @@ class VCollectiveScript {
     bool turn(Rank rank) {
         std::size_t& made = made_[static_cast<std::size_t>(rank)];
         if (made == calls_.size() || random_.chance(1, 3)) return false;
-        // Some ranks run far ahead, some wait for each call.
+        // Some ranks run far ahead; others wait for each call.
         const auto& before = [&](std::size_t call) -> const run::Operation& {
             return *calls_[call][static_cast<std::size_t>(rank)].op;
         };
@@ -124,8 +124,8 @@ TEST(VCollective, GivesEachRankWhatItsPeersHaveForIt) {
 
 // --- disagreements -------------------------------------------------------------------------------
 
-/// What each rank gets of a call in which some send other counts than is expected, and of a barrier
-/// after it where the call itself succeeds.
+/// Runs a call in which the sent counts differ from the expected counts, and a barrier after it
+/// where the call succeeds. Returns each rank's ending.
 std::vector<Ending> run_disagreement(const std::vector<int>& nodes, const CountMatrix& sends,
                                      const CountMatrix& awaits) {
     VirtualJob job(threaded(nodes),
