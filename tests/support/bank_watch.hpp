@@ -3,9 +3,9 @@
 //
 // Idea     The watch keeps the numbering of each team's calls, on which all ranks must agree. So
 //          the tick of a flag tells it which call a landing belongs to. A write for call e into a
-//          cell, published cell or bulk slot of bank b is allowed only if its owner, and each
-//          reader, has completed every earlier call that used b. Any other write is a violation,
-//          reported with its slot.
+//          slot of bank b is allowed only if its owner has completed every earlier call that used
+//          b. For a published cell, its readers must have completed them too. Any other write is a
+//          violation, reported with its slot.
 // Why      A broken bank rule gives a wrong result only if the overwritten value is still needed.
 //          The watch reports every early write, even one without a visible effect.
 // Next     virtual_job.hpp feeds the watch; run/execute/window.hpp has the rule that it checks.
@@ -30,8 +30,7 @@ struct Violation {
     std::uint32_t team = 0;
     Rank writer = 0;  ///< ranks of the job
     Rank owner = 0;
-    Rank reader =
-        0;  ///< has not completed the earlier call; the owner unless the cell is published
+    Rank reader = 0;  ///< has not completed the earlier call; the owner except for published cells
     Area area = Area::cell;
     std::uint32_t number = 0;
     std::uint32_t bank = 0;

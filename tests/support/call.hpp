@@ -4,8 +4,7 @@
 // Idea     A call names a collective, an algorithm and sizes; bind_call() makes every member's
 //          bound program. The reference result folds the members' inputs in rank order as the
 //          collective's contract says, element by element, without any algorithm.
-// Holds    Inputs are a function of seed, call, rank and element, so nothing is stored
-//          to compare with.
+// Holds    Inputs are a function of seed, call, rank and element, so no result has to be stored.
 // Next     script.hpp for many calls in one run.
 #pragma once
 

@@ -32,7 +32,7 @@ std::string draw_allreduce(base::Random& random, Rank ranks) {
 }  // namespace
 
 std::vector<int> draw_layout(base::Random& random, Rank ranks) {
-    const std::uint64_t kind = random.below(3);  // one node, all far, mixed
+    const std::uint64_t kind = random.below(3);  // one node, one node for each rank, mixed
     std::vector<int> nodes;
     for (Rank rank = 0; rank < ranks; ++rank) {
         const int mixed = static_cast<int>(random.below(3));

@@ -61,7 +61,7 @@ struct VirtualProfile {
     Rank exposes_outside = -1;           ///< rank that describes blocks outside of its memory
 };
 
-/// Lands everything at once, refuses nothing.
+/// Returns a profile without delays and refusals.
 [[nodiscard]] VirtualProfile kind_profile();
 
 /// Faults of an engine, planted between the engine and its wire (negative controls).

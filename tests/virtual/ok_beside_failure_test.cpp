@@ -83,7 +83,7 @@ TEST(OkBesideFailure, IsTakenBackByTheNextBarrierOnAllRanks) {
             }
         }
     }
-    EXPECT_GT(beside, 0) << "no rank returned OK beside the failure: the test shows nothing";
+    EXPECT_GT(beside, 0) << "no rank returned OK in spite of the failure: the test is void";
 }
 
 TEST(OkBesideFailure, ABarrierThatIsOkConfirmsWhatWasBefore) {

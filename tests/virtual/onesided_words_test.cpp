@@ -43,7 +43,7 @@ void onesided_model(std::uint64_t& word, const run::Atomic& atomic) {
     word = (word & ~mask) | (made & mask);
 }
 
-/// All kinds of operations, with or without results, complete at once or at the quiet, compared
+/// All operations, with or without results, complete immediately or at the quiet, compared
 /// with a serial model.
 TEST(OneSided, EveryKindOfAtomicOperationIsDoneOnce) {
     constexpr RequestKind kKinds[] = {
@@ -120,7 +120,7 @@ TEST(OneSided, StreamsHaveAQuietOfTheirOwn) {
             ASSERT_TRUE(ranks[0].put(2, ranks.at(kData), from, 2400, Return::at_once, stream));
             EXPECT_TRUE(ranks[0].busy());
             ASSERT_TRUE(ranks[0].quiet(stream));
-            EXPECT_TRUE(ranks[0].busy()) << "the usual stream is as it was";
+            EXPECT_TRUE(ranks[0].busy()) << "the default stream is unchanged";
             for (std::size_t i = 0; i < values.size(); ++i)
                 ASSERT_EQ(ranks.word(2, kData + i), seed);
             // A fence of the stream does not delay the default stream.
@@ -150,7 +150,7 @@ TEST(OneSided, AQuietThatIsLateCanBeRepeated) {
     }
 }
 
-/// An operation without a result gets no reply: the origin continues at once. With a result it
+/// An operation without a result gets no reply: the origin continues immediately. With a result it
 /// waits for the peer each time.
 TEST(OneSided, AtomicOperationsWithoutResultWaitForNoReply) {
     for (const FabricSetting& setting : {with_signals(), ordered(), ordered_cells()}) {

@@ -96,11 +96,12 @@ TEST(StrangeArrivals, OutsideTheSegmentFailTheWire) {
     EXPECT_TRUE(Arrivals({immediate(0x3fff'ffff, 1)}).distrusted());
     EXPECT_TRUE(Arrivals({immediate(0x3fff'ffff, 2)}).distrusted());
     EXPECT_TRUE(Arrivals({immediate(3 * link::Wire::kBatches, 3)}).distrusted()) << "no rank 3";
-    EXPECT_TRUE(Arrivals({immediate(link::Wire::kBatches, 3)}).distrusted()) << "rank 1 is near";
+    EXPECT_TRUE(Arrivals({immediate(link::Wire::kBatches, 3)}).distrusted()) << "rank 1 is local";
     EXPECT_FALSE(Arrivals({immediate(2 * link::Wire::kBatches, 3)}).distrusted());
-    EXPECT_TRUE(Arrivals({std::uint64_t{1} << 63}).distrusted()) << "no signals were agreed about";
+    EXPECT_TRUE(Arrivals({std::uint64_t{1} << 63}).distrusted())
+        << "ranks have not agreed on signals";
     EXPECT_TRUE(Arrivals({immediate(5, 1)}, link::Notify::delivery).distrusted())
-        << "puts have no pieces there";
+        << "puts have no pieces with delivery";
 }
 
 TEST(StrangeArrivals, OfTooManyPiecesFailTheWire) {

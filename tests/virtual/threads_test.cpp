@@ -90,7 +90,7 @@ TEST(Threads, WithoutADividedTurnTheyStandStill) {
         const auto ends = call_at_once(Turn::Kind::shared, 200'000'000, 400);
         if (ends != std::vector<std::string>(kThreads * 3)) return;
     }
-    ADD_FAILURE() << "no call has ever waited for another thread";
+    ADD_FAILURE() << "no call waited for another thread";
 }
 
 // --- one-sided calls of one rank -----------------------------------------------------------------
