@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: the index of a table of blocks finds what a search of the table finds, however long the
-// table is.
-// Method: thousands of random lists of few different blocks, so that runs of them stand in the
+// Goal: the index of a table of blocks finds the same entries as a search of the table, for
+// tables of any length.
+// Method: thousands of random lists of a few different blocks, so that the table contains many
+// runs more than once.
 // table more than once.
 #include "plan/schedule/canonical.hpp"
 

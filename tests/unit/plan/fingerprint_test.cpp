@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: fingerprints say of programs what their symbolic execution says, but for races.
-// Method: known algorithms, as they are and with single mistakes, before both judges; hand-made
-// faults and what is said of them; programs that are forgotten while their rank waits.
+// Goal: fingerprints and symbolic execution agree about programs, except for races.
+// Method: both check known algorithms, unchanged and with single mistakes. Handwritten faults are
+// checked with their error texts, as are programs that are discarded while their rank waits.
 #include "plan/verify/fingerprint.hpp"
 
 #include <gtest/gtest.h>
@@ -47,7 +47,7 @@ TEST(Fingerprint, OrderIsSeenIfAskedFor) {
         FingerprintInput input = input_of(doubling, contract);
         input.ordered = ordered;
         EXPECT_TRUE(verify_by_fingerprints(input).valid);
-        const auto ring = test::ring(5);  // begins anywhere
+        const auto ring = test::ring(5);  // begins at any rank
         input = input_of(ring, contract);
         input.ordered = ordered;
         EXPECT_EQ(verify_by_fingerprints(input).valid, !ordered);
@@ -65,8 +65,8 @@ TEST(Fingerprint, EveryTargetOfAReductionGetsTheResult) {
     EXPECT_TRUE(found.valid) << found.error;
 }
 
-/// Mistakes after which a rank gets a wrong result or waits forever are found by both judges; what
-/// is sound is sound to both.
+/// Both checkers must find mistakes that lead to a wrong result or an endless wait, and both
+/// must accept sound programs.
 TEST(Fingerprint, AgreesWithTheSymbolicExecutionAboutMistakes) {
     using enum test::MutationKind;
     int wrong = 0;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: a layout says the same as the table of nodes that it was made from, however it is kept.
-// Method: random tables against a plain search.
+// Goal: a layout agrees with the table of nodes that it was made from, in
+// each of its representations.
+// Method: random tables are compared with a plain search.
 #include "plan/schedule/layout.hpp"
 
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: a mistake in a sound set of programs changes the verdict or one of the facts.
-// Method: thousands of single mutations of known algorithms. Those that change nothing are printed;
-//         they have to be mutations that cannot matter.
+// Method: thousands of single mutations of known algorithms. The test prints those that change
+// nothing; they must be mutations without an effect.
 #include <gtest/gtest.h>
 
 #include <cstdio>

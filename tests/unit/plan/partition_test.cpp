@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: units tile a vector exactly, whatever the sizes. Method: sums and bounds over small cases.
+// Goal: units tile a buffer exactly, for all sizes. Method: sums and bounds over small cases.
 #include "plan/schedule/partition.hpp"
 
 #include <gtest/gtest.h>

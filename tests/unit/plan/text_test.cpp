@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: programs survive being written down, and mistakes in a file are found at their place.
+// Goal: programs survive a round trip through their text form, and mistakes in a file are
+// reported with their place.
 // Method: round trips of built programs and of every form of step; files with one mistake each.
 #include "plan/schedule/text.hpp"
 
@@ -80,12 +81,12 @@ TEST(Text, EveryFormOfStepAndBlockComesBackEqual) {
     const Block four[] = {slot(1, 0), slot(1, 2), scratch(0, 0), scratch(0, 2)};
     build.copy(two, std::span(four).first(2));
     Program program = std::move(build).finish();
-    // A reduction of lists has no short form in the builder.
+    // The builder has no call for a reduction of lists.
     const BlockList to = intern_blocks(program.blocks, two);
     const BlockList from = intern_blocks(program.blocks, four);
     program.steps.push_back(
         {.kind = StepKind::reduce, .operands = 2, .target = to, .source = from});
-    // Nor has one of several lists of targets.
+    // Nor has it a call for several lists of targets.
     program.steps.push_back(
         {.kind = StepKind::reduce, .operands = 1, .target = from, .source = to});
     program.lanes.back().count += 2;

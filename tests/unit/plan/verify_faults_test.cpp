@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: each fault of a set of programs is found, and the message names rank, step and reason.
-// Method: small sets of programs written out as text, each sound but for one thing.
+// Goal: the verifier finds each kind of fault, and its message names rank, step and reason.
+// Method: small sets of programs in text form, each sound except for one fault.
 #include <gtest/gtest.h>
 
 #include "plan/schedule/step.hpp"
@@ -27,7 +27,7 @@ std::string error_of(const char* text, const Contract* contract = nullptr,
 struct Fault {
     const char* name;
     const char* programs;
-    const char* error;  ///< empty: there is none
+    const char* error;  ///< empty: no error
     std::uint64_t elements = 60;
 };
 
@@ -36,12 +36,12 @@ const Fault kFaults[] = {
      "rank 0; put to 1 slot 0 from input; rank 1; copy output = slot 0; wait from 0 slot 0",
      "rank 1 step 0 (copy output[0+1] = slot 0[0+1]) reads slot 0 of rank 1, segment 0, without "
      "having awaited it"},
-    {"a wait that nothing answers is a deadlock",
+    {"a wait without a signal is a deadlock",
      "rank 0; wait from 1 slot 0; signal to 1 slot 0; "
      "rank 1; wait from 0 slot 0; signal to 0 slot 0",
      "rank 0 step 0 (wait from 1 slot 0) waits forever: what it waits for is not raised; "
      "meanwhile rank 1 step 0 (wait from 0 slot 0) waits too"},
-    {"a wait that nothing answers is a deadlock", "rank 0; wait from 1 slot 0; rank 1; flush",
+    {"a wait without a signal is a deadlock", "rank 0; wait from 1 slot 0; rank 1; flush",
      "rank 0 step 0 (wait from 1 slot 0) waits forever: what it waits for is not raised; rank 1 "
      "has ended"},
     {"a raise that is never awaited", "rank 0; put to 1 slot 2 from input; rank 1; flush",
@@ -116,7 +116,7 @@ const Fault kFaults[] = {
      "with input and output in the same memory: rank 0 step 2 (copy output[0+1] = slot 0[0+1]) "
      "overwrites output[0] of rank 0 while the put of rank 0 step 0 may still read it (no "
      "`flush` lies between)"},
-    {"reading what nothing has written", "rank 0; copy scratch 0 = output",
+    {"reading unwritten memory", "rank 0; copy scratch 0 = output",
      "rank 0 step 0 (copy scratch 0[0+1] = output[0+1]) reads output[0] of rank 0, which nothing "
      "has written"},
     {"writing the input", "rank 0; units 2; copy input[0] = input[1]",
@@ -155,7 +155,7 @@ const Fault kFaults[] = {
      "rank 1; wait from 0 slot 0; signal to 0 slot 0; copy output = mapped 0 of 0",
      "rank 1 step 2 uses memory of rank 0, whose program may end before that: it awaits no later "
      "signal (a done signal is missing)"},
-    {"an owner that modifies what is still read",
+    {"an owner that modifies memory still being read",
      "rank 0; copy scratch 0 = input; expose to 1 slot 0 from scratch 0; copy scratch 0 = input; "
      "wait from 1 slot 0; "
      "rank 1; wait from 0 slot 0; copy output = mapped 0 of 0; signal to 0 slot 0",
@@ -174,22 +174,22 @@ const Fault kFaults[] = {
      "slot 2",
      "rank 0 step 2 (copy scratch 0[0+1] = output[0+1]) reads output[0] of rank 0 while the put "
      "of rank 1 step 1 into it is not known to have been awaited"},
-    {"a write into what was exposed for reading",
+    {"a write into memory exposed for reading",
      "rank 0; expose to 1 slot 0 from output; wait from 1 slot 1; "
      "rank 1; wait from 0 slot 0; put to 0 slot 1 from input into mapped 0 of 0",
      "rank 1 step 1 (put to 0 slot 1 from input[0+1] into mapped 0 of 0[0+1]) writes output[0] of "
      "rank 0, which rank 0 step 0 exposed for reading only"},
-    {"a write into what was exposed for reading",
+    {"a write into memory exposed for reading",
      "rank 0; expose to 1 slot 0 from scratch 0; wait from 1 slot 1; "
      "rank 1; wait from 0 slot 0; copy mapped 0 of 0 = input; signal to 0 slot 1",
      "rank 1 step 1 (copy mapped 0 of 0[0+1] = input[0+1]) writes scratch 0[0] of rank 0, which "
      "rank 0 step 0 exposed for reading only"},
-    {"a write into what was exposed for reading",
+    {"a write into memory exposed for reading",
      "rank 0; expose to 1 slot 0 from output; wait from 1 slot 1; "
      "rank 1; wait from 0 slot 0; reduce output, mapped 0 of 0 = input, input; signal to 0 slot 1",
      "rank 1 step 1 (reduce output[0+1], mapped 0 of 0[0+1] = input[0+1], input[0+1]) writes "
      "output[0] of rank 0, which rank 0 step 0 exposed for reading only"},
-    {"the same, exposed for writing",
+    {"a write into memory exposed for writing",
      "rank 0; expose to 1 slot 0 from output for writing; wait from 1 slot 1; "
      "rank 1; wait from 0 slot 0; reduce output, mapped 0 of 0 = input, input; signal to 0 slot 1",
      ""},
@@ -198,7 +198,7 @@ const Fault kFaults[] = {
      "rank 1; wait from 0 slot 0; reduce output, mapped 0 of 0 = input, input",
      "rank 1 step 1 uses memory of rank 0, whose program may end before that: it awaits no later "
      "signal (a done signal is missing)"},
-    {"an owner that reads what is still written",
+    {"an owner that reads memory still being written",
      "rank 0; expose to 1 slot 0 from output for writing; copy scratch 0 = output; "
      "wait from 1 slot 1; "
      "rank 1; wait from 0 slot 0; reduce output, mapped 0 of 0 = input, input; signal to 0 slot 1",
@@ -254,14 +254,14 @@ const Fault kFaults[] = {
      "copy output[0 advance 1] = slot 0[0 advance 1]; signal to 1 slot 1 lag 1; end",
      "rank 0 step 2 segment 1 (put to 1 slot 0 from input[0+1 advance 1]) overwrites slot 0 "
      "(segment 0) of rank 1 while rank 1 step 3 segment 0 may be reading it"},
-    {"the same with it",
+    {"a slot forwarded after a flush",
      "segments 3; units 3; rank 0; loop; wait from 1 slot 1 lag 1; "
      "put to 1 slot 0 from input[0 advance 1]; end; rank 1; loop; wait from 0 slot 0; "
      "wait from 2 slot 1 lag 1; put to 2 slot 0 from slot 0[0 advance 1]; flush; "
      "signal to 0 slot 1 lag 1; end; rank 2; loop; wait from 1 slot 0; "
      "copy output[0 advance 1] = slot 0[0 advance 1]; signal to 1 slot 1 lag 1; end",
      ""},
-    // After its own origin, unit 2 would be read from the place of unit 1.
+    // The slot's unit 1 has another size, so unit 2 would be read from the address of unit 1.
     {"units of different sizes mixed up",
      "units 4; rank 0; put to 1 slot 0 from input[1+2]; rank 1; wait from 0 slot 0; "
      "copy output[1] = slot 0[1]; copy output[2] = slot 0[2]",
@@ -277,9 +277,9 @@ const Fault kFaults[] = {
      "copy output = slot 0",
      "rank 1 step 1 (copy output[0+2] = slot 0[0+2]) names a unit of 30 elements where the "
      "payload of rank 0 step 0 has none such"},
-    {"a rank that is none", "rank 0; signal to 3 slot 0",
+    {"an unknown rank", "rank 0; signal to 3 slot 0",
      "rank 0 step 0 (signal to 3 slot 0): rank 3 of 1"},
-    {"a slot that is none", "slots 1; rank 0; signal to 0 slot 1",
+    {"an unknown slot", "slots 1; rank 0; signal to 0 slot 1",
      "rank 0 step 0 (signal to 0 slot 1): slot 1 of 1"},
     {"a payload above all slots", "slot-units 1; units 2; rank 0; put to 0 slot 1 from input",
      "rank 0 step 0 (put to 0 slot 1 from input[0+2]): carries 2 units, slots have a capacity of "
@@ -294,12 +294,12 @@ const Fault kFaults[] = {
      "rank 0: a slot has a capacity of 2 units, slot-units is 1"},
     {"a copy to fewer units", "units 2; rank 0; copy output[0] = input",
      "rank 0 step 0 (copy output[0+1] = input[0+2]): copies 2 units to 1"},
-    {"a unit that is none", "units 2; rank 0; copy output[1+2] = input",
+    {"an unknown unit", "units 2; rank 0; copy output[1+2] = input",
      "rank 0 step 0 (copy output[1+2] = input[0+2]) names unit 2 of 2"},
     {"operands of different shapes", "units 2; rank 0; reduce output = input, input[0]",
      "rank 0 step 0 (reduce output[0+2] = input[0+2], input[0+1]): has operands of different "
      "shapes"},
-    {"a lag where it means nothing", "rank 0; flush lag 1",
+    {"a lag on a step without lags", "rank 0; flush lag 1",
      "rank 0 step 0 (flush lag 1): has a lag (only signals and waits do)"},
 };
 
@@ -308,8 +308,8 @@ TEST(VerifyFaults, AreFoundAndNamed) {
         EXPECT_EQ(error_of(fault.programs, nullptr, fault.elements), fault.error) << fault.name;
 }
 
-/// What is right with input and output apart may be wrong where one rank has them in the same
-/// memory.
+/// Programs that are right with separate input and output may be wrong if one rank has both
+/// in the same memory.
 TEST(VerifyFaults, RanksInPlaceAmongOthersAreTriedIfAskedFor) {
     const auto programs = test::programs_of(
         "rank 0; expose to 1 slot 0 from input; reduce output = input, input; wait from 1 slot 0; "
@@ -370,7 +370,7 @@ TEST(VerifyFaults, StepsOutsideOfLanesAndBlocksThatDoNotExist) {
 }
 
 TEST(VerifyFaults, PartsOfVectorsThatARankDoesNotHave) {
-    // Rank 0 has the whole output, rank 1 no more than input unit 1.
+    // Rank 0 has the whole output; rank 1 has only input unit 1.
     const Contract contract{.collective = "gather",
                             .input =
                                 [](const Program& header) {

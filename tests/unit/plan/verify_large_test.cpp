@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: thousands of ranks are verified in seconds, and a contribution that is missing or doubled
-// is
-//       found there as well, in order and out of order.
-// Method: recursive doubling on 4096 ranks, as it is and with one reduction spoilt.
+// Goal: thousands of ranks are verified in seconds. A missing or doubled contribution is found
+// there too, in rank order and out of order.
+// Method: recursive doubling on 4,096 ranks, unchanged and with one faulty reduction.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -20,7 +19,8 @@ namespace {
 
 constexpr Rank kRanks = 4096;
 
-/// Recursive doubling in which every rank puts its own value first: not in rank order.
+/// Returns recursive doubling in which every rank's own value is the first operand:
+/// not in rank order.
 std::vector<Program> own_first() {
     std::vector<Program> programs = test::recursive_doubling(kRanks);
     for (Program& program : programs) {
@@ -43,7 +43,7 @@ Verdict judge(const std::vector<Program>& programs) {
     return verdict;
 }
 
-/// The last reduction of rank 1234 gets other operands.
+/// Gives the last reduction of rank 1234 other operands.
 void spoil(std::vector<Program>& programs, std::vector<Block> operands) {
     Program& program = programs[1234];
     Step& step = program.steps.back();
@@ -87,7 +87,7 @@ TEST(VerifyLarge, ADoubledContributionIsFound) {
         spoil(programs, {output(), slot(11), slot(0)});
         const Verdict verdict = judge(programs);
         EXPECT_FALSE(verdict.valid);
-        // Slot 0 still holds the input of the neighbour, rank 1235.
+        // Slot 0 still holds the input of the neighbor, rank 1235.
         EXPECT_EQ(
             verdict.error,
             "rank 1234 ends without its result: output[0] holds the contribution of rank 1235 "
@@ -99,7 +99,7 @@ TEST(VerifyLarge, AMissingEntryIsFoundByTheClosure) {
     std::vector<Program> programs = test::dissemination_barrier(kRanks);
     const Contract contract = test::barrier_contract();
     EXPECT_TRUE(verify({.programs = programs, .contract = &contract}).valid);
-    for (Program& program : programs) {  // the last round of all ranks
+    for (Program& program : programs) {  // removes the last round of all ranks
         program.steps.resize(program.steps.size() - 2);
         program.lanes[0].count -= 2;
     }

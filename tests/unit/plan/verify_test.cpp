@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: sound programs are accepted and described by the right facts.
-// Method: known algorithms, whose rounds, messages and bytes can be counted by hand.
+// Goal: sound programs are accepted, and the verdict has the right facts.
+// Method: known algorithms with rounds, messages and bytes that can be counted by hand.
 #include "plan/verify/verify.hpp"
 
 #include <fmt/format.h>
@@ -20,7 +20,7 @@ Verdict judge(const std::vector<Program>& programs, const Contract& contract,
     return verify({.programs = programs, .contract = &contract, .elements = elements});
 }
 
-/// The facts that a test names; the others are not looked at.
+/// Facts to compare; unset facts are ignored.
 struct Facts {
     std::optional<std::uint64_t> rounds, messages, signals, bytes_total, bytes_sent_max,
         reduced_bytes_max, slots_max, descriptors_max;
@@ -136,7 +136,7 @@ TEST(Verify, ExposedMemoryIsReadBetweenExposeAndDone) {
 }
 
 TEST(Verify, PutsIntoExposedOutput) {
-    // The origin moves along with the segment, so segment 1 would go to the start of the output.
+    // The origin moves with the segment, so segment 1 would be put to the start of the output.
     const auto moving = test::programs_of(
         "root 1; units 2; segments 2;"
         "rank 0; expose to 1 slot 0 from output for writing; loop; wait from 1 slot 1; end;"
@@ -155,7 +155,7 @@ TEST(Verify, PutsIntoExposedOutput) {
            {.messages = 2, .bytes_total = 40, .slots_max = 0});
 }
 
-/// Each rank reduces its part of both inputs straight into both outputs.
+/// Each rank reduces its part of both inputs directly into both outputs.
 TEST(Verify, AReductionWritesAllItsTargets) {
     const auto programs = test::programs_of(
         "units 2;"
