@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: what the library chooses does not contradict itself: a barrier takes no longer than the
-// allreduce that implies one, twice the bytes take no less, and a collective takes no longer than
-// those that it could be made of (self-consistent guidelines). Method: predictions of the choices,
-// over machines, nodes, numbers of ranks and sizes.
+// Goal: choices of the library are consistent (self-consistent guidelines). A barrier takes at most
+// the time of an allreduce, which implies one. Twice the bytes take at least the same time. A
+// collective takes at most the time of collectives that it can be composed of.
+// Method: predictions of the choices, for several machines, nodes, numbers of ranks and sizes.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -49,7 +49,7 @@ plan::RankedCandidate chosen(const Place& place, std::string_view collective, st
     return choice->candidates[choice->chosen];
 }
 
-/// Nothing if there is no such collective.
+/// Returns the predicted time of the choice, or nothing for an unknown collective.
 std::optional<plan::Time> best(const Place& place, std::string_view collective,
                                std::uint64_t bytes) {
     if (collectives::find_contract(collective) == nullptr) return std::nullopt;
@@ -60,7 +60,7 @@ TEST(Guidelines, ABarrierTakesNoLongerThanAnAllreduce) {
     int compared = 0;
     for (const Place& place : places()) {
         const plan::RankedCandidate allreduce = chosen(place, "allreduce", 8);
-        // A binomial tree of 11 ranks happens to follow nodes of 4; barriers have k-ary trees only.
+        // A binomial tree of 11 ranks happens to match nodes of 4; barriers have only k-ary trees.
         if (allreduce.algorithm.starts_with("reduce-broadcast")) continue;
         EXPECT_LE(best(place, "barrier", 0), allreduce.predicted) << place.name;
         ++compared;
@@ -73,7 +73,7 @@ TEST(Guidelines, TwiceTheBytesTakeNoLess) {
         for (const std::string_view collective : {"allreduce", "broadcast"}) {
             std::optional<plan::Time> before;
             for (std::uint64_t bytes = 8; bytes <= 1 << 20; bytes *= 8) {
-                // What is chosen by.
+                // The choice compares this time.
                 const plan::Time time = chosen(place, collective, bytes).in_stream;
                 if (before) {
                     EXPECT_LE(*before, time) << place.name << ' ' << collective << ' ' << bytes;
@@ -85,11 +85,11 @@ TEST(Guidelines, TwiceTheBytesTakeNoLess) {
 }
 
 TEST(Guidelines, AnAllreduceTakesNoLongerThanReduceAndBroadcast) {
-    if (collectives::find_contract("reduce") == nullptr) GTEST_SKIP() << "there is no reduce yet";
+    if (collectives::find_contract("reduce") == nullptr) GTEST_SKIP() << "no contract of reduce";
     for (const Place& place : places()) {
         for (const std::uint64_t bytes : {8U, 4096U, 1U << 20}) {
-            // No allreduce is composed of any reduce and any broadcast yet: up to half more is let
-            // pass.
+            // An allreduce cannot yet combine an arbitrary reduce with an arbitrary broadcast, so
+            // it may take up to 1.5 times their sum.
             EXPECT_LE(2 * *best(place, "allreduce", bytes),
                       3 * (*best(place, "reduce", bytes) + *best(place, "broadcast", bytes)))
                 << place.name << ' ' << bytes;
@@ -97,7 +97,7 @@ TEST(Guidelines, AnAllreduceTakesNoLongerThanReduceAndBroadcast) {
     }
 }
 
-/// Ranks in blocks on nodes, or dealt out to them in turn.
+/// Returns ranks in blocks on nodes, or dealt round-robin to them.
 Place place_of(Rank ranks, Rank nodes, bool dealt) {
     Place place{fmt::format("{} ranks on {} nodes{}", ranks, nodes, dealt ? ", dealt" : ""),
                 machine_over(""), ranks};
@@ -109,7 +109,7 @@ Place place_of(Rank ranks, Rank nodes, bool dealt) {
     return place;
 }
 
-/// Whether rank 0 and the last get a program by what is chosen.
+/// Expects that the chosen algorithm has programs for rank 0 and the last rank.
 void expect_programs(const Place& place, CallClass call) {
     const auto choice = rank_algorithms(place.machine, place.ranks, call);
     ASSERT_TRUE(choice.ok()) << place.name << ' ' << call.collective;

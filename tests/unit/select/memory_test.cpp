@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: where ranks move long vectors, the choice is what was measured to be the quickest. Method:
-// machines of the reference machine's costs, without a file and with one of weft fit; a model that
-// took copies, put targets or exposed vectors for free would choose otherwise.
+// Goal: for long buffers, the choice is the algorithm that was fastest in measurements.
+// Method: machines with the costs of the reference machine, without a file and with a file of weft
+// fit. A model without costs of copies, put targets or exposed buffers would choose differently.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -27,9 +27,9 @@ std::string chosen(std::string_view collective, const Machine& machine, Rank ran
     return choice->algorithm();
 }
 
-/// Calls of two ranks of which one only sends overlap, also where each has a processor: in the one
-/// mode of a machine and in the other scans of 64 KiB in a row took 1.8 and 2.6 us through put
-/// targets, in slices 2.5 and 3.2 to 6.8; one alone takes 3.0 and 2.6.
+/// Calls of two ranks overlap if one rank only sends, even with a processor for each. In the
+/// machine's two modes, a scan of 64 KiB in a stream takes 1.8 or 2.6 us through put targets, and
+/// 2.5 or 3.2 to 6.8 us in slices. A single scan takes 3.0 or 2.6 us.
 TEST(MemoryCosts, TwoRanksOfANodeAreChosenByTheBusierOne) {
     const auto costs = run::parse_costs(
         "near_latency_ns 107\nnear_issue_ns 2.1\nnear_receive_ns 2.1\nnear_ns_per_byte 0.0239\n"
@@ -44,7 +44,7 @@ TEST(MemoryCosts, TwoRanksOfANodeAreChosenByTheBusierOne) {
     EXPECT_EQ(choice->algorithm(), "linear:segments=1");
     const RankedCandidate& linear = choice->candidates.front();
     EXPECT_LT(linear.in_stream, linear.predicted);
-    // Who waits for both is not quicker in a stream.
+    // An algorithm in which ranks wait for each other is not faster in a stream.
     const auto mapped =
         std::ranges::find(choice->candidates, "mapped", &RankedCandidate::algorithm);
     ASSERT_NE(mapped, choice->candidates.end());
@@ -52,13 +52,13 @@ TEST(MemoryCosts, TwoRanksOfANodeAreChosenByTheBusierOne) {
     EXPECT_EQ(mapped->in_stream, mapped->predicted);
     EXPECT_EQ(chosen("reduce", machine, 2, 64 << 10), "flat") << "1.74 us, in place 1.85";
     for (const char* collective : {"allreduce", "scan", "broadcast"})
-        EXPECT_FALSE(chosen(collective, machine, 2, 0).empty()) << "of stages, and no bytes";
+        EXPECT_FALSE(chosen(collective, machine, 2, 0).empty()) << "calls of stages without bytes";
 }
 
-/// Two ranks that have a processor each, over TCP, measured in us: from 256 KiB on a put into a
-/// vector takes less than a copy out of a put target (1 MiB: broadcast 94 and 116, scan 149 and
-/// 184, gather 128 and 146). Reduced in two pieces 1 MiB takes 139, as a whole 151, by halves that
-/// go both ways 178.
+/// Two ranks with a processor each, over TCP, times in us. From 256 KiB on, a put into a buffer
+/// takes less than a copy from a put target (1 MiB: broadcast 94 and 116, scan 149 and 184,
+/// gather 128 and 146). A reduction of 1 MiB takes 139 in two pieces, 151 as a whole, and 178 in
+/// halves in both directions.
 TEST(MemoryCosts, TwoRanksOnTwoNodesPutLongVectorsIntoVectors) {
     Machine machine = run::machine_over("net");
     machine.node_of = {0, 1};
@@ -72,8 +72,8 @@ TEST(MemoryCosts, TwoRanksOnTwoNodesPutLongVectorsIntoVectors) {
     EXPECT_EQ(chosen("reduce", machine, 2, 1 << 20), "chain:segments=2");
 }
 
-/// Two trees of two ranks are one, with twice as many messages: a double tree of 1 KiB took 0.2 us
-/// where a flat one takes 0.04.
+/// On two ranks, two trees are equal to one tree with twice the messages: a double tree of 1 KiB
+/// takes 0.2 us, a flat tree 0.04 us.
 TEST(MemoryCosts, TwoTreesAreNoCandidatesOfTwoRanks) {
     for (const char* collective : {"broadcast", "reduce", "allreduce"}) {
         const auto has_two_trees = [&](Rank ranks) {
@@ -87,8 +87,9 @@ TEST(MemoryCosts, TwoTreesAreNoCandidatesOfTwoRanks) {
     }
 }
 
-/// Reductions to a root go on while its mates are in further calls: 64 KiB of eight ranks on two
-/// processors take 10 us through put targets, in place 24; of four 5 to 7 and 10.
+/// A reduction to a root continues while its local peers are in later calls. 64 KiB of eight
+/// ranks on two processors take 10 us through put targets and 24 us in place; with four ranks 5
+/// to 7 and 10 us.
 TEST(MemoryCosts, ShortReductionsOfCrowdedRanksArePut) {
     for (const Rank ranks : {4, 8}) {
         Machine crowded = run::machine_over("net");
@@ -100,10 +101,10 @@ TEST(MemoryCosts, ShortReductionsOfCrowdedRanksArePut) {
     }
 }
 
-/// With a fit of an EPYC, on which flat gathers and scatters of 64 KiB took 4.2 to 19 us by two
-/// ranks and 13 to 41 by four, in its two modes, in place 3.7 to 5.5 and 12 to 18. Broadcasts,
-/// whose root reads the same bytes again and again, took 6.5 to 22 and 12 to 14. Two that swap as
-/// much: 8 to 28 and 9 to 12.
+/// Costs fitted on an EPYC. In its two modes, flat gathers and scatters of 64 KiB take 4.2 to 19 us
+/// with two ranks and 13 to 41 us with four; in place 3.7 to 5.5 and 12 to 18 us. Broadcasts, whose
+/// root reads the same bytes repeatedly, take 6.5 to 22 and 12 to 14 us. Two ranks that exchange 64
+/// KiB take 8 to 28 and 9 to 12 us.
 TEST(MemoryCosts, LongNearPutsKeepBothEndsBusy) {
     const auto costs = run::parse_costs(
         "near_latency_ns 206\nnear_issue_ns 13.8\nnear_receive_ns 13.8\n"
@@ -127,9 +128,9 @@ TEST(MemoryCosts, LongNearPutsKeepBothEndsBusy) {
     }
 }
 
-/// With another fit: of 1 KiB by four ranks a chain took 0.46 us, a binomial tree 0.57, a flat one
-/// 0.68; of 64 KiB by eight a knomial tree 33 us, a flat one, whose root reduces all, 40. These are
-/// geometric means of ten tournaments.
+/// Costs of another fit. For 1 KiB and four ranks, a chain takes 0.46 us, a binomial tree 0.57, a
+/// flat tree 0.68. For 64 KiB and eight ranks, a knomial tree takes 33 us, and a flat tree, whose
+/// root reduces all inputs, 40 us. Values are geometric means of ten tournaments.
 TEST(MemoryCosts, WhoReducesOutOfPutTargetsIsBusy) {
     const auto costs = run::parse_costs(
         "near_latency_ns 194.8\nnear_issue_ns 4.2\nnear_receive_ns 4.2\n"
@@ -150,9 +151,9 @@ TEST(MemoryCosts, WhoReducesOutOfPutTargetsIsBusy) {
     EXPECT_EQ(of(8, 64 << 10), "knomial");
 }
 
-/// What node-mates read of a put target that the network has filled lies in no cache of theirs
-/// either: a scatter of 1 MiB to 4 + 4 ranks took 2.3 ms into vectors, 5.2 by one message to the
-/// other node.
+/// Local peers that read a put target filled by the network do not find its data in their caches
+/// either. A scatter of 1 MiB to 4 + 4 ranks takes 2.3 ms with direct delivery, and 5.2 ms with one
+/// message to the other node.
 TEST(MemoryCosts, MatesReadOutOfPutTargetsAsTheirOwnersDo) {
     Machine machine = run::machine_over("net");
     machine.node_of = {0, 0, 0, 0, 1, 1, 1, 1};

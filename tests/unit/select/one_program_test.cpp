@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: what is predicted of the one program that all ranks have is what the programs of all say,
-// to the picosecond. Method: all candidates of all collectives on nodes of different sizes, in
-// order and not, where receptions take time and where they take none.
+// Goal: where all ranks have the same program, the prediction from it equals the prediction from
+// all programs to the picosecond.
+// Method: all candidates of all collectives on nodes of different sizes, with and without rank
+// order, with and without costs of a reception.
 #include "plan/select/one_program.hpp"
 
 #include <gtest/gtest.h>
@@ -31,7 +32,7 @@ std::vector<Rank> uneven(const std::vector<Rank>& nodes) {
     return node_of;
 }
 
-/// Ranks of nodes in turn, the first node's until it is full.
+/// Returns the nodes of ranks that are dealt round-robin, until the first nodes are full.
 std::vector<Rank> scattered() {
     std::vector<Rank> node_of;
     for (Rank rank = 0; rank < 77; ++rank) node_of.push_back(rank < 40 ? rank % 5 : rank % 3);
@@ -78,7 +79,7 @@ TEST_F(OneProgram, IsWhatAllProgramsSay) {
         compare(machine);
         machine.near.receive = machine.far.receive = 0;
         compare(machine);
-        machine.near.receive = machine.far.receive = 3'000'000;  // longer than it takes to send
+        machine.near.receive = machine.far.receive = 3'000'000;  // longer than sending takes
         compare(machine);
     }
     EXPECT_GT(compared_, 100);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: what is predicted for a candidate is what the generic engine says of the programs that
-// would run, at any number of ranks and on any nodes. Method: the programs of all ranks, simulated
-// with the same costs, for every candidate of every collective; growth continued from 16, 32 and 64
-// ranks, or nodes that are not seen, would fail by factors.
+// Goal: the prediction for a candidate equals the time that the generic engine gives for its
+// programs, for any number of ranks and any nodes.
+// Method: the programs of all ranks are simulated with the same costs, for every candidate of
+// every collective. A prediction that extrapolates from 16, 32 and 64 ranks, or ignores nodes,
+// would fail by factors.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -22,7 +23,7 @@ namespace {
 
 struct Team {
     const char* name;
-    std::vector<Rank> nodes;  ///< ranks of each
+    std::vector<Rank> nodes;  ///< number of ranks of each
 };
 
 std::vector<Rank> even(Rank nodes, Rank each) {
@@ -38,7 +39,7 @@ plan::Machine machine_of(const Team& team) {
     return machine;
 }
 
-/// The programs of all ranks. Node-mates do not reach each other's buffers.
+/// Returns the programs of all ranks. Local peers do not reach each other's buffers.
 std::vector<plan::Program> programs_of(const CallClass& call, const std::string& algorithm,
                                        const plan::Layout& layout) {
     const auto spec =
@@ -73,7 +74,8 @@ plan::Time simulated(const plan::Machine& machine, const CallClass& call,
     return outcome ? outcome->makespan : 0;
 }
 
-/// All candidates of these sizes whose messages are not too many to look at each.
+/// Compares all candidates of these sizes with at most `messages_max`
+/// messages. Returns their number.
 int compare(const Team& team, std::string_view collective,
             const std::vector<std::uint64_t>& elements, std::uint64_t messages_max) {
     const plan::Machine machine = machine_of(team);
@@ -113,8 +115,8 @@ TEST(Prediction, IsTheGenericEnginesFigureForEveryCandidate) {
     }
 }
 
-/// Where ranks share processors: what is predicted by few ranks' programs is what all say; and
-/// what all say is the generic engine's figure where each rank has a processor.
+/// Where ranks share processors, a prediction from a few ranks' programs equals one from all
+/// programs. With a processor for each rank, it equals the time of the generic engine.
 TEST(Prediction, OfRanksThatShareProcessorsIsThatOfAllPrograms) {
     for (const Team& team : {Team{"97 on a node", {97}}, Team{"66 on 66", even(66, 1)},
                              Team{"130 on 13", even(13, 10)}, Team{"40 on uneven", {9, 1, 30}}}) {
@@ -170,7 +172,8 @@ TEST(Prediction, SeesTheNodesOfThousandsOfRanks) {
 }
 
 TEST(Prediction, RanksThatDoTheSameNeedNoProgramOfTheirOwn) {
-    // Nodes are uneven, so few ranks never stand for all: to the picosecond what all programs say.
+    // Nodes are uneven, so a few ranks never represent all. The result must equal the result from
+    // all programs to the picosecond.
     const Team team{"21 on uneven", {4, 1, 4, 3, 4, 2, 3}};
     const plan::Machine machine = machine_of(team);
     const auto ranks = static_cast<Rank>(machine.node_of.size());
@@ -197,7 +200,7 @@ TEST(Prediction, RanksThatDoTheSameNeedNoProgramOfTheirOwn) {
     EXPECT_GT(same, 300);
 }
 
-/// Milliseconds of processor time.
+/// Returns the processor time of an action in ms.
 template <class Action>
 double milliseconds(Action action) {
     const auto begin = std::clock();
@@ -206,7 +209,7 @@ double milliseconds(Action action) {
 }
 
 TEST(Prediction, OfAFirstCallOfEachCollectiveIsQuick) {
-    // Builds that are not optimised, on machines that do other work, take several times as long.
+    // Unoptimized builds, and machines with other work, take several times longer.
     constexpr double kMost = 500;
     const plan::Machine machine = machine_of({"2304 on 128", even(128, 18)});
     for (const collectives::CollectiveTraits& traits : collectives::kCollectives) {
@@ -232,7 +235,7 @@ TEST(Prediction, OfAFirstCallOfEachCollectiveIsQuick) {
 }
 
 TEST(Prediction, OfAFirstCallIsQuickAndTheSame) {
-    constexpr double kSecondsMax = 0.5;  // for builds that are not optimised, too
+    constexpr double kSecondsMax = 0.5;  // also for unoptimized builds
     const plan::Machine machine = machine_of({"2304 on 128", even(128, 18)});
     const Chooser chooser(machine, 2304, nullptr, "none");
     for (const std::size_t count : {1U, 8192U}) {
@@ -274,9 +277,10 @@ TEST(Prediction, WhatIsNotPredictedWouldNotBeChosen) {
     }
 }
 
-/// How many chains of messages, followed back from some ranks, were compared with predictions.
+/// Follows chains of messages back from some ranks. Returns the number that
+/// was compared with predictions.
 int compare_chains(const Team& team, const CallClass& call) {
-    constexpr double kRounding = 1.002;  // folded, blocks count as equally large
+    constexpr double kRounding = 1.002;  // folding counts blocks as equally large
     const plan::Machine machine = machine_of(team);
     const auto ranks = static_cast<Rank>(machine.node_of.size());
     const auto candidates = candidates_for(machine, ranks, call, plan::Scope::chosen);
@@ -301,8 +305,8 @@ int compare_chains(const Team& team, const CallClass& call) {
 }
 
 TEST(Prediction, IsNotBelowAnyChainOfMessages) {
-    // By the last messages, or by those whose senders have most to do: what is dropped without a
-    // prediction must take longer.
+    // Follows the last messages, or the messages of the busiest senders. A candidate that is
+    // dropped without a prediction must take longer.
     int compared = 0;
     for (const Team& team : {Team{"66 on uneven", {30, 1, 35}}, Team{"130 on 13", even(13, 10)}})
         for (const collectives::CollectiveTraits& traits : collectives::kCollectives)
@@ -314,7 +318,7 @@ TEST(Prediction, IsNotBelowAnyChainOfMessages) {
     EXPECT_GT(compared, 1'000);
 }
 
-/// What a choice reads: programs that are made for it, and their steps.
+/// Work of a choice: the programs generated for it, and their steps.
 struct Effort {
     std::uint64_t programs = 0;
     std::uint64_t steps = 0;
@@ -339,8 +343,8 @@ Effort effort_of(const plan::Machine& machine, const CallClass& call, std::strin
 }
 
 TEST(Prediction, OfAFirstCallReadsFewPrograms) {
-    // Of 2304 ranks: the programs of all ranks are made for a few candidates only, and none with
-    // a step for each rank for all ranks.
+    // For 2,304 ranks, the programs of all ranks are generated for a few candidates only, and never
+    // for programs with a step for each rank.
     constexpr std::uint64_t kProgramsMax = 10'000;
     constexpr std::uint64_t kStepsMax = 400'000;
     const plan::Machine machine = machine_of({"2304 on 128", even(128, 18)});
@@ -375,7 +379,7 @@ TEST(Prediction, ChoosesWhatTheSimulatorFindsBest) {
         EXPECT_EQ(chosen(team, call), "generalized") << team.name;
     call.elements = 16;
     EXPECT_EQ(chosen({"252 on 14", even(14, 18)}, call), "multi-object-small");
-    // Whole numbers may be added in any order, so r is free.
+    // Integers may be added in any order, so r is not restricted.
     call = {.collective = "allreduce", .elements = 4096, .element_bytes = 4};
     for (const Team& team : {Team{"127 on a node", {127}}, Team{"127 on 127", even(127, 1)}}) {
         plan::Time best = simulated(machine_of(team), call, "generalized");

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: near and far messages keep both their ranks busy for what they cost, whichever way takes
-// its receiver longer. Method: machines whose near messages take their receiver longer than far
-// ones take both ranks: a sender that is charged the difference would be done before it begins.
+// Goal: local and remote messages keep both of their ranks busy for their cost, even if the
+// receiver of local messages is busy longer.
+// Method: machines whose local messages keep their receiver busy longer than remote messages keep
+// both ranks. A sender that is charged only the difference would be done before it begins.
 #include "plan/select/put_models.hpp"
 
 #include <gtest/gtest.h>
@@ -31,7 +32,7 @@ TEST(PutModels, AMessageCostsBothItsRanksWhatItsWayDoes) {
             const Time received = models.model.receive;
             EXPECT_EQ(models.model.busy(0) + received, 10 + near_receive);
             EXPECT_EQ(models.far->model.busy(0) + received, 100 + far_receive);
-            // Who sends many is busy for each, at the least for what it takes to send it.
+            // A sender is busy for each message, at least for the time of sending it.
             EXPECT_GE(models.model.busy(0), 10);
             EXPECT_GE(models.far->model.busy(0), 100);
         }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: predictions are the simulator's times however they are obtained, calls get what they need,
-// and the choice agrees with what was measured. Method: each way to a prediction against the
-// others; the cells that were measured on a machine with two processors.
+// Goal: each method of prediction gives the simulator's times, calls get the properties that they
+// require, and choices agree with measurements.
+// Method: the methods of prediction are compared with each other, and choices with cells measured
+// on a machine with two processors.
 #include "plan/select/select.hpp"
 
 #include <gtest/gtest.h>
@@ -75,7 +76,7 @@ TEST(Predict, StagesAndProgramsSayTheSame) {
     }
 }
 
-/// By the programs of all ranks, each on a node of its own.
+/// Simulates the programs of all ranks, each on its own node.
 Time simulated(const Machine& machine, Rank size, const Candidate& candidate,
                const VectorSize& vector) {
     MessageModel model;
@@ -92,7 +93,7 @@ Time simulated(const Machine& machine, Rank size, const Candidate& candidate,
 }
 
 TEST(Predict, ThousandsOfRanksTakeWhatTheirProgramsTake) {
-    // Through one rank: linear. Along a tree: one step more for each doubling.
+    // Through one rank the time is linear in the ranks; along a tree each doubling adds a step.
     for (const auto& [collective, spec] :
          {std::pair{"barrier", "central"}, {"broadcast", "binomial"}, {"broadcast", "flat"}}) {
         const VectorSize vector{1, 8};
@@ -107,7 +108,8 @@ TEST(Predict, ThousandsOfRanksTakeWhatTheirProgramsTake) {
 }
 
 TEST(Predict, BlocksKeepTheirSizeInTheTeamsThatAreLookedAt) {
-    // Linear in the ranks: of the larger team the growth of small ones is continued.
+    // The time is linear in the ranks: a prediction for the larger team
+    // extrapolates from small ones.
     constexpr std::uint64_t kBlock = 1024;
     for (const auto& [collective, spec] :
          {std::pair{"allgather", "ring"}, {"alltoall", "direct"}}) {
@@ -142,11 +144,11 @@ TEST(Predict, NearPutsOfSeveralNodesAreCheaper) {
         return predicted(machine, 8, candidate("allreduce", spec, vector, true), vector);
     };
     EXPECT_LT(of(mixed, "a4,a2"), of(apart, "a4,a2"));
-    EXPECT_LT(of(mixed, "a4,a2"), of(mixed, "a2,a4"));  // the node first
+    EXPECT_LT(of(mixed, "a4,a2"), of(mixed, "a2,a4"));  // first within the node
 }
 
-/// Costs that a person can add up: 100 ns on the way, 10 to send, 20 to receive, 1 a byte, 7 for a
-/// slot (far 9), and 1000 from turn to turn.
+/// Returns costs that are easy to add up: latency 100 ns, 10 to send, 20 to receive, 1 for a byte,
+/// 7 for a slot (remote: 9), and 1000 from turn to turn.
 Machine plain_machine(Rank ranks, Rank nodes, std::int64_t processors) {
     Machine machine = machine_of(ranks, nodes, processors);
     machine.reduce = machine.reduce_byte_fs = machine.call = 0;
@@ -172,8 +174,8 @@ TEST(Predict, APayloadThatFitsNoCellCostsASlotMore) {
             EXPECT_EQ(of(2, 6), 100'000 + 10'000 + 48'000 + 20'000);
             const Time slot = nodes == 1 ? 7'000 : 9'000;
             EXPECT_EQ(of(2, 7), 100'000 + 10'000 + 56'000 + slot + 20'000);
-            // Both ranks on one processor: two turns, and what both compute. The bytes of a far
-            // message are taken by its receiver, too.
+            // Both ranks share a processor: two turns, and the work of both. The receiver of a
+            // remote message also handles its bytes.
             const Time bytes = nodes == 1 ? 2 : 4;
             EXPECT_EQ(of(1, 6), 2'100'000 + 2 * 30'000 + bytes * 48'000);
             EXPECT_EQ(of(1, 7), 2'100'000 + 2 * (30'000 + slot) + bytes * 56'000);
@@ -183,15 +185,16 @@ TEST(Predict, APayloadThatFitsNoCellCostsASlotMore) {
 
 TEST(Predict, RanksThatShareAProcessorTakeTurns) {
     const VectorSize vector{1, 8};
-    Machine machine = plain_machine(4, 2, 1);  // two ranks on each node, which is a host
+    Machine machine = plain_machine(4, 2, 1);  // two ranks on each node; a node is a host
     machine.host_ranks = 2;
     machine.far = {.latency = 500'000,
                    .issue = 40'000,
                    .receive = 60'000,
                    .byte_fs = 2'000'000,
                    .turn = 3'000'000};
-    // On the nodes, between them and on the nodes again: a way and two turns each. On top of it
-    // what all compute, 6 near and 2 far messages, whose bytes count twice, by 2 processors.
+    // Within nodes, between nodes, and within nodes again: a latency and two turns each.
+    // In addition the work of 6 local messages and 2 remote messages, whose bytes count
+    // twice, on 2 processors.
     const Time waits = 2'100'000 + 6'500'000 + 2'100'000;
     const Time work = (6 * (10'000 + 8'000 + 20'000) + 2 * (40'000 + 2 * 16'000 + 60'000)) / 2;
     const char* const spec = "hierarchical:node=(a2),net=(a2)";
@@ -208,13 +211,13 @@ TEST(Predict, RanksThatShareAProcessorTakeTurns) {
     EXPECT_EQ(found->in_stream, found->time) << "calls that synchronize do not overlap";
     EXPECT_EQ(found->messages, 8U);
 
-    // A message from rank to rank, alone and in a stream: rank 0 runs ahead, so no call waits.
+    // A message from rank to rank, alone and in a stream. Rank 0 runs ahead, so no call waits.
     const Candidate flat = candidate("broadcast", "flat", vector, false);
     const auto passed = predict(plain_machine(2, 1, 1), 2, flat, vector, {.exact = true});
     ASSERT_TRUE(passed.ok());
     EXPECT_EQ(passed->time, 2'100'000 + 38'000);
     EXPECT_EQ(passed->in_stream, 38'000);
-    // What it takes each of them to be in a call; where each has a processor others' waits hide it.
+    // Each rank's time in a call. With a processor for each rank, waits of the other rank hide it.
     Machine entered = plain_machine(2, 1, 1);
     entered.call = 45'000;
     const auto called = predict(entered, 2, flat, vector);
@@ -237,8 +240,8 @@ TEST(Select, CallsGetWhatTheyNeed) {
     candidates[2].ordered = false;
     const auto free = select(machine, 8, candidates, vector, {});
     ASSERT_TRUE(free.ok());
-    EXPECT_EQ(free->algorithm(), "a2,a2,a2");  // before butterfly, which takes as long
-    EXPECT_EQ(free->candidates.size(), 3U);    // a3 is for three ranks
+    EXPECT_EQ(free->algorithm(), "a2,a2,a2");  // before butterfly, which takes the same time
+    EXPECT_EQ(free->candidates.size(), 3U);    // a3 needs three ranks
     const auto ordered = select(machine, 8, candidates, vector, {.ordered = true});
     EXPECT_EQ(ordered->algorithm(), "a2,a2,a2");
     const auto identical = select(machine, 8, candidates, vector, {.bit_identical = true});
@@ -262,7 +265,7 @@ std::string chosen(std::string_view collective, const Machine& machine, Rank ran
 }
 
 TEST(Select, AgreesWithWhatWasMeasuredOnTwoProcessors) {
-    // Medians of weft bench, quickest first, on one node and on nodes of one rank over TCP.
+    // Medians of weft bench, fastest first, on one node, and over TCP on nodes of one rank.
     for (const Rank ranks : {4, 8, 16}) {
         EXPECT_EQ(chosen("barrier", machine_of(ranks, 1, 2), ranks, 0),
                   fmt::format("dissemination:k={}", ranks - 1));
@@ -286,19 +289,20 @@ TEST(Select, CallsThatOverlapAreChosenByTheirWorkBetweenNodes) {
         machine.host_processors = processors;
         return machine;
     };
-    // Measured, a call in a row of them, in us: scan 6 to 7 (10 to 14 by doubling distances),
-    // broadcast the same (flat 10 to 14).
+    // Measured time of a call in a stream, in us: scan 6 to 7 (by recursive doubling 10 to 14),
+    // broadcast 6 to 7 (flat 10 to 14).
     EXPECT_TRUE(chosen("scan", over_net(2), 4, 8).starts_with("linear"));
     EXPECT_NE(chosen("broadcast", over_net(2), 4, 8), "flat");
     EXPECT_FALSE(chosen("scan", over_net(64), 4, 8).starts_with("linear"));
-    // One message is cheaper than pieces of it where only work counts.
+    // One message is cheaper than its pieces where only work counts.
     EXPECT_EQ(chosen("scan", over_net(2), 4, 65536), "linear:segments=1");
-    // Long vectors: who sends to all shares a processor with a receiver (flat 635, this 326).
+    // Long buffers: a root that sends to all shares its processor with a receiver
+    // (flat 635, binomial 326).
     EXPECT_EQ(chosen("broadcast", over_net(2), 4, 1 << 20), "binomial:into=vector");
-    // Puts of whole vectors, which wait for no put targets: 307 (four pieces 465) and 288 (848).
+    // Puts of whole buffers, which wait for no put targets: 307 (four pieces 465) and 288 (848).
     for (const char* collective : {"scan", "exscan"})
         EXPECT_EQ(chosen(collective, over_net(2), 4, 1 << 20), "linear:into=vector");
-    // What a chain of 64 ranks waits for still counts.
+    // The waits of a chain of 64 ranks still count.
     Machine many = over_net(2);
     many.node_of.resize(64);
     for (std::size_t i = 0; i < 64; ++i) many.node_of[i] = static_cast<Rank>(i);
@@ -306,23 +310,26 @@ TEST(Select, CallsThatOverlapAreChosenByTheirWorkBetweenNodes) {
     EXPECT_FALSE(chosen("broadcast", many, 64, 8).starts_with("chain"));
 }
 
-/// Calls of a stream in us, medians of weft bench, four or eight ranks on four nodes of one host.
+/// Times of a call in a stream, in us: medians of weft bench, four or eight ranks on four
+/// nodes of one host.
 TEST(Select, AnswersAndTheBusiestProcessorBoundAStream) {
     const auto over_net = [](Rank ranks) {
         Machine machine = machine_of(ranks, 4, 2);
         machine.far = run::machine_over("net").far;
         return machine;
     };
-    // In each call of it the ranks of a node wait for each other's answers: 14, linear 4.
+    // In each recursive-doubling call the ranks of a node wait for each other's
+    // answers: 14, linear 4.
     for (const std::uint64_t bytes : {8U, 1024U, 4096U})
         for (const char* collective : {"scan", "exscan"})
             EXPECT_EQ(chosen(collective, over_net(8), 8, bytes), "linear") << bytes;
-    // kary sends as many messages as binomial, three of them from the root's processor: 7.1, 4.5.
+    // kary sends the same number of messages as binomial, three of them from the
+    // root's processor: 7.1, 4.5.
     EXPECT_EQ(chosen("broadcast", over_net(4), 4, 8), "binomial");
     EXPECT_EQ(chosen("scatter", over_net(4), 4, 8), "binomial");
 }
 
-/// The way to data of node-mates has its costs, and the reason names it.
+/// Each method of reading data of local peers has its costs, and the reason names the method.
 TEST(Select, TheReasonSaysHowRanksOfANodeComeByEachOthersData) {
     Machine machine = machine_of(2, 1, 2);
     const auto ranked = [](const Machine& on, std::uint64_t elements) {
@@ -348,7 +355,7 @@ TEST(Select, TheReasonSaysHowRanksOfANodeComeByEachOthersData) {
               in_place.candidates[in_place.chosen].predicted);
 }
 
-/// Between nodes there are no mates; blocks that have counts go through put targets.
+/// Between nodes ranks are not local peers. Blocks with counts use put targets.
 TEST(Select, TheReasonSaysThatPayloadsLandInVectorsOfOtherNodes) {
     const auto ranked = [](bool counted) {
         run::CallClass call{.collective = "allgather", .elements = 1 << 17, .element_bytes = 8};
@@ -377,12 +384,13 @@ TEST(Select, CallsThatOverlapAreChosenByTheirWorkWhereRanksShareProcessors) {
             }
         }
     }
-    // Roots that receive are a bottleneck. Measured, flat ones take 1.2 to 1.9 times as long as
-    // binomial ones with 4 ranks, about as long with 8 and 16.
+    // Roots that receive are a bottleneck. In measurements, flat trees take 1.2 to 1.9 times the
+    // time of binomial trees with 4 ranks, and about the same time with 8 and 16.
     EXPECT_NE(chosen("reduce", machine_of(4, 1, 2), 4, 8), "flat");
     EXPECT_EQ(chosen("broadcast", machine_of(16, 1, 2), 16, 8), "flat");
-    // Roots that send are one where they write several cells of another processor in a row, which
-    // a broadcast does not: it has one cell for all. Measured with 8 ranks, flat 0.9, binomial 0.5.
+    // Roots that send are a bottleneck where they write several cells of another processor
+    // in a row. A broadcast does not: it has one cell for all ranks. Measured with 8 ranks:
+    // flat 0.9, binomial 0.5.
     for (const Rank ranks : {4, 8, 16})
         EXPECT_EQ(chosen("scatter", machine_of(ranks, 1, 2), ranks, 8), "binomial") << ranks;
 }
@@ -406,7 +414,7 @@ TEST(Select, ShortVectorsAreNotUsedInPlace) {
         EXPECT_NE(chosen(collective, machine, 2, 16384), "mapped") << collective;
         EXPECT_EQ(chosen(collective, machine, 2, 1 << 20), "mapped") << collective;
     }
-    // Of two vectors, the one with a block for each rank counts.
+    // The buffer with a block for each rank determines the size.
     EXPECT_NE(chosen("gather", machine, 2, 8192), "mapped");
 }
 
@@ -419,7 +427,7 @@ TEST(Select, ShortBlocksOfManyNeighborsAreCombined) {
             return *run::quicker_way(machine, *stencil, data, bytes);
         };
         const Machine apart = machine_of(27, 27, 27);
-        EXPECT_EQ(way_on(apart, 8), NeighborWay::combined);  // 6 messages, not 26
+        EXPECT_EQ(way_on(apart, 8), NeighborWay::combined);  // 6 messages instead of 26
         EXPECT_EQ(way_on(machine_of(27, 27, 2), 8), NeighborWay::combined);
     }
     EXPECT_EQ(*run::quicker_way(machine_of(27, 27, 27), *stencil, collectives::NeighborData::own,

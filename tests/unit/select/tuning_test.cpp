@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: measured points become ranges of sizes, a job takes them before predictions where they fit
-// its calls, and files that are none are refused. Method: tables by hand.
+// Goal: measured points become ranges of sizes. A job prefers them to predictions where they fit
+// its calls. Malformed files are refused. Method: handwritten tables.
 #include "plan/select/tuning.hpp"
 
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ TEST(Tuning, NeighboursWithOneWinnerBecomeOneRange) {
         {kOnFour, 8, "a2,a2", 1.5}, {kOnFour, 4096, "ring", 9}, {kOnFour, 1 << 20, "ring", 99}};
     const auto choices = choices_of(points);
     ASSERT_EQ(choices.size(), 3U);
-    EXPECT_EQ(choices[0].algorithm, "a2,a2") << "of two points of a size the last one counts";
+    EXPECT_EQ(choices[0].algorithm, "a2,a2") << "the last point of a size counts";
     EXPECT_EQ(choices[0].from_bytes, 3U);
     EXPECT_EQ(choices[0].to_bytes, 1448U) << "the geometric middle of 512 and 4096";
     EXPECT_EQ(choices[0].median_us, 3);
@@ -44,7 +44,7 @@ TEST(Tuning, CasesAreKeptApart) {
     EXPECT_EQ(tuning.find(kOnFour, 64), nullptr);
     TunedCase exact = kOnFour;
     exact.same_bits = false;
-    EXPECT_EQ(tuning.find(exact, 8)->algorithm, "a4") << "who needs less is served, too";
+    EXPECT_EQ(tuning.find(exact, 8)->algorithm, "a4") << "serves calls with weaker requirements";
     other.provider = "net";
     EXPECT_EQ(tuning.find(other, 8), nullptr);
     other.provider = "";
@@ -95,7 +95,7 @@ TEST(Tuning, ADescribedTeamTakesWhatWasMeasured) {
 }
 
 TEST(Tuning, WhatDoesNotServeTheCallIsPassedOver) {
-    // mapped needs memory of node-mates, the generalized one with r = 1 gives ranks different bits.
+    // mapped needs memory of local peers; generalized with r = 1 gives ranks different bits.
     for (const char* algorithm : {"mapped", "generalized:r=1", "butterfly", "gone"}) {
         std::string text = kRing;
         text.replace(text.find("ring"), 4, algorithm);
@@ -141,7 +141,7 @@ TEST(MeasuredCosts, ReplaceWhatTheFileSaysAndNothingElse) {
         ASSERT_TRUE(costs.ok()) << costs.failure().text;
         const Machine measured = costs->over(machine);
         EXPECT_EQ(measured.far.latency, 1'000'000);
-        EXPECT_EQ(measured.far.issue, 0) << "the file speaks of far puts: what it omits is free";
+        EXPECT_EQ(measured.far.issue, 0) << "the file has costs of remote puts: omitted ones are 0";
         EXPECT_EQ(measured.near.latency, machine.near.latency);
         EXPECT_EQ(measured.mapped, 7'000);
         EXPECT_EQ(measured.mapped_byte_fs, machine.mapped_byte_fs);
@@ -174,17 +174,17 @@ TEST(MeasuredCosts, SayWhatLeavesACellAndWhatACallTakes) {
     EXPECT_EQ(measured.mapped_reduce_byte_fs, 30'000);
     EXPECT_EQ(usual.expose, 800'000);
     EXPECT_EQ(usual.copy_byte_fs, 0);
-    EXPECT_EQ(usual.far.receive_byte_fs, 72'000) << "half of what a byte takes";
+    EXPECT_EQ(usual.far.receive_byte_fs, 72'000) << "half of the cost of a byte";
     EXPECT_EQ(usual.unpack_byte_fs, 25'000);
-    EXPECT_EQ(measured.unpack_byte_fs, 9'000) << "as what is copied";
+    EXPECT_EQ(measured.unpack_byte_fs, 9'000) << "the cost of a copied byte";
     EXPECT_EQ(measured.expose, 250'000);
     EXPECT_EQ(measured.copy_byte_fs, 9'000);
     EXPECT_EQ(measured.cold_byte_fs, 7'000);
     EXPECT_EQ(measured.cache_bytes, 2U << 20);
     EXPECT_EQ(measured.far.receive_byte_fs, 30'000);
-    EXPECT_EQ(plan::with_kernel_copies(measured).expose, 0) << "the kernel needs no pages shared";
+    EXPECT_EQ(plan::with_kernel_copies(measured).expose, 0) << "the kernel needs no shared pages";
     EXPECT_EQ(costs->processors(), 18);
-    EXPECT_EQ(measured.host_processors, 1) << "a job counts its own";
+    EXPECT_EQ(measured.host_processors, 1) << "a job counts its processors";
     EXPECT_FALSE(run::parse_costs("processors 0").ok());
 }
 
@@ -192,14 +192,14 @@ TEST(MeasuredCosts, SayWhenAdoptingABufferPays) {
     const link::AdoptionPrices usual;
     const auto prices = [](const char* text) { return run::prices_by(*run::parse_costs(text)); };
     EXPECT_EQ(prices("far_issue_ns 5").copy_ns, usual.copy_ns);
-    // What the kernel takes beyond a copy in place.
+    // The kernel's cost beyond a copy in place.
     const link::AdoptionPrices copies =
         prices("mapped_ns 300\nmapped_ns_per_byte 0.05\nkernel_ns 2300\nkernel_ns_per_byte 0.07");
     EXPECT_EQ(copies.copy_ns, 2000U);
     EXPECT_EQ(copies.copied_byte_fs, 20'000U);
     EXPECT_EQ(copies.of_copies({3, 1'000'001}), 3 * 2000U + 20'000);
     EXPECT_EQ(copies.adopt_ns, usual.adopt_ns);
-    EXPECT_EQ(prices("kernel_ns 100").copy_ns, 0U) << "quicker than in place: never adopted";
+    EXPECT_EQ(prices("kernel_ns 100").copy_ns, 0U) << "faster than in place: never adopted";
     const link::AdoptionPrices adoption =
         prices("adopt_ns 1000\nadopt_ns_per_page 20\nwindow_ns 300\nwindow_ns_per_page 4");
     EXPECT_EQ(adoption.of_adoption(10, 2, 15, 0), 1000 + 200 + 2 * 300 + 15 * 4);
