@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ask.hpp - short forms for asking an engine about an algorithm.
+// ask.hpp - short helpers that run an engine on an algorithm.
 #pragma once
 
 #include <string>
@@ -62,7 +62,8 @@ inline Stages stages_of(const Question& question) {
     return *std::move(stages);
 }
 
-/// The conventions' worked example: 500 ns, 100 ns a message, 0.4 ns a byte, 10 ns an operand.
+/// Returns the worked example of the conventions: 500 ns, and 100 ns per message, 0.4 ns per byte,
+/// 10 ns per operand.
 inline Surroundings paper() {
     Surroundings around;
     around.model =

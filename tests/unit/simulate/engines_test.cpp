@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: all engines give the same times, to the picosecond. Method: random schedules, sizes,
-// models, noise, skew and topologies under a printed seed; each engine answers what it can, and
-// must have answered often enough.
+// Goal: all engines give the same times, to the picosecond.
+// Method: random schedules, sizes, models, noise, skew and topologies from a printed seed. An
+// engine answers only the questions that it supports, and must answer a minimum number of them.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -54,13 +54,13 @@ Surroundings some_surroundings(Random& random, Rank size) {
     return around;
 }
 
-/// How many of the engines that read stages could answer.
+/// Number of answers of the engines that read stages.
 struct Answers {
     int structured = 0;
     int folded = 0;
 };
 
-/// Every engine that can answer says what the generic one says.
+/// Expects that every engine that supports the question agrees with the generic engine.
 void expect_agreement(const Question& question, const Surroundings& around, Answers& answers,
                       const std::string& what) {
     const Outcome reference = generic(question, around);
@@ -198,7 +198,7 @@ TEST(Engines, SayWhoWaitsForWhatNobodySends) {
     Question question{.spec = "a2,a2", .request = {.size = 4, .elements = 1}};
     std::vector<Program> programs = programs_of(question);
     for (Step& step : programs[2].steps)
-        if (step.kind == StepKind::put) step.signal = 0;  // both puts under one number
+        if (step.kind == StepKind::put) step.signal = 0;  // both puts have the same number
     const Surroundings around = paper();
     const ImagePart part = image_of(programs, question, around);
     for (const auto& outcome :
@@ -222,7 +222,8 @@ TEST(Engines, PartsMadeApartAreOneImage) {
     expect_equal(*outcome, generic(question, around), "in four parts");
 }
 
-/// Whatever the time at which it is given up, what is said is later, and not later than the end.
+/// For any cutoff, the time reported for an abandoned run is later than the cutoff, and not later
+/// than the actual end.
 TEST(Engines, WhatIsGivenUpWouldNotHaveEndedInTime) {
     Random random(0x9e0);
     int given_up = 0;
@@ -249,7 +250,7 @@ TEST(Engines, WhatIsGivenUpWouldNotHaveEndedInTime) {
     EXPECT_GT(given_up, 200);
 }
 
-/// A rank that has more to do than there is time for is enough.
+/// One rank with more work than the cutoff allows suffices.
 TEST(Engines, GiveUpBeforeThatTimeIsReached) {
     Question question{.collective = "broadcast", .spec = "double-tree"};
     question.request.size = 40;

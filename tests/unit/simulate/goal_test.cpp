@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: programs written as GOAL and read again take the time that the engines say and that a
-// person computes, whatever the algorithm and however many lanes share a processor; the text keeps
-// to the grammar that LogGOPSim scans; what is no GOAL is refused with the line. Method:
-// hand-computed times, every algorithm of the list, and random schedules.
+// Goal: programs that are written as GOAL and read back take the time of the engines and of a
+// computation by hand. This holds for all algorithms and any number of lanes on a processor. The
+// text conforms to the grammar that LogGOPSim scans. Invalid GOAL is refused with its line.
+// Method: hand-computed times, every algorithm of the list, and random schedules.
 #include "lab/simulate/goal.hpp"
 
 #include <gtest/gtest.h>
@@ -32,7 +32,7 @@ constexpr ModelParameters kInfiniband{
 constexpr ModelParameters kPaper{
     .latency = 500'000, .issue = 100'000, .reduce = 10'000, .byte_fs = 400'000};
 
-/// Reductions take no whole number of nanoseconds.
+/// Reductions with a fractional number of nanoseconds.
 constexpr ModelParameters kFractions{.latency = 500'000,
                                      .issue = 100'000,
                                      .reduce = 10'400,
@@ -47,8 +47,8 @@ TEST(Goal, SixteenRanksOfADisseminationTakeWhatAPersonComputes) {
     EXPECT_EQ(goal_time(one, kPaper), 4 * 600'000);
     const Question three{
         .collective = "barrier", .spec = "dissemination:k=3", .request = {.size = 16}};
-    // Two rounds of three signals: a rank is busy sending until 3 o, longer than the first one
-    // takes to arrive; then it takes three, one after the other.
+    // Two rounds of three signals. A rank is busy sending for 3 o, longer than the first signal is
+    // in flight. Then it receives three signals, one after the other.
     EXPECT_EQ(goal_time(three, kInfiniband), 2 * 6 * 4'700'000);
     EXPECT_EQ(goal_time(three, kPaper), 2 * (3 * 100'000 + 500'000));
 }
@@ -88,8 +88,8 @@ std::set<std::string_view> collectives_with_algorithms() {
     return names;
 }
 
-/// Calls visit(question, programs) for every algorithm and its usual parameters, as far as it
-/// serves so many ranks on nodes of two.
+/// Calls visit(question, programs) for every algorithm with its usual parameters that serves `size`
+/// ranks on nodes of two.
 template <class Visit>
 void for_each_algorithm(Rank size, std::uint64_t elements, Visit visit) {
     for (const std::string_view collective : collectives_with_algorithms()) {
@@ -157,7 +157,8 @@ TEST(Goal, LanesOfARankShareItsProcessor) {
     EXPECT_EQ(generic(sixteen, around).makespan, goal_time(sixteen, kInfiniband));
 }
 
-/// The lines that LogGOPSim's scanner (txt2bin.re) takes; names stand without blanks before them.
+/// Returns true if LogGOPSim's scanner (txt2bin.re) accepts the line. Names have
+/// no blanks before them.
 bool is_published_grammar(const std::string& line) {
     static const std::regex grammar(
         "num_ranks [0-9]+|rank [0-9]+ \\{|\\}||"
@@ -170,7 +171,7 @@ bool is_published_grammar(const std::string& line) {
 TEST(Goal, KeepsToThePublishedGrammar) {
     for_each_algorithm(5, 3, [&](const Question& question, const std::vector<Program>& programs) {
         const auto text = to_goal(programs, size_of(question), message_model(kFractions));
-        if (!text) return;  // published cells
+        if (!text) return;  // has published cells
         std::istringstream lines(*text);
         for (std::string line; std::getline(lines, line);)
             ASSERT_TRUE(is_published_grammar(line)) << question.spec << ": '" << line << "'";

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: an image holds what the programs say, whichever way it was made, and engines read it the
-// same where lanes are swept, where they are watched, and where times outgrow a narrow entry.
-// Method: random schedules as streams of steps and as programs; programs written here whose times
-// are known.
+// Goal: an image agrees with its programs, for each method of building it. Engines read it equally
+// where they sweep lanes, where they watch lanes, and where times exceed a narrow entry.
+// Method: random schedules as streams of steps and as programs; handwritten
+// programs with known times.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -82,7 +82,7 @@ TEST(Image, RanksThatDoTheSameAtTheSameDistancesShareTheirPieces) {
     std::vector<std::uint32_t> distinct = part.pieces().rows();
     std::ranges::sort(distinct);
     distinct.erase(std::unique(distinct.begin(), distinct.end()), distinct.end());
-    EXPECT_EQ(distinct.size(), 4U + 5 + 5 + 4 + 5) << "one for each place in a group";
+    EXPECT_EQ(distinct.size(), 4U + 5 + 5 + 4 + 5) << "one for each position in a group";
 }
 
 TEST(Image, GenericAgreesWithStructuredOverManyBlocksOfLanes) {
@@ -102,7 +102,7 @@ TEST(Image, GenericAgreesWithStructuredOverManyBlocksOfLanes) {
     }
 }
 
-/// A token that is handed on from rank to rank, upwards or downwards.
+/// Returns programs that pass a token from rank to rank, upwards or downwards.
 std::vector<Program> chain(Rank size, bool upwards) {
     std::vector<Program> programs;
     for (Rank rank = 0; rank < size; ++rank) {
@@ -146,7 +146,8 @@ TEST(Image, TimesMayOutgrowNarrowEntries) {
 }
 
 TEST(Image, CellsAmongSignalsAreOneReception) {
-    // Ranks 0 and 1 raise signals at rank 2, rank 3 publishes: rank 2 takes them in one reception.
+    // Ranks 0 and 1 raise signals at rank 2, and rank 3 publishes. Rank 2 receives all
+    // three in one reception.
     const Surroundings around = [] {
         Surroundings noisy = paper();
         noisy.noise = make_noise(Distribution::uniform, 50'000);
@@ -176,7 +177,8 @@ TEST(Image, CellsAmongSignalsAreOneReception) {
     EXPECT_EQ(by_time->makespan, generic->makespan);
 }
 
-/// Each reduces its share of all vectors into that of rank 0: three ranks write there in place.
+/// Each rank reduces its share of all buffers into rank 0's buffer: three ranks
+/// write there in place.
 TEST(Image, CountsTheVectorsThatReductionsUseInPlace) {
     Question question;
     question.collective = "reduce";
@@ -188,7 +190,7 @@ TEST(Image, CountsTheVectorsThatReductionsUseInPlace) {
             program, size_of(question),
             [&](const Happening& step) {
                 used += step.mapped_vectors;
-                EXPECT_EQ(step.mapped_bytes, 0U) << "nothing is copied";
+                EXPECT_EQ(step.mapped_bytes, 0U) << "no byte is copied";
             },
             true);
         EXPECT_EQ(used, program.rank == 0 ? 3U : 4U) << program.rank;
@@ -216,9 +218,10 @@ Time costs_of(const char* collective, const char* spec, Rank size, const Message
 
 TEST(Image, CountsCopiesWithinARanksOwnMemory) {
     const MessageModel own{.copy_byte_fs = 1000};
-    EXPECT_EQ(costs_of("allgather", "mapped", 2, own), 16'000) << "half of the vector is its own";
+    EXPECT_EQ(costs_of("allgather", "mapped", 2, own), 16'000)
+        << "it copies its own half of the buffer";
     EXPECT_EQ(costs_of("broadcast", "mapped", 2, own), 0) << "it has one buffer";
-    EXPECT_EQ(costs_of("allreduce", "mapped", 2, own), 0) << "its scratch vector is its output";
+    EXPECT_EQ(costs_of("allreduce", "mapped", 2, own), 0) << "its scratch buffer is its output";
     EXPECT_EQ(costs_of("allgather", "direct", 2, own), 16'000);
     const MessageModel slots{.unpack_byte_fs = 1000};
     EXPECT_EQ(costs_of("allgather", "mapped", 2, slots), 0);
@@ -231,20 +234,20 @@ TEST(Image, CountsCopiesWithinARanksOwnMemory) {
 TEST(Image, CountsTheVectorsThatARankExposes) {
     const MessageModel model{.expose = 1000};
     EXPECT_EQ(costs_of("broadcast", "mapped", 2, model), 1000);
-    EXPECT_EQ(costs_of("allgather", "mapped", 4, model), 1000) << "to three mates, but once";
+    EXPECT_EQ(costs_of("allgather", "mapped", 4, model), 1000) << "one exposure for three peers";
     EXPECT_EQ(costs_of("alltoall", "mapped", 2, model), 2000) << "input and output";
     EXPECT_EQ(costs_of("allgather", "direct", 2, model), 0);
 }
 
-/// In slices each of two ranks reads half of both inputs and writes as much: what it adds to the
-/// second one is there. From rank to rank the second one reads and writes whole vectors.
+/// In slices, each of two ranks reads half of both inputs and writes the same amount. The second
+/// rank's addend is cached. From rank to rank, the second rank reads and writes whole buffers.
 TEST(Image, CountsTheBytesThatLieInNoCache) {
     const auto costs = [](const char* spec, std::uint64_t cache) {
         return static_cast<double>(
                    costs_of("scan", spec, 2, {.cold_byte_fs = 1'000'000, .cache_bytes = cache})) /
                1e6;
     };
-    EXPECT_EQ(costs("mapped", 64'000), 0) << "input and output have so many";
+    EXPECT_EQ(costs("mapped", 64'000), 0) << "the size of input and output";
     EXPECT_NEAR(costs("mapped", 32'000), 32, 0.1);
     EXPECT_NEAR(costs("mapped", 0), 64, 0.1);
     EXPECT_EQ(costs("mapped-linear", 64'000), 0);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: each model charges what its papers say. Method: closed formulas for perfect sizes against
-// the engine that reads programs. The worked examples of the conventions, in every engine:
-// tests/cli/simulate_test.py.
+// Goal: each model charges the costs that its papers define.
+// Method: closed formulas for perfect sizes are compared with the engine that reads programs.
+// tests/cli/simulate_test.py has the worked examples of the conventions for every engine.
 #include <gtest/gtest.h>
 
 #include "ask.hpp"
@@ -17,7 +17,7 @@ Surroundings with(const ModelParameters& parameters) {
 }
 
 TEST(Models, PostalChargesEveryMessageInFull) {
-    // Chan et al.: (alpha + n beta + n gamma) for each stage, no two messages at once.
+    // Chan et al.: (alpha + n beta + n gamma) for each stage, no two messages at the same time.
     const Surroundings around = with({.model = WireModel::postal,
                                       .latency = 1'000'000,
                                       .byte_fs = 1'000'000,
@@ -62,20 +62,21 @@ TEST(Models, LogPKeepsTheGapAtBothEnds) {
                                       .overhead = 2'000,
                                       .gap = 4'000,
                                       .byte_fs = 1'000'000});
-    // The root starts a message every g; the last one takes o + L + o. Bytes cost nothing.
+    // The root starts a message every g; the last takes o + L + o. Bytes cost nothing.
     EXPECT_EQ(generic({.collective = "broadcast",
                        .spec = "flat",
                        .request = {.size = 6, .root = 0, .elements = 100}},
                       around)
                   .makespan,
               4 * 4'000 + 2'000 + 6'000 + 2'000);
-    // All ranks signal rank 0 at once: it takes one message every g. Then it sends every g.
+    // All ranks signal rank 0 at the same time. It receives one message every g, then
+    // sends one every g.
     EXPECT_EQ(generic({.collective = "barrier", .spec = "central", .request = {.size = 4}}, around)
                   .makespan,
               (2'000 + 6'000) + 2 * 4'000 + 2'000 + 2 * 4'000 + 2'000 + 6'000 + 2'000);
 }
 
-/// Who waits takes the bytes in while they come; who sends has to do that afterwards.
+/// A waiting receiver handles bytes as they arrive; a sender has to handle them afterwards.
 TEST(Models, BytesKeepAReceiverBusyThatHasDoneSomethingElse) {
     Surroundings around;
     around.model = {.byte_fs = 1'000'000, .latency = 5'000, .receive_byte_fs = 600'000};
@@ -94,8 +95,8 @@ TEST(Models, BytesKeepAReceiverBusyThatHasDoneSomethingElse) {
         return found;
     };
     EXPECT_EQ(time("broadcast", "flat", 2, 0), 800'000 + 5'000);
-    EXPECT_EQ(time("allreduce", "a2", 2, kNoRank), 800'000 + 480'000) << "it sends, then takes in";
-    // The second message is there while the first one is taken in; so is the third.
+    EXPECT_EQ(time("allreduce", "a2", 2, kNoRank), 800'000 + 480'000) << "it sends, then receives";
+    // The second message arrives while the first is received; so does the third.
     EXPECT_EQ(time("reduce", "flat", 4, 0), 800'000 + 5'000 + 2 * 480'000);
     around.model.receive = 1'000;
     EXPECT_EQ(time("allreduce", "a2", 2, kNoRank), 800'000 + 480'000 + 1'000);
@@ -122,22 +123,22 @@ TEST(Models, APayloadThatFitsNoCellCostsASlotMore) {
     };
     EXPECT_EQ(time("a2", 2, 6), 10'000 + 3'840 + 50'000 + 20'000);
     EXPECT_EQ(time("a2", 2, 7), 10'000 + 4'480 + 15'000 + 50'000 + 20'000);
-    // The third of three messages leaves at 3 x 29.48; the two before it are received by then.
+    // The third of three messages leaves at 3 x 29.48. By then the two before it are received.
     EXPECT_EQ(time("a4", 4, 7), 3 * (10'000 + 4'480 + 15'000) + 50'000 + 20'000);
 }
 
 TEST(Models, ALateRankDelaysExactlyThoseThatDependOnIt) {
-    // a2,a2: ranks 0 and 1 meet first, then 0 with 2 and 1 with 3; every rank depends on every
-    // other.
+    // a2,a2: ranks 0 and 1 exchange first, then 0 with 2 and 1 with 3. Every rank
+    // depends on every other.
     Surroundings around = paper();
     const Question question{.spec = "a2,a2", .request = {.size = 4, .elements = 1}};
     const Outcome before = generic(question, around);
     around.starts = {{3, 5'000'000}};
     const Outcome after = generic(question, around);
     EXPECT_EQ(after.makespan, before.makespan + 5'000'000);
-    // The late rank itself finds everything there: it sends and combines twice.
+    // For the late rank all data is there: it sends and combines twice.
     EXPECT_EQ(after.earliest_finish, 5'000'000 + 2 * (100'400 + 10'000));
-    // A chain of one hop less: the root of a broadcast does not wait for any rank.
+    // A chain with one hop less: the root of a broadcast waits for no rank.
     const Question tree{.collective = "broadcast",
                         .spec = "binomial",
                         .request = {.size = 4, .root = 0, .elements = 1}};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// schedules.hpp - random schedules of the notation, for tests that must hold for any.
+// schedules.hpp - random schedules in the notation, for tests of general properties.
 #pragma once
 
 #include <fmt/format.h>
@@ -13,7 +13,7 @@
 
 namespace weft::lab::test {
 
-/// A random schedule of n ranks, levels nested at random.
+/// Returns a random schedule of n ranks with randomly nested levels.
 inline std::string some_schedule(base::Random& random, Rank n, int depth = 0) {
     const auto upto = [&](Rank first, Rank last) {
         return first +

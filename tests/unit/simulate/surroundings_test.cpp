@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: noise, topologies, contention and the queue do what their pages say. Method: distances and
-// distributions against direct computation; contention against hand-made cases.
+// Goal: noise, topologies, contention and the queue behave as their pages describe.
+// Method: distances and distributions are compared with direct computation,
+// contention with handmade cases.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -37,8 +38,8 @@ TEST(Network, LatencyFollowsCoordinates) {
     const Topology fly = topology("dragonfly:routers=4,nodes=2,hop=10,global=100");
     EXPECT_EQ(fly.latency(0, 1), 500'000);                      // one router
     EXPECT_EQ(fly.latency(0, 2), 500'000 + 10'000);             // one group
-    EXPECT_EQ(fly.latency(2, 8), 500'000 + 100'000);            // router 1 owns the link to group 1
-    EXPECT_EQ(fly.latency(0, 15), 500'000 + 100'000 + 20'000);  // a hop at both ends
+    EXPECT_EQ(fly.latency(2, 8), 500'000 + 100'000);            // router 1 has the link to group 1
+    EXPECT_EQ(fly.latency(0, 15), 500'000 + 100'000 + 20'000);  // a hop at each end
 }
 
 TEST(Network, LatencyIsSymmetricAndRoutesNameEachLinkOnce) {
@@ -57,7 +58,7 @@ TEST(Network, LatencyIsSymmetricAndRoutesNameEachLinkOnce) {
             }
         }
     }
-    // The links of a torus are as many as its hops, besides the two ports.
+    // The number of links on a torus route is its number of hops, plus the two ports.
     const Topology torus = topology("torus:dims=4x4x4,hop=10", 0);
     for (Rank b = 1; b < 64; ++b) {
         std::vector<std::uint64_t> links;
@@ -149,7 +150,7 @@ struct Turn {
 
 using BinaryHeap = std::priority_queue<Turn, std::vector<Turn>, std::greater<>>;
 
-/// Takes the next turn of both; false if they differ. `now` becomes its time.
+/// Takes the next turn from both and returns true if they agree. Sets `now` to its time.
 bool pop_equal(TimeQueue<Turn>& queue, BinaryHeap& reference, Time& now) {
     now = queue.top().time;
     const bool equal = now == reference.top().time && queue.top().lane == reference.top().lane;
@@ -159,7 +160,7 @@ bool pop_equal(TimeQueue<Turn>& queue, BinaryHeap& reference, Time& now) {
 }
 
 TEST(Queue, OfProcessorsGivesTheOrderOfABinaryHeap) {
-    // Far and near, often equal times; now many wait, now few.
+    // Times near and far ahead, many of them equal, in a queue that grows and shrinks.
     base::Random random(7);
     TimeQueue<Turn> queue;
     BinaryHeap reference;
@@ -179,7 +180,7 @@ TEST(Queue, OfProcessorsGivesTheOrderOfABinaryHeap) {
     }
 }
 
-/// What is pushed may come between the last one taken and the next, and before 0.
+/// New entries may precede the next entry of the queue, and may be before 0.
 TEST(Queue, OfProcessorsTakesWhatComesBeforeItsFront) {
     for (std::uint64_t seed = 1; seed <= 200; ++seed) {
         base::Random random(seed);
@@ -203,8 +204,8 @@ TEST(Queue, OfProcessorsTakesWhatComesBeforeItsFront) {
     }
 }
 
-/// Lanes of a few owners: each owner's turns come in order, and none comes long before another's
-/// earlier one.
+/// Lanes of a few owners: each owner's turns are in order, and no turn is returned long before an
+/// earlier turn of another owner.
 TEST(Queue, OfProcessorsKeepsTheOrderOfEachOwner) {
     constexpr Time kAhead = 64;
     constexpr std::uint32_t kLanes = 600;
@@ -233,7 +234,7 @@ TEST(Queue, OfProcessorsKeepsTheOrderOfEachOwner) {
             disordered += turn.time < latest ? 1 : 0;
             latest = std::max(latest, turn.time);
             if (taken > 20'000) continue;
-            // The owner goes on, and what it sends takes at least so long.
+            // The owner continues; its messages take at least `kAhead`.
             push(turn.lane, turn.time + static_cast<Time>(random.below(500)));
             if (taken % 20 == 0)
                 push(static_cast<std::uint32_t>(random.below(kLanes)),
@@ -243,7 +244,7 @@ TEST(Queue, OfProcessorsKeepsTheOrderOfEachOwner) {
     EXPECT_GT(disordered, 1'000);
 }
 
-/// Allreduce in one stage: every rank receives from all others at once.
+/// Returns an allreduce in one stage: every rank receives from all others at the same time.
 Question crowd(Rank size, std::uint64_t bytes) {
     return {.spec = fmt::format("a{}", size),
             .request = {.size = size, .elements = bytes, .element_bytes = 1}};
@@ -252,9 +253,9 @@ Question crowd(Rank size, std::uint64_t bytes) {
 TEST(ContentionOf, PortsServesOneMessageAfterTheOther) {
     Surroundings around;
     around.model = message_model({.latency = 1'000'000, .issue = 0, .byte_fs = 1'000'000});
-    // Three ranks, 100 bytes of 1 ns each. Senders leave no two messages for one receiver at once.
+    // Three ranks, 100 bytes of 1 ns each. No two messages leave for one receiver at the same time.
     EXPECT_EQ(events(crowd(3, 100), around).makespan, 200'000 + 1'000'000);
-    // Ports add one transmission (store and forward of what has left the sender).
+    // Ports add one transmission: they store a message and forward it after it has left the sender.
     Queueing ports{Contention::ports, Topology(1'000'000)};
     const Time alone = events(crowd(3, 100), around, ports).makespan;
     EXPECT_GE(alone, 1'200'000);
@@ -263,7 +264,7 @@ TEST(ContentionOf, PortsServesOneMessageAfterTheOther) {
     around.network = std::make_shared<Topology>(ports.topology);
     const Time shared = events(crowd(8, 100), around, ports).makespan;
     const Time free = events(crowd(8, 100), around).makespan;
-    // Each node's port carries 4 * 7 messages of 100 ns; without contention 7 leave at each rank.
+    // Each node's port carries 4 * 7 messages of 100 ns; without contention each rank sends 7.
     EXPECT_EQ(free, 7 * 100'000 + 1'000'000);
     EXPECT_GE(shared, 16 * 100'000 + 1'000'000);
 }
@@ -283,7 +284,7 @@ TEST(ContentionOf, LinksNeverHurriesAndSparesWhatDoesNotMeet) {
             EXPECT_EQ(held.messages, free.messages);
             EXPECT_GT(held.events, free.events);
         }
-        // A signal has no bytes: it holds no link, so it never queues.
+        // A signal has no bytes, so it uses no link and never queues.
         const Question flags{
             .collective = "barrier", .spec = "dissemination:k=3", .request = {.size = 16}};
         const Outcome free = events(flags, around);
@@ -312,12 +313,12 @@ TEST(Timeline, ShowsEveryMessageOnceAndEndsWithTheMakespan) {
     for (const char* text :
          {"rank 5", "six &amp; seven", ">sends<", ">message under way<", ">time in ns<"})
         EXPECT_NE(svg.find(text), std::string::npos) << text;
-    EXPECT_EQ(svg.find(">noise<"), std::string::npos) << "there is none";
+    EXPECT_EQ(svg.find(">noise<"), std::string::npos) << "no noise in this run";
     const std::string json = timeline_json(6, spans);
     EXPECT_EQ(std::ranges::count(json, '\n'), static_cast<std::ptrdiff_t>(spans.size()) + 2);
 }
 
-// What a rank does with a message that has arrived is no waiting.
+// Handling of an arrived message is not waiting.
 TEST(Timeline, TellsReceivingFromWaiting) {
     const Question question{.spec = "a3,a2",
                             .request = {.size = 6, .elements = 1, .element_bytes = 8}};
@@ -349,7 +350,8 @@ TEST(Timeline, HasRoundTicksAndFitsAPageWithAThousandRanks) {
     EXPECT_EQ(svg.find(">rank 981<"), std::string::npos) << "labels would overlap";
 }
 
-// A ring of a thousand ranks has two million messages: no viewer opens a page with a line for each.
+// A ring of a thousand ranks has two million messages; no viewer can open a page with
+// a line for each.
 TEST(Timeline, DrawsAPartOfVeryManyMessagesAndJoinsBarsThatTouch) {
     constexpr Rank kRanks = 300;
     constexpr Time kRound = 1000;
@@ -368,18 +370,19 @@ TEST(Timeline, DrawsAPartOfVeryManyMessagesAndJoinsBarsThatTouch) {
     const auto bars = static_cast<std::size_t>(std::ranges::count(svg, '\n'));
     EXPECT_GT(bars, 8000U) << "lines of about a sixth of the messages, and a bar for each rank";
     EXPECT_LT(bars, 13'000U);
-    // Bars of 900 of 1000 are a tenth of a round apart, which is less than a unit of the picture.
+    // Bars of 900 out of 1000 are separated by a tenth of a round, less than a unit of the picture.
     EXPECT_NE(svg.find("fill-opacity=\"0.90\"><title>rank 7 sends: 0 to 199.9 ns</title>"),
               std::string::npos);
 }
 
-// --- the network and the node at once ----------------------------------------------------------
+// --- the network and the node at the same time -------------------------------------------------
 
-/// Four nodes of two ranks: copies from mates take 400 ns, a message to another node 1000.
+/// A call on four nodes of two ranks: copies from peers take 400 ns, a message
+/// to another node 1000.
 struct Overlap {
     const char* collective;
     const char* spec;
-    Time shown = 0;  ///< of what is done in place
+    Time shown = 0;  ///< of the steps in place
 };
 
 Surroundings two_on_a_node(Time copy) {
@@ -401,8 +404,9 @@ std::vector<Span> spans_of(const Question& question, Time copy, Time& makespan) 
     return spans;
 }
 
-/// Each rank copies four blocks of its mate, and the call waits for the last one alone, and before
-/// it for what is reduced in place: the others are copied while the ring is on its way.
+/// Each rank copies four blocks of its local peer. The call waits only for the last block,
+/// and before it for the reduction in place: the other blocks are copied while the ring's
+/// messages are in flight.
 TEST(Timeline, ShowsThatRanksCopyWhileTheirBlocksCrossTheNetwork) {
     constexpr Time kCopy = 400'000;
     for (const Overlap& call :
