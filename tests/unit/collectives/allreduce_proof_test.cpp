@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: every schedule of recursive multiplying is an allreduce, in rank order, the same on all
-// ranks.
+// Goal: every schedule of recursive multiplying is an allreduce in rank order, with equal
+// bits on all ranks.
 // Method: the verifier on all factored, split and merged schedules of small sizes, and on the
 // worked examples, nested levels, pipelines and programs rewritten for nodes.
 #include <bit>
@@ -25,7 +25,7 @@ TEST(AllreduceProof, All5013SchedulesUpTo32RanksAreRightAndInRankOrder) {
                 EXPECT_TRUE(verdict.ordered) << print(schedule);
                 EXPECT_TRUE(verdict.bit_identical) << print(schedule);
                 EXPECT_TRUE(verdict.synchronizing) << print(schedule);
-                // A chain may miss stages of a split: not every rank takes part in all.
+                // A chain may skip stages of a split: not every rank takes part in all.
                 if (family == ScheduleFamily::split)
                     EXPECT_LE(verdict.rounds, schedule.size()) << print(schedule);
                 else

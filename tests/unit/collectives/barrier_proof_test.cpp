@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: barriers by schedules and by radices of their own for each round synchronize, and share
-// signals where they can.
+// Goal: barriers by schedules, and by a separate radix for each round, synchronize and
+// share signals where possible.
 // Method: the verifier over all schedules of small sizes; the steps of worked examples.
 #include "collectives/notation/enumerate.hpp"
 #include "plan/schedule/step.hpp"

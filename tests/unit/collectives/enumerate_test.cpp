@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: the enumeration gives every schedule once, all of them valid, as many as theory says.
-// Method: walked and computed counts compared for every size; the published counts:
-// tests/cli/simulate_test.py.
+// Goal: the enumeration gives every schedule once. All are valid, and their
+// number agrees with theory.
+// Method: walked and computed counts are compared for every size. tests/cli/simulate_test.py
+// has the published counts.
 #include "collectives/notation/enumerate.hpp"
 
 #include <gtest/gtest.h>

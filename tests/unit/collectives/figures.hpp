@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// figures.hpp - facts of calls of all sizes up to 64 against formulas.
+// figures.hpp - compares facts of calls of all sizes up to 64 with formulas.
 #pragma once
 
 #include <algorithm>
@@ -11,11 +11,11 @@ namespace weft::collectives {
 
 using Count = std::uint64_t;
 
-/// Facts of one call, bytes in elements. What a row does not name is 0.
+/// Facts of one call, with bytes in elements. Facts that a row omits are 0.
 struct Figures {
     Count rounds = 0, messages = 0, total = 0, sent_max = 0, reduced_max = 0, signals = 0;
 };
-inline constexpr Count kOpen = ~Count{0};  ///< not a formula
+inline constexpr Count kOpen = ~Count{0};  ///< has no formula
 
 inline void expect_figures(const plan::Verdict& verdict, const Figures& figures,
                            const std::string& call) {
@@ -33,8 +33,8 @@ inline void expect_figures(const plan::Verdict& verdict, const Figures& figures,
     expect("signals", verdict.signals, figures.signals, 1);
 }
 
-/// Sizes up to 64, of rooted collectives with all roots of small sizes, some of larger ones:
-/// visit(n, root).
+/// Calls visit(n, root) for sizes up to 64. Rooted collectives: all roots of small sizes, some
+/// roots of larger ones.
 template <class Visit>
 void for_each_call(std::string_view collective, Visit visit) {
     for (Rank size = 1; size <= 64; ++size) {
@@ -44,7 +44,8 @@ void for_each_call(std::string_view collective, Visit visit) {
     }
 }
 
-/// `elements_of(n)` of the vector; figures_of(n, root).
+/// Compares all calls of an algorithm with figures_of(n, root). A
+/// buffer has elements_of(n) elements.
 template <class Elements, class FiguresOf>
 void expect_all(std::string_view collective, const std::string& text, Elements elements_of,
                 FiguresOf figures_of) {
@@ -61,7 +62,7 @@ void expect_all(std::string_view collective, const std::string& text, Elements e
     });
 }
 
-// Elements of the vector: one for each block.
+// Elements of the buffer: one for each block.
 inline Count one_a_rank(Count n) {
     return n;
 }
@@ -88,25 +89,25 @@ inline Count digits_of_number(Count k, Count number) {
     for (; number > 0; number /= k) digits += one_if(number % k != 0);
     return digits;
 }
-/// Digits in base k that are not 0, of all numbers below n.
+/// Returns the number of nonzero digits in base k of all numbers below n.
 inline Count digits_of(Count k, Count n) {
     Count sum = 0;
     for (Count number = 0; number < n; ++number) sum += digits_of_number(k, number);
     return sum;
 }
-/// The same of the number that has most.
+/// Returns the maximum number of nonzero digits in base k of a number below n.
 inline Count digits_max(Count k, Count n) {
     Count most = 0;
     for (Count number = 0; number < n; ++number) most = std::max(most, digits_of_number(k, number));
     return most;
 }
-/// Numbers below n with one digit in base k that is not 0.
+/// Returns the number of numbers below n with one nonzero digit in base k.
 inline Count single_digits(Count k, Count n) {
     Count sum = 0;
     for (Count reach = 1; reach < n; reach *= k) sum += std::min(k - 1, (n - 1) / reach);
     return sum;
 }
-/// Levels below the root of the shallowest tree of n ranks with k children each.
+/// Returns the number of levels below the root of the lowest tree of n ranks with k children each.
 inline Count kary_levels(Count k, Count n) {
     Count levels = 0;
     for (Count full = 1, level = 1; full < n; ++levels) full += level *= k;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: algorithms take exactly the rounds, messages, bytes and reductions of their formulas, for
 // every size up to 64.
-// Method: the verifier's facts against formulas that are computed here from the number of ranks and
-// the root, on vectors that divide evenly. That they are right for all other counts, pieces and
-// nodes: registry_proof_test.cpp.
+// Method: the verifier's facts are compared with formulas of the number of ranks and the
+// root, for buffers that divide evenly. registry_proof_test.cpp proves results for all other
+// counts, segments and nodes.
 #include "tests/unit/collectives/figures.hpp"
 
 namespace weft::collectives {
@@ -65,7 +65,7 @@ TEST(BlocksProof, RecursiveHalvingFoldsInPairsWhereThereIsNoPowerOfTwo) {
         const Count p = std::bit_floor(n);
         const Count folded = n - p;
         const Count steps = log2_floor(n);
-        // A chain may miss the fold: a rank that is in no pair starts at once.
+        // A chain may skip the fold: a rank without a partner starts immediately.
         return Figures{folded > 0 ? kOpen : steps, p * steps + 2 * folded,
                        n * (p - 1) + folded * (n + 1), folded > 0 ? n : n - 1,
                        reduced_max(p, folded)};
@@ -116,7 +116,7 @@ TEST(BlocksProof, ScansKeepRankOrder) {
 
 TEST(TreeProof, ScatterAndAllgatherMoveWhatTheirFormulasSay) {
     expect_all("broadcast", "scatter-allgather", one_a_rank, [](Count n, Count) {
-        // The ring brings no rank what the scatter has brought it, but says so.
+        // The ring skips data that the scatter has already delivered, and sends a signal instead.
         return Figures{.rounds = n - 1 + digits_max(2, n),
                        .messages = (n - 1) * (n + 1) - digits_of(2, n),
                        .total = n * (n - 1),
@@ -125,7 +125,7 @@ TEST(TreeProof, ScatterAndAllgatherMoveWhatTheirFormulasSay) {
     });
 }
 
-// --- vectors in blocks -------------------------------------------------------------------------
+// --- buffers in blocks -------------------------------------------------------------------------
 
 TEST(AllreduceCounts, HalvingDoublingHasRabenseifnersFigures) {
     const auto elements = [](Count n) { return 2 * std::bit_floor(n); };
@@ -172,13 +172,14 @@ TEST(ReduceCounts, ARingSendsAVectorFromEachRank) {
     });
 }
 
-/// What number `number` of a gather to number `top` sends, of m elements: once, where it first
-/// differs.
+/// Returns the number of elements, of m, that `number` sends in a gather to `top`. It sends once,
+/// at the bit where both first differ.
 Count gathered(Count m, Count number, Count top) {
     return number == top ? 0 : m >> std::bit_width(number ^ top);
 }
 
-/// Longest chain of messages: fold, halve, gather; the numbers of pairs begin two messages later.
+/// Returns the longest chain of messages: fold, halve, gather. The numbers of pairs
+/// start two messages later.
 Count halving_rounds(Count p, Count pairs, Count top) {
     std::vector<Count> depth(p);
     for (Count number = 0; number < pairs; ++number) depth[number] = 2;
@@ -203,7 +204,7 @@ TEST(ReduceCounts, HalvingDoublingHasRabenseifnersFigures) {
         const Count steps = log2_floor(n);
         const Count folds = pairs > 0 ? m / 2 : 0;
         const Count top = root < 2 * pairs ? root / 2 : root - pairs;
-        Count most = 2 * folds;  // of a rank for which the other one of its pair takes part
+        Count most = 2 * folds;  // of a rank whose partner takes part for both
         for (Count number = 0; number < p; ++number)
             most =
                 std::max(most, m - m / p + (number < pairs ? m / 2 : 0) + gathered(m, number, top));
@@ -217,7 +218,8 @@ TEST(ReduceCounts, BinaryBlocksSendUpOnce) {
         const Count p = std::bit_floor(n);
         const Count m = p;
         const Count top = root >= p ? 0 : root;
-        // All ranks of smaller blocks send a vector: what they halve, and the rest up.
+        // All ranks of smaller blocks send a buffer: the halves within their block, and the rest
+        // to the larger block.
         Figures figures{2 * log2_floor(n), n == p ? p * log2_floor(n) + p - 1 : kOpen, (n - p) * m,
                         n > p ? m : 0, n > p ? m : m - m / p};
         for (Count number = 0; number < p; ++number) {
@@ -230,7 +232,7 @@ TEST(ReduceCounts, BinaryBlocksSendUpOnce) {
     });
 }
 
-// --- exchanges of whole vectors ----------------------------------------------------------------
+// --- exchanges of whole buffers ----------------------------------------------------------------
 
 TEST(AllreduceProof, RecursiveDoublingServesEverySize) {
     for (const char* spec : {"recursive-doubling", "butterfly"}) {
@@ -260,7 +262,7 @@ TEST(AllreduceProof, EliminationCostsOneRoundWhateverTheSize) {
         const auto n = static_cast<Count>(size);
         const auto verdict = prove("allreduce", "elimination", {.size = size, .elements = 7});
         EXPECT_GE(verdict.rounds, log2_ceil(n));
-        // A chain may miss a rank that is late.
+        // A chain may skip a late rank.
         EXPECT_LE(verdict.rounds, log2_ceil(n) + one_if(!std::has_single_bit(n))) << size;
     }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: the generalized allreduce is right for every size, number of steps left out and group, with
-// exactly the rounds, bytes and reductions of the paper. Method: the verifier against the formula.
+// Goal: the generalized allreduce is right for every size, number of omitted steps and group, with
+// exactly the rounds, bytes and reductions of the paper.
+// Method: the verifier's facts are compared with the formula.
 #include "lab/cost/formulas.hpp"
 #include "plan/schedule/canonical.hpp"
 #include "plan/schedule/step.hpp"
@@ -13,8 +14,8 @@ plan::Verdict prove_blocks(const std::string& spec, std::uint64_t n) {
     return prove("allreduce", spec, {.size = static_cast<int>(n), .elements = n});
 }
 
-/// The papers' numbers of steps, and of vectors that one rank sends and reduces; the formula itself
-/// against the printed tables: tests/cli/cost_test.py.
+/// Compares the steps, and the buffers that one rank sends and reduces, with the paper's formula.
+/// tests/cli/cost_test.py compares the formula with the printed tables.
 void expect_formula(std::uint64_t n, std::uint64_t r) {
     const lab::FormulaValue given[] = {{"p", static_cast<double>(n)},
                                        {"r", static_cast<double>(r)}};
@@ -57,7 +58,7 @@ TEST(AllreduceCounts, GeneralizedOnACubeHasTheBytesOfHalvingAndOfDoubling) {
             }
         }
     }
-    // Peers of the cube are those of the exclusive or.
+    // The peers on the cube are the ranks at each exclusive or.
     const auto programs = generate_all("allreduce", *parse_spec("generalized:group=2x2x2"),
                                        {.size = 8, .elements = 8});
     for (const plan::Program& program : programs) {
@@ -69,8 +70,8 @@ TEST(AllreduceCounts, GeneralizedOnACubeHasTheBytesOfHalvingAndOfDoubling) {
 }
 
 TEST(AllreduceCounts, GeneralizedMovesNothingBeforeOrAfter) {
-    // All that it copies is what arrives: to its place in the output, or, if steps are left out,
-    // aside until it is combined.
+    // It copies only arriving data: to its place in the output, or to scratch if steps are omitted
+    // and it is combined later.
     const auto all_in = [](const plan::Program& program, plan::BlockList list,
                            plan::Buffer buffer) {
         return std::ranges::all_of(plan::blocks_of(program, list), [&](const plan::Block& block) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: collectives composed of collectives of a node and of nodes take every algorithm as a part,
-// in any pieces, and send over the network what the part among nodes sends. That they are right on
-// nodes of every shape: registry_proof_test.cpp. Method: the verifier; counts of what crosses the
-// network; what must be refused.
+// Goal: collectives composed of collectives within and between nodes accept every algorithm as a
+// part, in any number of segments. They send over the network only the messages of the part between
+// nodes. registry_proof_test.cpp proves results on nodes of every shape.
+// Method: the verifier; counts of network messages; expected refusals.
 #include <algorithm>
 
 #include "plan/schedule/step.hpp"
@@ -11,8 +11,8 @@
 namespace weft::collectives {
 namespace {
 
-/// Proves a hierarchy with one part given, on nodes of several shapes; counts the calls that it
-/// serves.
+/// Proves a hierarchy with one given part on nodes of several shapes. Returns the number of
+/// calls that it serves.
 int prove_with(std::string_view collective, std::string_view key, const std::string& inner) {
     int proved = 0;
     std::vector<plan::Layout> layouts = scattered_layouts();
@@ -30,7 +30,7 @@ int prove_with(std::string_view collective, std::string_view key, const std::str
                 .elements = has_data ? contract(collective).vector_elements(layout.size(), 5) : 0,
                 .layout = layout};
             const auto spec = *parse_spec(fmt::format("hierarchical:{}=({})", key, inner));
-            // Some parts need a power of two, or pieces of their own.
+            // Some parts need a power of two, or their own number of segments.
             if (!generate(collective, spec, request).ok()) continue;
             proves(collective, print(spec), layout, request);
             ++proved;
@@ -39,7 +39,8 @@ int prove_with(std::string_view collective, std::string_view key, const std::str
     return proved;
 }
 
-/// Leaders share no memory; what a place of an alltoall stands for is no one range of it.
+/// Expects a refusal of a part that uses memory in place. Leaders share no memory, and in an
+/// alltoall a part's block stands for several blocks that are not contiguous.
 void expect_no_part(const char* collective, const char* key, const std::string& inner,
                     const char* reason) {
     const auto spec = parse_spec(fmt::format("hierarchical:{}=({})", key, inner));
@@ -57,7 +58,7 @@ TEST(HierarchicalProof, EveryAlgorithmMayBeAPart) {
         const char* collective;
         const char* node;
         const char* net;
-        const char* down;  ///< none: there is no such part
+        const char* down;  ///< nullptr: no such part
     };
     for (const Parts& parts : {Parts{"barrier", "reduce", "barrier", "broadcast"},
                                Parts{"broadcast", "broadcast", "broadcast", nullptr},
@@ -92,8 +93,7 @@ TEST(HierarchicalProof, EveryAlgorithmMayBeAPart) {
 
 constexpr const char* kScans[] = {"scan", "exscan"};
 
-/// What a scan over nodes is for: a node's ranks send one vector to each node that the net sends
-/// to.
+/// A scan over nodes sends one buffer for each message of its part between nodes.
 TEST(HierarchicalProof, ScansSendOverTheNetworkWhatTheNodesAloneWould) {
     for (Rank nodes = 2; nodes <= 9; ++nodes) {
         const plan::Layout layout(nodes * 4, 4);
@@ -107,8 +107,8 @@ TEST(HierarchicalProof, ScansSendOverTheNetworkWhatTheNodesAloneWould) {
     }
 }
 
-/// Every rank sends to one rank of each other node, and what it sends is what its node has for the
-/// ranks at its place.
+/// Every rank sends to one rank of each other node. The message has its node's data for the ranks
+/// of the receiver's local number.
 TEST(HierarchicalProof, AlltoallSendsOneMessageToEachNode) {
     for (const Rank each : {2, 3, 5}) {
         const plan::Layout layout(4 * each, each);
@@ -122,7 +122,8 @@ TEST(HierarchicalProof, AlltoallSendsOneMessageToEachNode) {
 }
 
 TEST(HierarchicalProof, BlocksOfAllNodesAreNamedByStrides) {
-    // A rank's place stands for one on each of 128 nodes: one block each, not 128.
+    // A local number means one rank on each of 128 nodes: one strided block
+    // instead of 128 blocks.
     const auto program = generate("alltoall", *parse_spec("hierarchical:node=(bruck),net=(bruck)"),
                                   {.size = 2304, .elements = 2304, .layout = {2304, 18}});
     ASSERT_TRUE(program.ok());
@@ -139,7 +140,7 @@ TEST(HierarchicalProof, PiecesOfOnePartArePiecesOfAll) {
                   "hierarchical:net=(hierarchical:net=(ring),segments=2),segments=2"}) {
                 const GenerateRequest request{
                     .size = layout.size(), .segments = segments, .elements = 480, .layout = layout};
-                // The schedule is one of nodes of 4 ranks.
+                // The schedule a2,a2 fits nodes of 4 ranks only.
                 if (layout.size() == 13 && std::string_view(spec).find("a2") != std::string::npos)
                     continue;
                 proves("allreduce", spec, layout, request);
@@ -151,7 +152,7 @@ TEST(HierarchicalProof, PiecesOfOnePartArePiecesOfAll) {
     }
 }
 
-/// Blocks of many ranks in many pieces: what one part needs is granted, however much it is.
+/// Blocks of many ranks in many segments: each part gets the number that it needs.
 TEST(HierarchicalProof, LongCallsOfManyRanksAreCutAsFinelyAsTheyNeed) {
     const plan::Layout layout(512, 16);
     for (const char* collective : {"allgather", "gather", "scatter", "alltoall"}) {
@@ -163,8 +164,8 @@ TEST(HierarchicalProof, LongCallsOfManyRanksAreCutAsFinelyAsTheyNeed) {
     }
 }
 
-/// What a mate reads in place is one range of memory, and blocks with counts may lie apart. That
-/// the results are right: MatrixTest.
+/// A local peer can read only one range of memory in place, and blocks with counts may be separate.
+/// MatrixTest checks the results.
 TEST(HierarchicalProof, BlocksOfDifferentSizesAreNotUsedInPlace) {
     const std::vector<std::uint64_t> counts{30'001, 1, 0, 1, 0, 1};
     for (const bool uneven : {false, true}) {
@@ -224,7 +225,7 @@ TEST(HierarchicalProof, OneRankOfANodeTalksToOthers) {
     }
 }
 
-/// Over the network the parts on the nodes cost nothing.
+/// Counts rounds over the network only; parts within nodes add none.
 TEST(HierarchicalProof, RoundsOverTheNetworkAreThoseOfTheNet) {
     for (Rank nodes = 2; nodes <= 17; ++nodes) {
         const plan::Layout layout(nodes * 3, 3);
@@ -253,7 +254,8 @@ TEST(HierarchicalProof, LoopsOfThePartsBecomeOne) {
     }
 }
 
-/// Long vectors and blocks are put to other nodes only; on a node all is read or written in place.
+/// Long buffers and blocks are put to other nodes only. Within a node all data is read
+/// or written in place.
 TEST(HierarchicalProof, LongVectorsAreUsedInPlaceOnANode) {
     constexpr const char* kMapping[] = {"broadcast",      "reduce",  "allreduce",
                                         "gather",         "scatter", "allgather",

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: every algorithm of the registry is right for 1000 and for 4097 ranks (1024 and 4096, if it
+// Goal: every algorithm of the registry is right for 1,000 and 4,097 ranks (1,024 and 4,096 if it
 // needs a power of two).
 // Method: fingerprints, in rank order where the algorithm can, from one or two roots, with input
-// and output apart and in the same memory; collectives without data are executed symbolically. Of
-// 4097 ranks the ordinary run leaves out what has a step for each pair of ranks; the full one has
-// everything. Programs with one mistake have to be found wrong at these sizes.
+// and output separate and in the same memory. Collectives without data are executed symbolically.
+// For 4,097 ranks, only the full mode covers algorithms with a step for each pair of ranks. A
+// planted mistake must be found at these sizes.
 #include <chrono>
 #include <cstdio>
 
@@ -16,7 +16,7 @@
 namespace weft::collectives {
 namespace {
 
-/// What is proved: an algorithm, its ranks and where they are.
+/// An algorithm to prove, with its ranks and their nodes.
 struct Subject {
     const Algorithm* algorithm = nullptr;
     std::string spec;
@@ -31,7 +31,7 @@ GenerateRequest request_of(const Subject& subject, Rank root) {
                             .elements = subject.algorithm->collective == "barrier" ? 0 : size,
                             .ordered = true,
                             .layout = subject.layout};
-    // In rank order, if it can be.
+    // Ordered if the algorithm can.
     request.ordered = generate(subject.algorithm->collective, spec, request).ok();
     return request;
 }
@@ -42,7 +42,7 @@ plan::FingerprintVerdict judge(const Subject& subject, const GenerateRequest& re
                                  in_place, change);
 }
 
-/// Units that the steps of a rank touch: what it takes to execute them.
+/// Returns the number of steps of a rank and units that they touch: the cost of executing them.
 std::uint64_t work_of(const plan::Program& program) {
     std::uint64_t work = program.units;
     for (const plan::Step& step : program.steps) {
@@ -54,7 +54,7 @@ std::uint64_t work_of(const plan::Program& program) {
     return work * program.segments;
 }
 
-/// An estimate for all ranks, from some of them.
+/// Returns an estimate for all ranks, from some of them.
 std::uint64_t work_of(const Subject& subject, GenerateRequest request) {
     const AlgorithmSpec spec = *parse_spec(subject.spec);
     const auto of = [&](Rank rank) -> std::uint64_t {
@@ -69,16 +69,17 @@ std::uint64_t work_of(const Subject& subject, GenerateRequest request) {
            others * (of(1) + of(request.size / 2) + of(request.size - 1)) / 3;
 }
 
-/// More than a node has; for algorithms of ranks that use each other's memory.
+/// More ranks than a node has, for algorithms whose ranks use each other's memory.
 constexpr Rank kNodeRanks = 257;
 
-/// Is the algorithm proved among those for so many ranks? Ranks of one node only once.
+/// Returns true if the algorithm is to be proved for this number of ranks. Algorithms within one
+/// node are proved only once.
 bool is_subject(const Algorithm& algorithm, Rank ranks) {
     return !algorithm.properties.one_node || ranks <= 1000;
 }
 
-/// Every algorithm by its plain name, or by the first schedule that it would try; algorithms for
-/// nodes on even and on uneven ones.
+/// Returns every algorithm by its plain name, or with the first schedule that it would try.
+/// Algorithms for nodes occur with even and uneven nodes.
 std::vector<Subject> subjects(Rank ranks) {
     std::vector<Subject> list;
     for (const Algorithm& algorithm : algorithms()) {
@@ -122,12 +123,12 @@ void prove_all(Rank ranks, std::uint64_t work_max) {
                 left_out.push_back(name);
                 break;
             }
-            if (subject.algorithm->collective == "barrier") {  // no data: who has entered when
+            if (subject.algorithm->collective == "barrier") {  // no data: checks the order
                 const auto verdict = prove("barrier", subject.spec, request);
                 EXPECT_TRUE(verdict.valid) << name << ": " << verdict.error;
             } else {
-                // Both memories, each with one of the roots; without roots, they take turns, in the
-                // full run where that takes long.
+                // Rooted calls are in place for root 0 and separate for the other root. Without a
+                // root the two modes alternate; the full mode tries both if they take little work.
                 for (const bool in_place : {false, true}) {
                     const bool turn = in_place == (proved % 2 == 0);
                     if (request.root == plan::kNoRank
@@ -170,7 +171,7 @@ Subject subject_of(std::string_view collective, const char* spec, Rank ranks) {
     return {*algorithm, spec, plan::Layout(ranks, ranks)};
 }
 
-/// The n-th step of a kind.
+/// Returns the n-th step of a kind.
 plan::Step& step_of(plan::Program& program, plan::StepKind kind, int n) {
     for (plan::Step& step : program.steps)
         if (step.kind == kind && n-- == 0) return step;
@@ -183,7 +184,7 @@ struct Mistake {
     const char* spec;
     Rank ranks;
     Change change;
-    const char* error;  ///< its begin
+    const char* error;  ///< start of the error
 };
 
 using ChangeProgram = void (*)(plan::Program& program);
@@ -194,7 +195,7 @@ Change on(Rank rank, ChangeProgram change) {
     };
 }
 
-/// In the use of peers' memory: the wrong peer's, in the wrong order, and one that is not told.
+/// Mistakes in the use of peers' memory: the wrong peer, the wrong order, a peer without a signal.
 std::vector<Mistake> mapped_mistakes() {
     return {
         {"allgather", "mapped", 257,
@@ -224,7 +225,7 @@ std::vector<Mistake> mapped_mistakes() {
 
 std::vector<Mistake> mistakes() {
     return {
-        // Operands of one reduction in the wrong order.
+        // Swaps the operands of one reduction.
         {"allreduce", "recursive-doubling", 4097,
          on(1234,
             [](plan::Program& program) {
@@ -232,7 +233,7 @@ std::vector<Mistake> mistakes() {
                 std::swap(program.blocks[step.source.start], program.blocks[step.source.start + 1]);
             }),
          "rank "},
-        // What came in an earlier stage is added again.
+        // Adds data of an earlier stage again.
         {"allreduce", "recursive-doubling", 4097,
          on(1234,
             [](plan::Program& program) {
@@ -249,7 +250,7 @@ std::vector<Mistake> mistakes() {
                 step.source.count = step.operands = 3;
             }),
          "rank "},
-        // One block out of a thousand goes to two ranks, and another one to none.
+        // Sends one block out of a thousand to two ranks, and another block to none.
         {"alltoall", "direct", 1000,
          on(777,
             [](plan::Program& program) {

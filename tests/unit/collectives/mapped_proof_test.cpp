@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: programs that use the memory of other ranks move no more than they have to, and are refused
-// where one thing is missing that keeps memory from being used too early or too late. That they are
-// right: registry_proof_test.cpp.
-// Method: bytes are counted from the steps; every done signal, every wait for one and every mark
-// for writing is taken out in turn, and every exposed block is written by its owner.
+// Goal: programs that use memory of other ranks move no more data than necessary. The verifier
+// rejects them if a step is missing that prevents use of the memory too early or too late.
+// registry_proof_test.cpp proves their results.
+// Method: bytes are counted from the steps. Every done signal, every wait for one and every mark
+// for writing is removed once, and every exposed block is overwritten by its owner.
 #include <algorithm>
 #include <functional>
 
@@ -24,7 +24,7 @@ using plan::Step;
 using plan::StepKind;
 
 constexpr Rank kSizes[] = {2, 3, 4, 5, 8};
-constexpr std::uint64_t kElements = 240;  ///< blocks are equal for all of these
+constexpr std::uint64_t kElements = 240;  ///< divides into equal blocks for all sizes
 
 std::vector<Program> mapped_programs(std::string_view collective, Rank size, std::uint64_t elements,
                                      std::string_view spec = "mapped") {
@@ -40,7 +40,7 @@ std::vector<std::string_view> mapped_collectives() {
     return list;
 }
 
-/// All that use memory of other ranks and nothing else: collective and spec.
+/// Returns the collective and spec of all algorithms that only use memory of other ranks.
 std::vector<std::pair<std::string_view, std::string_view>> mapped_specs() {
     std::vector<std::pair<std::string_view, std::string_view>> list;
     for (const std::string_view collective : mapped_collectives())
@@ -58,15 +58,15 @@ TEST(MappedProof, CandidatesAreThereWhereRanksReachEachOthersMemory) {
                 << collective;
         }
     }
-    EXPECT_EQ(mapped_collectives().size(), collectives().size() - 1);  // all but the barrier
+    EXPECT_EQ(mapped_collectives().size(), collectives().size() - 1);  // all except the barrier
 }
 
-// --- what is moved -----------------------------------------------------------------------------
+// --- data moved --------------------------------------------------------------------------------
 
-/// Elements that all ranks together read and write.
+/// Elements that all ranks read and write in total.
 struct Moved {
-    std::uint64_t copied_far = 0;  ///< by copies from or to another rank
-    std::uint64_t copied_own = 0;  ///< by copies from a rank's memory to its own
+    std::uint64_t copied_far = 0;  ///< by copies between ranks
+    std::uint64_t copied_own = 0;  ///< by copies within a rank's memory
     std::uint64_t read = 0;        ///< by reductions
     std::uint64_t written = 0;
 
@@ -114,7 +114,7 @@ TEST(MappedProof, EachByteIsMovedOnceOrNotAtAll) {
         const auto moved = [&](std::string_view collective) {
             return moved_by(mapped_programs(collective, size, m), m);
         };
-        // Broadcasts have one buffer: the root's copy within is none.
+        // Broadcasts have one buffer: the root's copy within it is none.
         EXPECT_EQ(moved("broadcast"), (Moved{(n - 1) * m, m, 0, 0}));
         const std::uint64_t long_m = n << 20;
         EXPECT_EQ(moved_by(mapped_programs("allreduce", size, long_m), long_m),
@@ -130,7 +130,7 @@ TEST(MappedProof, EachByteIsMovedOnceOrNotAtAll) {
     }
 }
 
-/// Each reads both inputs; the outcome lies in the output unless that is an input.
+/// Each rank reads both inputs. The result is in the output unless that is an input.
 TEST(MappedProof, TwoRanksReduceShortVectorsForThemselves) {
     const std::uint64_t m = 1 << 10;
     EXPECT_EQ(moved_by(mapped_programs("allreduce", 2, m), m), (Moved{0, 2 * m, 4 * m, 2 * m}));
@@ -145,9 +145,9 @@ TEST(MappedProof, BlocksOfDifferentSizesAreMovedOnce) {
               (Moved{0, 0, 4 * 11, 11}));
 }
 
-// --- what is refused ---------------------------------------------------------------------------
+// --- faulty programs ---------------------------------------------------------------------------
 
-/// Programs of one lane, so that a step can be put in or taken out.
+/// Programs have one lane, so that a step can be inserted or removed.
 void insert(Program& program, std::size_t at, const Step& step) {
     program.steps.insert(program.steps.begin() + static_cast<std::ptrdiff_t>(at), step);
     ++program.lanes.front().count;
@@ -157,7 +157,7 @@ void erase(Program& program, std::size_t at) {
     --program.lanes.front().count;
 }
 
-/// The error of the changed programs; contents do not matter.
+/// Returns the verifier's error for changed programs, without a check of contents.
 std::string error_of(const std::vector<Program>& programs) {
     return plan::verify({.programs = programs, .elements = kElements}).error;
 }
@@ -180,7 +180,7 @@ void for_each_step(
     }
 }
 
-/// Done signals are the only bare ones.
+/// Only done signals are bare signals.
 TEST(MappedProof, AnOwnerThatIsNotToldOfTheEndIsRefused) {
     int refused = 0;
     for_each_step(
@@ -212,7 +212,7 @@ TEST(MappedProof, AnOwnerThatReturnsEarlyIsRefused) {
     EXPECT_GT(refused, 1000);
 }
 
-/// With its own input, so that the contents stay right where both are the same memory.
+/// Overwrites with the owner's input, so that contents stay right if both are the same memory.
 TEST(MappedProof, AnOwnerThatWritesWhatItHasExposedIsRefused) {
     int refused = 0;
     for_each_step(StepKind::expose, [&](std::vector<Program> programs, std::size_t rank,
@@ -239,7 +239,7 @@ TEST(MappedProof, AnOwnerThatWritesWhatItHasExposedIsRefused) {
     EXPECT_GT(refused, 500);
 }
 
-/// In place two blocks change places in one step; one after the other they do not.
+/// In place, two blocks are swapped in one step; two single copies would overwrite one of them.
 TEST(MappedProof, BlocksThatChangePlacesOneByOneAreRefused) {
     int refused = 0;
     for_each_step(StepKind::copy, [&](std::vector<Program> programs, std::size_t rank,

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: collectives of blocks, and long vectors, in which every rank of a node drives the network,
-// send what the paper says. That they are right on nodes of every shape: registry_proof_test.cpp.
-// Method: counts of what crosses nodes against the paper's figures.
+// Goal: collectives of blocks, and of long buffers, in which every rank of a node drives the
+// network, send the messages that the paper gives. registry_proof_test.cpp proves results on
+// nodes of every shape.
+// Method: counts of network messages are compared with the paper's figures.
 #include <algorithm>
 
 #include "collectives/near_way.hpp"
@@ -34,7 +35,7 @@ TEST(MultiObject, RadicesOfAllgatherAreRight) {
     }
 }
 
-/// The paper's example, and its remainder put right.
+/// The paper's example, with its remainder corrected.
 TEST(MultiObject, PortsFetchFromTheNodesOfThePaper) {
     const auto fetches = [](Rank nodes) {
         const plan::Layout layout(nodes * 3, 3);
@@ -78,13 +79,13 @@ TEST(MultiObject, ScatterSendsEveryBlockOnceAndInFewRounds) {
             const Rank root = (nodes / 2) * each + each - 1;
             for (const char* collective : {"scatter", "gather"}) {
                 const FarTraffic far = far_of(layout, collective, "multi-object", root);
-                // What one port sends to a node and then to another is no chain.
+                // Consecutive messages of one port to different nodes are not a chain.
                 const std::uint64_t rounds = rounds_in_base(each + 1, nodes);
                 EXPECT_LE(far.rounds, rounds) << nodes << ' ' << each;
                 EXPECT_EQ(part_sizes(nodes, each + 1).size(), rounds);
                 EXPECT_EQ(far.messages, static_cast<std::uint64_t>(nodes - 1));
             }
-            // The root's node: all blocks of the others leave it, once.
+            // All blocks of other nodes leave the root's node exactly once.
             const FarTraffic far = far_of(layout, "scatter", "multi-object", root);
             std::uint64_t sent = 0;
             for (Rank local = 0; local < each; ++local)
@@ -92,7 +93,7 @@ TEST(MultiObject, ScatterSendsEveryBlockOnceAndInFewRounds) {
             EXPECT_EQ(sent, static_cast<std::uint64_t>((nodes - 1) * each));
         }
     }
-    // The first round of nine nodes of two: six nodes' blocks.
+    // The first round of nine nodes of two has the blocks of six nodes.
     const auto program = *generate("scatter", *parse_spec("multi-object"),
                                    {.size = 18, .root = 0, .elements = 18, .layout = {18, 2}});
     EXPECT_EQ(program.slot_capacity.front(), 6U);
@@ -102,7 +103,7 @@ TEST(MultiObject, ScatterSendsEveryBlockOnceAndInFewRounds) {
 TEST(MultiObject, LongAllreducesSendTheVectorTwiceOverTheNetwork) {
     for (Rank nodes = 2; nodes <= 8; ++nodes) {
         for (Rank each = 1; each <= 4; ++each) {
-            // In units of a block: there are nodes * each of them.
+            // In units of a block: the buffer has nodes * each of them.
             const FarTraffic far = far_of({nodes * each, each}, "allreduce", "multi-object-large");
             EXPECT_EQ(far.rounds, static_cast<std::uint64_t>(nodes));
             for (const std::uint64_t units : far.units)
@@ -173,7 +174,7 @@ TEST(MultiObject, LongBlocksAreReadByMatesAndNotPutToThem) {
     }
 }
 
-/// Payloads of all puts to ranks of the own node; the largest in bytes.
+/// Number and largest size of puts between ranks of one node.
 struct NearPuts {
     std::uint64_t count = 0;
     std::uint64_t bytes_max = 0;
@@ -196,7 +197,7 @@ NearPuts near_puts(const plan::Layout& layout, const std::vector<plan::Program>&
     return puts;
 }
 
-/// However many short blocks a payload has: it counts as a whole.
+/// A payload counts as a whole, for any number of short blocks in it.
 TEST(MultiObject, NoPayloadFromTheThresholdOnIsPutToAMate) {
     const plan::Layout layouts[] = {
         {6, 3}, {20, 4}, {27, 3}, layout_by({3, 1, 4}), dealt_layout(11, 3), dealt_layout(12, 2)};
@@ -216,11 +217,11 @@ TEST(MultiObject, NoPayloadFromTheThresholdOnIsPutToAMate) {
                 put += puts.count;
             }
         }
-        EXPECT_GT(put, 0U) << call.spec << ": none is short enough to be put";
+        EXPECT_GT(put, 0U) << call.spec << ": no payload is short enough to be put";
     }
 }
 
-/// The blocks of a node are exposed at once, not one by one.
+/// Contiguous blocks of a node are exposed together, not one by one.
 TEST(MultiObject, ShortBlocksThatAdjoinAreExposedTogether) {
     constexpr std::uint64_t kEach = 128;  // of 1 KiB, 12 of them
     const plan::Layout layout(24, 12);

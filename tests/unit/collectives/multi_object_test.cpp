@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: collectives in which every rank of a node drives the network are right for all numbers of
-// nodes and ranks, and take the rounds and bytes over the network that the paper says. Method: the
-// verifier; counts of what crosses nodes.
+// nodes and ranks. They take the rounds and bytes over the network that the paper gives.
+// Method: the verifier; counts of network messages.
 #include <algorithm>
 
 #include "tests/support/full_mode.hpp"
@@ -21,7 +21,7 @@ void expect_small(Rank nodes, Rank each, const std::string& spec, Rank radix) {
     EXPECT_EQ(verdict.ordered && verdict.bit_identical, nodes <= radix) << nodes << ' ' << each;
     const FarTraffic far = far_traffic(layout, programs);
     EXPECT_EQ(far.rounds, rounds_in_base(radix, nodes)) << nodes << " nodes of " << each;
-    // A port sends one vector a round.
+    // A port sends one buffer in each round.
     EXPECT_LE(*std::ranges::max_element(far.units), rounds_in_base(radix, nodes));
 }
 
@@ -37,7 +37,7 @@ TEST(MultiObjectSmall, NodesOfEighteenRanksAreRight) {
         expect_small(nodes, 18, "multi-object-small", 19);
 }
 
-/// The ordinary run proves what the samples above leave out by fingerprints.
+/// Fingerprints prove the sizes that the samples above skip in the ordinary run.
 TEST(MultiObjectSmall, EveryNumberOfNodesGivesEveryRankItsResult) {
     for (const Rank each : {1, 2, 3, 5, 18}) {
         for (Rank nodes = 1; nodes <= 130; ++nodes) {
@@ -50,7 +50,7 @@ TEST(MultiObjectSmall, EveryNumberOfNodesGivesEveryRankItsResult) {
     }
 }
 
-/// Where the paper's remainders are lost first.
+/// The smallest sizes for which the paper's algorithm loses remainders.
 TEST(MultiObjectSmall, RemaindersWithSeveralDigitsAreRight) {
     for (Rank each = 1; each <= 5; ++each) {
         const Rank radix = each + 1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: programs of recursive multiplying talk to the peers that the paper's tables name.
+// Goal: programs of recursive multiplying communicate with the peers in the paper's tables.
 // Method: the worked examples, stage by stage, in the paper's placement of remainders.
 #include <set>
 
@@ -13,7 +13,7 @@ using plan::Program;
 using plan::Step;
 using plan::StepKind;
 
-/// Puts as "from->to", grouped by the stage that their number belongs to.
+/// Puts as "from->to", grouped by the stage of their slot.
 using Stages = std::vector<std::set<std::string>>;
 Stages stages_of(const std::vector<Program>& list, const std::vector<std::uint32_t>& firsts) {
     Stages stages(firsts.size());
@@ -88,7 +88,7 @@ TEST(Multiplying, LargerWorkedExamplesHaveThePublishedPeers) {
         "m1g3a4,n1g4a3", 13, {0, 5},
         {groups({{1, 2, 3, 4}, {5, 6, 7, 8}, {9, 10, 11, 12}}, {"0->1", "0->2", "0->3", "0->4"}),
          groups({{1, 5, 9}, {2, 6, 10}, {3, 7, 11}, {4, 8, 12}}, {"1->0", "5->0", "9->0"})});
-    // Behind the split the wids 0..7 are the ranks 1, 3, 5, 7, 9, 10, 11, 12.
+    // After the split, the numbers 0..7 are the ranks 1, 3, 5, 7, 9, 10, 11, 12.
     expect_stages("c10m2,a2,a2,a2,e10m2", 13, {0, 1, 3, 5, 7},
                   {{"0->1", "2->3", "4->5", "6->7", "8->9"},
                    groups({{1, 3}, {5, 7}, {9, 10}, {11, 12}}),

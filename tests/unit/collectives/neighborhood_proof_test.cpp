@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: neighborhood collectives are right on all stencils of up to three dimensions and two ranks
-// of reach, and on random directed graphs, and combining takes the messages that it should. Method:
-// the verifier, on grids that end, that are closed, and that are narrower than the stencil.
+// Goal: neighborhood collectives are right on all stencils of up to three dimensions
+// with a reach of up to two ranks, and on random directed graphs. Combining takes the
+// expected number of messages.
+// Method: the verifier, on open and closed grids, and on grids narrower than the stencil.
 #include <array>
 
 #include "base/random.hpp"
@@ -94,7 +95,7 @@ TEST(NeighborhoodProof, EveryStencilIsRightOnEveryGrid) {
     EXPECT_GT(proven, 700);
 }
 
-/// Those of a rank in the middle of a closed grid that is wide enough.
+/// Compares the messages of a rank inside a closed grid that is wide enough.
 TEST(NeighborhoodProof, CombiningTakesAMessageForEachPartOfAnOffset) {
     struct Figure {
         int dimensions, reach;
@@ -108,7 +109,7 @@ TEST(NeighborhoodProof, CombiningTakesAMessageForEachPartOfAnOffset) {
                                            box_offsets(figure.dimensions, figure.reach));
         const auto ranks = static_cast<std::uint64_t>(stencil.grid().ranks());
         for (const NeighborData data : kData) {
-            if (ranks > 30 && data == NeighborData::own) continue;  // the same messages
+            if (ranks > 30 && data == NeighborData::own) continue;  // has the same messages
             const auto direct = prove(stencil, {data, NeighborWay::direct});
             ASSERT_TRUE(direct.valid) << direct.error;
             EXPECT_EQ(direct.messages, ranks * figure.direct);
@@ -125,14 +126,14 @@ TEST(NeighborhoodProof, ABlockForAllNeighborsIsSentNoMoreOftenThanDirectly) {
     const Stencil stencil = stencil_of({3, 3, 3}, closed(3, 7), box_offsets(3, 1));
     for (const NeighborWay way : kWays)
         EXPECT_EQ(prove(stencil, {NeighborData::same, way}).bytes_total, 27U * 26 * 5 * 8);
-    // Blocks of their own travel along each part of their offset that is not 0.
+    // A separate block for each neighbor travels along each nonzero part of its offset.
     EXPECT_EQ(prove(stencil, {NeighborData::own, NeighborWay::direct}).bytes_total,
               27U * 26 * 5 * 8);
     EXPECT_EQ(prove(stencil, {NeighborData::own, NeighborWay::combined}).bytes_total,
               27U * 54 * 5 * 8);
 }
 
-/// Random lists of offsets with their opposites: not all beginnings of an offset are offsets.
+/// Random lists of offsets with their opposites. A prefix of an offset need not be an offset.
 TEST(NeighborhoodProof, RandomStencilsAreRight) {
     base::Random random(11);
     for (int trial = 0; trial < 100; ++trial) {
@@ -175,7 +176,7 @@ TEST(NeighborhoodProof, AMessageThatIsLeftOutOrGoesAstrayIsNoticed) {
             if (step.kind == plan::StepKind::put && step.signal == 1) step.peer = 0;
         EXPECT_FALSE(prove(stencil, of, programs).valid);
         programs = programs_of(stencil, of);
-        for (plan::Program& program : programs)  // the right ranks, but another block
+        for (plan::Program& program : programs)  // right ranks, wrong block
             for (plan::Block& block : program.blocks)
                 if (block.buffer == plan::Buffer::input && block.first < 2) block.first ^= 1;
         EXPECT_FALSE(prove(stencil, of, programs).valid);
@@ -194,7 +195,7 @@ TEST(NeighborhoodProof, StencilsThatAreNoneAreRefused) {
     EXPECT_NE(why({{2}, {true}}, {}), "");
 }
 
-/// A directed graph, with edges from a rank to itself and parallel ones.
+/// A directed graph, which may have parallel edges and edges from a rank to itself.
 struct Graph {
     int size = 0;
     std::uint64_t piece = 1;
@@ -243,7 +244,8 @@ struct Graph {
         }
         return list;
     }
-    /// What comes along an edge is what went along it: the one of its number between the two.
+    /// Returns the expected output: each received edge has the data of its sent edge, matched by
+    /// ranks and parallel number.
     [[nodiscard]] std::vector<plan::Expectation> expected(Rank rank) const {
         std::vector<plan::Expectation> list;
         const auto own = received(rank);

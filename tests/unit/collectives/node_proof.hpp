@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// node_proof.hpp - proofs of programs that know the nodes, and counts of what crosses the network.
+// node_proof.hpp - proofs of programs that know the nodes, and counts of network messages.
 #pragma once
 
 #include <map>
@@ -18,7 +18,7 @@ inline plan::Layout layout_by(const std::vector<Rank>& ranks_per_node) {
     return plan::Layout::of(node_of);
 }
 
-/// Ranks dealt over the nodes like cards.
+/// Returns ranks dealt round-robin over the nodes.
 inline plan::Layout dealt_layout(Rank size, Rank nodes) {
     std::vector<Rank> node_of;
     for (Rank rank = 0; rank < size; ++rank) node_of.push_back(rank % nodes);
@@ -33,7 +33,7 @@ inline std::vector<plan::Layout> uneven_layouts() {
             plan::Layout::of(mixed)};
 }
 
-/// Ranks of one node follow each other; those of the others are as far apart, or are not.
+/// Returns layouts whose nodes have ranks at equal and at unequal distances.
 inline std::vector<plan::Layout> scattered_layouts() {
     std::vector<plan::Layout> layouts;
     for (const std::vector<Rank>& node_of : {std::vector<Rank>{0, 1, 1, 2, 0, 2},
@@ -43,7 +43,7 @@ inline std::vector<plan::Layout> scattered_layouts() {
     return layouts;
 }
 
-/// Every way in which so many ranks may lie on nodes.
+/// Returns every layout of `size` ranks.
 inline std::vector<plan::Layout> every_layout(Rank size) {
     std::vector<plan::Layout> layouts;
     std::vector<Rank> node_of(static_cast<std::size_t>(size));
@@ -71,7 +71,7 @@ inline std::vector<plan::Program> programs_on(const plan::Layout& layout,
     return generate_all(collective, *parse_spec(spec), request);
 }
 
-/// What the runtime makes of programs whose payloads fit a cell.
+/// Returns the programs as the runtime rewrites them if payloads fit into cells.
 inline std::vector<plan::Program> localized(const plan::Layout& layout,
                                             std::vector<plan::Program> programs) {
     for (plan::Program& program : programs)
@@ -80,7 +80,7 @@ inline std::vector<plan::Program> localized(const plan::Layout& layout,
     return programs;
 }
 
-/// The programs are right, and so is what the runtime makes of them for nodes.
+/// Expects that the programs, and the programs that the runtime makes of them for nodes, are right.
 inline plan::Verdict proves(std::string_view collective, const std::string& spec,
                             const plan::Layout& layout, const GenerateRequest& request = {}) {
     const auto programs = programs_on(layout, collective, spec, request);
@@ -96,14 +96,14 @@ inline plan::Verdict proves(std::string_view collective, const std::string& spec
     return verdict;
 }
 
-/// What crosses the network: the longest chain of raises, and what each rank sends.
+/// Messages over the network: the longest chain of raises, and the units that each rank sends.
 struct FarTraffic {
     std::uint64_t rounds = 0;
     std::uint64_t messages = 0;
     std::vector<std::uint64_t> units;  ///< sent, by rank
 };
 
-/// Runs programs without loops, step by step, until nothing goes on.
+/// Runs programs without loops, step by step, until no step can proceed.
 inline FarTraffic far_traffic(const plan::Layout& layout,
                               const std::vector<plan::Program>& programs) {
     FarTraffic traffic;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: the notation has one spelling, and what is refused is refused with the character and the
-// rule. Method: the published schedules, a table of malformed ones, and random texts.
+// Goal: the notation has a single spelling, and refusals name the character and the rule.
+// Method: the published schedules, a table of malformed ones, and random texts.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -178,7 +178,7 @@ TEST(Spec, NumbersAreCheckedAgainstTheirBounds) {
     EXPECT_EQ(over.failure().text, "character 5: k=3 is not in 1..2");
 }
 
-/// A random spec, well formed by construction.
+/// Returns a random spec that is well formed by construction.
 std::string random_spec(std::mt19937& random, int depth) {
     const auto below = [&random](unsigned n) { return static_cast<unsigned>(random()) % n; };
     const auto number = [&] { return std::to_string(below(3) == 0 ? random() >> 2 : below(50)); };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: the pruned search finds what enumeration finds. Method: every schedule of every small size
-// under several ratios; values of Ruefenacht et al.'s machine for larger ones.
+// Goal: the pruned search finds the optimum that enumeration finds.
+// Method: every schedule of every small size under several ratios; costs of Ruefenacht et al.'s
+// machine for larger sizes.
 #include "collectives/notation/optimum.hpp"
 
 #include <gtest/gtest.h>

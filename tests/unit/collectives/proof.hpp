@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// proof.hpp - generates the programs of all ranks and hands them to the verifier.
+// proof.hpp - generates the programs of all ranks and passes them to the verifier.
 #pragma once
 
 #include <functional>
@@ -34,10 +34,10 @@ inline plan::Verdict prove(std::string_view collective, const std::string& text,
     return prove(collective, generate_all(collective, text, request), request.elements);
 }
 
-/// What a test does to the programs before they are judged.
+/// Changes the programs before they are verified.
 using Change = std::function<void(plan::Program&)>;
 
-/// Of thousands of ranks: whether all of them get their results.
+/// Checks the results of thousands of ranks by fingerprints.
 inline plan::FingerprintVerdict prove_by_fingerprints(std::string_view collective,
                                                       const AlgorithmSpec& spec,
                                                       const GenerateRequest& request,
@@ -57,7 +57,7 @@ inline plan::FingerprintVerdict prove_by_fingerprints(std::string_view collectiv
                                          .in_place = in_place});
 }
 
-/// What the runtime makes of the programs when ranks come in nodes of `per_node`.
+/// Returns the programs as the runtime rewrites them for nodes of `per_node` ranks.
 inline std::vector<plan::Program> on_nodes(std::vector<plan::Program> programs, Rank per_node) {
     for (plan::Program& program : programs) {
         const Rank node = program.rank / per_node;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: every rule of a tree cuts all ranks into subtrees, and a node is found where the rule puts
-// it.
-// Method: all nodes of all small trees, walked from the root, against the arithmetic that goes to
-// one of them.
+// Goal: every rule of a tree cuts all ranks into subtrees, and find_node() finds each node at the
+// place that the rule gives it.
+// Method: all nodes of all small trees, walked from the root, are compared with the direct
+// computation for one node.
 #include "collectives/patterns/range_tree.hpp"
 
 #include <gtest/gtest.h>
@@ -14,8 +14,8 @@
 namespace weft::collectives::patterns {
 namespace {
 
-/// Visits the nodes of a subtree: each must be found with the parent, index and size that it has
-/// here. Returns the subtree's depth.
+/// Visits the nodes of a subtree. Expects that find_node() gives the parent, index and size of
+/// each. Returns the subtree's depth.
 int walk(const RangeTree& tree, Rank size, Rank root, Rank nodes) {
     int depth = 0;
     Rank covered = 1;
@@ -57,7 +57,7 @@ TEST(RangeTree, EveryNodeIsFoundWhereItsParentPutsIt) {
 TEST(RangeTree, RegularTreesAreAsLowAsCanBe) {
     for (Rank k = 1; k <= 5; ++k) {
         for (Rank size = 1; size <= 60; ++size) {
-            // A tree of height h holds 1 + k + .. + k^h ranks.
+            // A tree of height h has at most 1 + k + .. + k^h ranks.
             std::int64_t held = 1;
             std::int64_t row = 1;
             int lowest = 0;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: every algorithm of the registry, with every parameter that it names as worth trying, is
-// right for every number of ranks up to 64, and keeps what its entry promises.
-// Method: the verifier, with input and output apart and in the same memory (on some ranks only,
-// where they use each other's): for counts of 0, 1, n -
-// 1, n and n + 1 elements (of the vector, or of each rank's block), from all roots up to 17 ranks
-// and from one above, in up to five pieces, in rank order where the algorithm can; on nodes of
-// every shape, as the runtime rewrites programs for them. The ordinary run goes to 13 ranks, the
-// full one to 64. No algorithm is named here: a new one is proved by its entry.
+// Goal: every algorithm of the registry, with every parameter that its entry proposes, is right for
+// every number of ranks up to 64 and keeps its entry's promises.
+// Method: the verifier, for counts of 0, 1, n - 1, n and n + 1 elements (of the buffer, or of each
+// block). All roots are tried up to 17 ranks, and one root above. Calls have up to five segments,
+// and rank order where the algorithm can. Input and output are separate or the same memory; where
+// ranks use each other's buffers, also the same on some ranks only. Nodes have every shape, and
+// programs are checked as the runtime rewrites them. The ordinary run covers 13 ranks, the full
+// mode 64. No algorithm is named here: the entry of a new algorithm suffices.
 #include <algorithm>
 #include <bit>
 #include <iterator>
@@ -21,7 +21,7 @@ namespace {
 constexpr Rank kAllRoots = 17;
 constexpr std::uint32_t kPieces[] = {1, 2, 3, 5};
 
-/// Proves calls of one spec, and that they keep what the entry promises.
+/// Proves calls of one spec, and that they keep the promises of its entry.
 class SpecProof {
   public:
     SpecProof(std::string_view collective, const std::string& text)
@@ -32,9 +32,9 @@ class SpecProof {
 
     [[nodiscard]] const Algorithm& algorithm() const { return algorithm_; }
     [[nodiscard]] bool has_data() const { return algorithm_.collective != "barrier"; }
-    /// Calls that were proved: what the algorithm refuses does not count.
+    /// Returns the number of proved calls, without refused ones.
     [[nodiscard]] int proved() const { return proved_; }
-    /// Calls take turns between the numbers of pieces.
+    /// Returns the next number of segments in a cycle.
     [[nodiscard]] std::uint32_t next_pieces() {
         return kPieces[static_cast<std::size_t>(turn_++) % std::size(kPieces)];
     }
@@ -46,7 +46,8 @@ class SpecProof {
         for (Rank root = 0; root < size; ++root) all.push_back(root);
         return all;
     }
-    /// None, too few, as many as ranks, and numbers that do not divide.
+    /// Returns zero, small and equal numbers compared with the ranks, and numbers
+    /// that do not divide.
     [[nodiscard]] std::vector<std::uint64_t> counts(Rank size) const {
         if (!has_data()) return {0};
         const auto n = static_cast<std::uint64_t>(size);
@@ -60,14 +61,13 @@ class SpecProof {
                 .elements = contract(algorithm_.collective).vector_elements(size, count)};
     }
 
-    /// None if the algorithm refuses the call.
+    /// Returns no programs if the algorithm refuses the call.
     [[nodiscard]] std::vector<plan::Program> programs(const GenerateRequest& request) const {
         return generate_if_served(algorithm_.collective, spec_, request);
     }
 
-    /// In rank order, if the algorithm can, and without regard to it, if that is another program.
-    /// With a layout to localize for: also what the runtime makes of the programs where ranks are
-    /// near each other.
+    /// Proves the call in rank order if the algorithm can, and in any order if the program differs.
+    /// With `localize_for`, also proves the programs as the runtime rewrites them for that layout.
     bool prove_call(GenerateRequest request, const plan::Layout* localize_for = nullptr) {
         request.ordered = true;
         const auto in_order = programs(request);
@@ -87,7 +87,7 @@ class SpecProof {
     }
     bool judge(const std::vector<plan::Program>& list, const GenerateRequest& request,
                const char* how = "as generated") {
-        // Where ranks use each other's vectors, it matters whose are the same memory.
+        // Ranks that use each other's buffers also depend on the ranks whose input is their output.
         const plan::Verdict verdict = plan::verify({.programs = list,
                                                     .contract = &contract(algorithm_.collective),
                                                     .elements = request.elements,
@@ -138,8 +138,8 @@ bool prove_size(SpecProof& proof, Rank size) {
     const std::vector<Rank> roots = proof.roots(size);
     for (const Rank root : roots) {
         for (const std::uint64_t count : proof.counts(size)) {
-            // Roots take turns between the numbers of pieces; calls without a root, or of few
-            // ranks, have all.
+            // Each root has one number of segments. Calls without a root, or of few
+            // ranks, have all numbers.
             const bool all = roots.size() == 1 && size <= kAllRoots && proof.has_data();
             for (std::size_t turn = 0; turn < (all ? std::size(kPieces) : 1); ++turn) {
                 auto request = proof.request(size, root, count, proof.next_pieces());
@@ -156,14 +156,13 @@ TEST_P(RegistryProof, EverySpecIsRightForEveryCountAndRoot) {
     for_each_spec([&](const std::string& text, SpecProof& proof) {
         for (Rank size = 1; size <= most; ++size)
             if (!prove_size(proof, size)) break;
-        if (proof.algorithm().name == "multiplying")
-            return;  // its schedules have tests of their own
+        if (proof.algorithm().name == "multiplying") return;  // its schedules have other tests
         EXPECT_GT(proof.proved(), 0) << text << " was refused for all sizes";
     });
 }
 
-/// Ranks that know nothing of nodes may lie on any: what the runtime makes of their programs stays
-/// right.
+/// Algorithms that ignore nodes may run on any layout: the programs as rewritten by
+/// the runtime stay right.
 TEST_P(RegistryProof, ProgramsRewrittenForNodesStayRight) {
     for_each_spec([&](const std::string&, SpecProof& proof) {
         if (proof.algorithm().properties.for_nodes) return;
@@ -200,7 +199,7 @@ TEST_P(RegistryProof, NodesOfEveryShapeAreServedOrRefused) {
         if (!proof.algorithm().properties.for_nodes) return;
         std::size_t turn = 0;
         for (const plan::Layout& layout : all) {
-            // Variants of parameters take turns between the roots, of small teams.
+            // Variants of parameters use one root each, and small teams.
             const bool variant = text != proof.algorithm().name;
             if (layout.size() > (variant || each_to_each ? 24 : 50)) continue;
             const std::vector<Rank> roots = proof.roots(layout.size());
@@ -223,7 +222,7 @@ TEST_P(RegistryProof, PipelinesHaveConstantDescriptors) {
         const bool cuts =
             std::ranges::find(parameters, "segments", &Parameter::name) != parameters.end();
         if (!cuts || text.find("segments") != text.npos) return;
-        if (lands_in_vectors(*parse_spec(text))) return;  // such vectors go as a whole
+        if (lands_in_vectors(*parse_spec(text))) return;  // such buffers are sent whole
         std::uint64_t descriptors = 0;
         std::uint64_t messages = 0;
         for (const std::uint32_t segments : {3U, 9U, 48U}) {

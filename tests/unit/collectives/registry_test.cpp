@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: the list is complete and consistent, and unusable requests are refused with the reason.
-// Method: walk the list; a table of bad requests.
+// Method: a walk over the list; a table of bad requests.
 #include "collectives/registry.hpp"
 
 #include <gtest/gtest.h>
@@ -35,7 +35,7 @@ struct Unusable {
     const char* collective;
     const char* spec;
     GenerateRequest request;
-    const char* message;  ///< its begin
+    const char* message;  ///< start of the message
 };
 const Unusable kUnusable[] = {
     {"allgathr", "a2", {.size = 2}, "unknown collective 'allgathr'; there are "},
@@ -96,7 +96,8 @@ TEST(Registry, UnusableTreesAreRefusedWithTheReason) {
     }
 }
 
-/// Where equal lists of blocks are repeated, all else that a prediction reads is the same.
+/// Programs with repeated equal lists of blocks do not differ in other facts
+/// that a prediction reads.
 TEST(Registry, RepeatedBlocksChangeTheTableAlone) {
     int repeated = 0;
     for (const std::string_view collective : collectives()) {
@@ -122,7 +123,7 @@ TEST(Registry, RepeatedBlocksChangeTheTableAlone) {
     EXPECT_GT(repeated, 100);
 }
 
-/// Ranks of which some have a program and others none would wait for each other forever.
+/// If only some ranks had a program, ranks would wait for each other forever.
 TEST(Registry, WhatIsRefusedIsRefusedOnAllRanks) {
     int refused = 0;
     int made = 0;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: collectives along trees take exactly the rounds, messages, bytes and reductions of their
-// formulas; the LogP tree is as fast as can be, pipelines cut long vectors by themselves, and one
-// rank of a million is generated alone.
-// Method: the verifier's facts against formulas; a simulation of the model; the lengths of
-// programs.
+// formulas. The LogP tree is optimal, pipelines cut long buffers into segments, and one rank out of
+// a million is generated without the others.
+// Method: the verifier's facts are compared with formulas; the LogP model is simulated; the lengths
+// of programs are checked.
 #include <map>
 #include <queue>
 
@@ -104,8 +104,8 @@ TEST(TreeProof, TwoHalvesTravelApart) {
     expect_all("reduce", "double-tree", twice, [&](Count n, Count) {
         return Figures{log2_ceil(n), messages(n), total(n), all(n), all(n)};
     });
-    // An exchange after the tree or before it; of two and four ranks the one without a counterpart
-    // is deepest.
+    // One exchange after or before the tree. With two and four ranks, the deepest
+    // rank has no counterpart.
     expect_all("reduce", "split-binary", twice, [&](Count n, Count) {
         const Count levels = log2_floor(n);
         return Figures{n == 1 || n == 2 || n == 4 ? levels : levels + 1, messages(n), total(n),
@@ -117,7 +117,7 @@ TEST(TreeProof, TwoHalvesTravelApart) {
     expect_all("broadcast", "split-binary", twice, [&](Count n, Count) {
         return Figures{kOpen, messages(n), total(n), kOpen, 0};
     });
-    for (Rank size = 1; size <= 64; ++size) {  // counterparts may be less deep
+    for (Rank size = 1; size <= 64; ++size) {  // counterparts may be higher
         const auto n = static_cast<Count>(size);
         const auto verdict =
             prove("broadcast", "split-binary", {.size = size, .root = size / 3, .elements = 2 * n});
@@ -167,7 +167,8 @@ struct Costs {
     std::int64_t latency, overhead, gap;
 };
 
-/// When the last rank has the message: each rank puts to its children in the order of its steps.
+/// Returns the time at which the last rank has the message. Each rank puts to its children in the
+/// order of its steps.
 std::int64_t time_of(const std::vector<plan::Program>& programs, Rank root, Costs costs) {
     std::map<Rank, std::int64_t> has{{root, 0}};
     std::queue<Rank> next{{root}};
@@ -187,8 +188,8 @@ std::int64_t time_of(const std::vector<plan::Program>& programs, Rank root, Cost
     return last;
 }
 
-/// The least time for n ranks: each rank that has the message sends on, the earliest arrival
-/// counts.
+/// Returns the optimal time for n ranks: each rank that has the message sends it on, in
+/// the order of arrivals.
 std::int64_t least_time(Rank size, Costs costs) {
     using Later = std::greater<>;
     std::priority_queue<std::int64_t, std::vector<std::int64_t>, Later> arrivals;
@@ -197,8 +198,8 @@ std::int64_t least_time(Rank size, Costs costs) {
     for (Rank rank = 1; rank < size; ++rank) {
         last = arrivals.top();
         arrivals.pop();
-        arrivals.push(last + std::max(costs.gap, costs.overhead));  // the sender's next one
-        arrivals.push(last + costs.latency + 2 * costs.overhead);   // and the receiver's first
+        arrivals.push(last + std::max(costs.gap, costs.overhead));  // the sender's next message
+        arrivals.push(last + costs.latency + 2 * costs.overhead);   // the receiver's first
     }
     return last;
 }

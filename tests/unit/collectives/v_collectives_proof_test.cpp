@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: calls whose blocks differ in size are right, blocks without elements included, and messages
-// carry no more than the blocks. Method: the verifier, on every algorithm of those that all ranks
-// know the counts of, and on exchanges of random counts that only two ranks know.
+// Goal: calls with blocks of different sizes are right, also with empty blocks, and messages
+// carry only the blocks.
+// Method: the verifier, on every algorithm for counts that all ranks know, and on exchanges of
+// random counts that only two ranks know.
 #include <numeric>
 
 #include "base/random.hpp"
@@ -14,7 +15,7 @@ namespace {
 
 using Counts = std::vector<std::uint64_t>;
 
-/// Some without elements, one with all, growing, equal, and none at all.
+/// Returns a pattern of counts: some zero, one nonzero, growing, equal, or all zero.
 Counts counts_of(int size, int pattern) {
     Counts counts(static_cast<std::size_t>(size), 0);
     for (std::size_t rank = 0; rank < counts.size(); ++rank) {
@@ -31,7 +32,7 @@ std::uint64_t sum_of(const Counts& counts) {
     return std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
 }
 
-/// One node, nodes of three ranks, and ranks dealt like cards.
+/// Returns one node, nodes of three ranks, or ranks dealt round-robin.
 plan::Layout layout_of(int size, int kind) {
     if (kind == 0) return {size, size};
     if (kind == 1) return {size, std::min(size, 3)};
@@ -97,12 +98,12 @@ TEST(RaggedProof, CountsThatAreNotOneForEachBlockAreRefused) {
     EXPECT_FALSE(whole.ok());
 }
 
-/// Counts by sender and receiver, and what each rank has of them.
+/// Counts by sender and receiver, and each rank's messages.
 struct Matrix {
     int size = 0;
     std::uint64_t piece = 1;
     std::vector<Counts> counts;                    ///< [from][to]
-    std::uint64_t mapped_min = ~std::uint64_t{0};  ///< messages of so many elements are mapped
+    std::uint64_t mapped_min = ~std::uint64_t{0};  ///< minimum elements of messages that are mapped
 
     [[nodiscard]] std::vector<Message> sent(Rank rank) const {
         std::vector<Message> list;
@@ -117,7 +118,7 @@ struct Matrix {
     [[nodiscard]] std::uint64_t at(Rank from, Rank to) const {
         return counts[static_cast<std::size_t>(from)][static_cast<std::size_t>(to)];
     }
-    /// Units of each block at a rank: those of its largest message.
+    /// Returns the number of units of each block at a rank: enough for its largest message.
     [[nodiscard]] std::uint64_t pieces(Rank rank) const {
         std::uint64_t most = 1;
         for (const auto& list : {sent(rank), received(rank)})
@@ -141,7 +142,7 @@ struct Matrix {
         }
         return list;
     }
-    /// Each piece that a rank gets is the one that its sender has for it.
+    /// Returns the contract: each received segment equals the sender's segment for this rank.
     [[nodiscard]] plan::Contract contract() const {
         plan::Contract contract{
             .collective = "exchange", .input = {}, .output = {}, .expected = {}};
@@ -244,7 +245,7 @@ TEST(ExchangeProof, MessagesThatAreMappedAreCopiedOnceAndWhole) {
     }
 }
 
-/// The one that sends must not end, or write, before what it has exposed was read.
+/// The sender must not end, or write, before its exposed data was read.
 TEST(ExchangeProof, MappedMessagesWithoutTheirEndAreRefused) {
     const Matrix matrix{.size = 2, .piece = 4, .counts = {{0, 9}, {0, 0}}, .mapped_min = 5};
     std::vector<plan::Program> programs = matrix.programs();
