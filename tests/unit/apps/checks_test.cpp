@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: what the applications compare with shows every fault that it is meant for. Method: right
-// answers with one thing changed; for heat, pieces that exchange edges not at all, or a step late.
+// Goal: the applications' checks show every fault that they are meant for.
+// Method: right answers with one change; for heat, pieces that never exchange edges, or exchange
+// them one step late.
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -69,7 +70,8 @@ TEST(SerialSolver, GivesASolutionThatIsKnown) {
 
 enum class Exchange { right, none, late };
 
-/// Two halves of a plate, one above the other, that exchange edges as told; the plate in the end.
+/// Computes two halves of a plate, one above the other, with this exchange of
+/// edges. Returns the plate.
 std::vector<double> heat_in_halves(Exchange exchange, int steps) {
     constexpr std::int64_t kRows = 6;
     constexpr std::int64_t kColumns = 5;
@@ -84,7 +86,7 @@ std::vector<double> heat_in_halves(Exchange exchange, int steps) {
         }
     }
     for (int step = 0; step < steps; ++step) {
-        // `next` still holds the step before.
+        // `next` still holds the previous step.
         const std::vector<Field>& from = exchange == Exchange::late && step > 0 ? next : now;
         for (std::int64_t column = 0; column < kColumns && exchange != Exchange::none; ++column) {
             now[0].at(kRows / 2, column) = from[1].at(0, column);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: the reader takes what the Matrix Market format allows, and refuses anything else with its
-// line.
+// Goal: the reader accepts everything that the Matrix Market format allows, and refuses all other
+// input with its line.
 // Method: small files as text; the matrix in the repository.
 #include <gtest/gtest.h>
 

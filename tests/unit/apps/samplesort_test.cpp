@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: the parts of samplesort put together sort stably and share evenly, whatever the keys, and
-// its check sees what it is meant to see. Method: all ranks' steps one after the other in this
-// process, against std::stable_sort; right outputs with one thing changed.
+// Goal: the parts of samplesort together sort stably and balance the shares, for all keys. The
+// check detects the faults that it is meant for.
+// Method: the steps of all ranks run one after the other in this process and are compared with
+// std::stable_sort; right outputs with one change.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -18,7 +19,7 @@
 namespace apps {
 namespace {
 
-/// Records of four characters, of which the first two are the key.
+/// Returns records of four characters, of which the first two are the key.
 Records records_of(const std::string& text) {
     Records records({.bytes = 4, .key_bytes = 2}, text.size() / 4);
     std::memcpy(records.bytes().data(), text.data(), records.bytes().size());
@@ -59,7 +60,7 @@ Records records_from(const RecordShape& shape, const std::vector<std::byte>& byt
     return records;
 }
 
-/// What the ranks of a job do, one after the other: the share of each.
+/// Runs the steps of all ranks of a job one after the other. Returns each rank's share.
 std::vector<Records> shares_of(const Records& records, int ranks, std::size_t samples) {
     const Blocks blocks(static_cast<std::int64_t>(records.count()), ranks);
     std::vector<SortedPart> parts;
@@ -168,7 +169,7 @@ TEST(Check, TheDigestDependsOnEveryByteAndOnNoOrder) {
         std::swap(swapped.record(3)[byte], swapped.record(4)[byte]);
         EXPECT_NE(digest(swapped), whole) << byte;
     }
-    Records twice = records;  // one record lost, another there twice
+    Records twice = records;  // one record lost, another repeated
     std::ranges::copy(records.record(1), twice.record(2).begin());
     EXPECT_NE(digest(twice), whole);
 }

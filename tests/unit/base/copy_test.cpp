@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: copies are right at every distance and size, and those that one instruction would take
-// long for are found. Method: each byte compared, with the bytes around; the distances by hand.
+// Goal: copies are right at every distance and size, and distances that are slow for a single
+// instruction are detected. Method: each byte and its surroundings are compared; distances
+// are computed by hand.
 #include "base/copy.hpp"
 
 #include <gtest/gtest.h>
@@ -29,7 +30,7 @@ TEST(Copy, AtEveryDistanceEachByteAndNoOtherIsWritten) {
     for (const std::size_t bytes : kSizes)
         for (const std::size_t distance : kDistances) {
             std::vector<std::byte> to(bytes + 3 * kPage, kOther);
-            // So many bytes further into its page than the source.
+            // Places the target `distance` bytes further into its page than the source.
             const std::size_t at = kPage + distance -
                                    page_distance(reinterpret_cast<std::uintptr_t>(to.data()),
                                                  reinterpret_cast<std::uintptr_t>(from.data())) %
@@ -63,7 +64,7 @@ TEST(Copy, OverlappingBytesAreMoved) {
 TEST(Copy, SlowDistancesAreThoseOfALineWithoutNone) {
     EXPECT_FALSE(is_slow_distance(kPage, 0));
     EXPECT_TRUE(is_slow_distance(5 * kPage + 1, kPage));
-    EXPECT_TRUE(is_slow_distance(kPage + 16, 9 * kPage)) << "round the page";
+    EXPECT_TRUE(is_slow_distance(kPage + 16, 9 * kPage)) << "wraps around the page";
     EXPECT_TRUE(is_slow_distance(kPage + 10, 2 * kPage - 10));
     EXPECT_TRUE(is_slow_distance(63, 0));
     EXPECT_FALSE(is_slow_distance(64, 0));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: names of element types and operations read back to what they name. Method: all of them.
+// Goal: names of element types and operations survive a round trip. Method: all of them.
 #include "base/element_types.hpp"
 
 #include <gtest/gtest.h>

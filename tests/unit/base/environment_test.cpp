@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: settings are read from an environment as the table says, bad values are named, and ranks
+// Goal: settings are read from an environment as the table defines, bad values are named, and ranks
 // can tell whether and where they disagree.
-// Method: environments by hand; the table against its own words and the guide.
+// Method: handmade environments; the table is compared with its own texts and the guide.
 #include "base/environment.hpp"
 
 #include <fmt/format.h>
@@ -42,7 +42,8 @@ TEST(Environment, EveryLineOfTheTableIsWholeAndItsDefaultCanBeSet) {
     std::set<std::string_view> names;
     for (const Variable& variable : variables()) {
         EXPECT_TRUE(variable.name.starts_with("WEFT_"));
-        EXPECT_TRUE(names.insert(variable.name).second) << variable.name << " stands twice";
+        EXPECT_TRUE(names.insert(variable.name).second)
+            << variable.name << " is in the table twice";
         EXPECT_FALSE(variable.form.empty());
         EXPECT_FALSE(variable.meaning.empty());
         if (variable.fallback.empty()) continue;
@@ -189,7 +190,8 @@ TEST(Environment, AgreementAndDifferenceSeeEveryAgreedSetting) {
     }
     const auto agreed = std::count_if(variables().begin(), variables().end(),
                                       [](const Variable& variable) { return variable.agreed; });
-    EXPECT_EQ(texts.size(), static_cast<std::size_t>(agreed) + 2) << "a case for each of them";
+    EXPECT_EQ(texts.size(), static_cast<std::size_t>(agreed) + 2)
+        << "each agreed variable needs a case";
 }
 
 constexpr const char* kGuide = SOURCE_FOLDER "/docs/guide/environment.md";
@@ -202,7 +204,7 @@ std::string guide() {
     return {std::istreambuf_iterator<char>(page), {}};
 }
 
-/// The table of the guide's page.
+/// Returns the table for the guide's page.
 std::string markdown_table() {
     std::string text = "| Variable | Default | Same | Value | Meaning |\n|---|---|---|---|---|\n";
     for (const Variable& variable : variables()) {
@@ -214,7 +216,7 @@ std::string markdown_table() {
     return text;
 }
 
-/// Where the table stands in the page.
+/// Position of the table in the page.
 struct Part {
     std::size_t begin = 0;
     std::size_t end = 0;
@@ -226,7 +228,7 @@ Part table_of(const std::string& page) {
     return {page.find('\n', mark) + 1, end};
 }
 
-/// Under WEFT_TESTS_WRITE the page is written anew instead.
+/// With WEFT_TESTS_WRITE=1, writes the table into the page instead.
 TEST(Environment, TheGuidesTableIsThatOfTheSource) {
     std::string page = guide();
     const Part part = table_of(page);
@@ -237,7 +239,7 @@ TEST(Environment, TheGuidesTableIsThatOfTheSource) {
         GTEST_SKIP() << kGuide << " written";
     }
     EXPECT_EQ(page.substr(part.begin, part.end - part.begin), markdown_table())
-        << "CONTRIBUTING.md says how to write it anew";
+        << "CONTRIBUTING.md says how to update it";
 }
 
 TEST(Environment, EveryMeaningFitsARowOfTheGuide) {

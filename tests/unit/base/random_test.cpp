@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: draws depend on the seed alone, are even, and streams differ. Method: repeat, count, and
-// compare frequencies with bounds far outside chance (more than six standard deviations).
+// Goal: draws depend only on the seed and are even, and streams differ.
+// Method: repetition, counts, and frequencies within bounds of more than six standard deviations.
 #include "base/random.hpp"
 
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ TEST(Random, SameSeedSameDrawsOtherSeedOthers) {
     std::set<std::uint64_t> seen;
     for (std::uint64_t seed = 0; seed < 100; ++seed)
         for (const std::uint64_t word : draws(Random(seed), 100)) seen.insert(word);
-    EXPECT_EQ(seen.size(), 10'000U) << "neighbouring seeds share no draws";
+    EXPECT_EQ(seen.size(), 10'000U) << "neighboring seeds must share no draws";
 }
 
 TEST(Random, StreamsDependOnNumberNotOnDrawsMade) {
@@ -55,7 +55,7 @@ TEST(Random, BelowStaysBelowAndIsEven) {
     for (int i = 0; i < 70'000; ++i) ++seen.at(random.below(7));
     for (const int count : seen) EXPECT_NEAR(count, 10'000, 600);
     for (int i = 0; i < 100; ++i) EXPECT_EQ(random.below(1), 0U);
-    // 2^64 mod bound is nearly half of 2^64 here: taking remainders alone would favour low results.
+    // 2^64 mod bound is nearly half of 2^64, so plain remainders would favor low results.
     const std::uint64_t bound = (std::uint64_t{3} << 62);
     int low = 0;
     for (int i = 0; i < 30'000; ++i) low += random.below(bound) < bound / 3 ? 1 : 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: sizes, counts and lists are read as written or refused with a text that says why. Method:
-// examples by hand, and printed forms that must read back.
+// Goal: sizes, counts and lists are read as written, or refused with the reason.
+// Method: handmade examples, and round trips of printed forms.
 #include "base/units.hpp"
 
 #include <gtest/gtest.h>

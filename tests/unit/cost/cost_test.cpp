@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: what is counted from programs is what formulas say where they are exact; fronts and limits
-// are right; parameter files are read or refused with the line. Method: small cases, and brute
-// force.
+// Goal: counts from programs agree with formulas where these are exact. Fronts and limits are
+// right. Parameter files are read, or refused with the line.
+// Method: small cases, and brute force.
 #include "lab/cost/cost.hpp"
 
 #include <gtest/gtest.h>
@@ -78,8 +78,8 @@ TEST(Cost, OfButterfliesAndBinomialTreesIsTheFormulas) {
 }
 
 TEST(Cost, OfReductionsToARootIsRabenseifnersFormulas) {
-    // One microsecond to start, 1 ns a byte sent and 0.25 ns a byte combined: what the formulas
-    // have, too.
+    // Costs of the formulas: 1 us for the start, 1 ns for each sent byte, 0.25 ns
+    // for each combined byte.
     CostParameters wire{.name = "as printed"};
     wire.wire = {.model = WireModel::loggp,
                  .latency = 1'000'000,
@@ -102,7 +102,7 @@ TEST(Cost, OfReductionsToARootIsRabenseifnersFormulas) {
                 EXPECT_NEAR(time("halving-doubling"), halving, 1e-9) << size;
                 EXPECT_NEAR(time("binary-blocks"), halving, 1e-9) << size;
             }
-            // The formula has results arrive at the root one by one, this model together.
+            // In the formula, results arrive at the root one by one; in this model, together.
             const double one_by_one = (p - 2) * (1 + m / p * 0.001);
             EXPECT_NEAR(time("ring"), value(formula("ring", given), "time_reduce") - one_by_one,
                         1e-9)
@@ -120,8 +120,8 @@ TEST(Cost, OfPipelinesHasConstantDescriptorMemory) {
         if (first == 0) first = piped.descriptor_bytes;
         EXPECT_EQ(piped.descriptor_bytes, first);
         EXPECT_EQ(piped.bytes, 7U * 1024);
-        // Data to seven ranks, and a credit for each but the first and last two of a pair's
-        // segments.
+        // Data to seven ranks. Each pair exchanges a credit for each segment except the first
+        // and the last two.
         EXPECT_EQ(piped.messages, 7U * segments + 7U * (segments - 2));
     }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: blocks never overlap, whatever the sequence of calls; freed memory grows together again;
-// the same calls give the same offsets.
-// Method: random sequences against a plain map of taken bytes.
+// Goal: blocks never overlap for any sequence of calls, freed memory is merged again, and equal
+// calls give equal offsets.
+// Method: random sequences are compared with a plain map of the bytes in use.
 #include "link/heap/allocator.hpp"
 
 #include <gtest/gtest.h>
@@ -19,14 +19,14 @@ namespace {
 
 constexpr HeapRange kRange{4096, 1 << 20};
 
-/// A block at the lowest offset that fits; kNoOffset if none does.
+/// Takes the block at the lowest offset that fits. Returns kNoOffset if none fits.
 std::uint64_t allocate(HeapAllocator& heap, HeapRequest request) {
     const std::uint64_t offset = heap.find(request, 0);
     if (offset != kNoOffset) heap.take(offset, request);
     return offset;
 }
 
-/// One random sequence of allocations and frees; checks each against the blocks alive.
+/// A random sequence of allocations and frees. Each is checked against the live blocks.
 class Sequence {
   public:
     explicit Sequence(std::uint64_t seed) : random_(seed), heap_(kRange) {}
@@ -55,7 +55,7 @@ class Sequence {
         if (offset == kNoOffset) {
             ++failures_;
             EXPECT_EQ(heap_.statistics(), before);
-            // No single piece can hold the block wherever its alignment falls.
+            // No free piece can hold the block for every possible alignment.
             EXPECT_LT(before.bytes_free_largest, request.bytes + request.alignment + kHeapGranule);
             offsets_.push_back(0);
             return;
@@ -178,8 +178,8 @@ TEST(HeapAllocator, AlignmentIsOfTheOffsetAndTheRangeKeepsToGranules) {
     EXPECT_EQ(HeapAllocator({10, 60}).find({0}, 0), kNoOffset);
 }
 
-/// What members of a team do to agree: each names the lowest offset from somewhere on, and takes it
-/// later.
+/// Members of a team agree in this way: each names the lowest possible offset from some offset on,
+/// and takes it later.
 TEST(HeapAllocator, FindNamesTheLowestPlaceFromAnOffsetOn) {
     HeapAllocator heap(kRange);
     std::vector<std::uint64_t> blocks;

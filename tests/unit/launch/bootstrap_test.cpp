@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// bootstrap_test.cpp - joining a job without our own launcher.
+// bootstrap_test.cpp - joining a job without the launcher of weft.
 //
-// Goal: the same client is a job of one rank without a launcher, a whole job under a foreign PMIx
-// host, and refuses to be N jobs of one under a launcher that it cannot talk to.
+// Goal: without a launcher, the client is a job of one rank. Under a foreign PMIx host it is part
+// of a whole job. Under a launcher without PMIx it refuses to start as N jobs of one rank.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -70,8 +70,8 @@ TEST_F(ForeignHost, SameClientExchangesCards) {
     }
 }
 
-/// Open MPI 5.0.7 on Debian 13: rarely, prterun itself dies of a segmentation fault in PMIx 5.0.7
-/// once it has said that a rank aborts. That says nothing of us.
+/// With Open MPI 5.0.7 on Debian 13, prterun rarely dies of a segmentation fault in PMIx 5.0.7
+/// after it has reported that a rank aborts. Such a run shows nothing about weft.
 bool launcher_died(const Outcome& outcome) {
     return outcome.status == 128 + SIGSEGV &&
            outcome.errors.find("calling\n\"abort\"") != std::string::npos;

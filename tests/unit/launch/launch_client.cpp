@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// launch_client.cpp - a rank for the tests of the launcher: joins the job and does what its
-// arguments say.
+// launch_client.cpp - a rank for tests of the launcher: joins the job and behaves
+// as its arguments tell.
 //
-// Usage: launch_client cards | MODE RANK [NUMBER]; the modes are below. The rank that is named does
-// what the mode says, all others wait for it in a fence that cannot end well.
+// Usage: launch_client cards | MODE RANK [NUMBER]; the modes are below. Rank RANK behaves as the
+// mode tells. All others wait for it in a fence that cannot succeed.
 #include <fmt/format.h>
 #include <sched.h>
 #include <signal.h>
@@ -26,7 +26,7 @@ using weft::link::Bootstrap;
 constexpr int kWrongAnswer = 90;
 constexpr int kFailed = 91;
 
-/// A card that differs in content and length from rank to rank and from key to key.
+/// Returns a card whose contents and length depend on rank and key.
 std::vector<std::byte> card_of(Rank rank, std::size_t bytes) {
     std::vector<std::byte> card(bytes + static_cast<std::size_t>(rank));
     for (std::size_t i = 0; i < card.size(); ++i) {
@@ -41,7 +41,7 @@ void require(const weft::base::Result<void>& result) {
     std::exit(kFailed);
 }
 
-/// Publishes under two keys, checks all ranks' cards, and fences twice without blocking.
+/// Publishes cards under two keys, checks all ranks' cards, and fences twice without blocking.
 void exchange_cards(Bootstrap& job) {
     for (const auto& [key, bytes] : {std::pair{"first", 1}, std::pair{"second", 3000}}) {
         const auto size = static_cast<std::size_t>(bytes);
@@ -79,7 +79,7 @@ std::string cpus() {
     return text;
 }
 
-/// What the named rank does while the others are in a fence.
+/// Misbehaves while the other ranks are in a fence.
 void misbehave(Bootstrap& job, std::string_view mode, int number) {
     if (mode == "exit") std::_Exit(number);
     if (mode == "kill") ::kill(::getpid(), number);
@@ -92,7 +92,7 @@ void misbehave(Bootstrap& job, std::string_view mode, int number) {
     std::_Exit(kFailed);
 }
 
-/// A process that has left its rank's group and session and would outlive it.
+/// Starts a process that leaves its rank's group and session, and would outlive the rank.
 void start_stray_child() {
     if (::fork() != 0) return;
     ::setsid();

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: messages of the launcher name ranks as people write them, and layouts are what users asked
-// for.
+// Goal: messages of the launcher list ranks in the usual form, and layouts match the options.
 #include "front/launch/layout.hpp"
 
 #include <gtest/gtest.h>

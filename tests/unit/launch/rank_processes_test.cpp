@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// rank_processes_test.cpp - what is said of the ranks of a node, by a folder like /proc.
+// rank_processes_test.cpp - reports about the ranks of a node from a folder like /proc.
 //
-// Goal: who has gone and who was never there is named, and nothing is said where it cannot be
-// known. Method: environments written as the kernel shows them.
+// Goal: ranks that have ended, and ranks that never started, are named. Without enough facts
+// the report is empty.
+// Method: environments written in the kernel's form.
 #include "link/bootstrap/rank_processes.hpp"
 
 #include <fmt/format.h>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// run_command_test.cpp - what users of `weft run` rely on, tried with real processes.
+// run_command_test.cpp - properties of `weft run` that users rely on, with real processes.
 //
-// Goal: statuses, messages, output, environment, and that nothing of a job is left. Method: jobs of
-// a small client program; every process of a job carries a mark in its environment by which
-// leftovers are found, and its temporary folder is private.
+// Goal: exit statuses, messages, output and environment are right, and jobs leave nothing behind.
+// Method: jobs of a small client program. Every process of a job carries a mark in its environment,
+// by which leftovers are found; its temporary folder is private.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sched.h>
@@ -34,7 +34,7 @@ Words client(const Words& words) {
     return Words{CLIENT_PROGRAM} + words;
 }
 
-/// Runs to the end and checks that at this moment nothing of the job is left.
+/// Runs a job to its end, and checks that it has left nothing behind.
 Outcome run_job(const Words& options, const Words& program, const Words& settings = {}) {
     RunningProgram running(weft_run(options, program), settings);
     Outcome outcome = running.wait();
@@ -78,7 +78,7 @@ TEST_P(JobOfRanks, ExchangesCardsAndFences) {
     EXPECT_EQ(sorted_lines(outcome.output), expected);
 }
 
-// 16 and 24: below and above the size at which the server changes the way it keeps job data.
+// 16 and 24 are below and above the size at which the server changes its storage of job data.
 INSTANTIATE_TEST_SUITE_P(Sizes, JobOfRanks, testing::Values(1, 2, 5, 16, 24));
 
 TEST(RunCommand, CardsCrossVirtualNodes) {
@@ -106,7 +106,7 @@ TEST(RunCommand, LayoutReachesTheRanks) {
 }
 
 TEST(RunCommand, StatusOfTheFirstRankThatFailedIsTheJobs) {
-    for (int attempt = 0; attempt < 4; ++attempt) {  // The others fail right after it.
+    for (int attempt = 0; attempt < 4; ++attempt) {  // The other ranks fail right after it.
         const Outcome outcome = run_job({"-n", "4"}, client({"exit", "2", "7"}));
         expect_end(outcome, 7, "weft run: rank 2 exited with status 7\n");
         EXPECT_EQ(outcome.output, "");
@@ -207,9 +207,10 @@ TEST(RunCommand, BindCorePutsRanksOnCoresInTurn) {
     EXPECT_EQ(bound.status, 0) << bound.errors;
     const Words lines = sorted_lines(bound.output);
     ASSERT_EQ(lines.size(), 3U);
-    if (CPU_COUNT(&usable) == 1) GTEST_SKIP() << "one usable CPU: there is nothing to choose";
+    if (CPU_COUNT(&usable) == 1) GTEST_SKIP() << "one usable CPU: no choice";
     EXPECT_NE(lines[0].substr(2), unbound.output.substr(2, unbound.output.size() - 3));
-    // With two cores or more, neighbours differ; with exactly two, the third comes round again.
+    // With two or more cores neighbors differ; with exactly two, the third rank uses
+    // the first core again.
     EXPECT_NE(lines[0].substr(2), lines[1].substr(2));
     if (CPU_COUNT(&usable) == 2) {
         EXPECT_EQ(lines[0].substr(2), lines[2].substr(2));
@@ -241,7 +242,7 @@ TEST(RunCommand, SignalToTheLauncherEndsTheJob) {
 }
 
 TEST(RunCommand, KilledLauncherLeavesNothingEither) {
-    // 20 ranks: enough for the server to keep files.
+    // With 20 ranks the server keeps files.
     const std::string script = "sleep 60 & " + std::string(CLIENT_PROGRAM) + " wait 0";
     RunningProgram running(weft_run({"-n", "20"}, {"sh", "-c", script}));
     ASSERT_TRUE(running.wait_for_output("waiting"));

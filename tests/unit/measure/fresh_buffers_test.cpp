@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: no call gets a buffer that another has had, and no more than so much memory is held.
-// Method: addresses of many supplies are compared; what lies behind old ones is asked of the
-// kernel.
+// Goal: no call gets a buffer of an earlier call, and the memory in use is bounded.
+// Method: addresses of many supplies are compared, and the kernel is asked about the
+// memory of old ones.
 #include "lab/measure/fresh_buffers.hpp"
 
 #include <gtest/gtest.h>
@@ -39,7 +39,7 @@ TEST(FreshBuffers, OldOnesHaveNoMemory) {
     std::byte* const old = buffers.data() - 64;
     buffers.supply(1);
     unsigned char resident = 1;
-    // The addresses stay reserved, so nothing else gets them.
+    // The addresses stay reserved, so no other mapping uses them.
     ASSERT_EQ(::mincore(old, 4096, &resident), 0) << std::strerror(errno);
     EXPECT_EQ(resident & 1, 0);
 }

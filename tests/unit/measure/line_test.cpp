@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: the line through points on a line is that line, and R^2 says how far others are from one.
+// Goal: the fit through points on a line is that line, and R^2 measures the
+// deviation of other points.
 #include "lab/measure/line.hpp"
 
 #include <gtest/gtest.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: the loop counts calls, samples and wrong results as its description says. Method: a subject
-// whose clock advances by what each action is made to cost, and which records what it was asked.
+// Goal: the loop counts calls, samples and wrong results as its description says.
+// Method: a subject whose clock advances by a given cost for each action, and
+// which records its calls.
 #include "lab/measure/measuring.hpp"
 
 #include <gtest/gtest.h>
@@ -10,7 +11,7 @@
 namespace weft::lab {
 namespace {
 
-/// One rank of a job whose other rank needs `slower` times as long for everything timed.
+/// One rank of a job in which the other rank is slower by the factor `slower` in all timed parts.
 struct FakeSubject {
     std::uint64_t clock_ns = 0;
     std::uint64_t align_ns = 5000;
@@ -23,7 +24,7 @@ struct FakeSubject {
     std::vector<std::uint64_t> prepared;
     std::vector<std::uint64_t> calls_at_check;
     bool aligned_after_calls = false;
-    std::uint64_t checked_at_once = 0;  // while other ranks may still be timed
+    std::uint64_t checked_at_once = 0;  // checks while other ranks may still be timed
 
     std::uint64_t now_ns() const { return clock_ns; }
     void align() {
@@ -56,7 +57,7 @@ TEST(Measuring, GivenIterationsAreSpreadOverTheBatches) {
     EXPECT_EQ(measurement.iterations, 43U);
     EXPECT_EQ(subject.calls, 7U + 43U);
     EXPECT_EQ(measurement.call_us.count, 10U);
-    EXPECT_EQ(subject.calls_at_check.front(), 7U + 5U) << "the first batches take the rest";
+    EXPECT_EQ(subject.calls_at_check.front(), 7U + 5U) << "the first batches take the remainder";
     EXPECT_EQ(subject.calls_at_check.back() - *(subject.calls_at_check.end() - 2), 4U);
     EXPECT_DOUBLE_EQ(measurement.call_us.median, 0.1);
     EXPECT_DOUBLE_EQ(measurement.call_us.max, 0.1);
@@ -94,7 +95,7 @@ TEST(Measuring, TheTimeIsABoundAlsoForLongCalls) {
     subject.cost_ns = [](std::uint64_t) { return 20'000'000; };
     subject.calls = 0;
     EXPECT_EQ(measure(subject, {.seconds = 0.2, .warmup = 1000, .batches = 20}).iterations, 10U);
-    EXPECT_LE(subject.calls, 128U + 3U + 10U) << "warming up ends, too";
+    EXPECT_LE(subject.calls, 128U + 3U + 10U) << "the warm-up is bounded too";
 }
 
 TEST(Measuring, ASlowStartDoesNotShortenTheBatches) {
@@ -114,7 +115,7 @@ TEST(Measuring, TheSlowestRankCounts) {
 
 TEST(Measuring, TheMeansOfTheRanksAreSummedUp) {
     struct Adding : FakeSubject {
-        static void sum(std::span<double> values) {  // the other rank needs three times as long
+        static void sum(std::span<double> values) {  // the other rank is three times slower
             values[0] *= 4;
             values[1] *= 2;
         }
@@ -128,7 +129,7 @@ TEST(Measuring, SeparatedCallsAreAlignedAndOnlyCallsAreTimed) {
     FakeSubject subject;
     const auto measurement = measure(
         subject, {.loop = MeasuringLoop::separated, .iterations = 40, .warmup = 0, .batches = 4});
-    EXPECT_EQ(subject.aligned, 4U + 40U + 4U) << "also before results are checked";
+    EXPECT_EQ(subject.aligned, 4U + 40U + 4U) << "also before the checks of results";
     EXPECT_DOUBLE_EQ(measurement.call_us.median, 0.1);
     EXPECT_DOUBLE_EQ(measurement.call_us.max, 0.1);
 }
@@ -162,7 +163,7 @@ TEST(Measuring, SingleCallsAreTimedOneByOne) {
     }
 }
 
-/// At most so many calls before it has to be supplied again.
+/// A subject that needs a new supply after at most `most` calls.
 struct HungrySubject : FakeSubject {
     std::uint64_t most = 4;
     std::uint64_t left = 0;
@@ -185,7 +186,7 @@ TEST(Measuring, EveryCallIsSuppliedAndThatIsNotTimed) {
     HungrySubject subject;
     const auto given = measure(subject, {.iterations = 43, .warmup = 10, .batches = 5});
     EXPECT_EQ(given.iterations, 43U);
-    EXPECT_EQ(given.call_us.count, 11U) << "as many batches as supplies are needed";
+    EXPECT_EQ(given.call_us.count, 11U) << "one batch for each supply";
     EXPECT_EQ(subject.supplies, 3U + 11U);
     EXPECT_DOUBLE_EQ(given.call_us.max, 0.1);
     const auto filled = measure(subject, {.seconds = 0.2, .batches = 5});

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: of several passes the near costs that count are those of a middle one in the machine's
-// quick mode, far ones those of the middle pass, and copies the middle of each size; and modes are
-// seen.
+// Goal: from several passes, local costs are taken from a middle pass in the machine's fast
+// mode, remote costs from the middle pass, and copies from the median of each size. Changes of
+// the mode are detected.
 #include "lab/measure/passes.hpp"
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@ namespace weft::lab {
 namespace {
 
 TEST(Passes, EachKindOfNearCostsIsThatOfAPassInTheQuickMode) {
-    // The mode changes in the middle of passes.
+    // The mode changes within a pass.
     const std::vector<Pass> passes{{.flags_ns = {240, 230}, .near_ns = 400, .memory_ns = 12},
                                    {.flags_ns = {60, 240}, .near_ns = 150, .memory_ns = 13},
                                    {.flags_ns = {61, 60}, .near_ns = 160, .memory_ns = 11}};

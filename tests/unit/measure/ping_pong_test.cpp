@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: the calibrator gives a believable time, leaves this process as it was, and says why it
-// cannot run. Method: run it; take processors away; name one that does not exist.
+// Goal: the calibrator gives a plausible time, restores this process's affinity, and reports the
+// reason if it cannot run.
+// Method: a run; a run with too few processors; a processor that does not exist.
 #include "lab/measure/ping_pong.hpp"
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: medians and percentiles are those of the definition. Method: small cases by hand, larger
-// ones against the definition by counting.
+// Goal: medians and percentiles match the definition. Method: small cases by hand,
+// larger ones by counting.
 #include "lab/measure/statistics.hpp"
 
 #include <gtest/gtest.h>

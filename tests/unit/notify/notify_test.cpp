@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: a strategy is taken only where profile and grant both promise it, the profile's preference
-// is kept, and what is refused is refused in words. The table of the manual says what the profiles
-// say.
-// Method: profiles and grants written down attribute by attribute; the page is read and compared.
+// Goal: a strategy is chosen only where profile and grant both promise it. The profile's preference
+// is kept, and refusals explain themselves. The table in the manual agrees with the profiles.
+// Method: profiles and grants are built attribute by attribute; the page is read and compared.
 #include "link/fabric/notify.hpp"
 
 #include <gtest/gtest.h>
@@ -18,7 +17,7 @@
 namespace weft::link {
 namespace {
 
-/// Grants everything that a strategy may need.
+/// Returns a grant of everything that a strategy may need.
 Grant generous() {
     Grant grant;
     grant.immediate_bytes = grant.key_bytes = 8;
@@ -27,7 +26,7 @@ Grant generous() {
     return grant;
 }
 
-/// Promises everything.
+/// Returns a profile that promises everything.
 Profile trusted() {
     Profile profile{.provider = "recorded"};
     for (Promise* promise : {&profile.cells, &profile.immediate, &profile.delivery, &profile.fence,
@@ -120,7 +119,7 @@ TEST(Notify, AProviderWithoutAnyPromiseIsRefused) {
     const std::string refusal = refusal_of(profile, generous(), {});
     EXPECT_NE(refusal.find("it is switched off"), std::string::npos) << refusal;
     profile.cells = {true, "words are whole"};
-    EXPECT_FALSE(choose_notify(profile, generous(), {}));  // nothing for large payloads
+    EXPECT_FALSE(choose_notify(profile, generous(), {}));  // no strategy for large payloads
 }
 
 TEST(Completion, OrderBeforeImmediatesBeforeDelivery) {
@@ -164,7 +163,7 @@ std::vector<std::string> cells_of(const std::string& line) {
     return cells;
 }
 
-/// "yes" or "no", by provider and strategy, as the page says.
+/// Returns the page's "yes" or "no" by provider and strategy.
 std::map<std::string, std::map<std::string, std::string>> table_of_the_page() {
     std::ifstream page(SOURCE_FOLDER "/docs/one-sided.md");
     std::map<std::string, std::map<std::string, std::string>> table;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: the descriptors of all ranks do what the programs do, whenever ranks start and in whatever
-// order what is under way lands. Method: virtual cards of one process run them, in an order that a
-// seed draws; planted faults must show.
+// Goal: the descriptors of all ranks have the effect of the programs, for any start times and
+// any order of delivery.
+// Method: virtual NICs in one process run them in an order drawn from a seed.
+// Planted faults must show.
 #include "plan/offload/offload.hpp"
 
 #include <gtest/gtest.h>
@@ -58,7 +59,7 @@ std::vector<OffloadPlan> plans_of(const Case& shape, std::string* refusal = null
     return plans;
 }
 
-/// Cards of all ranks. Elements are doubles, combined by addition.
+/// The NICs of all ranks. Elements are doubles, combined by addition.
 class Cards {
   public:
     Cards(const std::vector<OffloadPlan>& plans, const std::vector<std::vector<double>>& inputs,
@@ -74,7 +75,8 @@ class Cards {
         }
     }
 
-    /// Runs until nothing moves. Whether some rank was through before all had started.
+    /// Runs until no event is possible. Returns true if some rank was through
+    /// before all had started.
     bool run() {
         bool early = false;
         while (step()) {
@@ -143,11 +145,11 @@ class Cards {
         ++peer.counts.at(descriptor.counted - 1);
         if (descriptor.completes != 0) ++cards_[message.from].counts.at(descriptor.completes - 1);
     }
-    /// One thing that may happen now; false: there is none.
+    /// Performs one possible event. Returns false if no event is possible.
     bool step() {
         struct Choice {
             std::size_t rank;
-            std::size_t descriptor;  ///< beyond the last: start
+            std::size_t descriptor;  ///< index, or the number of descriptors for the start
         };
         std::vector<Choice> choices;
         for (std::size_t rank = 0; rank < cards_.size(); ++rank) {
@@ -250,11 +252,11 @@ TEST(OffloadTest, LongVectorsGoInPieces) {
     const auto whole = plans_of({"allreduce", "recursive-doubling", 4, 7});
     const auto pieces = plans_of({"allreduce", "recursive-doubling", 4, 7, true, 16});
     ASSERT_FALSE(whole.empty() || pieces.empty());
-    EXPECT_EQ(whole[0].descriptors.size(), 4U);    // two rounds: to the partner, and to itself
+    EXPECT_EQ(whole[0].descriptors.size(), 4U);    // two rounds: one to the partner, one local
     EXPECT_EQ(pieces[0].descriptors.size(), 16U);  // 56 bytes in four pieces of two elements
 }
 
-/// Sums whose order shows in the bits.
+/// Sums whose bits depend on the order.
 TEST(OffloadTest, AFixedOrderGivesTheSameBitsWheneverWhatLands) {
     for (const char* algorithm : {"reduce-broadcast", "recursive-doubling"}) {
         const Case shape{"allreduce", algorithm, 8, 1, false};
@@ -275,7 +277,7 @@ TEST(OffloadTest, AFixedOrderGivesTheSameBitsWheneverWhatLands) {
     }
 }
 
-/// Control: the same sums where operands meet in any order.
+/// Control: the same sums with operands combined in any order.
 TEST(OffloadTest, InAnyOrderTheBitsDiffer) {
     const Case shape{"allreduce", "reduce-broadcast", 8, 1, true};
     const auto plans = plans_of(shape);
@@ -291,7 +293,7 @@ TEST(OffloadTest, InAnyOrderTheBitsDiffer) {
     EXPECT_NE(*std::ranges::min_element(found), *std::ranges::max_element(found));
 }
 
-/// Control: a stage that does not imply the one before it lets ranks through too early.
+/// Control: if a stage does not imply the previous one, ranks get through too early.
 TEST(OffloadTest, WithoutTheEventThatLinksStagesARankIsThroughTooEarly) {
     auto plans = plans_of({"barrier", "dissemination", 8});
     const std::vector<std::vector<double>> inputs(8);
@@ -306,7 +308,7 @@ TEST(OffloadTest, WithoutTheEventThatLinksStagesARankIsThroughTooEarly) {
     EXPECT_TRUE(early);
 }
 
-/// What the paper counts: each message that a rank sends; and each operand that it has itself.
+/// The paper counts each message that a rank sends, and each of its own operands.
 TEST(OffloadTest, DescriptorsAreThoseOfTheFormulas) {
     for (const Rank ranks : {2, 4, 8, 16, 32}) {
         const auto rounds =

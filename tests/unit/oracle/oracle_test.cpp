@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: the oracle accepts the right result of every collective and nothing else. Method: all
-// members' trials in one process; results made by hand from the inputs, for three ranks and blocks
-// of different sizes; then one byte is changed in turn: of the output, of the input, of what lies
-// between blocks.
+// Goal: the oracle accepts only the right result of every collective.
+// Method: the trials of all members in one process, with results computed by hand from the inputs,
+// for three ranks and blocks of different sizes. Then one byte of the output, of the input, or of a
+// gap between blocks is changed.
 #include "lab/oracle/oracle.hpp"
 
 #include <gtest/gtest.h>
@@ -60,7 +60,7 @@ Values joined(std::initializer_list<Values> parts) {
     return all;
 }
 
-/// By hand: what rank 2 of three must have; empty: nothing.
+/// Returns the handmade result of rank 2 of three; empty: no result.
 Values result_at_last_rank(Collective collective) {
     const Rank me = kSize - 1;
     switch (collective) {
@@ -87,7 +87,7 @@ Values result_at_last_rank(Collective collective) {
             return joined({inputs(0, 2, 3), inputs(1, 2, 3), inputs(2, 2, 3)});
         case Collective::reduce_scatterv:
             return sums(0, me, 2, 3);
-        default:  // the root alone has something
+        default:  // only the root has a result
             return {};
     }
 }
@@ -101,13 +101,13 @@ TEST_P(OracleTest, AcceptsWhatIsWorkedOutByHand) {
     const Values result = result_at_last_rank(collective);
     const Call call = trial.call();
     if (!result.empty()) {
-        EXPECT_NE(trial.check(), "") << "nothing has been written yet";
+        EXPECT_NE(trial.check(), "") << "the output is not written yet";
         std::memcpy(call.out, result.data(), result.size() * sizeof result[0]);
     }
     EXPECT_EQ(trial.check(), "");
 }
 
-/// The same call in place has the same result, and blocks with gaps keep them.
+/// The same call in place has the same result, and the gaps between blocks are kept.
 TEST_P(OracleTest, NoticesEveryChangedByte) {
     const Collective collective = GetParam().collective;
     const Values result = result_at_last_rank(collective);
@@ -172,7 +172,7 @@ TEST(OracleTest, TheOrderOfOperandsMatters) {
     }
 }
 
-/// Gaps are part of what must stay.
+/// Gaps must keep their contents.
 TEST(OracleTest, BlocksApartOrBackwardsKeepTheirGaps) {
     for (const Spacing spacing : {Spacing::gaps, Spacing::backwards}) {
         Trial trial(facts_of(Collective::allgatherv, words(), Op::sum), 0,

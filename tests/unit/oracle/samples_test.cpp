@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: samples distinguish a wrong result from a right one, for every type. Method: inputs of
-// several ranks, folded in both directions; one changed element; spoilt padding.
+// Goal: samples distinguish a wrong result from a right one, for every type.
+// Method: inputs of several ranks, folded in both directions; one changed element; changed padding.
 #include "lab/oracle/samples.hpp"
 
 #include <gtest/gtest.h>
@@ -70,7 +70,7 @@ TEST(SamplesTest, FoldToTheSameInAnyOrder) {
     }
 }
 
-/// Types whose products neither wrap nor run out of range.
+/// Returns true for types whose products neither wrap nor leave the range.
 bool is_wide_floating(Type type) {
     return type >= Type::float32 && type <= Type::cdouble;
 }
@@ -95,7 +95,7 @@ TEST(SamplesTest, ProductsOfThousandsOfRanksAreExact) {
         }
         EXPECT_TRUE(samples.equal(forward.data(), backward.data(), kCount));
         EXPECT_FALSE(samples.equal(forward.data(), without_one.data(), kCount));
-        // It has not run out of range.
+        // The product has not left the range.
         auto doubled = forward;
         samples.fold(Op::prod, doubled.data(), inputs(samples, 1, 1).data(), kCount);
         EXPECT_FALSE(samples.equal(forward.data(), doubled.data(), kCount));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: a value of JSON keeps the order of its members, is printed and read as the standard says,
-// and reports what it does not hold.
+// Goal: a JSON value keeps the order of its members, follows the standard when printed and read,
+// and reports missing members.
 #include "lab/program/json.hpp"
 
 #include <gtest/gtest.h>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: every kernel of every instruction set gives the right bits, for any count, alignment and
-// aliasing. Method: all types x operations x instruction sets against one-element references
-// (known_elements.hpp), with guard bytes around.
+// Goal: every kernel of every instruction set gives the right bits, for any
+// count, alignment and aliasing.
+// Method: all types, operations and instruction sets are compared with one-element references
+// (known_elements.hpp), with guard bytes around the buffers.
 #include <tuple>
 
 #include "tests/unit/reduce/known_elements.hpp"
@@ -14,7 +15,7 @@ bool same_bits(T a, T b) {
     return std::memcmp(&a, &b, sizeof a) == 0;
 }
 
-/// Calls use(T{}) for each type of C that is an integer, float or double.
+/// Calls use(T{}) for each C type that is an integer, float or double.
 template <class Use>
 void for_c_types(Use use) {
     std::apply([&](auto... element) { (use(element), ...); },
@@ -26,8 +27,8 @@ TEST(Kernels, EveryTypeAndOperationIsRightForEveryCountAlignmentAndAlias) {
     for_c_types([](auto element) { check_type<decltype(element)>(70); });
 }
 
-/// Every pair of special values, in a vector long enough for the vector body and in one of one
-/// element: position, instruction set and order of the operands must not show.
+/// Combines every pair of special values, in a long buffer and in one of a single element. The
+/// result must not depend on position, instruction set or order of the operands.
 template <class T>
 void check_extremes(const ReduceTable& table, Op op) {
     std::vector<T> values = special_values<T>();
@@ -63,7 +64,7 @@ TEST(Kernels, MinAndMaxOfNanAndSignedZeroAreTheSameInEitherOrder) {
     }
 }
 
-/// Long random vectors: the same bits from every instruction set.
+/// Compares the bits of all instruction sets on long random buffers.
 template <class T>
 void check_same_on_all_sets() {
     constexpr Type type = type_of<T>();
@@ -73,7 +74,7 @@ void check_same_on_all_sets() {
     std::vector<T> b(kCount);
     for (T& x : a) x = Known<T>::draw(random);
     for (T& x : b) x = Known<T>::draw(random);
-    if constexpr (std::is_floating_point_v<T>)  // two NaNs: the payload is not promised
+    if constexpr (std::is_floating_point_v<T>)  // the payload of two NaNs is unspecified
         for (std::size_t i = 0; i < kCount; ++i)
             if (std::isnan(a[i]) && std::isnan(b[i])) b[i] = T{1};
     const auto names = runnable_isas();

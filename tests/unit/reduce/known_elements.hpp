@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// known_elements.hpp - references for the tests of the kernels: how to draw an element of each
-// type, what an operation makes of two, and its bytes with clean padding.
+// known_elements.hpp - references for tests of the kernels: random elements of each type, results
+// of operations, and bytes with clean padding.
 //
 // Holds    References share no code with the kernels: integers in twice their width, floats by
 //          cases, 16-bit floats by scaled rounding in double, complex numbers by their parts.
@@ -23,7 +23,7 @@
 
 namespace weft::run {
 
-/// Values at which operations go wrong.
+/// Values at which operations are likely to fail.
 template <class F>
 const std::vector<F>& special_values() {
     using Limits = std::numeric_limits<F>;
@@ -50,7 +50,7 @@ F draw_float(std::mt19937_64& random) {
     return std::ldexp(static_cast<F>(random()) - F{0x1p63}, static_cast<int>(random() % 80) - 100);
 }
 
-/// min or max of two floating-point values, by cases.
+/// Returns min or max of two floating-point values, by cases.
 template <class F>
 F extreme(Op op, F a, F b) {
     if (std::isnan(a) || std::isnan(b)) return std::numeric_limits<F>::quiet_NaN();
@@ -64,7 +64,7 @@ inline bool truth(Op op, bool a, bool b) {
     return a != b;
 }
 
-/// What the tests know of a type: how to draw one, what two make, and its bytes with clean padding.
+/// Functions of a type: draw an element, combine two elements, write its bytes with clean padding.
 template <class T>
 struct Known;
 
@@ -77,7 +77,7 @@ struct Known<I> {
         return random() % 4 == 0 ? kSpecial[random() % std::size(kSpecial)]
                                  : static_cast<I>(random());
     }
-    /// In twice the width, so that nothing overflows.
+    /// Combines in twice the width, so that nothing overflows.
     static I combine(Op op, I left, I right) {
         const auto a = static_cast<__int128>(left);
         const auto b = static_cast<__int128>(right);
@@ -147,7 +147,7 @@ struct Known<bool> {
     static bool is_nan(bool) { return false; }
 };
 
-/// Two kinds of 16-bit floats, by the width of their parts.
+/// The two kinds of 16-bit floats, by the width of their parts.
 template <class T>
 struct Parts;
 template <>
@@ -163,7 +163,7 @@ struct Parts<BFloat16> {
     static constexpr double kTooLarge = 0x1p128;
 };
 
-/// The value of each of the 65536, read from the parts.
+/// Returns the value of any of the 65,536 elements, computed from its parts.
 template <class T>
 double value_of(T element) {
     using P = Parts<T>;
@@ -178,7 +178,7 @@ double value_of(T element) {
     return sign * std::ldexp(fraction + (1 << P::kFraction), least + exponent - 1);
 }
 
-/// The nearest element, ties to even; a NaN gives the positive quiet one.
+/// Returns the nearest element, ties to even. A NaN gives the positive quiet NaN.
 template <class T>
 T nearest(double value) {
     using P = Parts<T>;
@@ -205,7 +205,7 @@ struct KnownNarrow {
         element.bits = static_cast<std::uint16_t>(random());
         return element;
     }
-    /// First to float, as promised, then to 16 bits.
+    /// Combines in float, as documented, then rounds to 16 bits.
     static T combine(Op op, T left, T right) {
         const auto a = static_cast<float>(value_of(left));
         const auto b = static_cast<float>(value_of(right));
@@ -283,7 +283,7 @@ T read(const std::byte* from) {
     return value;
 }
 
-/// The bits that are promised, padding included.
+/// Returns true if the specified bits are right, padding included.
 template <class T>
 bool as_promised(Op op, const std::byte* found, const T& expected) {
     if (Known<T>::any_nan(op, expected)) return Known<T>::is_nan(read<T>(found));
@@ -292,7 +292,8 @@ bool as_promised(Op op, const std::byte* found, const T& expected) {
 
 inline constexpr std::size_t kGuard = 64;
 
-/// `count` elements, `shift` bytes off, between guard bytes; padding of elements starts spoilt.
+/// A buffer of `count` elements at an offset of `shift` bytes, between guard bytes. Padding has
+/// other contents at first.
 template <class T>
 class Guarded {
   public:
@@ -317,7 +318,7 @@ class Guarded {
     std::vector<std::byte> memory_;
 };
 
-/// alias: bit 0 for the left operand, bit 1 for the right one.
+/// Checks one call. Bit 0 of `alias`: the target is the left operand; bit 1: the right operand.
 template <class T>
 void check_call(ReduceFn kernel, Op op, std::size_t count, std::array<std::size_t, 3> shifts,
                 unsigned alias, std::mt19937_64& random) {
@@ -341,7 +342,7 @@ void check_call(ReduceFn kernel, Op op, std::size_t count, std::array<std::size_
     ASSERT_TRUE(target.guards_hold() && left.guards_hold() && right.guards_hold());
 }
 
-/// The kernels of a type on every instruction set, for counts up to `count_max`.
+/// Checks the kernels of a type on every instruction set, for counts up to `count_max`.
 template <class T>
 void check_type(std::size_t count_max) {
     SCOPED_TRACE(base::name_of(type_of<T>()));

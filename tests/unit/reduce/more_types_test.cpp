@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: kernels of the types beyond C's integers, float and double give the right bits on every
-// instruction set, for any count, alignment and aliasing; each type has the operations that the
-// guide says.
-// Method: one-element references (known_elements.hpp); 16-bit floats for all 65536 left operands.
+// Goal: kernels of types other than C's integers, float and double give the right bits on
+// every instruction set, for any count, alignment and aliasing. Each type has the operations
+// that the guide lists.
+// Method: one-element references (known_elements.hpp); 16-bit floats for all 65,536 left operands.
 #include <tuple>
 
 #include "tests/unit/reduce/known_elements.hpp"
@@ -20,7 +20,8 @@ TEST(MoreTypes, KernelsAreRightForEveryCountAlignmentAndAlias) {
         nullptr));
 }
 
-/// All 65536 elements against zeros, ones, extremes, subnormals, infinities, NaNs and others.
+/// Combines all 65,536 elements with zeros, ones, extremes, subnormals,
+/// infinities, NaNs and others.
 template <class T>
 void check_all_elements() {
     constexpr std::size_t kAll = 65536;
@@ -57,7 +58,7 @@ TEST(MoreTypes, SixteenBitFloatsAreRightForAllElements) {
     check_all_elements<BFloat16>();
 }
 
-/// Floats near every boundary of the 16-bit type, and many others.
+/// Converts floats near every boundary of the 16-bit type, and many others.
 template <class T>
 void check_conversions() {
     for (int i = 0; i < 65536; ++i) {

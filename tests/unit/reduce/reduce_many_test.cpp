@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: many operands are combined from the left, in order, whichever of them is the target, with
-// built-in kernels and with user operations of any element size, into one target or several.
-// Method: against a fold, element by element, with non-commutative matrices and with floating point
-// (whose sums show the order).
+// Goal: many operands are combined from the left, in order, for any operand that is the target,
+// with built-in kernels and with user operations of any element size, into one or several targets.
+// Method: comparison with a fold, element by element, of non-commutative matrices and of
+// floating-point values, whose sums show the order.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -17,8 +17,8 @@ namespace {
 
 using Bytes = std::vector<std::byte>;
 
-/// Operand vectors of bytes at a chosen misalignment. Operand `target_is` (if >= 0) is the last
-/// target.
+/// Operand buffers at a given misalignment. If `target_is` is not negative, that operand
+/// is the last target.
 class Case {
   public:
     Case(std::size_t operands, std::size_t bytes, std::size_t shift, int target_is,
@@ -77,7 +77,7 @@ TEST(ReduceMany, OneBufferMayBeSeveralOperandsAndTheTarget) {
     for (std::size_t i = 0; i < x.size(); ++i) ASSERT_EQ(x[i], static_cast<std::int32_t>(4 * i));
 }
 
-/// A square matrix over the integers mod 2^64; the product of matrices is not commutative.
+/// A square matrix over the integers mod 2^64. Its product is not commutative.
 template <std::size_t N>
 struct Matrix {
     std::uint64_t entry[N][N];

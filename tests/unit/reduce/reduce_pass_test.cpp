@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: any number of operands is combined from the left into any number of targets, for every
-// count, alignment and operand that is a target, in registers, in tiles and with stores that bypass
-// the caches. Method: against a fold of one-element references (known_elements.hpp), with
-// guard bytes around.
+// Goal: any number of operands is combined from the left into any number of targets, for
+// every count, alignment and operand that is a target: in registers, in tiles and with stores
+// that bypass the caches.
+// Method: comparison with a fold of one-element references (known_elements.hpp), with guard
+// bytes around the buffers.
 #include <algorithm>
 #include <deque>
 #include <tuple>
@@ -16,10 +17,10 @@ struct Shape {
     std::size_t operands = 1;
     std::size_t targets = 1;
     std::size_t elements = 0;
-    /// Pointers are so many bytes off, each of a list this much more than the one before it.
+    /// Misalignment in bytes of the first pointer, and its increment from one list to the next.
     std::size_t shift = 0;
     std::size_t shift_step = 0;
-    int in_place = -1;  ///< this operand is a target: the first target for the first operand, ...
+    int in_place = -1;  ///< operand that is a target: the first target for the first operand, ...
 
     friend std::ostream& operator<<(std::ostream& out, const Shape& shape) {
         return out << shape.operands << " operands, " << shape.targets << " targets, "

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: counts and displacements of a call are refused where they cannot be used, kept as long as
-// they are needed, and compared by what they say. Method: small calls; a cache of plans without a
-// job.
+// Goal: unusable counts and displacements of a call are refused. Blocks are kept while they are
+// needed, and compared by value.
+// Method: small calls; a cache of plans without a job.
 #include "run/runtime/blocks.hpp"
 
 #include <gtest/gtest.h>
@@ -166,9 +166,9 @@ TEST(Plans, ThatWereNotUsedForLongestMakeRoom) {
     EXPECT_GT(before, 100U);
     cache.retire(static_cast<Epoch>(count));
     EXPECT_NEAR(static_cast<double>(cache.size()), static_cast<double>(before) / 2, 2);
-    EXPECT_EQ(*cache.find(call(count - 1)), latest) << "it is one of those that were used last";
+    EXPECT_EQ(*cache.find(call(count - 1)), latest) << "it is among the recently used plans";
     cache.retire(0);
-    EXPECT_FALSE(cache.crowded()) << "if all are in use, more may be kept";
+    EXPECT_FALSE(cache.crowded()) << "if all are in use, the cache may hold more";
 }
 
 TEST(PlansWithCounts, OfTwoEndsSayTheSameOfTheCallToAll) {
@@ -199,11 +199,11 @@ TEST(PlansWithCounts, LongMessagesAreReadWhereTheyLieIfMatesReachThem) {
         EXPECT_TRUE(plan.ok());
         const plan::Program& program = (*plan)->program.program;
         const auto puts = std::ranges::count(program.steps, plan::StepKind::put, &plan::Step::kind);
-        EXPECT_EQ(puts, direct ? 2 : 3);  // loops counted once
+        EXPECT_EQ(puts, direct ? 2 : 3);  // loops count once
         EXPECT_EQ((*plan)->program.pairs.size(), 3U);
         return (*plan)->program.exposes;
     };
-    EXPECT_EQ(exposes(true), 1U);  // to rank 1: what it has for itself goes nowhere
+    EXPECT_EQ(exposes(true), 1U);  // to rank 1; its message to itself needs no peer
     EXPECT_EQ(exposes(false), 0U);
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: binding tells how much the ranks of a node touch in a call that uses memory in place, from
-// which the engine decides whether stores go past the caches. Method: programs of known vectors.
+// Goal: binding gives the number of bytes that the ranks of a node touch in a call in place. From
+// it the engine decides whether stores bypass the caches.
+// Method: programs with known buffers.
 #include <gtest/gtest.h>
 
 #include "collectives/registry.hpp"
@@ -40,7 +41,7 @@ TEST(NodeBytes, AreTheVectorsOfAllRanks) {
     EXPECT_EQ(node_bytes("broadcast", "mapped", 3), 6 * kBytes);
 }
 
-/// Also by a rank that exposes nothing and only uses what others have.
+/// A rank that exposes nothing counts the memory of others that it uses.
 TEST(NodeBytes, CountWhatThisRankTouches) {
     EXPECT_EQ(node_bytes("scatter", "mapped", 0), 6 * kBytes / 6);
 }
@@ -50,7 +51,7 @@ TEST(NodeBytes, CountRanksOfThisNodeAlone) {
     EXPECT_EQ(node_bytes("alltoall", "mapped", 0, &near), 3 * 2 * kBytes);
 }
 
-/// There, data moves in pieces that stay in the caches.
+/// Data in put targets moves in pieces that stay in the caches.
 TEST(NodeBytes, AreNothingWherePutTargetsServe) {
     EXPECT_EQ(node_bytes("alltoall", "direct", 0), 0U);
 }

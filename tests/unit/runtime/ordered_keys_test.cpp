@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: minima and maxima of keys are those of the numbers, as the operations define them: a NaN
-// wins, and -0.0 is less than +0.0. Method: all pairs of numbers at the borders.
+// Goal: minima and maxima of keys agree with the numbers' as the operations define them: a NaN
+// wins, and -0.0 is less than +0.0.
+// Method: all pairs of numbers at the limits.
 #include "run/runtime/ordered_keys.hpp"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// placement_test.cpp - ranks of a host start spread over its processors, and stay free to move.
+// placement_test.cpp - ranks of a host start on different processors, and stay free to move.
 #include "run/runtime/placement.hpp"
 
 #include <gtest/gtest.h>

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: put targets of jobs of any size fit, with the settings as they are: a bank has a cell for
-// every message that a rank may get, and what all banks take stays bounded.
-// Method: the layout alone, which is all that decides; 128 banks for any number of ranks would
-// refuse 16,384. Bulk banks: binds calls of several sizes, and asks where their payloads go.
+// Goal: put targets of jobs of any size fit with the default settings. A bank has a cell for every
+// message that a rank may get, and the size of all banks is bounded.
+// Method: only the layout, which decides this; 128 banks for any number of ranks would
+// refuse 16,384 ranks. For bulk banks, calls of several sizes are bound and the banks
+// of their payloads checked.
 #include <gtest/gtest.h>
 
 #include "collectives/registry.hpp"
@@ -13,7 +14,7 @@ namespace weft::run {
 namespace {
 
 constexpr std::uint64_t kMebibyte = std::uint64_t{1} << 20;
-constexpr std::uint64_t kCellsEndMax = std::uint64_t{64} << 30;  ///< that start-up accepts
+constexpr std::uint64_t kCellsEndMax = std::uint64_t{64} << 30;  ///< limit at start-up
 
 TEST(SegmentLayout, TakesManyRanksWithUsualSettings) {
     for (const Rank ranks : {2304, 16'384, 65'536}) {
@@ -37,7 +38,7 @@ TEST(SegmentLayout, GivesFewRanksAllBanksThatAreAskedFor) {
     }
 }
 
-/// The bulk banks of a call of rank 0 of 4.
+/// Returns the bulk banks of a call of rank 0 of 4.
 base::BankClass banks_of(const base::RegionShape& shape, std::string_view collective,
                          std::uint64_t bytes) {
     const bool rooted = collective == "broadcast";
@@ -80,7 +81,7 @@ TEST(SegmentLayout, OnANodeStreamsOfShortCallsHaveManyBanksAndCallsThatSynchroni
         EXPECT_EQ(banks_of(shape, collective, 512 << 10).banks, SegmentLayout::kBulkBanks);
 }
 
-/// A broadcast that publishes: its bank holds what is published beside the slots.
+/// A broadcast that publishes: its bank holds the published payload and the slots.
 TEST(SegmentLayout, PayloadsThatArePublishedTakeTheBanksThatBothFit) {
     base::RegionShape shape = SegmentLayout(4, {}).shape;
     SegmentLayout::keep_near_banks(shape);
@@ -94,7 +95,7 @@ TEST(SegmentLayout, PayloadsThatArePublishedTakeTheBanksThatBothFit) {
         EXPECT_LE(2 * bytes, shape.bulk_class(bound->bulk_class).bytes) << bytes;
         EXPECT_LT(bound->bulk_class, base::kSmallClasses) << bytes;
     }
-    // The large banks have room for both, but there are few: such a call puts.
+    // The large banks hold both, but they are few, so such a call puts.
     const BindOptions long_ones{.elements = 12 << 10, .element_bytes = 1, .shape = shape};
     EXPECT_FALSE(may_publish(*program, long_ones, true));
 }

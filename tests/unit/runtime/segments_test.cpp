@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: one generated program says how many segments a call needs. Method: every algorithm of the
-// registry, on several layouts: programs of one segment, of two and of more ask for as many
-// (those of one never for more). And of what lands in vectors: the bytes at which it needs more.
+// Goal: one generated program gives the number of segments that a call needs.
+// Method: every algorithm of the registry, on several layouts. Programs of one segment, of two and
+// of more must give the same number; a program of one segment may give less for some. For direct
+// delivery, the size from which it needs more segments.
 #include <gtest/gtest.h>
 
 #include "collectives/landing.hpp"
@@ -20,7 +21,7 @@ BindOptions options_of(std::uint64_t bank_bytes) {
             .shape = {.cells = 64, .banks = 2, .bulk_banks = 2, .bulk_bytes = bank_bytes}};
 }
 
-/// Whether blocks that go together as a whole go one by one in pieces.
+/// Returns true if contiguous blocks are sent together in one segment, but separately in several.
 bool joins_blocks(const collectives::AlgorithmSpec& spec) {
     const collectives::SpecParameter* const near = spec.find("near");
     return spec.name == "multi-object" && (near == nullptr || near->value == "mapped");
@@ -60,7 +61,7 @@ class Segments : public testing::TestWithParam<std::string_view> {
 TEST_P(Segments, AreCountedFromOneProgram) {
     std::vector<std::string> specs = collectives::specs_to_try(GetParam());
     if (GetParam() == "allreduce") specs.insert(specs.end(), {"a2", "a8", "m1g2a3,n1g3a2"});
-    std::erase_if(specs, [](const std::string& text) {  // these go as a whole
+    std::erase_if(specs, [](const std::string& text) {  // these are sent whole
         return collectives::lands_in_vectors(*collectives::parse_spec(text));
     });
     for (const std::string& text : specs) {
@@ -85,14 +86,14 @@ TEST_P(Segments, AreCountedFromOneProgram) {
     EXPECT_GT(checked_, 0);
 }
 
-// The first one, barrier, has no data.
+// The first collective, barrier, has no data.
 INSTANTIATE_TEST_SUITE_P(OfEachCollective, Segments,
                          testing::ValuesIn(collectives::collectives().begin() + 1,
                                            collectives::collectives().end()),
                          [](const auto& instance) { return std::string(instance.param); });
 
-/// Only what is reduced needs put targets: a vector of 2 MiB of four ranks goes as a whole. What
-/// would not fit is no candidate, as it would go in pieces through put targets.
+/// Only reduced data needs put targets: four ranks send a buffer of 2 MiB whole. A buffer that does
+/// not fit is no candidate, because it would be sent in pieces through put targets.
 TEST(LandingSegments, ARingLandsInVectorsIfABankHoldsWhatItReduces) {
     const auto ring = collectives::parse_spec("ring:into=vector");
     const auto program = collectives::generate("allreduce", *ring, {.size = 4, .elements = 4});
@@ -102,7 +103,7 @@ TEST(LandingSegments, ARingLandsInVectorsIfABankHoldsWhatItReduces) {
     EXPECT_TRUE(fits_as_a_whole(*program, options));
     options.elements = 1U << 19;
     EXPECT_FALSE(fits_as_a_whole(*program, options));
-    // The same without vectors takes more, and pieces from half of a bank on.
+    // Without direct delivery the call takes more, and needs pieces from half a bank on.
     const auto slots = collectives::generate("allreduce", *collectives::parse_spec("ring"),
                                              {.size = 4, .elements = 4});
     options.elements = 1U << 17;

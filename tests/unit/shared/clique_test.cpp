@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: from the same verdicts all ranks derive the same division into groups that have all mapped
-// each other. Method: chosen cases, and random graphs whose groups are checked pair by pair.
+// Goal: from equal verdicts all ranks derive the same division into groups whose members have
+// all mapped each other.
+// Method: chosen cases, and random graphs whose groups are checked pair by pair.
 #include <gtest/gtest.h>
 
 #include <algorithm>

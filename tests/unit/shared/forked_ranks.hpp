@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// forked_ranks.hpp - N real processes that exchange bytes over a board they share, for tests.
+// forked_ranks.hpp - N real processes that exchange bytes over a shared board, for tests.
 //
-// Idea     The parent makes an anonymous shared page range, forks the ranks and collects what each
-//          one reports. Ranks create their segments after the fork: they inherit
-//          nothing.
-// Holds    Every rank has an alarm as its deadline; a rank that fails sets a mark that ends the
+// Idea     The parent makes a shared anonymous range of pages, forks the ranks and collects their
+//          reports. Ranks create their segments after the fork, so they inherit none.
+// Holds    Every rank has an alarm as its deadline. A failing rank sets a mark that ends the
 //          waits of the others.
 #pragma once
 
@@ -33,9 +32,9 @@ namespace weft::link::testing {
 inline constexpr int kRanksMax = 8;
 inline constexpr unsigned kDeadlineSeconds = 30;
 
-/// What the ranks share. Zero-filled at start.
+/// Memory that the ranks share. Zero at the start.
 struct Board {
-    std::atomic<int> arrived;  ///< at fences, over all fences
+    std::atomic<int> arrived;  ///< ranks that have entered a fence, over all fences
     std::atomic<bool> failed;
     std::atomic<bool> flags[4];
     SegmentCard cards[kRanksMax];
@@ -85,7 +84,7 @@ class ForkedRank {
         return {board_.cards, board_.cards + size_};
     }
 
-    /// Publishes the map's verdict and returns the group that all of them give.
+    /// Publishes the map's verdict. Returns the group that follows from all verdicts.
     NodeGroup decide(const NodeMap& map) {
         const std::vector<std::byte> mine = map.verdict().to_bytes();
         auto& slot = board_.verdicts[rank_];
@@ -115,7 +114,7 @@ class ForkedRank {
         return std::move(*map);
     }
 
-    /// A segment, mapped with those of its group.
+    /// A segment, mapped with the segments of its group.
     struct Node {
         Segment segment;
         std::vector<SegmentCard> cards;
@@ -167,8 +166,8 @@ inline pid_t start_rank(Board& board, Rank rank, int size, const RankBody& body)
     ::_exit(0);
 }
 
-/// Waits for a rank to end; a sentence about how it did, empty if well. The rank's alarm bounds
-/// this.
+/// Waits for a rank to end; the rank's alarm bounds the wait. Returns an empty text on
+/// success, else a description.
 inline std::string end_of_rank(const Board& board, Rank rank, pid_t pid) {
     int status = 0;
     if (::waitpid(pid, &status, 0) != pid) return "waitpid failed";
@@ -178,7 +177,7 @@ inline std::string end_of_rank(const Board& board, Rank rank, pid_t pid) {
     return text + board.complaints[rank];
 }
 
-/// Runs the body in `size` processes; what went wrong, empty if nothing did.
+/// Runs the body in `size` processes. Returns the complaints, or an empty text.
 inline std::string run_ranks(int size, const RankBody& body) {
     const SharedBoard shared;
     std::vector<pid_t> pids;

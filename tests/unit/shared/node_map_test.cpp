@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: processes that share nothing but cards map each other's segments at equal addresses, or
-// report why not and still share them by offset. Method: forked ranks that follow raw pointers
-// through each other's memory, with addresses occupied, modes forced and owners killed.
+// Goal: processes that share only cards map each other's segments at equal addresses, or report the
+// reason and share them by offset.
+// Method: forked ranks follow raw pointers through each other's memory, with occupied addresses,
+// forced modes and killed owners.
 #include "link/shared/node_map.hpp"
 
 #include <dirent.h>
@@ -21,9 +22,10 @@ using testing::expect_ranks;
 using testing::ForkedRank;
 
 constexpr std::uint64_t kBytes = std::uint64_t{8} << 20;
-constexpr std::size_t kAt = 5 << 20;  // somewhere in the middle of a segment
+constexpr std::size_t kAt = 5 << 20;  // near the middle of a segment
 
-/// Equal addresses need ranges that the thread sanitizer keeps for itself.
+/// Returns true if equal addresses are possible. The thread sanitizer reserves the
+/// ranges that they need.
 bool equal_addresses_possible() {
     const auto segment = Segment::create({.bytes = kBytes});
     return segment.ok() && segment.value().card().free_bases != 0;
@@ -31,10 +33,10 @@ bool equal_addresses_possible() {
 
 struct Bead {
     Rank owner;
-    Bead* next;  ///< a raw pointer into the next rank's segment
+    Bead* next;  ///< raw pointer into the next rank's segment
 };
 
-/// Each rank stores a bead that points at the next rank's; all follow the whole ring.
+/// Each rank stores a bead that points to the next rank's bead; all follow the whole ring.
 void follow_ring(ForkedRank& self, const NodeMap& map) {
     const auto bead_of = [&](Rank rank) { return reinterpret_cast<Bead*>(map.base(rank) + kAt); };
     const Rank next = (self.rank() + 1) % self.size();
@@ -50,7 +52,7 @@ void follow_ring(ForkedRank& self, const NodeMap& map) {
     self.fence();
 }
 
-/// Each rank reads what the others stored at the same offset, through its own addresses.
+/// Each rank reads the others' words at the same offset, through its own addresses.
 void read_by_offset(ForkedRank& self, const NodeMap& map) {
     const auto word_of = [&](Rank rank) {
         return reinterpret_cast<std::atomic<std::uint64_t>*>(map.base(rank) + kAt + 64);
@@ -156,7 +158,7 @@ TEST(NodeMap, ARankThatOneOtherCannotMapIsNotAMemberForAnyone) {
     });
 }
 
-/// Names under /dev/shm and the temporary folder that could be ours.
+/// Returns names under /dev/shm and the temporary folder that may be segments of weft.
 std::set<std::string> traces_on_disk() {
     std::set<std::string> names;
     for (const char* const folder : {"/dev/shm", "/tmp"}) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: a segment is sealed and sparse, and a card that does not lead to the very segment it
-// describes is refused with words that say what was found. Method: forged cards, one field each.
+// Goal: a segment is sealed and sparse. A card that leads to another segment than it describes is
+// refused with the difference.
+// Method: forged cards, one field each.
 #include "link/shared/segment.hpp"
 
 #include <fcntl.h>
@@ -25,7 +26,7 @@ TEST(Segment, IsSparseSealedAndHasItsNonceInTheHeader) {
     struct stat status;
     ASSERT_EQ(::fstat(segment.descriptor(), &status), 0);
     EXPECT_EQ(static_cast<std::uint64_t>(status.st_size), kBytes);
-    EXPECT_LE(status.st_blocks * 512, 1 << 21);  // one page, a large one at most
+    EXPECT_LE(status.st_blocks * 512, 1 << 21);  // at most one page, which may be large
     EXPECT_NE(::ftruncate(segment.descriptor(), 4096), 0);
     EXPECT_NE(::ftruncate(segment.descriptor(), 2 * kBytes), 0);
     SegmentHeader header;
@@ -69,7 +70,7 @@ TEST(SegmentCard, TravelsAsBytes) {
     EXPECT_NE(refused.failure().text.find("kind"), std::string::npos);
 }
 
-/// What a rank says about a mate whose card was changed; the mate must not be mapped.
+/// Returns a rank's complaint about a peer with a changed card. The peer must not be mapped.
 std::string complaint(const Segment& mine, const SegmentCard& forged) {
     const SegmentCard cards[] = {mine.card(), forged};
     const auto map = NodeMap::open(mine, cards, 0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: the cores that are read are those that the kernel lets this process use.
-// Method: compare with the affinity mask, whole and narrowed to one processor.
+// Goal: the reader returns the cores that the kernel lets this process use.
+// Method: comparison with the affinity mask, whole and reduced to one processor.
 #include "topology/hwloc_reader.hpp"
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// sleep_test.cpp - a long wait sleeps, but not while peers use the rank: what is served, arrives or
-// completes counts, whether or not the wait itself moves.
+// sleep_test.cpp - a long wait sleeps, but not while peers use the rank: requests, arrivals and
+// completions count, even if the wait itself makes no progress.
 #include <gtest/gtest.h>
 
 #include "link/wire/wire.hpp"
@@ -8,9 +8,9 @@
 namespace weft::link {
 namespace {
 
-constexpr unsigned kLong = 1000;  ///< failed polls: a rank with a quota sleeps after fewer
+constexpr unsigned kLong = 1000;  ///< failed polls: a rank with a CPU quota sleeps after fewer
 
-/// A network on which nothing happens but what the test says.
+/// A network whose events are given by the test.
 class ToldPort final : public FabricPort {
   public:
     struct Told {
@@ -52,7 +52,7 @@ class ToldPort final : public FabricPort {
 
 class SleepTest : public testing::Test {
   protected:
-    /// Polls in vain as a wait does, as often as it takes to sleep.
+    /// Polls without success, as a wait does, until it may sleep.
     void wait_long() {
         for (unsigned i = 0; i < kLong && !wire_.sleeps_after(kLong); ++i) {
             wire_.progress();
@@ -71,7 +71,7 @@ TEST_F(SleepTest, AWaitInWhichNothingHappensSleeps) {
     EXPECT_FALSE(wire_.sleeps_after(kLong)) << "before it has begun";
     wait_long();
     EXPECT_TRUE(wire_.sleeps_after(kLong));
-    EXPECT_FALSE(wire_.sleeps_after(1)) << "another wait, which has just begun";
+    EXPECT_FALSE(wire_.sleeps_after(1)) << "another wait, which has only begun";
 }
 
 TEST_F(SleepTest, WhatArrivesEndsTheSleep) {

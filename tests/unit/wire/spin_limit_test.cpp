@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// spin_limit_test.cpp - waits learn whether pausing helps, and forget it when it does again.
+// spin_limit_test.cpp - waits learn whether pausing helps, and adapt when that changes.
 #include "link/wire/spin_limit.hpp"
 
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@ namespace {
 
 constexpr unsigned kMost = 4096;
 
-/// A wait that something ends after so many failed looks.
+/// Waits for an event that occurs after `looks` failed looks. Returns the number of pauses.
 unsigned wait_for(SpinLimit& limit, unsigned looks) {
     unsigned pauses = 0;
     for (unsigned failures = 1; failures <= looks; ++failures)
@@ -17,7 +17,8 @@ unsigned wait_for(SpinLimit& limit, unsigned looks) {
     return pauses;
 }
 
-/// A wait for a peer that runs on this processor: it ends at the first yield.
+/// Waits for a peer on this processor: the wait ends at the first yield. Returns
+/// the number of pauses.
 unsigned wait_for_neighbour(SpinLimit& limit) {
     unsigned failures = 1;
     while (limit.allows(failures)) ++failures;
@@ -55,7 +56,7 @@ TEST(SpinLimit, PausesAgainOncePausingHelps) {
     EXPECT_EQ(limit.usual(), kMost);
 }
 
-/// A wait that a yield ends, to which the scheduler gave the processor to someone for so long.
+/// Waits until a yield during which the scheduler ran another process for `ns`. Returns the pauses.
 unsigned wait_with_yield(SpinLimit& limit, std::uint64_t ns) {
     const unsigned pauses = wait_for_neighbour(limit);
     limit.yielded(ns);
@@ -76,7 +77,7 @@ TEST(SpinLimit, AStrangerIsForgotten) {
         wait_with_yield(limit, 1000);
     EXPECT_EQ(limit.usual(), 1U);
     EXPECT_EQ(wait_with_yield(limit, 1000), 0U);
-    wait_with_yield(limit, SpinLimit::kTurnNs);  // now its neighbour is a stranger
+    wait_with_yield(limit, SpinLimit::kTurnNs);  // now the other process is a stranger
     EXPECT_EQ(wait_with_yield(limit, 1000), SpinLimit::kCrowdedFactor * kMost - 1);
 }
 
