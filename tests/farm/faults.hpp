@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// faults.hpp - what can be planted into a scenario, to show that the farm finds it.
+// faults.hpp - faults that can be planted into a scenario, to show that the farm finds them.
 //
-// Idea     A fault stands for a mistake in one room: a wrong bank rule, an engine that does not
-//          wait for what it must, a team that takes memory which is still in use, a request that
-//          does not follow its writes. It is planted from outside: by a window, a wire, a fabric
-//          or a caller that does wrong, never by code in the library.
+// Idea     A fault represents a mistake in one room: a wrong bank rule, an engine with a
+//          missing wait, a team that uses memory of another team, a request that overtakes its
+//          writes. It is planted from outside, by a faulty window, wire, fabric or caller,
+//          never by code in the library.
 // Next     run.cpp plants them.
 #pragma once
 
@@ -48,33 +48,35 @@ struct FaultEntry {
 
 inline constexpr std::array kFaults{
     FaultEntry{Fault::late_barrier, "window", "late-barrier", "a barrier is numbered too late"},
-    FaultEntry{Fault::count_only, "window", "count-only", "calls are counted, not their order"},
+    FaultEntry{Fault::count_only, "window", "count-only",
+               "calls are counted, but their order is ignored"},
     FaultEntry{Fault::one_bank, "window", "one-bank", "one bank of cells where the rule has four"},
-    FaultEntry{Fault::one_small_bank, "window", "one-small-bank", "the same for small bulk banks"},
+    FaultEntry{Fault::one_small_bank, "window", "one-small-bank",
+               "one small bulk bank where the rule has four"},
     FaultEntry{Fault::false_synchronizing, "window", "false-synchronizing",
                "calls without data are taken as synchronizing"},
     FaultEntry{Fault::early_reuse, "engine", "early-reuse", "sources are overwritten too early"},
     FaultEntry{Fault::forgotten_refusal, "engine", "forgotten-refusal",
                "a put that was refused is not repeated"},
     FaultEntry{Fault::ignored_arrivals, "engine", "ignored-arrivals",
-               "arrivals without an immediate are not looked for"},
+               "arrivals without an immediate are ignored"},
     FaultEntry{Fault::skipped_credit, "engine", "skipped-credit", "credits are not awaited"},
-    FaultEntry{Fault::skipped_wait, "engine", "skipped-wait", "one wait of rank 1 is left out"},
+    FaultEntry{Fault::skipped_wait, "engine", "skipped-wait", "one wait of rank 1 is missing"},
     FaultEntry{Fault::forgotten_failure, "engine", "forgotten-failure",
                "a rank whose team has failed signals for it again"},
     FaultEntry{Fault::shared_region, "team", "shared-region", "two living teams have one region"},
-    FaultEntry{Fault::ticks_again, "team", "ticks-again", "a region's ticks begin anew"},
+    FaultEntry{Fault::ticks_again, "team", "ticks-again", "a region's ticks start over"},
     FaultEntry{Fault::early_free, "team", "early-free",
-               "a region is given on while members still use it"},
+               "a region is reused while members still use it"},
     FaultEntry{Fault::swapped_ranks, "team", "swapped-ranks",
-               "one member has two others in another order"},
+               "one member swaps the ranks of two others"},
     FaultEntry{Fault::no_fence, "request", "no-fence", "fence does nothing"},
     FaultEntry{Fault::early_delivery, "request", "early-delivery",
-               "writes count as delivered before they are"},
+               "writes count as delivered too early"},
     FaultEntry{Fault::early_immediates, "request", "early-immediates",
-               "writes are counted before they have landed"},
+               "writes are counted before they land"},
     FaultEntry{Fault::overtaking, "request", "overtaking", "a flag may overtake its data"},
-    FaultEntry{Fault::torn_words, "request", "torn-words", "words that are taken as whole tear"},
+    FaultEntry{Fault::torn_words, "request", "torn-words", "words that must be whole are torn"},
 };
 
 [[nodiscard]] constexpr std::optional<Fault> fault_named(std::string_view name) {

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// fibers.hpp - ranks of a virtual job as threads of control of one thread, which change hands only
-// where they say so.
+// fibers.hpp - ranks of a virtual job as fibers of one thread, which switch only at pauses.
 //
-// Idea     Each rank has a stack of its own (ucontext). It runs until it pauses, and goes on from
-//          there when it is picked again: so blocking calls, fused ones included, run as they are,
-//          and who runs when follows from a seed alone.
+// Idea     Each rank has its own stack (ucontext). It runs until it pauses, and continues there
+//          when it is picked again. So blocking and fused calls run unchanged, and the
+//          seed alone determines the order of execution.
 // Holds    One thread. No exception leaves a body.
 #pragma once
 
@@ -24,9 +23,9 @@ class Fibers {
     Fibers& operator=(const Fibers&) = delete;
 
     void add(std::function<void()> body);
-    /// Runs one until it pauses or ends.
+    /// Runs a fiber until it pauses or ends.
     void run(std::size_t number);
-    /// Of the one that runs.
+    /// Pauses the running fiber.
     void pause();
     [[nodiscard]] bool ended(std::size_t number) const { return fibers_[number].ended; }
     [[nodiscard]] std::size_t size() const { return fibers_.size(); }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// main.cpp - weft_farm: runs scenario after scenario, one line each, and makes short what fails.
+// main.cpp - weft_farm: runs scenarios, prints a line for each, and shortens failing scenarios.
 //
-// Idea     Seed after seed until there were enough or the time is over. --fault plants a fault,
-//          which has to be found; --controls does so with each of them.
-// Next     docs/reliability.md for what was run; scenario.hpp for what a seed is.
+// Idea     Runs seeds until their number or the time is reached. --fault plants a fault, which must
+//          be found; --controls does so with each fault.
+// Next     docs/reliability.md for the runs so far; scenario.hpp for the meaning of a seed.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -25,7 +25,7 @@ constexpr std::size_t kShortMax = 12;
 
 struct Options {
     std::uint64_t seeds = 100;
-    double minutes = 0;  ///< 0: as many seeds as were asked for
+    double minutes = 0;  ///< 0: the number of seeds limits the run
     std::uint64_t seed = 1;
     std::size_t acts = 100;
     std::uint64_t schedule = 0;
@@ -39,14 +39,15 @@ struct Options {
 constexpr const char* kUsage =
     "usage: farm [--seeds N] [--minutes M] [--seed S | --seed clock] [--acts A] [--quiet]\n"
     "            [--schedule K] [--calls I,J,...] [--twice] [--fault NAME] [--controls [NAMES]]\n"
-    "  Runs random jobs on virtual networks and looks for what may not be.\n"
-    "  --seeds     how many (100); --minutes: how long instead\n"
-    "  --seed      the first one (1); clock: any\n"
-    "  --acts      calls of a job (100)\n"
-    "  --schedule, --calls   repeat what was printed of a failure\n"
-    "  --twice     each seed runs twice and must do the same\n"
-    "  --fault     plant this fault; --controls: each of them, or those named, must be found\n"
-    "              within 200 seeds and made as short as 12 calls; --fault list: their names\n";
+    "  Runs random jobs on virtual networks and looks for errors.\n"
+    "  --seeds     number of seeds (100); --minutes: limits the time instead\n"
+    "  --seed      first seed (1); clock: taken from the clock\n"
+    "  --acts      number of calls of a job (100)\n"
+    "  --schedule, --calls   repeat a failure as printed\n"
+    "  --twice     run each seed twice and expect the same trace\n"
+    "  --fault     plant this fault; --fault list: print the names\n"
+    "  --controls  plant each fault, or each named one: it must be found within\n"
+    "              200 seeds and shortened to 12 calls\n";
 
 void print_failing(const Scenario& scenario, const Failing& failing, const Options& options) {
     fmt::print("  shrunk to {} calls on {}: {}\n", failing.part.size(), to_text(scenario),
@@ -68,7 +69,7 @@ std::vector<std::size_t> whole(const Scenario& scenario) {
     return all;
 }
 
-/// A planted fault must be found and made short. False: it was not.
+/// Plants a fault, finds it and shortens the scenario. Returns false on failure.
 bool find_fault(const FaultEntry& entry, const Options& options) {
     for (std::uint64_t seed = options.seed; seed < options.seed + kControlSeeds; ++seed) {
         const Scenario scenario = draw_scenario(seed, entry.fault, options.acts);
@@ -95,7 +96,7 @@ int run_controls(const Options& options) {
     return missed == 0 ? 0 : 1;
 }
 
-/// False: the seed failed.
+/// Returns false if the seed failed.
 bool run_seed(std::uint64_t seed, const Options& options, std::uint64_t& operations) {
     const Scenario scenario = draw_scenario(seed, options.fault, options.acts);
     const std::vector<std::size_t> part = options.calls.empty() ? whole(scenario) : options.calls;
@@ -104,7 +105,7 @@ bool run_seed(std::uint64_t seed, const Options& options, std::uint64_t& operati
     if (options.twice && report.wrong.empty()) {
         const Report again = run_apart(scenario, part, options.schedule);
         if (again.trace != report.trace || again.switches != report.switches)
-            report.wrong = "a second run of the seed did something else";
+            report.wrong = "a second run of the seed differs";
     }
     if (!options.quiet || !report.wrong.empty())
         fmt::print("seed {}: {}, {} operations, {} switches, trace {:x}: {}\n", seed,
@@ -163,7 +164,7 @@ bool read_fault(std::string_view text, Fault& fault) {
     return named.has_value();
 }
 
-/// Options with a value.
+/// Reads an option with a value.
 bool read_option(std::string_view name, std::string_view text, Options& options) {
     if (name == "--seeds") return read(text, options.seeds);
     if (name == "--minutes") return read(text, options.minutes);

@@ -12,7 +12,7 @@ using Kind = Act::Kind;
 
 namespace {
 
-/// A reduction of such elements that throws.
+/// Returns a reduction of elements of this size that throws.
 run::Reducer throwing(std::size_t element_bytes) {
     static std::map<std::size_t, run::UserOperation> operations;
     const UserFunction function = [](const void*, void*, std::size_t, void*) {
@@ -106,8 +106,8 @@ RankRun::Call& RankRun::new_call(std::size_t act, const LiveTeam& team, std::uin
     return call;
 }
 
-/// The same memory each time, once the last start of it has ended. After a failure a mate may
-/// still read what this rank has lent it, so no memory is used again.
+/// Returns the call with the same memory each time, after its last start has ended. After a failure
+/// a peer may still read lent memory, so memory is not reused then.
 RankRun::Call& RankRun::held_call(std::size_t act, const LiveTeam& team, std::uint32_t number) {
     if (failed_) return new_call(act, team, number);
     Call*& held = held_[{&team, number}];
@@ -136,7 +136,7 @@ void RankRun::issue(Call& call, run::Registers registers, const run::Reducer& re
     open_.push_back(&call);
 }
 
-/// False: it has failed, or it went another way and is judged already.
+/// Returns false if the call failed, or if it was issued and judged already.
 bool RankRun::run_blocking(Call& call, run::Registers registers, const run::Reducer& reducer) {
     if (watched(call)) {
         issue(call, registers, reducer);
@@ -191,7 +191,8 @@ void RankRun::judge(Call& call) {
     std::fill_n(call.input, bound.bytes(), std::byte{0x5a});
 }
 
-/// Right if a rank has died, or if a rank of the team disagrees or its reduction throws.
+/// A failure is right if a rank has died, if a rank of the team disagrees, or
+/// if its reduction throws.
 void RankRun::failed(const Call& call, const base::Failure& failure) {
     world_.note_deed();
     failed_ = true;
@@ -219,7 +220,7 @@ void RankRun::finish_all(const LiveTeam* team) {
         finish(**found);
 }
 
-/// Looks at calls as a caller does that has something else to do.
+/// Looks at open calls from time to time, as a busy caller does.
 void RankRun::reap() {
     test::VirtualEngine& engine = world_.job().engine(rank_);
     if (random_.chance(1, 2)) engine.poll();
@@ -248,7 +249,7 @@ void RankRun::exchange(std::size_t act) {
     if (run_blocking(call, registers_of(side), {})) judge(call);
 }
 
-/// After a disagreement: a barrier at which all members must have learned of it.
+/// After a disagreement, makes a barrier at which all members must have learned of it.
 void RankRun::close_disagreement() {
     for (const std::size_t number : script_.part) {
         const Act& act = world_.scenario.acts[number];
@@ -270,13 +271,13 @@ void RankRun::close_disagreement() {
 
 // --- teams ---------------------------------------------------------------------------------------
 
-/// Of all ranks, which have entered it after that. It may fail by what the next call has brought
-/// about, which a rank that has passed it made; then all have entered, too. False: a rank has died.
+/// Makes a barrier of all ranks. It may fail because of a next call, made by a rank that has passed
+/// it; then all have entered too. Returns false if a rank has died.
 bool RankRun::all_entered() {
     return barrier() || !world_.mourning();
 }
 
-/// Of all ranks. False: it failed.
+/// Makes a barrier of all ranks. Returns false if it failed.
 bool RankRun::barrier() {
     Call& call = new_call(kNone, world_.teams.front(), 0);
     if (!watched(call)) return run_blocking(call, {}, {});
@@ -288,7 +289,7 @@ bool RankRun::barrier() {
     return good;
 }
 
-/// The team that has the region ends.
+/// Ends the team that has the shared region.
 bool RankRun::vacate() {
     if (occupant_ == ~std::uint32_t{0}) return true;
     LiveTeam& team = world_.teams[occupant_];

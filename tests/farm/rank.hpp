@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// rank.hpp - what one rank does: goes through the acts, and looks at what comes out.
+// rank.hpp - one rank of a run: performs the acts and checks their results.
 //
-// Idea     Blocking calls go through Engine::run(), as those of users; started ones are ended later
-//          in any order; persistent ones are started again on the same memory. Results are held
-//          against the reference, then the memory is spoilt, so that a late reader shows.
-// Next     world.hpp; remote.hpp for acts that are one-sided.
+// Idea     Blocking calls use Engine::run(), like users' calls. Started calls are ended later in
+//          any order. Persistent calls are started again on the same memory. Results are compared
+//          with the reference; then the memory is spoilt, so that a late reader shows.
+// Next     world.hpp; remote.hpp for one-sided acts.
 #pragma once
 
 #include <map>
@@ -18,11 +18,11 @@
 
 namespace weft::farm {
 
-/// What all ranks of a run share, besides the world.
+/// Data that all ranks of a run share, in addition to the world.
 struct Script {
     std::span<const std::size_t> part;
     std::vector<Rank> made_by;        ///< by act: members that have made the call
-    std::vector<Rank> failed_before;  ///< by act: of these, who got a failure of the team before
+    std::vector<Rank> failed_before;  ///< by act: members in made_by after a failure of the team
     std::map<std::size_t, std::deque<test::ExchangeSide>> exchanges;  ///< by act, by team rank
     std::uint64_t operations = 0;
 };
@@ -85,9 +85,9 @@ class RankRun {
     Rank rank_;
     base::Random random_;
     std::uint32_t occupant_ = ~std::uint32_t{0};  ///< of the region that later teams share
-    bool failed_ = false;                         ///< a call has
-    std::set<const LiveTeam*> failed_teams_;      ///< teams of which a call has
-    bool quarrelled_ = false;  ///< team 0 disagrees: no team is made or freed any more
+    bool failed_ = false;                         ///< a call has failed
+    std::set<const LiveTeam*> failed_teams_;      ///< teams with a failed call
+    bool quarrelled_ = false;  ///< team 0 disagrees: teams are not made or freed then
     std::deque<Call> calls_;
     std::vector<Call*> open_;
     std::map<std::pair<const LiveTeam*, std::uint32_t>, Call*> held_;

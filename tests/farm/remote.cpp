@@ -10,7 +10,7 @@ namespace weft::farm {
 namespace {
 
 constexpr std::uint64_t kLine = 64;
-/// Words of one origin's block: what it puts, the signal, what the signal announces.
+/// Words of one origin's block: the put words, the signal, and the announced words.
 constexpr std::uint32_t kSignal = kBlockWords;
 constexpr std::uint32_t kAnnounced = kBlockWords + 1;
 constexpr std::uint32_t kAllWords = kAnnounced + kSignalWords;
@@ -65,7 +65,7 @@ std::uint64_t Remote::signalled(Rank origin, Rank peer, std::uint64_t round,
                      (static_cast<std::uint64_t>(origin * size_ + peer) << 40));
 }
 
-/// A call may fail only if a rank has died.
+/// Returns `done`. A call may fail only if a rank has died.
 bool Remote::good(bool done, Rank origin, const char* call) {
     world_.note_deed();
     if (!done) bereft_[static_cast<std::size_t>(origin)] = true;
@@ -112,7 +112,7 @@ void Remote::put(const Act& act, std::size_t number) {
 
 void Remote::signal(const Act& act) {
     Block& target = block(act.rank, act.peer);
-    // What it announces may be overwritten once it has been seen.
+    // The announced words may be overwritten only after the signal was seen.
     if (target.seen != target.signals) {
         quiet(act.rank);
         look(act.peer);

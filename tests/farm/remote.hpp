@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// remote.hpp - one-sided calls of a run, and what must be seen of them.
+// remote.hpp - one-sided calls of a run, and checks of their effects.
 //
-// Idea     Each origin has a block of words in each peer's heap to itself, so what must stand there
-//          after a quiet is known; a word is put again only after a fence. A signal announces words
-//          of its own, which a rank that sees the signal must see. Each addition to a counter
-//          draws a ticket; none is drawn twice.
-// Next     tests/virtual/onesided_test.cpp for each promise by itself.
+// Idea     Each origin has its own block of words in each peer's heap, so the contents after a
+//          quiet are known. A word is put again only after a fence. A signal announces separate
+//          words; a rank that sees the signal must see these. Each addition to a counter draws a
+//          ticket, and no ticket may be drawn twice.
+// Next     tests/virtual/onesided_test.cpp for single promises.
 #pragma once
 
 #include <deque>
@@ -21,20 +21,20 @@ class Remote {
     explicit Remote(World& world);
 
     void perform(const Act& act, std::size_t number);
-    /// Everything of this rank has landed, and is as it must be.
+    /// Completes all writes of this rank, and checks their contents.
     void quiet(Rank origin);
-    /// Signals that the rank can see by now.
+    /// Checks the signals that the rank can see now.
     void look(Rank rank);
 
   private:
     using Calls = run::OneSided<link::Wire, test::VirtualEngine>;
-    /// What one origin has put into one peer's heap.
+    /// Words that one origin has put into one peer's heap.
     struct Block {
         std::vector<std::uint64_t> words;
         std::vector<bool> fresh;  ///< put since the last fence
-        bool unsettled = false;   ///< something was put since the last quiet
+        bool unsettled = false;   ///< has puts since the last quiet
         std::uint64_t signals = 0;
-        std::uint64_t seen = 0;  ///< signals, at the peer
+        std::uint64_t seen = 0;  ///< signals seen by the peer
     };
 
     [[nodiscard]] Block& block(Rank origin, Rank peer) {
@@ -56,9 +56,9 @@ class Remote {
     std::uint64_t heap_ = 0;
     std::deque<Calls> calls_;
     std::vector<Block> blocks_;
-    std::vector<std::vector<bool>> tickets_;  ///< by peer, that were drawn
-    /// By origin: a call of it has failed. What it put may be there or not, and the network may
-    /// still read from where it was put.
+    std::vector<std::vector<bool>> tickets_;  ///< by peer: tickets drawn
+    /// By origin: a call has failed. Its puts may be missing, and the network may
+    /// still read their sources.
     std::vector<bool> bereft_;
     std::deque<std::vector<std::uint64_t>> sources_;
 };

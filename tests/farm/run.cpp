@@ -16,9 +16,9 @@ namespace weft::farm {
 
 namespace {
 
-constexpr rlim_t kSecondsMax = 60;  ///< of processor time; only a run without end takes as long
+constexpr rlim_t kSecondsMax = 60;  ///< of processor time; only an endless run takes that long
 
-/// Exchanges are bound for the team that makes them, all sides at once.
+/// Binds the exchanges of a team, all sides at the same time.
 void bind_exchanges(World& world, Script& script) {
     for (const std::size_t number : script.part) {
         const Act& act = world.scenario.acts[number];
@@ -33,7 +33,7 @@ void bind_exchanges(World& world, Script& script) {
     }
 }
 
-/// What only the observers can tell, at the end.
+/// Reports the errors that only observers can see, at the end.
 void ask_observers(World& world) {
     const test::BankWatch& watch = world.job().watch();
     if (world.scenario.watched && !world.mourning()) {

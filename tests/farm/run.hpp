@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// run.hpp - one run of a scenario, or of a part of it: what went wrong, if anything.
+// run.hpp - one run of a scenario, or of a part of it, and its first error.
 //
-// Holds    Everything follows from the scenario, the part and the schedule; time is counted, not
-//          measured. A run in a process of its own turns crashes and runs without end into texts.
+// Holds    The scenario, the part and the schedule determine everything; time is counted, not
+//          measured. A run in a child process turns crashes and endless runs into texts.
 #pragma once
 
 #include <cstdint>
@@ -14,16 +14,17 @@
 namespace weft::farm {
 
 struct Report {
-    std::string wrong;             ///< empty: nothing
-    std::uint64_t operations = 0;  ///< acts that were made; one of all ranks together is one
+    std::string wrong;             ///< empty: no error
+    std::uint64_t operations = 0;  ///< acts that were made; an act of all ranks counts once
     std::uint64_t switches = 0;    ///< between ranks
-    std::uint64_t trace = 0;       ///< of all that happened; equal traces, equal runs
+    std::uint64_t trace = 0;       ///< hash of all events; equal traces mean equal runs
 };
 
-/// `part`: which acts, ascending. `schedule`: another order of events for each number.
+/// Runs acts of the scenario. `part` has their indices, ascending. `schedule` selects
+/// an order of events.
 [[nodiscard]] Report run_here(const Scenario& scenario, std::span<const std::size_t> part,
                               std::uint64_t schedule);
-/// The same in a child process.
+/// Runs them in a child process.
 [[nodiscard]] Report run_apart(const Scenario& scenario, std::span<const std::size_t> part,
                                std::uint64_t schedule);
 

@@ -27,7 +27,7 @@ plan::Layout layout_of(const Scenario& scenario, const TeamSketch& team) {
     return plan::Layout::of(node_of);
 }
 
-/// Whether the programs fit the sizes of banks; their cells are made as many as they need.
+/// Returns true if the programs fit into the banks. The team gets all cells that they need.
 bool fits(const TeamSketch& team, const CallSketch& call,
           const std::vector<plan::Program>& programs) {
     const std::uint32_t bytes = test::element_bytes(call.plan.algebra);
@@ -48,7 +48,7 @@ std::string draw_spec(Random& random, std::string_view collective, Rank size) {
     return specs[random.below(specs.size())];
 }
 
-/// Of any collective and algorithm, or of one collective.
+/// Draws a call of this collective, or of any if `collective` is empty.
 CallSketch draw_call(Random& random, std::string_view collective, const Scenario& scenario,
                      const TeamSketch& team) {
     constexpr std::uint64_t kElements[] = {0, 1, 2, 3, 9, 40};
@@ -83,7 +83,7 @@ CallSketch draw_call(Random& random, std::string_view collective, const Scenario
     return call;
 }
 
-/// A call that the algorithm serves and the banks hold.
+/// Draws a call that the algorithm serves and that fits into the banks.
 CallSketch draw_good_call(Random& random, std::string_view collective, const Scenario& scenario,
                           const TeamSketch& team, std::uint32_t& cells) {
     while (true) {
@@ -95,13 +95,13 @@ CallSketch draw_good_call(Random& random, std::string_view collective, const Sce
     }
 }
 
-/// Shortly before the ticks wrap, or before the bits of them that tags carry, or anywhere.
+/// Draws a tick shortly before the wrap of ticks, or of the tick bits in tags, or any tick.
 base::Tick draw_tick(Random& random) {
     constexpr base::Tick kTagTicks = base::Tick{1} << 28;
     return random.chance(1, 3) ? kTagTicks - random.below(60) : test::draw_first_tick(random);
 }
 
-/// Shortly before the bits of their numbers wrap that tags carry, or none.
+/// Draws a number of requests shortly before the wrap of the bits that tags carry, or 0.
 std::uint64_t draw_requests(Random random) {
     constexpr std::uint64_t kTagNumbers = std::uint64_t{1} << 28;
     return random.chance(1, 3) ? kTagNumbers - random.below(60) : 0;
@@ -141,7 +141,7 @@ void draw_team(Random& random, Scenario& scenario, bool lives) {
     }
     team.first_tick = draw_tick(random);
     team.late_epochs = !scenario.watched && random.chance(1, 3);
-    std::uint32_t cells = 4 * static_cast<std::uint32_t>(team.members.size());  // exchanges
+    std::uint32_t cells = 4 * static_cast<std::uint32_t>(team.members.size());  // for exchanges
     team.calls.push_back(draw_good_call(random, "barrier", scenario, team, cells));
     team.calls.front().plan.algorithm = "dissemination";
     const bool banks = is_bank_fault(scenario.fault);
@@ -295,7 +295,7 @@ Scenario draw_scenario(std::uint64_t seed, Fault fault, std::size_t acts) {
         });
         if (found == team.calls.end()) return scenario;
         act.call = static_cast<std::uint32_t>(found - team.calls.begin());
-        // Before anything else: a barrier, which no rank may take for good then.
+        // Adds a barrier first, which then must not complete on any rank.
         scenario.acts.insert(scenario.acts.begin() + at, Act{.team = act.team});
     }
     scenario.acts.insert(scenario.acts.begin() + at, act);

@@ -7,12 +7,12 @@ namespace weft::farm {
 
 namespace {
 
-/// Under how many schedules a part is tried: short ones are quick, and fail more rarely.
+/// Returns the number of schedules to try for a part. Short parts run fast, and fail more rarely.
 std::uint64_t tries_of(std::size_t acts) {
     return acts > 40 ? 6 : acts > 12 ? 20 : 60;
 }
 
-/// Takes `part` in place of the failing one if it fails, too.
+/// Replaces the failing part by `part` if that fails too. Returns true then.
 bool take(const Scenario& scenario, std::vector<std::size_t> part, Failing& failing) {
     for (std::uint64_t k = 0; k < tries_of(part.size()); ++k) {
         const std::uint64_t schedule = k == 0 ? failing.schedule : k;
@@ -24,7 +24,7 @@ bool take(const Scenario& scenario, std::vector<std::size_t> part, Failing& fail
     return false;
 }
 
-/// Leaves out pieces of that many acts, as far as the rest fails. True if any was left out.
+/// Removes pieces of `acts` acts while the rest still fails. Returns true if any was removed.
 bool leave_out(const Scenario& scenario, std::size_t acts, Failing& failing) {
     bool any = false;
     for (std::size_t end = failing.part.size(); end > 0;) {

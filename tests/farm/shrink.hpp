@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// shrink.hpp - a short program that still fails, made from a long one.
+// shrink.hpp - finds a short part of a scenario that still fails.
 //
-// Idea     Acts are left out as long as the rest still fails: halves first, then quarters, at last
-//          single acts (delta debugging, Zeller and Hildebrandt 2002). What is left out moves all
-//          random choices after it, so a part is tried under several schedules before it is taken
-//          for right.
+// Idea     Acts are removed while the rest still fails: first halves, then quarters, at last single
+//          acts (delta debugging, Zeller and Hildebrandt 2002). A removed act changes all random
+//          choices after it, so several schedules are tried before a part counts as correct.
 #pragma once
 
 #include <cstdint>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// virtual_clock.hpp - time that is counted: each look at the clock takes a tenth of a millisecond.
+// virtual_clock.hpp - counted time: each read of the clock advances it by 0.1 ms.
 //
-// Idea     base::monotonic_ns() is defined in virtual_clock.cpp in place of the system's, for the
-//          farm's program alone: what the watchdog does by time follows from the seed, too.
+// Idea     virtual_clock.cpp replaces base::monotonic_ns() for the farm's program only. So actions
+//          of the watchdog that depend on time follow from the seed too.
 #pragma once
 
 namespace weft::farm {

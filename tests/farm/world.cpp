@@ -18,13 +18,13 @@ namespace weft::farm {
 namespace {
 
 constexpr std::uint64_t kSwitchesOfASpeed = 700;
-constexpr std::uint64_t kIdleSwitchesMax = 300'000;        ///< in which nothing moves
-constexpr std::uint64_t kDeedlessSwitchesMax = 6'000'000;  ///< in which no rank gets any further
+constexpr std::uint64_t kIdleSwitchesMax = 300'000;        ///< without any event
+constexpr std::uint64_t kDeedlessSwitchesMax = 6'000'000;  ///< without progress of any rank
 constexpr std::uint32_t kBanks = 4;
 constexpr std::uint64_t kInquiry_ns = 10'000'000;  ///< of counted time
 constexpr std::uint64_t kNever = std::uint64_t{1} << 62;
 
-/// The true rule, numbered from shortly before 2^32 on.
+/// The correct rule, with numbers from shortly before 2^32.
 class LateWindow32 : public run::Window {
   public:
     explicit LateWindow32(std::uint32_t banks) : Window(banks) {
@@ -139,7 +139,7 @@ void World::make_team(const TeamSketch& sketch) {
     plant(live);
 }
 
-/// Faults that lie in programs and in what a member knows of its team.
+/// Plants faults of programs, and of a member's view of its team.
 void World::plant(LiveTeam& live) {
     const auto leave_out = [](run::BoundProgram& program, bool credits) {
         for (run::BoundStep& step : program.steps) {
@@ -178,12 +178,12 @@ void World::join(LiveTeam& live, Rank rank) {
 void World::leave(LiveTeam& live, Rank rank) {
     run::TeamState* const state = live.state_of(rank);
     if (state == nullptr) return;
-    later_tick_ = state->next_tick;  // the same on all members
+    later_tick_ = state->next_tick;  // equal on all members
     live.states[static_cast<std::size_t>(live.team->rank_of(rank))] = nullptr;
     job_->engine(rank).remove_team(*state);
 }
 
-// --- who runs ------------------------------------------------------------------------------------
+// --- scheduling --------------------------------------------------------------------------------
 
 void World::pause(Rank rank) {
     if (on_pause) on_pause(rank);
@@ -202,7 +202,7 @@ void World::doom(Rank rank) {
     doomed_[static_cast<std::size_t>(rank)] = static_cast<int>(random.below(200));
 }
 
-/// The wires of the others report it.
+/// Makes the wires of the other ranks report the death.
 void World::bury() {
     burial_.reset();
     for (Rank rank = 0; rank < scenario.size(); ++rank)
@@ -228,7 +228,7 @@ Rank World::pick() {
         return dead_[rank] || fibers.ended(rank) ? 0U : speeds_[rank];
     };
     for (std::size_t rank = 0; rank < speeds_.size(); ++rank) sum += weight(rank);
-    if (sum == 0) {  // those that could run stand still
+    if (sum == 0) {  // all ranks that could run are idle
         for (std::uint32_t& speed : speeds_) speed = 1;
         for (std::size_t rank = 0; rank < speeds_.size(); ++rank) sum += weight(rank);
         if (sum == 0) return -1;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// world.hpp - the job of one run: network, engines, teams, and who runs when.
+// world.hpp - the job of one run: network, engines, teams, and the scheduling of ranks.
 //
-// Idea     Ranks are fibers over one virtual network. Each call of a wire may hand over to another
-//          rank, so ranks interleave inside of polls, too. Speeds change now and then; a rank may
-//          stand still for long. A rank that dies is never picked again, and the others' wires
-//          report it some time later.
-// Holds    The first thing that goes wrong is kept. Memory of calls lives until the end of the
-//          run: after a failure the network may still read it.
-// Next     rank.hpp for what a rank does; remote.hpp for one-sided calls.
+// Idea     Ranks are fibers over one virtual network. Each call of a wire may switch to another
+//          rank, so ranks interleave inside polls too. Speeds change from time to time, and a rank
+//          may be idle for long. A dead rank is never picked again, and the others' wires report
+//          its death some time later.
+// Holds    The first error is kept. Memory of calls lives until the end of the run: after a failure
+//          the network may still read it.
+// Next     rank.hpp for a rank's acts; remote.hpp for one-sided calls.
 #pragma once
 
 #include <deque>
@@ -28,7 +28,7 @@ struct LiveTeam {
     test::VirtualTeam own;  ///< of a team that is made later
     const test::VirtualTeam* team = nullptr;
     std::deque<test::TeamCall> calls;
-    std::vector<run::TeamState*> states;  ///< by team rank; nullptr: it does not live there
+    std::vector<run::TeamState*> states;  ///< by team rank; nullptr: does not exist there
 
     [[nodiscard]] run::TeamState* state_of(Rank job_rank) const {
         const Rank member = team->rank_of(job_rank);
@@ -42,23 +42,24 @@ class World {
 
     /// Runs all bodies to their ends.
     void run();
-    /// Of the rank that runs: others may run meanwhile.
+    /// Pauses the running rank, so that others may run.
     void pause(Rank rank);
-    /// The rank dies at some later pause of its own.
+    /// Makes the rank die at one of its later pauses.
     void doom(Rank rank);
     void fail(std::string text) {
         if (wrong.empty()) wrong = std::move(text);
     }
-    /// Something of the scenario went on: no hang.
+    /// Counts progress of the scenario, to detect hangs.
     void note_deed() { ++deeds_; }
-    /// The rank has done all; true once all living ranks have, and nothing is under way.
+    /// Marks the rank as done. all_done() returns true after all living ranks are done and no
+    /// operation is in flight.
     void note_done(Rank rank) { done_[static_cast<std::size_t>(rank)] = true; }
     [[nodiscard]] bool all_done() const;
-    /// A rank has died or will: calls may fail.
+    /// Returns true if a rank has died or will die, so that calls may fail.
     [[nodiscard]] bool mourning() const { return mourning_; }
     [[nodiscard]] test::VirtualJob& job() { return *job_; }
 
-    /// A member joins a team that is made later.
+    /// Makes a member join a team that is made later.
     void join(LiveTeam& team, Rank rank);
     void leave(LiveTeam& team, Rank rank);
 
@@ -66,7 +67,7 @@ class World {
     base::Random random;
     std::deque<LiveTeam> teams;
     Fibers fibers;
-    std::function<void(Rank)> on_pause;  ///< looks at what has become visible
+    std::function<void(Rank)> on_pause;  ///< checks the data that has become visible
     std::string wrong;
     std::uint64_t switches = 0;
     std::uint64_t trace = 0;
@@ -80,12 +81,12 @@ class World {
     void bury();
 
     std::optional<test::VirtualJob> job_;
-    std::uint64_t later_region_ = 0;  ///< that teams which are made later share
+    std::uint64_t later_region_ = 0;  ///< of all teams that are made later
     base::Tick later_tick_ = 1;
     std::vector<std::uint32_t> speeds_;
     std::vector<bool> done_;
     std::vector<bool> dead_;
-    std::vector<int> doomed_;              ///< by rank: pauses left to live; < 0: it is not doomed
+    std::vector<int> doomed_;              ///< by rank: pauses until its death; < 0: never
     std::optional<std::uint64_t> burial_;  ///< switch at which the others learn of it
     Rank corpse_ = -1;
     bool mourning_ = false;
