@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: a provider does what its profile says of it, and what it does is printed, so that a profile
-// can be written from it. Method: two forked ranks with bare libfabric whose memory is one shared
-// mapping, so that an origin sees its target's memory at the moment of a completion. What a
-// provider does not promise may fail here without harm; it is counted all the same, as a control.
+// Goal: a provider behaves as its profile declares. Its behavior is printed, so that a profile can
+// be written from it.
+// Method: two forked ranks use libfabric directly. Their memory is one shared mapping, so an origin
+// sees its target's memory at the moment of a completion. Behavior without a promise may fail here;
+// it is counted as a control.
 #include <gtest/gtest.h>
 #include <rdma/fi_endpoint.h>
 #include <sys/mman.h>
@@ -27,7 +28,7 @@ constexpr std::size_t kBytes = std::size_t{4} << 20;
 constexpr std::size_t kHalf = kBytes / 2;
 constexpr std::uint64_t kWarm = 12345;  ///< pattern of the first writes
 
-/// What both ranks and the parent see.
+/// Memory that both ranks and the parent share.
 struct Shared {
     std::atomic<std::uint32_t> arrived[2];
     std::atomic<std::uint64_t> word[4];  ///< free for the test
@@ -62,9 +63,8 @@ class Half {
         endpoint.connect(shared_.address[1 - rank]);
         warm_up();
     }
-    /// Both sides connect; small, and again with a large one, which may go another way. It must
-    /// have landed, not only be complete here, before a test begins: else it lands on the sources
-    /// of the test.
+    /// Connects both sides with a small and a large write, which may use different paths. The
+    /// writes must have landed before a test begins: otherwise they land on the test's sources.
     void warm_up() {
         fill({own, kHalf}, kWarm);
         for (const std::size_t bytes : {std::size_t{8}, kHalf}) {
@@ -76,7 +76,7 @@ class Half {
         std::memset(own, 0, kBytes);
         meet();
     }
-    /// Meets the other rank outside the fabric, polling meanwhile.
+    /// Meets the other rank outside the fabric, and polls while waiting.
     void meet() {
         ++meetings_;
         shared_.arrived[rank].store(meetings_, std::memory_order_release);
@@ -84,7 +84,7 @@ class Half {
             [&] { return shared_.arrived[1 - rank].load(std::memory_order_acquire) >= meetings_; },
             "the other rank");
     }
-    /// Waits outside libfabric, as a rank does that computes.
+    /// Waits outside libfabric, as a computing rank does.
     void sleep_until(std::uint64_t value) {
         const auto deadline = Clock::now() + std::chrono::seconds(10);
         while (words[0].load(std::memory_order_acquire) < value) {
@@ -112,7 +112,7 @@ class Half {
 
 class Behaviour : public ProviderTest {
   protected:
-    /// Runs both ranks; a fact that a rank finds out is printed by it.
+    /// Runs both ranks. Each rank prints the facts that it finds.
     void run(const std::function<void(Half&)>& origin, const std::function<void(Half&)>& target,
              const std::function<void(link::Profile&)>& change = nullptr) {
         link::Profile profile = link::profile_of(GetParam());
@@ -153,7 +153,7 @@ TEST_P(Behaviour, GrantsWhatIsPrintedHere) {
 
 constexpr std::array<std::size_t, 3> kSizes{8, 8192, kHalf};
 
-/// Posts one write of each size while the target is outside libfabric and says what happened.
+/// Posts one write of each size while the target is outside libfabric, and prints the outcome.
 void write_to_passive(Half& half, std::uint64_t flags, std::string_view how,
                       const std::function<void(std::size_t, bool, bool)>& judge,
                       const std::string& provider) {
@@ -232,7 +232,7 @@ std::size_t some_bytes(std::mt19937_64& random) {
     }
 }
 
-/// Writes one at a time; returns how often the data was not there at its completion.
+/// Makes one write after the other. Returns the number of completions without the data.
 int absent_at_completion(Half& half, std::uint64_t flags, std::uint64_t seed) {
     std::mt19937_64 random(seed);
     int absent = 0;
@@ -250,7 +250,7 @@ int absent_at_completion(Half& half, std::uint64_t flags, std::uint64_t seed) {
     return absent;
 }
 
-/// Polls, with pauses, until the origin is done.
+/// Polls with pauses until the origin is done.
 void poll_lazily(Half& half) {
     std::mt19937_64 random(5);
     const auto deadline = Clock::now() + std::chrono::seconds(10);
@@ -288,7 +288,7 @@ std::size_t slot_bytes(std::uint64_t round) {
     return std::min(some_bytes(random), kSlotBytes);
 }
 
-/// A stream of data, then flag, up to kSlots ahead of the target.
+/// Writes pairs of data and flag, up to kSlots ahead of the target.
 void stream_flags(Half& half, std::uint64_t flag_flags) {
     auto& endpoint = half.endpoint;
     const auto end = Clock::now() + milliseconds(700);
@@ -315,7 +315,7 @@ void stream_flags(Half& half, std::uint64_t flag_flags) {
     half.words[0].store(round, std::memory_order_release);
 }
 
-/// Looks at the data as soon as its flag is seen; returns how often it was not there.
+/// Checks the data after each flag. Returns the number of flags without their data.
 std::uint64_t watch_flags(Half& half) {
     std::atomic_ref<std::uint64_t> flag(*reinterpret_cast<std::uint64_t*>(half.own + kFlagAt));
     std::uint64_t seen = 0;
@@ -325,7 +325,7 @@ std::uint64_t watch_flags(Half& half) {
             const std::uint64_t now = flag.load(std::memory_order_acquire);
             for (; seen < now; ++seen) {
                 const std::size_t slot = seen % kSlots * kSlotBytes;
-                // A later flag may have overtaken: then its slot cannot be reused yet either.
+                // If a later flag has overtaken this one, the slot cannot be reused yet either.
                 if (!filled({half.own + slot, slot_bytes(seen)}, seen)) ++wrong;
                 half.words[1].store(seen + 1, std::memory_order_release);
             }
@@ -374,8 +374,8 @@ TEST_P(Behaviour, FencedAndOrderedFlagsComeAfterTheirData) {
 }
 
 // --- Words of cells ------------------------------------------------------------------------------
-// A word is four bytes of data and, above them, four of a tag. Cells are safe where a tag is never
-// seen before its data.
+// A word has four bytes of data and, above them, four bytes of a tag. Cells are safe if a tag is
+// never seen before its data.
 
 constexpr std::size_t kCellBytes = 64;
 constexpr std::size_t kCellWords = kCellBytes / sizeof(std::uint64_t);
@@ -386,8 +386,8 @@ constexpr std::uint64_t cell_word(std::uint64_t number, std::size_t word) {
     return (number + 1) << 32 | data;
 }
 
-/// Writes cells, up to kCells ahead of the reader; odd sizes to elsewhere move where a stream is
-/// cut.
+/// Writes cells, up to kCells ahead of the reader. Writes of odd sizes to other memory vary the
+/// places at which a stream is cut.
 void write_cells(Half& half) {
     auto& endpoint = half.endpoint;
     std::mt19937_64 random(11);
@@ -413,7 +413,7 @@ void write_cells(Half& half) {
 
 struct CellsSeen {
     std::uint64_t cells = 0;
-    std::uint64_t partial = 0;  ///< looks at a cell of which a part had landed
+    std::uint64_t partial = 0;  ///< looks at a cell of which only a part had landed
     std::uint64_t early = 0;    ///< tags without their data
 };
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: what fabric.hpp promises holds on every provider that is here (WEFT_PROVIDER: on that one).
-// Method: forked ranks on this host put at each other and check every byte at the moment its
-// immediate arrives.
+// Goal: every available provider keeps the promises of fabric.hpp. WEFT_PROVIDER
+// selects a single provider.
+// Method: forked ranks on this host put to each other and check every byte
+// when its immediate arrives.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -47,7 +48,7 @@ std::vector<SizedPut> sized_puts(std::size_t bytes_max) {
     return puts;
 }
 
-/// Both ranks send the whole list; each put waits for the other side's answer to the one before.
+/// Both ranks send the whole list. Each put waits for the other side's answer to the previous put.
 void exchange_sizes(Member& me) {
     const auto puts = sized_puts(me.port->facts().message_bytes_max);
     const Rank peer = 1 - me.rank;
@@ -92,7 +93,7 @@ void exchange_sizes(Member& me) {
         me.put(peer, source, put.offset, index, pending);
         expect(pending <= 1, "pending is {}", pending);
         me.until([&] { return answer_all(), pending == 0; }, "local completion");
-        std::fill(source.begin(), source.end(), std::byte{0xAA});  // ours again
+        std::fill(source.begin(), source.end(), std::byte{0xAA});  // reusable now
         me.until([&] { return answer_all(), answered == index + 1; }, "the answer to a put");
     }
     me.until([&] { return answer_all(), to_answer.empty() && expected == puts.size(); },
@@ -107,9 +108,9 @@ void exchange_sizes(Member& me) {
 constexpr std::uint32_t kSlots = 32;
 constexpr std::size_t kSlotBytes = 8192;
 
-/// Every rank sends `count` puts of random size into slots of random peers; a slot is used again
-/// when its owner has checked it and said so with an empty put. Every other one brings a flag and
-/// has several sources, where the port can do that.
+/// Every rank sends `count` puts of random size into slots of random peers. A slot is reused after
+/// its owner has checked it and has answered with an empty put. If the port supports it, every
+/// second put has a flag and several sources.
 class RandomTraffic {
   public:
     RandomTraffic(Member& me, std::uint32_t count, std::uint64_t seed)
@@ -139,7 +140,7 @@ class RandomTraffic {
         Rank peer;
         std::uint32_t immediate;
     };
-    // An immediate: the flag of an answer, sender, bytes, slot.
+    // An immediate: the answer bit, sender, bytes, slot.
     static std::uint32_t encode(Rank sender, std::uint32_t bytes, std::uint32_t slot) {
         return (static_cast<std::uint32_t>(sender) << 24) | (bytes << 8) | slot;
     }
@@ -153,8 +154,8 @@ class RandomTraffic {
     [[nodiscard]] bool is_flagged(std::size_t bytes, std::uint32_t slot, std::uint32_t use) const {
         return bytes != 0 && me_.port->facts().flagged_parts_max != 0 && (slot + use) % 2 == 1;
     }
-    /// The source in as many parts as a put with a flag may have, where that is limited; some are
-    /// empty.
+    /// Cuts the source into parts, some of them empty, up to the number that a put with
+    /// a flag may have.
     std::span<const base::PutPart> cut(std::span<const std::byte> source,
                                        std::span<base::PutPart> parts) {
         if (source.size() > me_.port->facts().copied_bytes)
@@ -237,7 +238,7 @@ class RandomTraffic {
         if (posted != base::Post::posted) return;
         if (flagged && bytes <= me_.port->facts().copied_bytes) {
             expect(pending_[at] == 0, "a put of {} bytes was not copied", bytes);
-            std::fill(source.begin(), source.end(), std::byte{0xAA});  // ours again
+            std::fill(source.begin(), source.end(), std::byte{0xAA});  // reusable now
         }
         ++sent_[at];
         used_[at] = true;
@@ -306,7 +307,7 @@ TEST_P(Conformance, StagedSourcesArriveWhole) {
     });
 }
 
-// --- Flags by other ways than an immediate -------------------------------------------------------
+// --- Flags without immediates ------------------------------------------------------------------
 
 constexpr std::uint32_t kRing = 16;
 constexpr std::size_t kRingBytes = 96 << 10;
@@ -318,7 +319,8 @@ std::size_t ring_bytes(std::uint32_t number) {
     return 1 + random() % (number % 4 == 0 ? kRingBytes : number % 4 == 1 ? 6000 : 90);
 }
 
-/// Puts data and then a flag, up to kRing ahead of the reader. Delivered data is waited for.
+/// Puts data and then a flag, up to kRing ahead of the reader. Waits for delivery if
+/// the data has it.
 void put_flags(Member& me, link::PutKind data_kind, link::PutKind flag_kind) {
     std::vector<std::byte> source(kRing * kRingBytes);
     std::array<std::uint64_t, kRing> flags{};
@@ -374,7 +376,7 @@ void read_flags(Member& me) {
     me.meet();
 }
 
-/// One writer, one reader, one way, if the provider promises it.
+/// One writer and one reader with one strategy, if the provider promises it.
 class Flags : public ProviderTest {
   protected:
     void judge(link::Notify notify, const link::Promise& promise, link::PutKind data_kind,
@@ -407,7 +409,7 @@ TEST_P(Flags, PutInOrderAreSeenAfterTheirData) {
 WEFT_FOR_EACH_PROVIDER(Conformance);
 WEFT_FOR_EACH_PROVIDER(Flags);
 
-/// Says at the end what was run.
+/// Prints at the end the number of puts of each kind.
 class Tally : public testing::Environment {
   public:
     void TearDown() override { fmt::print("puts by provider and kind\n{}", puts_made()); }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: what is decided about offers as libfabric described them on machines that had the network.
+// Goal: decisions about offers are right for offers that libfabric made on
+// machines with the network.
 // Method: each file of dumps/ is the text of an fi_info (fi_tostr(3), `fi_info -v`) with a head
-// that says where it is from and what must be decided. The text is read back into an fi_info. With
-// WEFT_TESTS_WRITE=1 the offers of the providers that are here are written down anew.
+// that names its source and the expected decisions. The text is converted back into an fi_info.
+// With WEFT_TESTS_WRITE=1 the test writes the offers of the available providers.
 #include <gtest/gtest.h>
 #include <rdma/fi_errno.h>
 
@@ -25,7 +26,7 @@ using Fields = std::map<std::string, std::string>;  ///< "section key": value
 
 struct Dump {
     std::string file;
-    Fields head;  ///< "# key: value" before the text
+    Fields head;  ///< lines "# key: value" before the text
     Fields fields;
 };
 
@@ -60,7 +61,7 @@ std::vector<Dump> dumps() {
     return all;
 }
 
-// --- Back into an fi_info ------------------------------------------------------------------------
+// --- Conversion to an fi_info --------------------------------------------------------------------
 
 struct NamedFlag {
     const char* name;
@@ -84,7 +85,7 @@ constexpr NamedFlag kAddresses[] = {{"FI_SOCKADDR_IN", FI_SOCKADDR_IN},
                                     {"FI_SOCKADDR", FI_SOCKADDR}};
 constexpr NamedFlag kEndpoints[] = {{"FI_EP_RDM", FI_EP_RDM}, {"FI_EP_DGRAM", FI_EP_DGRAM}};
 
-/// The flags of "[ FI_A, FI_B ]" that the table has. `all`: one that it lacks is an error.
+/// Returns the known flags of "[ FI_A, FI_B ]". With `all`, an unknown flag is an error.
 template <std::size_t N>
 std::uint64_t flags_of(const Dump& dump, const std::string& field, const NamedFlag (&table)[N],
                        bool all = false) {
@@ -130,9 +131,9 @@ void restore(const Dump& dump, RecordedOffer& offer) {
     offer.domain_attributes.cq_data_size = number_of(dump, "fi_domain_attr cq_data_size");
 }
 
-// --- What is decided -----------------------------------------------------------------------------
+// --- Decisions -----------------------------------------------------------------------------------
 
-/// The lines of the head that an offer leads to.
+/// Returns the lines of the head that an offer leads to.
 Fields decisions(const RecordedOffer& offer) {
     const auto grant = link::accept_offer(offer.info);
     if (!grant) return {{"plan", grant.failure().text}, {"promised", ""}};
@@ -146,7 +147,7 @@ Fields decisions(const RecordedOffer& offer) {
             {"promised", promised}};
 }
 
-/// Under our hints: what we cannot handle, libfabric leaves out or does not offer.
+/// Applies weft's hints: libfabric omits modes that weft cannot handle.
 void apply_hints(RecordedOffer& offer) {
     offer.info.mode &= link::handled_modes();
     offer.domain_attributes.mr_mode &= link::handled_mr_modes();
@@ -170,8 +171,8 @@ TEST(Dumps, LeadToTheDecisionsOfTheirHeads) {
     }
 }
 
-/// A profile is right about what it declares, as far as a dump tells. Limits that devices set
-/// (inject, message size) may be larger than what it counts on.
+/// A profile agrees with the dump in the facts that a dump has. Limits of devices (inject, message
+/// size) may be larger than the profile's.
 TEST(Dumps, AreWhatTheProfilesDeclare) {
     for (const Dump& dump : dumps()) {
         SCOPED_TRACE(dump.file);
@@ -194,13 +195,13 @@ TEST(Dumps, AreWhatTheProfilesDeclare) {
     }
 }
 
-// --- Here ----------------------------------------------------------------------------------------
+// --- This machine --------------------------------------------------------------------------------
 
 std::string version_here() {
     return fmt::format("{}.{}", FI_MAJOR(fi_version()), FI_MINOR(fi_version()));
 }
 
-/// The offer that a job here would take, as libfabric prints it.
+/// Returns the offer that a job would take here, as libfabric prints it.
 std::string dump_of(const std::string& provider) {
     auto found = link::discover(here(provider));
     if (!found || found->info->fabric_attr->prov_name != provider) return {};
@@ -209,7 +210,7 @@ std::string dump_of(const std::string& provider) {
     return text == nullptr ? std::string{} : text;
 }
 
-/// Without addresses and devices, which are of one machine.
+/// Removes addresses and devices, which differ between machines.
 std::string written_down(const std::string& dump) {
     std::istringstream lines(dump);
     std::string kept;

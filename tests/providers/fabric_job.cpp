@@ -48,7 +48,7 @@ void write_report(Meeting& meeting, Rank rank, std::string_view text) {
     ::_exit(0);
 }
 
-/// Waits for a child until the deadline, then kills it. Returns what it died of, if it did.
+/// Waits for a child until the deadline, then kills it. Returns the cause of its death, if any.
 std::string reap(pid_t child, Clock::time_point deadline) {
     int status = 0;
     pid_t done = 0;
@@ -60,7 +60,7 @@ std::string reap(pid_t child, Clock::time_point deadline) {
         ::kill(child, SIGKILL);
         ::waitpid(child, &status, 0);
     }
-    // A killed process cannot remove the files in shared memory that carry its number.
+    // A killed process leaves files in shared memory, with its number in their names.
     std::error_code ignored;
     for (const auto& entry : std::filesystem::directory_iterator("/dev/shm", ignored)) {
         if (entry.path().filename().string().rfind(fmt::format("{}:", child), 0) == 0)

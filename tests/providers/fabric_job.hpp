@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // fabric_job.hpp - a few forked processes with a port each, for conformance tests.
 //
-// Idea     The parent forks the ranks; they exchange addresses and meet through one shared mapping,
-//          so no launcher is needed. A rank reports a failed expectation by throwing; the text
-//          comes out in the parent. Every wait has a deadline, and the parent kills what is late.
+// Idea     The parent forks the ranks. They exchange addresses and meet through one shared mapping,
+//          so no launcher is needed. A rank reports a failed expectation by throwing, and the
+//          parent prints the text. Every wait has a deadline, and the parent kills late ranks.
 #pragma once
 
 #include <fmt/format.h>
@@ -27,7 +27,7 @@ namespace weft::test {
 inline constexpr Rank kRanksMax = 4;
 inline constexpr auto kWaitLimit = std::chrono::seconds(10);
 
-/// What the ranks share besides the fabric.
+/// Memory that the ranks share outside the fabric.
 struct Meeting {
     std::atomic<std::uint32_t> arrived[kRanksMax];
     std::atomic<std::uint32_t> stage;    ///< free for the test
@@ -41,13 +41,13 @@ struct Meeting {
 using PortOpener = std::function<base::Result<std::unique_ptr<link::FabricPort>>(
     const link::FabricMemory&, const link::FabricOptions&)>;
 
-/// Opens a port whose profile answers one question differently.
+/// Returns an opener of ports with a changed profile.
 PortOpener open_with(const std::function<void(link::Profile&)>& change);
-/// Sources outside the registered memory are staged, as FI_MR_LOCAL would have it.
+/// Makes the port stage sources outside the registered memory, as FI_MR_LOCAL requires.
 inline void staged(link::Profile& profile) {
     profile.stages_sources = true;
 }
-/// Most small puts have no completion of their own.
+/// Makes most small puts complete without their own completion.
 inline void unsignaled(link::Profile& profile) {
     profile.unsignaled_small_puts = true;
 }
@@ -64,21 +64,21 @@ class Member {
     Meeting& meeting;
     std::span<std::byte> memory;
     std::unique_ptr<link::FabricPort> port;
-    /// Called for each immediate. While there is none, immediates are kept: a rank that has left
-    /// meet() may put before the others have noticed that it is over.
+    /// Called for each immediate. While it is empty, immediates are kept: a rank that has left
+    /// meet() may put before the others leave it.
     std::function<void(std::uint32_t)> on_arrival;
 
-    /// Tries to put, and counts.
+    /// Tries to put, and counts the puts.
     base::Post try_put(const link::FabricPut& put);
-    /// Opens the port of the provider, exchanges addresses.
+    /// Opens the port of the provider and exchanges addresses.
     void open(const PortOpener& opener, link::FabricOptions options, std::size_t memory_bytes);
-    /// Polls once and hands on what has arrived.
+    /// Polls once, and passes on the arrivals.
     void drive();
     /// Drives until the condition holds; throws when it takes too long.
     void until(const std::function<bool()>& condition, std::string_view what);
-    /// Meets the other ranks outside the fabric, polling meanwhile.
+    /// Meets the other ranks outside the fabric, and polls while waiting.
     void meet();
-    /// Puts, however long it takes; the bytes must stay until pending is zero again.
+    /// Puts without a time limit. The bytes must stay valid until `pending` is zero again.
     void put(Rank peer, std::span<const std::byte> data, std::uint64_t target,
              std::uint32_t immediate, std::uint32_t& pending);
     void warm_all();
@@ -95,27 +95,28 @@ void expect(bool condition, fmt::format_string<Values...> text, Values&&... valu
     if (!condition) throw std::runtime_error(fmt::format(text, std::forward<Values>(values)...));
 }
 
-/// Runs `body` in `size` forked processes over a provider. Returns what went wrong, empty if
-/// nothing did. A rank in `may_die` need not end well.
+/// Runs `body` in `size` forked processes over a provider. Returns the problems, or an empty text.
+/// Rank `may_die` need not end well.
 std::string run_job(const std::string& provider, Rank size,
                     const std::function<void(Member&)>& body, Rank may_die = -1);
-/// Puts made by all jobs so far: "net: 100 plain, 20 with immediate", a line for each provider.
+/// Returns the puts of all jobs so far, as "net: 100 plain, 20 with immediate", a
+/// line for each provider.
 std::string puts_made();
 
-/// Runs a function in a forked process and returns its text, or the text of what it threw.
+/// Runs a function in a forked process and returns its text, or the text of its exception.
 /// libfabric must not start in the process that forks.
 std::string in_child(const std::function<std::string()>& body);
 
-/// The providers that a profile is written for; only WEFT_PROVIDER if that is set.
+/// Returns the providers with a profile, or only WEFT_PROVIDER if that is set.
 std::vector<std::string> known_providers();
-/// Options for two ranks of this host.
+/// Returns options for two ranks of this host.
 link::FabricOptions here(const std::string& provider);
-/// Why a provider cannot be used here; empty if it can. Asked once for each.
+/// Returns the reason why a provider cannot be used here, or an empty text. Caches the answer.
 std::string why_not_here(const std::string& provider);
-/// A provider's name in letters, digits and underscores.
+/// Returns a provider's name in letters, digits and underscores.
 std::string provider_as_name(const std::string& provider);
 
-/// A byte that depends on which put, and where in it.
+/// Returns a byte that depends on the put and on the position in it.
 inline std::byte pattern(std::uint64_t which, std::size_t index) {
     return static_cast<std::byte>((which * 0x9E3779B97F4A7C15ULL + index * 131 + (index >> 8)) >>
                                   3);

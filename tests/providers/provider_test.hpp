@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// provider_test.hpp - a test that is instantiated for every provider with a profile and skipped,
-// with libfabric's reason, where the provider is not here.
+// provider_test.hpp - a test that is instantiated for every provider with a profile. It is skipped
+// with libfabric's reason if the provider is not available.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 
 namespace weft::test {
 
-/// Runs the job; what goes wrong in it is a failure of the test.
+/// Runs the job; its problems fail the test.
 inline void expect_job(const std::string& provider, Rank size,
                        const std::function<void(Member&)>& body, Rank may_die = -1) {
     EXPECT_EQ(run_job(provider, size, body, may_die), "");

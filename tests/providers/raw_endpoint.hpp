@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// raw_endpoint.hpp - libfabric with nothing of ours in between, to see what a provider really does.
+// raw_endpoint.hpp - libfabric without code of weft, to observe a provider's behavior.
 //
 // Idea     The memory of both ranks is one shared mapping, so an origin can look at its target's
-//          memory at the very moment a completion says something about it. Opened on the same offer
-//          as a port would be, with the same hints.
+//          memory at the moment of a completion. The endpoint is opened on the same offer as a
+//          port, with the same hints.
 // Holds    One thread drives an endpoint; every wait has a deadline and throws.
 #pragma once
 
@@ -28,20 +28,20 @@ class RawEndpoint : private micro::BareEndpoint {
     using BareEndpoint::connect;
 
     struct Write {
-        std::size_t from = 0;  ///< offset into the own memory
+        std::size_t from = 0;  ///< offset in the local memory
         std::size_t bytes = 0;
-        std::size_t to = 0;  ///< offset into the peer's memory
+        std::size_t to = 0;  ///< offset in the peer's memory
         std::uint64_t flags = 0;
         std::uint64_t data = 0;
     };
-    /// Tries once; false: EAGAIN.
+    /// Tries once. Returns false on EAGAIN.
     [[nodiscard]] bool try_write(const Write& write);
-    /// Tries until it is taken, polling meanwhile.
+    /// Tries until the write is accepted, and polls meanwhile.
     void write(const Write& write);
     void poll();
     /// Polls until the condition holds.
     void until(const std::function<bool()>& condition, std::string_view what);
-    /// Polls for a while, or until the condition holds; says whether it did.
+    /// Polls until the condition holds or the time has passed. Returns true if the condition held.
     [[nodiscard]] bool within(std::chrono::milliseconds time,
                               const std::function<bool()>& condition);
 
@@ -56,7 +56,7 @@ class RawEndpoint : private micro::BareEndpoint {
     void read_error();
 
     std::vector<fi_context2> contexts_;
-    std::vector<fi_context2*> free_;  ///< a context is libfabric's until its completion
+    std::vector<fi_context2*> free_;  ///< libfabric owns a context until its completion
     void* desc_ = nullptr;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// recorded_offer.hpp - an fi_info written down attribute by attribute, so that decisions about it
-// can be tested without the hardware.
+// recorded_offer.hpp - an fi_info built attribute by attribute, to test decisions about
+// it without the hardware.
 #pragma once
 
 #include <rdma/fi_domain.h>
@@ -12,7 +12,7 @@
 
 namespace weft::test {
 
-/// The defaults are those of a plain provider without demands. libfabric takes names as non-const.
+/// The defaults describe a plain provider without demands. libfabric takes names as non-const.
 struct RecordedOffer {
     std::string provider = "recorded";
     std::string domain = "dev0";

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: what is decided about each provider, those included that do not run here: accepted or
-// refused by name, its duties, the way to notify for small and large payloads, and each forced way
-// promised or refused with its reason. Method: a table of attributes, recorded from fi_getinfo or
-// declared by the provider's sources, against the decisions written out by hand.
+// Goal: the decisions about each provider are right, also for providers that do not run here:
+// accepted or refused by name, its duties, the notify strategy for small and large payloads, and
+// each forced strategy promised or refused with its reason.
+// Method: a table of attributes, recorded from fi_getinfo or taken from the provider's sources, is
+// compared with decisions written by hand.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -22,21 +23,21 @@ using link::Notify;
 
 constexpr std::uint64_t kAnyOrder = ~std::uint64_t{0};
 
-/// What a provider reports under our hints, and what follows.
+/// Attributes that a provider reports under weft's hints, and the expected decisions.
 struct Row {
     const char* provider;
-    const char* source;  ///< recorded: fi_getinfo here; declared: the provider's sources
+    const char* source;  ///< recorded: from fi_getinfo here; declared: from the provider's sources
     int mr_mode;
     std::size_t key_bytes;
     std::size_t immediate_bytes;
     std::size_t inject_bytes;
     bool ordered;
-    bool fence;     ///< granted when it is asked for
+    bool fence;     ///< granted on request
     bool delivery;  ///< accepted for operations
     std::uint64_t mode;
 
-    const char* plan;      ///< to_text of what is chosen by itself
-    const char* promised;  ///< ways that can be forced
+    const char* plan;      ///< to_text() of the default choice
+    const char* promised;  ///< strategies that can be forced
 };
 
 constexpr int kBasic = FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY;
@@ -68,7 +69,7 @@ const Row kRows[] = {
      true, false, 0, "immediate", "immediate"},
 };
 
-/// Granted when it is asked for.
+/// Returns true if the provider grants counters on request.
 bool counts(const Row& row) {
     return std::string_view(row.provider) == "sockets";
 }
@@ -113,7 +114,7 @@ TEST_P(Recorded, NotifiesAsWrittenDownAndRefusesTheRestWithAReason) {
     const auto grant = link::accept_offer(offer.info);
     ASSERT_TRUE(grant) << grant.failure().text;
     const link::Profile& profile = link::profile_of(row.provider);
-    ASSERT_EQ(profile.provider, row.provider) << "no profile is written for it";
+    ASSERT_EQ(profile.provider, row.provider) << "it has no profile";
     const auto chosen = link::choose_notify(profile, *grant, std::nullopt);
     ASSERT_TRUE(chosen) << chosen.failure().text;
     EXPECT_EQ(link::to_text(*chosen), row.plan);
@@ -181,7 +182,7 @@ TEST_P(Recorded, WithoutItsGrantsThePromisesDoNotCount) {
          {Notify::immediate, Notify::delivery, Notify::fence, Notify::counter}) {
         EXPECT_FALSE(link::choose_notify(profile, *grant, notify)) << link::name_of(notify);
     }
-    // What is left needs no grant; where nothing is left, start-up says so.
+    // The remaining promises need no grant. If none remains, start-up reports that.
     const auto rest = link::choose_notify(profile, *grant, std::nullopt);
     EXPECT_EQ(rest.ok(), profile.ordered.holds);
     if (!rest) {
@@ -206,7 +207,8 @@ TEST(Profiles, EveryWrittenOneIsInTheTableAndAnswersItsQuestions) {
     std::set<std::string_view> seen;
     for (const link::Profile* profile : link::preferred_profiles()) {
         EXPECT_FALSE(profile->provider.empty());
-        EXPECT_TRUE(seen.insert(profile->provider).second) << profile->provider << " stands twice";
+        EXPECT_TRUE(seen.insert(profile->provider).second)
+            << profile->provider << " has two profiles";
         EXPECT_TRUE(rows.contains(profile->provider)) << profile->provider << " has no row here";
         EXPECT_EQ(&link::profile_of(profile->provider), profile);
         for (const link::Promise& promise : {profile->cells, profile->immediate, profile->delivery,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: what cannot work is refused in words that name it. Method: offers written down attribute by
-// attribute, without hardware, for the decision; one forked rank for what needs libfabric.
+// Goal: unusable settings are refused with their names.
+// Method: offers are built attribute by attribute, without hardware; one forked rank covers
+// refusals that need libfabric.
 #include <gtest/gtest.h>
 #include <rdma/fi_domain.h>
 #include <rdma/fi_endpoint.h>
@@ -52,7 +53,7 @@ TEST(Offer, EachUnhandledRegistrationModeIsNamed) {
         {FI_MR_HMEM, "FI_MR_HMEM"},
         {FI_MR_RMA_EVENT, "FI_MR_RMA_EVENT"},
         {FI_MR_COLLECTIVE, "FI_MR_COLLECTIVE"},
-        {1 << 0, "FI_MR_BASIC"},  // as numbers: libfabric 2 warns of old names, or has them no more
+        {1 << 0, "FI_MR_BASIC"},  // as numbers: libfabric 2 warns of old names, or lacks them
         {1 << 1, "FI_MR_SCALABLE"},
         {1 << 30, "bits 0x40000000"},
     };
@@ -84,7 +85,7 @@ TEST(Offer, WhatTheWaysToNotifyNeedIsRead) {
     Offer narrow;
     narrow.domain_attributes.cq_data_size = 0;
     auto grant = link::accept_offer(narrow.info);
-    ASSERT_TRUE(grant);  // no immediates, but there are other ways
+    ASSERT_TRUE(grant);  // no immediates, but other strategies
     EXPECT_EQ(grant->immediate_bytes, 0U);
     EXPECT_FALSE(grant->fence || grant->delivery);
     narrow.info.caps |= FI_FENCE;
@@ -146,7 +147,7 @@ void expect_refusal(const link::FabricOptions& options, std::initializer_list<co
 }
 
 TEST(Refusal, WrongProviderAddressModuleAndStrangePeersAreNamed) {
-    // The first that is here and has internet addresses, whatever WEFT_PROVIDER says.
+    // Takes the first available provider with internet addresses, independent of WEFT_PROVIDER.
     const std::string usable = in_child([]() -> std::string {
         for (const link::Profile* profile : link::preferred_profiles()) {
             const std::string provider(profile->provider);

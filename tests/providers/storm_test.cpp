@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: nothing is lost, and nothing grows without bound, when a target polls rarely or dies.
-// Method: forked ranks on this host; one sends as fast as it can, the other is slow,
-// or kills itself.
+// Goal: no put is lost, and memory stays bounded, when a target polls rarely or dies.
+// Method: forked ranks on this host. One sends at its maximum rate; the other is
+// slow, or kills itself.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -28,7 +28,8 @@ void burn(std::chrono::microseconds time) {
 
 using Send = std::function<base::Post(std::uint32_t)>;
 
-/// Sends until the port has said `again` for a while although it was driven; returns how many fit.
+/// Sends until the port has returned `again` for some time while it was driven. Returns the
+/// number of accepted puts.
 std::uint32_t fill_up(Member& me, const Send& send) {
     std::uint32_t next = 0;
     auto refused_since = Clock::now();
@@ -46,10 +47,10 @@ std::uint32_t fill_up(Member& me, const Send& send) {
 }
 
 void send_storm(Member& me, const Send& send, std::uint32_t more) {
-    // Stage 0: the target does not poll at all. The port must refuse sooner or later.
+    // Stage 0: the target does not poll at all. The port must refuse puts in the end.
     const std::uint32_t fitted = fill_up(me, send);
     expect(fitted < kTinyLimit, "{} puts were accepted", fitted);
-    // Stage 1: it polls rarely.
+    // Stage 1: the target polls rarely.
     me.meeting.stage.store(1, std::memory_order_release);
     const std::uint32_t total = fitted + more;
     for (std::uint32_t next = fitted; next < total; ++next) {
@@ -148,8 +149,8 @@ TEST_P(Storm, StagedSourcesMayBeOverwrittenAtOnceWhileTheTargetDoesNotPoll) {
     });
 }
 
-/// Rank 1 kills itself; the others go on putting at it until the failure is said, or for a while:
-/// both are allowed. Closing must end soon.
+/// Rank 1 kills itself. The others continue to put to it until the failure is reported, or for some
+/// time: both are allowed. Closing must end soon.
 void outlive(const std::string& provider, std::span<const std::size_t> sizes) {
     const auto body = [sizes](Member& me) {
         me.open(link::load_port, {}, kMemoryBytes);
