@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: what a rank registers with the network follows from what it uses, not from the size of its
-// segment; peers reach what is registered later, and only that.
-// Method: two ports that believe in a job of 2304 ranks, with the sparse segment of such a rank, on
-// the strict provider, which counts registered bytes; keys chosen here and by the provider. A
-// segment registered as a whole is the control.
+// Goal: the memory that a rank registers with the network follows from its use, not from the size
+// of its segment. Peers reach memory that is registered later, and only registered memory.
+// Method: two ports in a job of 2,304 ranks, with sparse segments, on the strict provider,
+// which counts registered bytes. Keys are chosen by weft or by the provider. The control
+// registers a whole segment.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
@@ -21,10 +21,10 @@ using run::SegmentLayout;
 
 constexpr Rank kJobSize = 2304;
 constexpr std::uint64_t kMebibyte = std::uint64_t{1} << 20;
-constexpr std::uint64_t kAllowed = 64 * kMebibyte;  ///< besides the heap in use
+constexpr std::uint64_t kAllowed = 64 * kMebibyte;  ///< in addition to the heap in use
 constexpr int kPolls = 2000;
 
-/// A segment of which only touched pages cost anything.
+/// A segment in which only touched pages use memory.
 class Sparse {
   public:
     explicit Sparse(std::size_t bytes)
@@ -43,7 +43,7 @@ class Sparse {
     void* base_;
 };
 
-/// Ranks 0 and 1 of many.
+/// Ranks 0 and 1 of a large job.
 class TwoOfMany {
   public:
     explicit TwoOfMany(const Demands& demands, bool sections = true)
@@ -82,7 +82,7 @@ class TwoOfMany {
         return strict.registered_bytes() / ports.size();
     }
 
-    /// Rank 0 puts that word there, at rank 1. Whether it has arrived after some polls.
+    /// Puts a word from rank 0 to rank 1. Returns true if it has arrived after some polls.
     bool put(std::uint64_t target, std::uint64_t word) {
         bool posted = false;
         for (int i = 0; i < kPolls; ++i) {

@@ -22,7 +22,7 @@ int close_object(fid* handle) {
 template <class Object>
 fi_ops plain_ops{.size = sizeof(fi_ops), .close = close_object<Object>};
 
-/// A new object of the domain's fabric.
+/// Returns a new object of the domain's fabric.
 template <class Object>
 Object* open_object(fid* domain) {
     auto* object = new Object{};
@@ -133,7 +133,8 @@ int name_of_endpoint(fid* handle, void* address, std::size_t* bytes) {
 }
 fi_ops_cm name_ops{.size = sizeof(fi_ops_cm), .getname = name_of_endpoint};
 
-/// The target of a write or the source of a read, as `access` says; nullptr after a violation.
+/// Returns the target of a write or the source of a read, as `access` tells;
+/// nullptr after a violation.
 std::byte* target_of(StrictFabric& strict, StrictEndpoint& to, std::uint64_t address,
                      std::size_t bytes, std::uint64_t key, std::uint64_t access = FI_REMOTE_WRITE) {
     const StrictRegion* region = strict.region_at(to, key);
@@ -168,7 +169,7 @@ void check_sources(StrictFabric& strict, StrictOperation& operation, void** desc
     }
 }
 
-/// Sources and targets as they are listed. False after a violation.
+/// Takes sources and targets as listed. Returns false after a violation.
 bool take_places(StrictFabric& strict, StrictOperation& operation, const fi_msg_rma& message) {
     if (message.iov_count > strict.demands.places || message.rma_iov_count > strict.demands.places)
         strict.violation("a write to more places than were granted");
@@ -237,7 +238,7 @@ ssize_t post(fid_ep* handle, const fi_msg_rma& message, std::uint64_t flags, boo
 ssize_t write_message(fid_ep* endpoint, const fi_msg_rma* message, std::uint64_t flags) {
     return post(endpoint, *message, flags, true);
 }
-/// Never early: what was read is there when it completes.
+/// Reads are never early: the data is there at the completion.
 ssize_t read(fid_ep* handle, void* into, std::size_t bytes, void* desc, fi_addr_t peer,
              std::uint64_t address, std::uint64_t key, void* context) {
     auto& from = *reinterpret_cast<StrictEndpoint*>(handle);
@@ -251,7 +252,7 @@ ssize_t read(fid_ep* handle, void* into, std::size_t bytes, void* desc, fi_addr_
     operation->context = context;
     operation->bytes = bytes;
     operation->sources = {{into, bytes}};
-    check_sources(strict, *operation, &desc);  // the same is demanded of where it goes
+    check_sources(strict, *operation, &desc);  // the destination has the same demands
     operation->targets = std::move(operation->sources);
     std::byte* const at = target_of(strict, *operation->to, address, bytes, key, FI_REMOTE_READ);
     if (at == nullptr) return -FI_EINVAL;

@@ -64,7 +64,7 @@ void StrictFabric::violation(const std::string& text) {
 }
 
 StrictRegion* StrictFabric::region_at(StrictEndpoint& endpoint, std::uint64_t key) {
-    // One domain for each port: the region belongs to the endpoint of its domain.
+    // Each port has its own domain, so the region belongs to the endpoint of its domain.
     for (StrictRegion* region : regions) {
         if (region->region.key != key) continue;
         if ((demands.mr_mode & FI_MR_PROV_KEY) != 0 || region->bound == &endpoint) return region;
@@ -74,9 +74,9 @@ StrictRegion* StrictFabric::region_at(StrictEndpoint& endpoint, std::uint64_t ke
     return nullptr;
 }
 
-/// Whether a write must still wait for a fence, its own or an earlier one.
+/// Returns true if a write must still wait for a fence, its own or an earlier one.
 bool StrictFabric::held_back(const StrictOperation& operation) const {
-    std::uint64_t earliest = operation.number;  // of those that go the same way
+    std::uint64_t earliest = operation.number;  // of operations between the same endpoints
     std::uint64_t last_fence = 0;
     bool after_fence = operation.fenced;
     for (const auto& other : under_way) {
@@ -121,7 +121,7 @@ std::size_t StrictFabric::registered_bytes() const {
     return bytes;
 }
 
-/// The source is read for the last time, and the origin gets its completion.
+/// Reads the source for the last time, and gives the origin its completion.
 void StrictFabric::leave(StrictOperation& operation) {
     read_sources(operation);
     for (StrictRegion* region : operation.source_regions) --region->users;
@@ -169,7 +169,7 @@ void StrictFabric::deliver(StrictOperation& operation) {
 
 }  // namespace weft::test
 
-/// Replaces libfabric's: opens the fabric that the attributes carry.
+/// Replaces libfabric's function: opens the fabric that the attributes contain.
 extern "C" int fi_fabric(fi_fabric_attr* attributes, fid_fabric** fabric, void*) {
     if (attributes->fabric == nullptr) return -FI_ENODATA;
     *fabric = attributes->fabric;

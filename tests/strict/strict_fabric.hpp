@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// strict_fabric.hpp - a libfabric provider in one process that demands everything and forgives
-// nothing.
+// strict_fabric.hpp - a strict libfabric provider in one process, which checks every demand.
 //
-// Idea     What hardware demands (registered sources, keys of its own, contexts that it writes
-//          into, receives that writes with immediates consume) is demanded by no provider that runs
-//          everywhere. This one demands what a test asks for, delivers late and in any order, reads
-//          sources at delivery and contexts until completion, and writes down each violation.
-// Holds    Only what ports use. It is reached through fi_fabric(), which this test program
-//          replaces: the offer carries the fabric in fabric_attr->fabric.
+// Idea     Hardware demands registered sources, its own keys, contexts that it may write to,
+//          and receives that writes with immediates consume. Portable providers have no
+//          such demands. This provider demands whatever a test requests, delivers
+//          late and in any order, and records each violation. It reads sources at delivery
+//          and contexts until completion.
+// Holds    Has only the calls that ports use. It is reached through fi_fabric(), which this test
+//          program replaces: the offer contains the fabric in fabric_attr->fabric.
 #pragma once
 
 #include <rdma/fabric.h>
@@ -23,7 +23,7 @@
 
 namespace weft::test {
 
-/// What the provider demands and grants.
+/// Demands and grants of the provider.
 struct Demands {
     int mr_mode = 0;
     std::uint64_t mode = 0;
@@ -33,7 +33,7 @@ struct Demands {
     std::size_t inject_bytes = 64;
     std::size_t message_bytes_max = std::size_t{1} << 30;
     std::size_t registered_bytes_max = ~std::size_t{0};
-    std::size_t places = 1;  ///< that one write may go to, and sources that it may have
+    std::size_t places = 1;  ///< maximum targets and sources of one write
     std::uint64_t seed = 1;
 };
 
@@ -48,34 +48,34 @@ class StrictFabric {
     StrictFabric(const StrictFabric&) = delete;
     StrictFabric& operator=(const StrictFabric&) = delete;
 
-    /// The one offer.
+    /// Returns the only offer.
     [[nodiscard]] link::Info offer();
-    /// What was done wrong, a sentence each.
+    /// Returns the violations, one sentence each.
     [[nodiscard]] std::string violations() const;
-    /// Moves some of what is under way.
+    /// Advances some of the operations in flight.
     void progress();
 
-    // For the calls of libfabric.
+    // Used by the calls of libfabric.
     void violation(const std::string& text);
     [[nodiscard]] StrictRegion* region_at(StrictEndpoint& endpoint, std::uint64_t key);
     void deliver(StrictOperation& operation);
-    /// Writes and reads that an endpoint has posted, in order of opening. There are no other calls
-    /// that move data: an endpoint has no other operations.
+    /// Return the number of writes and reads that an endpoint has posted. Endpoints are counted in
+    /// opening order, and have no other operations that move data.
     [[nodiscard]] std::size_t writes_of(std::size_t endpoint) const;
     [[nodiscard]] std::size_t reads_of(std::size_t endpoint) const;
-    /// Of all that is registered.
+    /// Returns the number of bytes in all regions.
     [[nodiscard]] std::size_t registered_bytes() const;
 
     Demands demands;
     std::vector<StrictEndpoint*> endpoints;
     std::vector<StrictRegion*> regions;
     std::vector<std::unique_ptr<StrictOperation>> under_way;
-    std::uint64_t next_key = 1000;  ///< where the provider chooses
-    int open = 0;                   ///< objects
-    int registrations = 0;          ///< so far
-    int writes = 0;                 ///< so far
+    std::uint64_t next_key = 1000;  ///< for keys that the provider chooses
+    int open = 0;                   ///< open objects
+    int registrations = 0;          ///< in total
+    int writes = 0;                 ///< in total
 
-    struct Fid;  ///< the fabric as libfabric sees it
+    struct Fid;  ///< the fabric in libfabric's form
 
   private:
     [[nodiscard]] bool held_back(const StrictOperation& operation) const;

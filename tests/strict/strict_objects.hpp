@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// strict_objects.hpp - what the strict provider hands out: libfabric's objects, each with its state
-// after it.
+// strict_objects.hpp - objects of the strict provider: libfabric's structures, each
+// followed by its state.
 #pragma once
 
 #include <rdma/fi_cm.h>
@@ -44,7 +44,7 @@ struct StrictRegion {
     std::uint64_t access;
     StrictEndpoint* bound;
     bool enabled;
-    int users;  ///< operations under way that read it
+    int users;  ///< operations in flight that read it
     [[nodiscard]] bool covers(const void* first, std::size_t size) const {
         const auto* at = static_cast<const std::byte*>(first);
         return at >= base && at + size <= base + bytes;
@@ -59,23 +59,23 @@ struct StrictEndpoint {
     bool enabled;
     std::uint64_t index;
     std::deque<void*> receives;
-    std::set<void*> contexts;  ///< of operations under way
+    std::set<void*> contexts;  ///< of operations in flight
     std::size_t writes;        ///< posted
-    std::size_t reads;         ///< likewise
+    std::size_t reads;         ///< posted
 };
 
 struct StrictOperation {
     StrictEndpoint* from;
     StrictEndpoint* to;
     std::vector<iovec> sources;
-    std::vector<std::byte> copy;  ///< of injected ones, and of those that have left
+    std::vector<std::byte> copy;  ///< of injected operations, and of those that have left
     std::size_t bytes;
     std::vector<iovec> targets;
     std::vector<StrictRegion*> source_regions;
     bool with_immediate;
     bool reports;
-    bool reading;   ///< sources are the peer's, targets are here
-    bool delivery;  ///< completes only when it has landed
+    bool reading;   ///< sources are the peer's, targets are local
+    bool delivery;  ///< completes only after it has landed
     bool fenced;
     std::uint64_t number;
     std::uint64_t data;
@@ -83,11 +83,11 @@ struct StrictOperation {
     int delay;
 };
 
-/// Adds a completion; too many are a violation.
+/// Adds a completion. An overrun is a violation.
 void add_entry(StrictQueue& queue, const fi_cq_data_entry& entry);
-/// Copies what is to be written, if that has not been done.
+/// Copies the sources, unless that has been done.
 void read_sources(StrictOperation& operation);
-/// The calls on a fabric; close and bind included.
+/// Sets the calls of a fabric, close and bind included.
 void set_calls(fid_fabric& fabric);
 
 }  // namespace weft::test

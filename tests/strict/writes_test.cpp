@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: a steady-state call makes one write for each message of its schedule, whatever the provider
-// grants, and no other call of libfabric that moves data.
+// Goal: a steady-state call makes one write for each message of its schedule, and no other
+// libfabric call that moves data, for all grants of the provider.
 // Method: four ranks in one process, each with the real engine, wire and port, on the strict
-// provider, which counts; a flag in a write of its own, or a credit in each call, would be seen. A
-// provider that grants one place shows what the second place saves.
+// provider, which counts. A separate write for a flag, or a credit in each call, would show. A
+// provider that grants one place shows the saving by the second place.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -27,9 +27,9 @@ constexpr base::RegionShape kShape{.cells = 32,
                                    .bulk_banks = 4,
                                    .bulk_bytes = std::uint64_t{64} << 10,
                                    .small = {{{.banks = 64, .bytes = 16 << 10}}}};
-constexpr std::size_t kVector = 128;  ///< doubles of the longer calls: a KiB
+constexpr std::size_t kVector = 128;  ///< doubles of the longer calls: 1 KiB
 
-/// One that grants immediates and, where the demands say so, two places.
+/// Returns a profile with immediates and, where the demands permit it, two places.
 link::Profile stream_profile() {
     link::Profile profile;
     profile.provider = "strict";
@@ -39,7 +39,7 @@ link::Profile stream_profile() {
     return profile;
 }
 
-/// A call by name, as each rank has it.
+/// A call as each rank has bound it.
 struct BoundCall {
     std::deque<run::BoundProgram> programs;
     run::Reducer reducer;
@@ -69,7 +69,7 @@ BoundCall bind_call(std::string_view collective, const char* algorithm, std::siz
     return call;
 }
 
-/// Four ranks, each on a node of its own.
+/// Four ranks, each on its own node.
 class StrictJob {
   public:
     StrictJob(const Demands& demands, const link::Profile& profile)
@@ -87,7 +87,7 @@ class StrictJob {
         for (Rank rank = 0; rank < kRanks; ++rank) add_rank(rank, std::move(ports[at(rank)]));
     }
 
-    /// All ranks make the call so often, one call after the other.
+    /// Makes the call `times` times on all ranks, one call after the other.
     void call(const BoundCall& call, int times) {
         for (int i = 0; i < times; ++i) {
             std::vector<run::Operation*> operations;
@@ -99,7 +99,7 @@ class StrictJob {
             await(operations);
         }
     }
-    /// Writes of each rank for one of so many such calls.
+    /// Returns the writes of each rank for one call, averaged over `times` calls.
     std::vector<double> writes_of(const BoundCall& bound, int times) {
         std::vector<double> writes;
         for (Rank rank = 0; rank < kRanks; ++rank) writes.push_back(-written_by(rank));
@@ -184,7 +184,7 @@ class StrictJob {
 
 constexpr int kWarmUp = 100;  // ranks connect meanwhile
 constexpr int kAllreduces = 200;
-constexpr int kBroadcasts = 16;  // so few that no barrier is due since the allreduce before
+constexpr int kBroadcasts = 16;  // too few for a barrier to be due after the last allreduce
 
 using Writes = std::vector<double>;
 
@@ -221,7 +221,7 @@ TEST(StrictWrites, OfSmallPutsAreOneEachWithoutImmediatesToo) {
 TEST(StrictMemory, ThatCannotBePinnedIsNamedWithItsLimit) {
     try {
         StrictJob job({.registered_bytes_max = kSegmentBytes - 1}, stream_profile());
-        FAIL() << "it was registered";
+        FAIL() << "the segment was registered";
     } catch (const std::runtime_error& refusal) {
         const std::string text = refusal.what();
         EXPECT_NE(text.find(fmt::format("fi_mr_reg of {} bytes", kSegmentBytes)), std::string::npos)
