@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: a change to what a generator emits is seen in review. Method: the programs of the worked
-// examples in their text form, with the verifier's facts on top, against files. After a wanted
-// change run this program with GOLDEN_UPDATE=1 in the environment and look at the difference.
+// Goal: a change in a generator's output is visible in review.
+// Method: the programs of the worked examples in their text form, with the verifier's facts on top,
+// are compared with files. After an intended change run this program with GOLDEN_UPDATE=1 in the
+// environment and review the difference.
 #include <cstdlib>
 #include <fstream>
 #include <sstream>

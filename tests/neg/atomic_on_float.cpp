@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Atomic operations are on integers of 4 or 8 bytes.
+// Atomic operations need integers of 4 or 8 bytes.
 // Refused: constraints not satisfied
 #include "weft/weft.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A runtime has one owner.
+// A runtime has a single owner.
 // Refused: use of deleted function 'weft::Runtime::Runtime\(const weft::Runtime&\)
 #include "weft/weft.hpp"
 

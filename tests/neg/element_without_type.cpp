@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A collective takes elements that weft has a type for; a pointer means nothing to another rank.
+// A collective needs elements with a weft type; a pointer is meaningless to another rank.
 // Refused: (constraints not satisfied|static assertion failed)
 #include "weft/weft.hpp"
 

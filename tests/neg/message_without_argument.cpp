@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A message names as many values as it is given.
+// A message needs a value for each of its placeholders.
 // Refused: (consteval|argument not found|not a constant expression)
 #include "base/result.hpp"
 

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""neg_test.py - goal: what must not compile does not, and for the reason that is meant. Method: each .cpp file here is
-compiled twice: with VALID defined it must pass; without it must be refused with the message of its `Refused:` line.
+"""neg_test.py - goal: programs that must not compile are refused for the intended reason. Method: each .cpp file here is
+compiled twice. With VALID defined it must pass; without VALID it must be refused with the message of its
+`Refused:` line.
 
 usage: neg_test.py ROOT COMPILER
 """
@@ -17,7 +18,7 @@ FLAGS = ["-x", "c++", "-std=c++20", "-fsyntax-only", "-Wall", "-Wextra", "-Werro
 
 
 def problem(path, command):
-    """What is wrong with one file, or None."""
+    """Returns the problem of one file, or None."""
     refused = re.search(r"^// Refused: (.*)$", path.read_text(encoding="utf-8"), re.M)
     if refused is None:
         return "has no line `// Refused: REGEX`"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A result needs memory that may be written.
+// A result needs writable memory.
 // Refused: invalid conversion from 'const void\*' to 'void\*'
 #include "weft/weft.hpp"
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A result of weft::Rpc has to fit into a message. Refused: the result is larger than a message
+// A result of weft::Rpc must fit into a message.
+// Refused: the result is larger than a message
 #include <array>
 
 #include "weft/rpc.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the engine polls may not throw: Transport asks for noexcept.
+// Functions that the engine polls must not throw: Transport requires noexcept.
 // Refused: constraint failure|constraints not satisfied|static assertion failed
 #include "run/execute/transport.hpp"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: one mistake in the programs of a real allreduce changes the verdict or one of the facts.
 // Method: 10,000 random single mutations of all schedules of the notation for up to 12 ranks, whole
-//         and in pipelined segments. Those that change nothing would be printed.
+// and in pipelined segments. The test prints mutations that change nothing.
 #include <cstdio>
 #include <map>
 #include <random>
@@ -79,7 +79,7 @@ TEST(Mutation, TenThousandMistakesInRealSchedules) {
         std::printf("%s: %d tried, %d seen\n", to_string(kind), outcome.first, outcome.second);
     std::printf("%zu changed nothing:\n", survivors.size());
     for (const std::string& survivor : survivors) std::printf("  %s\n", survivor.c_str());
-    // Nothing in these programs is superfluous: results are in rank order and the same everywhere.
+    // Each step of these programs is needed: results are in rank order and equal on all ranks.
     EXPECT_TRUE(survivors.empty());
 }
 
