@@ -271,8 +271,8 @@ void RankRun::close_disagreement() {
 
 // --- teams ---------------------------------------------------------------------------------------
 
-/// Makes a barrier of all ranks. It may fail because of a next call, made by a rank that has passed
-/// it; then all have entered too. Returns false if a rank has died.
+/// Makes a barrier of all ranks. It may fail because of the next call, made by a rank that has
+/// passed it; then all have entered too. Returns false if a rank has died.
 bool RankRun::all_entered() {
     return barrier() || !world_.mourning();
 }

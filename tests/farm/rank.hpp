@@ -21,8 +21,8 @@ namespace weft::farm {
 /// Data that all ranks of a run share, in addition to the world.
 struct Script {
     std::span<const std::size_t> part;
-    std::vector<Rank> made_by;        ///< by act: members that have made the call
-    std::vector<Rank> failed_before;  ///< by act: members in made_by after a failure of the team
+    std::vector<Rank> made_by;        ///< by act: number of members that have made it
+    std::vector<Rank> failed_before;  ///< by act: of these, number after a failure of the team
     std::map<std::size_t, std::deque<test::ExchangeSide>> exchanges;  ///< by act, by team rank
     std::uint64_t operations = 0;
 };

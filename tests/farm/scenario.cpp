@@ -295,7 +295,7 @@ Scenario draw_scenario(std::uint64_t seed, Fault fault, std::size_t acts) {
         });
         if (found == team.calls.end()) return scenario;
         act.call = static_cast<std::uint32_t>(found - team.calls.begin());
-        // Adds a barrier first, which then must not complete on any rank.
+        // A barrier follows the call. No rank may complete it.
         scenario.acts.insert(scenario.acts.begin() + at, Act{.team = act.team});
     }
     scenario.acts.insert(scenario.acts.begin() + at, act);

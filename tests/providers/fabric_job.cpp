@@ -60,7 +60,7 @@ std::string reap(pid_t child, Clock::time_point deadline) {
         ::kill(child, SIGKILL);
         ::waitpid(child, &status, 0);
     }
-    // A killed process leaves files in shared memory, with its number in their names.
+    // Removes files in shared memory that a killed process has left. Its number begins their names.
     std::error_code ignored;
     for (const auto& entry : std::filesystem::directory_iterator("/dev/shm", ignored)) {
         if (entry.path().filename().string().rfind(fmt::format("{}:", child), 0) == 0)

@@ -63,8 +63,8 @@ struct TeamCall {
 
     [[nodiscard]] std::size_t bytes() const { return plan.elements * element_bytes(plan.algebra); }
     /// Returns true if the call may end at one member only after all members have entered it. A
-    /// call that exposes buffers may still be draining then; this is visible to a member only if it
-    /// has read data of every other member.
+    /// call that exposes buffers may still be draining then. It qualifies only if every member
+    /// reads data of all others.
     [[nodiscard]] bool ends_after_all_entered() const;
 };
 

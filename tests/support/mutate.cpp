@@ -33,7 +33,7 @@ std::size_t pick(Random& random, std::size_t count) {
     return static_cast<std::size_t>(random() % count);
 }
 
-/// Adjusts lanes and the loop after `change` (-1 or +1) steps were added after step `at`.
+/// Adjusts lanes and loops for `change` (-1 or +1) additional steps after step `at`.
 void shift(Program& program, std::size_t at, int change) {
     const auto moved = [change](std::uint32_t value) {
         return static_cast<std::uint32_t>(static_cast<int>(value) + change);

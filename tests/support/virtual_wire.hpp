@@ -53,7 +53,7 @@ struct VirtualProfile {
     std::uint32_t events_max = 12;       ///< per progress call
     bool lands_at_target = true;         ///< data lands only while its target makes progress calls
     bool threads = false;                ///< each rank runs in its own thread
-    std::uint32_t copied_percent = 50;   ///< exposed buffers that only the "kernel" can copy
+    std::uint32_t copied_percent = 50;   ///< other exposed buffers that only the "kernel" copies
     std::uint32_t bounced_percent = 30;  ///< exposed buffers that peers reach as a copy
     bool apart_uncopied = false;         ///< a fault: the copy for readers is the buffer itself
     Rank copies_refused_by = -1;         ///< rank for which the "kernel" refuses copies

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: direct delivery into buffers on other nodes gives right results for every delivery order.
-// Programs that the verifier rejects for it do go wrong.
+// Programs that the verifier rejects do go wrong.
 // Method: many calls on virtual nodes, over the virtual network, and with the real wire over a
 // virtual fabric with each notify strategy. Then programs with one wait removed, or with a rank
 // that exposes its memory too early, each rank on its own node. A put to unregistered memory breaks

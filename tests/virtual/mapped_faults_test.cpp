@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: ranks that use each other's memory get right results for every timing. Programs that the
-// verifier rejects for it do go wrong.
+// verifier rejects do go wrong.
 // Method: many calls on a virtual node with ranks of random speed. Then programs with one fault: a
 // missing done signal of a peer, no wait for it, or an owner that writes to its exposed buffer.
 // Also a peer that gives a wrong description of its memory, and a kernel that refuses access to it.

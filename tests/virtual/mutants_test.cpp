@@ -73,8 +73,8 @@ TEST(Mutants, WhatTheVerifierCallsValidSurvives) {
     EXPECT_GT(valid, 0U);
 }
 
-// Some mistakes have no visible effect, such as a wait for an irrelevant signal. So the test
-// requires only a share. It shows that the wire is adversarial enough to reveal mistakes.
+// Some mistakes have no visible effect, such as a missing wait for an irrelevant signal. So the
+// test requires only a share. It shows that the wire is adversarial enough to reveal mistakes.
 TEST(Mutants, MostOfTheRefusedOnesGoWrong) {
     std::uint64_t refused = 0;
     std::uint64_t wrong = 0;

@@ -101,7 +101,7 @@ inline Count digits_max(Count k, Count n) {
     for (Count number = 0; number < n; ++number) most = std::max(most, digits_of_number(k, number));
     return most;
 }
-/// Returns the number of numbers below n with one nonzero digit in base k.
+/// Counts the numbers below n that have one nonzero digit in base k.
 inline Count single_digits(Count k, Count n) {
     Count sum = 0;
     for (Count reach = 1; reach < n; reach *= k) sum += std::min(k - 1, (n - 1) / reach);

@@ -58,7 +58,7 @@ TEST(AllreduceCounts, GeneralizedOnACubeHasTheBytesOfHalvingAndOfDoubling) {
             }
         }
     }
-    // The peers on the cube are the ranks at each exclusive or.
+    // On the cube, the numbers of a rank and its peer differ in a single bit.
     const auto programs = generate_all("allreduce", *parse_spec("generalized:group=2x2x2"),
                                        {.size = 8, .elements = 8});
     for (const plan::Program& program : programs) {

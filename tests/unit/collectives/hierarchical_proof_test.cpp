@@ -40,7 +40,7 @@ int prove_with(std::string_view collective, std::string_view key, const std::str
 }
 
 /// Expects a refusal of a part that uses memory in place. Leaders share no memory, and in an
-/// alltoall a part's block stands for several blocks that are not contiguous.
+/// alltoall a part's block has several blocks that are not contiguous.
 void expect_no_part(const char* collective, const char* key, const std::string& inner,
                     const char* reason) {
     const auto spec = parse_spec(fmt::format("hierarchical:{}=({})", key, inner));

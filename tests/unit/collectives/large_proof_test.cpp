@@ -73,7 +73,7 @@ std::uint64_t work_of(const Subject& subject, GenerateRequest request) {
 constexpr Rank kNodeRanks = 257;
 
 /// Returns true if the algorithm is to be proved for this number of ranks. Algorithms within one
-/// node are proved only once.
+/// node are proved only once, with kNodeRanks ranks.
 bool is_subject(const Algorithm& algorithm, Rank ranks) {
     return !algorithm.properties.one_node || ranks <= 1000;
 }

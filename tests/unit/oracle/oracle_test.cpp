@@ -107,7 +107,6 @@ TEST_P(OracleTest, AcceptsWhatIsWorkedOutByHand) {
     EXPECT_EQ(trial.check(), "");
 }
 
-/// The same call in place has the same result, and the gaps between blocks are kept.
 TEST_P(OracleTest, NoticesEveryChangedByte) {
     const Collective collective = GetParam().collective;
     const Values result = result_at_last_rank(collective);

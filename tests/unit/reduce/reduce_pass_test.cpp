@@ -17,7 +17,7 @@ struct Shape {
     std::size_t operands = 1;
     std::size_t targets = 1;
     std::size_t elements = 0;
-    /// Misalignment in bytes of the first pointer, and its increment from one list to the next.
+    /// Misalignment in bytes of the first target, and the increment from pointer to pointer.
     std::size_t shift = 0;
     std::size_t shift_step = 0;
     int in_place = -1;  ///< operand that is a target: the first target for the first operand, ...

@@ -318,8 +318,8 @@ TEST(Select, AnswersAndTheBusiestProcessorBoundAStream) {
         machine.far = run::machine_over("net").far;
         return machine;
     };
-    // In each recursive-doubling call the ranks of a node wait for each other's
-    // answers: 14, linear 4.
+    // With other algorithms the ranks of a node wait for each other's answers in each
+    // call: 14, linear 4.
     for (const std::uint64_t bytes : {8U, 1024U, 4096U})
         for (const char* collective : {"scan", "exscan"})
             EXPECT_EQ(chosen(collective, over_net(8), 8, bytes), "linear") << bytes;
