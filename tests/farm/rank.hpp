@@ -22,7 +22,7 @@ namespace weft::farm {
 struct Script {
     std::span<const std::size_t> part;
     std::vector<Rank> made_by;        ///< by act: number of members that have made it
-    std::vector<Rank> failed_before;  ///< by act: of these, number after a failure of the team
+    std::vector<Rank> failed_before;  ///< by act: number that made it after a failed call
     std::map<std::size_t, std::deque<test::ExchangeSide>> exchanges;  ///< by act, by team rank
     std::uint64_t operations = 0;
 };
