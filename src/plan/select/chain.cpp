@@ -15,24 +15,25 @@ namespace {
 /// A message that a program waits for.
 struct Message {
     Rank from = kNoRank;
-    Rank to = kNoRank;  ///< no rank: none is meant, but the end of the program
+    Rank to = kNoRank;  ///< kNoRank: the end of the program instead of a message
     std::uint64_t key = 0;
     bool published = false;
 };
 
 struct Awaited {
     Message message;
-    std::size_t reception = 0;  ///< that it is part of
-    Time after = 0;             ///< what follows its arrival
+    std::size_t reception = 0;  ///< index of its reception
+    Time after = 0;             ///< work after its arrival
 };
 
-/// What a program does up to some message, or up to its end.
+/// Work of a program before a message, or before its end.
 struct Past {
     Time all = 0;
-    std::vector<Awaited> awaited;  ///< the last message of each of few ranks, or the last of all
-    std::vector<Time> receptions;  ///< what is done when they are over
-    bool receiving = false;        ///< the next wait is part of the last one
-    bool many = false;             ///< ranks whose messages are awaited
+    /// Last message of each awaited rank; if `many`, only the last one of all.
+    std::vector<Awaited> awaited;
+    std::vector<Time> receptions;  ///< time at which each reception has ended
+    bool receiving = false;        ///< the next wait belongs to the last reception
+    bool many = false;             ///< too many ranks are awaited to compare
     int steps = 0;
 };
 
@@ -69,7 +70,8 @@ class Chain {
     static constexpr int kStepsMax = 2000;
     static constexpr std::size_t kComparedMax = 32;
 
-    /// What comes before that one whose sender has most to do until then: it becomes `next`.
+    /// Sets `next` to the message that is delayed most by its sender's earlier work, and
+    /// returns that work.
     [[nodiscard]] base::Result<Past> before_one(const std::vector<Awaited>& awaited,
                                                 Awaited& next) const {
         Past most;
@@ -87,8 +89,8 @@ class Chain {
         return most;
     }
 
-    /// Up to the message, in its lane; or up to the end: of the longest lane, but `all` is what all
-    /// lanes take, as they share the rank's processor.
+    /// Returns the work before `sought` in its lane, or up to the end of the longest lane. In the
+    /// latter case `all` is the work of all lanes, since they share the rank's processor.
     [[nodiscard]] Past look_back(const Program& program, const Message& sought) const {
         Past longest;
         Time together = 0;
@@ -174,7 +176,7 @@ class Chain {
     bool compares_;
 };
 
-/// The last data that a lane sends after it has received under that key, or from its begin on.
+/// Last message with data that a lane sends after it has received `key`, or after its start.
 struct Sent {
     Rank to = kNoRank;
     std::uint64_t key = 0;
@@ -192,7 +194,7 @@ Sent last_sent(const Program& program, const Lane& lane, const VectorSize& vecto
     return sent;
 }
 
-/// From a lane of rank 0.
+/// Follows data that a lane of rank 0 has sent, and returns the rank that it reaches last.
 Rank last_receiver(const Candidate& candidate, Rank size, const VectorSize& vector, Sent sent) {
     constexpr int kHopsMax = 24;
     Rank rank = sent.to;
@@ -230,10 +232,11 @@ std::vector<Rank> last_receivers(const Candidate& candidate, Rank size, const Ve
 Candidate with_kept_programs(const Candidate& candidate, Rank size) {
     struct Kept {
         std::unordered_map<Rank, Program> programs;
-        std::size_t length = 0;  ///< steps and blocks of all
+        std::size_t length = 0;  ///< steps and blocks of all programs
     };
     constexpr std::size_t kKept = 64;
-    constexpr std::size_t kLengthMax = 32'000;  // long ones are made as quickly as they are copied
+    // Copying longer programs takes as long as generating them.
+    constexpr std::size_t kLengthMax = 32'000;
     Candidate keeping = candidate;
     keeping.program = [made = candidate.program, size, kept = std::make_shared<Kept>()](
                           Rank of, Rank rank) -> base::Result<Program> {

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// chain.hpp - a time that a call cannot be over before, from the programs of few ranks.
+// chain.hpp - a lower bound of a call's time, from the programs of few ranks.
 //
-// Idea     Rank 0 is not done before it has done what follows its last wait; that wait is not over
-//          before its sender has done what comes before the message, and so on, from rank to rank
-//          along the chain of last waits.
-// Why      It is mostly close to the simulator's time and needs a program for each round, not for
-//          each rank: what cannot be the quickest need not be simulated. A chain through all ranks
-//          is followed as far as is asked.
+// Idea     A rank ends after the work that follows its last wait. That wait ends after the sender's
+//          work before the message, and so on from rank to rank: the chain of last waits.
+// Why      The bound is mostly close to the simulated time. It needs one program for each hop,
+//          not for each rank, so a slow candidate need not be simulated. The caller limits the
+//          number of hops.
 // Next     select.cpp, Scope::chosen.
 #pragma once
 
@@ -17,18 +16,19 @@
 
 namespace weft::plan {
 
-/// That ends at `last`, under these models. Fails where that rank has no program.
+/// Returns the time of the chain that ends at `end.rank`. Fails if a rank of the chain
+/// has no program.
 [[nodiscard]] base::Result<LeastTime> chain_time(const Candidate& candidate, Rank size,
                                                  const VectorSize& vector, const PutModels& models,
                                                  const ChainEnd& end);
 
-/// Where data that rank 0 sends ends up, if each rank's last message is followed: a rank for each
-/// of its lanes that sends any.
+/// Returns the ranks that data of rank 0 reaches last: one rank for each of its lanes that sends
+/// data. The data is followed along the last message of each rank.
 [[nodiscard]] std::vector<Rank> last_receivers(const Candidate& candidate, Rank size,
                                                const VectorSize& vector);
 
-/// The same candidate; the first programs that it is asked for, in teams of that size, are kept,
-/// since they are asked for again and again.
+/// Returns the same candidate with a cache of the first programs requested for teams of `size`
+/// ranks. The search requests the same programs repeatedly.
 [[nodiscard]] Candidate with_kept_programs(const Candidate& candidate, Rank size);
 
 }  // namespace weft::plan

@@ -47,7 +47,7 @@ bool EqualPrograms::compares(const Program& program) const {
     return program.steps.size() <= kStepsMax && program.blocks.size() <= kStepsMax;
 }
 
-/// Everything that a rank's program has of its own. A peer is its distance, and whether it is far.
+/// Writes the program's words to `sought_`, with each peer as its distance and whether it is far.
 void EqualPrograms::write(const Program& program) {
     const auto at = [this](Rank rank) { return (*node_of_)[static_cast<std::size_t>(rank)]; };
     sought_.clear();

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// equal_programs.hpp - ranks of a team whose programs take the same time to run, by what they say.
+// equal_programs.hpp - detection of ranks whose programs are equal relative to their own rank.
 //
-// Idea     Of two short programs that say the same but for the rank they are said of (peers at the
-//          same distances, the same ones of them on other nodes), an image needs the pieces of one.
-//          Thousands of ranks of a tree have some dozens of different programs.
-// Why      Comparing a program takes a fraction of what cutting it into pieces takes, and asks
-//          nothing of its algorithm (Candidate::same_as saves making it, where it is known).
-// Holds    Programs are compared word by word. Where few are equal no more are compared.
+// Idea     Two short programs are equal if they differ only in their rank: peers at the same
+//          distances, and the same peers on other nodes. An image then needs the pieces of only one
+//          of them. Thousands of ranks of a tree have some dozens of different programs.
+// Why      Comparing programs takes a fraction of the time of cutting them into pieces, and
+//          works for any algorithm. Candidate::same_as even avoids generating the program, where
+//          it is known.
+// Holds    Programs are compared word by word. The comparison stops if few programs are equal.
 // Next     predict.cpp.
 #pragma once
 
@@ -21,20 +22,22 @@ namespace weft::plan {
 
 class EqualPrograms {
   public:
-    /// node_of: of each rank; null: all messages go one way. It outlives this.
+    /// `node_of`: node of each rank; nullptr if all messages use the same path. Must
+    /// outlive this object.
     explicit EqualPrograms(const std::vector<Rank>* node_of) : node_of_(node_of) {}
 
-    /// Adds a rank's program to an image, which is the same in all calls.
+    /// Adds a rank's program to an image, which must be the same in all calls.
     base::Result<void> add(const Program& program, ImagePart& part);
-    /// What that was, or what it repeated.
+    /// Returns the lanes and rows that the last add() has added or repeated.
     [[nodiscard]] const ImagePart::Added& added() const { return added_; }
 
   private:
     static constexpr std::size_t kStepsMax = 32;
-    static constexpr std::size_t kTried = 256;  ///< programs, before it shows what is gained
+    /// Programs compared before the comparison may stop.
+    static constexpr std::size_t kTried = 256;
 
     struct Known {
-        std::size_t first = 0;  ///< of its words
+        std::size_t first = 0;  ///< index of its first word in words_
         std::size_t count = 0;
         ImagePart::Added added;
     };
@@ -45,10 +48,10 @@ class EqualPrograms {
     [[nodiscard]] std::uint64_t hash() const;
 
     const std::vector<Rank>* node_of_;
-    std::vector<std::uint64_t> words_;   ///< of all that are known
-    std::vector<std::uint64_t> sought_;  ///< of the one that is sought
+    std::vector<std::uint64_t> words_;   ///< of all known programs
+    std::vector<std::uint64_t> sought_;  ///< of the program to add
     std::vector<Known> known_;
-    std::unordered_map<std::uint64_t, std::size_t> numbers_;  ///< of the known ones, by hash
+    std::unordered_map<std::uint64_t, std::size_t> numbers_;  ///< index into known_, by hash
     ImagePart::Added added_;
     std::size_t tried_ = 0;
 };

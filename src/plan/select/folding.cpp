@@ -13,7 +13,7 @@ namespace weft::plan {
 
 namespace {
 
-/// Makes the programs of a team, of as few ranks as stand for all.
+/// Generates the programs of the fewest ranks that represent a team.
 class Team {
   public:
     Team(const Candidate& candidate, Rank size, Rank period, const VectorSize& vector)
@@ -39,7 +39,7 @@ class Team {
         return agree(same_place(0), false) || agree(same_place(0), true);
     }
 
-    /// Ranks 0 and 1, which mostly tell, then others, and some of the largest node.
+    /// Compares ranks 0 and 1, which mostly decide it, then others and some of the largest node.
     [[nodiscard]] std::optional<Program> common(const std::vector<Rank>& node_of) const {
         if (size_ <= kFoldedRanks) return {};
         std::vector<Rank> ranks{0, 1, size_ / 3, size_ / 2 + 1, size_ - 1};
@@ -59,7 +59,7 @@ class Team {
     }
 
   private:
-    /// Smaller teams are simulated as they are.
+    /// Smaller teams are simulated without folding.
     static constexpr Rank kFoldedRanks = 64;
 
     [[nodiscard]] base::Result<Program> program_of(Rank rank, bool turned) const {
@@ -71,8 +71,8 @@ class Team {
         return program;
     }
 
-    /// Waits that stand next to each other are one reception, whatever their order: ranks that take
-    /// what has come in the order of ranks do the same, too.
+    /// Sorts each run of adjacent waits. A run is one reception, so the order of its waits does not
+    /// matter; algorithms that receive in order of ranks then compare as equal.
     static void sort_receptions(Program& program) {
         const auto is = [](StepKind kind) {
             return [kind](const Step& step) { return step.kind == kind; };
@@ -91,7 +91,8 @@ class Team {
         }
     }
 
-    /// Numbers below that of the ranks become distances from the rank whose flag or cell it is.
+    /// Replaces a step's number below the number of ranks by the distance from the rank that owns
+    /// the flag or cell.
     static void turn(Step& step, const Program& program) {
         const auto ranks = static_cast<std::uint32_t>(program.size);
         const bool names = step.kind == StepKind::put || step.kind == StepKind::signal ||
@@ -104,7 +105,8 @@ class Team {
         step.signal = (step.signal + ranks - static_cast<std::uint32_t>(owner)) % ranks;
     }
 
-    /// Ranks in the middle stand for all: the first ones may have nothing to turn.
+    /// Returns programs of ranks in the middle of the team. The first ranks may have no
+    /// number to replace.
     [[nodiscard]] base::Result<Shown> of_ranks(Rank programs, Rank ranks, bool turned) const {
         Shown shown{.ranks = ranks, .team = size_};
         shown.programs.reserve(static_cast<std::size_t>(programs));
@@ -117,19 +119,19 @@ class Team {
         return shown;
     }
 
-    /// The first, second and last rank of a node, compared on four nodes.
+    /// Returns true if the first, second and last rank of a node agree across four nodes.
     [[nodiscard]] bool nodes_agree(bool turned) const {
         for (const Rank local : {0, 1, period_ - 1})
             if (!agree(same_place(local), turned)) return false;
         return true;
     }
-    /// The ranks at that place of four nodes.
+    /// Returns the ranks with the same local number on four nodes.
     [[nodiscard]] std::array<Rank, 4> same_place(Rank local) const {
         const Rank nodes = size_ / period_;
         return {local, local + period_, local + nodes / 2 * period_, local + (nodes - 1) * period_};
     }
 
-    /// Whether these ranks do the same at the same distances.
+    /// Returns true if these ranks do the same at the same distances.
     [[nodiscard]] bool agree(std::span<const Rank> ranks, bool turned) const {
         constexpr MessageModel kAnything{.busy_base = 1, .byte_fs = 1'000'000, .reduce = 1};
         ImagePart part(kAnything, vector_, {}, Fold{size_});

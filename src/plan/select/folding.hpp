@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// folding.hpp - as few ranks as stand for all of a team.
+// folding.hpp - the smallest set of ranks that represents a whole team.
 //
-// Idea     In many algorithms every rank does the same at the same distances, or every node does:
-//          the programs of one rank, or of the ranks of one node, then show what all do. Whether
-//          that is so is found by comparing a few ranks' programs. Where a flag is named by a
-//          rank, its number is first made the distance from the rank that awaits it.
-// Holds    A few compared ranks are no proof: what is made of the answer is a prediction.
-// Next     simulate/image.hpp, Fold, for what such an image means; predict.cpp.
+// Idea     In many algorithms every rank, or every node, does the same at the same distances. Then
+//          the programs of one rank, or of the ranks of one node, represent all. A comparison of a
+//          few ranks' programs detects this. Where the number of a flag is a rank, it is first
+//          replaced by the distance from the rank that owns the flag.
+// Holds    A few compared ranks are no proof, so results are predictions.
+// Next     simulate/image.hpp, Fold, for the meaning of such an image; predict.cpp.
 #pragma once
 
 #include <optional>
@@ -16,11 +16,11 @@
 
 namespace weft::plan {
 
-/// Ranks whose programs show what a team does.
+/// Ranks whose programs represent a team.
 struct Shown {
-    std::vector<Program> programs;  ///< none: each is used once, and made then
-    Rank ranks = 0;  ///< they do what their programs say, or all what the only one says
-    Rank team = 0;   ///< and stand for so many
+    std::vector<Program> programs;  ///< empty: the caller generates each program on use
+    Rank ranks = 0;  ///< the ranks represented one by one; a single program is that of all of them
+    Rank team = 0;   ///< ranks of the whole team
 
     [[nodiscard]] bool folded() const { return ranks < team; }
     [[nodiscard]] const Program& program_of(Rank rank) const {
@@ -28,21 +28,22 @@ struct Shown {
     }
 };
 
-/// `period`: the ranks of a node, if all nodes have equally many, in order; 1 if all ranks may
-/// do the same; 0 if neither. used_once: programs of a team that is shown whole are not kept.
+/// Returns the ranks that represent the team. `period`: the ranks of a node if all nodes have
+/// equally many consecutive ranks; 1 if all ranks may do equal work; 0 otherwise. `used_once`:
+/// programs of a team that does not fold are not stored.
 [[nodiscard]] base::Result<Shown> show_team(const Candidate& candidate, Rank size, Rank period,
                                             const VectorSize& vector, bool used_once);
 
-/// The program that all ranks of a team on any nodes seem to have, at the same distances, if they
-/// do; by some ranks of several nodes.
+/// Returns the program that all ranks of a team seem to share at the same distances, on any nodes.
+/// Compares some ranks of several nodes only.
 [[nodiscard]] std::optional<Program> common_program(const Candidate& candidate, Rank size,
                                                     const std::vector<Rank>& node_of,
                                                     const VectorSize& vector);
-/// The ranks of a node, if all nodes have equally many, in order; else 0.
+/// Returns the ranks of a node if all nodes have equally many consecutive ranks, else 0.
 [[nodiscard]] Rank period_of(const std::vector<Rank>& node_of);
 
-/// Whether a few ranks seem to stand for all, by one rank of four nodes; not of long programs, of
-/// which even few take time.
+/// Returns true if a few ranks seem to represent all, by a comparison of one rank on each of four
+/// nodes. Returns false for long programs, which take time to generate.
 [[nodiscard]] bool seems_to_fold(const Candidate& candidate, Rank size, Rank period,
                                  const VectorSize& vector);
 

@@ -55,7 +55,7 @@ base::Result<bool> MeasuredCosts::set(std::string_view key, std::string_view val
         processors_ = static_cast<int>(*count);
         return true;
     }
-    // These say nothing of near and far puts, so by themselves they make no machine of them.
+    // These keys alone do not describe near and far puts, so they do not set any_.
     if (key == "call_ns") return keep(parse_nanoseconds(value), call_);
     if (key == "cell_bytes") return keep(base::parse_bytes(value), cell_bytes_);
     if (key == "unpack_ns_per_byte") return keep(parse_nanoseconds_per_byte(value), slot_byte_fs_);
@@ -97,7 +97,7 @@ Machine MeasuredCosts::over(Machine machine) const {
     machine.cell_bytes = cell_bytes_.value_or(machine.cell_bytes);
     machine.slot_byte_fs = slot_byte_fs_.value_or(machine.slot_byte_fs);
     machine.copy_byte_fs = copy_byte_fs_.value_or(machine.copy_byte_fs);
-    // What a file leaves out of a way of which it says anything is free.
+    // Missing costs of a path that the file mentions are zero.
     machine.unpack_byte_fs = copy_byte_fs_.value_or(far_ ? 0 : machine.unpack_byte_fs);
     machine.cold_byte_fs = cold_byte_fs_.value_or(near_ ? 0 : machine.cold_byte_fs);
     machine.cache_bytes = cache_bytes_.value_or(machine.cache_bytes);

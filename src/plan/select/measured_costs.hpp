@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// measured_costs.hpp - what near and far puts cost by a file of parameters, key by key.
+// measured_costs.hpp - costs of near and far puts, read key by key from a file of parameters.
 //
-// Idea     A file says what was measured; what it does not mention stays as it is without it. Of a
-//          way of which it says anything, what it leaves out costs nothing.
-// Next     machine.hpp; docs/selection.md has the keys.
+// Idea     Costs that a file does not mention keep their values. The exception is a path, near or
+//          far, that a file mentions: its missing costs are zero.
+// Next     machine.hpp; docs/selection.md for the keys.
 #pragma once
 
 #include <cstdint>
@@ -15,27 +15,29 @@
 
 namespace weft::plan {
 
-/// What it costs to adopt buffers so that mates map them (docs/direct-memory.md), as far as a file
-/// says. A vector's page is one of 4 KiB.
+/// Measured costs of adopting buffers so that local peers can map them (docs/direct-memory.md). A
+/// page has 4 KiB.
 struct AdoptionCosts {
-    std::optional<Time> adopt;  ///< by its owner, and for each page
+    std::optional<Time> adopt;  ///< for the owner of a buffer
+    /// for the owner, for each page
     std::optional<Time> adopt_page;
-    std::optional<Time> window;  ///< to map what a mate has adopted, and for each page
+    std::optional<Time> window;  ///< to map a local peer's adopted buffer
+    /// to map it, for each page
     std::optional<Time> window_page;
 };
 
 class MeasuredCosts {
   public:
-    /// True if the key is one of a machine; a failure says why the value is none.
+    /// Returns true if `key` is one of a machine's costs. Fails if the value is not valid.
     base::Result<bool> set(std::string_view key, std::string_view value);
 
-    /// Whether anything of a machine was set; reductions alone do not count.
+    /// Returns true if a cost of a machine has been set; costs of reductions alone do not count.
     [[nodiscard]] bool any() const { return any_; }
-    /// A machine with these costs in place of its own.
+    /// Returns `machine` with the measured costs in place of its own.
     [[nodiscard]] Machine over(Machine machine) const;
-    /// Whether the file says what it costs to have the kernel copy.
+    /// Returns true if the file has a cost of kernel copies.
     [[nodiscard]] bool has_kernel_copies() const { return kernel_copy_ || kernel_copy_byte_fs_; }
-    /// Of each node, if the file says so. A job counts its own.
+    /// Returns the processors of each node, if the file has them. A job counts its own processors.
     [[nodiscard]] std::optional<int> processors() const { return processors_; }
     [[nodiscard]] const AdoptionCosts& adoption() const { return adoption_; }
 

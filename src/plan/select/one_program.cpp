@@ -12,7 +12,7 @@ namespace weft::plan {
 
 namespace {
 
-/// Memory of another rank, where it lies.
+/// Returns true if the program reads or writes memory of other ranks in place.
 bool uses_others_memory(const Program& program) {
     return std::ranges::any_of(program.steps,
                                [](const Step& step) { return step.kind == StepKind::expose; }) ||

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// one_program.hpp - predictions where all ranks do the same, on nodes of different sizes.
+// one_program.hpp - predictions for algorithms with one program for all ranks, on unequal nodes.
 //
-// Idea     The program of one rank is that of all (folding.hpp finds it); which of its messages
-//          stay on a node differs from rank to rank, and simulate/uniform.hpp knows it of all.
+// Idea     One program describes all ranks (folding.hpp finds it). Only the set of messages within
+//          a node differs from rank to rank, and simulate/uniform.hpp computes it for each.
 // Next     predict.cpp.
 #pragma once
 
@@ -12,8 +12,8 @@
 
 namespace weft::plan {
 
-/// As predict() says it. None where ranks have programs of their own, use memory of node-mates
-/// where it lies, or share processors. give_up: as in Interest.
+/// Returns the result of predict(). Returns nothing if ranks have different programs, access memory
+/// of local peers in place, or share processors. `give_up`: see Interest::most.
 [[nodiscard]] std::optional<Predicted> by_one_program(const Machine& machine, Rank size,
                                                       const Candidate& candidate,
                                                       const VectorSize& vector, Time give_up);

@@ -23,19 +23,19 @@ namespace {
 
 __extension__ using Wide = __int128;
 
-/// Messages up to this size wait on the way: buffers of connections hold them.
+/// Largest message in the buffers of a connection.
 constexpr std::uint64_t kHeldBytes = std::uint64_t{256} << 10;
-/// Vectors up to this size that others put into stay in a cache from one call to the next.
+/// Largest buffer that stays in a cache from one call to the next while other ranks put into it.
 constexpr std::uint64_t kLandedBytes = std::uint64_t{2} << 20;
-/// Calls that share a wait: far fewer than have put targets, and of longer vectors.
+/// Calls that share a wait, for short and for long buffers. Far more calls have put targets.
 constexpr Time kShortCalls = 16;
 constexpr Time kLongCalls = 2;
 
 constexpr Time kForever = std::numeric_limits<Time>::max();
 
-/// Whose vectors are read or written where they lie.
+/// Ranks whose buffers are read or written in place.
 struct Reach {
-    bool mates = false;   ///< of node-mates,
+    bool mates = false;   ///< of local peers
     bool others = false;  ///< of ranks on other nodes
 };
 
@@ -58,7 +58,7 @@ class Prediction {
         if (!machine.crowded()) give_up_ = interest.most;
         const Ways ways = ways_of(machine);
         apart_ = ways != Ways::near;
-        mixed_ = ways == Ways::both && size <= kPredictedRanks;  // else all are taken to be far
+        mixed_ = ways == Ways::both && size <= kPredictedRanks;  // else all are far
         is_short_ = vector.elements * vector.element_bytes <= kShortBytes;
         held_ = vector.elements * vector.element_bytes <= kHeldBytes;
         if (!machine.crowded() && (size != 2 || apart_ || !held_)) return;
@@ -73,7 +73,7 @@ class Prediction {
                 swapped_ = moved_of_two(near_time(copied_out_bytes(*program, vector))).there;
             return;
         }
-        // Where no payload needs a put target, no call waits for those before the last one.
+        // No payload needs a put target, so a call waits for targets only before the last one.
         const bool lands = passes_on_ && apart_ && !puts && program->slot_units == 0 &&
                            vector.elements * vector.element_bytes <= kLandedBytes;
         streams_ = passes_on_ && (is_short_ || (held_ && (apart_ || puts)) || lands);
@@ -96,7 +96,7 @@ class Prediction {
         return of_programs(size_);
     }
 
-    /// What a rank computes and what it waits for, along the chain of last waits.
+    /// Returns the bound of computation and waits along the chain of last waits.
     [[nodiscard]] base::Result<LeastTime> least(const ChainEnd& end) const {
         if (size_ > kPredictedRanks || streams_ || of_two_) return LeastTime{.whole = true};
         const PutModels both = put_models(machine_, true, !machine_.crowded());
@@ -114,26 +114,26 @@ class Prediction {
     }
 
   private:
-    /// If all puts go the same way.
+    /// Returns the model of a team whose puts all use one path.
     [[nodiscard]] MessageModel model(bool waits, bool computes) const {
         return only_model(machine_, apart_, waits, computes);
     }
     [[nodiscard]] const PutCost& put() const { return apart_ ? machine_.far : machine_.near; }
 
-    /// By the processors of a host, what all ranks do.
+    /// Returns the work of all ranks per processor of a host.
     [[nodiscard]] Time shared_out(Wide sum, Rank size) const {
         return static_cast<Time>(sum * machine_.host_ranks / machine_.host_processors / size);
     }
 
-    /// `makespan(waits, computes)` of the simulator, put together; `again()`: what the next call
-    /// waits.
+    /// Combines the simulated makespans of waits and computation. `makespan(waits, computes)`
+    /// simulates a call; `again()` returns the waits of the next call.
     template <class Makespan, class Again>
     [[nodiscard]] base::Result<Predicted> combined(Makespan makespan, Again again, const Work& all,
                                                    Rank size, const Loads& loads = {}) const {
         const bool crowded = machine_.crowded();
         const base::Result<Time> first = makespan(true, !crowded);
         if (!first) return first.failure();
-        // Of two ranks, the one that has more to do for each call.
+        // With two ranks, the busier one determines the time of each call.
         if (of_two_ && !loads.empty())
             return Predicted{*first, all.messages, std::ranges::max(loads)};
         if (!crowded) return Predicted{*first + swapped_, all.messages, *first + swapped_};
@@ -141,8 +141,9 @@ class Prediction {
         if (!computing) return computing.failure();
         const Time work = shared_out(Wide{all.sent(machine_.near, put())} + all.combining, size);
         const Time most = passes_on_ ? std::max(busiest(machine_, loads), work) : work;
-        // No call is quicker than its busiest processor, but that on a node part of what a root
-        // receives is fetched while others send, if it is short: half as measured.
+        // A call takes at least the time of its busiest processor. The exception is a short
+        // call within a node: part of a root's receipt overlaps with the sends of others, by
+        // half as measured.
         const bool half = !apart_ && is_short_;
         Time in_a_row = streams_ && !apart_ ? all.in_a_row * machine_.near.latency : 0;
         if (streams_ && half) in_a_row += all.combined_in_a_row * machine_.near.slot;
@@ -156,8 +157,8 @@ class Prediction {
         return predicted;
     }
 
-    /// What a call adds to a stream of them: all of what ranks wait in each call, which is where
-    /// one needs an answer of another, and a share of the other waits.
+    /// Returns the time that a call adds to a stream. Waits for answers, which a second call in a
+    /// row still has (`each`), count in full; a share of the other waits is added.
     [[nodiscard]] Time in_stream(Time waits, Time each, Time work) const {
         if (!apart_ && is_short_) return work + each;
         if (is_short_) return work + each + (waits - each) / kShortCalls;
@@ -166,8 +167,8 @@ class Prediction {
         return work + each + (waits - each) / std::min(calls, kShortCalls) + meeting() / calls;
     }
 
-    /// Between nodes all ranks meet before as many calls as have put targets, halved
-    /// (run/execute/window.hpp): a dissemination between nodes, about.
+    /// Returns the time in which all ranks meet, once for half of the calls with put targets
+    /// (run/execute/window.hpp). It is about a dissemination between nodes.
     [[nodiscard]] Time meeting() const {
         std::vector<Rank> nodes = machine_.node_of;
         std::ranges::sort(nodes);
@@ -187,7 +188,7 @@ class Prediction {
             if (!outcome) return outcome.failure();
             return outcome->makespan;
         };
-        // All puts of such stages go one way, or the call synchronizes.
+        // All puts of such stages use one path, or the call synchronizes.
         const auto again = [] { return base::Result<Time>(0); };
         return combined(makespan, again, work_of(stages), size_);
     }
@@ -217,15 +218,15 @@ class Prediction {
         return work;
     }
 
-    /// Remainders that receive begin with the first message; nothing of theirs is combined with it.
+    /// Remainders that receive start with the first message, so they combine nothing with it.
     static std::uint64_t replaced(const Stages& stages, const ExchangeStage& exchange) {
         if (!exchange.remainders_receive) return 0;
         return static_cast<std::uint64_t>(stages.remainders_of(exchange).count);
     }
 
-    /// By the programs of all ranks of a team of that size.
+    /// Predicts by the programs of all ranks of a team of `size` ranks.
     [[nodiscard]] base::Result<Predicted> of_programs(Rank size) const {
-        // Vectors of blocks for each rank are shorter in a smaller team.
+        // A buffer with a block for each rank is shorter in a smaller team.
         const VectorSize vector{candidate_.elements ? candidate_.elements(size) : vector_.elements,
                                 vector_.element_bytes};
         const auto shown =
@@ -264,7 +265,7 @@ class Prediction {
             work.messages = outcome->messages * times;
             return outcome->makespan;
         };
-        // Of two calls in a row, each rank's second one begins when its first one ends.
+        // In two successive calls, each rank starts the second when its first one ends.
         const auto again = [&]() -> base::Result<Time> {
             const auto first = simulate(true, false, {.ends = true});
             if (!first) return first.failure();
@@ -279,7 +280,7 @@ class Prediction {
         return predicted;
     }
 
-    /// What ranks have added that others may do the same as.
+    /// Added programs that other ranks may repeat.
     struct Known {
         std::vector<ImagePart::Added> by_rank = {};
         EqualPrograms equal;
@@ -310,7 +311,7 @@ class Prediction {
         return base::Done{};
     }
 
-    /// Of the program as that rank has it.
+    /// Returns whose buffers the program accesses in place when `rank` runs it.
     [[nodiscard]] Reach reach_of(const Program& program, Rank rank) const {
         Reach reach;
         for (const Step& step : program.steps) {
@@ -320,13 +321,13 @@ class Prediction {
         return reach;
     }
 
-    /// Whether a peer that a program names is on another node, if that rank has the program.
+    /// Returns true if a peer named by the program is on another node when `rank` runs it.
     [[nodiscard]] bool is_far(const Program& program, Rank rank, Rank peer) const {
         if (!apart_ || !mixed_) return apart_;
         if (peer == kNoRank) return false;
         return machine_.node_of[at(meant(program, rank, peer))] != machine_.node_of[at(rank)];
     }
-    /// Whom a program means by a peer, if that rank has the program.
+    /// Returns the peer that the program names when `rank` runs it.
     [[nodiscard]] static Rank meant(const Program& program, Rank rank, Rank peer) {
         return static_cast<Rank>((std::int64_t{peer} + rank - program.rank + program.size) %
                                  program.size);
@@ -338,8 +339,8 @@ class Prediction {
             mixed_ ? model_of(machine_, put(), false, true) : model(false, true);
         Time& load = loads[at(rank)];
         const std::size_t here = processor_of(machine_, rank);
-        Time crossing = 0;   // near messages for ranks of other processors,
-        Time elsewhere = 0;  // and those in lines of their own
+        Time crossing = 0;   // near messages to ranks of other processors
+        Time elsewhere = 0;  // near messages among them that are not shared
         for_each_message(program, vector, [&](const Happening& message) {
             const Rank peer = message.peer;
             const bool far = is_far(program, rank, peer);
@@ -348,9 +349,9 @@ class Prediction {
             work.add_message(bytes, far, slot);
             const PutCost& cost = far ? machine_.far : machine_.near;
             const Time moving = to_time(static_cast<std::int64_t>(bytes) * cost.byte_fs);
-            // Near, stores go on in the background; who reads waits for what another has written.
-            // Measured, roots that receive are a bottleneck there, and roots that send only where
-            // several of their messages in a row are for another processor.
+            // Near stores proceed in the background; a reader waits for data that another processor
+            // has written. As measured, receiving roots are a bottleneck there. Sending roots
+            // are a bottleneck only if several messages in a row are for another processor.
             const bool waits = !far && peer != kNoRank;
             const Time more = slot ? cost.slot : 0;
             const bool crosses =
@@ -366,7 +367,7 @@ class Prediction {
         work.in_a_row = std::max(work.in_a_row, elsewhere - 1);
         const Time before = work.combining;
         Time combined = 0;  // payloads out of put targets
-        // Where vectors are used in place ranks wait for each line of another processor.
+        // Where buffers are used in place, ranks wait for each line of another processor.
         if (!apart_ && std::ranges::any_of(program.steps, is_exposed))
             work.combining += crossing * machine_.near.latency;
         for_each_reduction(program, vector, [&](const Happening& reduction) {
@@ -395,12 +396,12 @@ class Prediction {
         if (unpacks()) work.combining += unpacking(exposed_slot_bytes(program, vector, near));
         load += work.combining - before;
     }
-    /// What a near message takes its sender and its receiver for its bytes. Stores of short ones go
-    /// on in the background.
+    /// Returns the times of sender and receiver for the bytes of a near message. Stores of short
+    /// ones proceed in the background.
     [[nodiscard]] Moved moved_near(Time moving, bool shared) const {
         if (of_two_) return moved_of_two(moving);
         if (is_short_) return {0, moving};
-        // Who takes them out of put targets is charged for it there, if that is known.
+        // On a single node fetched() counts the receiver's time, where it reads put targets.
         const Moved moved = moved_long(moving, shared);
         return {moved.here, apart_ ? moved.there : 0};
     }
@@ -411,8 +412,8 @@ class Prediction {
         if (apart_ || of_two_ || is_short_) return 0;
         return moved_long(near_time(bytes)).there;
     }
-    /// Of bytes that are copied out of a put target; within a node that is part of what a put
-    /// costs, and what is short lies in the cache where the network has put it.
+    /// Returns true if copies out of put targets cost extra. Within a node they are part of the
+    /// cost of a put, and short data is in the cache that the network has filled.
     [[nodiscard]] bool unpacks() const { return apart_ && !is_short_; }
     [[nodiscard]] Time unpacking(std::uint64_t bytes) const {
         if (!unpacks()) return 0;
@@ -424,10 +425,10 @@ class Prediction {
     static std::size_t at(Rank rank) { return static_cast<std::size_t>(rank); }
 
     static constexpr Rank kContinuedRanks = 64;
-    static constexpr Rank kFewRanks = 64;  ///< are simulated without looking at some first
+    static constexpr Rank kFewRanks = 64;  ///< larger quarters of a team are simulated first
 
-    /// The growth from a quarter to a half and to all of the largest size that is looked at says
-    /// how the time grows with each doubling; it goes on like that.
+    /// Extrapolates the time to larger teams. The growth from a quarter to a half and to all of
+    /// kContinuedRanks ranks gives the growth for each doubling.
     [[nodiscard]] base::Result<Predicted> continued() const {
         std::array<Time, 3> times{};
         Predicted largest;
@@ -450,7 +451,7 @@ class Prediction {
         return largest;
     }
 
-    /// How many ranks stand for all, if ranks that do the same take the same time.
+    /// Returns the number of ranks that represent all; 1: any rank; 0: none.
     [[nodiscard]] Rank period() const {
         if (exact_) return 0;
         if (!mixed_) return 1;
@@ -462,21 +463,20 @@ class Prediction {
     const Candidate& candidate_;
     const VectorSize& vector_;
     bool exact_ = false;
-    bool apart_ = false;      ///< there are several nodes,
-    bool mixed_ = false;      ///< and some rank shares its own
-    bool passes_on_ = false;  ///< ranks share processors, and no call waits for all of them,
-    /// and calls of a stream overlap: a rank that waits leaves the processor to those before it,
-    /// which go on to later calls as long as their payloads have room; so it waits once for many.
-    /// Not of long vectors that are used in place on a node: measured, a chain of ranks takes as
-    /// long in a stream as alone. So does one whose messages are longer than what a
-    /// connection holds: such a message needs both its ranks at once, and who goes on to a later
-    /// call takes their processors.
+    bool apart_ = false;      ///< several nodes
+    bool mixed_ = false;      ///< several nodes, and some ranks share one
+    bool passes_on_ = false;  ///< data flows without synchronization: no call waits for all ranks
+    /// Ranks share processors, and calls of a stream overlap. A waiting rank leaves the processor
+    /// to others, which continue to later calls while their payloads have room. So it waits once
+    /// for many calls. False for long buffers used in place on a node: as measured, a chain of
+    /// ranks takes as long in a stream as alone. False also for messages larger than the buffers of
+    /// a connection: they need both ranks at once, but ranks in a later call use the processors.
     bool streams_ = false;
-    bool of_two_ = false;      ///< with a processor each, on a node, of which one only sends
-    Time swapped_ = 0;         ///< if both send: to copy what the other one has written
-    bool held_ = false;        ///< messages are no longer than what connections hold
-    bool is_short_ = false;    ///< even many at a time
-    Time give_up_ = kForever;  ///< where each rank has a processor
+    bool of_two_ = false;      ///< two ranks of a node, with a processor each; one sends
+    Time swapped_ = 0;         ///< if both send: time to copy the other's data
+    bool held_ = false;        ///< messages fit the buffers of a connection
+    bool is_short_ = false;    ///< even many messages at a time fit
+    Time give_up_ = kForever;  ///< cutoff, where each rank has a processor
 };
 
 }  // namespace

@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// predict.hpp - how long a call by some algorithm would take on a machine.
+// predict.hpp - predicted time of a call with one algorithm on a machine.
 //
-// Idea     Where each rank has a processor, the simulator's time. Where ranks share processors, the
-//          time of the waits alone (each with its turns), and on top of it the larger of two: what
-//          the longest chain of ranks computes, and what all ranks compute, divided by the
-//          processors. Algorithms with stages are simulated by stages where all puts go one way,
-//          whatever the number of ranks; of others the programs, and above so many ranks the growth
-//          from size to size is continued. Where ranks do the same at the same distances (rings,
-//          disseminations, direct exchanges; on nodes of equally many ranks those of one node stand
-//          for all), only the ranks of one node are simulated, or a single one.
-//          Where ranks share processors and calls do not synchronize, a stream of them overlaps: a
-//          rank waits once for several calls, and each adds what all ranks compute, between nodes
-//          at least what the busiest processor does, and what ranks wait in a second call in a row:
-//          for answers of each other. On one node that goes for short vectors.
-// Holds    Whole numbers only. Up to kPredictedRanks ranks the time is that of the programs that
-//          run, within 5 %: folded, all blocks of a vector count as equally large.
+// Idea     If each rank has a processor, the result is the simulated time. If ranks share
+//          processors, it is the time of the waits alone, turns included, plus the larger of two
+//          times: the computation along the longest chain of ranks, and the computation of all
+//          ranks divided by the processors. Algorithms with stages are simulated by stages, for any
+//          number of ranks, if all puts use the same path. Other algorithms are simulated by their
+//          programs; above kPredictedRanks ranks the time is extrapolated from smaller teams. Where
+//          ranks do the same at the same distances, one rank or the ranks of one node are
+//          simulated. If ranks share processors and calls do not synchronize, a stream of calls
+//          overlaps. A rank then waits once for several calls. Each call adds the computation of
+//          all ranks, between nodes at least that of the busiest processor, and the waits that a
+//          second call in a row still has. On one node this holds for short buffers only.
+// Holds    Arithmetic is on whole numbers only. Up to kPredictedRanks ranks the time is within 5 %
+//          of the simulated programs; folding treats all blocks of a buffer as equally large.
 // Next     select.hpp.
 #pragma once
 
@@ -28,64 +27,66 @@
 
 namespace weft::plan {
 
-/// An algorithm with its parameters, as something that can be asked for programs.
+/// An algorithm with its parameters, as a generator of programs.
 struct Candidate {
     std::string algorithm;
     bool ordered = false;        ///< combines in rank order
     bool bit_identical = false;  ///< all ranks get the same bits
-    /// Fails where the algorithm has no stages.
+    /// Returns the stages; fails if the algorithm has none.
     std::function<base::Result<Stages>(Rank size)> stages;
-    /// Of one rank of a team of such a size; fails where the algorithm does not fit the size.
+    /// Returns the program of one rank; fails if the algorithm does not support the team size.
     std::function<base::Result<Program>(Rank size, Rank rank)> program;
-    /// The first rank that does the same at the same distances; the rank
-    /// itself if none is known. Empty: none is.
+    /// Returns the first rank that does the same at the same distances, or the rank itself.
+    /// May be empty.
     std::function<Rank(Rank size, Rank rank)> same_as = {};
-    /// Elements of the vector in a team of such a size. Empty: the same in all.
+    /// Returns the elements of the buffer in a team of `size` ranks. Empty: equal for all sizes.
     std::function<std::uint64_t(Rank size)> elements = {};
-    /// Between nodes: calls that have put targets at a time.
+    /// Returns the number of calls between nodes that have put targets at a time.
     std::function<std::uint32_t(Rank size)> banks = {};
 };
 
-/// Programs of more ranks than that are not made to predict a time.
+/// Largest team whose programs are generated for a prediction.
 inline constexpr Rank kPredictedRanks = 4096;
 
 struct Predicted {
-    Time time = 0;               ///< of one call
-    std::uint64_t messages = 0;  ///< of all ranks, of the largest team that was looked at
-    Time in_stream = 0;          ///< what each of many calls in a row takes, where they overlap
-    bool in_place = false;       ///< ranks read or write memory of node-mates where it lies,
-    bool lands = false;          ///< or put into vectors of ranks on other nodes
+    Time time = 0;               ///< of a single call
+    std::uint64_t messages = 0;  ///< of all ranks, in the largest team simulated
+    /// Time of each call in a stream of overlapping calls.
+    Time in_stream = 0;
+    bool in_place = false;  ///< ranks read or write buffers of local peers in place
+    bool lands = false;     ///< ranks put directly into buffers on other nodes
 };
 
-/// A rank, and how far what it waits for is followed back to other ranks.
+/// End of a chain of waits, and limits for following it.
 struct ChainEnd {
     Rank rank = 0;
     int hops_max = 4;
-    Time enough = std::numeric_limits<Time>::max();  ///< no further, once it takes longer
-    /// Each time by the message whose sender has most to do before it, of few; else by the last.
+    Time enough = std::numeric_limits<Time>::max();  ///< stop once the bound exceeds this time
+    /// Follow the message whose sender has most work before it, if few ranks are awaited; else
+    /// follow the last message.
     bool compares = false;
 
     friend bool operator==(const ChainEnd&, const ChainEnd&) = default;
 };
 struct LeastTime {
     Time time = 0;
-    bool whole = false;  ///< followed to the end: more hops find no more
+    bool whole = false;  ///< the chain was followed to its start; more hops add nothing
 };
-/// What Predicted::in_stream cannot be below but for the rounding of blocks, found quickly: what
-/// a rank computes and waits for, looking at few other ranks.
+/// Returns a lower bound of Predicted::in_stream, except for the rounding of blocks. Looks at the
+/// programs of few ranks only.
 [[nodiscard]] base::Result<LeastTime> least_time(const Machine& machine, Rank size,
                                                  const Candidate& candidate,
                                                  const VectorSize& vector, const ChainEnd& end);
 
-/// Whether a prediction takes little time, as few ranks stand for all.
+/// Returns true if a prediction is quick because few ranks represent all.
 [[nodiscard]] bool is_quickly_predicted(const Machine& machine, Rank size,
                                         const Candidate& candidate, const VectorSize& vector);
 
-/// A call that takes longer than that is of no interest: what is said of it may be too little, but
-/// not below.
+/// Limits of interest of a caller of predict().
 struct Interest {
+    /// Cutoff: results above it are only lower bounds.
     Time most = std::numeric_limits<Time>::max();
-    bool exact = false;  ///< by the programs of all ranks: none stands for others
+    bool exact = false;  ///< simulate the programs of all ranks, without folding
 };
 [[nodiscard]] base::Result<Predicted> predict(const Machine& machine, Rank size,
                                               const Candidate& candidate, const VectorSize& vector,

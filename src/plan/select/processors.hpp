@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// processors.hpp - where ranks run that share the processors of a host.
+// processors.hpp - assignment of ranks to the shared processors of a host.
 //
-// Idea     Ranks of a host start on its processors in blocks (run/runtime/placement.hpp), and stay,
-//          since none of them ever sleeps.
+// Idea     Ranks of a host start on its processors in blocks (run/runtime/placement.hpp). They stay
+//          there, because waiting ranks poll and never sleep.
 // Next     predict.cpp.
 #pragma once
 
@@ -14,10 +14,10 @@
 
 namespace weft::plan {
 
-/// What each of the ranks that are shown computes, messages that it receives included.
+/// Computation time of each represented rank, including the receipt of its messages.
 using Loads = std::vector<Time>;
 
-/// Of all hosts, counted through.
+/// Returns the index of a rank's processor, counted over all hosts.
 [[nodiscard]] inline std::size_t processor_of(const Machine& machine, Rank rank) {
     const auto at = static_cast<std::size_t>(rank);
     const auto on_host = static_cast<std::size_t>(machine.host_ranks);
@@ -25,7 +25,7 @@ using Loads = std::vector<Time>;
     return at / on_host * processors + at % on_host * processors / on_host;
 }
 
-/// What the processor computes that has most to do.
+/// Returns the computation time of the busiest processor.
 [[nodiscard]] inline Time busiest(const Machine& machine, const Loads& loads) {
     Time most = 0;
     Time sum = 0;

@@ -32,7 +32,7 @@ MessageModel model_of(const Machine& machine, const PutCost& cost, bool waits, b
     model.slot = cost.slot;
     model.cell_bytes = machine.cell_bytes;
     model.receive = cost.receive;
-    // Where ranks share processors, what all of them do with bytes is added up (predict.cpp).
+    // Where ranks share processors, predict.cpp adds up the work of all of them on bytes.
     if (!machine.crowded()) {
         model.receive_byte_fs = cost.receive_byte_fs;
         model.unpack_byte_fs = machine.unpack_byte_fs;
@@ -57,19 +57,19 @@ MessageModel model_of(const Machine& machine, const PutCost& cost, bool waits, b
 MessageModel only_model(const Machine& machine, bool far, bool waits, bool computes) {
     MessageModel model = model_of(machine, far ? machine.far : machine.near, waits, computes);
     if (!far) {
-        model.unpack_byte_fs = 0;  // that is part of what a put costs
+        model.unpack_byte_fs = 0;  // included in the cost of a put
         return model;
     }
     model.expose = 0;
-    model.cold_byte_fs = 0;  // what is copied out of put targets has that
+    model.cold_byte_fs = 0;  // included in the cost of copying out of put targets
     return model;
 }
 
 PutModels put_models(const Machine& machine, bool waits, bool computes) {
     const Ways ways = ways_of(machine);
     if (ways != Ways::both) return {only_model(machine, ways == Ways::far, waits, computes), {}};
-    // Only senders distinguish near and far: they are charged what either way takes its receiver
-    // beyond what both do.
+    // Only senders distinguish near and far, so they also pay the difference between
+    // the receivers' costs.
     MessageModel near = only_model(machine, false, waits, computes);
     MessageModel far = model_of(machine, machine.far, waits, computes);
     const Time received = std::min(near.receive, far.receive);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// put_models.hpp - a machine's costs as engines take them.
+// put_models.hpp - a machine's costs in the form that engines take.
 //
-// Idea     A put costs by its way, near or far. Where ranks share processors, a rank that waits
-//          also waits for its turns, and waits and computation are predicted apart.
+// Idea     The cost of a put depends on its path, near or far. Where ranks share
+//          processors, a waiting rank also waits for its turns, and waits and computation
+//          are predicted separately.
 // Next     predict.cpp.
 #pragma once
 
@@ -14,26 +15,26 @@
 
 namespace weft::plan {
 
-/// Which ways a team's puts go.
+/// Paths that a team's puts use.
 enum class Ways : std::uint8_t { near, far, both };
 [[nodiscard]] Ways ways_of(const Machine& machine);
 
-/// With the turns of a rank that waits, where ranks share processors.
+/// Returns the latency. It includes the turns of a waiting rank where ranks share processors.
 [[nodiscard]] Time latency_of(const Machine& machine, const PutCost& cost);
 
-/// What a put costs, with some of it left out.
+/// Returns the costs of a put. `waits` selects the latency, `computes` the work of the ranks.
 [[nodiscard]] MessageModel model_of(const Machine& machine, const PutCost& cost, bool waits,
                                     bool computes);
 
-/// The same for a team all of whose puts go that way.
+/// Returns the model of a team whose puts all use the near or all the far path.
 [[nodiscard]] MessageModel only_model(const Machine& machine, bool far, bool waits, bool computes);
 
-/// What puts cost on a machine, as images and engines take it.
+/// Costs of puts on a machine, as images and engines take them.
 struct PutModels {
-    MessageModel model;          ///< between ranks of a node, or the only way there is
-    std::optional<FarPuts> far;  ///< where ranks share nodes, or cards count
+    MessageModel model;          ///< for ranks of a node, or the only path
+    std::optional<FarPuts> far;  ///< set if ranks share nodes, or NICs are modeled
 };
-/// Only what waits cost, only what ranks compute, or both. The machine outlives the answer.
+/// Returns the costs of waits, of computation or of both. The machine must outlive the result.
 [[nodiscard]] PutModels put_models(const Machine& machine, bool waits, bool computes);
 
 }  // namespace weft::plan

@@ -19,7 +19,7 @@ namespace weft::plan {
 
 namespace {
 
-/// How ranks come by each other's data, if there is a choice.
+/// Returns the text about access to other ranks' buffers, if some candidate uses it.
 std::string way_of(const Choice& choice, const Machine& machine) {
     struct Way {
         bool RankedCandidate::*taken;
@@ -77,7 +77,7 @@ std::string reason_of(const Choice& choice, const Machine& machine, const Needs&
     return text;
 }
 
-/// The order in which the candidates were given, on which equal times depend.
+/// Restores the order in which the candidates were given; it breaks ties.
 void keep_order(Choice& choice, std::span<const Candidate> candidates) {
     std::ranges::sort(choice.candidates, {}, [&](const RankedCandidate& ranked) {
         return std::ranges::find(candidates, ranked.algorithm, &Candidate::algorithm) -
@@ -90,10 +90,10 @@ bool fulfils(const Candidate& candidate, const Needs& needs) {
            (candidate.bit_identical || !needs.bit_identical);
 }
 
-/// Candidates in the order of what they take at the least. What is found quickly, by rank 0 alone,
-/// comes first; of the one that is next it is followed back by other messages and from other ranks
-/// that often end last, too, then the slowest of these further, and each time it takes its place by
-/// that; unless its prediction takes no longer than that.
+/// Priority queue by lower bound. The first bound is the chain from rank 0. The minimum is
+/// expanded and inserted again with a tighter bound: by other messages, by other ranks that often
+/// end last, and then by more hops from the slowest of them. Candidates with a quick prediction
+/// are not expanded.
 class Queue {
   public:
     Queue(const Machine& machine, Rank size, std::span<const Candidate> candidates,
@@ -107,8 +107,9 @@ class Queue {
         }
     }
 
-    /// The next one; nullptr if all others take longer than that. Those of which the end is not
-    /// found come last: they may take much longer than is known.
+    /// Returns the next candidate; nullptr if all others take longer than `best`. Candidates
+    /// whose chains were not followed to their start come last, since they may take much longer
+    /// than their bound.
     [[nodiscard]] const Candidate* next(Time best) {
         if (best != kForever)
             for (; !aside_.empty(); aside_.pop_back()) waiting_.push(aside_.back());
@@ -150,21 +151,22 @@ class Queue {
   private:
     static constexpr int kFurther = 4;
     static constexpr Time kForever = std::numeric_limits<Time>::max();
-    static constexpr Time kAbout = 8;  ///< times differ by less than such a part
+    static constexpr Time kAbout = 8;  ///< times that differ by less than 1/kAbout count as equal
 
     struct Entry {
         std::size_t index = 0;
         LeastTime least = {.time = -1};
-        ChainEnd end;                ///< where that was found
-        std::vector<ChainEnd> ends;  ///< where to ask, in turn
-        std::size_t turn = 0;        ///< rank 0 once more, then at the ends
+        ChainEnd end;                ///< end with the largest bound
+        std::vector<ChainEnd> ends;  ///< ends to ask, in order
+        std::size_t turn = 0;        ///< 0: rank 0 once more; then index of the end, from 1
 
         friend bool operator>(const Entry& a, const Entry& b) {
             return std::tie(a.least.time, a.index) > std::tie(b.least.time, b.index);
         }
     };
 
-    /// At one end more, and when all were asked, further from the one that takes longest.
+    /// Tightens the bound at the next end. After the last end, follows more hops from the end with
+    /// the largest bound.
     void ask_next(Entry& entry, Time best) const {
         constexpr ChainEnd kFirst;
         ChainEnd end{.hops_max = kFurther * kFirst.hops_max};
@@ -180,15 +182,16 @@ class Queue {
         if (turn > 0 || !entry.least.whole) ask(entry, end);
     }
 
-    /// Notes what is found at that end, if it is the most. False if the candidate does not fit.
+    /// Keeps the bound of that end if it is the largest. Returns false if the candidate does not
+    /// support the team size.
     bool ask(Entry& entry, const ChainEnd& end) const {
         const auto least = least_time(machine_, size_, candidates_[entry.index], vector_, end);
         if (!least) return false;
-        // Ranks far from each other that take equally long: mostly all do the same.
+        // If ranks far from each other take equally long, probably all ranks do.
         if (least->whole && least->time == entry.least.time && end.rank != entry.end.rank)
             entry.turn = std::max(entry.turn, entry.ends.size() + 1);
-        // Of ends that take about as long so far one that goes on, and of those the later one:
-        // those near the root end soon after.
+        // Among ends with similar bounds, prefer a chain that continues, then the later end: chains
+        // near the root end soon.
         const Time most = entry.least.time;
         if (least->time <= most && (least->whole || least->time < most - most / kAbout))
             return true;
@@ -197,11 +200,12 @@ class Queue {
         return true;
     }
 
-    /// Whether that shows at some other rank: where ranks differ few of them end last. Looking at
-    /// so many short programs takes a tenth of a prediction.
+    /// Returns true if a sample of other ranks has a bound above `best`. Where ranks differ, few of
+    /// them end last. The sample of short programs takes a tenth of the time of a prediction.
     [[nodiscard]] bool takes_longer(const Candidate& candidate, Time best) const {
         constexpr int kSampled = 32;
-        constexpr std::int64_t kSpread = 618;  // of 1000: the golden ratio, spreads any number
+        // Golden ratio in thousandths: spreads any number of samples.
+        constexpr std::int64_t kSpread = 618;
         constexpr std::size_t kStepsAndBlocksMax = 1000;
         const auto first = candidate.program(size_, 0);
         if (!first || first->steps.size() + first->blocks.size() > kStepsAndBlocksMax) return false;
@@ -214,19 +218,19 @@ class Queue {
         return false;
     }
 
-    /// Ranks of several lanes are simulated in the order of time, which takes several times as
-    /// long, unless it is known when to give up.
+    /// Returns true if the programs have several lanes. Their simulation in order of time takes
+    /// several times as long, unless it can give up at a known time.
     [[nodiscard]] bool has_lanes(const Candidate& candidate) const {
         const auto program = candidate.program(size_, size_ / 2);
         return program && program->lanes.size() > 1;
     }
 
-    /// Looking at many more ranks takes as long as a prediction.
+    /// Returns the limit of hops, beyond which a chain takes longer than a prediction.
     [[nodiscard]] int hops_most() const { return std::max(24, size_ / 8); }
 
-    /// Of short programs: rank 0, by what takes longest, and where what it sends ends up last. Of
-    /// all: the farthest from rank 0 in most trees; those that others of their groups, as a rule,
-    /// send to last.
+    /// Returns the ends to ask. Short programs: rank 0 with the compared messages, and the ranks
+    /// that its data reaches last. All programs: ranks that most trees reach last, and ranks that
+    /// mostly receive last in their groups.
     [[nodiscard]] std::vector<ChainEnd> ends_of(const Candidate& candidate) const {
         constexpr std::size_t kStepsAndBlocksMax = 512;
         std::vector<ChainEnd> ends;
@@ -249,7 +253,7 @@ class Queue {
     const VectorSize& vector_;
     std::priority_queue<Entry, std::vector<Entry>, std::greater<>> waiting_;
     std::priority_queue<Entry, std::vector<Entry>, std::greater<>> last_;
-    std::vector<Entry> aside_;  ///< until something is predicted
+    std::vector<Entry> aside_;  ///< entries with several lanes that await a first prediction
 };
 
 RankedCandidate ranked(const Candidate& candidate, const Predicted& predicted, const Needs& needs) {
@@ -264,7 +268,8 @@ RankedCandidate ranked(const Candidate& candidate, const Predicted& predicted, c
             .fulfils = fulfils(candidate, needs)};
 }
 
-/// All candidates that fit the number of ranks, or those that may be the best.
+/// Predicts all candidates, or only those that may be the fastest. Skips candidates that do not
+/// support the team size.
 std::vector<RankedCandidate> predict_each(const Machine& machine, Rank size,
                                           std::span<const Candidate> candidates,
                                           const VectorSize& vector, const Needs& needs,

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// select.hpp - which of several algorithms a call should use, and why.
+// select.hpp - choice of one of several algorithms for a call, with the reason.
 //
-// Idea     Candidates are ranked by predicted time; the first that fulfils what the call needs is
-//          chosen.
-// Holds    Equal questions have equal answers on all ranks: the arithmetic is on whole numbers. Of
-//          equal times the one with fewer messages wins, then the earlier one. Nothing is
-//          communicated.
+// Idea     Candidates are ranked by predicted time. The first that meets the needs of the
+//          call is chosen.
+// Holds    Equal questions have equal answers on all ranks, because the arithmetic is on whole
+//          numbers. Ties go to the candidate with fewer messages, then to the earlier one.
+//          Nothing is communicated.
 // Next     predict.hpp; docs/selection.md and decision 9.
 #pragma once
 
@@ -18,38 +18,39 @@
 
 namespace weft::plan {
 
-/// What a call demands of an algorithm beyond the right result.
+/// Requirements of a call beyond the right result.
 struct Needs {
     bool ordered = false;        ///< the operation does not commute
-    bool bit_identical = false;  ///< all ranks are to get the same bits
+    bool bit_identical = false;  ///< all ranks must get the same bits
 };
 
 struct RankedCandidate {
     std::string algorithm;
-    Time predicted = 0;  ///< of one call
-    Time in_stream = 0;  ///< of each of many in a row: what is chosen by
+    Time predicted = 0;  ///< time of a single call
+    Time in_stream = 0;  ///< time of each call in a stream; the choice uses it
     std::uint64_t messages = 0;
-    bool in_place = false;  ///< ranks read or write memory of node-mates where it lies,
-    bool lands = false;     ///< or put into vectors of ranks on other nodes
+    bool in_place = false;  ///< ranks read or write buffers of local peers in place
+    bool lands = false;     ///< ranks put directly into buffers on other nodes
     bool ordered = false;
     bool bit_identical = false;
-    bool fulfils = true;  ///< what the call needs
+    bool fulfils = true;  ///< meets the needs of the call
 };
 
 struct Choice {
-    std::vector<RankedCandidate> candidates;  ///< quickest first
+    std::vector<RankedCandidate> candidates;  ///< fastest first
     std::size_t chosen = 0;
     std::string reason;
-    std::optional<double> measured_us;  ///< of the chosen one, if that is why it is chosen
+    /// Of the chosen algorithm, if it was chosen by a measurement.
+    std::optional<double> measured_us;
 
     [[nodiscard]] const std::string& algorithm() const { return candidates[chosen].algorithm; }
 };
 
-/// Whether all candidates are predicted, or only those that may be chosen: by what they need and by
-/// what they take at the least. The choice is the same.
+/// Extent of the ranking: all candidates, or only those that may be chosen by their properties and
+/// lower bounds. Both choose the same algorithm.
 enum class Scope : std::uint8_t { all, chosen };
 
-/// Fails if no candidate fits the size and fulfils the needs.
+/// Returns the choice. Fails if no candidate supports the team size and meets the needs.
 [[nodiscard]] base::Result<Choice> select(const Machine& machine, Rank size,
                                           std::span<const Candidate> candidates,
                                           const VectorSize& vector, const Needs& needs,

@@ -14,7 +14,7 @@ namespace weft::plan {
 
 namespace {
 
-/// The geometric middle, rounded down.
+/// Returns the geometric mean, rounded down.
 std::uint64_t between(std::uint64_t low, std::uint64_t high) {
     return static_cast<std::uint64_t>(
         std::sqrt(static_cast<double>(low) * static_cast<double>(high)));

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// work.hpp - what all ranks of a team compute together, where they share processors.
+// work.hpp - total work of all ranks of a team that share processors.
 //
-// Idea     Messages and bytes are counted, near and far, and priced at the end; what ranks combine
-//          and copy is added up as time.
-// Next     predict.cpp, which shares it out among the processors.
+// Idea     Near and far messages and bytes are counted, and priced at the end. Times of combining
+//          and copying are added up.
+// Next     predict.cpp, which divides the work among the processors.
 #pragma once
 
 #include <cstdint>
@@ -19,47 +19,51 @@ struct Work {
     std::uint64_t far_messages = 0;
     std::uint64_t bytes = 0;
     std::uint64_t far_bytes = 0;
-    std::uint64_t slots = 0;  ///< messages that fit no cell
+    /// Messages that fit no cell.
+    std::uint64_t slots = 0;
     std::uint64_t far_slots = 0;
-    Time combining = 0;  ///< and copying in place
-    /// Most lines of another processor that a rank writes, near, after a first one.
+    Time combining = 0;  ///< includes copies in place
+    /// Largest number of near messages that one rank writes to lines of another
+    /// processor, less one.
     Time in_a_row = 0;
-    Time combined_in_a_row = 0;  ///< most payloads that fit no cell and a rank combines, likewise
+    /// Largest number of slot payloads that one rank combines, less one.
+    Time combined_in_a_row = 0;
 
-    /// slot: it fits no cell.
+    /// Counts a message. `slot`: it fits no cell.
     void add_message(std::uint64_t message_bytes, bool far, bool slot);
     void multiply(std::uint64_t times);
-    /// What messages keep senders and receivers busy. The costs have the bytes of a far message
-    /// once, as its receiver takes them while its sender sends them; both work.
+    /// Returns the time that messages occupy senders and receivers. Bytes of a far message count
+    /// twice: sender and receiver both work, at the same time.
     [[nodiscard]] Time sent(const PutCost& near, const PutCost& far) const;
 };
 
-/// What a message between ranks of a node takes its sender and its receiver for its bytes.
+/// Times of sender and receiver for the bytes of a message within a node.
 struct Moved {
     Time here = 0;
     Time there = 0;
 };
-/// Of two that have a processor each, lines come from the other processor's cache: calls of 64 KiB
-/// in a row took all of what their bytes cost where one sent, and two thirds where one received,
-/// beside what was reduced or copied.
+/// Returns the times for two ranks with a processor each, where lines come from the other
+/// processor's cache. Measured with calls of 64 KiB in a row, without reductions and copies: the
+/// sender took all of the cost of the bytes, the receiver two thirds.
 [[nodiscard]] inline Moved moved_of_two(Time moving) {
     return {moving, moving * 2 / 3};
 }
-/// Where ranks share processors, of long vectors, as measured: most of it its sender, unless it
-/// sends the same bytes to several (`shared`), which then lie in its cache; and as much who copies
-/// or reduces them out of put targets.
+/// Returns the times for long buffers of ranks that share processors, as measured. A sender of the
+/// same bytes to several receivers (`shared`) has them in its cache. Copies and reductions out of
+/// put targets have the cost of a receipt.
 [[nodiscard]] inline Moved moved_long(Time moving, bool shared = false) {
     const Time most = moving * 3 / 5;
     return {shared ? most / 2 : most, most};
 }
 
-/// Bytes that a rank copies out of put targets.
+/// Returns the bytes that a rank copies out of put targets.
 [[nodiscard]] std::uint64_t copied_out_bytes(const Program& program, const VectorSize& size);
-/// Bytes of put targets that other nodes have filled and a rank lets node-mates use.
+/// Returns the bytes of put targets that other nodes have filled and the rank exposes
+/// to local peers.
 [[nodiscard]] std::uint64_t exposed_slot_bytes(const Program& program, const VectorSize& size,
                                                const std::function<bool(Rank peer)>& is_mate);
 
-/// Of what a rank touches of vectors that its processor's cache does not hold.
+/// Returns the time for the touched bytes that the processor's cache does not hold.
 [[nodiscard]] Time cold_time(const Program& program, const VectorSize& size,
                              const MessageModel& costs,
                              const std::function<bool(Rank peer)>& is_mate);
