@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// board.hpp - when what arrives where: one entry for each (rank, key).
+// board.hpp - table of arrival times, one entry for each (rank, key).
 //
-// Idea     A table with the key as the slower index, so neighbouring ranks that send under one key
-//          to neighbouring ranks write one stream. Where that would be too large (few of many
-//          numbers in use at each rank) a hash table takes its place.
-// Why      Most simulations end before 2^32 picoseconds: entries are 32 bits wide until a later
-//          time comes along, which halves what is read, written and first touched.
+// Idea     The key is the slower index of a dense table. Neighboring ranks that send under one key
+//          to neighboring ranks then write one stream. A hash table replaces a dense table that
+//          would be too large, where each rank uses few of many keys.
+// Why      Most simulations end before 2^32 picoseconds. Entries have 32 bits until a later time is
+//          stored, which halves the memory traffic.
 #pragma once
 
 #include <cstdint>
@@ -24,8 +24,8 @@ class Board {
   public:
     using Narrow = std::uint32_t;
 
-    /// `by_rank`: what arrives at a rank lies together, for engines that go from rank to rank in
-    /// the order of time; no rows then.
+    /// `by_rank`: stores the entries of one rank together, for engines that run ranks in order of
+    /// time. The board then has no rows.
     Board(Rank ranks, std::uint32_t keys, bool by_rank = false)
         : ranks_(static_cast<std::uint64_t>(ranks)),
           entries_(ranks_ * keys),
@@ -44,7 +44,7 @@ class Board {
         else
             sparse_[at] = time + 1;
     }
-    /// The time, or -1 if there is none yet.
+    /// Returns the time, or -1 before an arrival.
     [[nodiscard]] Time find(Rank rank, std::uint32_t key) const {
         const std::uint64_t at = place_of(rank, key);
         if (narrow_) return static_cast<Time>(narrow_[at]) - 1;
@@ -53,13 +53,14 @@ class Board {
         return found == sparse_.end() ? -1 : found->second - 1;
     }
 
-    /// Entries can take such a time from here on.
+    /// Widens the entries if they cannot hold `time`.
     void make_room(Time time) {
         if (narrow_ && time >= std::numeric_limits<Narrow>::max()) widen();
     }
     [[nodiscard]] bool dense() const { return narrow_ || wide_; }
     [[nodiscard]] bool narrow() const { return narrow_ != nullptr; }
-    /// A dense board's entries for a key, by rank: one more than the time; 0: none.
+    /// Returns the entries of a dense board for a key, by rank: the time plus one, or 0
+    /// before an arrival.
     template <class Cell>
     [[nodiscard]] Cell* row(std::uint32_t key) const {
         if constexpr (sizeof(Cell) == sizeof(Narrow))
@@ -81,7 +82,7 @@ class Board {
     template <class Cell>
     using Cells = std::unique_ptr<Cell[], Free>;
 
-    /// Pages that are never touched are never made.
+    /// calloc: untouched pages are never allocated.
     template <class Cell>
     [[nodiscard]] Cells<Cell> zeros() const {
         Cells<Cell> cells(static_cast<Cell*>(std::calloc(entries_, sizeof(Cell))));

@@ -50,7 +50,7 @@ base::Result<std::int64_t> parse_nanoseconds_per_byte(std::string_view text) {
 }
 
 double readable_nanoseconds_per_byte(double value) {
-    constexpr double kLeast = 1e-4;  // what is less has an exponent in a file
+    constexpr double kLeast = 1e-4;  // smaller values are printed with an exponent
     const double kept = std::round(value * 1e6) / 1e6;
     return kept < kLeast ? 0 : kept;
 }

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// exchange_stage.hpp - what one group of a stage does to the clocks of its members and remainders.
+// exchange_stage.hpp - effect of a stage's group on the clocks of its members and remainders.
 //
-// Idea     A sender's messages leave at equal distances, so when the k-th one arrives is
-//          arithmetic; each receiver takes all of its arrivals and combines them. One function,
-//          used for each group of real ranks (structured.cpp) and once for each kind of group
-//          (folded.cpp).
-// Holds    The same times as running the programs of these ranks: order of sends and number of
-//          operands are those of plan/schedule/stage_steps.hpp.
+// Idea     A sender's messages leave at equal intervals, so the departure of message k is computed
+//          directly. Each receiver takes all of its arrivals and combines them. structured.cpp runs
+//          this for each group of real ranks, folded.cpp once for each kind of group.
+// Holds    The times equal those of running the ranks' programs. The order of sends and the number
+//          of operands match plan/schedule/stage_steps.hpp.
 #pragma once
 
 #include <span>
@@ -17,7 +16,7 @@
 
 namespace weft::plan {
 
-/// The costs of one stage for messages of one size.
+/// Costs of one stage for messages of one size.
 struct StageCosts {
     StageCosts(const MessageModel& message_model, std::uint64_t bytes, bool carries)
         : model(message_model),
@@ -27,18 +26,18 @@ struct StageCosts {
           combine(carries ? message_model.combine(bytes, 2) : 0) {}
 
     const MessageModel& model;
-    Time busy;     ///< of the sender, for one message
-    Time latency;  ///< after that
-    Time pace;     ///< from the start of one message to that of the next
-    Time combine;  ///< one operand into another
+    Time busy;     ///< time of the sender, for one message
+    Time latency;  ///< from the end of `busy` to the arrival
+    Time pace;     ///< from the start of one message to the start of the next
+    Time combine;  ///< time to combine one operand into another
 
-    /// When the first of some messages starts.
+    /// Returns the start of a clock's next message.
     [[nodiscard]] static Time start(const Clock& clock) {
         return std::max(clock.now, clock.send_free);
     }
-    /// When message number k = 1, 2, ... is through at the sender.
+    /// Returns the time at which the sender ends message number k = 1, 2, ...
     [[nodiscard]] Time left(Time start, Rank k) const { return start + (k - 1) * pace + busy; }
-    /// After k messages.
+    /// Advances the clock of a sender by k messages.
     void sent(Clock& clock, Rank k) const {
         if (k == 0) return;
         const Time first = start(clock);
@@ -47,7 +46,8 @@ struct StageCosts {
     }
 };
 
-/// Clocks of one group: members first, then remainders. Keeps its memory from group to group.
+/// Clocks of one group: members first, then remainders. Reuse an object for all groups to
+/// keep its memory.
 class Meet {
   public:
     explicit Meet(const ExchangeStage& exchange) : meeting_(exchange) {}
@@ -55,11 +55,11 @@ class Meet {
     [[nodiscard]] Rank remainders() const {
         return static_cast<Rank>(clocks.size()) - meeting_.base;
     }
-    /// Lets the group meet. latency(a, b): between two of its clocks, by index.
+    /// Runs the exchange of the group. `latency(a, b)`: between two clocks, by index.
     template <class Latency>
     void run(const StageCosts& costs, Latency latency);
 
-    /// The message from a sending member to a receiver is the how manieth of it, from 1.
+    /// Returns the 1-based index of the message to `receiver` among those that `sender` posts.
     [[nodiscard]] Rank order(Rank sender, Rank receiver) const {
         if (meeting_.receivers == Members::last) return 1;
         const Rank ahead = (receiver - sender + meeting_.base) % meeting_.base;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// folded.cpp - the engine that counts kinds of ranks, not ranks.
+// folded.cpp - engine that simulates kinds of ranks instead of ranks.
 //
 // Idea     A number on a level is a row of digits, one for each stage, and a stage changes one
-//          digit. The clocks of a level are kept as a tree over these digits in which equal
-//          subtrees are one node: equal ranks are one leaf. A stage is computed once for each
-//          combination of nodes that meets in a group.
-// Why      Without noise few ranks differ: a factored schedule keeps a single leaf, splits and
-//          merges make a handful. So a billion ranks take as long as a thousand.
-// Holds    The same times as the structured engine where all ranks start at once and all latencies
-//          are equal; levels may open (split or merge) once.
+//          digit. The clocks of a level are a tree over these digits in which equal subtrees are
+//          one node, so equal ranks are one leaf. A stage is computed once for each combination of
+//          nodes that meets in a group.
+// Why      Without noise few ranks differ. A factored schedule keeps a single leaf; splits and
+//          merges create a handful. So a billion ranks take no longer than a thousand.
+// Holds    The times equal those of the structured engine if all ranks start at once and all
+//          latencies are equal. Levels may open (split or merge) once.
 #include <algorithm>
 #include <limits>
 #include <map>
@@ -21,7 +21,8 @@ namespace {
 
 using Node = std::int32_t;
 
-/// Functions of the digits of a number, as trees without equal nodes. Height h is over digits 1..h.
+/// Functions of the digits of a number, as trees without equal nodes. A tree of height h depends
+/// on digits 1..h.
 class Trees {
   public:
     explicit Trees(std::vector<Rank> radices) : radices_(std::move(radices)) {
@@ -39,7 +40,7 @@ class Trees {
 
     Node leaf(std::int32_t value) { return find({0, true, {value}}); }
     [[nodiscard]] std::int32_t value(Node node) const { return keys_[at(node)].children.front(); }
-    /// All children are this one.
+    /// Returns a node whose children are all `child`.
     Node same(int height, Node child) { return find({height, true, {child}}); }
     [[nodiscard]] bool is_same(Node node) const { return keys_[at(node)].same; }
     [[nodiscard]] Node child(Node node, Rank digit) const {
@@ -51,13 +52,13 @@ class Trees {
             return same(height, children.front());
         return find({height, false, std::move(children)});
     }
-    /// `node`, of height `from`, everywhere.
+    /// Returns the tree of height `height` that repeats `node`, of height `from`.
     Node spread(Node node, int from, int height) {
         for (int h = from + 1; h <= height; ++h) node = same(h, node);
         return node;
     }
-    /// `low` for numbers below `limit`, else `high`; both of height `from`, which divides the
-    /// limit.
+    /// Returns a tree that is `low` for numbers below `limit`, else `high`. Both have height
+    /// `from`, whose size divides the limit.
     Node threshold(std::int64_t limit, Node low, Node high, int from, int height) {
         if (limit <= 0) return spread(high, from, height);
         if (limit >= size(height)) return spread(low, from, height);
@@ -67,7 +68,8 @@ class Trees {
                 threshold(limit - digit * size(height - 1), low, high, from, height - 1));
         return join(height, std::move(children));
     }
-    /// Calls visit(value) for each leaf among the numbers first .. last-1, equal ones mostly once.
+    /// Calls visit(value) for each leaf among the numbers first .. last-1, mostly once
+    /// for equal leaves.
     template <class Visit>
     void for_each_leaf(Node node, int height, std::int64_t first, std::int64_t last, Visit visit) {
         first = std::max<std::int64_t>(first, 0);
@@ -103,7 +105,7 @@ class Trees {
     std::vector<Key> keys_;
 };
 
-/// The clocks that occur, by number.
+/// Table of the distinct clocks, by number.
 class Clocks {
   public:
     std::int32_t number_of(const Clock& clock) {
@@ -158,7 +160,7 @@ class Folded {
     }
 
   private:
-    /// Finds out which stage is what; refuses what this engine cannot follow.
+    /// Classifies the stages. Fails for those that this engine cannot simulate.
     base::Result<void> sort_stages() {
         for (const Stage& stage : stages_.stages) {
             if (const ShiftStage* shift = std::get_if<ShiftStage>(&stage)) {
@@ -243,7 +245,7 @@ class Folded {
         finish_level(join_->groups, trees_->size(trees_->height()));
     }
 
-    /// The stage that changes digit `height`.
+    /// Runs the stage that changes digit `height`.
     void pass(int height, const StageCosts& costs) {
         stage_ = inner_[static_cast<std::size_t>(height - 1)];
         costs_ = &costs;
@@ -276,8 +278,8 @@ class Folded {
         return result;
     }
 
-    /// All groups start equal and differ in their number of remainders: the first ones have one
-    /// more.
+    /// Opens a merge. All groups start equal and differ in their number of remainders: the first
+    /// groups have one more.
     void open_merge() {
         const Remainders remainders = stages_.remainders_of(*stage_);
         const Node start = trees_->leaf(clocks_.number_of({}));
@@ -294,7 +296,7 @@ class Folded {
         costs_->sent(remainder_, stage_->base);
     }
 
-    /// How many remainders each group has, as a function of the group.
+    /// Returns the number of remainders as a function of the group.
     Node remainders_by_group(int height) {
         const Remainders remainders = stages_.remainders_of(*stage_);
         const Rank least = remainders.count / remainders.groups;
@@ -315,8 +317,8 @@ class Folded {
                                    : trees_->join(height, std::move(results));
     }
 
-    /// `row`: the members' subtrees (one, if all are equal) and that of the remainders' number. The
-    /// result again is one node, if all are equal.
+    /// Returns the new subtrees of the members; a single node if all are equal. `row`: subtrees of
+    /// the members (one if all are equal), then the subtree of the number of remainders.
     std::vector<Node> meet_nodes(const std::vector<Node>& row, int height) {
         const auto known = met_.find(row);
         if (known != met_.end()) return known->second;
@@ -350,7 +352,7 @@ class Folded {
         return results;
     }
 
-    /// A row whose members are all equal needs only one of them.
+    /// Reduces a row of equal members to one member.
     static std::vector<Node> reduced(std::vector<Node> row) {
         const auto members = std::span(row).first(row.size() - 1);
         if (!std::ranges::all_of(members, [&](Node node) { return node == members.front(); }))
@@ -411,7 +413,7 @@ class Folded {
     Outcome* outcome_ = nullptr;
     Node clocks_of_level_ = kNoNode;
     std::vector<Clock> waiting_;  ///< members of a split that wait for their leader
-    Clock remainder_;             ///< every remainder of a merge, having sent
+    Clock remainder_;             ///< clock of each remainder of a merge, after its sends
     const ExchangeStage* stage_ = nullptr;
     const StageCosts* costs_ = nullptr;
     std::map<Node, Node> done_;
@@ -423,7 +425,7 @@ class Folded {
 base::Result<Outcome> simulate_folded(const Stages& stages, const VectorSize& size,
                                       const Surroundings& surroundings) {
     if (surroundings.model.needs_steps(size.elements * size.element_bytes))
-        return base::fail(Status::unsupported, "stages do not show what is copied");
+        return base::fail(Status::unsupported, "the stages do not describe copies");
     if (!surroundings.noise.is_none() || !surroundings.starts.empty() || !surroundings.uniform())
         return base::fail(Status::unsupported,
                           "noise, skew and topology make ranks differ: they do not fold");

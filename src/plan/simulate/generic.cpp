@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// generic.cpp - the engine that takes any programs: lanes go on as far as they can, in waves.
+// generic.cpp - engine for any programs, which runs lanes in waves as far as arrivals allow.
 //
-// Idea     All lanes are tried in order, again and again, as long as a good part of them gets on:
-//          then memory is read and written in streams, and a delivery is a store. Where few lanes
-//          get on (a chain against the order of ranks), those that wait are watched from there on:
-//          a lane that misses something is taken up again when it has come, after all that were
-//          ready before. Where ranks have several lanes, these share the rank's processor, or
-//          ranks share cards, processors.hpp runs them in the order of time.
-// Holds    A sweep that gets on in less than an eighth of the lanes is the last one, and a watched
-//          lane is run once more than it is stopped: time follows the number of messages.
+// Idea     Sweeps over all lanes in order repeat while a good part of the lanes progresses. Memory
+//          is then read and written in streams, and a delivery is a store. When few lanes progress
+//          (a chain against the order of ranks), the waiting lanes are watched. A watched lane is
+//          queued behind the ready ones when its message arrives. Ranks with several lanes, which
+//          share a processor, and ranks that share NICs run in order of time (processors.hpp).
+// Holds    The last sweep is the first that progresses in less than an eighth of the lanes. A
+//          watched lane is run once more than it is stopped. The time is therefore proportional to
+//          the number of messages.
 #include "plan/simulate/lanes.hpp"
 #include "plan/simulate/processors.hpp"
 
@@ -16,8 +16,8 @@ namespace weft::plan {
 
 namespace {
 
-/// Sweeps as long as they are worth it: first over blocks of lanes, which stay in the cache while
-/// they send to each other, then over all.
+/// Sweeps while it pays: first over blocks of lanes, which stay in the cache while they send to
+/// each other, then over all lanes.
 class Sweeps {
   public:
     Sweeps(Lanes& lanes, const Surroundings& around, std::uint64_t receptions)

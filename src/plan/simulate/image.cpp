@@ -19,7 +19,7 @@ bool is_raise(StepKind kind) {
            kind == StepKind::publish;
 }
 
-/// What a message carries. An exposed block is named, not sent.
+/// Returns the data of a message. An exposed block is named, not sent.
 BlockList sent_by(const Step& step) {
     return step.kind == StepKind::expose ? BlockList{} : step.source;
 }
@@ -44,7 +44,7 @@ void for_each_happening(const Program& program, const Lane& lane, const VectorSi
                             .published = waits && (step.flags & kFromPublished) != 0,
                             .shared = (step.flags & kShared) != 0,
                             .operands = step.operands};
-        // A wait with a lag is for what was raised so many segments before.
+        // A wait with a lag is for the signal raised `lag` segments before.
         const std::uint32_t raised =
             waits ? segment - std::min<std::uint32_t>(segment, step.lag) : segment;
         happening.key = std::uint64_t{step.signal} * program.segments + raised;
@@ -244,8 +244,8 @@ Time ImagePart::touch(const Program& program, const Step& step, std::uint32_t se
            model_.copy(touched.own * size_.element_bytes) + unpack(program, step, segment);
 }
 
-/// Which put targets are filled over a network, if it takes time to read them: near, that is part
-/// of what a put costs.
+/// Finds the put targets that the network fills, if reading them takes time. Near, that is part of
+/// the cost of a put.
 void ImagePart::find_unpacked(const Program& program) {
     const MessageModel& model = far_ ? far_->model : model_;
     unpacked_.clear();
@@ -265,7 +265,7 @@ bool ImagePart::goes_far(const Program& program, const Step& step) const {
     return far_ && is_far(rank_, meant(step.peer, program.size));
 }
 
-/// A call begins with it (run/execute/stepper.hpp).
+/// Returns the cost of the exposures with which a call starts (run/execute/stepper.hpp).
 Time ImagePart::expose(const Program& program) const {
     const auto is_mate = [&](Rank peer) {
         return !far_ || !is_far(rank_, meant(peer, program.size));
@@ -274,7 +274,7 @@ Time ImagePart::expose(const Program& program) const {
 }
 
 void ImagePart::add_wait(const Program& program, const Step& step, std::uint32_t segment) {
-    // A wait with a lag is for what was raised so many segments before.
+    // A wait with a lag is for the signal raised `lag` segments before.
     const std::uint32_t raised = segment - std::min<std::uint32_t>(segment, step.lag);
     const std::uint32_t key = step.signal * program.segments + raised;
     if ((step.flags & kFromPublished) != 0)
@@ -283,7 +283,7 @@ void ImagePart::add_wait(const Program& program, const Step& step, std::uint32_t
         pieces_.await(key);
 }
 
-/// The index of the time that a message keeps its sender busy.
+/// Returns the index of the time that a message keeps its sender busy.
 std::uint32_t ImagePart::busy_of(const Program& program, const Step& step, std::uint32_t segment) {
     const BlockList source = sent_by(step);
     const bool far = step.kind != StepKind::publish && goes_far(program, step);
@@ -323,8 +323,8 @@ std::uint32_t ImagePart::index_of(Time time, Time delay, Time hold, Time work) {
     return found = static_cast<std::uint32_t>(index);
 }
 
-/// Of a list of blocks, or of one share of it. Folded, the vector is spread evenly over its units,
-/// so that ranks which do the same to other units take the same time.
+/// Returns the elements of a list of blocks, or of one share of it. With folding the buffer is
+/// spread evenly over its units, so ranks that do the same to other units take the same time.
 std::uint64_t ImagePart::carried_by(const Program& program, BlockList list, std::uint32_t segment,
                                     std::uint32_t share) const {
     if (!fold_) return elements_of(program, partition_, list, segment, share);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// image.hpp - programs boiled down to what takes time: sends, receptions and computations.
+// image.hpp - compact form of programs for engines: sends, receptions and computations.
 //
-// Idea     Each lane becomes a row of pieces (pieces.hpp), loops unrolled, with bytes already
-//          turned into times. A part holds the lanes of consecutive ranks; parts can be made
-//          independently and the programs be forgotten, so a million ranks fit. Lanes come from
-//          programs, or are written piece by piece.
-// Holds    A flag is named by (rank, key): key = number * segments + segment. What was raised under
-//          a key is awaited under the same key. Consecutive waits form one reception.
+// Idea     Each lane becomes a row of pieces (pieces.hpp), with loops unrolled and bytes converted
+//          to times. A part holds the lanes of consecutive ranks. Parts are made independently, and
+//          programs can be freed afterwards, so a million ranks fit in memory. Lanes are made from
+//          programs, or written piece by piece.
+// Holds    (rank, key) names a flag, with key = number * segments + segment. A flag is raised and
+//          awaited under the same key. Consecutive waits form one reception.
 // Next     generic.cpp runs images; lab/simulate/stream.hpp writes them without programs.
 #pragma once
 
@@ -26,7 +26,7 @@ namespace weft::plan {
 
 struct Touched;  // touched.hpp
 
-/// How large the vectors are that programs cut into units.
+/// Size of the buffers that programs cut into units.
 struct VectorSize {
     std::uint64_t elements = 1;
     std::uint32_t element_bytes = 8;
@@ -34,31 +34,30 @@ struct VectorSize {
 
 struct ImageLane {
     Rank rank = 0;
-    std::uint32_t lane = 0;  ///< number within the rank
-    std::size_t first = 0;   ///< its first piece in the part's rows
+    std::uint32_t lane = 0;  ///< index within the rank
+    std::size_t first = 0;   ///< index of its first piece in the part's rows
 };
 
-/// A network card that the ranks of a node share: a message holds that of its sender, and then that
-/// of its target, for the longer of these.
+/// NIC that the ranks of a node share. A message occupies the NIC of its sender and then that of
+/// its target, each for the longer of two times.
 struct Card {
-    Time message = 0;          ///< from one message to the next, and
-    std::int64_t byte_fs = 0;  ///< each byte
+    Time message = 0;          ///< least time between two messages
+    std::int64_t byte_fs = 0;  ///< time for each byte
 
     [[nodiscard]] Time held(std::uint64_t bytes) const {
         return std::max(message, to_time(static_cast<std::int64_t>(bytes) * byte_fs));
     }
 };
 
-/// Messages between ranks of different nodes keep their sender busy for another time, arrive after
-/// another latency and go through the nodes' cards.
+/// Costs of messages between nodes: other times and latency, and the NICs of the nodes.
 struct FarPuts {
     MessageModel model;
     Card card;
-    const std::vector<Rank>* node_of = nullptr;  ///< by rank; outlives the parts
+    const std::vector<Rank>* node_of = nullptr;  ///< by rank; must outlive the parts
 };
 
-/// A team in which rank r + ranks does what rank r does, at the same distances: the image holds the
-/// first `ranks` ranks and stands for all. All units of a vector then count as equally large.
+/// A team in which rank r + ranks repeats rank r at the same distances. The image holds the
+/// first `ranks` ranks and represents all. All units of a buffer count as equally large.
 struct Fold {
     Rank ranks = 0;
 };
@@ -69,43 +68,42 @@ class ImagePart {
               std::optional<Fold> fold = {})
         : model_(model), size_(size), far_(far), fold_(fold) {}
 
-    /// The programs of consecutive ranks, in order.
+    /// Adds a program. Programs of consecutive ranks must be added in order.
     [[nodiscard]] base::Result<void> add(const Program& program) {
         return add(program, program.rank);
     }
-    /// The program as another rank would have it, that does the same at the same distances.
+    /// Adds the program as `rank` would have it, if that rank does the same at the same distances.
     [[nodiscard]] base::Result<void> add(const Program& program, Rank rank);
-    /// What one call of add() has added.
+    /// Result of one call of add().
     struct Added {
-        std::size_t lane = 0;  ///< its first lane, and
-        std::size_t row = 0;   ///< the first reference of that
+        std::size_t lane = 0;  ///< index of its first lane
+        std::size_t row = 0;   ///< index of the first row of that lane
         std::size_t lanes = 0;
         std::size_t rows = 0;
         std::uint64_t raises = 0;
         std::uint64_t waits = 0;
     };
     [[nodiscard]] const Added& added() const { return added_; }
-    /// The same for another rank, that does the same at the same distances. Where some messages are
-    /// far, the same ones are.
+    /// Adds the same pieces for another rank, which must do the same at the same distances. The
+    /// same messages must be far.
     void repeat(const Added& like, Rank rank);
-    /// Room for so many ranks with programs like the ones so far.
+    /// Reserves memory for `ranks` ranks with programs like those added before.
     void reserve(std::size_t ranks);
 
     [[nodiscard]] std::span<const ImageLane> lanes() const { return lanes_; }
     [[nodiscard]] const Pieces& pieces() const { return pieces_; }
     [[nodiscard]] Pieces& pieces() { return pieces_; }
     [[nodiscard]] const std::vector<Time>& times() const { return times_; }
-    /// By the index of the time that a message keeps its sender busy: how much later than after
-    /// the model's latency it arrives.
+    /// Returns the extra latency of a message beyond the model's, by the index of its busy time.
     [[nodiscard]] const std::vector<Time>& delays() const { return delays_; }
-    /// By the same index: how long it holds a card; 0: it goes through none.
+    /// Returns the time that a message occupies a NIC, by the same index; 0 if it uses none.
     [[nodiscard]] const std::vector<Time>& holds() const { return holds_; }
-    /// By the same index: what its bytes take its receiver.
+    /// Returns the time of the receiver for the bytes of a message, by the same index.
     [[nodiscard]] const std::vector<Time>& works() const { return works_; }
     [[nodiscard]] bool has_works() const { return has_works_; }
-    /// Messages meet in cards: their order in time matters.
+    /// Returns true if messages use NICs, so their order in time matters.
     [[nodiscard]] bool has_cards() const { return has_cards_; }
-    /// Whose card a rank uses.
+    /// Returns the node of a rank, and with it the NIC that the rank uses.
     [[nodiscard]] Rank node_of(Rank rank) const {
         return (*far_->node_of)[static_cast<std::size_t>(rank)];
     }
@@ -113,9 +111,10 @@ class ImagePart {
     [[nodiscard]] std::uint64_t raises() const { return pieces_.raises(); }
     [[nodiscard]] std::uint64_t waits() const { return pieces_.waits(); }
 
-    // What add() is made of, for lanes that are written piece by piece.
+    // Parts of add(), for lanes that are written piece by piece.
 
-    /// Notes what all programs of these slots and segments need.
+    /// Records the keys and units of programs with these slots and segments. Fails if they exceed
+    /// the limits of a simulation.
     [[nodiscard]] base::Result<void> admit(const Program& header);
     [[nodiscard]] base::Result<void> check_room(Rank rank) const;
     void begin_lane(Rank rank, Rank size, std::uint32_t lane) {
@@ -123,7 +122,7 @@ class ImagePart {
         pieces_.begin_lane(rank, size);
     }
     [[nodiscard]] std::uint32_t index_of(Time time, Time delay = 0, Time hold = 0, Time work = 0);
-    /// Of a block that starts at this unit.
+    /// Returns the bytes of a block that starts at unit `first`.
     [[nodiscard]] std::uint64_t bytes_in(const Block& block, std::uint32_t first) const;
     [[nodiscard]] const MessageModel& model() const { return model_; }
 
@@ -144,7 +143,7 @@ class ImagePart {
         return node_of[static_cast<std::size_t>(a)] != node_of[static_cast<std::size_t>(b)];
     }
     [[nodiscard]] bool goes_far(const Program& program, const Step& step) const;
-    /// Whom a program means by a rank, if another rank has it.
+    /// Returns the rank that a peer's number means for the rank being added.
     [[nodiscard]] Rank meant(Rank peer, Rank size) const {
         const std::int64_t rank = std::int64_t{peer} + shift_;
         return static_cast<Rank>(rank < size ? rank : rank - size);
@@ -161,11 +160,11 @@ class ImagePart {
     VectorSize size_;
     std::optional<FarPuts> far_;
     std::optional<Fold> fold_;
-    Rank rank_ = 0;               ///< whose program is being added, and
-    Rank shift_ = 0;              ///< how far ahead of the program's own rank that is
-    bool mapped_ = false;         ///< it names memory of node-mates
-    std::int64_t cold_fs_ = 0;    ///< of each byte of a vector that the program touches
-    std::vector<bool> unpacked_;  ///< by put target of that program: whether reading it takes time
+    Rank rank_ = 0;               ///< rank whose program is being added
+    Rank shift_ = 0;              ///< distance from the program's own rank to rank_
+    bool mapped_ = false;         ///< the program accesses memory of local peers
+    std::int64_t cold_fs_ = 0;    ///< time for each buffer byte that the program touches
+    std::vector<bool> unpacked_;  ///< by put target of the program: reading it takes time
     Partition partition_{0, 0};
     std::vector<ImageLane> lanes_;
     Pieces pieces_;
@@ -175,58 +174,60 @@ class ImagePart {
     std::vector<Time> holds_;
     std::vector<Time> works_;
     static constexpr int kFoundBits = 6;
-    /// Indices that were found last, by some bits of what was asked for.
+    /// Cache of the last indices found, by some bits of the requested values.
     std::array<std::uint32_t, std::size_t{1} << kFoundBits> found_{};
     bool has_cards_ = false;
     bool has_works_ = false;
     std::uint32_t keys_ = 0;
-    /// Of the last message: how long it keeps its sender busy, and what it was found for.
+    /// Key and result of the last busy_of().
     struct Busy {
         std::uint32_t index = 0;
         bool known = false;
-        bool far = false;  ///< to another node
+        bool far = false;  ///< goes to another node
         BlockList source;
         std::uint32_t segment = 0;
     } busy_;
 };
 
-/// A step, as often as it happens. Puts, signals, exposes, publishes, waits and reductions take
-/// time; what stands between waits makes them separate receptions.
+/// Effect of one execution of a step. Puts, signals, exposes, publishes, waits and reductions take
+/// time; a step between waits separates their receptions.
 struct Happening {
     StepKind kind = {};
-    bool message = false;  ///< it raises something somewhere
+    bool message = false;  ///< raises a flag
     Rank peer = kNoRank;
-    std::uint64_t key = 0;             ///< number * segments + segment, of sends and waits
-    bool published = false;            ///< a wait for a published cell
-    bool shared = false;               ///< a message that may be published instead (StepFlags)
-    std::uint64_t bytes = 0;           ///< of a message, or of one operand
-    std::uint32_t operands = 0;        ///< of a reduction
-    std::uint32_t mapped_vectors = 0;  ///< of node-mates, read or written in place
-    std::uint64_t mapped_bytes = 0;    ///< copied from or to these
-    std::uint64_t own_bytes = 0;       ///< copied between vectors of the rank itself
-    std::uint64_t slot_bytes = 0;      ///< copied out of put targets
-    std::uint64_t unpacked_bytes = 0;  ///< copied or reduced out of those that are asked for
+    std::uint64_t key = 0;       ///< number * segments + segment, for sends and waits
+    bool published = false;      ///< wait for a published cell
+    bool shared = false;         ///< message that may be published instead (StepFlags)
+    std::uint64_t bytes = 0;     ///< of a message, or of one operand
+    std::uint32_t operands = 0;  ///< operands of a reduction
+    /// Buffers of local peers that are read or written in place.
+    std::uint32_t mapped_vectors = 0;
+    std::uint64_t mapped_bytes = 0;  ///< bytes copied from or to such buffers
+    std::uint64_t own_bytes = 0;     ///< bytes copied between the rank's own buffers
+    std::uint64_t slot_bytes = 0;    ///< bytes copied out of put targets
+    /// Bytes copied or reduced out of the selected put targets.
+    std::uint64_t unpacked_bytes = 0;
 };
-/// In the order of a lane, loop bodies once for each segment, as long as visit() returns true.
-/// of_own: whether own_bytes and slot_bytes are wanted; slots: of which put targets unpacked_bytes
-/// are (slots_filled_by() of touched.hpp).
+/// Calls visit() for each step of a lane in order, loop bodies once for each segment, while it
+/// returns true. `of_own`: compute own_bytes and slot_bytes. `slots`: put targets that count for
+/// unpacked_bytes (slots_filled_by() of touched.hpp).
 void for_each_happening(const Program& program, const Lane& lane, const VectorSize& size,
                         const std::function<bool(const Happening&)>& visit, bool of_own = false,
                         const std::vector<bool>& slots = {});
-/// Each message; `peer` is kNoRank if it is published.
+/// Visits each message. `peer` is kNoRank for a published one.
 void for_each_message(const Program& program, const VectorSize& size,
                       const std::function<void(const Happening&)>& visit);
-/// Each step that copies, or reads or writes memory of node-mates in place.
+/// Visits each step that copies, or reads or writes memory of local peers in place.
 void for_each_touching(const Program& program, const VectorSize& size,
                        const std::function<void(const Happening&)>& visit, bool of_own);
-/// Bytes that a rank reads or writes for itself and its node-mates (memory_elements() of
-/// touched.hpp).
+/// Returns the bytes that a rank reads or writes for itself and its local peers
+/// (memory_elements() of touched.hpp).
 [[nodiscard]] std::uint64_t touched_bytes(const Program& program, const VectorSize& size,
                                           const std::function<bool(Rank peer)>& is_mate);
-/// How many of the caller's vectors a rank exposes to node-mates.
+/// Returns the number of the caller's buffers that a rank exposes to local peers: 0 to 2.
 [[nodiscard]] std::uint32_t exposed_vectors(const Program& program,
                                             const std::function<bool(Rank peer)>& is_mate);
-/// Each reduction.
+/// Visits each reduction.
 void for_each_reduction(const Program& program, const VectorSize& size,
                         const std::function<void(const Happening&)>& visit);
 

@@ -99,7 +99,7 @@ bool Lanes::collect_any(std::uint32_t index, Rank rank, const std::uint32_t* at)
     return true;
 }
 
-/// With a span for the time until each message, and one for what it takes to receive it.
+/// Receives with a trace: a span for the wait before each message, and one for its receipt.
 void Lanes::receive_shown(Rank rank, Clock& clock) {
     Time since = clock.now;
     clock.receive_all(around_.model, received_, [&](Time start) {
@@ -125,7 +125,7 @@ bool Lanes::receive(std::uint32_t index, const ImageLane& lane, std::uint32_t wa
     return true;
 }
 
-/// A store that readers see a latency later; it takes the time of one message.
+/// Publishes a cell, which takes the time of one message. Readers see it one latency later.
 void Lanes::publish(Rank rank, std::uint32_t key, Time busy, Clock& clock) {
     const Time begin = std::max(clock.now, clock.send_free);
     clock.send(around_.model, busy, 0);
@@ -203,7 +203,7 @@ Time Lanes::send_plain(const View& view, Rank rank, const std::uint32_t* piece, 
         arrivals_.make_room(now + count * busy + latency);
         const auto send_all = [&](auto* const row) {
             using Cell = std::remove_cvref_t<decltype(*row)>;
-            Time shown = now + latency + 1;  // entries are one more than the time
+            Time shown = now + latency + 1;  // entries hold the time plus one
             for (std::uint32_t i = 0; i < count; ++i) {
                 const std::uint32_t to = own + at[i];
                 row[to < size ? to : to - size] = static_cast<Cell>(shown += busy);

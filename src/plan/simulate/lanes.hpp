@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// lanes.hpp - runs the lanes of an image, each as far as what has arrived allows.
+// lanes.hpp - runs the lanes of an image, each until it waits for a missing arrival.
 //
-// Idea     A lane stops at a reception of which something is missing. Either it is tried again in
-//          the next sweep over all lanes, or it is watched: it notes the first key that is missing,
-//          and the delivery of that key resumes the lane. What becomes of a message between its
-//          departure and its arrival is the engine's matter.
-// Why      Where most lanes can go on in each sweep, memory is read and written in streams and a
-//          delivery is a store; where few can, watching finds them.
-// Holds    A lane stops only at the receptions of its pieces: where it stands is the number of the
-//          piece and whether its sends are done. Each rank has one lane; processors.hpp is for
-//          those with several.
-// Next     pieces.hpp for what lanes consist of; generic.cpp delivers at once; events.cpp in the
-//          order of time.
+// Idea     A lane stops at a reception with a missing message. Either the next sweep over all lanes
+//          tries it again, or the lane is watched: it stores the first missing key, and the
+//          delivery of that key resumes it. The engine decides what happens between departure and
+//          arrival of a message.
+// Why      If most lanes progress in each sweep, memory is read and written in streams, and a
+//          delivery is a store. If few lanes progress, watching finds them.
+// Holds    A lane stops only at receptions. Its state is the number of its piece and whether
+//          the sends of the piece are done. Each rank has one lane; processors.hpp runs
+//          ranks with several.
+// Next     pieces.hpp for the contents of lanes; generic.cpp delivers at once;
+//          lab/simulate/events.cpp delivers in order of time.
 #pragma once
 
 #include <limits>
@@ -24,24 +24,24 @@
 
 namespace weft::plan {
 
-/// A message as it leaves its sender.
+/// A message that leaves its sender.
 struct Departure {
     Rank source = 0;
     Rank target = 0;
     std::uint32_t key = 0;
-    Time left = 0;       ///< when the sender is through with it
-    Time arrives = 0;    ///< if nothing is in its way
-    Time occupancy = 0;  ///< how long its bytes take on a link
+    Time left = 0;       ///< end of the sender's work
+    Time arrives = 0;    ///< time of arrival without contention
+    Time occupancy = 0;  ///< time of its bytes on a link
 };
 
-/// Of the images of all ranks.
+/// Returns the number of ranks in the images, and the number of their keys.
 [[nodiscard]] Rank ranks_of(std::span<const ImagePart> parts);
 [[nodiscard]] std::uint32_t keys_of(std::span<const ImagePart> parts);
 
 class Lanes {
   public:
-    /// Images with one lane for each of so many ranks, or for the first of them: then they are only
-    /// swept.
+    /// Takes images with one lane for each rank. If they hold only the first ranks, the lanes may
+    /// only be swept, not watched.
     Lanes(std::span<const ImagePart> parts, Rank ranks, const Surroundings& surroundings,
           const Trace& trace);
 
@@ -49,21 +49,21 @@ class Lanes {
     [[nodiscard]] std::uint64_t raises() const { return raises_; }
     [[nodiscard]] Rank ranks() const { return ranks_; }
     [[nodiscard]] bool is_done(std::uint32_t index) const { return places_[index] == kDone; }
-    /// Something is later than is of interest.
+    /// Returns true if a lane has passed the cutoff of the caller's interest.
     [[nodiscard]] bool gives_up() const { return latest_ > around_.give_up; }
     [[nodiscard]] Time latest() const { return latest_; }
 
-    /// Tries the lanes first .. last-1, in order, and delivers at once. Returns how many receptions
-    /// (and ends) they passed. Before watch() only.
+    /// Tries lanes first .. last-1 in order, and delivers at once. Returns the number of receptions
+    /// and ends passed. Call it only before watch().
     std::uint64_t sweep(std::uint32_t first, std::uint32_t last);
 
-    /// From here on lanes that stop note what they miss.
+    /// Makes stopped lanes store their missing key from now on.
     void watch() { missing_.assign(now_.size(), kNothing); }
-    /// Runs a lane until it ends or misses something; calls send(Departure) for each message.
-    /// Returns how many receptions (and ends) it passed.
+    /// Runs a lane until it ends or misses a message; calls send(Departure) for each message.
+    /// Returns the number of receptions and ends passed.
     template <class Send>
     std::uint32_t run(std::uint32_t index, Send send);
-    /// Notes an arrival. Calls ready(lane) for the lane that can go on now, if any.
+    /// Stores an arrival. Calls ready(lane) if a lane waits for it.
     template <class Ready>
     void deliver(Rank target, std::uint32_t key, Time time, Ready ready) {
         arrivals_.set(target, key, time);
@@ -72,19 +72,19 @@ class Lanes {
         missing_[lane] = kNothing;
         ready(lane);
     }
-    /// Lanes that wait for cells which have been published since the last call.
+    /// Returns the lanes whose published cells have arrived. The caller clears the list.
     [[nodiscard]] std::vector<std::uint32_t>& woken() { return woken_; }
 
-    /// The times of the ranks; a failure if some lane is still waiting, unless it gives up.
+    /// Returns the times of the ranks. Fails if a lane is still waiting, unless gives_up().
     [[nodiscard]] base::Result<Outcome> outcome() const;
 
   private:
     static constexpr std::uint32_t kNothing = std::numeric_limits<std::uint32_t>::max();
-    static constexpr std::uint32_t kCell = kNothing - 1;  ///< missing a published cell
+    static constexpr std::uint32_t kCell = kNothing - 1;  ///< waits for a published cell
     static constexpr std::uint32_t kDone = std::numeric_limits<std::uint32_t>::max();
-    static constexpr std::uint32_t kSent = 1;  ///< of a place: the sends of the piece are done
+    static constexpr std::uint32_t kSent = 1;  ///< bit of a place: the sends of the piece are done
 
-    /// A part, as lanes are run from it.
+    /// Pointers into a part, for running its lanes.
     struct View {
         std::uint32_t first_lane = 0;
         const ImageLane* lanes = nullptr;
@@ -114,12 +114,12 @@ class Lanes {
         latest_ = std::max(latest_, clock.now);
         if (!free_.empty()) free_[index] = {clock.send_free, clock.receive_free};
     }
-    /// The words of a piece before its reception.
+    /// Executes the words of a piece before its reception.
     template <class Send>
     void act(Rank rank, const View& view, const std::uint32_t* piece, Clock& clock, Send send);
     void compute(Rank rank, Time time, Clock& clock) const;
     void receive_shown(Rank rank, Clock& clock);
-    /// Receives everything that a reception names, or nothing if something is missing.
+    /// Receives all messages of a reception, or none if one is missing.
     bool receive(std::uint32_t index, const ImageLane& lane, std::uint32_t wait,
                  const std::uint32_t* at, Clock& clock);
     bool collect(std::uint32_t index, Rank rank, const std::uint32_t* at);
@@ -137,7 +137,7 @@ class Lanes {
         return static_cast<Rank>(to < size ? to : to - size);
     }
 
-    /// The same for models in which only being busy, the latency and computing take time.
+    /// Runs a lane for models in which only busy time, latency and computation take time.
     std::uint32_t run_plain(std::uint32_t index, const View& view);
     Time send_plain(const View& view, Rank rank, const std::uint32_t* piece, Time now);
     template <class Cell>
@@ -147,12 +147,12 @@ class Lanes {
     const Trace& trace_;
     Time busy_base_;
     std::vector<View> views_;
-    std::vector<std::uint32_t> places_;  ///< per lane: twice the number of its piece, + kSent
+    std::vector<std::uint32_t> places_;  ///< by lane: twice the number of its piece, + kSent
     std::vector<Time> now_;
     std::vector<std::pair<Time, Time>>
-        free_;  ///< for sends and receptions; empty: there are no gaps
-    /// Per lane: the key that it stopped at. A table of its own, since every delivery reads it.
-    /// Empty: unwatched.
+        free_;  ///< by lane: when it may send and receive; empty without gaps
+    /// By lane: the missing key. A table of its own, because every delivery reads it.
+    /// Empty before watch().
     std::vector<std::uint32_t> missing_;
     Rank ranks_ = 0;
     Time latest_ = 0;
@@ -161,9 +161,9 @@ class Lanes {
     Board arrivals_;
     bool plain_;
     std::unordered_map<std::uint64_t, Time> cells_;
-    std::unordered_multimap<std::uint64_t, std::uint32_t> readers_;  ///< waiting lanes by cell
+    std::unordered_multimap<std::uint64_t, std::uint32_t> readers_;  ///< waiting lanes, by cell
     std::vector<std::uint32_t> woken_;
-    std::optional<Board> works_;  ///< what the bytes of arrivals take their receivers, if they do
+    std::optional<Board> works_;  ///< time of the receiver for the bytes of an arrival
     std::vector<Arrival> received_;
 };
 

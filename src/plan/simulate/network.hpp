@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// network.hpp - the latency between two ranks, where it is not the same for every pair.
+// network.hpp - interface for latencies that differ between pairs of ranks.
 //
 // Next     lab/simulate/topology.hpp for topologies by name, and the links of their messages.
 #pragma once

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// noise.hpp - random delays of ranks, the same ones in every engine.
+// noise.hpp - random delays of ranks, equal in all engines.
 //
-// Idea     A delay is a function of (seed, rank, lane, how many times that lane has waited before),
-//          so it does not matter in which order an engine comes to ask.
-// Holds    Whole numbers throughout: the same seed gives the same delays on every machine.
+// Idea     A delay is a function of seed, rank, lane and the number of earlier waits of that lane,
+//          so the order of an engine's requests does not matter.
+// Holds    The arithmetic is on whole numbers: a seed gives the same delays on every machine.
 // Next     lab/simulate/noise_distributions.hpp for distributions by name.
 #pragma once
 
@@ -17,18 +17,18 @@ namespace weft::plan {
 
 class Noise {
   public:
-    /// The delay for a draw of 64 random bits.
+    /// Returns the delay for 64 random bits.
     using Distribution = Time (*)(std::uint64_t draw, Time scale);
 
-    /// No delays.
+    /// Constructs noise without delays.
     Noise() = default;
-    /// Without a distribution delays are uniform in 0..scale.
+    /// Constructs noise with a distribution; nullptr: uniform in 0..scale.
     Noise(Time scale, std::uint64_t seed, Distribution distribution = nullptr)
         : scale_(scale), key_(base::mix(seed + kOdd)), distribution_(distribution) {}
 
     [[nodiscard]] bool is_none() const { return scale_ == 0; }
 
-    /// The delay after wait number `wait` (consecutive ones count as one) of a lane.
+    /// Returns the delay after wait number `wait` of a lane. Consecutive waits count as one.
     [[nodiscard]] Time delay(Rank rank, std::uint32_t lane, std::uint32_t wait) const {
         if (is_none()) return 0;
         const std::uint64_t draw =

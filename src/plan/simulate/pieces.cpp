@@ -39,7 +39,7 @@ void Pieces::publish(std::uint32_t key, std::uint32_t busy) {
 
 void Pieces::await_cell(std::uint32_t key, Rank owner) {
     if (!receiving_) begin_reception();
-    if (cells_++ == 0)  // keys so far make room for the mark
+    if (cells_++ == 0)  // shift earlier keys to make room for the mark
         for (std::size_t i = reception_ + 1; i < used_; ++i) open_[i] <<= 1;
     append(key << 1 | 1);
     append(distance(rank_, owner, size_));
@@ -129,8 +129,8 @@ void Pieces::rehash() {
     }
 }
 
-/// Each step multiplies two words to twice their width and folds the halves: every bit reaches the
-/// low ones.
+/// Each step multiplies two words to double width and folds the halves, so every bit affects
+/// the low bits.
 std::uint64_t Pieces::hash(const std::uint32_t* words, std::size_t count) {
     std::uint64_t state = 0x9e3779b97f4a7c15U;
     for (std::size_t i = 0; i < count; i += kGrain) {

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// pieces.hpp - what lanes do, as references into one table of pieces that many lanes share.
+// pieces.hpp - actions of lanes, as references into a table of pieces that many lanes share.
 //
 // Idea     A lane is cut after each reception into *pieces* of 32-bit words: sends, then a
-//          reception and what is computed from it. Peers are named by their distance ahead (modulo
-//          the number of ranks), so ranks that do the same to others at the same distances have the
-//          same piece. Each piece is kept once; a lane is a row of references.
-// Why      Most algorithms are a few hundred different pieces on a million ranks: the table stays
-//          in the cache, and a rank costs four bytes for each of its receptions. Where no two are
-//          equal, a step takes a word or two, as it would without the table.
-// Holds    Any programs: nothing is known of how they came about. A piece has one reception, but
-//          for the last one of a lane, which may have none.
-// Next     image.hpp makes pieces of programs; lanes.cpp runs them.
+//          reception and the computations that use it. A peer is its distance ahead, modulo the
+//          number of ranks. Ranks that do the same to others at the same distances therefore have
+//          the same piece. Each piece is stored once; a lane is a row of references.
+// Why      Most algorithms have a few hundred different pieces on a million ranks. The table stays
+//          in the cache, and a rank costs four bytes for each of its receptions. If no two pieces
+//          are equal, a step takes a word or two, as it would without the table.
+// Holds    Any programs can be stored. A piece has one reception, except that the last piece of a
+//          lane may have none.
+// Next     image.hpp makes pieces from programs; lanes.cpp runs them.
 #pragma once
 
 #include <cstddef>
@@ -21,19 +21,20 @@
 
 namespace weft::plan {
 
-/// Words of a piece: the low three bits say what, the others are its argument.
+/// Words of a piece: the low three bits are the kind, the others its argument.
 enum class Word : std::uint32_t {
-    send,  ///< argument: key; next: index of the time each is busy for; how many; their distances
-    publish,      ///< argument: key in my own published cells; next: index of the busy time
-    receive,      ///< argument: how many; for each one word: its key
-    receive_any,  ///< likewise: key << 1, or key << 1 | 1 and the distance of the cell's owner
-    compute,      ///< argument: index of the time it takes
-    end,          ///< of the lane
+    send,     ///< argument: key; then index of the busy time, number of targets, their distances
+    publish,  ///< argument: key in the rank's own published cells; then index of the busy time
+    receive,  ///< argument: number of messages; then the key of each
+    /// Like `receive`, with key << 1, or with key << 1 | 1 and the distance of the cell's owner.
+    receive_any,
+    compute,  ///< argument: index of its time
+    end,      ///< end of the lane
 };
 
 class Pieces {
   public:
-    /// The first words of a piece: its length, and where its reception (or the end) stands.
+    /// Number of words at the start of a piece: its length, and the index of its reception or end.
     static constexpr std::uint32_t kHead = 2;
 
     Pieces() : open_(kGrain) {}
@@ -45,7 +46,7 @@ class Pieces {
         guess_end_ = rows_.size();
         lane_first_ = rows_.size();
     }
-    /// To peer_of(0), peer_of(1), ...
+    /// Appends sends to peer_of(0), peer_of(1), ... peer_of(count - 1).
     template <class PeerOf>
     void send(std::uint32_t key, std::uint32_t busy, Rank count, const PeerOf& peer_of) {
         if (key != run_key_ || busy != run_busy_) begin_run(key, busy);
@@ -58,8 +59,8 @@ class Pieces {
         send(key, busy, 1, [peer](Rank) { return peer; });
     }
     void publish(std::uint32_t key, std::uint32_t busy);
-    /// Of `count` keys, each `step` after the one before. Waits that nothing interrupts are one
-    /// reception.
+    /// Appends waits for `count` keys, each `step` after the last. Adjacent waits
+    /// form one reception.
     void await(std::uint32_t key, std::uint32_t count = 1, std::uint32_t step = 1) {
         if (!receiving_) begin_reception();
         std::uint32_t* const into = extend(count);
@@ -75,27 +76,27 @@ class Pieces {
         append(word_of(Word::compute, time));
     }
     void end_lane();
-    /// A lane like one before: so many references from `first` on, and what it counted.
+    /// Appends a lane with the `count` references from `first` on, and adds its raises and waits.
     void repeat(std::size_t first, std::size_t count, std::uint64_t raises, std::uint64_t waits);
 
-    /// Room for so many more references.
+    /// Reserves memory for `references` more references.
     void reserve(std::size_t references) { rows_.reserve(rows_.size() + references); }
-    /// Where pieces start in words(), lane after lane.
+    /// Returns the starts of pieces in words(), lane after lane.
     [[nodiscard]] const std::vector<std::uint32_t>& rows() const { return rows_; }
     [[nodiscard]] const std::vector<std::uint32_t>& words() const { return words_; }
-    /// References can no longer be distinguished: what was added last does not count.
+    /// Returns true if references no longer fit 32 bits; the last addition is then invalid.
     [[nodiscard]] bool overflown() const { return overflown_; }
-    /// Something is published or awaited in a published cell.
+    /// Returns true if a published cell is written or awaited.
     [[nodiscard]] bool has_cells() const { return has_cells_; }
-    /// Ranks in the team, as said with the last lane.
+    /// Returns the ranks of the team, as passed with the last lane.
     [[nodiscard]] Rank size() const { return static_cast<Rank>(size_); }
 
-    /// Sends and publications; waits. In lanes that are ended.
+    /// Return the number of sends and publications, and of waits, in ended lanes.
     [[nodiscard]] std::uint64_t raises() const { return raises_; }
     [[nodiscard]] std::uint64_t waits() const { return waits_; }
 
   private:
-    static constexpr std::size_t kGrain = 4;  ///< pieces fill a multiple of so many words
+    static constexpr std::size_t kGrain = 4;  ///< each piece fills a multiple of kGrain words
 
     [[nodiscard]] static constexpr std::uint32_t word_of(Word word, std::uint32_t argument) {
         return argument << 3 | static_cast<std::uint32_t>(word);
@@ -104,14 +105,14 @@ class Pieces {
         const auto to = static_cast<std::uint32_t>(peer);
         return to >= rank ? to - rank : to + size - rank;
     }
-    /// Room for so many more words.
+    /// Appends `words` words and returns their address.
     std::uint32_t* extend(std::size_t words) {
         if (used_ + words > open_.size()) open_.resize(2 * (used_ + words));
         used_ += words;
         return &open_[used_ - words];
     }
     void append(std::uint32_t word) { *extend(1) = word; }
-    /// What is not computed from a reception stands in the next piece.
+    /// Starts a send or publication. After a reception it belongs to the next piece.
     void begin_action() {
         if (reception_ != 0) close();
         receiving_ = false;
@@ -143,24 +144,24 @@ class Pieces {
     std::uint32_t size_ = 1;
     std::vector<std::uint32_t> rows_;
     std::vector<std::uint32_t> words_;
-    std::vector<std::uint32_t> table_;  ///< pieces by hash: where they start + 1, or 0
+    std::vector<std::uint32_t> table_;  ///< hash table of pieces: their starts + 1, or 0
     std::size_t distinct_ = 0;
-    std::size_t lane_first_ = 0;  ///< in rows_: of the open lane
-    /// In the lane before this one: neighbours often do the same, and comparing is cheaper than
-    /// hashing.
+    std::size_t lane_first_ = 0;  ///< index in rows_ of the open lane's first reference
+    /// Next reference of the preceding lane. Neighbors are often equal, and comparing is
+    /// cheaper than hashing.
     std::size_t guess_ = 0;
     std::size_t guess_end_ = 0;
-    /// The piece that is being written: its first used_ words.
+    /// The open piece: the first used_ words.
     std::vector<std::uint32_t> open_;
     std::size_t used_ = kHead;
     static constexpr std::uint32_t kNoKey = ~0U;
-    std::size_t run_ = 0;  ///< in open_: the send that further ones join, or 0
+    std::size_t run_ = 0;  ///< index in open_ of the send that more targets join, or 0
     std::uint32_t run_key_ = kNoKey;
     std::uint32_t run_busy_ = 0;
-    std::size_t reception_ = 0;  ///< in open_: the reception, or 0
-    std::size_t cells_ = 0;      ///< waits for published cells in it
-    bool receiving_ = false;     ///< further waits join it
-    bool counted_ = false;       ///< its word says how many waits it has
+    std::size_t reception_ = 0;  ///< index in open_ of the reception, or 0
+    std::size_t cells_ = 0;      ///< waits for published cells in the reception
+    bool receiving_ = false;     ///< more waits join the reception
+    bool counted_ = false;       ///< the reception's word has its final count
     std::uint64_t raises_ = 0;
     std::uint64_t waits_ = 0;
     bool overflown_ = false;

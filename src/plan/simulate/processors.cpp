@@ -8,7 +8,7 @@ namespace weft::plan {
 
 namespace {
 
-/// What a piece takes its rank, but for what depends on when messages come.
+/// Returns the time of a piece's actions, without waits.
 Time work_of(const ImagePart& part, std::uint32_t row) {
     const std::uint32_t* const piece = part.pieces().words().data() + row;
     Time work = 0;
@@ -73,7 +73,7 @@ Processors::Processors(std::span<const ImagePart> parts, const Surroundings& sur
 void Processors::count_work() {
     left_.resize(clocks_.size());
     const ImagePart* seen = nullptr;
-    std::vector<Time> known;  // by place of a piece; less than 0: not yet
+    std::vector<Time> known;  // by start of a piece; negative: unknown
     for (std::size_t i = 0; i < lanes_.size(); ++i) {
         const LaneState& state = lanes_[i];
         const std::vector<std::uint32_t>& rows = state.part->pieces().rows();
@@ -93,7 +93,7 @@ void Processors::count_work() {
 void Processors::run_ahead() {
     if (trace_ || !around_.uniform()) return;
     constexpr Time kNever = std::numeric_limits<Time>::max();
-    Time least = kNever;  // from what a rank does to when its message is at another's
+    Time least = kNever;  // from the action of a rank to the arrival of its message
     const ImagePart* seen = nullptr;
     std::vector<std::uint32_t> rank_of;
     for (const LaneState& state : lanes_) {
@@ -180,7 +180,7 @@ void Processors::arrive(Rank target, std::uint32_t key, Time time) {
     possible_.push({std::max(lanes_[index].ready, time), index, key});
 }
 
-/// One message of a reception; after the last one the lane goes on.
+/// Receives one message of a reception; after the last one the lane continues.
 void Processors::take(const Possible& message, LaneState& state) {
     Clock& clock = clock_of(state);
     const Rank rank = state.lane.rank;
@@ -209,7 +209,7 @@ void Processors::compute(LaneState& state) {
     done(state.lane.rank, time);
 }
 
-/// A store that readers see a latency later; it takes the time of one message.
+/// Publishes a cell, which takes the time of one message. Readers see it one latency later.
 void Processors::publish(LaneState& state) {
     Clock& clock = clock_of(state);
     const Rank rank = state.lane.rank;
@@ -264,7 +264,8 @@ void Processors::depart(const Departure& departure, Time hold) {
     possible_.push({departure.left, flight + static_cast<std::uint32_t>(lanes_.size())});
 }
 
-/// Cut-through, as links are: it enters both cards as soon as it can, and the latency is added.
+/// Moves a message to its next NIC. Transfer is cut-through: a message enters both NICs as soon as
+/// they are free, and the latency is added at the end.
 void Processors::fly(std::uint32_t flight, Time now) {
     Flight& message = flights_[flight];
     const Departure& departure = message.departure;

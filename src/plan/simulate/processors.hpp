@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// processors.hpp - runs images whose ranks have several lanes: the lanes share their processor.
+// processors.hpp - runs images whose ranks have several lanes, which share the rank's processor.
 //
-// Idea     What a lane does next (one message, one computation, or taking one of the messages of a
-//          reception) becomes possible at some time. The processor of a rank takes what is
-//          possible in the order of these times, of equal ones the earlier lane's, one after the
-//          other.
-// Why      Where a rank has one lane, any order in which a reception comes after its sends gives
-//          the answer (lanes.hpp). Of several lanes the one that is first takes the processor from
-//          the others, so there is no way around the order of time.
-//          Cards that ranks of a node share are the same: a message enters a card when it is its
-//          turn.
-// Holds    The same order as in GOAL's reader (lab/simulate/goal_read.cpp): both say the same
-//          times.
-// Next     generic.cpp delivers at once; lab/simulate/events.cpp by way of ports and links.
+// Idea     The next action of a lane is a message, a computation or the receipt of one message of a
+//          reception. It becomes possible at some time. The processor of a rank executes possible
+//          actions one at a time, in order of these times; ties go to the earlier lane.
+// Why      With one lane for each rank, any order in which a reception follows its sends gives the
+//          result (lanes.hpp). With several lanes the first one delays the others, so the order of
+//          time is necessary. The same holds for NICs that ranks of a node share: messages enter a
+//          NIC one after the other.
+// Holds    The order equals that of GOAL's reader (lab/simulate/goal_read.cpp), so both give
+//          the same times.
+// Next     generic.cpp delivers at once; lab/simulate/events.cpp delivers over ports and links.
 #pragma once
 
 #include <algorithm>
@@ -27,7 +25,7 @@
 
 namespace weft::plan {
 
-/// Whether some rank has more than one lane, or messages meet in cards.
+/// Returns true if a rank has more than one lane, or if messages use NICs.
 [[nodiscard]] bool needs_order(std::span<const ImagePart> parts);
 
 class Processors {
@@ -35,28 +33,28 @@ class Processors {
     Processors(std::span<const ImagePart> parts, const Surroundings& surroundings,
                const Trace& trace);
 
-    /// If all messages arrive as their senders say, ranks may be run ahead of others by less than
-    /// the least that a message takes: none of them can tell. Without effect where cards or a
-    /// trace can.
+    /// Lets ranks run ahead of others by less than the least time of a message. The results
+    /// stay the same if all messages arrive as their senders computed. Has no effect with NICs
+    /// or a trace.
     void run_ahead();
 
-    /// Nothing is possible before something else arrives.
+    /// Returns true if no action is possible before another arrival.
     [[nodiscard]] bool idle() const { return possible_.empty(); }
-    /// When the next thing is possible. Not if idle.
+    /// Returns the time of the next action. Must not be called if idle().
     [[nodiscard]] Time next() const { return possible_.top().time; }
-    /// What comes next is later than is of interest, or some rank has too much to do to be through
-    /// by then. Not if idle.
+    /// Returns true if the next action is after the cutoff, or a rank has too much work left to end
+    /// before it. Must not be called if idle().
     [[nodiscard]] bool gives_up() const {
         return next() > around_.give_up || late_ > around_.give_up;
     }
-    /// Does the next thing; calls send(Departure) if it is a message.
+    /// Executes the next action; calls send(Departure) if it is a message.
     template <class Send>
     void step(Send send);
-    /// Notes an arrival, at a time not before that of the last step.
+    /// Stores an arrival, whose time must not precede the last step.
     void arrive(Rank target, std::uint32_t key, Time time);
 
     [[nodiscard]] std::uint64_t raises() const { return raises_; }
-    /// The times of the ranks; a failure if some lane is still waiting, unless it gives up.
+    /// Returns the times of the ranks. Fails if a lane is still waiting, unless gives_up().
     [[nodiscard]] base::Result<Outcome> outcome() const;
 
   private:
@@ -66,19 +64,21 @@ class Processors {
         const ImagePart* part = nullptr;
         ImageLane lane;
         std::size_t row = 0;                 ///< of its piece, in the part's rows
-        const std::uint32_t* at = nullptr;   ///< the next word of the piece
-        const std::uint32_t* run = nullptr;  ///< of a run of sends: the next target, or null
-        std::uint32_t left = 0;              ///< sends of the run, or messages of the reception
-        std::uint32_t waits = 0;             ///< receptions that are over
+        const std::uint32_t* at = nullptr;   ///< next word of the piece
+        const std::uint32_t* run = nullptr;  ///< next target of a run of sends, or nullptr
+        /// Sends left in the run, or messages left in the reception.
+        std::uint32_t left = 0;
+        std::uint32_t waits = 0;  ///< number of receptions that have ended
         State state = State::acting;
-        Time ready = 0;  ///< when what it did last was done
+        /// End of its last action.
+        Time ready = 0;
     };
     static constexpr std::uint32_t kNoKey = std::numeric_limits<std::uint32_t>::max();
 
     struct Possible {
         Time time = 0;
         std::uint32_t lane = 0;
-        std::uint32_t key = kNoKey;  ///< of a message that can be taken
+        std::uint32_t key = kNoKey;  ///< key of a message that can be received
 
         friend bool operator>(const Possible& a, const Possible& b) {
             const bool same = a.time == b.time;
@@ -102,15 +102,15 @@ class Processors {
     [[nodiscard]] Clock& clock_of(const LaneState& state) {
         return clocks_[static_cast<std::size_t>(state.lane.rank)];
     }
-    /// Finds out what the lane does next, and queues it.
+    /// Determines the lane's next action, and queues it.
     void go_on(std::uint32_t index);
     void begin_reception(std::uint32_t index);
-    /// What all lanes of a rank have to do, if that can make it give up.
+    /// Sums up the work of all lanes of each rank, for gives_up().
     void count_work();
     void done(Rank rank, Time work) {
         if (!left_.empty()) left_[static_cast<std::size_t>(rank)] -= work;
     }
-    /// Once a rank has received something: that alone makes ranks late.
+    /// Updates `late_` after a reception, the only action that delays a rank.
     void note_late(Rank rank, Time now) {
         if (!left_.empty()) late_ = std::max(late_, now + left_[static_cast<std::size_t>(rank)]);
     }
@@ -120,11 +120,11 @@ class Processors {
     void compute(LaneState& state);
     void publish(LaneState& state);
     [[nodiscard]] Departure send_next(LaneState& state);
-    /// A message that goes by way of cards: it waits for its own node's, then for its target's.
+    /// A message through NICs: first the NIC of its sender's node, then that of its target's node.
     struct Flight {
         Departure departure;
         Time hold = 0;
-        bool left = false;  ///< it is through its own node's card
+        bool left = false;  ///< has passed the sender's NIC
     };
     void depart(const Departure& departure, Time hold);
     void fly(std::uint32_t flight, Time now);
@@ -144,17 +144,19 @@ class Processors {
     Rank ranks_;
     std::vector<LaneState> lanes_;
     std::vector<Clock> clocks_;  ///< by rank
-    std::vector<Time> left_;     ///< by rank: what it has to do yet, at the least
-    Time late_ = 0;              ///< when the last rank is through, at the earliest
+    std::vector<Time> left_;     ///< by rank: lower bound of its remaining work
+    Time late_ = 0;              ///< lower bound of the time at which the last rank ends
     TimeQueue<Possible> possible_;
     Board arrivals_;
-    Board waiting_;               ///< the lane that waits for such an arrival
-    std::optional<Board> works_;  ///< what the bytes of arrivals take their receivers, if they do
+    Board waiting_;  ///< lane that waits for an arrival
+    /// Time of the receiver for the bytes of an arrival.
+    std::optional<Board> works_;
     std::unordered_map<std::uint64_t, Time> cells_;
-    std::unordered_multimap<std::uint64_t, std::uint32_t> readers_;  ///< waiting lanes by cell
+    std::unordered_multimap<std::uint64_t, std::uint32_t> readers_;  ///< waiting lanes, by cell
     std::vector<Flight> flights_;
-    std::vector<std::uint32_t> landed_;  ///< flights that are over
-    std::vector<Time> cards_;            ///< by node, in and out: when it is free
+    std::vector<std::uint32_t> landed_;  ///< unused flights
+    /// Time at which each NIC is free, by node, in and out.
+    std::vector<Time> cards_;
     std::uint64_t raises_ = 0;
     std::uint64_t waits_ = 0;
 };

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// simulate.hpp - when would each rank be done, if messages cost what the model says?
+// simulate.hpp - engines that compute when each rank of a call ends, under a model of messages.
 //
-// Idea     Programs are static, so without shared links the answer is a longest path: any order in
-//          which a reception comes after its sends gives it exactly. Engines differ in what they
-//          read:
-//            generic     all ranks' programs (as an image), lane by lane as far as arrivals allow
-//            structured  the stages of an algorithm, all ranks of a stage at once
-//            folded      the same for sets of equal ranks, whatever their number
+// Idea     Programs are static, so without shared links the result is a longest path. Any order in
+//          which a reception follows its sends gives it exactly. Engines differ in their input:
+//           generic     programs of all ranks (as an image), each lane as far as arrivals allow
+//           structured  the stages of an algorithm, all ranks of a stage at once
+//           folded      the stages, for sets of equal ranks of any size
 // Holds    All engines give the same times, to the picosecond.
-// Next     docs/selection.md; model.hpp, network.hpp, noise.hpp for what a question is made of;
-//          lab/simulate/events.hpp for an engine in order of time, which knows contention.
+// Next     docs/selection.md; model.hpp, network.hpp, noise.hpp for the inputs;
+//          lab/simulate/events.hpp for an engine in order of time, which models contention.
 #pragma once
 
 #include <functional>
@@ -27,15 +26,16 @@
 
 namespace weft::plan {
 
-/// What is asked, besides the programs.
+/// Inputs of a simulation besides the programs.
 struct Surroundings {
     MessageModel model;
-    std::shared_ptr<const Network> network;  ///< none: the model's latency between all ranks
+    std::shared_ptr<const Network> network;  ///< nullptr: the model's latency between all ranks
     Noise noise;
-    std::vector<std::pair<Rank, Time>> starts;  ///< ranks that enter late, and when
-    bool ends = false;                          ///< Outcome::ends is wanted, of the generic engine
-    std::function<void(double)> progress;       ///< called now and then with the part done, 0 to 1
-    /// Once something is later, the generic engine stops and says that time.
+    std::vector<std::pair<Rank, Time>> starts;  ///< ranks that enter late, and their start times
+    bool ends = false;                          ///< the generic engine fills Outcome::ends
+    /// Called from time to time with the completed part, 0 to 1.
+    std::function<void(double)> progress;
+    /// Cutoff: the generic engine stops at a later time and returns it.
     Time give_up = std::numeric_limits<Time>::max();
 
     [[nodiscard]] bool uniform() const { return network == nullptr; }
@@ -45,32 +45,33 @@ struct Surroundings {
 };
 
 struct Outcome {
-    Time makespan = 0;                        ///< the last rank is done
-    Time earliest_finish = 0;                 ///< the first rank is done
+    Time makespan = 0;                        ///< end of the last rank
+    Time earliest_finish = 0;                 ///< end of the first rank
     std::uint64_t messages = 0;               ///< puts and signals
     std::uint64_t events = 0;                 ///< puts, signals and waits
-    std::vector<std::pair<Rank, Time>> ends;  ///< when each rank is done, if that is wanted
+    std::vector<std::pair<Rank, Time>> ends;  ///< end of each rank, if requested
 };
 
-/// One thing that a rank does, for timelines.
+/// One activity of a rank, for timelines.
 struct Span {
     enum class Kind : std::uint8_t { send, flight, wait, receive, compute, noise };
     Kind kind = Kind::send;
     Rank rank = 0;
-    Rank peer = kNoRank;  ///< flight: to whom
+    Rank peer = kNoRank;  ///< target of a flight
     Time begin = 0;
     Time end = 0;
 };
 using Trace = std::function<void(const Span&)>;
 
-/// Status::argument if the programs deadlock: the text names rank and signal.
+/// Runs programs. Returns Status::argument if they deadlock; the text names rank and signal.
 [[nodiscard]] base::Result<Outcome> simulate_generic(std::span<const ImagePart> parts,
                                                      const Surroundings& surroundings,
                                                      const Trace& trace = {});
-/// A time that the programs do not end before, of which the image holds those of the first ranks
-/// only: how far these get by themselves. 0 if that needs the others' order.
+/// Returns a lower bound of the programs' time from an image of the first ranks only: how
+/// far these run without messages of the others. Returns 0 if the image needs the order
+/// of time (needs_order()).
 [[nodiscard]] Time simulate_first_ranks(const ImagePart& part, const Surroundings& surroundings);
-/// Status::unsupported where the stages cannot show the answer: the text says why.
+/// Return Status::unsupported if stages do not determine the result; the text has the reason.
 [[nodiscard]] base::Result<Outcome> simulate_structured(const Stages& stages,
                                                         const VectorSize& size,
                                                         const Surroundings& surroundings);

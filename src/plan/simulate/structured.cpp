@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// structured.cpp - the engine for algorithms that go stage by stage: one pass over all ranks a
-// stage.
+// structured.cpp - engine for algorithms in stages, with one pass over all ranks for each stage.
 //
-// Idea     The clocks of all ranks lie in one row. An exchange of whole groups over uniform latency
-//          is a maximum over rows that lie `stride` apart, taken in tiles that stay in the cache;
-//          any other stage is done group by group (exchange_stage.hpp).
-// Why      A million ranks are simulated in the time that their messages take to be added up,
+// Idea     The clocks of all ranks form one row. An exchange of whole groups over uniform latency
+//          is a maximum over rows at a distance of `stride`, computed in tiles that stay in the
+//          cache. Other stages are computed group by group (exchange_stage.hpp).
+// Why      A million ranks are simulated in the time that it takes to add up their messages,
 //          without a program or a message in memory.
-// Holds    The same times as the generic engine for the programs of these stages.
+// Holds    The times equal those of the generic engine for the programs of these stages.
 #include <algorithm>
 
 #include "plan/simulate/exchange_stage.hpp"
@@ -55,7 +54,7 @@ class Structured {
     }
 
   private:
-    /// The ranks behind the numbers of a numbering; empty: number and rank are the same.
+    /// Returns the ranks of a numbering, by number; empty if each number is its rank.
     const std::vector<Rank>& ranks_of(std::uint32_t numbering) {
         std::vector<Rank>& ranks = ranks_of_[numbering];
         if (numbering == 0 || !ranks.empty()) return ranks;
@@ -110,7 +109,8 @@ class Structured {
             disturb(ranks.empty() ? number : ranks[static_cast<std::size_t>(number)]);
     }
 
-    /// All put to all in each group, over uniform latency; `row` holds the clocks by number.
+    /// Runs an exchange of all members with all in each group, over uniform latency. `row` holds
+    /// the clocks by number.
     void advance(const ExchangeStage& exchange, const StageCosts& costs, std::vector<Time>& row) {
         const auto base = static_cast<std::size_t>(exchange.base);
         const auto stride = static_cast<std::size_t>(exchange.stride);
@@ -130,7 +130,7 @@ class Structured {
         }
     }
 
-    /// The new clocks of the members at position j, `width` groups next to each other.
+    /// Computes the new clocks of the members at position j, for `width` adjacent groups.
     static void meet_row(const StageCosts& costs, const Time* old, std::size_t pitch,
                          std::size_t base, std::size_t j, Time combine, Time* __restrict into,
                          std::size_t width) {
@@ -220,7 +220,7 @@ class Structured {
         for (std::int64_t i = 0; i < size; ++i) disturb(rank_of(i));
     }
 
-    /// A shift of all ranks over uniform latency: the row moves against itself.
+    /// Shifts all ranks over uniform latency: the row is combined with itself at a distance.
     void turn(const ShiftStage& shift, const StageCosts& costs, Rank ahead) {
         const std::size_t size = now_.size();
         for (std::size_t i = 0; i < size; ++i) now_[i] = costs.left(row_[i], ahead);
@@ -243,15 +243,16 @@ class Structured {
                          (static_cast<double>(stages_.header.segments) * stages));
     }
 
-    static constexpr std::size_t kTileEntries = 2048;  // of 8 bytes: half of a first-level cache
+    // Entries of 8 bytes: half of a first-level cache.
+    static constexpr std::size_t kTileEntries = 2048;
 
     const Stages& stages_;
     const VectorSize& size_;
     const Surroundings& around_;
     std::vector<Time> now_;
-    std::vector<Time> send_free_;       ///< empty: there are no gaps
-    std::vector<Time> receive_free_;    ///< likewise
-    std::vector<std::uint32_t> waits_;  ///< empty: there is no noise
+    std::vector<Time> send_free_;       ///< empty without gaps
+    std::vector<Time> receive_free_;    ///< empty without gaps
+    std::vector<std::uint32_t> waits_;  ///< empty without noise
     std::vector<std::vector<Rank>> ranks_of_;
     std::vector<Time> row_;
     std::vector<Time> tile_;
@@ -262,7 +263,7 @@ class Structured {
 base::Result<Outcome> simulate_structured(const Stages& stages, const VectorSize& size,
                                           const Surroundings& surroundings) {
     if (surroundings.model.needs_steps(size.elements * size.element_bytes))
-        return base::fail(Status::unsupported, "stages do not show what is copied");
+        return base::fail(Status::unsupported, "the stages do not describe copies");
     if (surroundings.model.blocking && !surroundings.uniform())
         return base::fail(Status::unsupported,
                           "the structured engine knows the postal model over uniform latency only");

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// time_queue.hpp - what is possible next, by time, for times that never go back.
+// time_queue.hpp - monotone priority queue of possible actions, by time.
 //
-// Idea     A radix heap whose front is sorted: an entry lies in the bucket of the highest bit in
-//          which its time differs from the start of the front. The lowest bucket becomes the front
-//          as a whole if it holds few entries, else it is laid out in about as many slots of equal
-//          length as it has entries, and each slot becomes the front in turn.
+// Idea     A radix heap with a sorted front. The bucket of an entry is the highest bit in which its
+//          time differs from the start of the front. If the lowest bucket has few entries, it
+//          becomes the front. Otherwise it is spread over slots of equal length, about one for each
+//          entry, and each slot becomes the front when it is reached.
 // Source   Ahuja, Mehlhorn, Orlin and Tarjan, Faster algorithms for the shortest path problem,
 //          1990; Brown, Calendar queues, 1988.
-// Why      Thousands of lanes wait for times that lie close together: a binary heap of all of them
-//          takes most of a simulation's time, and moving them from bit to bit half of it.
-// Holds    push() with a time not before that of the last top(). Entries come in the order of their
-//          operator >, which compares times first: exactly as out of one binary heap. Or, if that
-//          is said to be enough, those of each owner do, and none comes long before an earlier one.
+// Why      Thousands of lanes wait for close times. A binary heap takes most of a simulation's
+//          time, and moving entries from bit to bit takes half of it.
+// Holds    push() requires a time not before the last top(). Entries are returned in the order of
+//          their operator >, which compares times first, exactly as from a binary heap. After
+//          order_by_owner() only the entries of each owner keep that order.
 #pragma once
 
 #include <algorithm>
@@ -32,9 +32,9 @@ class TimeQueue {
     [[nodiscard]] bool empty() const { return front_.empty(); }
     [[nodiscard]] const Entry& top() const { return front_.back(); }
 
-    /// From here on entries of different owners may come in any order, if the earlier one is less
-    /// than `ahead` before the other. What is pushed then may be before the last top() by as much.
-    /// owner_of: by the lane of an entry.
+    /// Allows entries of different owners in any order if their times differ by less than `ahead`.
+    /// A pushed time may then precede the last top() by less than `ahead`. `owner_of`: owner by the
+    /// lane of an entry.
     void order_by_owner(Time ahead, std::vector<std::uint32_t> owner_of) {
         ahead_ = static_cast<Bits>(ahead);
         owner_of_ = std::move(owner_of);
@@ -63,7 +63,7 @@ class TimeQueue {
     static constexpr std::size_t kFew = 32;
     static constexpr std::uint32_t kFewOfOne = 16;
 
-    /// Times before 0, which costs that were fitted may lead to, lie with 0.
+    /// Maps times below 0 to 0; costs that were fitted can lead to such times.
     [[nodiscard]] static Bits key(Time time) { return static_cast<Bits>(std::max<Time>(time, 0)); }
     [[nodiscard]] static int bucket_of(Time time, Time start) {
         return static_cast<int>(std::bit_width(key(time) ^ key(start)));
@@ -74,11 +74,12 @@ class TimeQueue {
         filled_ |= Bits{1} << bucket;
     }
 
-    /// Of the times that are like that one, but for so many bits.
+    /// Returns the end of the interval around `time` that differs from it in the low
+    /// `bits` bits only.
     [[nodiscard]] static Bits end_of(Time time, int bits) {
         return ((key(time) >> bits) + 1) << bits;
     }
-    /// The front has the times that are like `start`, but for so many bits.
+    /// Starts a front with the times that differ from `start` in the low `bits` bits only.
     void begin_front(Time start, int bits) {
         start_ = start;
         end_ = end_of(start, bits);
@@ -112,8 +113,8 @@ class TimeQueue {
         spread(end_of(spread_.front().time, lowest - 1));
     }
 
-    /// Few entries, each of which is as often before as after another one, are sorted by counting,
-    /// without branches that would be guessed wrongly.
+    /// Sorts the front. A few entries in random order are sorted by counting, which
+    /// avoids mispredicted branches.
     void sort_front() {
         sorted_ = true;
         const std::size_t count = front_.size();
@@ -135,7 +136,7 @@ class TimeQueue {
         }
     }
 
-    /// The entries of each owner in their order, of few each.
+    /// Sorts the entries of each owner. Returns false if an owner has many entries.
     bool sort_by_owner() {
         if (++fronts_ == 0) std::ranges::fill(seen_, Seen{.front = fronts_++});
         before_.resize(front_.size());
@@ -159,9 +160,9 @@ class TimeQueue {
         return true;
     }
 
-    /// Keeps the earliest of a front that others have joined. What is before start_, by which the
-    /// buckets go, stays as it is: it has come between the last one taken and the front. So does a
-    /// slot: it is short.
+    /// Moves all but the earliest entries out of a front that has grown. Entries before start_
+    /// stay, because buckets depend on start_. Their times are between the last entry taken and the
+    /// front. A front from a slot also stays, since slots are short.
     void shorten() {
         if (slots_.end() > 0 || (start_ <= 0 && front_.back().time < 0)) {
             most_ = 2 * front_.size();
@@ -179,7 +180,8 @@ class TimeQueue {
         spread_.swap(front_);
         spread(end_);
     }
-    /// Lays out entries that lie before `end`, as no others do; the first ones are the front.
+    /// Spreads spread_ over slots. All its entries, and no others, are before `end`. The first slot
+    /// becomes the front.
     void spread(Bits end) {
         const auto [first, last] = std::ranges::minmax_element(spread_, {}, &Entry::time);
         start_ = first->time;
@@ -189,19 +191,20 @@ class TimeQueue {
         refill();
     }
 
-    std::vector<Entry> front_;  ///< the earliest last, if it is sorted: what comes before end_
+    std::vector<Entry> front_;  ///< entries before end_; the earliest is last if sorted_
     bool sorted_ = true;
     Bits end_ = 0;
-    TimeSlots<Entry> slots_;  ///< what comes from there on, if there are any
-    Time start_ = 0;          ///< not after anything in the buckets, which go by it
-    Time last_ = 0;           ///< taken
+    /// Entries from end_ on, if laid out.
+    TimeSlots<Entry> slots_;
+    Time start_ = 0;  ///< not after any entry in the buckets
+    Time last_ = 0;   ///< time of the last entry taken
     std::size_t most_ = kFew;
     std::array<std::vector<Entry>, 64> buckets_;  ///< times have 63 bits
-    Bits filled_ = 0;                             ///< which of them are not empty, a bit each
+    Bits filled_ = 0;                             ///< bit mask of the buckets that are not empty
     std::vector<Entry> spread_;
     Bits ahead_ = 0;
     std::vector<std::uint32_t> owner_of_;
-    /// Of an owner: the last front that had entries of it, how many, and where the last one stands.
+    /// By owner: the last front with entries of it, their number, and the index of the last one.
     struct Seen {
         std::uint32_t front = 0;
         std::uint32_t last = 0;
@@ -209,7 +212,7 @@ class TimeQueue {
     };
     std::vector<Seen> seen_;
     std::vector<std::uint32_t>
-        before_;  ///< by place in the front: that of the owner's entry before
+        before_;  ///< by index in the front: index of the owner's preceding entry
     std::uint32_t fronts_ = 0;
 };
 

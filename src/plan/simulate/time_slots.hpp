@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // time_slots.hpp - entries of a span of time in slots of equal length.
 //
-// Idea     About as many slots as entries: each has one or two. A slot is a list through one table
-//          of entries; a bit says whether it has any.
-// Holds    Slots are taken in order, and entries are put into slots that come after the last one
-//          taken.
+// Idea     There are about as many slots as entries, so each slot has one or two. A slot is a
+//          linked list through one table of entries; a bit tells whether it has any.
+// Holds    Slots are taken in order. Entries are put only into slots after the last one taken.
 // Next     time_queue.hpp.
 #pragma once
 
@@ -22,15 +21,15 @@ class TimeSlots {
     using Bits = std::uint64_t;
 
     [[nodiscard]] bool empty() const { return held_ == 0; }
-    /// Times from there on have no slot.
+    /// Returns the first time without a slot.
     [[nodiscard]] Bits end() const { return end_; }
-    /// Of each slot.
+    /// Returns the length of each slot.
     [[nodiscard]] Bits length() const { return Bits{1} << shift_; }
-    /// No time has a slot any more.
+    /// Removes all slots.
     void clear() { end_ = 0; }
 
-    /// For times from `first` on, `last` among them, but none from `end` on. Not while there are
-    /// entries.
+    /// Lays out slots for times from `first` to at least `last`, and before `end`. The table
+    /// must be empty.
     void lay_out(Bits first, Bits last, Bits end, std::size_t entries) {
         const std::size_t count = std::bit_ceil(std::clamp(entries, kWord, kMost));
         start_ = first;
@@ -57,7 +56,7 @@ class TimeSlots {
         filled_[slot / kWord] |= Bits{1} << slot % kWord;
         ++held_;
     }
-    /// Takes the entries of the first slot that has any; returns where it ends.
+    /// Moves the entries of the first slot that has any to `into`; returns the end of that slot.
     Bits take_first(std::vector<Entry>& into) {
         while (filled_[word_] == 0) ++word_;
         const std::size_t slot =
@@ -89,8 +88,8 @@ class TimeSlots {
     Bits end_ = 0;
     int shift_ = 0;
     std::vector<std::uint32_t> heads_;
-    std::vector<Bits> filled_;  ///< which slots have entries, a bit each
-    std::size_t word_ = 0;      ///< those before have none
+    std::vector<Bits> filled_;  ///< bit mask of the slots with entries
+    std::size_t word_ = 0;      ///< earlier words have no entries
     std::vector<Link> links_;
     std::uint32_t free_ = kNone;
     std::size_t held_ = 0;

@@ -13,7 +13,7 @@ bool is_mapped(const Block& block) {
     return block.buffer == Buffer::mapped;
 }
 
-/// How many of the equal shares of a list lie in memory of node-mates.
+/// Returns how many of the equal shares of a list are in memory of local peers.
 std::uint32_t mapped_shares(const Program& program, BlockList list, std::uint32_t shares) {
     const auto blocks = blocks_of(program, list);
     const std::size_t each = blocks.size() / shares;
@@ -23,7 +23,8 @@ std::uint32_t mapped_shares(const Program& program, BlockList list, std::uint32_
     return mapped;
 }
 
-/// The first target of a reduction is part of the reduction; the others are copies of it.
+/// Returns the touched elements of a reduction. Its first target is part of the reduction; the
+/// other targets are copies.
 Touched touched_by_reduction(const Program& program, const Partition& partition, const Step& step,
                              std::uint32_t segment) {
     const std::uint32_t copies = step.target.count / (step.source.count / step.operands);
@@ -34,7 +35,8 @@ Touched touched_by_reduction(const Program& program, const Partition& partition,
             .mapped = (copies - 1) * elements_of(program, partition, step.target, segment, copies)};
 }
 
-/// One block that is copied to the same units of another vector.
+/// Returns true if the step copies one block to the same units of another buffer in
+/// the same memory.
 bool stays(const Program& program, const Step& step) {
     if (step.source.count != 1 || step.target.count != 1) return false;
     const Block& from = program.blocks[step.source.start];
@@ -66,7 +68,7 @@ Touched touched_by_copy(const Program& program, const Partition& partition, cons
     return {.own = all - std::min(all, slots), .slots = slots};
 }
 
-/// Whether the step before it writes what is the first operand.
+/// Returns true if the preceding step writes the first operand.
 bool begins_with_last(const Program& program, const Step& step) {
     if (&step == program.steps.data()) return false;
     const Step& before = *(&step - 1);

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// touched.hpp - which memory a step reads and writes besides what messages carry.
+// touched.hpp - memory that a step reads and writes besides the payloads of messages.
 //
-// Idea     Vectors of node-mates in place, copies between vectors of the rank itself, and copies
-//          out of put targets. A copy between a scratch vector and the same units of the input or
-//          the output is none: where it can, such a scratch vector lies there
-//          (run/bind/scratch.hpp). Nor is that of a root's whole vector: there both are one.
-// Next     image.hpp, which turns that into times.
+// Idea     A step touches buffers of local peers in place, copies between buffers of the rank
+//          itself, and copies out of put targets. A copy between a scratch buffer and the same
+//          units of the input or output costs nothing: such a scratch buffer shares their memory if
+//          possible (run/bind/scratch.hpp). A copy of a root's whole buffer costs nothing either,
+//          since input and output are one buffer there.
+// Next     image.hpp, which converts elements to times.
 #pragma once
 
 #include <cstdint>
@@ -17,42 +18,45 @@
 
 namespace weft::plan {
 
-/// In elements.
+/// Elements that a step touches.
 struct Touched {
-    std::uint32_t mapped_vectors = 0;  ///< of node-mates, read or written in place
-    std::uint64_t mapped = 0;          ///< copied from or to these
-    std::uint64_t own = 0;             ///< copied between vectors of the rank itself
-    std::uint64_t slots = 0;           ///< copied out of put targets, and not to a node-mate
+    std::uint32_t mapped_vectors = 0;  ///< buffers of local peers, read or written in place
+    std::uint64_t mapped = 0;          ///< elements copied from or to these
+    std::uint64_t own = 0;             ///< elements copied between buffers of the rank itself
+    /// Elements copied out of put targets, but not to a local peer.
+    std::uint64_t slots = 0;
 };
-/// Whether it names memory of node-mates; if not, only what is of the rank itself is touched.
+/// Returns true if the program accesses memory of local peers.
 [[nodiscard]] bool names_mapped(const Program& program);
-/// of_own: whether what is not of node-mates is wanted, too.
+/// Returns the touched elements. `of_own`: include copies within the rank's own memory.
 [[nodiscard]] Touched touched_by(const Program& program, const Partition& partition,
                                  const Step& step, std::uint32_t segment, bool of_own);
 
-/// Elements of memory that a step of a call on a node reads or writes, but for an operand that the
-/// step before it has just written. Put targets count where vectors go as a whole: those of pieces
-/// stay in a cache.
+/// Returns the elements of memory that a step reads or writes in a call on one node, without an
+/// operand that the preceding step has just written. Put targets count only in programs without
+/// segments; pieces of segments stay in a cache.
 [[nodiscard]] std::uint64_t memory_elements(const Program& program, const Partition& partition,
                                             const Step& step, std::uint32_t segment);
 
-/// Elements of the caller's vectors from the first to the last that the program names, and of put
-/// targets for vectors that go as a whole: as many as the rank puts.
+/// Returns the elements of the caller's buffers from the first to the last one that the program
+/// uses. Without segments it adds the elements that the rank puts.
 [[nodiscard]] std::uint64_t vector_elements(const Program& program, const Partition& partition);
 
-/// By number: whether a rank for which that holds fills the put target, as waits for it say.
+/// Returns, by number, whether a put target is filled by a rank for which holds() is true. Waits
+/// name the ranks.
 [[nodiscard]] std::vector<bool> slots_filled_by(const Program& program,
                                                 const std::function<bool(Rank)>& holds);
-/// Elements that a step reads out of these put targets, copied or reduced.
+/// Returns the elements that a step copies or reduces out of the selected put targets.
 [[nodiscard]] std::uint64_t slot_elements(const Program& program, const Partition& partition,
                                           const Step& step, std::uint32_t segment,
                                           const std::vector<bool>& slots);
 
-/// Elements of a block that starts at this unit.
+/// Returns the elements of a block that starts at unit `first`.
 [[nodiscard]] std::uint64_t elements_in(const Partition& partition, const Block& block,
                                         std::uint32_t first);
 
-/// Elements of a list of blocks, or of one share of it.
+/// Returns the elements of a list of blocks divided into `share` equal shares: those of
+/// the first share.
 [[nodiscard]] std::uint64_t elements_of(const Program& program, const Partition& partition,
                                         BlockList list, std::uint32_t segment, std::uint32_t share);
 

@@ -11,17 +11,17 @@ namespace weft::plan {
 
 namespace {
 
-/// A message to the rank at some distance, or one of a reception, or a computation.
+/// A send to the rank at some distance, one message of a reception, or a computation.
 struct Move {
     Word word = Word::end;
-    std::uint32_t key = 0;       ///< of a message
-    std::uint32_t distance = 0;  ///< of a send
-    std::uint32_t count = 0;     ///< messages of a reception, of which this is the first
-    Time time = 0;               ///< that a send or a computation takes
-    Time delay = 0;              ///< of a send, beyond the model's latency
+    std::uint32_t key = 0;       ///< key of a message
+    std::uint32_t distance = 0;  ///< distance of a send
+    std::uint32_t count = 0;     ///< messages from here to the end of the reception
+    Time time = 0;               ///< duration of a send or a computation
+    Time delay = 0;              ///< extra latency of a send
 };
 
-/// What a part's only lane does; empty if it does anything else.
+/// Returns the moves of a part's only lane; empty if it contains any other action.
 std::vector<Move> moves_of(const ImagePart& part) {
     std::vector<Move> moves;
     const Pieces& pieces = part.pieces();
@@ -59,7 +59,7 @@ class Rows {
           around_(around),
           now_(size_),
           row_of_(keys) {
-        // From that distance on, both ways, no rank meets one of its node.
+        // Ranks at this distance or more, in both directions, are on different nodes.
         std::vector<std::size_t> first(size_, size_);
         for (std::size_t rank = 0; rank < size_; ++rank) {
             const auto node = static_cast<std::size_t>(node_of_[rank]);
@@ -70,7 +70,8 @@ class Rows {
         }
     }
 
-    /// The two say the same but for their times: as it is on the sender's node, and elsewhere.
+    /// Runs the moves, with the times of near and of far messages. Both lists have the same moves.
+    /// Returns false if they cannot run in rows.
     [[nodiscard]] bool run(std::span<const Move> near, std::span<const Move> far) {
         for (std::size_t i = 0; i < near.size() && !gives_up(); ++i) {
             const Move& move = near[i];
@@ -91,7 +92,7 @@ class Rows {
   private:
     static constexpr std::size_t kTile = 16;
 
-    /// When a message arrives, at all ranks: how much later than at the row's time.
+    /// Arrival times of a message at all ranks, relative to the row's time.
     struct Row {
         Time time = 0;
         std::vector<std::int32_t> later;
@@ -103,7 +104,7 @@ class Rows {
     }
 
     void send(const Move& near_move, const Move& far_move) {
-        const Move near = near_move;  // copies, which nothing here changes
+        const Move near = near_move;  // copies, so the loops need not reload them
         const Move far = far_move;
         if (free_.empty()) {
             free_.push_back(rows_.size());
@@ -157,7 +158,7 @@ class Rows {
         return true;
     }
 
-    /// By a few ranks, so that what arrives at one lies together.
+    /// Receives for a tile of ranks, so that the arrivals of a rank are adjacent.
     void receive(std::span<const Move> messages, std::size_t first, std::size_t last) {
         tile_.resize(kTile * messages.size());
         for (std::size_t i = 0; i < messages.size(); ++i) {
@@ -171,9 +172,10 @@ class Rows {
                 std::span(tile_).subspan((rank - first) * messages.size(), messages.size()));
     }
 
-    /// First come first: who is through with one has all later ones before him, so the end is the
-    /// latest of any arrival with as many receptions after it as there are later ones. Of what
-    /// came so early that all the rest could be received before the last one is, none counts.
+    /// Returns the end of a reception in order of arrival. A rank that has received a message still
+    /// has to receive all later ones. The end is the maximum over all arrivals of the arrival plus
+    /// the time for that and all later receptions. Arrivals so early that the others fit before the
+    /// last arrival do not count.
     [[nodiscard]] Time received(Time now, std::span<Time> arrivals) const {
         const Time each = around_.model.receive;
         const Time last = *std::ranges::max_element(arrivals);
@@ -202,8 +204,8 @@ class Rows {
     std::size_t apart_ = 1;
     std::vector<Time> now_;
     std::vector<Row> rows_;
-    std::vector<std::size_t> free_;    ///< rows
-    std::vector<std::size_t> row_of_;  ///< by key, + 1; 0: none is under way
+    std::vector<std::size_t> free_;    ///< unused rows
+    std::vector<std::size_t> row_of_;  ///< by key: row + 1; 0: no message in flight
     std::vector<Time> tile_;
     bool fits_ = true;
     std::uint32_t moves_ = 0;
@@ -222,7 +224,7 @@ base::Result<Outcome> simulate_uniform(const Program& program, const VectorSize&
     const bool even = program.unit_counts.empty() && !program.pairwise &&
                       (program.units == 0 || size.elements % program.units == 0);
     if (!plain || !even || far.card.held(1) > 0 || program.lanes.size() > 1) return not_in_rows();
-    // No rank shares its node, or all share one.
+    // Two images: all ranks on one node, and each rank on its own node.
     std::vector<Rank> own(static_cast<std::size_t>(program.size));
     std::iota(own.begin(), own.end(), 0);
     ImagePart near(around.model, size);
