@@ -31,7 +31,7 @@ base::Result<const Offloader::Sent*> Offloader::sent_by(Rank rank) {
     for (const Step& step : (*its)->steps) {
         if (step.kind == StepKind::put)
             sent->units[{step.peer, step.signal}] = Walk::units_of(**its, step.source);
-        // One that exposes is refused by its own reason.
+        // trace_of() refuses a program that exposes, with its own reason.
         if (step.kind == StepKind::signal || step.kind == StepKind::expose)
             sent->units[{step.peer, step.signal}] = {};
     }
@@ -48,18 +48,18 @@ base::Result<const Offloader::Trace*> Offloader::trace_of(Rank rank) {
     return traces_.emplace(rank, *std::move(trace)).first->second.get();
 }
 
-/// What one descriptor moves at most: whole elements.
+/// Returns the most bytes that one descriptor moves: whole elements.
 std::uint64_t Offloader::piece_bytes(bool combine) const {
     const std::uint64_t most = combine ? request_.combine_bytes_max : request_.write_bytes_max;
     return std::max<std::uint64_t>(most / request_.element_bytes, 1) * request_.element_bytes;
 }
 
-/// Descriptors that move so many bytes; one that moves none is a signal.
+/// Returns the number of descriptors for `bytes` bytes. A signal is one descriptor without bytes.
 std::uint64_t Offloader::pieces(std::uint64_t bytes, bool combine) const {
     return bytes == 0 ? 1 : (bytes - 1) / piece_bytes(combine) + 1;
 }
 
-/// The whole of a transfer as one descriptor; 0 bytes: a signal, also where there is no element.
+/// Returns a whole transfer as one descriptor. 0 bytes: a signal, or a transfer without elements.
 base::Result<Descriptor> Offloader::joined(Rank rank, const Transfer& transfer) {
     Descriptor descriptor{.peer = transfer.peer,
                           .combine = transfer.own,
@@ -98,8 +98,9 @@ void Offloader::add(OffloadPlan& plan, Descriptor whole) const {
     }
 }
 
-/// A stage that starts something implies the one before it: by an operand that this one combines
-/// into it, else by the completion of the last descriptor that it starts.
+/// Links the stages: a stage that starts something implies the preceding one. An operand
+/// that the stage combines into the next one links them; otherwise the completion of its
+/// last descriptor does.
 void Offloader::link(OffloadPlan& plan, Rank rank) {
     for (OffloadStage stage = 2; stage <= plan.events.size(); ++stage) {
         const bool linked =
@@ -128,7 +129,7 @@ base::Result<OffloadPlan> Offloader::plan_of(Rank rank) {
         const auto whole = joined(rank, transfer);
         if (!whole) return whole.failure();
         if (transfer.own) plan.events[transfer.lands - 1] += pieces(transfer.bytes, true);
-        // An operand without elements still tells that the stage is complete.
+        // An operand without elements still signals that its stage is complete.
         add(plan, *whole);
     }
     link(plan, rank);

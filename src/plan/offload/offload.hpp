@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// offload.hpp - a program as descriptors: what a network card does of a call without its host.
+// offload.hpp - converts a program to descriptors, which a NIC executes without the host.
 //
-// Idea     A descriptor is a write, or a write that combines, which starts when a counter has
-//          reached a number. The program of a rank is walked once. What it waits for between two
-//          puts forms a *stage*, which has a counter; its puts become descriptors that start when
-//          the stage before them is complete. A reduction becomes a place that starts as the
-//          operation's identity and into which every operand is combined: what peers put arrives
-//          there at once, what lies here is combined by a descriptor to this rank itself.
-// Why      Arrivals of a later stage may come early, so stages do not share a counter. That a stage
-//          was complete before the next one is known there by one more event: the last descriptor
-//          that it started lands in the next stage, or counts its completion there.
-// Holds    Pure. Places are written once a call: no descriptor reads what a later one overwrites.
-//          A reduction whose order shows in the result has two operands a place, which commute:
-//          whichever comes first, the bits are the same.
-// Next     docs/offload.md; link/fabric/triggered.hpp for who runs them.
+// Idea     A descriptor is a write, or a combining write, that starts when a counter reaches a
+//          number. The program of a rank is walked once. The waits between two puts form a *stage*,
+//          which has a counter. Puts become descriptors that start when the preceding stage is
+//          complete. A reduction becomes a place that starts as the operation's identity, and all
+//          operands are combined into it. Puts of peers are combined there on arrival; a descriptor
+//          to this rank itself combines each local operand.
+// Why      Arrivals of a later stage may come early, so stages do not share a counter. One more
+//          event shows that the preceding stage was complete: the last descriptor that the stage
+//          starts arrives in the next stage, or counts its completion there.
+// Holds    Pure. Each place is written once in a call: no later descriptor overwrites data that an
+//          earlier one reads. A reduction whose result depends on the order has two operands in a
+//          place. They commute, so their order does not change the bits.
+// Next     docs/offload.md; link/fabric/triggered.hpp, which runs descriptors.
 #pragma once
 
 #include <cstdint>
@@ -29,54 +29,56 @@
 
 namespace weft::plan {
 
-/// What is offloaded, and what one descriptor can move.
+/// The call to offload, and the limits of a descriptor.
 struct OffloadRequest {
     std::uint64_t elements = 0;
     std::uint32_t element_bytes = 1;
-    bool any_order = false;  ///< operands of a reduction give the same bits in any order
+    bool any_order = false;  ///< a reduction gives the same bits in any order of operands
     std::uint64_t write_bytes_max = std::numeric_limits<std::uint64_t>::max();
     std::uint64_t combine_bytes_max = 4096;
 };
 
-/// Where a bare signal is written, and from where: the first bytes of the memory.
+/// Bytes of a bare signal. Its source and target are the first bytes of the memory.
 inline constexpr std::uint64_t kSignalBytes = 8;
 
-/// Stages count from 1; 0 stands for the start of the call.
+/// Stages count from 1; 0 is the start of the call.
 using OffloadStage = std::uint32_t;
 
 struct Descriptor {
-    Rank peer = 0;               ///< may be this rank
-    bool combine = false;        ///< target = target (op) source; else target = source
-    OffloadStage after = 0;      ///< starts when this stage is complete here
-    OffloadStage counted = 0;    ///< its landing counts in this stage of the peer
-    OffloadStage completes = 0;  ///< its completion counts in this stage here; 0: in none
-    std::uint64_t source = 0;    ///< offset in this rank's memory
-    std::uint64_t target = 0;    ///< offset in the peer's memory
+    Rank peer = 0;             ///< may be the rank itself
+    bool combine = false;      ///< target = target (op) source; else target = source
+    OffloadStage after = 0;    ///< starts when this stage is complete at this rank
+    OffloadStage counted = 0;  ///< its arrival counts in this stage of the peer
+    /// Its completion counts in this stage of this rank; 0: in no stage.
+    OffloadStage completes = 0;
+    std::uint64_t source = 0;  ///< offset in this rank's memory
+    std::uint64_t target = 0;  ///< offset in the peer's memory
     std::uint64_t bytes = 0;
 };
 
-/// Elements between the caller's vector and the memory.
+/// Elements to copy between the caller's buffer and the memory.
 struct OffloadCopy {
     std::uint64_t offset = 0;  ///< in the memory
-    std::uint64_t first = 0;   ///< element of the vector
+    std::uint64_t first = 0;   ///< first element of the buffer
     std::uint64_t count = 0;
 };
 
-/// One rank's part of a call. Its memory is used for one call at a time.
+/// One rank's part of a call. Only one call at a time may use its memory.
 struct OffloadPlan {
     std::vector<Descriptor> descriptors;  ///< in the order of the program
-    std::vector<std::uint64_t> events;    ///< by stage - 1: what a call counts there
+    std::vector<std::uint64_t> events;    ///< by stage - 1: number of events in a call
     std::uint64_t memory_bytes = 0;
-    std::vector<OffloadCopy> inputs;   ///< from the caller's vector, before anything starts
-    std::vector<OffloadCopy> fills;    ///< identities, before a peer may start the call
-    std::vector<OffloadCopy> outputs;  ///< to the caller's vector, when all stages are complete
-    bool reduces = false;              ///< this rank's result was combined here
+    std::vector<OffloadCopy> inputs;  ///< from the caller's buffer, before the call starts
+    std::vector<OffloadCopy> fills;   ///< identities, before a peer may start the call
+    /// To the caller's buffer, after all stages are complete.
+    std::vector<OffloadCopy> outputs;
+    bool reduces = false;  ///< this rank combined its result
 
     [[nodiscard]] std::size_t stages() const { return events.size(); }
 };
 
-/// Makes plans of the ranks of one call. Keeps what it has looked at: a rank's plan depends on the
-/// programs of those it exchanges data with.
+/// Makes plans for the ranks of one call. Caches programs and walks, since a rank's plan depends on
+/// the programs of its peers.
 class Offloader {
   public:
     using ProgramOf = std::function<base::Result<Program>(Rank)>;
@@ -86,7 +88,8 @@ class Offloader {
     Offloader(const Offloader&) = delete;
     Offloader& operator=(const Offloader&) = delete;
 
-    /// Status::unsupported, with the reason, for programs that have no such form.
+    /// Returns the plan of a rank. Fails with Status::unsupported and the reason if its program
+    /// cannot be offloaded.
     [[nodiscard]] base::Result<OffloadPlan> plan_of(Rank rank);
 
   private:

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// walk.hpp - the walk over a rank's program that finds its stages, its places and what it sends.
+// walk.hpp - walk over a rank's program that finds its stages, places and transfers.
 //
-// Idea     Each unit of a vector is where the last step that wrote it has put it. Nothing is copied
-//          that can be read where it lies, and no place is written by two steps.
-// Next     offload.cpp for how peers' parts are joined.
+// Idea     The place of each unit of a buffer is the place that the last step wrote. Data that can
+//          be read in place is not copied, and no two steps write one place.
+// Next     offload.cpp, which joins the parts of peers.
 #pragma once
 
 #include <fmt/format.h>
@@ -24,7 +24,7 @@ inline base::Failure cannot_offload(Rank rank, std::string_view what) {
     return base::fail(Status::unsupported, "rank {} cannot offload: {}", rank, what);
 }
 
-/// Places start at multiples of this: lines of their own, so that what lands does not share one.
+/// Alignment of places. Each place has its own cache lines, so arrivals share none.
 inline constexpr std::uint64_t kPlaceAlignment = 64;
 
 /// Units that each put of a rank carries, by peer and slot.
@@ -32,7 +32,7 @@ struct Offloader::Sent {
     std::map<std::pair<Rank, std::uint32_t>, std::vector<std::uint32_t>> units;
 };
 
-/// What a peer puts into a slot.
+/// Data that a peer puts into a slot.
 struct Offloader::Landing {
     Rank from = kNoRank;
     OffloadStage stage = 0;
@@ -42,19 +42,19 @@ struct Offloader::Landing {
     bool combine = false;
 };
 
-/// A put of the program, or an operand that lies here and is combined into a place.
+/// A put of the program, or a local operand that is combined into a place.
 struct Offloader::Transfer {
     Rank peer = 0;
-    std::uint32_t slot = 0;  ///< a put's
-    bool own = false;        ///< an operand's
+    std::uint32_t slot = 0;  ///< of a put
+    bool own = false;        ///< true for an operand
     OffloadStage after = 0;
-    OffloadStage lands = 0;  ///< an operand's
+    OffloadStage lands = 0;  ///< of an operand
     std::uint64_t source = 0;
-    std::uint64_t target = 0;  ///< an operand's
+    std::uint64_t target = 0;  ///< of an operand
     std::uint64_t bytes = 0;
 };
 
-/// What a walk finds: all of a plan but for what depends on peers.
+/// Result of a walk: the plan without the parts that depend on peers.
 struct Offloader::Trace {
     std::map<std::uint32_t, Landing> landings;  ///< by slot
     std::vector<Transfer> transfers;
@@ -70,7 +70,7 @@ class Offloader::Walk {
           program_(program),
           partition_(program.partition(offloader.request_.elements)),
           trace_(std::make_unique<Trace>()) {
-        trace_->plan.memory_bytes = kPlaceAlignment;  // the signals' place
+        trace_->plan.memory_bytes = kPlaceAlignment;  // place of the signals
     }
 
     base::Result<std::unique_ptr<Trace>> run() {
@@ -86,7 +86,7 @@ class Offloader::Walk {
     }
 
   private:
-    /// Where a unit's bytes lie from a stage on.
+    /// Location of a unit's bytes from a stage on.
     struct Place {
         std::uint64_t offset = 0;
         OffloadStage stage = 0;
@@ -94,7 +94,7 @@ class Offloader::Walk {
     };
     using Vector = std::vector<std::optional<Place>>;
 
-    /// Bytes that lie together; or all that a slot is to get, before it has a place.
+    /// Contiguous bytes, or the whole payload of a slot that has no place yet.
     struct Run {
         Place place;
         std::uint64_t bytes = 0;
@@ -117,7 +117,7 @@ class Offloader::Walk {
                 if (step.lag != 0 || (step.flags & kFromPublished) != 0) break;
                 return wait(step);
             case StepKind::flush:
-                return {};  // sources are not written again
+                return {};  // sources are never overwritten
             case StepKind::reduce:
                 return reduce(step);
             case StepKind::copy:
@@ -132,7 +132,8 @@ class Offloader::Walk {
                               "the schedule reads or writes memory of peers in place");
     }
 
-    /// What waits so far is complete before what comes next. Returns that stage.
+    /// Closes the open stage if it has waits, and returns the last closed stage. Later descriptors
+    /// start after it.
     OffloadStage seal() {
         if (open_used_) {
             ++open_;
@@ -187,7 +188,7 @@ class Offloader::Walk {
         return {};
     }
 
-    /// The vector that a block lies in; nullptr: in none of this rank's.
+    /// Returns the buffer that contains a block, or nullptr if the rank does not own it.
     Vector* vector_of(const Block& block) {
         switch (block.buffer) {
             case Buffer::input:
@@ -207,7 +208,7 @@ class Offloader::Walk {
         return nullptr;
     }
 
-    /// The caller's vector is copied whole: as a rule it is short.
+    /// Copies the caller's whole buffer; it is mostly short.
     void read_input() {
         const std::uint64_t bytes = bytes_at(program_.units);
         const std::uint64_t offset = allocate(bytes);
@@ -216,8 +217,8 @@ class Offloader::Walk {
             input_.push_back(Place{offset + bytes_at(unit), 0, false});
     }
 
-    /// Where the units of one block list lie; a slot that is read whole and has no place yet is
-    /// left without.
+    /// Returns the location of a block list. If the list is a whole slot without a place, the
+    /// result refers to the slot.
     base::Result<Run> find(const BlockList& list) {
         Run run;
         bool first = true;
@@ -233,7 +234,7 @@ class Offloader::Walk {
                 if (!first && place->offset != run.place.offset + run.bytes &&
                     partition_.size(unit) != 0)
                     return cannot_offload(program_.rank,
-                                          "a put or an operand lies in several places");
+                                          "a put or an operand is in several places");
                 if (first) run.place.offset = place->offset;
                 run.place.stage = std::max(run.place.stage, place->stage);
                 run.place.reduced = run.place.reduced || place->reduced;
@@ -244,7 +245,7 @@ class Offloader::Walk {
         return run;
     }
 
-    /// All that a slot gets, if no place was chosen for it yet.
+    /// Returns the whole payload of a slot if the list names it and it has no place yet.
     std::optional<Run> whole_slot(const BlockList& list) {
         if (list.count != 1) return std::nullopt;
         const Block& block = program_.blocks[list.start];
@@ -260,7 +261,7 @@ class Offloader::Walk {
         if (vector == nullptr)
             return cannot_offload(program_.rank, "the schedule reads memory of peers in place");
         const auto& place = (*vector)[unit];
-        if (!place) return cannot_offload(program_.rank, "a step reads what no step has written");
+        if (!place) return cannot_offload(program_.rank, "a step reads an unwritten unit");
         return *place;
     }
     base::Result<Place> place_in_slot(std::uint32_t slot, std::uint32_t unit) {
@@ -276,14 +277,14 @@ class Offloader::Walk {
             if (other == unit) return Place{offset, landing.stage, false};
             offset += partition_.size(other) * offloader_.request_.element_bytes;
         }
-        return cannot_offload(program_.rank, "a step reads a unit that its slot does not get");
+        return cannot_offload(program_.rank, "a step reads a unit that its slot does not receive");
     }
     void give_place(Landing& landing) {
         landing.offset = allocate(landing.bytes);
         landing.placed = true;
     }
 
-    /// The same, with a place in any case.
+    /// Returns the location of a block list, and gives its slot a place if it has none.
     base::Result<Run> placed(const BlockList& list) {
         auto run = find(list);
         if (!run || run->landing == nullptr) return run;
@@ -314,7 +315,7 @@ class Offloader::Walk {
         return write_targets(step, result);
     }
 
-    /// A new place, and what brings the operands there.
+    /// Allocates a place, and adds the transfers that combine the operands into it.
     Run combine(const std::vector<Run>& operands) {
         const std::uint64_t bytes = operands.front().bytes;
         const std::uint64_t offset = allocate(bytes);
@@ -411,8 +412,8 @@ class Offloader::Walk {
     Vector output_;
     std::map<std::uint32_t, Vector> scratch_;
     std::map<std::uint32_t, std::vector<std::uint32_t>> payloads_;  ///< units, by slot
-    OffloadStage open_ = 1;   ///< the stage that what is awaited now counts in
-    bool open_used_ = false;  ///< something does
+    OffloadStage open_ = 1;   ///< the stage in which the next waits count
+    bool open_used_ = false;  ///< the open stage has waits or operands
 };
 
 }  // namespace weft::plan
