@@ -20,7 +20,7 @@ std::string slot_name(std::uint32_t number, std::uint32_t segment, bool in_loop)
     return fmt::format("slot {} (segment {})", number, segment);
 }
 
-/// Iterations of the longest loop.
+/// Returns the iterations of the longest loop.
 std::uint32_t segments_of(std::span<const Program> programs) {
     std::uint32_t segments = programs.front().segments;
     for (const Program& program : programs) {
@@ -80,7 +80,8 @@ bool Arrivals::publish(Raise raise, std::uint32_t& id) {
     return true;
 }
 
-/// What is put to far peers under a number may be published to near ones under the same number.
+/// Replaces the cell of shared puts by a publish. A rank may put to remote peers and publish to
+/// local ones under one number.
 bool Arrivals::publish_shared(Raise raise, FlagTable::Entry& entry, std::uint32_t& id) {
     const std::uint32_t before = entry.raise;
     if (!check_same(raise, order_.raises()[before])) return false;
@@ -103,7 +104,7 @@ bool Arrivals::check_same(const Raise& raise, const Raise& cell) {
         fmt::format("shares slot {} with another payload than its earlier put has", raise.number));
 }
 
-/// Neither this segment nor a later one of the same copy may have been raised already.
+/// Checks that neither this segment nor a later one of the same copy has been raised.
 bool Arrivals::check_not_passed(FlagTable& table, const Raise& raise, Rank rank) {
     const std::uint32_t there = table.at(key(rank, raise.number, raise.segment)).raise;
     if (there != kNone)
@@ -116,7 +117,7 @@ bool Arrivals::check_not_passed(FlagTable& table, const Raise& raise, Rank rank)
                                   what(order_.raises()[later]), what(raise)));
 }
 
-/// A slot may be overwritten: the flag was seen, and the payload read.
+/// Checks that a slot may be overwritten: its flag was awaited, and its payload read.
 bool Arrivals::check_free(std::uint32_t earlier, std::uint32_t lane) {
     const Raise& raise = order_.raises()[earlier];
     if (!order_.before(raise.awaited, lane))
@@ -130,7 +131,8 @@ bool Arrivals::check_free(std::uint32_t earlier, std::uint32_t lane) {
                                   order_.name(reader->step)));
 }
 
-/// A published cell may be overwritten: its readers are done, and so are those of shared puts.
+/// Checks that a published cell may be overwritten: its readers have ended, and its shared
+/// puts were awaited.
 bool Arrivals::check_cell_free(std::uint32_t earlier, std::uint32_t lane) {
     const Raise& cell = order_.raises()[earlier];
     const Access* reader =
@@ -196,7 +198,7 @@ Arrivals::Outcome Arrivals::wait(std::uint32_t lane, Rank rank, const Step& step
     const bool in_place = (step.flags & kFromPublished) != 0;
     FlagTable::Entry& entry = in_place ? published_.at(key(step.peer, step.signal, segment))
                                        : flags_.at(key(rank, step.signal, segment));
-    // A cell that only shared puts fill is no published cell: localizing makes it one.
+    // A cell of shared puts alone counts as published only after localize().
     const bool raised = entry.raise != kNone && (!in_place || !order_.raises()[entry.raise].shared);
     if (!raised) return block(entry, lane);
     const std::uint32_t id = entry.raise;
@@ -230,7 +232,7 @@ FlagTable::Entry* Arrivals::latest(FlagTable& table, Rank rank, std::uint32_t nu
                                    std::uint32_t segment) {
     FlagTable::Entry* exact = &table.at(key(rank, number, segment));
     if (exact->raise != kNone || segment == 0 || segment % depth_ != 0) return exact;
-    // What was put before a loop lies in copy 0; it is there for all segments that use this copy.
+    // Data put before a loop is in copy 0, and available to all segments that use this copy.
     FlagTable::Entry* before_loop = &table.at(key(rank, number, 0));
     const bool stays = before_loop->raise != kNone && !order_.raises()[before_loop->raise].in_loop;
     return stays ? before_loop : exact;
@@ -256,7 +258,8 @@ bool Arrivals::find_published(std::uint32_t lane, Rank rank, Rank owner, std::ui
     return check_not_replaced(published_, id, "reads");
 }
 
-/// No later segment has come into the copy yet: it would not be ordered after what is done now.
+/// Checks that no later segment has replaced the copy: it would be unordered with
+/// the current access.
 bool Arrivals::check_not_replaced(FlagTable& table, std::uint32_t id, std::string_view does) {
     const Raise& raise = order_.raises()[id];
     const std::uint64_t next = std::uint64_t{raise.segment} + depth_;

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// arrivals.hpp - the rules about flags, slots and published cells.
+// arrivals.hpp - the rules for flags, slots and published cells.
 //
-// Idea     A flag is (rank, number, segment): it is raised once and awaited once. Segments s and
-//          s + depth share a copy of the slot, so the later raise needs that the earlier one was
-//          awaited and its payload read before. Published cells are (owner, number, segment) with
-//          any number of readers, and the same rule. Puts marked shared obey both, since near peers
-//          may read them from the sender's published cell.
-// Why      A flag holds the number of a use, not a count: a second raise for the same segment could
-//          not be distinguished from the first, and a raise that comes too early would hide the
-//          earlier one.
+// Idea     A flag is (rank, number, segment): it is raised once and awaited once. Segments s and s
+//          + depth share a copy of the slot. The later raise therefore requires that the earlier
+//          one was awaited and its payload read. A published cell is (owner, number, segment) with
+//          any number of readers, and follows the same rule. Shared puts obey both rules, since
+//          local peers may read them from the sender's published cell.
+// Why      A flag holds the number of a use, not a count. A second raise for one segment would look
+//          like the first, and an early raise would hide the preceding one.
 #pragma once
 
 #include <unordered_map>
@@ -21,18 +20,18 @@ namespace weft::plan {
 /// One unit of a payload.
 struct Carried {
     Value value = kUndefined;
-    std::uint64_t offset = 0;  ///< elements after the start of the payload
+    std::uint64_t offset = 0;  ///< elements from the start of the payload
     std::uint64_t size = 0;    ///< elements
 
     friend bool operator==(const Carried&, const Carried&) = default;
 };
 
-/// Entries by number; dense if that is not too large.
+/// Table of flags by number: dense, or a hash table if a dense one would be too large.
 class FlagTable {
   public:
     struct Entry {
         std::uint32_t raise = kNone;
-        std::uint32_t waiter = kNone;  ///< first lane of those that wait for it
+        std::uint32_t waiter = kNone;  ///< first lane of the list of waiting lanes
     };
     explicit FlagTable(std::uint64_t entries) {
         if (entries <= kDenseMax) dense_.resize(entries);
@@ -51,42 +50,43 @@ class Arrivals {
   public:
     Arrivals(std::span<const Program> programs, std::uint32_t lanes, Order& order, Reason& reason);
 
-    /// Raises flag raise.number of raise.target for its segment. Lanes that waited for it become
-    /// ready.
+    /// Raises flag raise.number of raise.target for its segment, and sets `id`. Waiting
+    /// lanes become ready.
     [[nodiscard]] bool raise(Raise raise, std::uint32_t& id);
-    /// Fills the published cell raise.number of its owner.
+    /// Fills the published cell raise.number of its owner, and sets `id`.
     [[nodiscard]] bool publish(Raise raise, std::uint32_t& id);
-    /// Joins a shared put (or signal) to the published cell that near peers may read instead.
+    /// Joins a shared put or signal to the published cell that local peers may read instead.
     [[nodiscard]] bool share(Rank sender, std::uint32_t id);
 
     enum class Outcome : std::uint8_t { done, blocked, wrong };
     [[nodiscard]] Outcome wait(std::uint32_t lane, Rank rank, const Step& step,
                                std::uint32_t segment);
 
-    /// What a step of segment `segment` finds in slot (or memory entry) `number` of its rank.
+    /// Finds the raise whose data a step of `segment` reads in slot (or memory entry) `number`
+    /// of its rank.
     [[nodiscard]] bool find_slot(std::uint32_t lane, Rank rank, std::uint32_t number,
                                  std::uint32_t segment, std::uint32_t& id);
-    /// The same for the published cell `number` of `owner`.
+    /// Finds the raise that filled published cell `number` of `owner`.
     [[nodiscard]] bool find_published(std::uint32_t lane, Rank rank, Rank owner,
                                       std::uint32_t number, std::uint32_t segment,
                                       std::uint32_t& id);
-    /// Notes a read of what `id` carried.
+    /// Records a read of the payload of `id`.
     void add_read(std::uint32_t id, const Access& access);
 
     [[nodiscard]] std::vector<Carried>& payloads() { return payloads_; }
     [[nodiscard]] std::span<const Carried> payload(const Raise& raise) const {
         return std::span(payloads_).subspan(raise.payload, raise.units);
     }
-    /// Lanes that became ready since the last call.
+    /// Returns the lanes that became ready. The caller clears the list.
     [[nodiscard]] std::vector<std::uint32_t>& ready() { return ready_; }
-    /// At the end: nothing was raised in vain.
+    /// Returns true if every raise was awaited. Call it at the end.
     [[nodiscard]] bool check_all_awaited();
 
   private:
     [[nodiscard]] std::uint64_t key(Rank rank, std::uint32_t number, std::uint32_t segment) const {
         return (static_cast<std::uint64_t>(rank) * slots_ + number) * segments_ + segment;
     }
-    /// The entry for a segment, or the one from before the loop that stands in the same copy.
+    /// Returns the entry of a segment, or the entry from before the loop that is in the same copy.
     [[nodiscard]] FlagTable::Entry* latest(FlagTable& table, Rank rank, std::uint32_t number,
                                            std::uint32_t segment);
     [[nodiscard]] bool check_not_passed(FlagTable& table, const Raise& raise, Rank rank);
@@ -109,9 +109,10 @@ class Arrivals {
     FlagTable flags_;
     FlagTable published_;
     std::vector<Carried> payloads_;
-    std::vector<std::uint32_t> next_waiter_;  ///< per lane: the next one that waits for the same
+    std::vector<std::uint32_t> next_waiter_;  ///< by lane: next lane that waits for the same entry
     std::vector<std::uint32_t> ready_;
-    std::unordered_map<std::uint64_t, Access> seen_;  ///< (rank, published raise) -> its wait
+    /// (rank, published raise) -> the rank's wait for it.
+    std::unordered_map<std::uint64_t, Access> seen_;
 };
 
 }  // namespace weft::plan

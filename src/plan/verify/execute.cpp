@@ -52,7 +52,7 @@ bool Execution::run() {
     return arrivals_.check_all_awaited() && places_.ends_in_time(lane_starts_);
 }
 
-/// As far as it goes; false on a fault.
+/// Runs a lane until it waits or ends. Returns false on a fault.
 bool Execution::run_lane(std::uint32_t lane) {
     auto& [rank, cursor] = lanes_[lane];
     const Program& program = programs_[static_cast<std::size_t>(rank)];
@@ -114,7 +114,7 @@ bool Execution::fault(std::uint32_t lane) {
     return false;
 }
 
-/// Reports the first lane that is stuck, and where the rank is that it waits for.
+/// Reports the first waiting lane, and the state of the rank that it waits for.
 bool Execution::deadlock() {
     std::uint32_t stuck = 0;
     while (lanes_[stuck].cursor.ended()) ++stuck;
@@ -215,7 +215,7 @@ bool Execution::publish(const Site& site, const Step& step) {
     return arrivals_.publish(std::move(raise), id);
 }
 
-/// Copies are reductions of one operand.
+/// Executes a reduction, or a copy as a reduction of one operand.
 bool Execution::reduce(const Site& site, const Step& step) {
     const Program& program = programs_[static_cast<std::size_t>(site.rank)];
     const Access access = order_.now(site.lane);
@@ -238,7 +238,7 @@ bool Execution::reduce(const Site& site, const Step& step) {
     return write_results(site, step, access);
 }
 
-/// Every target gets the results; the sources are those of the last operand.
+/// Writes the results to every target. `sources_` still has the last operand.
 bool Execution::write_results(const Site& site, const Step& step, const Access& access) {
     const Program& program = programs_[static_cast<std::size_t>(site.rank)];
     for (std::uint32_t target = 0; target < targets_of(step); ++target) {
@@ -255,7 +255,8 @@ bool Execution::write_results(const Site& site, const Step& step, const Access& 
     return true;
 }
 
-/// A copy of two blocks to two others: a unit of the one target may be one of the other's source.
+/// Returns true if the step copies two blocks to two others. A unit may then be the target of one
+/// copy and the source of the other.
 bool Execution::exchanges(const Program& program, const Step& step) {
     if (step.kind != StepKind::copy) return false;
     const auto targets = blocks_of(program, step.target);
@@ -264,20 +265,21 @@ bool Execution::exchanges(const Program& program, const Step& step) {
            sources[0].count == sources[1].count;
 }
 
-/// Where the other block of an exchange has the unit that one of them has here.
+/// Returns the position of the corresponding unit in the other block of an exchange.
 std::uint32_t Execution::opposite(std::uint32_t position) const {
     const auto count = static_cast<std::uint32_t>(targets_.size());
     return (position + count / 2) % count;
 }
 
-/// A unit of the source and the one of the target that it goes to.
+/// Checks that a unit of the source and its target have the same size.
 bool Execution::same_size(std::size_t unit) {
     if (targets_[unit].size == sources_[unit].size) return true;
     return reason_.no(fmt::format("combines units of {} and {} elements", targets_[unit].size,
                                   sources_[unit].size));
 }
 
-/// A copy of a unit to where it stands already (output = input, in place) touches nothing.
+/// Returns true if a unit is copied to its own cell (output = input, in place),
+/// which accesses nothing.
 bool Execution::onto_itself(const Step& step, std::size_t unit) const {
     return step.kind == StepKind::copy && targets_[unit].cell != kNone &&
            targets_[unit].cell == sources_[unit].cell;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // execute.hpp - runs the programs of all ranks symbolically, to the end or to the first fault.
 //
-// Idea     Each lane runs until it has to wait for a raise that has not happened; the raise makes
+// Idea     Each lane runs until it waits for a raise that has not happened. The raise makes
 //          it ready again.
-// Holds    The programs are well-formed (form.hpp). If run() is true, all lanes have ended, every
-//          raise was awaited and no two accesses race.
+// Holds    Programs must be well-formed (form.hpp). If run() returns true, all lanes have ended,
+//          every raise was awaited, and no two accesses race.
 #pragma once
 
 #include <string>
@@ -16,14 +16,14 @@
 
 namespace weft::plan {
 
-/// What is counted on the way.
+/// Counts of an execution.
 struct Counts {
     std::uint64_t messages = 0;
     std::uint64_t signals = 0;
     std::uint64_t elements_sent = 0;     ///< payload of all puts
-    std::vector<std::uint64_t> sent;     ///< per rank, elements
-    std::vector<std::uint64_t> reduced;  ///< per rank, elements
-    std::vector<std::uint64_t> slots;    ///< per rank: put targets in use
+    std::vector<std::uint64_t> sent;     ///< elements, by rank
+    std::vector<std::uint64_t> reduced;  ///< elements, by rank
+    std::vector<std::uint64_t> slots;    ///< put targets in use, by rank
 };
 
 class Execution {
@@ -37,7 +37,7 @@ class Execution {
     [[nodiscard]] const Counts& counts() const { return counts_; }
     [[nodiscard]] const Order& order() const { return order_; }
     [[nodiscard]] Memory& memory() { return memory_; }
-    /// Rank r has the lanes starts[r] .. starts[r + 1] - 1.
+    /// Returns the first lane of each rank: rank r has lanes starts[r] .. starts[r + 1] - 1.
     [[nodiscard]] std::span<const std::uint32_t> lane_starts() const { return lane_starts_; }
 
   private:

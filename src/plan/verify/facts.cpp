@@ -11,7 +11,7 @@ namespace weft::plan {
 
 namespace {
 
-/// Remembers the value that met an expectation first.
+/// Stores the first value that met each expectation.
 class Met {
   public:
     Value& value_of(const Expectation& expected) {
@@ -63,8 +63,8 @@ bool keeps_contract(const VerifyInput& input, Execution& execution, Values& valu
     return true;
 }
 
-/// Sets of ranks are followed from raises to waits in the order of execution, so many ranks at a
-/// time that the sets stay small.
+/// Propagates sets of ranks from raises to waits in the order of execution. Handles a limited
+/// number of ranks at a time, so that the sets stay small.
 Independence find_independence(const Execution& execution, Rank ranks) {
     constexpr Rank kWords = 8;
     const Order& order = execution.order();

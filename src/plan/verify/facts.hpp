@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// facts.hpp - what an execution shows: the contract, and what selection wants to know.
+// facts.hpp - conclusions from an execution: the contract, and properties for selection.
+//
 #pragma once
 
 #include "plan/verify/execute.hpp"
@@ -7,21 +8,21 @@
 
 namespace weft::plan {
 
-/// What the contract check finds on the way.
+/// Properties that the contract check determines.
 struct Agreement {
     bool ordered = true;
     bool bit_identical = true;
 };
 
-/// False, with the reason, if some expectation is not met.
+/// Returns true if all expectations are met; otherwise sets the reason.
 [[nodiscard]] bool keeps_contract(const VerifyInput& input, Execution& execution, Values& values,
                                   Agreement& agreement, Reason& reason);
 
-/// A rank whose program may end before another has started.
+/// A rank whose program may end before another rank has started.
 struct Independence {
-    bool found = false;  ///< none: completion anywhere implies entry everywhere
+    bool found = false;  ///< false: completion anywhere implies entry everywhere
     Rank rank = 0;
-    Rank independent = 0;  ///< the one that need not have started
+    Rank independent = 0;  ///< the rank that need not have started
 };
 [[nodiscard]] Independence find_independence(const Execution& execution, Rank ranks);
 

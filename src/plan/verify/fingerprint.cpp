@@ -17,18 +17,18 @@ namespace weft::plan {
 
 namespace {
 
-/// Of one copy of a slot: 2 s + 1 when raised for segment s, 2 s + 2 when that was awaited.
+/// State of one copy of a slot: 2 s + 1 once raised for segment s, 2 s + 2 once awaited.
 struct Flag {
     std::uint32_t use = 0;
     Rank sender = 0;
 };
 
-/// A block that a rank has exposed, as the rank knows it that it was exposed to.
+/// A block that a rank has exposed, stored at the rank that it is exposed to.
 struct Exposed {
     Rank owner = kNoRank;
-    Block block;  ///< where the segment has moved it
+    Block block;  ///< after its advance by the segment
     std::uint32_t segment = 0;
-    bool written = false;  ///< may be
+    bool written = false;  ///< the peer may write it
 };
 
 struct LaneState {
@@ -40,14 +40,15 @@ struct LaneState {
 struct RankState {
     bool started = false;
     bool ended = false;
-    bool ready = true;   ///< something that it waited for has come
-    bool keeps = false;  ///< its program, while it waits
+    bool ready = true;   ///< an awaited raise has happened
+    bool keeps = false;  ///< keeps its program while it waits
     std::optional<Program> program;
     std::vector<LaneState> lanes;
     Zeroed<Flag> flags;
     Zeroed<Print> slots;
-    std::vector<Zeroed<Print>> vectors;                  ///< output, then scratch
-    std::unordered_map<std::uint32_t, Exposed> exposed;  ///< to it, by copy of a slot
+    std::vector<Zeroed<Print>> vectors;  ///< output, then scratch
+    /// Blocks exposed to it, by copy of a slot.
+    std::unordered_map<std::uint32_t, Exposed> exposed;
     UnitRange input;
     UnitRange output;
     std::uint64_t raised = 0;
@@ -68,7 +69,7 @@ class Run {
 
   private:
     enum class Outcome : std::uint8_t { done, blocked, wrong };
-    /// Where a step is executed.
+    /// The step being executed.
     struct Site {
         Rank rank;
         RankState& state;
@@ -82,8 +83,8 @@ class Run {
         return false;
     }
 
-    /// Ranks that can go on, up and down: what goes round in either direction comes far in one
-    /// sweep.
+    /// Runs the ranks that can continue, alternating upward and downward. A chain in either
+    /// direction then progresses far in one sweep.
     bool sweep() {
         bool moved = true;
         for (bool up = true; moved; up = !up) {
@@ -207,7 +208,7 @@ class Run {
     [[nodiscard]] std::uint32_t copy_of(std::uint32_t number, std::uint32_t segment) const {
         return number * header_->depth + segment % header_->depth;
     }
-    /// Where a copy of a slot starts.
+    /// Returns the start of a copy of a slot.
     [[nodiscard]] std::uint64_t start_of(std::uint32_t number, std::uint32_t segment) const {
         const std::uint64_t room = (starts_[number + 1] - starts_[number]) / header_->depth;
         return starts_[number] + segment % header_->depth * room;
@@ -215,7 +216,8 @@ class Run {
 
     bool raise(const Site& site, const Step& step) {
         RankState& target = ranks_[static_cast<std::size_t>(step.peer)];
-        if (target.ended) return no(fmt::format("raises what rank {} does not await", step.peer));
+        if (target.ended)
+            return no(fmt::format("raises a signal of rank {}, which has ended", step.peer));
         if (!target.flags.is_made()) target.flags.make(copies());
         Flag& flag = target.flags[copy_of(step.signal, site.segment)];
         if (flag.use % 2 != 0)
@@ -253,7 +255,7 @@ class Run {
         Flag& flag = site.state.flags[copy_of(step.signal, segment)];
         if (flag.use < 2 * segment + 1) return Outcome::blocked;
         if (flag.use > 2 * segment + 1) {
-            no("awaits what was awaited before");
+            no("awaits a signal for the second time");
             return Outcome::wrong;
         }
         if (flag.sender != step.peer) {
@@ -289,7 +291,7 @@ class Run {
         return true;
     }
 
-    /// The prints of a list of blocks.
+    /// Reads the fingerprints of a list of blocks.
     bool read_list(const Site& site, BlockList list, std::vector<Print>& values) {
         values.clear();
         for (Block block : blocks_of(site.program, list)) {
@@ -300,7 +302,7 @@ class Run {
                 Print value;
                 if (!read(site, block, i, packed, value)) return false;
                 if (!value.is_written())
-                    return no(fmt::format("reads unit {} of what nothing has written",
+                    return no(fmt::format("reads unit {}, which nothing has written",
                                           block.first + i * block.stride));
                 values.push_back(value);
             }
@@ -315,7 +317,7 @@ class Run {
         return no(fmt::format("names unit {} of {}", last, header_->units));
     }
 
-    /// Unit i of a block, whose list has named `packed` units before it.
+    /// Reads unit i of a block whose list has named `packed` units before it.
     bool read(const Site& site, const Block& block, std::uint32_t i, std::size_t packed,
               Print& value) {
         const std::uint64_t place = place_of(block, i, packed);
@@ -333,7 +335,7 @@ class Run {
         }
         return false;
     }
-    /// Of unit i of a block in the payload that it names.
+    /// Returns the place of unit i of a block in its payload.
     static std::uint64_t place_of(const Block& block, std::uint32_t i, std::size_t packed) {
         const std::uint32_t origin = block.stride == 1 ? block.origin : block.first;
         const std::size_t before = block.buffer == Buffer::mapped ? 0 : packed;
@@ -352,8 +354,8 @@ class Run {
         return true;
     }
 
-    /// What the owner of a mapped block exposed, if this rank has awaited that and the owner's
-    /// program has not ended since.
+    /// Returns the exposed block behind a mapped one. Requires that this rank has awaited the
+    /// expose and that the owner's program has not ended.
     const Exposed* find_exposed(const Site& site, const Block& block, std::uint64_t place) {
         const std::uint32_t copy = copy_of(block.index, site.segment);
         const auto found = site.state.exposed.find(copy);
@@ -389,7 +391,8 @@ class Run {
         const Exposed* const exposed = find_exposed(site, block, place);
         if (exposed == nullptr) return false;
         if (!exposed->written)
-            return no(fmt::format("writes what rank {} exposed for reading only", exposed->owner));
+            return no(fmt::format("writes a block that rank {} exposed for reading only",
+                                  exposed->owner));
         return write(ranks_[static_cast<std::size_t>(exposed->owner)], exposed->block,
                      exposed->block.first + static_cast<std::uint32_t>(place), value);
     }
@@ -408,7 +411,7 @@ class Run {
     static std::uint32_t vector_of(const Block& block) {
         return block.buffer == Buffer::scratch ? 1 + block.index : 0;
     }
-    /// A unit of output or scratch; in place, the output is the input until it is written.
+    /// Returns a unit of output or scratch. In place, the output is the input until it is written.
     Print cell(Rank rank, RankState& state, std::uint32_t vector, std::uint32_t unit) {
         Zeroed<Print>& cells = state.vectors[vector];
         const Print found = cells.is_made() ? cells[unit] : Print{};
@@ -437,14 +440,14 @@ class Run {
         if (block.buffer == Buffer::output && !state.output.holds(unit))
             return no(fmt::format("writes output[{}], which that rank does not have", unit));
         if (block.buffer != Buffer::output && block.buffer != Buffer::scratch)
-            return no("writes what is neither output nor scratch");
+            return no("writes a buffer other than output or scratch");
         Zeroed<Print>& cells = state.vectors[vector_of(block)];
         if (!cells.is_made()) cells.make(header_->units);
         cells[unit] = value;
         return true;
     }
 
-    /// The rank's result is what it has to be; from now on it has no memory.
+    /// Checks the rank's result, and frees its memory.
     bool end(Rank rank, RankState& state) {
         for (const Expectation& expected : input_.contract->expected(*state.program)) {
             const Print found =
@@ -455,7 +458,7 @@ class Run {
                                   found.is_written() ? "is another one" : "was never written"));
         }
         if (state.raised != state.awaited)
-            return no(fmt::format("rank {} ends without having awaited what was raised", rank));
+            return no(fmt::format("rank {} ends without having awaited all signals", rank));
         state.ended = true;
         state.flags.drop();
         state.slots.drop();
@@ -481,8 +484,8 @@ class Run {
     FingerprintVerdict verdict_;
     std::vector<RankState> ranks_;
     std::optional<Program> header_;
-    std::vector<std::uint64_t> starts_;  ///< by slot: where it starts, and the end
-    std::uint64_t kept_ = 0;             ///< bytes of programs that were kept
+    std::vector<std::uint64_t> starts_;  ///< by slot: its start; then the end of the last
+    std::uint64_t kept_ = 0;             ///< bytes of programs that are kept
     std::vector<Print> values_;
     std::vector<Print> others_;
 };

@@ -14,7 +14,7 @@ namespace weft::plan {
 
 namespace {
 
-/// Checks one program. Functions return what is wrong, or an empty text.
+/// Checks one program. Functions return the defect, or an empty text.
 class Form {
   public:
     explicit Form(const Program& program) : program_(program) {}
@@ -53,7 +53,8 @@ class Form {
         return {};
     }
 
-    /// Units of a uneven vector are parts of its blocks, equally many of each, and hold them.
+    /// Checks an uneven buffer: all blocks have the same number of units, and these hold
+    /// the largest block.
     std::string counts() const {
         const std::vector<std::uint64_t>& counts = program_.unit_counts;
         if (counts.empty()) return {};
@@ -66,8 +67,8 @@ class Form {
                            program_.unit_elements, largest);
     }
 
-    /// Signals are distinguished by their segment, modulo the segments that there are: enough if no
-    /// two in a row of one copy are equal.
+    /// Checks the iterations of a loop. Signals are distinguished by their segment modulo the
+    /// number of segments, so two successive signals of one copy must differ.
     std::string repeats(const Step& loop, std::uint64_t at) const {
         if (loop.operands <= program_.segments) return {};
         if (!program_.pairwise)
@@ -79,7 +80,8 @@ class Form {
             at, loop.operands, 2 * program_.depth, program_.depth, program_.segments);
     }
 
-    /// Lanes tile the steps; loops lie inside a lane and do not nest.
+    /// Checks that lanes cover the steps in order, and that loops are within a lane and
+    /// do not nest.
     std::string lanes() const {
         std::uint64_t next = 0;
         for (const Lane& lane : program_.lanes) {
@@ -212,7 +214,7 @@ class Form {
         return {};
     }
 
-    /// Sizes of the runs of consecutive units in a list.
+    /// Returns the sizes of the runs of consecutive units in a list.
     static std::vector<std::uint32_t> runs(std::span<const Block> list) {
         std::vector<std::uint32_t> sizes;
         for (const Block& block : list) {
@@ -254,7 +256,7 @@ class Form {
     const Program& program_;
 };
 
-/// What the memory of the verifier can number.
+/// Largest number of units that the verifier's memory can index.
 constexpr double kUnitsMax = 4e9;
 
 double units_of_vectors(std::span<const Program> programs) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// form.hpp - is a set of programs well-formed? What can be seen without executing anything.
+// form.hpp - checks that programs are well-formed, without executing them.
+//
 #pragma once
 
 #include <span>
@@ -10,14 +11,15 @@
 
 namespace weft::plan {
 
-/// Of one program: empty, or what is malformed and where.
+/// Returns the defect of one program and its location; empty if it is well-formed.
 [[nodiscard]] std::string malformed(const Program& program);
 
-/// The name of a header field that is not as in the first program, or empty.
+/// Returns the name of a header field that differs from the first program; empty if all agree.
 [[nodiscard]] std::string_view unlike(const Program& program, const Program& first);
 
-/// Empty, or what is malformed and where: lists out of range, fields that have no meaning where
-/// they stand, header fields that are not the same. execute.hpp relies on all of it.
+/// Returns the defect of a set of programs and its location, or an empty text. Checks the ranges of
+/// lists, fields without a meaning for their step, and equal header fields. execute.hpp relies on
+/// all of it.
 [[nodiscard]] std::string malformed(std::span<const Program> programs);
 
 }  // namespace weft::plan

@@ -34,7 +34,7 @@ Memory::Memory(std::span<const Program> programs, const Contract* contract,
 
 std::uint32_t Memory::cell(Rank rank, const Block& block, std::uint32_t unit) const {
     const auto index = static_cast<std::size_t>(rank);
-    std::uint32_t vector = 0;  // input, output, scratch 0, scratch 1, ...; in place: one less
+    std::uint32_t vector = 0;  // input, output, scratch 0, ...; one less in place
     if (block.buffer == Buffer::output) vector = in_place_[index] ? 0 : 1;
     if (block.buffer == Buffer::scratch) vector = block.index + (in_place_[index] ? 1 : 2);
     return base_[index] + vector * programs_[index].units + unit;
@@ -124,7 +124,7 @@ std::string Memory::name(std::uint32_t cell) const {
     return fmt::format("scratch {}[{}] of rank {}", vector - 2, unit, rank);
 }
 
-/// What an access that is not over, or not ordered, may still be doing.
+/// Describes an access that has not ended or is not ordered.
 std::string Memory::pending(const Access& access) const {
     const std::string who = order_.name(access.step);
     switch (access.kind) {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// memory.hpp - the vectors of all ranks, and the rule that accesses to a unit are ordered.
+// memory.hpp - the buffers of all ranks, and the rule that accesses to a unit are ordered.
 //
-// Idea     A cell is one unit of one vector (input, output, scratch) of one rank. It remembers its
-//          value, who wrote it last, and who has read it since. An access that could be
-//          simultaneous with an earlier one of which either writes is a race.
-// Holds    If no race is found, every execution that the programs allow gives the same values: a
-//          chain of ordered neighbours is ordered.
+// Idea     A cell is one unit of one buffer (input, output, scratch) of one rank. It stores its
+//          value, its last write and the later reads. Two accesses race if they may be simultaneous
+//          and one of them writes.
+// Holds    Without a race, every execution that the programs allow gives the same values, since
+//          ordered accesses to a cell form one chain.
 #pragma once
 
 #include <span>
@@ -17,7 +17,7 @@
 
 namespace weft::plan {
 
-/// Why something is not sound; the first reason is kept.
+/// Reason for a failed check; the first reason is kept.
 struct Reason {
     std::string text;
     bool no(std::string why) {
@@ -28,38 +28,39 @@ struct Reason {
 
 class Memory {
   public:
-    /// in_place, by rank: unit u of the input and unit u of the output are one cell. A contract (or
-    /// none) says which units of them a rank has.
+    /// `in_place`, by rank: unit u of the input and unit u of the output are one cell. The
+    /// contract, which may be nullptr, tells which units of both a rank has.
     Memory(std::span<const Program> programs, const Contract* contract, std::vector<bool> in_place,
            Order& order, Values& values, Reason& reason);
 
-    /// The cell of a unit of input, output or scratch.
+    /// Returns the cell of a unit of input, output or scratch.
     [[nodiscard]] std::uint32_t cell(Rank rank, const Block& block, std::uint32_t unit) const;
 
-    /// Reads for the current step of `lane`, as the unit at `position` of an operand.
+    /// Reads a cell for the current step of `lane`, as the unit at `position` of an operand.
     [[nodiscard]] bool read(std::uint32_t cell, std::uint32_t lane, const Access& access,
                             std::uint32_t position, Value& value);
     [[nodiscard]] bool write(std::uint32_t cell, std::uint32_t lane, const Access& access,
                              std::uint32_t position, Value value);
 
-    /// What the unit of the output holds at the end; kUndefined if nothing.
+    /// Returns the final value of an output unit; kUndefined if it was not written.
     [[nodiscard]] Value final_output(Rank rank, std::uint32_t unit);
     [[nodiscard]] std::string name(std::uint32_t cell) const;
 
   private:
-    static constexpr Value kUnread = kUndefined - 1;  ///< an input: becomes a leaf when it is read
+    /// An input that becomes a leaf on its first read.
+    static constexpr Value kUnread = kUndefined - 1;
     static constexpr std::uint32_t kManyPositions = ~std::uint32_t{0};
 
     struct Cell {
         Value value = kUndefined;
-        std::uint32_t read_step = kNone;      ///< the last step that read it
-        std::uint32_t read_position = kNone;  ///< where in its operands
+        std::uint32_t read_step = kNone;      ///< last step that read it
+        std::uint32_t read_position = kNone;  ///< its position in the operands of that step
         Access written;
         Reads reads;
     };
     [[nodiscard]] Value value_of(std::uint32_t cell);
     [[nodiscard]] bool is_input(std::uint32_t cell) const;
-    /// Of an input or output that the rank does not have.
+    /// Returns true for an output unit that the rank does not have.
     [[nodiscard]] bool is_missing_output(std::uint32_t cell) const;
     [[nodiscard]] Rank owner(std::uint32_t cell) const;
     [[nodiscard]] std::string pending(const Access& access) const;
@@ -70,7 +71,7 @@ class Memory {
     Values& values_;
     Reason& reason_;
     std::vector<std::uint32_t> base_;  ///< first cell of each rank
-    std::vector<UnitRange> outputs_;   ///< what each rank has of its output; empty: everything
+    std::vector<UnitRange> outputs_;   ///< output range of each rank; empty: all units
     std::vector<Cell> cells_;
 };
 

@@ -8,8 +8,8 @@
 namespace weft::plan {
 
 void Reads::add(const Access& read, const Order& order) {
-    // The later end of two in one lane stands for both: a put's read that no flush has ended yet
-    // ends after anything the lane does now.
+    // Keep the later end of two reads in one lane. A put's read that no flush has ended yet ends
+    // after any current action of the lane.
     const auto merge = [&](Access& there) {
         const bool lasts = there.kind == Access::Kind::until_flush && !order.over(there) &&
                            read.kind == Access::Kind::at;
@@ -23,7 +23,7 @@ void Reads::add(const Access& read, const Order& order) {
         return;
     }
     if (!more_) more_ = std::make_unique<std::vector<Access>>();
-    // Lanes run for long stretches, so this keeps lists short without searching them.
+    // Lanes run for long stretches, so comparing with the last entry keeps the list short.
     if (!more_->empty() && more_->back().lane == read.lane) return merge(more_->back());
     more_->push_back(read);
 }

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// order.hpp - what has happened, and what is certain to happen before what.
+// order.hpp - executed steps, and the order between them that all executions have.
 //
-// Idea     Executed steps are numbered as they come. One step happens before another if it stands
-//          earlier in the same lane, or if a chain of raises and their waits leads from it to the
-//          other. Such chains are looked for only on request, backwards from the asking
-//          lane, and never further back than the step asked about.
-// Why      Almost all questions are about two steps of one lane. Vector clocks for the rest would
-//          cost a word per lane and wait: gigabytes at thousands of ranks.
-// Holds    A raise is executed before its wait, so the numbers are one order that the programs
-//          allow.
+// Idea     Executed steps are numbered in order. A step happens before another if it is earlier in
+//          the same lane, or if a chain of raises and their waits leads from it to the other. Such
+//          chains are searched only on request, backwards from the lane in question, and no further
+//          than the other step.
+// Why      Almost all questions are about two steps of one lane. Vector clocks would cost a word
+//          for each lane and wait: gigabytes for thousands of ranks.
+// Holds    A raise is executed before its wait, so the numbers are one order that
+//          the programs allow.
 #pragma once
 
 #include <cstdint>
@@ -23,23 +23,23 @@ namespace weft::plan {
 
 inline constexpr std::uint32_t kNone = ~std::uint32_t{0};
 
-/// Something that a step does to a place, and when it is over.
+/// Access of a step to a place, and the time of its end.
 struct Access {
     enum class Kind : std::uint8_t {
         none,
-        at,             ///< over with step number `when`
-        until_flush,    ///< over with flush number `when` of the lane (0: its first)
-        until_awaited,  ///< over when raise `when` is awaited
+        at,             ///< ends with step number `when`
+        until_flush,    ///< ends with flush number `when` of the lane (0: its first)
+        until_awaited,  ///< ends when raise `when` is awaited
     };
     Kind kind = Kind::none;
     std::uint32_t lane = 0;
     std::uint32_t when = 0;
-    std::uint32_t step = 0;  ///< number of the step whose access it is
+    std::uint32_t step = 0;  ///< number of the accessing step
 };
 
 class Order;
 
-/// The reads of one place since it was last written; the last one of each run of a lane.
+/// Reads of a place since its last write. Keeps the last read of each run of a lane.
 class Reads {
   public:
     void add(const Access& read, const Order& order);
@@ -48,7 +48,7 @@ class Reads {
         first_ = {};
         if (more_) more_->clear();
     }
-    /// The first read for which keep(read) does not hold, or nullptr.
+    /// Returns the first read for which keep(read) is false, or nullptr.
     template <class Keep>
     [[nodiscard]] const Access* find_unless(Keep keep) const {
         if (empty()) return nullptr;
@@ -65,28 +65,30 @@ class Reads {
     std::unique_ptr<std::vector<Access>> more_;
 };
 
-/// One executed put, signal, expose or publish; or the published cell of shared puts.
+/// An executed put, signal, expose or publish, or the published cell of shared puts.
 struct Raise {
     StepKind kind = {};
     bool shared = false;
     bool in_loop = false;
-    bool written = false;  ///< an expose: the peer may write the block
-    bool in_cell = false;  ///< can be read in place: published, or put shared
+    bool written = false;  ///< expose: the peer may write the block
+    /// Can be read in place: published, or a shared put.
+    bool in_cell = false;
     std::uint32_t lane = 0;
     std::uint32_t step = 0;  ///< number of the step
     std::uint32_t chain = 0;
     Rank sender = kNoRank;
-    Rank target = kNoRank;  ///< whose flag; of a cell: its owner
+    Rank target = kNoRank;  ///< owner of the flag or cell
     std::uint32_t number = 0;
     std::uint32_t segment = 0;
     std::uint32_t payload = 0;  ///< first entry of the payload
-    std::uint32_t units = 0;    ///< of the payload
+    std::uint32_t units = 0;    ///< length of the payload
     Block exposed = {};
-    std::uint32_t exposed_slot = kNone;       ///< the raise whose payload is exposed
-    std::uint32_t cell = kNone;               ///< a shared put: its published cell
-    Access awaited = {};                      ///< none as long as it is not
-    Reads reads = {};                         ///< of its payload, or of the memory entry it filled
-    std::vector<std::uint32_t> members = {};  ///< a cell of shared puts: the raises
+    std::uint32_t exposed_slot = kNone;  ///< raise whose payload is exposed
+    std::uint32_t cell = kNone;          ///< published cell of a shared put
+    Access awaited = {};                 ///< none until it is awaited
+    /// Reads of its payload, or of the memory entry that it filled.
+    Reads reads = {};
+    std::vector<std::uint32_t> members = {};  ///< raises of a cell of shared puts
 };
 
 class Order {
@@ -97,9 +99,9 @@ class Order {
     void begin(std::uint32_t lane, Rank rank, std::uint32_t index, std::uint32_t segment,
                bool in_loop);
     void flush(std::uint32_t lane) { lanes_[lane].locals.push_back(lanes_[lane].last); }
-    /// Adds a raise by the current step of its lane.
+    /// Adds a raise by the current step of its lane, and returns its number.
     std::uint32_t raise(Raise raise);
-    /// The current step of `lane` has awaited a raise.
+    /// Records that the current step of `lane` has awaited a raise.
     void awaited(std::uint32_t lane, std::uint32_t raise);
 
     [[nodiscard]] Access now(std::uint32_t lane) const {
@@ -114,11 +116,11 @@ class Order {
         return {Access::Kind::until_awaited, lane, raise, lanes_[lane].last};
     }
     [[nodiscard]] bool over(const Access& access) const;
-    /// Is the access over before the current step of `lane` starts?
+    /// Returns true if the access ends before the current step of `lane` starts.
     [[nodiscard]] bool before(const Access& access, std::uint32_t lane);
 
-    /// Everything that happens before the ends of the lanes that are added; asked about steps not
-    /// older than `oldest` alone.
+    /// Starts a query for the steps before the ends of the added lanes. Accesses in question must
+    /// not be older than step `oldest`.
     void begin_past(std::uint32_t oldest);
     void add_to_past(std::uint32_t lane);
     [[nodiscard]] bool in_past(const Access& access) const;
@@ -126,7 +128,7 @@ class Order {
     [[nodiscard]] std::vector<Raise>& raises() { return raises_; }
     [[nodiscard]] const std::vector<Raise>& raises() const { return raises_; }
     [[nodiscard]] std::uint32_t chain_max() const;
-    /// "rank 3 step 5", with the segment if it is in a loop.
+    /// Returns a name such as "rank 3 step 5", with the segment inside a loop.
     [[nodiscard]] std::string name(std::uint32_t step) const;
 
     /// Raises and waits in the order of their execution.
@@ -155,11 +157,11 @@ class Order {
         std::vector<std::uint32_t> locals;
     };
     struct End {
-        std::uint32_t lane = kNone;  ///< kNone: not over
+        std::uint32_t lane = kNone;  ///< kNone: it has not ended
         std::uint32_t step = 0;
     };
     [[nodiscard]] End end_of(const Access& access) const;
-    /// Walks back from `step` of `lane`; stops when `goal` is in the past.
+    /// Walks back from `step` of `lane`, and stops once `goal` is in the past.
     void walk_back(std::uint32_t lane, std::uint32_t step, End goal);
     void visit(std::uint32_t lane, std::uint32_t step);
     [[nodiscard]] bool visited(const End& end) const {
@@ -173,8 +175,8 @@ class Order {
 
     std::uint32_t query_ = 0;
     std::uint32_t oldest_ = 0;
-    std::vector<std::uint32_t> mark_;  ///< per lane: the query that visited it
-    std::vector<std::uint32_t> upto_;  ///< per lane: and up to which step
+    std::vector<std::uint32_t> mark_;  ///< by lane: last query that visited it
+    std::vector<std::uint32_t> upto_;  ///< by lane: last step that the query reached
     struct Stretch {
         std::uint32_t lane, after, upto;
     };

@@ -78,7 +78,7 @@ bool Places::resolve_payload(const Site& site, const Block& block, const Packed&
                              std::vector<Place>& places) {
     std::uint32_t raise = kNone;
     if (!find_raise(site, block, raise)) return false;
-    // Units with a stride stand packed, so there is no distance to an origin.
+    // Units with a stride are packed, so the distance to an origin does not apply.
     const std::uint32_t origin = block.stride == 1 ? block.origin : block.first;
     if (block.first < origin)
         return reason_.no(

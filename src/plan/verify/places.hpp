@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// places.hpp - from blocks to the places they name: units of vectors, or parts of payloads.
+// places.hpp - resolves blocks to places: units of buffers, or parts of payloads.
 //
 // Idea     A list of blocks becomes a list of places, one for each unit. In a payload (slot,
-//          published) a block lies after the blocks that its list names before it, plus the
-//          distance from its origin to its first unit; in mapped memory, at that distance alone.
-//          What stands there must be one whole unit of the same size, so a program that mixes units
-//          up is caught whatever the values are.
-// Holds    Memory that another rank exposed is reached only after its expose was awaited, and
-//          written only if it was exposed for writing; each access to it is noted, and
-//          ends_in_time() shows that the owner's program does not end before.
-// Next     bind.cpp in run/bind gives blocks the same addresses.
+//          published) a block follows the blocks before it in the list, at the distance from
+//          its origin to its first unit. In mapped memory only that distance counts. Each place
+//          must be one whole unit of the expected size, so confused units are detected
+//          regardless of their values.
+// Holds    Exposed memory of another rank is accessed only after the wait for its expose, and
+//          written only if exposed for writing. ends_in_time() checks all recorded accesses: the
+//          owner's program must not end before them.
+// Next     bind.cpp in run/bind computes the same addresses.
 #pragma once
 
 #include <vector>
@@ -20,22 +20,22 @@ namespace weft::plan {
 
 /// One unit of a block.
 struct Place {
-    std::uint32_t cell = kNone;     ///< of a vector
-    std::uint32_t raise = kNone;    ///< or of a payload: the raise that carried it,
-    std::uint32_t carried = 0;      ///< and the entry in Arrivals::payloads()
-    std::uint32_t exposed = kNone;  ///< reached through this expose
-    Rank owner = kNoRank;           ///< of exposed memory
+    std::uint32_t cell = kNone;     ///< index of a buffer's unit
+    std::uint32_t raise = kNone;    ///< for a payload: the raise that carried it
+    std::uint32_t carried = 0;      ///< for a payload: its entry in Arrivals::payloads()
+    std::uint32_t exposed = kNone;  ///< expose through which it is accessed
+    Rank owner = kNoRank;           ///< owner of exposed memory
     std::uint64_t size = 0;         ///< elements
 };
 
-/// The step that names blocks.
+/// Location of a step that names blocks.
 struct Site {
     std::uint32_t lane = 0;
     Rank rank = 0;
     std::uint32_t segment = 0;
 };
 
-/// Where units start, for each rank.
+/// First elements of units, for each rank.
 class Sizes {
   public:
     Sizes(std::span<const Program> programs, std::uint64_t elements);
@@ -56,21 +56,22 @@ class Places {
     Places(std::span<const Program> programs, const Sizes& sizes, Memory& memory,
            Arrivals& arrivals, Order& order, Reason& reason);
 
-    /// Replaces `places` by those of the blocks.
+    /// Replaces `places` by the places of the blocks.
     [[nodiscard]] bool resolve(const Site& site, std::span<const Block> blocks,
                                std::vector<Place>& places);
     [[nodiscard]] bool read(const Site& site, const Place& place, const Access& access,
                             std::uint32_t position, Value& value);
     [[nodiscard]] bool write(const Site& site, const Place& place, const Access& access,
                              std::uint32_t position, Value value);
-    /// What an expose carries: the block with its segment's advance, and the slot's raise if it is
-    /// one.
+    /// Stores the exposed block in `raise`, after the advance of its segment. For a block of a slot
+    /// it also stores the slot's raise.
     [[nodiscard]] bool expose(const Site& site, const Block& block, Raise& raise);
-    /// At the end: every rank's program outlives the accesses of others to its vectors.
+    /// Checks that every rank's program outlives accesses of others to its buffers. Call it
+    /// at the end.
     [[nodiscard]] bool ends_in_time(std::span<const std::uint32_t> lane_starts);
 
   private:
-    /// How far the list has come.
+    /// Length of the list so far.
     struct Packed {
         std::uint32_t units = 0;
         std::uint64_t elements = 0;
@@ -94,7 +95,7 @@ class Places {
     Arrivals& arrivals_;
     Order& order_;
     Reason& reason_;
-    std::vector<std::vector<Access>> visits_;  ///< per owner: accesses of others to its vectors
+    std::vector<std::vector<Access>> visits_;  ///< by owner: accesses of other ranks to its buffers
 };
 
 }  // namespace weft::plan

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // prints.hpp - fingerprints of data, and memory for many of them.
 //
-// Idea     Affine maps x -> a x + b over a prime field: a product of maps determines its factors
-//          and their order, a product of those with a = 1 its factors only. Eight bytes each,
-//          whatever they stand for.
-// Next     fingerprint.hpp for what they show.
+// Idea     Affine maps x -> a x + b over a prime field. A product of maps determines its factors
+//          and their order; with a = 1 it determines the factors only. Each has eight bytes, for
+//          any amount of data.
+// Next     fingerprint.hpp for their use.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +21,7 @@ namespace weft::plan {
 
 inline constexpr std::uint64_t kPrime = (std::uint64_t{1} << 31) - 1;
 
-/// x -> a x + b modulo kPrime; a = 0: nothing was written here.
+/// The map x -> a x + b modulo kPrime; a = 0: unwritten.
 struct Print {
     std::uint32_t a = 0;
     std::uint32_t b = 0;
@@ -35,7 +35,7 @@ inline Print product(Print left, Print right) {
             static_cast<std::uint32_t>((std::uint64_t{left.a} * right.b + left.b) % kPrime)};
 }
 
-/// The prints of inputs, and of what they reduce to.
+/// Fingerprints of inputs and of expected results.
 class Prints {
   public:
     Prints(std::uint64_t seed, bool ordered) : seed_(base::mix(seed)), ordered_(ordered) {}
@@ -52,7 +52,7 @@ class Prints {
         if (expected.first_rank == expected.last_rank)
             return leaf(expected.first_rank, expected.source_unit);
         if (expected.first_rank != 0) return of_range(expected.first_rank, expected);
-        // Most ask for the same ranks again, or for one more.
+        // Most requests repeat the last range or extend it by one rank.
         UpTo& known = known_[expected.source_unit];
         if (known.last > expected.last_rank) known = {};
         if (known.last < 0) known = {0, leaf(0, expected.source_unit)};
@@ -75,10 +75,10 @@ class Prints {
 
     std::uint64_t seed_;
     bool ordered_;
-    std::unordered_map<std::uint32_t, UpTo> known_;  ///< by unit: of the ranks 0 .. last
+    std::unordered_map<std::uint32_t, UpTo> known_;  ///< by unit: product of ranks 0 .. last
 };
 
-/// Zeros; pages that are not touched cost nothing.
+/// Array of zeros; untouched pages use no memory.
 template <class T>
 class Zeroed {
   public:

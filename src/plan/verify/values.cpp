@@ -89,7 +89,7 @@ bool Values::in_order(Value value, const Expectation& expected) const {
            node.unit == expected.source_unit;
 }
 
-/// Children have smaller numbers than their parent, so nodes are finished in descending order.
+/// Children have smaller numbers than their parents, so nodes are completed in descending order.
 std::vector<Values::Leaf> Values::leaves(Value value) {
     std::vector<Leaf> found;
     times_.resize(nodes_.size(), 0);

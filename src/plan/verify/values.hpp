@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// values.hpp - symbolic values: expression trees in which equal trees are one number.
+// values.hpp - symbolic values: expression trees in which equal trees have one number.
 //
 // Idea     A value is a leaf (one rank's input unit) or a reduction of two values. Nodes are
-//          hash-consed. A node also knows, if its leaves are the contributions of ranks i, i+1, ..,
-//          j to one unit in this very order, that interval: a reduction of [i, k] and [k+1, j] has
-//          it again. That shows "exactly once and in rank order" in O(1) per node, for any number
-//          of ranks and without chance.
-// Why      Out of order, leaves have to be counted: fine for hundreds of ranks. For more, each node
-//          carries the sum of random weights of its leaves modulo 2^61 - 1, which equals the sum
-//          over the expected ranks only if each is in it exactly once (but for a chance of 2^-60).
+//          hash-consed. If the leaves of a node are the contributions of ranks i .. j to one unit,
+//          in this order, the node stores that interval. A reduction of [i, k] and [k+1, j] has an
+//          interval again. This proves "exactly once and in rank order" in constant time for each
+//          node, for any number of ranks.
+// Why      Leaves in another order must be counted, which is fast enough for hundreds of ranks.
+//          For more, each node has the sum of its leaves' random weights modulo 2^61 - 1. It
+//          equals the sum over the expected ranks only if each occurs exactly once, except with a
+//          probability of 2^-60.
 #pragma once
 
 #include <cstdint>
@@ -28,23 +29,24 @@ class Values {
     Values(Rank ranks, std::uint64_t seed);
 
     [[nodiscard]] Value leaf(Rank rank, std::uint32_t unit);
-    /// left (op) right
+    /// Returns left (op) right.
     [[nodiscard]] Value reduce(Value left, Value right);
 
-    /// The contributions first_rank..last_rank to source_unit, each once, in rank order.
+    /// Returns true if the value combines the contributions first_rank..last_rank to source_unit,
+    /// each once, in rank order.
     [[nodiscard]] bool in_order(Value value, const Expectation& expected) const;
-    /// The same in any order, by counting leaves.
+    /// Returns true if it combines each contribution once, in any order, by counting leaves.
     [[nodiscard]] bool each_once(Value value, const Expectation& expected);
-    /// The same, by weights.
+    /// As each_once(), by comparing weights.
     [[nodiscard]] bool each_once_by_weight(Value value, const Expectation& expected);
-    /// What is wrong with a value, in words.
+    /// Describes the difference between a value and an expectation.
     [[nodiscard]] std::string difference(Value value, const Expectation& expected);
 
   private:
     struct Node {
-        std::uint32_t left = 0;   ///< a leaf: its rank, with kLeaf set
-        std::uint32_t right = 0;  ///< a leaf: its unit
-        Rank first = 0;           ///< the interval in rank order; none if first > last
+        std::uint32_t left = 0;   ///< rank of a leaf, with kLeaf set
+        std::uint32_t right = 0;  ///< unit of a leaf
+        Rank first = 0;           ///< interval in rank order; empty if first > last
         Rank last = -1;
         std::uint32_t unit = 0;
         std::uint64_t weight = 0;
@@ -65,8 +67,8 @@ class Values {
     std::uint64_t seed_;
     std::vector<Node> nodes_;
     std::vector<Value> table_;  ///< open addressing; kUndefined: free
-    std::unordered_map<std::uint32_t, std::vector<std::uint64_t>> weight_sums_;  ///< per unit
-    std::vector<std::uint32_t> times_;  ///< leaves(): how often a node is in the tree
+    std::unordered_map<std::uint32_t, std::vector<std::uint64_t>> weight_sums_;  ///< by unit
+    std::vector<std::uint32_t> times_;  ///< leaves(): occurrences of a node in the tree
 };
 
 }  // namespace weft::plan

@@ -30,7 +30,7 @@ void take_counts(const VerifyInput& input, const Execution& execution, Verdict& 
             std::max<std::uint64_t>(verdict.descriptors_max, program.descriptors());
 }
 
-/// Declared or demanded synchronization must be there.
+/// Checks synchronization that the programs declare or the contract demands.
 bool check_synchronizing(const VerifyInput& input, const Execution& execution, Verdict& verdict,
                          Reason& reason) {
     const Program& first = input.programs.front();
@@ -43,13 +43,13 @@ bool check_synchronizing(const VerifyInput& input, const Execution& execution, V
         independence.independent, demanded ? "contract is" : "programs are declared"));
 }
 
-/// On which ranks input and output are the same memory, and what to say of an error there.
+/// Ranks on which input and output are the same memory, and the prefix of an error message.
 struct Sharing {
     const char* what;
     std::vector<bool> in_place;
 };
 
-/// None first: the facts are those of that execution.
+/// Returns the cases to execute. The first has no sharing; counts and properties are from it.
 std::vector<Sharing> sharings(const VerifyInput& input) {
     const std::size_t ranks = input.programs.size();
     std::vector<Sharing> list{{"", std::vector<bool>(ranks, false)}};

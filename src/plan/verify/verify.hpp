@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// verify.hpp - the judge of a set of programs: does it keep its contract, and what is it like?
+// verify.hpp - verifier of a set of programs: checks its contract and determines its properties.
 //
 // Idea     The programs of all ranks are executed symbolically. A unit of data is an expression
-//          tree over the ranks' inputs; equal trees are one number (hash-consing), so "the same
-//          result on all ranks" is a comparison of numbers. Waits are taken in any order that the
-//          programs allow; since every two accesses to one place that could disagree are required
-//          to be ordered, one execution speaks for all of them.
-// Why      Generators are not trusted: only steps are looked at.
-// Holds    A valid verdict means: the contract is kept with each contribution exactly once; nothing
-//          is overwritten before it was read or while a put may still read it; memory that is
-//          mapped is touched only between its owner's expose and a signal that the owner awaits;
-//          each raise is awaited by exactly one wait (a published cell by at least one); nothing
-//          deadlocks; a program that says it synchronizes does. Everything is shown twice: with
-//          input and output in separate memory and in the same.
-// Next     execute.hpp runs the steps; order.hpp knows what happens before what; memory.hpp,
-//          arrivals.hpp and places.hpp hold the rules about data; facts.hpp draws the conclusions.
+//          tree over the ranks' inputs. Equal trees have one number (hash-consing), so "equal
+//          result on all ranks" is a comparison of numbers. Waits are taken in one order that
+//          the programs allow. Conflicting accesses to a place must be ordered, so this
+//          execution represents all.
+// Why      Generators are not trusted: the verifier looks at steps only.
+// Holds    A valid verdict means: the contract is met with each contribution exactly once; no data
+//          is overwritten before it is read, or while a put may still read it; mapped memory is
+//          accessed only between its owner's expose and a signal that the owner awaits; each raise
+//          is awaited by exactly one wait (a published cell by at least one); nothing deadlocks; a
+//          program that declares itself synchronizing is so. All of this is checked twice: with
+//          input and output in separate memory and in the same memory.
+// Next     execute.hpp runs the steps; order.hpp has the order of steps; memory.hpp, arrivals.hpp
+//          and places.hpp have the rules for data; facts.hpp draws the conclusions.
 #pragma once
 
 #include <cstdint>
@@ -27,34 +27,36 @@
 namespace weft::plan {
 
 struct VerifyInput {
-    std::span<const Program> programs;   ///< of ranks 0, 1, ...
-    const Contract* contract = nullptr;  ///< none: soundness alone
-    std::uint64_t elements = 1;          ///< of the vector that is cut into units
+    std::span<const Program> programs;   ///< programs of ranks 0, 1, ...
+    const Contract* contract = nullptr;  ///< nullptr: check soundness only
+    std::uint64_t elements = 1;          ///< elements of the buffer that is cut into units
     std::uint32_t element_bytes = 8;
-    bool in_place = true;  ///< execute with input == output too
-    bool mixed = false;    ///< and with input == output on every second rank, odd and even ones
-    /// Up to so many ranks "exactly once" is shown by counting leaves; above, where the order of
-    /// the ranks does not show it already, by sums of random 61-bit weights (wrong with chance
-    /// 2^-60).
+    bool in_place = true;  ///< also execute with input == output
+    bool mixed = false;    ///< also execute with input == output on odd and on even ranks
+    /// Up to this number of ranks, "exactly once" is proved by counting leaves. Above, where the
+    /// order of the ranks does not prove it, sums of random 61-bit weights do, with an error
+    /// probability of 2^-60.
     Rank exact_ranks_max = 512;
-    std::uint64_t seed = 0x9e3779b97f4a7c15;  ///< of the weights
+    std::uint64_t seed = 0x9e3779b97f4a7c15;  ///< seed of the weights
 };
 
-/// The facts are those of the execution with input and output in separate memory; docs of `weft
-/// verify`.
+/// Verdict of `weft verify`. Its counts and properties are from the execution with input and output
+/// in separate memory.
 struct Verdict {
     bool valid = false;
     std::uint64_t rounds = 0;    ///< longest chain of raise-to-wait edges
-    std::uint64_t messages = 0;  ///< puts (and publishes) with payload, all ranks
+    std::uint64_t messages = 0;  ///< puts and publishes with payload, all ranks
     std::uint64_t signals = 0;   ///< raises without payload: signal, expose, bare publish
     std::uint64_t bytes_total = 0;
     std::uint64_t bytes_sent_max = 0;
     std::uint64_t reduced_bytes_max = 0;
-    bool ordered = false;         ///< every reduction is in rank order: no commutativity needed
-    bool bit_identical = false;   ///< equal expectations are met by equal trees on all ranks
-    bool synchronizing = false;   ///< completion anywhere implies entry everywhere
-    std::uint64_t slots_max = 0;  ///< put targets of one bank in use, largest over ranks
-    std::uint64_t descriptors_max = 0;  ///< raising steps of a program, largest over ranks
+    /// All reductions are in rank order, so the operation need not commute.
+    bool ordered = false;
+    bool bit_identical = false;  ///< equal expectations are met by equal trees on all ranks
+    bool synchronizing = false;  ///< completion anywhere implies entry everywhere
+    /// Most put targets of one bank in use at a rank.
+    std::uint64_t slots_max = 0;
+    std::uint64_t descriptors_max = 0;  ///< most raising steps in a program
     std::string error;                  ///< if not valid: rank, step and reason
 };
 
