@@ -22,7 +22,7 @@ Builder::Builder(Program header) : program_(std::move(header)) {
     program_.steps.clear();
     program_.lanes.clear();
     program_.blocks.clear();
-    // Vectors that grow from nothing move several times on their way there.
+    // Avoids the reallocations of vectors that grow from nothing.
     constexpr std::size_t kUsual = 96;
     program_.steps.reserve(kUsual);
     program_.blocks.reserve(kUsual);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// builder.hpp - how a generator writes a program.
+// builder.hpp - interface for generators that write a program.
 //
-// Idea     One call per step, in order; lists of blocks are interned, counters of the header
-//          (slots, slot_units, scratch) grow by themselves as steps name them.
-// Holds    finish() gives a well-formed program: lanes closed, loops closed, lists in range. Header
-//          fields that must be the same on all ranks (slots, slot_units) can be raised with
-//          reserve_*.
+// Idea     Each call adds a step, in order. Lists of blocks are interned. Counters of the header
+//          (slots, slot_units, scratch) grow as steps use them.
+// Holds    finish() returns a well-formed program, with closed lanes, closed loops and
+//          lists in range. reserve_* raise header fields that must be equal on all
+//          ranks (slots, slot_units).
 #pragma once
 
 #include <initializer_list>
@@ -18,7 +18,7 @@
 
 namespace weft::plan {
 
-// Short names for blocks, used by generators.
+// Short names for blocks, for generators.
 [[nodiscard]] constexpr Block input(std::uint32_t first = 0, std::uint32_t count = 1) {
     return {.buffer = Buffer::input, .first = first, .count = count};
 }
@@ -29,7 +29,7 @@ namespace weft::plan {
                                       std::uint32_t count = 1) {
     return {.buffer = Buffer::scratch, .index = index, .first = first, .count = count};
 }
-/// The whole payload of a slot that carries the units first .. first+count-1.
+/// Returns the whole payload of a slot that carries the units first .. first+count-1.
 [[nodiscard]] constexpr Block slot(std::uint32_t index, std::uint32_t first = 0,
                                    std::uint32_t count = 1) {
     return {
@@ -44,7 +44,7 @@ namespace weft::plan {
             .first = first,
             .count = count};
 }
-/// The same block, moving by `advance` units with each segment of the loop.
+/// Returns the block with an advance of `advance` units for each segment of a loop.
 [[nodiscard]] constexpr Block per_segment(Block block, std::uint32_t advance = 1) {
     block.advance = advance;
     return block;
@@ -53,46 +53,47 @@ namespace weft::plan {
 class Builder {
   public:
     /// Starts from a header: collective, algorithm, rank, size, root, units, segments, depth,
-    /// synchronizing, unit_counts. Steps, lanes and blocks of it are ignored.
+    /// synchronizing, unit_counts. Ignores the header's steps, lanes and blocks.
     explicit Builder(Program header);
 
     void put(Rank peer, std::uint32_t signal, Block source, std::uint8_t flags = 0);
     void put(Rank peer, std::uint32_t signal, std::span<const Block> source,
              std::uint8_t flags = 0);
-    /// Into the block that `peer` exposed to this rank (target.buffer is mapped).
+    /// Adds a put into the block that `peer` exposed to this rank (target.buffer is mapped).
     void put_mapped(Rank peer, std::uint32_t signal, Block target, Block source);
     void signal(Rank peer, std::uint32_t signal, std::uint8_t flags = 0, std::uint16_t lag = 0);
-    /// flags: kWritten if the peer may write the block, too.
+    /// Adds an expose. `flags`: kWritten if the peer may also write the block.
     void expose(Rank peer, std::uint32_t signal, Block block, std::uint8_t flags = 0);
     void publish(std::uint32_t signal, Block source);
-    void publish(std::uint32_t signal);  ///< no payload
+    void publish(std::uint32_t signal);  ///< without a payload
     void wait(Rank peer, std::uint32_t signal, std::uint8_t flags = 0, std::uint16_t lag = 0);
     void flush();
     void reduce(Block target, std::initializer_list<Block> operands);
     void reduce(Block target, std::span<const Block> operands);
-    /// To several places in one pass: all targets get the result.
+    /// Adds a reduction that writes the result to all targets in one pass.
     void reduce(std::span<const Block> targets, std::span<const Block> operands);
-    /// Of lists of blocks, cut the same way: the operands one after the other, as many blocks each
-    /// as the target.
+    /// Adds a reduction of lists of blocks with equal shapes. `operands` has the operands one after
+    /// the other, each with the number of blocks of the target.
     void reduce_lists(std::span<const Block> target, std::span<const Block> operands);
     void copy(Block target, Block source);
     void copy(std::span<const Block> target, std::span<const Block> source);
 
-    /// Steps up to end_loop() run once for each segment, or so many times. Loops do not nest.
+    /// Starts a loop. Steps up to end_loop() run once for each segment, or `times` times if it is
+    /// not 0. Loops do not nest.
     void begin_loop(std::uint32_t times = 0);
     void end_loop();
-    /// Steps from here on form a new lane.
+    /// Starts a new lane for the following steps.
     void begin_lane();
 
     void reserve_slots(std::uint32_t slots);
-    /// Makes room: a hint, not a limit.
+    /// Reserves memory; a hint, not a limit.
     void reserve_steps(std::size_t steps);
     void reserve_slot_units(std::uint32_t units);
-    /// Gives each slot a room of its own: what was reserved for it, or what this rank's puts to it
-    /// carry; none for bare signals. The same on all ranks, so to be called for what others put,
-    /// too.
+    /// Gives each slot its own capacity: the reserved units, or those that this rank's puts carry;
+    /// 0 for bare signals. Capacities must be equal on all ranks, so reserve also the units that
+    /// other ranks put.
     void reserve_capacity(std::uint32_t slot, std::uint32_t units);
-    /// The same for some slots in a row.
+    /// Reserves capacity for `count` slots in a row.
     void reserve_capacities(std::uint32_t first, std::uint32_t count, std::uint32_t units);
 
     [[nodiscard]] Program finish() &&;
@@ -104,7 +105,7 @@ class Builder {
     Program program_;
     std::uint32_t lane_first_ = 0;
     std::int64_t open_loop_ = -1;
-    BlockIndex index_;  ///< of the program's blocks
+    BlockIndex index_;  ///< index of the program's blocks
 };
 
 }  // namespace weft::plan

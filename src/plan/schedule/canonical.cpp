@@ -10,14 +10,14 @@ namespace weft::plan {
 
 namespace {
 
-/// Tables that are searched as they are.
+/// Largest table that is searched without an index.
 constexpr std::size_t kSearchedMax = 16;
-/// Places of an index, at the least.
+/// Least number of places in an index.
 constexpr std::size_t kPlacesMin = 256;
 
 __extension__ using Wide = unsigned __int128;
 
-/// Two products of twice the width: every bit reaches those that are kept.
+/// Sums two products of double width, so every bit affects the bits that are kept.
 inline std::uint32_t hash_of(const Block& block) {
     const auto pair = [](std::uint64_t high, std::uint64_t low) { return high << 32 | low; };
     const std::uint64_t kind =
@@ -30,14 +30,14 @@ inline std::uint32_t hash_of(const Block& block) {
     return static_cast<std::uint32_t>((both >> 64) ^ both ^ (both >> 32));
 }
 
-/// What differs most often is compared first.
+/// Compares the fields that differ most often first.
 bool same(const Block& a, const Block& b) {
     return a.first == b.first && a.index == b.index && a.buffer == b.buffer && a.count == b.count &&
            a.origin == b.origin && a.peer == b.peer && a.stride == b.stride &&
            a.advance == b.advance;
 }
 
-/// Whether the list stands in the table from there on.
+/// Returns true if the table has the list from `start` on.
 bool stands_at(std::span<const Block> table, std::size_t start, std::span<const Block> list) {
     if (table.size() - start < list.size()) return false;
     for (std::size_t i = 0; i < list.size(); ++i)
@@ -79,14 +79,14 @@ BlockList BlockIndex::intern(std::vector<Block>& table, std::span<const Block> l
     return {start, static_cast<std::uint32_t>(list.size())};
 }
 
-/// The first block that is not in yet.
+/// Indexes the first block that is not yet indexed.
 void BlockIndex::add(const std::vector<Block>& table, std::uint32_t hash) {
     if (2 * std::size_t{known_} >= places_.size()) grow(table.capacity());
     add({++known_, hash});
 }
 
-/// Positions with the same hash are met in their order: the first run of blocks that fits is found
-/// first.
+/// Adds a place. Positions with equal hashes are found in their order, so the first matching run of
+/// blocks is found first.
 void BlockIndex::add(Place place) {
     const std::size_t mask = places_.size() - 1;
     std::size_t at = place.hash & mask;
@@ -94,7 +94,7 @@ void BlockIndex::add(Place place) {
     places_[at] = place;
 }
 
-/// Equal hashes keep their order, if places are read from behind one that is empty.
+/// Enlarges the index. Reading places from an empty one on keeps the order of equal hashes.
 void BlockIndex::grow(std::size_t blocks) {
     const std::vector<Place> old = std::move(places_);
     places_.assign(std::bit_ceil(std::max({2 * blocks, 2 * old.size(), kPlacesMin})), {});

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// canonical.hpp - one block table for one meaning.
+// canonical.hpp - canonical block table of a program.
 //
-// Idea     Two programs with the same steps may list their blocks in different places. The
-//          canonical table is the one the builder makes: lists in the order in which the steps name
-//          them (target before source), each put where an equal run of blocks already stands, if
-//          any. Looking for that run takes up to a quarter of the time of making a program: one
-//          that says so (Program::repeats_blocks) goes without.
-// Holds    canonical() changes no step but for the positions of its lists. A program from the
-//          builder or from the parser is canonical, unless it repeats blocks.
+// Idea     Two programs with equal steps may list their blocks in different places. The
+//          builder makes the canonical table: lists in the order in which steps name them
+//          (target before source), each at the first equal run of blocks, if any. The search
+//          for runs takes up to a quarter of the time of making a program, so a program may
+//          disable it (Program::repeats_blocks).
+// Holds    canonical() changes only the positions of lists. Programs from the builder and the
+//          parser are canonical, unless they repeat blocks.
 #pragma once
 
 #include <span>
@@ -17,20 +17,21 @@
 
 namespace weft::plan {
 
-/// Finds `list` in `table`, or appends it.
+/// Finds `list` in `table`, or appends it, and returns its position.
 [[nodiscard]] BlockList intern_blocks(std::vector<Block>& table, std::span<const Block> list);
 
-/// The same for one table that grows by it alone, in time that does not grow with the table.
+/// Index for interning lists in one table, in time that does not depend on its length. All
+/// additions to the table must use the index.
 class BlockIndex {
   public:
     [[nodiscard]] BlockList intern(std::vector<Block>& table, std::span<const Block> list);
-    /// Into the table of that program, as it says.
+    /// Adds a list to the program's table; interns it unless the program repeats blocks.
     [[nodiscard]] BlockList add_to(Program& program, std::span<const Block> list);
 
   private:
     struct Place {
-        std::uint32_t position = 0;  ///< in the table, plus 1; 0: none
-        std::uint32_t hash = 0;      ///< of the block there
+        std::uint32_t position = 0;  ///< position in the table + 1; 0: empty entry
+        std::uint32_t hash = 0;      ///< hash of the block at that position
     };
 
     void add(Place place);
@@ -38,12 +39,12 @@ class BlockIndex {
     void grow(std::size_t blocks);
 
     std::vector<Place> places_;  ///< open addressing, positions in order
-    std::uint32_t known_ = 0;    ///< positions that are in
+    std::uint32_t known_ = 0;    ///< number of indexed positions
 };
 
 [[nodiscard]] Program canonical(const Program& program);
 
-/// The blocks of a list.
+/// Returns the blocks of a list.
 [[nodiscard]] inline std::span<const Block> blocks_of(const Program& program, BlockList list) {
     return std::span(program.blocks).subspan(list.start, list.count);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// contract.hpp - what a set of programs has to achieve, as data.
+// contract.hpp - required results of a set of programs, as data.
 #pragma once
 
 #include <functional>
@@ -10,8 +10,8 @@
 
 namespace weft::plan {
 
-/// One unit of a rank's output: the reduction, over ranks first_rank..last_rank, of their input
-/// unit `source_unit`, each exactly once. first_rank == last_rank: a copy from that rank.
+/// Required contents of one output unit: the reduction, over ranks first_rank..last_rank, of their
+/// input unit `source_unit`, each exactly once. first_rank == last_rank: a copy from that rank.
 struct Expectation {
     std::uint32_t unit = 0;
     Rank first_rank = 0;
@@ -19,7 +19,7 @@ struct Expectation {
     std::uint32_t source_unit = 0;
 };
 
-/// Units first .. first + count - 1 of a vector.
+/// Units first .. first + count - 1 of a buffer.
 struct UnitRange {
     std::uint32_t first = 0;
     std::uint32_t count = 0;
@@ -29,20 +29,20 @@ struct UnitRange {
     }
 };
 
-/// Units of the output without an expectation may end with anything.
+/// Required result of a collective. Output units without an expectation may have any contents.
 struct Contract {
     std::string collective;
-    /// The vector has one block for each rank: `elements` of a call count those of a block.
+    /// The buffer has one block for each rank; the elements of a call are those of a block.
     bool block_per_rank = false;
-    /// The part of the vector that a rank has as its input (output); none given: all of it.
-    /// Programs neither read nor write anything else. Both may be the same memory where both are.
+    /// Return the part of the buffer that a rank has as its input and as its output; empty: all of
+    /// it. Programs access only these parts. Where both parts overlap, they may be the same memory.
     std::function<UnitRange(const Program&)> input;
     std::function<UnitRange(const Program&)> output;
     bool must_synchronize = false;  ///< completion anywhere must imply entry everywhere
-    /// The expectations on one rank; reads the header of its program only.
+    /// Returns the expectations of one rank. Reads the header of its program only.
     std::function<std::vector<Expectation>(const Program&)> expected;
 
-    /// Elements of the vector in a call of so many ranks with so many elements.
+    /// Returns the elements of the buffer in a call of `ranks` ranks with `elements` elements.
     [[nodiscard]] std::uint64_t vector_elements(Rank ranks, std::uint64_t elements) const {
         return block_per_rank ? elements * static_cast<std::uint64_t>(ranks) : elements;
     }

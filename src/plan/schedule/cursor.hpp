@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// cursor.hpp - where a lane of a program stands, and how it goes on: loops and lags, for all who
-// run programs.
+// cursor.hpp - position in a lane of a program, with its rules for loops and lags.
 //
-// Idea     A cursor steps over a lane as over a list; at the end of a loop's body it goes back
-//          until the body has run often enough. Steps with a lag do nothing in some segments.
-// Holds    The verifier, fingerprints, the simulator's images and the engine all step by this.
-// Next     walk.hpp for those that read the steps of a program on their way.
+// Idea     A cursor steps over a lane as over a list. At the end of a loop's body it returns
+//          to the start of the body until all iterations are done. Steps with a lag do nothing
+//          in some segments.
+// Holds    The verifiers, the simulator's images and the engine all use this cursor.
+// Next     walk.hpp for visitors of a program's steps.
 #pragma once
 
 #include "plan/schedule/program.hpp"
@@ -13,17 +13,18 @@
 namespace weft::plan {
 
 struct Cursor {
-    std::uint32_t at = 0;  ///< the next step
+    std::uint32_t at = 0;  ///< index of the next step
     std::uint32_t end = 0;
     std::uint32_t segment = 0;
     std::uint32_t loop_body = 0;  ///< first step of the open loop
-    std::uint32_t loop_end = 0;   ///< one past its last step; 0: no loop is open
-    std::uint32_t repeats = 1;    ///< of that loop; outside, the segments that there are
+    std::uint32_t loop_end = 0;   ///< one past its last step; 0: outside of a loop
+    /// Iterations of the open loop; outside, the segments of the program.
+    std::uint32_t repeats = 1;
 
     [[nodiscard]] bool ended() const { return at == end; }
     [[nodiscard]] bool in_loop() const { return loop_end != 0; }
 
-    /// At the loop step: its body has `steps` steps and runs `times` times.
+    /// Opens a loop at its loop step. The body has `steps` steps and runs `times` times.
     void open_loop(std::uint32_t steps, std::uint32_t times) {
         if (steps == 0) return;
         segment = 0;
@@ -42,7 +43,8 @@ struct Cursor {
             repeats = segments;
         }
     }
-    /// A signal with a lag raises nothing in the last segments, a wait awaits nothing in the first.
+    /// Returns true if a signal with a lag does nothing in this segment: the last `lag` segments of
+    /// a loop. A wait does nothing in the first ones.
     [[nodiscard]] bool skips_signal(std::uint32_t lag) const {
         return lag != 0 && segment + lag >= repeats;
     }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// layout.hpp - which node each rank of a team is on.
+// layout.hpp - node of each rank of a team.
 //
-// Idea     Nodes are numbered in the order of their first ranks, and the ranks of a node by their
-//          order in the team: its local ranks. Where nodes hold the same number of consecutive
-//          ranks, that number says everything; where they hold consecutive ranks, their first ranks
-//          do.
-// Why      Programs that know the nodes are generated from it on every rank, one rank at a time: it
-//          must be the same everywhere, and cost nothing to pass on.
-// Holds    A value: copies share what there is of a table, which never changes.
+// Idea     Nodes are numbered in the order of their first ranks. A rank's local number is its
+//          place among the ranks of its node. If all nodes have the same number of consecutive
+//          ranks, that number describes the layout. If the ranks of each node are consecutive,
+//          their first ranks do.
+// Why      Every rank generates node-aware programs from the layout, one rank at a time. It must be
+//          equal everywhere and cheap to pass on.
+// Holds    A value type: copies share the table, which is immutable.
 #pragma once
 
 #include <memory>
@@ -20,41 +20,44 @@ namespace weft::plan {
 
 class Layout {
   public:
-    /// Of no team: all ranks are taken to be on one node.
+    /// Constructs the layout of no team: all ranks count as on one node.
     Layout() = default;
-    /// `per_node` consecutive ranks on each node, the rest on the last one.
+    /// Constructs a layout with `per_node` consecutive ranks on each node, and the rest on
+    /// the last one.
     Layout(Rank size, Rank per_node);
-    /// By rank; equal numbers, whichever they are, mean the same node.
+    /// Returns the layout of ranks with these node numbers. Equal numbers mean one node; their
+    /// values are arbitrary.
     [[nodiscard]] static Layout of(std::span<const Rank> node_of_rank);
 
     [[nodiscard]] bool is_given() const { return size_ > 0; }
     [[nodiscard]] Rank size() const { return size_; }
     [[nodiscard]] Rank nodes() const { return nodes_; }
-    /// Whether the ranks of each node follow each other.
+    /// Returns true if the ranks of each node are consecutive.
     [[nodiscard]] bool contiguous() const { return table_ == nullptr || table_->node_of.empty(); }
 
     [[nodiscard]] Rank node_of(Rank rank) const;
-    /// The place of a rank among those of its node.
+    /// Returns the local number of a rank on its node.
     [[nodiscard]] Rank local_of(Rank rank) const;
     [[nodiscard]] Rank ranks_on(Rank node) const;
     [[nodiscard]] Rank rank_at(Rank node, Rank local) const;
     [[nodiscard]] bool near(Rank a, Rank b) const { return node_of(a) == node_of(b); }
 
-    /// Fewest and most ranks on a node.
+    /// Return the fewest and the most ranks of a node.
     [[nodiscard]] Rank least() const { return least_; }
     [[nodiscard]] Rank most() const { return most_; }
-    /// How many ranks nodes have: each number once, ascending.
+    /// Returns the distinct numbers of ranks of nodes, ascending.
     [[nodiscard]] std::vector<Rank> sizes() const;
 
     friend bool operator==(const Layout& a, const Layout& b);
 
   private:
-    /// What one number does not say.
+    /// Description of a layout with nodes of different sizes or scattered ranks.
     struct Table {
         std::vector<Rank>
-            first;  ///< by node: where its ranks start in `ranks`; one more at the end
-        std::vector<Rank> ranks;    ///< by node, then local rank; empty if ranks are in that order
-        std::vector<Rank> node_of;  ///< by rank; empty likewise
+            first;  ///< by node: start of its ranks in `ranks`; one more entry at the end
+        /// By node, then local number; empty if ranks are in that order.
+        std::vector<Rank> ranks;
+        std::vector<Rank> node_of;  ///< by rank; empty if `ranks` is
 
         friend bool operator==(const Table&, const Table&) = default;
     };
@@ -63,7 +66,7 @@ class Layout {
 
     Rank size_ = 0;
     Rank nodes_ = 0;
-    Rank per_node_ = 1;  ///< without a table
+    Rank per_node_ = 1;  ///< used without a table
     Rank least_ = 0;
     Rank most_ = 0;
     std::shared_ptr<const Table> table_;

@@ -65,7 +65,7 @@ class Localizer {
         if (step.kind == StepKind::wait && is_shared(step)) {
             kept.flags |= kFromPublished;
         } else {
-            // Whether to share is settled now: what goes to far peers goes to each of them.
+            // Sharing is decided here: data for remote peers is put to each of them.
             kept.flags &= static_cast<std::uint8_t>(~kShared);
         }
     }
@@ -76,7 +76,7 @@ class Localizer {
         result_.steps.push_back(loop);
     }
 
-    /// The body of a loop may have become shorter: its length is set when its last step is through.
+    /// Sets the length of a loop after its last step, since the body may have become shorter.
     void close_loop_after(std::uint32_t index, const Program& program) {
         if (loop_left_ == 0 || program.steps[index].kind == StepKind::loop) return;
         if (--loop_left_ == 0)
@@ -86,7 +86,7 @@ class Localizer {
 
     Program result_;
     const std::function<bool(Rank)>& near_;
-    std::map<std::uint32_t, Rank> writers_;  ///< slot number -> the near peer that shares it
+    std::map<std::uint32_t, Rank> writers_;  ///< slot number -> local peer that shares it
     std::set<std::uint32_t> published_;
     std::size_t loop_start_ = 0;
     std::uint32_t loop_left_ = 0;

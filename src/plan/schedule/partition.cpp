@@ -30,7 +30,7 @@ std::uint64_t Partition::begin(std::uint32_t u) const {
     if (u == 0 || units_ == 0) return 0;
     if (u == units_) return elements_;
     if (elements_ <= std::numeric_limits<std::uint32_t>::max()) return u * elements_ / units_;
-    __extension__ using Wide = unsigned __int128;  // u * elements may pass 2^64
+    __extension__ using Wide = unsigned __int128;  // u * elements may exceed 2^64
     return static_cast<std::uint64_t>(static_cast<Wide>(u) * elements_ / units_);
 }
 

@@ -13,15 +13,14 @@ namespace weft::plan {
 
 namespace {
 
-/// What parts that cut the vector differently may come to together, unless one of them alone cuts
-/// it so often.
+/// Limit of units for parts that cut the buffer differently. A single part may have more.
 constexpr std::uint64_t kUnitsMax = 1 << 20;
 
 std::span<const Step> steps_of(const Program& program, const Lane& lane) {
     return std::span(program.steps).subspan(lane.first, lane.count);
 }
 
-/// Whether the program is one loop, or nothing.
+/// Returns true if the program is one loop or empty.
 bool is_loop(const Program& program) {
     if (program.steps.empty()) return true;
     return program.lanes.size() == 1 && program.steps.front().kind == StepKind::loop &&
@@ -50,7 +49,7 @@ class Splicer {
             if (auto added = add(part, first); !added) return added.failure();
         }
         if (merged_ && program_.segments > 1) close_loop(lanes_.front(), 0);
-        if (lanes_.front().size() == 1 && merged_) lanes_.front().clear();  // a loop over nothing
+        if (lanes_.front().size() == 1 && merged_) lanes_.front().clear();  // a loop without steps
         for (const std::vector<Step>& lane : lanes_) {
             if (lane.empty()) continue;
             program_.lanes.push_back({static_cast<std::uint32_t>(program_.steps.size()),
@@ -61,7 +60,8 @@ class Splicer {
     }
 
   private:
-    /// Units that suit all parts: as many in each segment, however many segments there are.
+    /// Determines units that fit all parts: an equal number in each segment, for any
+    /// number of segments.
     base::Result<void> cut_units() {
         constexpr std::uint64_t kCountable = std::numeric_limits<std::uint32_t>::max();
         std::uint64_t most = kUnitsMax;
@@ -87,7 +87,7 @@ class Splicer {
         return base::Done{};
     }
 
-    /// Segments and depth that suit all parts, and whether all are loops.
+    /// Determines segments and depth that fit all parts, and whether all parts are loops.
     base::Result<void> size_up() {
         merged_ = true;
         program_.segments = program_.depth = 1;
@@ -110,9 +110,10 @@ class Splicer {
         return cut_units();
     }
 
-    /// Blocks of the whole that stand for one of the part are not adjacent: they cannot be found in
-    /// a payload from its start, unless that lies in the same block and stands for one, nor move
-    /// with the segments by more than one.
+    /// Returns true if the program's blocks cannot be mapped to blocks of the whole. A block of the
+    /// part may represent several blocks, which are not adjacent. A unit then has no fixed distance
+    /// from the start of its payload, unless both are in one block that represents one. A block
+    /// cannot advance by more than one unit in a segment either.
     static bool reads_in_parts(const Part& part, const Program& program) {
         return std::ranges::any_of(program.blocks, [&](const Block& block) {
             if (block.advance > 1) return true;
@@ -126,7 +127,7 @@ class Splicer {
     static bool same_block(const Program& program, std::uint32_t a, std::uint32_t b) {
         return a / pieces_of(program) == b / pieces_of(program);
     }
-    /// What is exposed is one range of memory.
+    /// Returns true if an exposed range would become several ranges of memory.
     static bool exposes_several(const Part& part, const Program& program) {
         return std::ranges::any_of(program.steps, [&](const Step& step) {
             if (step.kind != StepKind::expose) return false;
@@ -145,22 +146,22 @@ class Splicer {
                           program.collective, program.algorithm, what);
     }
 
-    /// Units of the whole vector if each of the part's is one of them (or stands for some).
+    /// Returns the units of the whole buffer, if each unit of the part becomes one or more of them.
     [[nodiscard]] std::uint64_t units_in_whole(const Part& part, const Program& shape) const {
         if (part.blocks_of == nullptr) return shape.units;
         return pieces_of(shape) * static_cast<std::uint64_t>(program_.size);
     }
-    /// Units of a block.
+    /// Returns the units of a block.
     [[nodiscard]] static std::uint32_t pieces_of(const Program& shape) {
         return shape.units / static_cast<std::uint32_t>(shape.size);
     }
 
-    /// How many units of the whole are one of those.
+    /// Returns the number of units of the whole that each unit of the part becomes.
     [[nodiscard]] std::uint32_t factor(const Part& part, const Program& shape) const {
         if (part.bare || shape.units == 0) return 1;
         return static_cast<std::uint32_t>(program_.units / units_in_whole(part, shape));
     }
-    /// How much room units of the part need in the whole.
+    /// Conversion of the part's slot capacities to units of the whole.
     struct Widening {
         std::uint64_t times = 1;
         std::uint64_t most = std::numeric_limits<std::uint64_t>::max();
@@ -178,7 +179,8 @@ class Splicer {
         return wide;
     }
 
-    /// Reserves the slots of a part, after those of the parts before, and for its lanes' signals.
+    /// Reserves the slots of a part after those of the preceding parts, and slots for
+    /// its lanes' signals.
     void reserve(const Part& part) {
         std::uint32_t slots = 0;
         lanes_max_ = 1;
@@ -231,14 +233,14 @@ class Splicer {
         return base::Done{};
     }
 
-    /// The next part may overwrite what this lane's puts have read; the main lane's `flush` is its
-    /// own.
+    /// Ends a lane. The next part may overwrite data that this lane's puts read, so the lane
+    /// flushes. The main lane has its own flush.
     void end_lane(std::uint32_t own_signals, std::size_t lane) {
         if (!part_->bare) lanes_[lane].push_back({.kind = StepKind::flush});
         lanes_[lane].push_back(to_itself(StepKind::signal, own_signals, lane, 1));
     }
 
-    /// The begin (0) or the end (1) of a lane.
+    /// Returns a step that marks the start (0) or the end (1) of a lane.
     [[nodiscard]] Step to_itself(StepKind kind, std::uint32_t first, std::size_t lane,
                                  std::uint32_t which) const {
         const auto number = static_cast<std::uint32_t>(lane - 1) * 2 + which;
@@ -253,7 +255,7 @@ class Splicer {
         });
     }
 
-    /// A copy to where it stands already.
+    /// Returns true if the step copies data to its own location.
     [[nodiscard]] bool stays(const Program& own, const Step& step) const {
         if (step.kind != StepKind::copy) return false;
         const auto targets = blocks_of(own, step.target);
@@ -328,8 +330,8 @@ class Splicer {
         return blocks;
     }
 
-    /// Adds a block of the part as blocks of the whole: units that are not adjacent become a block
-    /// each.
+    /// Adds a block of the part as blocks of the whole. Units that are not adjacent
+    /// become separate blocks.
     void translate(Block block, std::vector<Block>& blocks) const {
         block = named(block);
         if (part_->blocks_of != nullptr) return in_blocks(block, blocks);
@@ -354,11 +356,11 @@ class Splicer {
         }
     }
 
-    /// Adds the blocks that a block of the group's stands for, piece by piece; runs of units as
-    /// one, and units that follow each other at one distance.
+    /// Adds the blocks that a block of the group represents, piece by piece. Joins adjacent units,
+    /// and units at equal distances.
     void in_blocks(const Block& block, std::vector<Block>& blocks) const {
         const std::uint32_t pieces = pieces_of(*part_->own);
-        bool follows = false;  // the last block has consecutive units of this one
+        bool follows = false;  // more units of this block may extend the last one
         for (std::uint32_t i = 0; i < block.count; ++i) {
             const std::uint32_t unit = block.first + i * block.stride;
             const StandsFor& whole = stands_for(unit / pieces);
@@ -383,10 +385,10 @@ class Splicer {
         }
     }
 
-    /// The blocks of the whole that a block of the group stands for.
+    /// Blocks of the whole that a block of the group represents.
     struct StandsFor {
         std::vector<Rank> ranks;
-        std::uint32_t stride = 1;  ///< from each to the next, if there are several and it is more
+        std::uint32_t stride = 1;  ///< distance between them, if it is constant and positive
     };
     [[nodiscard]] const StandsFor& stands_for(std::uint32_t rank) const {
         StandsFor& known = stands_for_[rank];
@@ -432,12 +434,12 @@ class Splicer {
     Program program_;
     const std::vector<Part>& parts_;
     std::uint32_t scratch_first_;
-    BlockIndex index_;                           ///< of the program's blocks
-    std::vector<Block> translated_;              ///< of the list that is being added
-    mutable std::vector<StandsFor> stands_for_;  ///< of the part, as far as it was asked
+    BlockIndex index_;                           ///< index of the program's blocks
+    std::vector<Block> translated_;              ///< translation of the current list
+    mutable std::vector<StandsFor> stands_for_;  ///< by rank of the part, filled on request
     std::vector<std::vector<Step>> lanes_;
-    bool merged_ = false;   ///< all parts in one loop
-    bool pending_ = false;  ///< puts of the main lane may still read
+    bool merged_ = false;   ///< all parts are in one loop
+    bool pending_ = false;  ///< puts of the main lane may still be reading
     std::size_t lanes_max_ = 1;
     std::uint32_t slots_of_part_ = 0;
     const Part* part_ = nullptr;

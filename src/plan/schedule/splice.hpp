@@ -1,21 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// splice.hpp - programs of groups of ranks, one after the other, as one program of all of them.
+// splice.hpp - joins programs of groups of ranks, one after the other, to one program of all ranks.
 //
-// Idea     A part is what some group of the ranks does: the ranks of each node, or one rank of each
-//          node. Its programs are those of a call among the group alone. splice() names its ranks
-//          as the whole team does, gives its slots numbers after those of the parts before, reads
-//          and writes its vectors where the whole wants them, and cuts all vectors finely enough
-//          for every part.
-// Why      Whatever is composed of calls of smaller groups is made of the generators that exist.
+// Idea     A part is a call among a group of ranks: the ranks of each node, or one rank of each
+//          node. Its programs are made for a call among the group alone. splice() maps its ranks
+//          and buffers to ranks and buffers of the whole team, numbers its slots after the slots
+//          of the preceding parts, and cuts the buffers finely enough for all parts.
+// Why      Composed algorithms reuse the generators of calls in smaller groups.
 // Holds    All ranks get the same header, because each knows the shapes of all groups of a part:
-//          the programs' fields that are the same in a group. Parts whose programs are one loop
-//          each become one loop, so that pieces of the vector follow each other through all parts
-//          (if pieces are of the vector in all parts, or of each block in all). A part that goes
-//          as a whole stands before or after the loops of the others.
-//          What does not go together is refused on all ranks: by the shapes, which are the same on
-//          all. A program that is of another form than its shapes is a bug of its generator.
-//          Lanes of a part begin and end with it: the rank raises signals at itself.
-// Next     layout.hpp for groups; collectives/README.md names who splices.
+//          the fields of programs that are equal in a group. Parts that are one loop each become
+//          one loop, so pieces of the buffer pass through all parts as a pipeline. This requires
+//          that pieces are of the buffer in all parts, or of each block in all. Otherwise the parts
+//          run one after the other. Incompatible parts are rejected on all ranks, by their
+//          shapes. A program that differs from its shapes is a bug of its generator. Lanes of a
+//          part start and end with it: the rank signals itself.
+// Next     layout.hpp for groups; collectives/README.md for the users of splice().
 #pragma once
 
 #include <functional>
@@ -28,33 +26,32 @@
 
 namespace weft::plan {
 
-/// One of the vectors that there are in a call.
+/// Name of a buffer in a call.
 struct VectorName {
     Buffer buffer = Buffer::input;
-    std::uint32_t index = 0;  ///< of a scratch vector
+    std::uint32_t index = 0;  ///< number of a scratch buffer
 
     friend bool operator==(const VectorName&, const VectorName&) = default;
 };
 
 struct Part {
-    /// Programs of some rank of each kind of group, the same on all ranks: their headers are those
-    /// of all programs of that kind, and no program has more lanes.
+    /// One program for each kind of group, equal on all ranks. All programs of that kind have its
+    /// header, and no more lanes.
     std::vector<std::shared_ptr<const Program>> shapes;
-    std::optional<Program> own;         ///< what this rank does, if it is in a group
-    std::function<Rank(Rank)> rank_of;  ///< rank in the whole of a rank of the group
+    std::optional<Program> own;         ///< this rank's program, if it is in a group
+    std::function<Rank(Rank)> rank_of;  ///< maps a rank of the group to a rank of the whole
     VectorName input{Buffer::input};
     VectorName output{Buffer::output};
-    bool bare = false;  ///< only its signals: puts without data, nothing combined or copied
-    /// Where the group's vector is cut into a block for each of its ranks, and the whole's
-    /// likewise: the blocks of the whole that a block of the group stands for. None: both have one
-    /// vector.
+    bool bare = false;  ///< keeps only the signals: puts without data, no reductions or copies
+    /// Maps a block of the group to the blocks of the whole that it represents. Only where both
+    /// buffers have a block for each rank; empty: both have one buffer.
     std::function<std::vector<Rank>(Rank)> blocks_of;
-    Rank blocks_most = 1;  ///< most that any block stands for
+    Rank blocks_most = 1;  ///< most blocks that one block represents
 };
 
-/// `header` says collective, algorithm, rank, size, root, synchronizing, and how many scratch
-/// vectors the parts name; the rest follows from the parts. Fails if the parts' pieces do not go
-/// together.
+/// Joins the parts. `header` sets collective, algorithm, rank, size, root, synchronizing, and the
+/// number of scratch buffers that the parts name; the parts determine the rest. Fails if the
+/// parts are incompatible.
 [[nodiscard]] base::Result<Program> splice(Program header, const std::vector<Part>& parts);
 
 }  // namespace weft::plan

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// stage_steps.hpp - says the steps of one rank of an algorithm in stages, one after the other.
+// stage_steps.hpp - passes the steps of one rank of an algorithm in stages to a sink.
 //
-// Idea     What a rank does is read off the stages and passed to a *sink*, step by step. A sink
-//          that keeps the steps makes a program of them (stages.cpp); one that only needs their
-//          costs keeps no step at all (plan/simulate/stream.cpp).
-// Why      Millions of programs are wanted at times, each for a moment. They are the programs that
-//          the runtime would run, since there is only this description of them.
-// Holds    Time in proportion to the steps said (and to the number of stages); nothing is allocated
-//          for a rank after the first one.
+// Idea     The steps of a rank are derived from the stages and passed to a *sink* in order. A sink
+//          that stores them makes a program (stages.cpp); a sink that needs only their costs stores
+//          no step (lab/simulate/stream.hpp).
+// Why      Some simulations need millions of programs, each only once. This is the only description
+//          of the steps, so they equal those that the runtime executes.
+// Holds    The time is proportional to the steps and the number of stages. Nothing is allocated for
+//          ranks after the first.
 #pragma once
 
 #include <algorithm>
@@ -21,12 +21,11 @@
 
 namespace weft::plan {
 
-/// What takes the steps of a rank. Steps of one kind that follow each other are said at once:
-/// `count` puts or signals to peer_of(0), peer_of(1), ... under one number; waits for such peers
-/// under numbers that count up. payload() comes before the puts that carry it, operands before the
-/// combine() that makes one value of them; slots() are operands in slots whose numbers count up.
-/// What stands within begin_loop() and next_segment() is said again as long as the latter wants the
-/// next segment.
+/// Receiver of a rank's steps. One call passes adjacent steps of a kind: `count` puts or signals to
+/// peer_of(0), peer_of(1), ... under one number, or waits for such peers under increasing numbers.
+/// payload() precedes the puts that carry it. operand() and slots() precede the combine() that
+/// reduces them; slots() are operands in slots with increasing numbers. Steps between begin_loop()
+/// and next_segment() are repeated while next_segment() returns true.
 template <class Sink>
 concept StepSink = requires(Sink sink, Rank count, Rank (*peer_of)(Rank), std::uint32_t number,
                             const Block& block, std::uint8_t flags) {
@@ -46,7 +45,7 @@ concept StepSink = requires(Sink sink, Rank count, Rank (*peer_of)(Rank), std::u
 template <StepSink Sink>
 class StageSteps {
   public:
-    /// The stages must outlive this.
+    /// `stages` must outlive this object.
     StageSteps(const Stages& stages, Sink& sink)
         : stages_(stages), sink_(sink), advance_(stages.header.segments > 1 ? 1 : 0) {
         std::uint32_t number = 0;
@@ -57,7 +56,7 @@ class StageSteps {
         numbers_.resize(stages.numberings.size());
     }
 
-    /// All steps of one rank.
+    /// Passes all steps of one rank.
     void write(Rank rank) {
         numbers_[0] = rank;
         for (std::size_t i = 1; i < numbers_.size(); ++i) {
@@ -99,7 +98,8 @@ class StageSteps {
     }
 
     void write_member(const ExchangeStage& in, Rank number) {
-        const ExchangeStage exchange = in;  // a copy of ours: what sinks write cannot change it
+        // A copy, so the compiler knows that sinks do not change it.
+        const ExchangeStage exchange = in;
         const Rank base = exchange.base;
         const Rank position = position_of(exchange, number);
         const Rank first = number - position * exchange.stride;
@@ -111,7 +111,7 @@ class StageSteps {
         const auto remainder = [&](Rank k) {
             return stages_.rank_of(exchange.remainders, remainders.number(group, k));
         };
-        // Puts to a single receiver are not worth a published copy.
+        // A single receiver does not justify a published copy.
         const std::uint8_t flags = exchange.receivers == Members::last ? 0 : kShared;
         if (exchange.sends(position)) {
             const Rank own = own_number(exchange, position);
@@ -171,8 +171,8 @@ class StageSteps {
         }
     }
 
-    /// As the exchange says. One stage's stride is often the last one's times its base, so dividing
-    /// goes on where it stopped there.
+    /// Returns the position of a member. A stage's stride is often the preceding one times its
+    /// base, so the division continues from its quotient.
     Rank position_of(const ExchangeStage& exchange, Rank number) {
         if (exchange.stride != divided_by_ || exchange.numbering != divided_in_)
             quotient_ = number / exchange.stride;
@@ -186,12 +186,12 @@ class StageSteps {
     [[nodiscard]] Rank rank_of(const ExchangeStage& exchange, Rank number) const {
         return exchange.numbering == 0 ? number : stages_.rank_of(exchange.numbering, number);
     }
-    /// The signal number of a sending member, counted from the first one of the exchange.
+    /// Returns the signal number of a sending member, relative to the first one of the exchange.
     static Rank own_number(const ExchangeStage& exchange, Rank position) {
         return exchange.senders == Members::last ? 0 : position;
     }
 
-    /// The positions of some members: from the first one on, up to the second one.
+    /// Returns the positions of some members: the first, and one past the last.
     static std::pair<Rank, Rank> range_of(Members which, Rank base) {
         return {which == Members::last ? base - 1 : 0,
                 which == Members::all_but_last ? base - 1 : base};
@@ -199,7 +199,7 @@ class StageSteps {
     void begin_sends() {
         if (stages_.carries) sink_.payload(value());
     }
-    /// To peer_of(begin), ..., all under one number of the stage.
+    /// Sends to peer_of(begin), ..., peer_of(end - 1) under one number of the stage.
     template <class PeerOf>
     void send(Rank begin, Rank end, const PeerOf& peer_of, Rank number, std::uint8_t flags) {
         if (begin >= end) return;
@@ -209,7 +209,7 @@ class StageSteps {
         sink_.put(end - begin, peer, signal_number, flags);
         unsettled_ = true;
     }
-    /// From peer_of(begin), ..., under this number of the stage and the following ones.
+    /// Receives from peer_of(begin), ..., peer_of(end - 1) under increasing numbers of the stage.
     template <class PeerOf>
     void receive(Rank begin, Rank end, const PeerOf& peer_of, Rank number, std::uint8_t flags) {
         if (begin >= end) return;
@@ -219,7 +219,7 @@ class StageSteps {
         if (stages_.carries) sink_.slots(in_loop(slot(slot_number)), end - begin);
     }
 
-    /// Overwrites the value, which puts may still be reading.
+    /// Combines the operands into the value. Flushes first if puts may still read it.
     void combine() {
         if (!stages_.carries) return;
         if (unsettled_) sink_.flush();
@@ -234,11 +234,11 @@ class StageSteps {
     const Stages& stages_;
     Sink& sink_;
     std::uint32_t advance_;                     ///< units from one segment to the next
-    std::vector<std::uint32_t> first_numbers_;  ///< of the stages
+    std::vector<std::uint32_t> first_numbers_;  ///< first number of each stage
     std::vector<Rank> numbers_;                 ///< this rank's number in each numbering
-    std::uint32_t first_number_ = 0;            ///< of the current stage
-    bool holds_output_ = false;                 ///< the value lies in output, not in input any more
-    bool unsettled_ = false;                    ///< a put since the last flush()
+    std::uint32_t first_number_ = 0;            ///< first number of the current stage
+    bool holds_output_ = false;                 ///< the value is in output instead of input
+    bool unsettled_ = false;                    ///< puts since the last flush()
     Rank divided_by_ =
         0;  ///< quotient_ is this rank's number in numbering divided_in_, divided by this
     Rank quotient_ = 0;

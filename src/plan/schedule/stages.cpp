@@ -76,7 +76,7 @@ Stages begin_stages(Program header) {
 
 namespace {
 
-/// Keeps the steps.
+/// Stores the steps as a program.
 class ProgramSink {
   public:
     explicit ProgramSink(Program header) : builder_(std::move(header)) {}

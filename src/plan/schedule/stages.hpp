@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// stages.hpp - the programs of all ranks as one small value, for algorithms that go stage by stage.
+// stages.hpp - the programs of all ranks as one small value, for algorithms in stages.
 //
-// Idea     Ranks that take part in a stage are numbered; a stage then is arithmetic on numbers:
+// Idea     The ranks that take part in a stage are numbered, so a stage is arithmetic on numbers:
 //          *groups* in which every sender puts to every receiver, or a *shift* in which each rank
-//          signals the same distances ahead. program_of() reads off what one rank does.
-// Why      A generator that returns Stages describes its algorithm once: the program of a rank, and
-//          what fast engines need to know of a billion ranks, are both read from that value.
-// Holds    The size of the value follows the number of stages, not of ranks. program_of() takes
-//          time in proportion to the program it makes (and to the number of stages).
-// Next     stage_steps.hpp for the steps; collectives/README.md names the generators that make such
-//          values.
+//          signals ranks at the same distances ahead. program_of() derives the program of one rank.
+// Why      A generator that returns Stages describes its algorithm once. The program of a rank and
+//          the input of fast engines for a billion ranks are both derived from that value.
+// Holds    The size of the value depends on the number of stages, not of ranks. The time of
+//          program_of() is proportional to the size of the program and the number of stages.
+// Next     stage_steps.hpp for the steps; collectives/README.md for the generators.
 #pragma once
 
 #include <cstdint>
@@ -28,13 +27,13 @@ inline constexpr Rank kNoNumber = -1;
 struct RankRun {
     Rank first = 0;
     Rank count = 0;
-    Rank width = 1;  ///< numbers that lie next to each other outside, too
-    Rank pitch = 1;  ///< from one such run to the next, at least `width`
+    Rank width = 1;  ///< numbers that are also adjacent in the outer numbering
+    Rank pitch = 1;  ///< distance between such runs, at least `width`
 
     [[nodiscard]] Rank outer_of(Rank number) const {
         return first + number / width * pitch + number % width;
     }
-    /// The number of an outer number, or kNoNumber.
+    /// Returns the number of an outer number, or kNoNumber.
     [[nodiscard]] Rank number_of(Rank outer) const {
         if (outer < first) return kNoNumber;
         const Rank run = (outer - first) / pitch;
@@ -47,9 +46,9 @@ struct RankRun {
     friend bool operator==(const RankRun&, const RankRun&) = default;
 };
 
-/// Numbers 0..count-1 for those of an outer numbering's numbers that the runs name, in their order.
+/// Numbers 0..count-1 for the outer numbers in the runs, in their order.
 struct Numbering {
-    std::uint32_t outer = 0;  ///< an earlier entry of Stages::numberings
+    std::uint32_t outer = 0;  ///< earlier entry of Stages::numberings
     Rank count = 0;
     std::vector<RankRun> runs;
 
@@ -59,29 +58,28 @@ struct Numbering {
     friend bool operator==(const Numbering&, const Numbering&) = default;
 };
 
-/// Which members of a group.
+/// Subset of the members of a group.
 enum class Members : std::uint8_t { all, last, all_but_last };
 
 inline constexpr std::uint32_t kNoRemainders = std::numeric_limits<std::uint32_t>::max();
 
 /// Groups in which every sender puts its value to every receiver but itself. A receiver replaces
-/// its value by the combination of the senders' values, in the order of their positions. A member
-/// sends to the receivers after itself first, cyclically, so that no rank is the first of all; then
-/// to remainders.
+/// its value by the combination of the senders' values, in order of their positions. A member
+/// sends first to the receivers after itself, cyclically, so that no rank is first for all. It
+/// sends to remainders last.
 struct ExchangeStage {
-    std::uint32_t numbering = 0;  ///< of the members
+    std::uint32_t numbering = 0;  ///< numbering of the members
     Rank groups = 1;
     Rank base = 2;    ///< members of a group
-    Rank stride = 1;  ///< between the numbers of neighbouring members; divides `groups`
+    Rank stride = 1;  ///< distance between the numbers of neighboring members; divides `groups`
     Members senders = Members::all;
     Members receivers = Members::all;
-    bool keeps_own = true;  ///< a receiver's own value takes part, at its place
-    /// Further ranks that are divided evenly over the groups, the first ones getting the rest.
-    std::uint32_t remainders = kNoRemainders;  ///< their numbering
-    bool dealt = false;  ///< remainder k of group g is number k * groups + g; else consecutive ones
-    bool remainders_send =
-        false;  ///< to all receivers, which combine their values before the members'
-    bool remainders_receive = false;  ///< from all sending members, and give up their own value
+    bool keeps_own = true;  ///< a receiver's own value takes part, in order of position
+    /// Further ranks, divided evenly over the groups; the first groups have one more.
+    std::uint32_t remainders = kNoRemainders;  ///< numbering of the remainders
+    bool dealt = false;  ///< remainder k of group g is number k * groups + g; else consecutive
+    bool remainders_send = false;     ///< to all receivers, which combine them before the members
+    bool remainders_receive = false;  ///< from all sending members, replacing their own values
 
     [[nodiscard]] Rank members() const { return groups * base; }
     [[nodiscard]] Rank member(Rank group, Rank position) const {
@@ -103,7 +101,7 @@ struct ExchangeStage {
     friend bool operator==(const ExchangeStage&, const ExchangeStage&) = default;
 };
 
-/// How `count` remainders are divided over the groups of a exchange.
+/// Division of `count` remainders over the groups of an exchange.
 struct Remainders {
     Rank count = 0;
     Rank groups = 1;
@@ -112,15 +110,15 @@ struct Remainders {
     [[nodiscard]] Rank of(Rank group) const {
         return count / groups + (group < count % groups ? 1 : 0);
     }
-    /// The most that any group has.
+    /// Returns the most remainders of a group.
     [[nodiscard]] Rank most() const { return (count + groups - 1) / groups; }
     [[nodiscard]] Rank number(Rank group, Rank place) const;
     [[nodiscard]] Rank group_of(Rank number) const;
     [[nodiscard]] Rank place_of(Rank number) const;
 };
 
-/// Each rank signals those j * reach ahead of it, j = 1 .. radix-1, as far as that is less than the
-/// number of all, and waits for those after it. If aligned, a sender has one signal number.
+/// Each rank signals the ranks j * reach ahead, for j = 1 .. radix-1 and distances below the number
+/// of ranks, and waits for the signals to itself. `aligned`: each sender has one signal number.
 struct ShiftStage {
     std::uint32_t numbering = 0;
     std::int64_t reach = 1;
@@ -133,10 +131,11 @@ struct ShiftStage {
 using Stage = std::variant<ExchangeStage, ShiftStage>;
 
 struct Stages {
-    Program header;        ///< of all programs; its rank, steps and numbers do not count
+    Program header;        ///< header of all programs, except rank, steps and numbers
     bool carries = false;  ///< each rank's value starts as its input and ends as its output
-    std::vector<Numbering> numberings;  ///< the first one: the ranks themselves
-    std::vector<Stage> stages;          ///< in a loop over the segments, if the header has several
+    std::vector<Numbering> numberings;  ///< the first one has all ranks
+    /// Run in a loop over the segments if the header has several.
+    std::vector<Stage> stages;
 
     friend bool operator==(const Stages&, const Stages&) = default;
 
@@ -146,19 +145,19 @@ struct Stages {
         return {numberings[exchange.remainders].count, exchange.groups, exchange.dealt};
     }
     [[nodiscard]] Rank rank_of(std::uint32_t numbering, Rank number) const;
-    /// Slot and signal numbers that the stage uses, the same on all ranks.
+    /// Returns the slot and signal numbers that the stage uses, equal on all ranks.
     [[nodiscard]] std::uint32_t numbers_of(const Stage& stage) const;
-    /// Appends a stage; its numbers follow those of the stages before.
+    /// Appends a stage. Its numbers follow those of the preceding stages.
     void add(const Stage& stage);
     void add(Numbering numbering) { numberings.push_back(std::move(numbering)); }
 };
 
-/// The value without stages: all ranks are numbered.
+/// Returns the value without stages: all ranks are numbered.
 [[nodiscard]] Stages begin_stages(Program header);
 
 [[nodiscard]] Program program_of(const Stages& stages, Rank rank);
 
-/// Puts and signals of all ranks in one stage, each once for each segment.
+/// Returns the puts and signals of all ranks in one stage, for one segment.
 [[nodiscard]] std::uint64_t raises_of(const Stages& stages, const Stage& stage);
 
 }  // namespace weft::plan

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// text.cpp - printing; text_parse.cpp reads what this file writes.
+// text.cpp - prints programs; text_parse.cpp reads them.
 #include "plan/schedule/text.hpp"
 
 #include <fmt/format.h>
@@ -59,7 +59,7 @@ void print_blocks(Out out, std::span<const Block> list) {
     fmt::format_to(out, "}}");
 }
 
-/// Lists after each other: `list_at(i)` is the one with number i.
+/// Prints lists, separated by commas. `list_at(i)` returns list number i.
 template <class ListAt>
 void print_lists(Out out, const Program& program, std::uint32_t count, const ListAt& list_at) {
     for (std::uint32_t i = 0; i < count; ++i) {
@@ -148,7 +148,7 @@ void print_steps(Out out, const Program& program) {
     }
 }
 
-/// Header lines of `program` that differ from `common`, each after `margin`.
+/// Prints header lines of `program` that differ from `common`, each after `margin`.
 void print_header(Out out, const Program& program, const Program& common, std::string_view margin) {
     const auto field = [&](std::string_view word, const auto& value, const auto& usual) {
         if (value != usual) fmt::format_to(out, "{}{} {}\n", margin, word, value);
@@ -177,7 +177,8 @@ void print_header(Out out, const Program& program, const Program& common, std::s
     field("unit-elements", program.unit_elements, common.unit_elements);
 }
 
-/// What the parser takes where nothing is said; counted fields are always said.
+/// Returns the parser's defaults. Derived fields have impossible values, so they
+/// are always printed.
 Program unsaid() {
     Program program;
     program.size = -1;

@@ -10,14 +10,14 @@ namespace weft::plan {
 
 namespace {
 
-constexpr std::uint64_t kUnitsMax = std::uint64_t{1} << 30;  ///< the verifier numbers them
+constexpr std::uint64_t kUnitsMax = std::uint64_t{1} << 30;  ///< the verifier numbers units
 
-/// Units of input, output and scratch vectors.
+/// Returns the units of input, output and scratch buffers.
 double units_of(const Program& program) {
     return static_cast<double>(program.units) * (2.0 + program.scratch);
 }
 
-/// Steps as they are executed, loops unrolled, each with the units of its blocks.
+/// Returns the executed steps, with loops unrolled, plus the units of their blocks.
 double work_of(const Program& program) {
     double work = 0;
     double repeats = 1;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// text_need.hpp - how large programs may be that a text of some length describes.
+// text_need.hpp - limits for the size of programs in a text of a given length.
 //
-// Idea     Generators write a step, some 30 bytes, for each few units that a rank handles. So the
-//          vectors and the executed steps that a text can need grow with its length; constants let
-//          small texts be large programs all the same. What is beyond is refused.
-// Why      The verifier keeps something for each unit and each executed step: without a bound one
-//          line asks for any amount of memory.
+// Idea     Generators write a step, some 30 bytes, for each few units that a rank handles. The
+//          buffers and executed steps of a text are therefore limited by its length, plus constants
+//          for small texts. Larger programs are rejected.
+// Why      The verifier stores data for each unit and each executed step. Without a limit, one line
+//          could request any amount of memory.
 // Next     text_parse.cpp.
 #pragma once
 
@@ -21,13 +21,13 @@ namespace weft::plan {
 struct TextNeed {
     explicit TextNeed(std::size_t text_bytes);
 
-    /// Whether these programs are within the bounds; `lines`: where each of them starts.
+    /// Checks that the programs are within the limits. `lines`: line number of each program.
     [[nodiscard]] base::Result<void> check(std::span<const Program> programs,
                                            std::span<const std::size_t> lines) const;
 
-    std::size_t bytes;    ///< of the text
-    std::uint64_t units;  ///< of all vectors of all ranks
-    std::uint64_t work;   ///< executed steps, and the units that they handle
+    std::size_t bytes;    ///< length of the text
+    std::uint64_t units;  ///< limit of units of all buffers of all ranks
+    std::uint64_t work;   ///< limit of executed steps, plus the units that they handle
 };
 
 }  // namespace weft::plan

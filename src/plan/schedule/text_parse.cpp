@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// text_parse.cpp - the reading half of text.hpp.
+// text_parse.cpp - parser of the text form (text.hpp).
 //
-// Idea     A line is cut into tokens that know their column; one function per kind of line eats
-//          them from the left. The first thing that does not fit ends the parse with its place.
-// Holds    Any text gives programs or a failure; nothing is checked beyond the grammar (the
-//          verifier checks the rest), so that unsound programs can be written down and looked at.
-//          But for sizes: vectors and steps that no text of that length can need are refused, so
-//          that one line cannot ask the verifier for any amount of memory.
+// Idea     A line is split into tokens that know their column. One function for each kind of line
+//          consumes them from the left. The first mismatch ends the parse with its location.
+// Holds    Any text gives programs or a failure. Only the grammar is checked; the verifier checks
+//          the rest, so that unsound programs can be written and examined. Sizes are an exception:
+//          programs beyond the limits of text_need.hpp are rejected, so one line cannot make the
+//          verifier use any amount of memory.
 #include <algorithm>
 #include <charconv>
 #include <optional>
@@ -67,7 +67,7 @@ std::vector<Token> tokens_of(std::string_view line) {
     return tokens;
 }
 
-/// Header fields that are counted from the steps unless the text gives them.
+/// Header fields that the text sets; other ones are derived from the steps.
 struct Given {
     bool ranks = false;
     bool slots = false;
@@ -117,7 +117,7 @@ class Parser {
         return accept(text) || expected(fmt::format("'{}'", text));
     }
 
-    /// Records the failure at the next token; always false.
+    /// Records the failure at the next token; returns false.
     bool expected(std::string_view what) {
         if (failure_) return false;
         const std::size_t column =
@@ -143,7 +143,7 @@ class Parser {
         ++next_;
         return true;
     }
-    /// A number of the header that costs memory.
+    /// Parses a number of the header that determines memory use.
     bool size_number(std::uint32_t& value, std::string_view what) {
         if (!number(value, what)) return false;
         if (value <= need_.units) return true;
@@ -340,7 +340,7 @@ class Parser {
         return true;
     }
 
-    /// One list, or several of a reduction.
+    /// Parses one list, or several for a reduction.
     bool targets(Step& step) {
         std::vector<Block> all;
         do {
@@ -431,7 +431,7 @@ class Parser {
         return true;
     }
 
-    /// Orders the blocks and fills the header fields that the text left to be counted.
+    /// Makes the blocks canonical, and derives the header fields that the text omits.
     void finish_programs() {
         std::uint32_t slots = 0;
         std::uint32_t slot_units = 0;
@@ -478,7 +478,7 @@ class Parser {
 
     std::vector<Program> programs_;
     std::vector<Given> givens_;
-    std::vector<std::size_t> rank_lines_;  ///< where each program starts
+    std::vector<std::size_t> rank_lines_;  ///< line number of each program
 };
 
 }  // namespace

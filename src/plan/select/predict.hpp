@@ -4,14 +4,17 @@
 // Idea     If each rank has a processor, the result is the simulated time. If ranks share
 //          processors, it is the time of the waits alone, turns included, plus the larger of two
 //          times: the computation along the longest chain of ranks, and the computation of all
-//          ranks divided by the processors. Algorithms with stages are simulated by stages, for any
-//          number of ranks, if all puts use the same path. Other algorithms are simulated by their
-//          programs; above kPredictedRanks ranks the time is extrapolated from smaller teams. Where
-//          ranks do the same at the same distances, one rank or the ranks of one node are
-//          simulated. If ranks share processors and calls do not synchronize, a stream of calls
-//          overlaps. A rank then waits once for several calls. Each call adds the computation of
-//          all ranks, between nodes at least that of the busiest processor, and the waits that a
-//          second call in a row still has. On one node this holds for short buffers only.
+//          ranks divided by the processors.
+//
+//          Algorithms with stages are simulated by stages, for any number of ranks, if all puts use
+//          the same path. Other algorithms are simulated by their programs; above kPredictedRanks
+//          ranks the time is extrapolated from smaller teams. Where ranks do the same at the same
+//          distances, one rank or the ranks of one node are simulated.
+//
+//          If ranks share processors and calls do not synchronize, a stream of calls overlaps. A
+//          rank then waits once for several calls. Each call adds the computation of all ranks, and
+//          the waits that a second call in a row still has. Between nodes it adds at least the
+//          computation of the busiest processor. On one node only short buffers overlap.
 // Holds    Arithmetic is on whole numbers only. Up to kPredictedRanks ranks the time is within 5 %
 //          of the simulated programs; folding treats all blocks of a buffer as equally large.
 // Next     select.hpp.

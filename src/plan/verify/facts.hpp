@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // facts.hpp - conclusions from an execution: the contract, and properties for selection.
-//
 #pragma once
 
 #include "plan/verify/execute.hpp"

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // form.hpp - checks that programs are well-formed, without executing them.
-//
 #pragma once
 
 #include <span>
