@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// check.hpp - WEFT_CHECK: our own bugs end the process with the values printed; always on.
+// check.hpp - WEFT_CHECK: an assertion, always enabled, that prints values and ends the process.
 #pragma once
 
 #include <fmt/core.h>
@@ -14,7 +14,7 @@ namespace weft::base {
 [[noreturn]] void check_failed(const char* expression, const char* file, int line,
                                std::string_view values);
 
-/// The values, comma separated.
+/// Returns the values, separated by commas.
 [[nodiscard]] std::string join_values(fmt::format_args values, std::size_t count);
 
 template <class... Values>
@@ -24,7 +24,7 @@ std::string describe_values(const Values&... values) {
 
 }  // namespace weft::base
 
-/// WEFT_CHECK(condition, value...): aborts with the values if the condition does not hold.
+/// WEFT_CHECK(condition, value...): aborts and prints the values if the condition is false.
 #define WEFT_CHECK(condition, ...)                                                  \
     do {                                                                            \
         if (!(condition)) [[unlikely]]                                              \

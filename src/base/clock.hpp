@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// clock.hpp - the monotonic clock, in nanoseconds, and moments up to which a wait may last.
+// clock.hpp - the monotonic clock, in nanoseconds, and deadlines.
 #pragma once
 
 #include <cstdint>
 
 namespace weft::base {
 
-/// Nanoseconds since some fixed moment of this boot; never goes back, the same for all processes of
-/// one machine.
+/// Returns the nanoseconds since a fixed moment of this boot. The clock never goes back, and all
+/// processes of a machine share it.
 [[nodiscard]] std::uint64_t monotonic_ns() noexcept;
 
-/// A moment up to which something may last; by default it has no end.
+/// End of a wait; never by default.
 struct Deadline {
     static constexpr std::uint64_t kNever = ~std::uint64_t{0};
     std::uint64_t at_ns = kNever;

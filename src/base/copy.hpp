@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// copy.hpp - copies of bytes that take as long wherever the two places lie.
+// copy.hpp - copies of bytes whose speed does not depend on the distance of source and target.
 //
-// Why      From 2113 bytes to the size of the second-level cache glibc leaves a copy to one
-//          instruction, rep movsb, on processors that call it fast. On Zen 3 and 4 it takes 15
-//          times as long where the target begins 1 to 31 bytes further into its page than the
-//          source (0.34 in place of 0.02 ns a byte, EPYC of 2021), and half as long again up to 63:
-//          glibc's bug 30994. So lie a put target, which begins a page, and memory of malloc, whose
-//          large pieces begin 16 bytes into one. The kernel's copies for processes meet the same.
-// Idea     There such copies go page by page through memory half a page away from both places.
-//          Vector registers would do as well within a cache, but not from or into lines that
-//          another processor holds, which the instruction moves in half the time.
+// Why      From 2113 bytes to the size of the second-level cache, glibc copies with one
+//          instruction, rep movsb, on processors that report it as fast. Zen 3 and 4 have slow
+//          distances (glibc's bug 30994). The instruction takes 15 times as long (0.34 instead of
+//          0.02 ns a byte, EPYC of 2021) if the target begins 1 to 31 bytes further into its page
+//          than the source. It takes 1.5 times as long up to 63 bytes. A put target at a page start
+//          and a large piece of malloc, 16 bytes into its page, have such a distance. The kernel's
+//          copies between processes are slow for the same reason.
+// Idea     At slow distances a copy goes page by page through memory half a page away from both.
+//          Vector registers are as fast within a cache, but take twice the time for lines that
+//          another processor holds.
 #pragma once
 
 #include <cstddef>
@@ -18,34 +19,35 @@
 
 namespace weft::base {
 
-/// Up to here memcpy moves bytes through registers.
+/// Largest copy for which memcpy uses registers.
 inline constexpr std::size_t kRegisterCopyMax = 2048;
 
-/// Bytes by which `to` lies further into its page than `from`, round the page.
+/// Returns the bytes by which `to` is further into its page than `from`, modulo the page size.
 [[nodiscard]] inline std::size_t page_distance(std::uintptr_t to, std::uintptr_t from) noexcept {
     constexpr std::uintptr_t kPageMask = 4095;
     return (to - from) & kPageMask;
 }
 
-/// Whether one instruction would take long for a copy between these places.
+/// Returns true if the instruction would be slow for a copy between these addresses.
 [[nodiscard]] inline bool is_slow_distance(std::uintptr_t to, std::uintptr_t from) noexcept {
     constexpr std::size_t kLine = 64;
     return page_distance(to, from) - 1 < kLine - 1;
 }
 
-/// Whether it would take 15 times as long, or the kernel six times as long.
+/// Returns true if it would take 15 times as long, or the kernel six times as long.
 [[nodiscard]] inline bool is_slowest_distance(std::uintptr_t to, std::uintptr_t from) noexcept {
     constexpr std::size_t kSlowest = 31;
     return page_distance(to, from) - 1 < kSlowest;
 }
 
-/// Only some processors take long, and only there a detour is worth its second copy.
+/// Returns true on processors with slow distances, where a detour is worth its second copy.
 [[nodiscard]] bool has_slow_distances() noexcept;
 
-/// Through memory at another distance, on such a processor; for copy_bytes and move_bytes.
+/// Copies through memory at another distance on such a processor. Helper of
+/// copy_bytes and move_bytes.
 void copy_by_detour(void* to, const void* from, std::size_t bytes) noexcept;
 
-/// memcpy; the two do not overlap, and neither is null.
+/// Copies as memcpy does: the areas must not overlap, and neither may be null.
 inline void copy_bytes(void* to, const void* from, std::size_t bytes) noexcept {
     if (bytes > kRegisterCopyMax && is_slow_distance(reinterpret_cast<std::uintptr_t>(to),
                                                      reinterpret_cast<std::uintptr_t>(from)))
@@ -53,7 +55,7 @@ inline void copy_bytes(void* to, const void* from, std::size_t bytes) noexcept {
     std::memcpy(to, from, bytes);
 }
 
-/// memmove: the two may overlap; neither is null.
+/// Copies as memmove does: the areas may overlap; neither may be null.
 inline void move_bytes(void* to, const void* from, std::size_t bytes) noexcept {
     const auto target = reinterpret_cast<std::uintptr_t>(to);
     const auto source = reinterpret_cast<std::uintptr_t>(from);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// element_types.hpp - element types and operations by the names that people write.
+// element_types.hpp - names of element types and operations.
 #pragma once
 
 #include <span>
@@ -9,20 +9,21 @@
 
 namespace weft::base {
 
-/// "int8" .. "uint64", "float", "double", "longdouble", "cfloat", ..., "float_int", ..., "user".
+/// Returns "int8" .. "uint64", "float", "double", "longdouble", "cfloat", ..., "float_int",
+/// ..., or "user".
 [[nodiscard]] std::string_view name_of(Type type);
-/// "sum", "prod", ..., "user".
+/// Returns "sum", "prod", ..., or "user".
 [[nodiscard]] std::string_view name_of(Op op);
 
-/// All names that parse_type() and parse_op() know.
+/// Return all names that parse_type() and parse_op() accept.
 [[nodiscard]] std::span<const std::string_view> type_names();
 [[nodiscard]] std::span<const std::string_view> op_names();
 
-/// Built-in ones only; a failure lists them.
+/// Parse built-in names only. A failure lists them.
 [[nodiscard]] Result<Type> parse_type(std::string_view name);
 [[nodiscard]] Result<Op> parse_op(std::string_view name);
 
-/// Bytes of an element of a built-in type; 0 for Type::user.
+/// Returns the bytes of an element of a built-in type; 0 for Type::user.
 [[nodiscard]] std::size_t size_of(Type type);
 
 }  // namespace weft::base

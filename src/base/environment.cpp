@@ -40,8 +40,8 @@ struct Choice {
     }
 };
 
-/// A level that does not exist is no reason to end the start: it is reported, and the default
-/// holds.
+/// Reads a log level. An unknown level does not end the start: it is reported, and the
+/// default is used.
 struct LogWord : Choice<&Settings::log, kLogWords> {
     static Result<void> read(Settings& settings, std::string_view value) {
         if (!Choice::read(settings, value)) settings.unknown_log = value;
@@ -252,14 +252,15 @@ struct Assignment {
     std::string_view value;
 };
 
-/// The WEFT_* entry in NAME=VALUE; an empty name if the text is another one.
+/// Returns the WEFT_* entry in NAME=VALUE; an empty name for other texts.
 Assignment split_assignment(std::string_view text) {
     const std::size_t equals = text.find('=');
     if (equals == std::string_view::npos || !text.starts_with(kPrefix)) return {};
     return {text.substr(0, equals), text.substr(equals + 1)};
 }
 
-/// The value after "NAME=" in the lines of an agreement text; nothing if it has no such line.
+/// Returns the value after "NAME=" in the lines of an agreement text, or nothing if it has
+/// no such line.
 std::optional<std::string_view> value_in(std::string_view text, std::string_view name) {
     while (!text.empty()) {
         const std::size_t end = text.find('\n');
@@ -275,7 +276,7 @@ std::string quoted(std::optional<std::string_view> value) {
     return value && !value->empty() ? fmt::format("\"{}\"", *value) : std::string("not set");
 }
 
-/// Behind the prefix, which all have.
+/// Returns the known names without their common prefix.
 std::vector<std::string_view> known_names() {
     std::vector<std::string_view> names;
     for (const Variable& variable : kVariables)
@@ -283,13 +284,12 @@ std::vector<std::string_view> known_names() {
     return names;
 }
 
-/// Returns true if this program has rights that its user does not have, as a set-user-id program
-/// does.
+/// Returns true if this program has more rights than its user, such as a set-user-id program.
 bool has_raised_rights() {
     return ::getauxval(AT_SECURE) != 0;
 }
 
-/// Puts the entry where it belongs.
+/// Stores the value of an entry in its setting.
 Result<void> read_assignment(Settings& settings, const Assignment& entry,
                              std::span<const std::string_view> call_names) {
     for (const Variable& candidate : kVariables) {

@@ -32,13 +32,13 @@ void wipe_in_children(void* pages, std::size_t bytes);
 /// Remembers the rank for fork_failure().
 void set_guarded_rank(Rank rank);
 
-/// True in a child that was forked after guard_against_forks(). Costs two loads.
+/// Returns true in a child that was forked after guard_against_forks(). Costs two loads.
 [[nodiscard]] inline bool is_forked_child() {
     const auto* const word = detail::fork_word.load(std::memory_order_relaxed);
     return word != nullptr && word->load(std::memory_order_relaxed) == 0;
 }
 
-/// Failure of every call in a forked child.
+/// Returns the failure of every call in a forked child.
 [[nodiscard]] Failure fork_failure();
 
 }  // namespace weft::base

@@ -13,7 +13,7 @@
 namespace weft::base {
 namespace {
 
-/// Text that cannot be written is lost; that is not an error of the program.
+/// Writes a line. Ignores errors, since lost output is no error of the program.
 void write_to(int file, std::string_view line) {
     const std::string text = fmt::format("{}\n", line);
     [[maybe_unused]] const auto written = ::write(file, text.data(), text.size());

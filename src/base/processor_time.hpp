@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// processor_time.hpp - how much of a processor the calling thread has used.
+// processor_time.hpp - processor time of the calling thread.
 //
-// Why      On a busy machine work takes longer by the clock, but costs no more.
+// Why      On a busy machine work takes longer by the clock, but not in processor time.
 #pragma once
 
 #include <time.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// put.hpp - the one thing that crosses between ranks: data into a peer's memory, then its signal.
+// put.hpp - a put: data into a peer's memory, then its signal.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@ struct PutPart {
 
 /// Memory of a rank as the network addresses it.
 struct RemoteRegion {
-    std::uint64_t base = 0;  ///< added to offsets: an address, or 0 where offsets are used
+    std::uint64_t base = 0;  ///< added to offsets: an address, or 0 if the network uses offsets
     std::uint64_t bytes = 0;
     std::uint64_t key = 0;
 };
@@ -31,19 +31,20 @@ struct Put {
     Rank peer = 0;  ///< rank in the job
     std::span<const PutPart> parts;
     std::size_t bytes = 0;           ///< sum of the parts; 0: a signal
-    std::uint64_t target = kInCell;  ///< where the payload goes; kInCell: into the cell itself
-    const RemoteRegion* region = nullptr;  ///< what `target` is an offset in, if not the segment:
-                                           ///< memory that a far peer has registered
-    std::uint64_t cell = 0;                ///< the cell whose flag is raised
+    std::uint64_t target = kInCell;  ///< offset of the payload; kInCell: in the cell itself
+    /// Memory that a remote peer has registered, to which `target` is relative; nullptr:
+    /// the peer's segment.
+    const RemoteRegion* region = nullptr;
+    std::uint64_t cell = 0;  ///< offset of the cell whose flag is raised
     FlagWord flag = 0;
-    std::uint32_t* pending = nullptr;  ///< raised by one for each transfer that still reads a part,
-                                       ///< lowered on its local completion
+    /// Incremented for each transfer that still reads a part, decremented on its local completion.
+    std::uint32_t* pending = nullptr;
 };
 
 /// Outcome of an attempt to post.
 enum class Post : std::uint8_t {
     posted,
-    again,  ///< no room now: drive progress and call again with the same arguments
+    again,  ///< no resources now: drive progress and call again with the same arguments
 };
 
 }  // namespace weft::base

@@ -10,7 +10,7 @@ namespace weft::base {
 
 std::uint64_t Random::below(std::uint64_t bound) noexcept {
     WEFT_CHECK(bound > 0, bound);
-    // Draws under 2^64 mod bound would make small results more likely: draw again.
+    // Draws below 2^64 mod bound would favor small results, so they are rejected.
     const std::uint64_t refused = (0 - bound) % bound;
     for (;;) {
         const std::uint64_t word = (*this)();

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // random.hpp - a small seeded generator, and a seed from the system for nonces.
 //
-// Idea     Counter-based: draw k of seed s is a mixing function (splitmix64's finaliser) of s and
-//          k, so a stream is two words, any draw can be found again from a printed seed, and
-//          streams of ranks or trials are made by number, not by drawing.
-// Holds    The same seed gives the same draws on every machine. Not for secrets.
+// Idea     The generator is counter-based: draw k of seed s is a mixing function (splitmix64's
+//          finalizer) of s and k. A stream is two words, and a printed seed reproduces any draw.
+//          Streams of ranks or trials are derived from numbers, without drawing.
+// Holds    A seed gives the same draws on every machine. Not for secrets.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace weft::base {
 
-/// A bijection of 64-bit words that leaves no visible pattern of its argument.
+/// Mixes a word: a bijection of 64-bit words without a visible pattern.
 [[nodiscard]] constexpr std::uint64_t mix(std::uint64_t word) noexcept {
     word = (word ^ (word >> 30)) * 0xbf58476d1ce4e5b9U;
     word = (word ^ (word >> 27)) * 0x94d049bb133111ebU;
@@ -32,17 +32,18 @@ class Random {
     static constexpr result_type max() { return std::numeric_limits<result_type>::max(); }
     constexpr result_type operator()() noexcept { return mix(key_ + kStride * ++drawn_); }
 
-    /// Uniform in 0..bound-1, without bias. bound > 0.
+    /// Returns a uniform number in 0..bound-1, without bias. `bound` must be positive.
     [[nodiscard]] std::uint64_t below(std::uint64_t bound) noexcept;
-    /// Uniform in [0, 1), a multiple of 2^-53.
+    /// Returns a uniform number in [0, 1), a multiple of 2^-53.
     [[nodiscard]] constexpr double unit() noexcept {
         return static_cast<double>((*this)() >> 11) * 0x1.0p-53;
     }
-    /// True in numerator of denominator cases.
+    /// Returns true with probability numerator / denominator.
     [[nodiscard]] bool chance(std::uint64_t numerator, std::uint64_t denominator) noexcept {
         return below(denominator) < numerator;
     }
-    /// An independent stream; depends on this one's seed and the number, not on draws made so far.
+    /// Returns an independent stream. It depends on this stream's seed and `number`, not
+    /// on earlier draws.
     [[nodiscard]] constexpr Random stream(std::uint64_t number) const noexcept {
         return Random(key_ ^ mix(number));
     }
@@ -54,7 +55,7 @@ class Random {
     std::uint64_t drawn_ = 0;
 };
 
-/// 64 bits from the system's entropy source, for nonces and for seeds that are then printed.
+/// Returns 64 bits from the system's entropy source, for nonces and for seeds that are printed.
 [[nodiscard]] Result<std::uint64_t> system_entropy();
 
 }  // namespace weft::base

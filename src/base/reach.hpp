@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// reach.hpp - how other ranks get at memory of a rank where it lies.
+// reach.hpp - description of a rank's memory that other ranks access in place.
 //
-// Idea     Before others touch a buffer its owner makes it reachable: an *exposure*, of which each
-//          part has a Reach, small enough for a cell, that tells them where the part lies and by
-//          which way. The rank that runs a step resolves it to a pointer, or has the kernel copy;
-//          ranks of other nodes put there.
-// Next     link/direct for who makes them; run/execute/stepper.hpp for who uses them.
+// Idea     The owner exposes a buffer before others access it. Each part of the *exposure* has a
+//          Reach, which fits a cell and holds the location and the access method. The rank that
+//          executes a step resolves it to a pointer, or lets the kernel copy. Ranks of other
+//          nodes put there.
+// Next     link/direct, which makes exposures; run/execute/stepper.hpp, which uses them.
 #pragma once
 
 #include <cstddef>
@@ -17,51 +17,56 @@
 
 namespace weft::base {
 
-/// What mates do with exposed memory.
+/// Access of local peers to exposed memory.
 enum class Access : std::uint8_t {
     read,
-    overwrite,  ///< they and the owner write all that counts: what it holds at first does not
+    overwrite,  ///< peers and the owner write all relevant bytes; the old contents are not needed
     write,
 };
 
-/// What the kernel has to copy of a buffer in one call, if mates cannot map it: how often, and how
-/// many bytes in all.
+/// Copies of a buffer that the kernel makes in one call if local peers cannot map it: their number
+/// and their bytes in all.
 struct Copies {
     std::uint32_t count = 0;
     std::uint64_t bytes = 0;
-    std::uint32_t at_once = 1;  ///< so many mates, while no other buffer is copied
+    /// Number of local peers that copy at a time, while no other buffer is copied.
+    std::uint32_t at_once = 1;
 };
 
-/// Ways to a mate's memory, the best one first; and the one over the network.
+/// Methods of access to memory of a local peer, the best one first; then the method
+/// over the network.
 enum class Way : std::uint8_t {
-    segment,     ///< it lies in the owner's segment, which all ranks reach
-    adopted,     ///< its pages are those of an object that mates can map
-    bounced,     ///< its owner copies it into its segment, and back if mates write it
+    segment,     ///< it is in the owner's segment, which all ranks of the node have mapped
+    adopted,     ///< its pages belong to an object that peers can map
+    bounced,     ///< the owner copies it into its segment, and back if peers write it
     copied,      ///< the kernel copies between the two processes
-    registered,  ///< far ranks can put there
+    registered,  ///< remote ranks can put there
 };
 inline constexpr int kWays = 5;
 
-/// Of something that is counted by way, what mates reach by loads and stores.
+/// Returns the sum of the counts for the methods by loads and stores. `by_way`: counts by method.
 template <class Counts>
 [[nodiscard]] constexpr auto in_place(const Counts& by_way) noexcept {
     const auto of = [&](Way way) { return by_way[static_cast<std::size_t>(way)]; };
     return of(Way::segment) + of(Way::adopted) + of(Way::bounced);
 }
 
-/// Where a block of a rank's memory lies, for others. Travels as the payload of an expose.
+/// Location of a block of a rank's memory, for other ranks. Sent as the payload of an expose.
 struct Reach {
-    /// Of the block in the owner's process; valid while it is exposed. Registered: as the network
-    /// counts.
+    /// Address of the block in the owner's process, valid while it is exposed. `registered`:
+    /// address or offset that the network uses.
     std::uint64_t address = 0;
-    std::uint64_t offset = 0;  ///< of the block in the owner's segment, in the object or the region
-    std::uint64_t object_bytes = 0;  ///< adopted, registered: of the object, or of the region
-    std::uint64_t key = 0;           ///< registered: of the region
-    std::uint32_t object = 0;        ///< adopted: which one; its file descriptor at the owner
-    std::uint32_t generation = 0;    ///< adopted: tells which of those that had this number
+    /// Offset of the block in the owner's segment, the object or the region.
+    std::uint64_t offset = 0;
+    /// `adopted`: bytes of the object; `registered`: bytes of the region.
+    std::uint64_t object_bytes = 0;
+    std::uint64_t key = 0;  ///< `registered`: key of the region
+    /// `adopted`: number of the object, its file descriptor at the owner.
+    std::uint32_t object = 0;
+    std::uint32_t generation = 0;  ///< `adopted`: distinguishes objects with the same number
     Way way = Way::copied;
 
-    /// Of the part of the block that starts so many bytes after its start.
+    /// Returns the location of the part that starts `bytes` bytes after the block's start.
     [[nodiscard]] Reach at(std::uint64_t bytes) const {
         Reach part = *this;
         part.address += bytes;
@@ -75,21 +80,21 @@ struct Reach {
                 .key = region.key,
                 .way = Way::registered};
     }
-    /// Registered: what it lies in.
+    /// Returns the region of a registered block.
     [[nodiscard]] RemoteRegion region() const { return {address - offset, object_bytes, key}; }
 };
 static_assert(sizeof(Reach) <= kCellPayload && std::is_trivially_copyable_v<Reach>);
 
-/// Memory of the calling rank while mates may get at it.
+/// Memory of the calling rank while local peers may access it.
 struct Exposure {
-    Reach reach;  ///< of its first byte
-    /// What the owner must use instead of its own pointer from expose to conceal: the same bytes,
-    /// seen as mates see them. May be that pointer itself.
+    Reach reach;  ///< location of its first byte
+    /// Address of the same bytes in the memory that local peers access. The owner must use it
+    /// instead of `data` from expose() to conceal(). May be equal to `data`.
     std::byte* alias = nullptr;
-    std::byte* data = nullptr;  ///< the owner's pointer
+    std::byte* data = nullptr;  ///< address that the owner has exposed
     std::uint64_t bytes = 0;
     Access access = Access::read;
-    /// Mates get at a copy that no rank writes: `data` is its owner's again before conceal().
+    /// Local peers access a copy that no rank writes: the owner may use `data` before conceal().
     bool apart = false;
 };
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// read_file.hpp - the contents of a file, up to a limit.
+// read_file.hpp - reads a file up to a limit.
 //
-// Why      A name may be that of a device or of a pipe without end: what says how large it is says
-//          nothing then, so reading stops at the limit.
+// Why      The size of a device or an endless pipe is unknown, so reading stops at the limit.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +11,7 @@
 
 namespace weft::base {
 
-/// Whether read_file() accepts a named pipe. It may then wait for a writer without end.
+/// Policy of read_file() for named pipes. Reading a pipe may wait forever for a writer.
 enum class Pipes { allowed, refused };
 
 /// Returns the contents of a file. Fails if it cannot be read or has more than `bytes_max` bytes.

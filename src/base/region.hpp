@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// region.hpp - where put targets lie: the memory that every rank sets aside for one team.
+// region.hpp - layout of put targets: the memory that every rank reserves for one team.
 //
-// Idea     A region has four areas: *cells* (a flag and a small payload, written by one peer, and
-//          a landing after them), *published cells* (written by the owner, read in place by its
-//          node-mates), *bulk banks* (payloads that fit no cell) and one line of *credits* (how
-//          many calls the owner has completed, read in place by its node-mates). Cells and
-//          published cells exist once per bank, W banks in turn; bulk banks are of five
-//          sizes, the smaller the more, for payloads that peers put and such as the owner
-//          publishes. Offsets are the same on all members, so a writer computes them.
-// Why      Cells are ordered number-major (all banks of cell 0, then of cell 1): a call that uses
-//          few cells touches few pages. Flag words are never written as data, so stale bytes cannot
+// Idea     A region has four areas:
+//          - *cells*: a flag and a small payload, written by one peer, and a landing after them
+//          - *published cells*: written by the owner, read in place by its local peers
+//          - *bulk banks*: payloads that fit no cell
+//          - *credits*: one line with the owner's number of completed calls, read by local peers
+//
+//          Cells and published cells exist once per bank, in W banks. Bulk banks have five sizes,
+//          with more banks of the smaller ones, for payloads of puts and of publishes. Offsets are
+//          equal on all members, so a writer computes them.
+// Why      Cells are ordered by number (all banks of cell 0, then of cell 1), so a call with few
+//          cells touches few pages. Flag words are never written as data, so stale bytes cannot
 //          look like a flag (docs/one-sided.md).
-// Next     put.hpp for what is written there; run/execute/window.hpp for when a bank may be reused.
+// Next     put.hpp for the writes; run/execute/window.hpp for the reuse of banks.
 #pragma once
 
 #include <array>
@@ -21,13 +23,13 @@
 
 namespace weft::base {
 
-/// Largest payload that travels inside a cell, in bytes.
+/// Largest payload that fits in a cell, in bytes.
 inline constexpr std::size_t kCellPayload = 48;
 
-/// One cache line with one writer. On a node the writer stores payload, then flag (release). Over a
-/// network the payload and `delivered` are written remotely, or both arrive in the landing after
-/// the cell, and the owner raises `flag` when the notify strategy has proven that all of it is
-/// there.
+/// One cache line with one writer. On a node the writer stores the payload, then the flag
+/// (release). Over a network the payload and `delivered` are written remotely, or both arrive in
+/// the landing after the cell. The owner raises `flag` once the notify strategy has proved that all
+/// of it has arrived.
 struct alignas(64) Cell {
     std::atomic<std::uint64_t> flag;
     std::uint64_t delivered;
@@ -37,22 +39,22 @@ static_assert(sizeof(Cell) == 64);
 inline constexpr std::size_t kCellDelivered = 8;       ///< offset of Cell::delivered
 inline constexpr std::size_t kCellPayloadOffset = 16;  ///< offset of Cell::payload
 
-/// Two lines after a cell, for far writers only. Word-tagged puts land in `words`: each has four
-/// bytes of data below and a tag above; the owner clears what it has read.
+/// Two lines after a cell, for remote writers only. Word-tagged puts arrive in `words`: each word
+/// has four bytes of data below and a tag above. The owner clears words that it has read.
 struct alignas(64) Landing {
     static constexpr std::size_t kWords = (sizeof(std::uint64_t) + kCellPayload) / 4;
 
     std::uint64_t words[kWords];
     std::uint64_t unused;
-    std::uint64_t taken;  ///< the last `delivered` that became the flag; written by the owner
+    std::uint64_t taken;  ///< last `delivered` that became the flag; written by the owner
 };
 static_assert(sizeof(Landing) == 128);
 inline constexpr std::size_t kLandingOffset = sizeof(Cell);  ///< from the start of its cell
-/// From cell to cell where far peers may write.
+/// Distance between cells that remote peers may write.
 inline constexpr std::size_t kCellStride = sizeof(Cell) + sizeof(Landing);
 
-/// Flag words: a 48-bit tick (which use of the cell) above a 16-bit hash of the call and those
-/// before it.
+/// A flag word: a 48-bit tick (number of the cell's use) above a 16-bit hash of this call and
+/// the preceding ones.
 using FlagWord = std::uint64_t;
 using Tick = std::uint64_t;
 inline constexpr Tick kTickMask = (Tick{1} << 48) - 1;
@@ -65,58 +67,59 @@ inline constexpr Tick kTickMask = (Tick{1} << 48) - 1;
 [[nodiscard]] constexpr std::uint16_t hash_of(FlagWord word) {
     return static_cast<std::uint16_t>(word);
 }
-/// Signed distance a - b of two ticks, right across the wrap of their 48 bits.
+/// Returns the signed distance a - b of two ticks, also across the wrap of their 48 bits.
 [[nodiscard]] constexpr std::int64_t tick_distance(Tick a, Tick b) {
     return static_cast<std::int64_t>((a - b) << 16) >> 16;
 }
 
-/// Stands for all calls of a team up to one of them. Ranks that disagreed about any of these have
-/// different ones, so a disagreement in a call without waits is detected by the next wait.
+/// Identifies all calls of a team up to some call. Ranks that disagree about one of these
+/// calls have different digests, so the next wait detects a disagreement, even about a
+/// call without waits.
 using Digest = std::uint64_t;
-/// Stands for one call: everything about it that ranks must agree about.
+/// Identifies one call: all properties on which ranks must agree.
 using CallHash = std::uint64_t;
 
 [[nodiscard]] constexpr Digest digest_of(Digest before, CallHash call_hash) {
     Digest mixed = (before ^ call_hash) * 0x9e3779b97f4a7c15ULL;
     return mixed ^ (mixed >> 29);
 }
-/// The 16 bits of a digest that flags carry: the first ones, on which all of it has a bearing; and
-/// of what else a flag stands for. Never 0, so that an untouched cell is no flag.
+/// Returns the 16 bits of a digest that flags carry: the top bits, which depend on all of it,
+/// combined with `salt`. Never 0, so an untouched cell is not a flag.
 [[nodiscard]] constexpr std::uint16_t flag_hash(Digest digest, std::uint16_t salt = 0) {
     const std::uint64_t first = (digest >> 48) ^ salt;
     return static_cast<std::uint16_t>(first | (first == 0 ? 1U : 0U));
 }
 
-/// Classes of small bulk banks, and of all bulk banks: the large ones are the last class.
+/// Classes of small bulk banks, and of all bulk banks. The large ones are the last class.
 inline constexpr std::size_t kSmallClasses = 4;
 inline constexpr std::size_t kBulkClasses = kSmallClasses + 1;
 
 /// Bulk banks of one size.
 struct BankClass {
-    std::uint32_t banks = 0;  ///< W; a power of two; 0: there are none
-    std::uint64_t bytes = 0;  ///< of each; a multiple of 64
+    std::uint32_t banks = 0;  ///< W, a power of two; 0: no banks
+    std::uint64_t bytes = 0;  ///< of each bank; a multiple of 64
 
     [[nodiscard]] constexpr std::uint64_t all() const { return banks * bytes; }
 };
 
-/// How many calls a rank has completed in each window of its team: flag words whose ticks count
-/// from the team's first one. Written by the owner alone.
+/// Calls that a rank has completed in each window of its team, as flag words whose ticks count from
+/// the team's first call. Written by the owner only.
 struct alignas(64) CreditLine {
     std::atomic<std::uint64_t> cells;
     std::array<std::atomic<std::uint64_t>, kBulkClasses> bulk;
 };
 static_assert(sizeof(CreditLine) == 64);
 
-/// Sizes of a region; the same on all members of a team.
+/// Sizes of a region, equal on all members of a team.
 struct RegionShape {
     std::uint32_t cells = 0;       ///< cells per bank, and published cells per bank
     std::uint32_t banks = 0;       ///< W of cells; a power of two
     std::uint32_t bulk_banks = 0;  ///< W of large bulk banks; a power of two
-    std::uint64_t bulk_bytes = 0;  ///< bytes of one of these; a multiple of 64
-    /// Of that, what payloads take that are copied out of slots, before they go in pieces: these
-    /// should stay in the cache. 0: all.
+    std::uint64_t bulk_bytes = 0;  ///< bytes of a large bulk bank; a multiple of 64
+    /// Bytes of a bulk bank for payloads that are copied out of slots. Larger payloads go in
+    /// pieces, so that these stay in the cache. 0: all bytes.
     std::uint64_t copied_bytes = 0;
-    /// Small bulk banks, by their size, the smallest first.
+    /// Small bulk banks by size, the smallest first.
     std::array<BankClass, kSmallClasses> small = {};
 
     [[nodiscard]] constexpr std::uint64_t room_for_copies() const {
@@ -135,7 +138,7 @@ struct RegionShape {
     [[nodiscard]] constexpr BankClass bulk_class(std::size_t number) const {
         return number < kSmallClasses ? small[number] : BankClass{bulk_banks, bulk_bytes};
     }
-    /// Where the banks of a class start: the large ones, then the small ones.
+    /// Returns the offset of the banks of a class: the large ones come first, then the small ones.
     [[nodiscard]] constexpr std::uint64_t start_of_class(std::size_t number) const {
         if (number == kSmallClasses) return bulk(0);
         std::uint64_t start = bulk(bulk_banks);
@@ -145,8 +148,8 @@ struct RegionShape {
     [[nodiscard]] constexpr std::uint64_t credits() const {
         return start_of_class(kSmallClasses - 1) + small[kSmallClasses - 1].all();
     }
-    /// Cells of a bank that lie together at the start of the region; in a large team most calls
-    /// need no more.
+    /// Returns the cells of a bank that are contiguous at the start of the region. In a large team
+    /// most calls need no more.
     [[nodiscard]] constexpr std::uint32_t first_cells() const {
         constexpr std::uint64_t kFirstBytes = std::uint64_t{4} << 20;
         const std::uint64_t first = kFirstBytes / (std::uint64_t{banks} * kCellStride);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// result.hpp - what set-up code returns: a value, or a status with a text that says what to do.
+// result.hpp - result of a function: a value, or a status with a message.
 //
-// Idea     The first function that knows what went wrong writes the message; callers add context in
-//          front of it. The hot path never makes one (it returns enums).
-// Next     check.hpp for our own bugs; include/weft/error.hpp for what users see thrown.
+// Idea     The first function that knows the error writes the message; callers prepend context. The
+//          hot path never makes a Result; it returns enums.
+// Next     check.hpp for internal errors; include/weft/error.hpp for exceptions of
+//          the C++ interface.
 #pragma once
 
 #include <string>
@@ -15,12 +16,12 @@
 
 namespace weft::base {
 
-/// Why something could not be done: a status to act on and a sentence for a person.
+/// Reason of a failure: a status for programs and a sentence for people.
 struct Failure {
     Status status = Status::environment;
     std::string text;
 
-    /// The same failure with "context: " in front of its text.
+    /// Returns the failure with "context: " before its text.
     [[nodiscard]] Failure within(std::string_view context) const;
 };
 

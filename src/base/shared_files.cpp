@@ -32,10 +32,10 @@ namespace {
 
 constexpr const char* kFolder = "/dev/shm";
 constexpr std::string_view kStart = "weft-";
-constexpr int kLockTries = 2000;  ///< 1 ms apart
+constexpr int kLockTries = 2000;  ///< at intervals of 1 ms
 constexpr int kKeeperLooks_ms = 5;
 constexpr int kKeeperRemoves_ms = 1;
-constexpr int kKeeperTries = 2000;  ///< 1 ms apart, to see it ready
+constexpr int kKeeperTries = 2000;  ///< at intervals of 1 ms, until it is ready
 
 std::vector<std::string> names_in(int folder) {
     std::vector<std::string> names;
@@ -60,8 +60,8 @@ bool is_unused(int folder, const char* name) {
     return unused;
 }
 
-/// What a keeper knows and stands on: memory of its own, as what the library shares with node-mates
-/// is shared with a child, too.
+/// State and stack of a keeper. It has its own memory, because a child also shares the memory that
+/// the library shares with local peers.
 struct Keeper {
     static constexpr std::size_t kWatchedMax = 256;
     std::array<std::byte, 16 << 10> stack;
@@ -70,11 +70,11 @@ struct Keeper {
     std::size_t watched_count;
     std::array<pollfd, kWatchedMax> ends;
     char path[128];
-    std::atomic<bool> ready;  ///< no signal to its owner's group or name reaches it any more
+    std::atomic<bool> ready;  ///< signals to the owner's group or name do not reach it
 };
 
-/// Until the owner or another process that is watched has ended. Where one cannot be watched, it
-/// sees to the owner alone.
+/// Waits until the owner or another watched process has ended. Processes that cannot be
+/// watched are ignored.
 void wait_for_an_end(Keeper& keeper) {
     nfds_t count = 0;
     bool ended = false;
@@ -88,8 +88,8 @@ void wait_for_an_end(Keeper& keeper) {
         ended = ::poll(keeper.ends.data(), count, kKeeperLooks_ms) > 0;
 }
 
-/// The life of a keeper. It makes system calls only: it has none of the other threads of its owner,
-/// and these may have held locks. Launchers signal sessions and groups, hence one of its own.
+/// Main function of a keeper. It makes only system calls, because other threads of its owner may
+/// have held locks. It starts its own session, because launchers signal sessions and groups.
 int keep(void* argument) {
     auto& keeper = *static_cast<Keeper*>(argument);
     sigset_t all;
@@ -99,7 +99,7 @@ int keep(void* argument) {
     ::prctl(PR_SET_NAME, "weft-keeper");
     ::close_range(0, ~0U, 0);
     wait_for_an_end(keeper);
-    // The owner may be about to make the file: once more when it is known to have ended.
+    // The owner may be about to make the file, so remove it once more after its end.
     bool last = false;
     do {
         last = ::getppid() != keeper.owner;
@@ -108,9 +108,9 @@ int keep(void* argument) {
     ::_exit(0);
 }
 
-/// A child that sends no SIGCHLD, that no wait() of the application sees, and that runs no handlers
-/// of fork(). Where no process can be started any more, there is none: the next job of this user
-/// removes the file. Returns when it is ready: the file comes after that.
+/// Starts a keeper: a child that sends no SIGCHLD, is invisible to the application's wait() and
+/// runs no handlers of fork(). Returns when it is ready, before the file is made. Returns -1 if no
+/// process can be started; the next job of this user then removes the file.
 pid_t start_keeper(const std::string& path, std::span<const pid_t> mates) {
     void* const memory =
         ::mmap(nullptr, sizeof(Keeper), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);

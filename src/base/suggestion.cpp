@@ -7,7 +7,7 @@
 namespace weft::base {
 
 std::size_t typing_distance(std::string_view one, std::string_view other) {
-    // Row i: from the first i letters of `one` to each beginning of `other`.
+    // Row i: distances from the first i letters of `one` to each prefix of `other`.
     std::vector<std::size_t> before_last;
     std::vector<std::size_t> last(other.size() + 1);
     std::iota(last.begin(), last.end(), std::size_t{0});
@@ -27,7 +27,7 @@ std::size_t typing_distance(std::string_view one, std::string_view other) {
 }
 
 std::string_view nearest(std::string_view word, std::span<const std::string_view> known) {
-    constexpr std::size_t kLettersMax = 64;  // longer words are no names
+    constexpr std::size_t kLettersMax = 64;  // longer words are not names
     if (word.size() > kLettersMax) return {};
     std::string_view best;
     std::size_t least = std::max<std::size_t>(1, word.size() / 4) + 1;

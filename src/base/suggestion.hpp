@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// suggestion.hpp - the word that a mistyped one was probably meant to be.
+// suggestion.hpp - finds the word that was probably meant by a mistyped one.
 //
-// Idea     The fewest letters that were left out, put in, exchanged or swapped with the next one
-//          turn one word into the other. Up to a quarter of its letters may be
-//          wrong.
-// Next     What refuses a name out of a list appends did_you_mean() to its message.
+// Idea     The distance of two words is the least number of letters to omit, insert, replace or
+//          swap with the next one. Up to a quarter of a word's letters may be wrong.
+// Next     Functions that reject a name from a list append did_you_mean() to their message.
 #pragma once
 
 #include <cstddef>
@@ -15,14 +14,14 @@
 
 namespace weft::base {
 
-/// How many such mistakes lie between two words.
+/// Returns the number of such mistakes between two words.
 [[nodiscard]] std::size_t typing_distance(std::string_view one, std::string_view other);
 
-/// The nearest of the known words (the first of several); empty if none is near.
+/// Returns the nearest known word (the first of several), or an empty text.
 [[nodiscard]] std::string_view nearest(std::string_view word,
                                        std::span<const std::string_view> known);
 
-/// "; did you mean 'ring'?", or nothing.
+/// Returns "; did you mean 'ring'?", or an empty text.
 [[nodiscard]] std::string did_you_mean(std::string_view word,
                                        std::span<const std::string_view> known);
 [[nodiscard]] std::string did_you_mean(std::string_view word,

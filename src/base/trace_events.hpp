@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// trace_events.hpp - writes what happened when in the trace-event format, which Perfetto and
-// chrome://tracing open.
+// trace_events.hpp - writer of the trace-event format, which Perfetto and chrome://tracing open.
 //
-// Idea     One JSON object with an array of events. Names of processes and threads are metadata
-//          (ph M); a slice is one complete event (X), so that none is ever left open; what overlaps
-//          with others of its thread is a pair of async events (b, e); an arrow is a flow from a
-//          slice to another (s, f).
-// Holds    Text is handed on in blocks, so a trace of any length needs little memory. Times are
-//          nanoseconds here and microseconds with three digits in the file.
+// Idea     A trace is one JSON object with an array of events. Names of processes and threads are
+//          metadata (ph M). A slice is one complete event (X), so no slice is left open.
+//          Overlapping slices of a thread are pairs of async events (b, e). An arrow is a flow from
+//          one slice to another (s, f).
+// Holds    Text is passed on in blocks, so a trace of any length needs little memory. Times are
+//          nanoseconds here, and microseconds with three digits in the file.
 // Next     run/runtime/trace.hpp for traces of jobs; lab/simulate/timeline.hpp for simulated ones.
 #pragma once
 
@@ -18,7 +17,7 @@
 
 namespace weft::base {
 
-/// Where a slice lies in the picture.
+/// Row of a slice in the picture.
 struct Track {
     int process = 0;
     int thread = 0;
@@ -30,25 +29,25 @@ struct Slice {
     std::string_view category;
     std::uint64_t begin_ns = 0;
     std::uint64_t end_ns = 0;
-    std::string_view arguments;  ///< members of a JSON object, as argument() makes them
+    std::string_view arguments;  ///< members of a JSON object, from argument()
 };
 
 class TraceEvents {
   public:
     using Sink = std::function<void(std::string_view)>;
-    /// `about`: members of the object that stands beside the events, as argument() makes them.
+    /// `about`: members of the object "otherData" beside the events, from argument().
     TraceEvents(Sink sink, std::string_view about);
     ~TraceEvents();
     TraceEvents(const TraceEvents&) = delete;
     TraceEvents& operator=(const TraceEvents&) = delete;
 
-    /// Processes are shown in the order of their numbers.
+    /// Sets the name of a process. Processes are shown in order of their numbers.
     void name_process(int process, std::string_view name);
     void name_thread(Track track, std::string_view name);
     void slice(const Slice& slice);
-    /// Of calls that may overlap: a slice of its own, with a number that no other has.
+    /// Adds a slice that may overlap others of its thread, with a unique number.
     void async(const Slice& slice, std::uint64_t number);
-    /// From a moment of one slice to a later one of another; each number once.
+    /// Adds an arrow from a moment of one slice to a later moment of another.
     void arrow(std::string_view name, Track from, std::uint64_t from_ns, Track to,
                std::uint64_t to_ns);
     [[nodiscard]] std::uint64_t count() const { return count_; }
@@ -65,7 +64,7 @@ class TraceEvents {
     std::uint64_t arrows_ = 0;
 };
 
-/// "key":"value" and "key":value, with what JSON wants escaped.
+/// Return "key":"value" and "key":value, escaped for JSON.
 [[nodiscard]] std::string argument(std::string_view key, std::string_view value);
 [[nodiscard]] std::string argument(std::string_view key, std::int64_t value);
 

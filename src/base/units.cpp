@@ -15,7 +15,8 @@ bool is_digit(char c) {
     return c >= '0' && c <= '9';
 }
 
-/// Value of a text of digits only; nothing if it is empty, has another character, or is too large.
+/// Returns the value of a text of digits; nothing if it is empty, has another character, or
+/// is too large.
 std::optional<std::uint64_t> digits(std::string_view text) {
     if (text.empty() || !is_digit(text.front())) return std::nullopt;
     std::uint64_t value = 0;
@@ -24,7 +25,7 @@ std::optional<std::uint64_t> digits(std::string_view text) {
     return value;
 }
 
-/// How far a suffix shifts; nothing if it is none.
+/// Returns the shift of a suffix; nothing for other characters.
 std::optional<unsigned> suffix_shift(char c) {
     switch (c) {
         case 'K':
@@ -57,7 +58,7 @@ std::vector<std::string_view> split_list(std::string_view text) {
 Result<std::uint64_t> parse_bytes(std::string_view text) {
     std::string_view number = text;
     unsigned shift = 0;
-    // 64KiB is 64K; KB, which is 1000 bytes to some, is refused.
+    // 64KiB is 64K. KB is refused, because it can also mean 1000 bytes.
     const bool spelt_out = number.ends_with("iB");
     if (spelt_out) number.remove_suffix(2);
     const auto suffix = number.empty() ? std::nullopt : suffix_shift(number.back());
@@ -76,7 +77,7 @@ Result<std::uint64_t> parse_bytes(std::string_view text) {
 
 namespace {
 
-/// FROM:TO or FROM:TO:xFACTOR, as all its sizes.
+/// Parses FROM:TO or FROM:TO:xFACTOR, and returns all its sizes.
 Result<std::vector<std::uint64_t>> parse_sweep(std::string_view text) {
     const std::size_t first = text.find(':');
     const std::size_t second = text.find(':', first + 1);
@@ -104,7 +105,7 @@ Result<std::vector<std::uint64_t>> parse_sweep(std::string_view text) {
     return sizes;
 }
 
-/// One size, or a range of them.
+/// Parses one size, or a range of sizes.
 Result<std::vector<std::uint64_t>> parse_sizes(std::string_view text) {
     if (text.find(':') != std::string_view::npos) return parse_sweep(text);
     const auto size = parse_bytes(text);

@@ -69,7 +69,7 @@ base::Result<Machine> read_machine() {
     hwloc_topology_t handle = topology->get();
     auto usable = usable_cores(handle);
     if (!usable) return usable.failure();
-    // -1, for objects on several levels, does not occur for these; 0 says that nothing is known.
+    // hwloc returns -1 for objects on several levels, which these types are not. 0 means unknown.
     const auto count = [&](hwloc_obj_type_t type) {
         return std::max(0, hwloc_get_nbobjs_by_type(handle, type));
     };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// hwloc_reader.hpp - reads the model from the machine; the only place that knows hwloc.
+// hwloc_reader.hpp - reads the model from the machine; only its source file uses hwloc.
 #pragma once
 
 #include <vector>
@@ -9,11 +9,11 @@
 
 namespace weft::topology {
 
-/// The cores that this process may use, in the machine's order. A processor that hwloc knows no
-/// core of counts as a core of its own.
+/// Returns the cores that this process may use, in the machine's order. A processor without a core
+/// in hwloc counts as a core.
 [[nodiscard]] base::Result<std::vector<Core>> read_usable_cores();
 
-/// The whole machine.
+/// Returns the description of the whole machine.
 [[nodiscard]] base::Result<Machine> read_machine();
 
 }  // namespace weft::topology

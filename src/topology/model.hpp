@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// model.hpp - what is known of a machine, as values.
+// model.hpp - description of a machine, as values.
 //
 // Next     hwloc_reader.cpp fills them in; decisions from them need no machine.
 #pragma once
@@ -9,23 +9,23 @@
 
 namespace weft::topology {
 
-/// One core that may be used: its hardware threads that may be used, by the system's numbers.
+/// One usable core: its usable hardware threads, by the system's numbers.
 struct Core {
     std::vector<int> processors;
 
     friend bool operator==(const Core&, const Core&) = default;
 };
 
-/// What one machine consists of, and what of it this process may use.
+/// Description of a machine, and the cores that this process may use.
 struct Machine {
     std::string host;
-    std::string processor;  ///< what the system calls it; may be empty
+    std::string processor;  ///< name from the system; may be empty
     int packages = 0;
     int numa_nodes = 0;
     int cores = 0;
     int processors = 0;
     std::vector<Core> usable_cores;
-    std::string reader_version;  ///< of the library that was asked
+    std::string reader_version;  ///< version of the hwloc library
 };
 
 }  // namespace weft::topology
