@@ -4,14 +4,19 @@
 // Seen on 9d518da, with the programs of the review:
 //   shrink    mremap() in place undid writes of another thread (1 to 3 in 20 rounds)
 //   handlers  a fork handler that takes the program's lock around calls led to a deadlock
+//   watched   a userfaultfd registration was lost: ENOENT
 //   growing   memory with MAP_GROWSDOWN did not grow after a call: SIGSEGV
 //   overlap   A call on part of a remapped buffer made its pages private while an O_DIRECT read was
 //             in flight. Up to half of the data was lost. The test needs no disk: it checks that
 //             the mapping does not change.
 //   finalize  the end of the runtime lost data as overlap did (part of overlap)
 //   forked    after a fork, memory had every page twice: 239 MB instead of 126 MB
+#include <fcntl.h>
+#include <linux/userfaultfd.h>
 #include <pthread.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -28,6 +33,7 @@ namespace weft::test {
 namespace {
 
 constexpr std::size_t kBytes = std::size_t{8} << 20;
+constexpr int kStatusNotHere = 77;  ///< no memory is remapped here, or no userfaultfd permitted
 
 std::byte* map_private(std::size_t bytes) {
     void* const at =
@@ -130,12 +136,32 @@ int growing(const Words& /*none*/) {
     return 0;
 }
 
+int watched(const Words& /*none*/) {
+    Runtime runtime;
+    constexpr std::size_t kSmall = std::size_t{1} << 20;
+    std::byte* const buffer = map_private(kSmall);
+    const int file = static_cast<int>(::syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK));
+    uffdio_api api{.api = UFFD_API, .features = UFFD_FEATURE_PAGEFAULT_FLAG_WP, .ioctls = 0};
+    const uffdio_range range{reinterpret_cast<std::uintptr_t>(buffer), kSmall};
+    uffdio_register watch{.range = range, .mode = UFFDIO_REGISTER_MODE_WP, .ioctls = 0};
+    if (file < 0 || ::ioctl(file, UFFDIO_API, &api) != 0 ||
+        ::ioctl(file, UFFDIO_REGISTER, &watch) != 0)
+        return kStatusNotHere;
+    use(runtime.world(), buffer, kSmall);
+    uffdio_writeprotect protect{.range = range, .mode = UFFDIO_WRITEPROTECT_MODE_WP};
+    const bool still_watched = ::ioctl(file, UFFDIO_WRITEPROTECT, &protect) == 0;
+    ::close(file);
+    runtime.world().barrier();
+    runtime.finalize();
+    return still_watched ? 0 : 4;
+}
+
 int overlap(const Words& /*none*/) {
     Runtime runtime;
     std::byte* const buffer = map_private(2 * kBytes);
     use(runtime.world(), buffer);
     const std::string before = mapping_of(buffer);
-    if (before.find(" rw-s ") == std::string::npos) return 77;  // never remapped here
+    if (before.find(" rw-s ") == std::string::npos) return kStatusNotHere;
     use(runtime.world(), buffer + kBytes / 2);
     if (mapping_of(buffer) != before) return 4;
     runtime.finalize();
@@ -162,6 +188,7 @@ int forked(const Words& /*none*/) {
 const Part kShrink("remapped_shrink", shrink);
 const Part kHandlers("remapped_handlers", handlers);
 const Part kGrowing("remapped_growing", growing);
+const Part kWatched("remapped_watched", watched);
 const Part kOverlap("remapped_overlap", overlap);
 const Part kForked("remapped_forked", forked);
 
@@ -173,9 +200,15 @@ TEST(RemappedBuffers, BehaveAsPrivateMemory) {
     }
 }
 
+TEST(RemappedBuffers, KeepTheirUserfaultfd) {
+    const Outcome outcome = run_part({"-n", "2", "--timeout", "60"}, "remapped_watched");
+    if (outcome.status == kStatusNotHere) GTEST_SKIP() << "no userfaultfd for write protection";
+    EXPECT_EQ(outcome.status, 0) << outcome.errors;
+}
+
 TEST(RemappedBuffers, StayWhereTheyAreAtOverlapAndFinalize) {
     const Outcome outcome = run_part({"-n", "2", "--timeout", "60"}, "remapped_overlap");
-    if (outcome.status == 77) GTEST_SKIP() << "no memory is remapped here";
+    if (outcome.status == kStatusNotHere) GTEST_SKIP() << "no memory is remapped here";
     EXPECT_EQ(outcome.status, 0) << outcome.errors;
 }
 
