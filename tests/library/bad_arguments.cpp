@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // bad_arguments.cpp - a program of real ranks that makes calls which must be refused.
 //
-// Idea     What the C++ interface adds to the refusals of refusals.c: each form of a
-//          call throws, with the status and the words of the failure; spans, user operations,
-//          algorithms. After it the team must work as before. Each group runs twice: all ranks make
-//          the bad calls, then only the last one does.
-// Holds    Status 1 and lines on stderr if something was not as it should be.
+// Idea     Covers what refusals.c cannot: each form of a C++ call throws with the right status and
+//          message, and so do calls with spans, user operations and named algorithms. Afterwards
+//          the team must work as before. Each group runs twice: all ranks make the bad calls, then
+//          only the last rank does.
+// Holds    Exits with status 1 and prints lines to stderr if a check fails.
 #include <fmt/format.h>
 
 #include <cstdint>
@@ -41,7 +41,7 @@ class Offender {
     }
 
   private:
-    /// Memory of the caller by its name, as spans and elements; all ranks make these calls.
+    /// Uses registered memory as spans and elements. All ranks make these calls.
     void registered() {
         std::vector<std::uint64_t> mine(10 + static_cast<std::size_t>(world_.rank()));
         std::uint64_t* const name = world_.register_memory(std::span(mine));
@@ -94,7 +94,7 @@ class Offender {
         fmt::print(stderr, "rank {}: {}\n", world_.rank(), text);
     }
 
-    /// The team does what it should, in short, long and started calls.
+    /// Checks that the team gives right results in short, long and started calls.
     void check_team(const std::string& after) {
         const auto n = static_cast<double>(world_.size());
         std::vector<double> values(5000, 1.0);
@@ -106,12 +106,12 @@ class Offender {
         if (!right) complain("the team gives wrong results after refused " + after);
     }
 
-    /// A call and the words that its refusal must say.
+    /// A call, and the words that its refusal must contain.
     struct BadCall {
         Call call;
         std::vector<std::string_view> words;
     };
-    /// Each form refuses a call.
+    /// Checks that each form of the calls refuses them.
     void refused_calls(const std::vector<BadCall>& bad) {
         for (const auto& [call, words] : bad) {
             const std::string what = fmt::format("\"{}\"", fmt::join(words, " "));

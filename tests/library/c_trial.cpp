@@ -33,7 +33,7 @@ weft::oracle::CallFacts facts_of(const trial_facts& facts, Rank size) {
 }
 
 weft::test::Arrangement arrangement_of(const trial_facts& facts, Rank rank) {
-    // Members may place their blocks differently.
+    // The displacements need not be equal on all members.
     return {.in_place = facts.in_place != 0,
             .shift = facts.shift,
             .in_spacing = static_cast<weft::test::Spacing>(facts.spacing),

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* callers_job.c - ranks that meet through what their caller lends, and teams of members alone.
+/* callers_job.c - ranks that start up over functions of their caller, and teams made by their
+ * members alone.
  *
- * Idea     The program forks its ranks, which gather through memory that they share: no launcher.
- * Fails    where weft_init_with() lets a rank wait for one that could not start, where a dropped
- *          team waits for others or keeps its place, and where members need the rest of the job. */
+ * Idea     The program forks its ranks, which gather over memory that they share. No launcher runs.
+ * Fails    if weft_init_with() waits for a rank that could not start, if freeing a team waits for
+ *          other members or keeps its place, or if members need the rest of the job. */
 #define _DEFAULT_SOURCE
 #include <sched.h>
 #include <stdlib.h>
@@ -15,7 +16,7 @@
 
 enum { kRanks = 4, kBytesMax = 1 << 16, kGroups = 1 << kRanks };
 
-/* Where a group of ranks meets; groups are sets of ranks, as bits. */
+/* Shared memory in which a group of ranks gathers. A group is a bit set of ranks. */
 struct meeting {
     int entered; /* since the start */
     char bytes[kRanks][kBytesMax];
@@ -62,9 +63,9 @@ static int allgather(void* arg, const void* mine, void* all, size_t bytes) {
     return 0;
 }
 
-/* The subgroup of these ranks, in ascending order; 0 if this process is not among them. */
+/* Makes the group of these ranks, in ascending order. Returns 0 if this process is no member. */
 static int make_group(unsigned members, struct group* group, int ranks[kRanks]) {
-    static int passed[kGroups]; /* a later group of the same ranks goes on counting */
+    static int passed[kGroups]; /* a later group of the same ranks continues this count */
     group->members = members;
     group->size = 0;
     for (int r = 0; r < kRanks; ++r) {
@@ -73,7 +74,7 @@ static int make_group(unsigned members, struct group* group, int ranks[kRanks]) 
         ranks[group->size++] = r;
     }
     group->passed = passed[members];
-    passed[members] += 2; /* one allgather makes a team */
+    passed[members] += 2; /* making a team takes one allgather */
     return (int)(members >> my_rank & 1U);
 }
 
@@ -83,8 +84,8 @@ static void check_sum(weft_team* team, unsigned members) {
     CHECK(sum == members);
 }
 
-/* More teams than there are places, of members alone, dropped in another order on each rank and
- * with a call in flight. */
+/* Makes more teams than the table has places. Members free them in different orders and with a call
+ * in flight. */
 static void check_teams(void) {
     weft_team* teams[8];
     weft_request* started[8];
@@ -123,7 +124,7 @@ static int run_rank(struct group* all) {
                             .allgather = allgather,
                             .barrier_start = barrier_start,
                             .barrier_test = barrier_test};
-    /* One rank cannot start: all learn which, and may try again. */
+    /* One rank cannot start. All ranks learn which, and may try again. */
     given.settings = my_rank == 2 ? bad : NULL;
     const weft_status refused = weft_init_with(&given, &runtime);
     CHECK(refused == (my_rank == 2 ? WEFT_ERR_ARGUMENT : WEFT_ERR_PEER));

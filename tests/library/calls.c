@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // calls.c - a C program of real ranks: types, requests, teams, memory and progress of the C
-// interface do what weft.h says.
+// interface work as weft.h says.
 #define _POSIX_C_SOURCE 200809L
 #include <complex.h>
 #include <stdbool.h>
@@ -55,7 +55,7 @@ static void type_sizes(void) {
         CHECK(weft_type_size((weft_type)type) == sizes[type]);
     CHECK(weft_type_size(WEFT_TYPE_RANGE) == 0);
     CHECK(weft_type_size((weft_type)-1) == 0);
-    // The fields of a structure stand where the library expects them.
+    // The fields of a structure are where the library expects them.
     memset(&longdouble_int, 0, sizeof longdouble_int);
     longdouble_int.value = 0.5L * my_rank;
     longdouble_int.index = my_rank + 40;
@@ -64,14 +64,14 @@ static void type_sizes(void) {
     CHECK(longdouble_int.value == 0.5L * (size - 1) && longdouble_int.index == size + 39);
 }
 
-/// The last rank's elements win.
+/// Keeps the elements of the higher rank.
 static void keep_later(const void* in, void* inout, size_t count, void* arg) {
     (void)in;
     (void)inout;
     *(size_t*)arg += count;
 }
 
-/// An operation gets all elements, and stays until the call that uses it is complete.
+/// Checks that an operation gets all elements and stays valid until its call is complete.
 static void user_operations(void) {
     enum { kMany = 3000 };
     static uint64_t ranks[kMany];
@@ -176,7 +176,7 @@ static void teams(void) {
     const char* expected_nodes = getenv("TEST_NODES");
     CHECK(expected_nodes == NULL || nodes == atoi(expected_nodes));
     DONE(weft_team_free(node));
-    DONE(weft_team_free(odd));  // the nested team lives on
+    DONE(weft_team_free(odd));  // the nested team remains usable
     DONE(weft_barrier(reversed));
     DONE(weft_team_free(reversed));
     for (int i = 0; i < 200; ++i) {
@@ -189,7 +189,7 @@ static void teams(void) {
     }
 }
 
-/// Ranks have different histories, on top of which teams agree about addresses.
+/// Checks that members with different histories of allocations get equal addresses.
 static void memory(void) {
     weft_team* odd = NULL;
     weft_team* node = NULL;
@@ -209,7 +209,7 @@ static void memory(void) {
     shared = found;
     CHECK((uintptr_t)shared % 64 == 0);
     CHECK(weft_ptr(world, shared, my_rank) == shared);
-    // Node-mates write into each other's memory by plain stores.
+    // Local peers write to each other's memory by plain stores.
     for (int i = 0; i < size; ++i) shared[i] = -1;
     DONE(weft_barrier(world));
     for (int peer = 0; peer < size; ++peer) {
@@ -244,8 +244,8 @@ static void count_ticks(void* arg) {
     weft_progress(runtime);
 }
 
-/// A rank that waits for a late one serves the callback meanwhile. On a busy machine the others may
-/// come even later and not wait at all: then once more.
+/// Checks that a rank runs its callback while it waits for a late rank. On a busy machine the other
+/// ranks may come even later and not wait at all, so the test tries again.
 static void external_progress(void) {
     static double many[5000];
     DONE(weft_on_progress(runtime, count_ticks, &ticks));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// check.h - for C programs of real ranks: what should hold, and calls that should be refused.
+// check.h - checks for C programs of real ranks: conditions, and calls that must be refused.
 #ifndef WEFT_TESTS_LIBRARY_CHECK_H
 #define WEFT_TESTS_LIBRARY_CHECK_H
 
@@ -14,7 +14,7 @@ static weft_team* world;
 static int my_rank = -1;
 static int size;
 
-/// Joins the job and sets the variables above; 0 if that failed.
+/// Joins the job and sets the variables above. Returns 0 if that failed.
 static inline int join_job(void) {
     if (weft_init(&runtime) != WEFT_OK) {
         fprintf(stderr, "%s\n", weft_last_error());
@@ -26,13 +26,13 @@ static inline int join_job(void) {
     return 1;
 }
 
-/// The exit status; rank 0 prints what is right.
+/// Returns the exit status. Rank 0 prints `right` if all its checks passed.
 static inline int verdict(const char* right) {
     if (my_rank == 0 && wrong == 0 && right[0] != 0) printf("%d ranks: %s\n", size, right);
     return wrong == 0 ? 0 : 1;
 }
 
-/// Something that must be true, with what was seen otherwise.
+/// Counts a failure and prints the condition unless it is true.
 #define CHECK(condition)                                                                  \
     do {                                                                                  \
         if (!(condition)) {                                                               \
@@ -42,7 +42,7 @@ static inline int verdict(const char* right) {
         }                                                                                 \
     } while (0)
 
-/// A call that must succeed.
+/// Checks that a call succeeds.
 #define DONE(call) CHECK((call) == WEFT_OK)
 
 static inline int is_sentence(const char* text) {
@@ -50,8 +50,8 @@ static inline int is_sentence(const char* text) {
     return length > 20 && text[length - 1] == '.' && strstr(text, "weft_") == text;
 }
 
-/// A call that must be refused with this status and a sentence that names the function and has the
-/// word.
+/// Checks that a call is refused with this status, and that its message is a sentence with the name
+/// of the function and the word.
 #define REFUSED_AS(call, status, word)                                                       \
     do {                                                                                     \
         const weft_status said_ = (call);                                                    \

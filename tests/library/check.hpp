@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// check.hpp - for C++ programs of real ranks: what should hold, and calls that should be refused.
+// check.hpp - checks for C++ programs of real ranks: conditions, and calls that must be refused.
 #pragma once
 
 #include <fmt/format.h>
@@ -18,7 +18,7 @@ inline void check(bool condition, std::string_view what) {
     fmt::print(stderr, "wrong: {}\n", what);
 }
 
-/// A call that must be refused with this status and a sentence that has the word.
+/// Checks that a call throws an Error with this status and a message that contains the word.
 template <class Call>
 void refused(std::string_view what, Status status, std::string_view word, Call call) {
     try {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // collectives.c - a C program of real ranks: every collective in its blocking, started and
-// persistent form, with every type and operation, in place and not, against what the oracle
-// expects.
+// persistent form, with every type and operation, in place or not. The oracle computes the expected
+// results.
 //
-// One table makes all the calls; trials give arguments and check results. The arrays of counts and
-// displacements are lent for the call alone: they are spoilt as soon as a call has started.
+// One table makes all the calls; trials supply arguments and check results. The arrays of counts
+// and displacements are overwritten as soon as a call has started.
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@ static weft_team* team;
 
 enum form { kBlocking, kStarted, kPersistent };
 
-/// Every collective but the barrier: its name and its arguments, in the order of their numbers.
+/// Every collective except the barrier: its name and arguments, in the order of their numbers.
 #define FOR_EACH_COLLECTIVE(CALL)                                                                 \
     CALL(broadcast, a->out, a->count, a->type, a->root)                                           \
     CALL(reduce, a->in, a->out, a->count, a->type, a->op, a->root)                                \
@@ -71,7 +71,7 @@ static void check(struct trial* trial, const struct trial_facts* facts, const ch
             facts->count, facts->pattern, facts->root, facts->in_place, complaint);
 }
 
-/// Results are the same on all ranks byte by byte, whatever padding was before.
+/// Checks that results are equal on all ranks byte by byte, whatever padding held before.
 static void check_bytes(struct trial* trial) {
     uint64_t hashes[2] = {trial_hash(trial), 0};
     hashes[1] = ~hashes[0];
@@ -80,7 +80,7 @@ static void check_bytes(struct trial* trial) {
     CHECK(hashes[0] == mine && hashes[1] == ~mine);
 }
 
-/// The three forms of a call; the persistent one is started twice.
+/// Makes the call in its three forms; starts the persistent one twice.
 static void try_forms(const struct trial_facts* facts) {
     struct trial* const trial = trial_open(facts, my_rank, size);
     weft_request* request = NULL;
@@ -111,7 +111,7 @@ static void try_forms(const struct trial_facts* facts) {
 
 static int turn;
 
-/// Calls with one count take the counts in turn, those with counts all patterns.
+/// Varies root, placement and shape from call to call: counts, or patterns if it has counts.
 static void try_shapes(struct trial_facts facts) {
     static const size_t kCounts[] = {5, 70, 1, 1500};
     ++turn;
@@ -135,7 +135,7 @@ static void try_types(int collective) {
     }
 }
 
-/// Every root, pattern and spacing, in place and not; of calls with one count, none and many.
+/// Tries every root, pattern and spacing, in place or not. Calls with one count use 0 and 3000.
 static void try_arrangements(int collective, weft_op user) {
     const int patterns = trial_has_counts(collective) ? trial_patterns() : 2;
     const int spacings = trial_has_counts(collective) ? 3 : 1;
@@ -170,7 +170,7 @@ static void all_calls(int with_types) {
     DONE(weft_op_free(&user));
 }
 
-/// One of each that is under way at the same time, waited for in another order.
+/// Starts one call of each collective and waits for them in the reverse order.
 static void together(void) {
     struct trial_facts facts[kCollectives];
     struct trial* trials[kCollectives];
@@ -194,7 +194,7 @@ int main(void) {
     team = world;
     all_calls(1);
     together();
-    // The same ranks in the reverse order.
+    // A team of the same ranks in reverse order.
     weft_team* reversed = NULL;
     DONE(weft_team_split(team, 0, -my_rank, &reversed));
     team = reversed;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// direct_abuse.cpp - a program of real ranks that treats the buffers of its calls as private memory
-// may be treated, while node-mates read and write them where they lie.
+// direct_abuse.cpp - a program of real ranks that treats the buffers of its calls as any private
+// memory, while local peers read and write them in place.
 //
-// Idea     Each case does between (or during) calls what programs do with their memory: fork, read
-//          it from other threads, unmap it and map something else there, resize it, give it back to
-//          the system, take it from the stack or from constants. After each, calls and memory must
-//          be right.
-// Why      Pages of such buffers may have been replaced by shared ones.
+// Idea     Each case does one thing that programs do with their memory, between calls or during
+//          them: fork, read it from other threads, unmap it and map something else there, resize
+//          it, return it to the system, use the stack or constants. After each case, calls and
+//          memory must be right.
+// Why      Pages of such buffers may have been replaced by shared pages.
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -34,7 +34,7 @@ constexpr std::size_t kPage = 4096;
 constexpr std::size_t kPageWords = kPage / sizeof(std::uint64_t);
 constexpr std::size_t kBlockWords = 24 * kPageWords;
 
-/// Calls of one team, with values from which each result follows.
+/// Calls of one team, with values that make each result predictable.
 class Caller {
   public:
     explicit Caller(Team team) : team_(team) {}
@@ -49,7 +49,7 @@ class Caller {
     void fill(Words words) {
         for (std::size_t i = 0; i < words.size(); ++i) words[i] = value(rank(), i);
     }
-    /// Of what fill() writes on all ranks; the next round has other values.
+    /// Sums the data that fill() wrote on all ranks. The next round has other values.
     void allreduce(Words in, Words out, std::string_view what) {
         team_.allreduce<std::uint64_t>(in, out, Op::sum);
         bool right = true;
@@ -70,7 +70,7 @@ class Caller {
         check(right, fmt::format("rank {}: {}: broadcast", rank(), what));
         ++round_;
     }
-    /// Until a buffer that comes again is read and written in place.
+    /// Repeats a call until its buffers are remapped and peers use them in place.
     void repeat(Words in, Words out, std::string_view what, int times = 12) {
         for (int i = 0; i < times; ++i) {
             fill(in);
@@ -83,7 +83,7 @@ class Caller {
     std::uint64_t round_ = 0;
 };
 
-/// Memory from the system, of its own.
+/// Maps private memory of its own from the system.
 Words map_words(std::size_t words) {
     void* at = mmap(nullptr, words * sizeof(std::uint64_t), PROT_READ | PROT_WRITE,
                     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -94,7 +94,7 @@ void unmap(Words words) {
     munmap(words.data(), words.size_bytes());
 }
 
-/// Parent and child write the same buffer after a fork; neither sees what the other wrote.
+/// After a fork, parent and child write the same buffer; neither sees the other's data.
 void fork_while_in_use(Caller& caller, std::size_t pages, int rounds) {
     std::vector<std::uint64_t> in(pages * kPageWords), out(in.size());
     caller.repeat(in, out, "before fork", rounds > 1 ? 12 : 2);
@@ -117,7 +117,7 @@ void fork_while_in_use(Caller& caller, std::size_t pages, int rounds) {
     }
 }
 
-/// Another thread forks while calls are under way, and the child writes all over their buffers.
+/// Another thread forks during calls, and the child overwrites the buffers of these calls.
 void fork_during_calls(Caller& caller) {
     std::vector<std::uint64_t> in(kBlockWords), out(in.size());
     std::atomic<bool> stop = false;
@@ -145,7 +145,7 @@ void fork_during_calls(Caller& caller) {
     check(forks > 0, "no fork took place");
 }
 
-/// Other threads may read what a call only reads.
+/// Other threads may read a buffer that a call only reads.
 void read_from_threads(Caller& caller) {
     std::vector<std::uint64_t> in(kBlockWords), out(kBlockWords);
     caller.fill(in);
@@ -168,7 +168,7 @@ void read_from_threads(Caller& caller) {
     check(!seen_other, "a thread sees the send buffer as it is");
 }
 
-/// Something else is mapped where a buffer was.
+/// Maps something else at the address of an earlier buffer.
 void map_anew(Caller& caller) {
     for (int round = 0; round < 6; ++round) {
         Words in = map_words(kBlockWords);
@@ -196,7 +196,7 @@ void resize(Caller& caller) {
         const std::vector<std::uint64_t> before(memory, memory + words);
         const std::size_t larger = words + words / 2;
         memory = static_cast<std::uint64_t*>(std::realloc(memory, larger * sizeof(std::uint64_t)));
-        check(std::equal(before.begin(), before.end(), memory), "realloc keeps what was there");
+        check(std::equal(before.begin(), before.end(), memory), "realloc keeps the data");
         words = larger;
         caller.fill({memory, words});
         caller.allreduce({memory, words}, Words(out).first(words), "after realloc");
@@ -204,7 +204,7 @@ void resize(Caller& caller) {
     std::free(memory);
 }
 
-/// Pages that were given back to the system read as zero.
+/// Pages that were returned to the system read as zero.
 void give_back(Caller& caller) {
     Words in = map_words(kBlockWords);
     std::vector<std::uint64_t> out(in.size());
@@ -229,7 +229,7 @@ void stack_and_statics(Caller& caller) {
     }
 }
 
-/// What cannot be written must not be touched.
+/// Read-only memory must not be written.
 void read_only(Caller& caller) {
     Words in = map_words(kBlockWords);
     std::vector<std::uint64_t> out(in.size());
@@ -249,7 +249,7 @@ void read_only(Caller& caller) {
     unmap(in);
 }
 
-/// Buffers start and end anywhere; bytes beside them stay as they are.
+/// Buffers start and end at any address; bytes around them do not change.
 void edges(Caller& caller) {
     constexpr std::size_t kMargin = kPageWords;
     std::vector<std::uint64_t> in(kBlockWords + 3 * kPageWords), out(in.size());
@@ -271,11 +271,11 @@ void edges(Caller& caller) {
                    std::ranges::all_of(all.subspan(before + inner.size()), is_mark);
         };
         check(untouched(in, from, 0xabcd) && untouched(out, to, 0xef01),
-              "what lies beside a buffer stays as it is");
+              "bytes around a buffer are unchanged");
     }
 }
 
-/// Bytes of one buffer, from each offset within its first page on.
+/// Broadcasts from each offset within the first page of one buffer.
 void every_offset(Caller& caller) {
     constexpr std::size_t kBytes = 7 * kPage;
     std::vector<std::uint8_t> buffer(kBytes);

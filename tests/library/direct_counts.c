@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// direct_counts.c - a C program of real ranks that makes one call again and again with the same
-// buffers, for the counters of what ranks move in each other's memory (WEFT_STATS=1).
+// direct_counts.c - a C program of real ranks that repeats one call with the same buffers.
+// WEFT_STATS=1 then prints the bytes that the ranks moved in each other's memory.
 //
 // usage: weft_direct_counts COLLECTIVE DOUBLES CALLS malloc|weft_alloc
 //
-// DOUBLES are those of a block, or of the vector where there are no blocks.
+// DOUBLES is the size of a block or, for collectives without blocks, of the whole buffer.
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// direct_refused.cpp - the kernel stops to copy for one rank in the middle of a job: the call fails
-// on all ranks, and each learns whose copy and whose memory it was.
+// direct_refused.cpp - in the middle of a job the kernel stops copying for one rank. The call must
+// fail on all ranks, and each must learn which rank could not reach the memory of which other rank.
 #include <fmt/format.h>
 
 #include <chrono>
@@ -15,7 +15,7 @@ namespace {
 
 constexpr weft::Rank kKeptFrom = 1;
 
-/// What the call's failure says; empty: it did not fail.
+/// Returns the message with which the call failed, or an empty string.
 std::string failure_of_a_call(const weft::Team& team) {
     std::vector<double> in(100'000, 1.0), out(in.size());
     try {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// forbid.hpp - what a kernel, or who rules over it, may refuse a program: filters of system calls
-// that stay in force, also over exec.
+// forbid.hpp - filters of system calls that make the kernel refuse something, as old or hardened
+// kernels do. They stay in force across exec.
 #pragma once
 
 #include <linux/filter.h>
@@ -22,7 +22,7 @@ inline bool install_filter(const sock_filter* rules, unsigned short count) {
            prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
 }
 
-/// The kernel copies nothing between processes any more.
+/// From now on the kernel refuses to copy between processes.
 inline bool forbid_process_vm() {
     const sock_filter rules[] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
@@ -34,7 +34,7 @@ inline bool forbid_process_vm() {
     return install_filter(rules, 5);
 }
 
-/// As kernels before 6.11: PROCMAP_QUERY is an ioctl that no file knows.
+/// Behaves as kernels before 6.11 do: PROCMAP_QUERY is an unknown ioctl.
 inline bool forbid_procmap_query() {
     constexpr auto kQuery = static_cast<std::uint32_t>(_IOWR('f', 17, char[104]));
     const sock_filter rules[] = {

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// freed.cpp - a program of three real ranks: puts into memory that is freed do not reach who has it
-// next.
+// freed.cpp - a program of three real ranks: puts into memory that is freed do not reach its next
+// owner.
 //
-// Idea     Rank 1 starts a long put to rank 2 and ends the memory at once; all allocate again and
-//          get the same place. Rank 2 clears it and looks at it when all of rank 1's puts have
-//          landed. Calls of teams go along a star around rank 0, so nothing of them queues up after
-//          the put, as it would on the way from rank 1 to rank 2, where the network may keep the
-//          order. Usage: weft_freed free|release|destructor|team|team_destructor, with
-//          WEFT_ALLREDUCE and WEFT_BARRIER set
-// Holds    Exit status 1 and a line on stderr if a byte has changed, or if the memory was not the
-//          same.
+// Idea     Rank 1 starts a long put to rank 2 and frees the memory at once. All ranks allocate
+//          again and get the same address. Rank 2 clears this memory and checks it after all puts
+//          of rank 1 are delivered. Team calls run over a star around rank 0. So they never queue
+//          behind the put between ranks 1 and 2, where the network may keep the order.
+//          Usage: weft_freed free|release|destructor|team|team_destructor, with WEFT_ALLREDUCE and
+//          WEFT_BARRIER set.
+// Holds    Exits with status 1 and a line on stderr if a byte has changed, or if the second memory
+//          is at another address.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -27,7 +27,7 @@ constexpr std::size_t kBytes = std::size_t{48} << 20;
 constexpr weft::Rank kWriter = 1;
 constexpr weft::Rank kReader = 2;
 
-/// Allocates, starts the put, and ends the memory in the way that was asked for. Where it was.
+/// Allocates memory, starts the put and frees the memory by method `way`. Returns its address.
 void* put_and_end(weft::Team world, std::string_view way, const std::vector<char>& source) {
     const auto put_into = [&](void* memory) {
         if (world.rank() == kWriter) world.put_nbi(memory, source.data(), kBytes, kReader);
@@ -61,7 +61,7 @@ int run(std::string_view way) {
     world.barrier();
 
     void* const before = put_and_end(world, way, source);
-    if (way == "team_destructor") (void)world.split(-1, 0);  // ends what destructors have released
+    if (way == "team_destructor") (void)world.split(-1, 0);  // ends objects released earlier
     const weft::Memory memory(world, kBytes);
     int wrong = 0;
     if (memory.data() != before) {
@@ -78,7 +78,8 @@ int run(std::string_view way) {
         const auto bytes = memory.as<char>();
         const auto changed = std::ranges::count_if(bytes, [](char byte) { return byte != 0; });
         if (changed != 0) {
-            fmt::print(stderr, "{} bytes of freed memory were put into what came next\n", changed);
+            fmt::print(stderr, "a put into freed memory changed {} bytes of its next owner\n",
+                       changed);
             wrong = 1;
         }
     }

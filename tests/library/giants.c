@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// giants.c - a C program of real ranks: a broadcast, and a block of alltoallv, of as many bytes as
-// the arguments say. Counts, displacements and offsets beyond 32 bits show where something is kept
-// in too few of them.
+// giants.c - a C program of real ranks: a broadcast and an alltoallv of very large blocks. Counts,
+// displacements and offsets beyond 32 bits show where the code keeps them in too few bits.
 //
 // usage: weft_giants BROADCAST_BYTES BLOCK_BYTES
 //
-// Every byte is checked against the oracle's samples; only the caller's own buffers are as large as
+// Every byte is checked against the oracle's samples. Only the caller's own buffers are as large as
 // the data.
 #include <stdint.h>
 #include <stdio.h>
@@ -34,8 +33,8 @@ static void broadcast(size_t bytes) {
     free(buffer);
 }
 
-/// Rank 0 sends a large block to the last one; all other blocks are small. At the receiver blocks
-/// lie in reverse, so that most of them start after the large one.
+/// Rank 0 sends a large block to the last rank; all other blocks are small. The receiver places
+/// blocks in reverse order, so that most of them start after the large one.
 static void alltoallv(size_t bytes) {
     enum { kRanksMax = 16, kSmall = 5 };
     size_t in_counts[kRanksMax];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* instructions.c - short calls again and again, for who counts the instructions of each. */
+/* instructions.c - repeats short calls, so that a tool can count the instructions of each. */
 #include <stdio.h>
 #include <weft/weft.h>
 

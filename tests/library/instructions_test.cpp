@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: a warm call of two ranks that spin takes no more instructions than it did.
-// Method: rank 0 runs under callgrind, which counts them for each call. It is so slow that rank 1
-// has mostly entered the call before, so most calls find what they wait for and have the same
+// Goal: a warm call of two ranks that spin takes no more instructions than the limits below.
+// Method: rank 0 runs under callgrind, which counts the instructions of each call. It is so slow
+// that rank 1 has mostly entered the call before. So most calls need not wait, and have the same
 // count.
 #include <gtest/gtest.h>
 #include <sched.h>
@@ -15,15 +15,14 @@
 namespace weft::test {
 namespace {
 
-/// Instructions of a whole call, from its entry to its return, as g++ 12 compiles it for
-/// RelWithDebInfo (137, 199, 159 and 353 were counted); other options may take more, and are not
-/// asked.
+/// Limits for a whole call, from its entry to its return, in RelWithDebInfo as compiled by g++ 12
+/// (counts: 137, 199, 159 and 353). Other build types may take more and are not checked.
 constexpr int kBarrierMax = 143;
 constexpr int kAllreduceMax = 208;
 constexpr int kRequestMax = 167;
-constexpr int kProgressMax = 370;  ///< a message is handled in it
+constexpr int kProgressMax = 370;  ///< with one message handled
 
-/// Prints the count that most calls of each function have.
+/// Prints the most frequent count of each function.
 constexpr const char* kScript = R"(
 [ "$PMIX_RANK" = 0 ] || exec "$0"
 counts=$(mktemp -d) || exit 1
@@ -48,7 +47,7 @@ rm -r "$counts"
 exit $status
 )";
 
-/// Of 40 calls this many must have had the same count.
+/// The number of calls, out of 40, that must have the same count.
 constexpr int kAlike = 15;
 constexpr int kAttempts = 3;
 

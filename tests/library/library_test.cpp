@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: the C and the C++ interface do what their headers say on real ranks, refuse what cannot be
-// done, and leave nothing behind. Method: launch the programs of this folder over several layouts.
+// Goal: the C and C++ interfaces work as their headers say on real ranks, refuse invalid calls, and
+// leave nothing behind. Method: launch the programs of this folder over several layouts.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -17,7 +17,7 @@ namespace {
 
 class LibraryTest : public testing::TestWithParam<Launch> {};
 
-/// What rank 0 prints in the end; empty: nothing.
+/// Runs a program and checks that rank 0 prints `says` at its end; empty: that it prints nothing.
 void check_program(const Launch& launch, const std::string& program, const std::string& says) {
     const Outcome outcome = run_ranks(launch.options, {rank_program(program)},
                                       {"TEST_NODES=" + std::to_string(launch.nodes)});
@@ -68,7 +68,7 @@ TEST_P(LibraryTest, NeighborsGetTheBlocksThatAreMeantForThem) {
     check_program(GetParam(), "neighbors_c", "all neighbors are right");
 }
 
-/// Eight ranks are a grid of three dimensions, too.
+/// Eight ranks also form a grid of three dimensions.
 TEST(NeighborsTest, OnGridsOfThreeDimensionsBothWaysAreRight) {
     check_program(launch_of(8, 2), "neighbors", "all neighbors are right");
 }
@@ -78,7 +78,7 @@ INSTANTIATE_TEST_SUITE_P(Layouts, LibraryTest,
                                          launch_of(3, 3), launch_of(5, 2)),
                          [](const auto& chosen) { return chosen.param.name; });
 
-/// Each way to memory of the caller: what the kernel does not copy is asked for.
+/// Tries each transfer method. If the kernel may not copy, the owner is asked to.
 TEST(RegisteredTest, AllMembersReachItBySomeWay) {
     for (const char* setting : {"WEFT_DIRECT=stage", "WEFT_DIRECT=copy", "WEFT_PROGRESS=thread",
                                 "WEFT_THREADS=multiple", "WEFT_NOTIFY=delivery"}) {
@@ -91,14 +91,14 @@ TEST(RegisteredTest, AllMembersReachItBySomeWay) {
     }
 }
 
-/// The negative control: half a word that no rank should have put.
+/// Negative control: half of a word has a value that no rank puts.
 TEST(RegisteredTest, AWrongWordIsSeen) {
     const Outcome outcome = run_ranks({"-n", "2"}, {rank_program("registered"), "plant"});
     EXPECT_NE(outcome.status, 0);
     EXPECT_NE(outcome.errors.find("last == 0"), std::string::npos) << outcome.errors;
 }
 
-/// Puts, words, signals and messages through teams and contexts.
+/// Makes random puts, atomic operations, signals and messages through teams and contexts.
 TEST(TrafficTest, RandomTrafficLeavesWhatASerialModelHas) {
     const std::string operations = long_forms() ? "1000000" : "6000";
     unsigned seed = 1;
@@ -113,7 +113,7 @@ TEST(TrafficTest, RandomTrafficLeavesWhatASerialModelHas) {
     }
 }
 
-/// The negative control: one value that the model does not have is seen.
+/// Negative control: one value that the model does not have is found.
 TEST(TrafficTest, AWrongValueIsSeen) {
     for (const auto& [plant, seen] :
          {std::pair("word", ": words: not as"), std::pair("message", ": requests: not as")}) {
@@ -131,7 +131,7 @@ TEST(AbortTest, EndsTheJobWithItsStatus) {
         << outcome.errors;
 }
 
-/// What programs do with their memory, whichever way node-mates get at it.
+/// Uses of buffers that must work for each method by which local peers access them.
 class DirectTest : public testing::TestWithParam<std::string> {};
 
 TEST_P(DirectTest, BuffersStayAsPrivateAsTheyWere) {
@@ -158,7 +158,7 @@ TEST_P(DirectTest, AndUnderAForeignLauncher) {
 INSTANTIATE_TEST_SUITE_P(Ways, DirectTest, testing::Values("auto", "adopt", "copy", "stage"),
                          [](const auto& chosen) { return chosen.param; });
 
-/// The root would wait for ranks that wait for it, if mates read its own buffers.
+/// Peers must read copies of the root's buffers: otherwise root and peers wait for each other.
 TEST(OwnersTest, OfCopiesGoOnBeforeTheirMatesCome) {
     for (const char* ranks : {"4", "8"}) {
         const Outcome outcome =
@@ -170,7 +170,7 @@ TEST(OwnersTest, OfCopiesGoOnBeforeTheirMatesCome) {
     }
 }
 
-/// What the kernel refuses, and what is said about the way that is taken instead.
+/// A facility that the kernel refuses, and the message that names the method used instead.
 struct Forbidden {
     const char* what;
     const char* said;
@@ -209,7 +209,7 @@ TEST(ForbiddenTest, ACopyRefusedInTheMiddleIsKnownToAllRanks) {
     EXPECT_EQ(outcome.output, "all know\n") << outcome.errors;
 }
 
-/// The words of the lines of the last table that rank 0 prints with WEFT_STATS=1.
+/// Returns the words of each line of the last table that rank 0 prints with WEFT_STATS=1.
 std::vector<Words> rows_of_table(const Outcome& outcome) {
     std::istringstream table(outcome.errors);
     std::vector<Words> rows;
@@ -222,7 +222,7 @@ std::vector<Words> rows_of_table(const Outcome& outcome) {
     return rows;
 }
 
-/// On request rank 0 prints what the ranks have done with each other's memory.
+/// Checks that rank 0 prints on request how the ranks have used each other's memory.
 TEST(StatisticsTest, ATableIsPrintedAtTheEnd) {
     const Outcome outcome = run_ranks({"-n", "2"}, {rank_program("direct_abuse")},
                                       {"WEFT_STATS=1", "WEFT_DIRECT=adopt"});
@@ -240,13 +240,13 @@ TEST(StatisticsTest, ATableIsPrintedAtTheEnd) {
     EXPECT_GT(std::stoull(rows[5][2 + 7]), 300U) << "adoptions";
 }
 
-/// What a call moves in memory of node-mates, in units of its vector or block, of n ranks. A
-/// reduction reads n vectors: of these each rank reads a slice of its own.
+/// Units of data that a call of n ranks moves in the memory of local peers. A unit is the whole
+/// buffer or one block. A reduction reads n buffers, but each rank reads one slice in its own.
 struct Movement {
     const char* collective;
     std::uint64_t (*read)(std::uint64_t n);
     std::uint64_t (*written)(std::uint64_t n);
-    bool either;  ///< read and written together are `read`: of two ranks each does a half
+    bool either;  ///< `read` is the sum of both: of two ranks each moves a half
 };
 
 constexpr auto kNone = [](std::uint64_t) { return std::uint64_t{0}; };
@@ -262,7 +262,7 @@ constexpr Movement kMovements[] = {
 
 class MovementTest : public testing::TestWithParam<Movement> {};
 
-/// By the algorithm that is chosen, of buffers in the segment and of such that were adopted.
+/// Tests the default algorithm with buffers in the segment and with remapped buffers.
 TEST_P(MovementTest, EachByteIsMovedOnceOrNotAtAll) {
     constexpr std::uint64_t kDoubles = 6 << 14;
     constexpr std::uint64_t kCalls = 5;
@@ -300,7 +300,7 @@ TEST_P(MovementTest, EachByteIsMovedOnceOrNotAtAll) {
 INSTANTIATE_TEST_SUITE_P(Collectives, MovementTest, testing::ValuesIn(kMovements),
                          [](const auto& chosen) { return std::string(chosen.param.collective); });
 
-/// Bytes that can be had without driving anything else out.
+/// Returns the bytes of memory that are available without swapping.
 std::uint64_t available_bytes() {
     std::ifstream file("/proc/meminfo");
     std::string name;
@@ -398,7 +398,7 @@ TEST(TeamTreesTest, RandomTreesAgreeWithASerialModelOverNodes) {
     check_trees(launch_of(6, 3));
 }
 
-/// The address sanitizer's heap keeps what is freed for a while; it looks for leaks itself.
+/// False for the heap of the address sanitizer, which keeps freed memory and finds leaks itself.
 #if defined(__SANITIZE_ADDRESS__)
 constexpr bool kHeapTells = false;
 #else
@@ -409,8 +409,8 @@ TEST(TeamLeaksTest, SplitsAndFreesLeaveNothingBehind) {
     if (!kHeapTells) GTEST_SKIP() << "not with this heap";
     const char* const rounds = long_forms() ? "10000" : "500";
     for (const Launch& launch : {launch_of(3, 1), launch_of(4, 2)}) {
-        // libfabric's ofi_rxm has a completion ring for 256 processes (12 MiB), touched once in
-        // turn.
+        // libfabric's ofi_rxm has a completion ring for 256 processes (12 MiB) and touches each
+        // entry once.
         const Outcome outcome =
             run_ranks(launch.options, {rank_program("team_leaks"), rounds}, {"FI_UNIVERSE_SIZE=4"});
         EXPECT_EQ(outcome.status, 0) << outcome.errors;
@@ -418,7 +418,7 @@ TEST(TeamLeaksTest, SplitsAndFreesLeaveNothingBehind) {
     }
 }
 
-/// The negative control: a hundred bytes for each round are noticed.
+/// Negative control: a leak of one hundred bytes in each round is found.
 TEST(TeamLeaksTest, ALeakIsNoticed) {
     if (!kHeapTells) GTEST_SKIP() << "not with this heap";
     const Outcome outcome = run_ranks({"-n", "2"}, {rank_program("team_leaks"), "500", "--leak"});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// messages.c - active messages and near views of the C interface on real ranks.
+// messages.c - active messages and views of local memory (weft_near) in the C interface.
 #include <string.h>
 #include <weft/near.h>
 #include <weft/weft.h>
@@ -11,13 +11,13 @@ enum { kPing = 3, kPong = 4, kFan = 5, kLate = 200, kRounds = 200, kLong = 2000 
 static uint64_t pings, pongs, fans, lates, refused;
 static uint64_t heard_of[64];
 
-/// What travels: who sent it, its number, and for a fan how many generations follow.
+/// Data of a message: sender, number of generations that follow (for a fan), sequence number.
 struct word {
     int32_t from, rest;
     uint64_t number;
 };
 
-/// Each ping is answered with its own bytes.
+/// Answers each ping with its own bytes.
 static void ping(void* arg, const weft_am* message, const void* data, size_t bytes) {
     struct word word;
     memcpy(&word, data, sizeof word);
@@ -38,7 +38,7 @@ static void pong(void* arg, const weft_am* message, const void* data, size_t byt
     ++pongs;
 }
 
-/// Two more for each, until none is left: requests inside of requests, to all sides.
+/// Sends two more messages for each, to all sides, until the last generation: nested requests.
 static void fan(void* arg, const weft_am* message, const void* data, size_t bytes) {
     struct word word;
     (void)arg;
@@ -76,7 +76,7 @@ static void requests_and_replies(void) {
     DONE(weft_barrier(world));
 }
 
-/// A binary tree of messages from each rank; the last ones are counted over all ranks.
+/// Starts a binary tree of messages at each rank and counts the leaves over all ranks.
 static void nested_requests(void) {
     const struct word word = {my_rank, 9, (uint64_t)my_rank + 2};
     DONE(weft_am_request(world, my_rank, kFan, &word, sizeof word));
@@ -91,7 +91,7 @@ static void nested_requests(void) {
     DONE(weft_barrier(world));
 }
 
-/// Messages for a number without a handler wait.
+/// Checks that messages for a number without a handler wait for it.
 static void handlers_that_come_late(void) {
     for (int i = 0; i < 20; ++i)
         if (i < 6 || my_rank == 0) DONE(weft_am_request(world, 0, kLate, NULL, 0));

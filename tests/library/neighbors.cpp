@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// neighbors.cpp - a program of real ranks: exchanges with the neighbors of random graphs and of
-// grids, blocking, started and prepared, short and long; and of stencils, directly and combined.
+// neighbors.cpp - a program of real ranks: exchanges with the neighbors of random graphs and grids,
+// blocking, started and persistent, short and long; and stencils, direct and combined.
 #include "weft/neighbors.hpp"
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 namespace weft::test {
 namespace {
 
-/// A graph that all ranks know.
+/// A graph that is known to all ranks.
 struct Graph {
     std::vector<std::vector<Rank>> to, from;
 
@@ -35,7 +35,7 @@ std::int64_t element(Rank source, Rank target, std::size_t i, int call) {
     return ((call * 1000 + source) * 1000 + target) * 1'000'000LL + static_cast<std::int64_t>(i);
 }
 
-constexpr Rank kAnyone = 999;  // of a block that all neighbors get
+constexpr Rank kAnyone = 999;  // receiver of a block that all neighbors get
 
 struct Exchange {
     Neighbors& neighbors;
@@ -77,7 +77,7 @@ void exchange(Team team, Neighbors& neighbors, std::size_t count, int call) {
     here.got(out, count, kAnyone, "allgather");
 }
 
-/// The block from a to b has a + 2 b elements; at b blocks lie one element apart.
+/// The block from a to b has a + 2 b elements; rank b leaves a gap of one element between blocks.
 void exchange_with_counts(Team team, Neighbors& neighbors, int call) {
     const Rank own = team.rank();
     const auto count_of = [](Rank a, Rank b) { return static_cast<std::size_t>(a + 2 * b); };
@@ -101,17 +101,17 @@ void exchange_with_counts(Team team, Neighbors& neighbors, int call) {
         for (std::size_t i = 0; i < out_counts[n]; ++i)
             check(out[places[n] + i] == element(neighbors.sources()[n], own, i, call),
                   "alltoallv: an element");
-        check(out[places[n] + out_counts[n]] == -1, "alltoallv: what lies between blocks");
+        check(out[places[n] + out_counts[n]] == -1, "alltoallv: gap between blocks");
     }
 }
 
-/// Block i of `from` is for neighbor i: the first one if all get the same.
+/// Returns an element of the block for neighbor `block`, or of block 0 if all get the same block.
 std::int64_t stencil_element(Rank from, std::size_t block, std::size_t i, int call) {
     return (call * 1000LL + from) * 1'000'000'000LL +
            static_cast<std::int64_t>(block * 100'000 + i);
 }
 
-/// Neighbors come in pairs of opposite offsets: with a box the last is opposite to the first.
+/// Neighbors are pairs of opposite offsets: in a box, the first and the last are opposite.
 void exchange_by(Team team, Stencil& stencil, Stencil::Way way, std::size_t count, int call) {
     stencil.set_way(way);
     const Rank own = team.rank();
@@ -139,7 +139,7 @@ void exchange_by(Team team, Stencil& stencil, Stencil::Way way, std::size_t coun
     compare(out, true, "allgather");
 }
 
-/// Grids of all ranks in up to three dimensions.
+/// Returns all grids of up to three dimensions with this number of ranks.
 std::vector<std::vector<Rank>> grids_of(Rank ranks) {
     std::vector<std::vector<Rank>> grids;
     for (Rank a = 1; a <= ranks; ++a)
@@ -161,7 +161,7 @@ void stencils(Team team, int& call) {
                     exchange_by(team, box, way, count, call++);
         }
     }
-    // All neighbors of short blocks at once: combined where there are many.
+    // Short blocks go to all neighbors at once, and are combined if there are many.
     const std::vector<Rank> line{team.size()};
     Stencil star(team, line, {false}, Stencil::Shape::star, 1);
     check(star.neighbors().size() == 2, "a line has two neighbors");

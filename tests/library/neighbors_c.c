@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// neighbors_c.c - exchanges with neighbors by the C interface on real ranks: along a directed ring,
-// on a grid, in the three forms, with counts; on a stencil, either way; and what is refused.
+// neighbors_c.c - exchanges with neighbors in the C interface on real ranks: along a directed ring,
+// on a grid, in the three forms, with counts; stencils by both methods; and refusals.
 #include <string.h>
 #include <weft/neighbors.h>
 #include <weft/weft.h>
@@ -13,7 +13,7 @@ static int64_t element(int from, int to, int i) {
     return ((int64_t)from * 1000 + to) * 1000 + i;
 }
 
-/// The block from each source, of `count` elements; to: whom it was meant for.
+/// Checks the block of `count` elements that rank `from` made for rank `to`.
 static void check_block(const int64_t* out, int from, int to, int count) {
     for (int i = 0; i < count; ++i) CHECK(out[i] == element(from, to, i));
 }
@@ -22,7 +22,7 @@ static void fill_block(int64_t* in, int to, int count) {
     for (int i = 0; i < count; ++i) in[i] = element(my_rank, to, i);
 }
 
-/// Each sends to the next one and to itself: a ring of one rank names itself once.
+/// Each rank sends to the next rank and to itself; a ring of one rank lists itself once.
 static void ring(void) {
     const int next = (my_rank + 1) % size, before = (my_rank + size - 1) % size;
     const int count = size == 1 ? 1 : 2;
@@ -70,7 +70,7 @@ static void ring(void) {
     CHECK(neighbors == NULL);
 }
 
-/// A line: the first and the last rank have one neighbor.
+/// Checks that the first and the last rank of a line have one neighbor.
 static void line(void) {
     const int extents[1] = {size}, open[1] = {0};
     weft_neighbors* neighbors = NULL;
@@ -86,8 +86,8 @@ static void line(void) {
     DONE(weft_neighbors_free(&neighbors));
 }
 
-/// A closed line of ranks as a grid of one row, which is next to itself: those before and behind
-/// are neighbors three times each, and a rank is its own twice.
+/// A periodic grid of one row is its own neighbor above and below. So the ranks before and after
+/// are neighbors three times each, and a rank is its own neighbor twice.
 static void stencil(weft_way way) {
     const int extents[2] = {1, size}, closed[2] = {1, 1}, open[2] = {1, 0};
     weft_stencil* around = NULL;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// one_sided.c - one-sided calls of the C interface: each does what it says, and refuses what it
-// cannot do.
+// one_sided.c - one-sided calls of the C interface: each works as documented and refuses invalid
+// arguments.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,7 +31,7 @@ static void puts_and_gets(void) {
     DONE(weft_put(world, board->data, out, 100 * sizeof *out, next));
     DONE(weft_put_nbi(world, board->data + 100, out + 100, sizeof out - 100 * sizeof *out, next));
     DONE(weft_put(world, board->data, NULL, 0, next));
-    // No bytes need no memory, on either side.
+    // A call of 0 bytes needs no memory on either side.
     DONE(weft_put(world, NULL, NULL, 0, next));
     DONE(weft_put_nbi(world, NULL, NULL, 0, next));
     DONE(weft_get(world, NULL, NULL, 0, next));
@@ -75,7 +75,7 @@ static void signals(void) {
         DONE(weft_quiet(world));
         DONE(weft_barrier(world));
     }
-    // A fence between data and flag.
+    // A fence orders the data before the flag.
     for (uint64_t round = 1; round <= 5; ++round) {
         for (int i = 0; i < kWords; ++i) out[i] = round << 40 | (uint64_t)my_rank;
         DONE(weft_put(world, board->data, out, sizeof out, next));
@@ -95,7 +95,7 @@ static void atomics(void) {
     DONE(weft_barrier(world));
     DONE(weft_fetch_add(world, &board->counter, 0, 0, &old));
     CHECK(old == 60 * (uint64_t)size);
-    // One rank wins; the others see who did.
+    // One rank wins; the others see which.
     DONE(weft_compare_swap(world, &board->word, 0, 1 + (uint64_t)my_rank, size - 1, &old));
     const int won = old == 0;
     CHECK(old <= (uint64_t)size);
@@ -109,7 +109,7 @@ static void atomics(void) {
     CHECK(my_rank != size - 1 || board->word == 77);
 }
 
-/// Ranks are those of the team.
+/// Checks that peers are ranks of the team.
 static void teams(void) {
     weft_team* half = NULL;
     void* found = NULL;
@@ -122,7 +122,7 @@ static void teams(void) {
     const int next = (weft_rank(half) + 1) % weft_size(half);
     DONE(weft_put(half, word, &me, sizeof me, next));
     DONE(weft_wait_until(half, word, WEFT_NE, 0));
-    // Members stand in falling order of their ranks in the world.
+    // Members are in descending order of their ranks in the world.
     const int last = my_rank % 2 == (size - 1) % 2 ? size - 1 : size - 2;
     CHECK(*word == 1 + (uint64_t)(my_rank + 2 <= last ? my_rank + 2 : my_rank % 2));
     DONE(weft_quiet(half));
@@ -139,8 +139,8 @@ static int all_are(const unsigned char* bytes, size_t count, unsigned char value
     return 1;
 }
 
-/// The heaps of two members have their holes at different places: memory of a team lies where both
-/// have room, not where the one that is fuller has it.
+/// The heaps of two members have holes at different places. Memory of their team must be at an
+/// address that is free on both members; a hole of one member may be in use on the other.
 static void heaps_with_different_holes(void) {
     enum { kBytes = 4096 };
     if (size < 3) return;
@@ -201,7 +201,7 @@ int main(void) {
     teams();
     heaps_with_different_holes();
     refusals();
-    // What was put last is there when the job ends, without a quiet.
+    // The last put is complete when the job ends, without a quiet.
     DONE(weft_put_nbi(world, board->data, board->data, 64, (my_rank + 1) % size));
     DONE(weft_finalize(runtime));
     return verdict("all one-sided calls are right");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// owners.cpp - a program of real ranks: what objects of the C++ interface do at their end, and that
-// stale ones are refused.
+// owners.cpp - a program of real ranks: destructors of the C++ interface, and the refusal of stale
+// objects.
 #include <cstdint>
 #include <memory>
 #include <stdexcept>
@@ -13,8 +13,8 @@
 namespace weft::test {
 namespace {
 
-/// More teams and memory than fit at once, all released by destructors and never freed. Ranks
-/// release at different times: the last one keeps each for a while.
+/// Makes more teams and memory than fit at once, all released by destructors and never freed. Ranks
+/// release at different times: the last rank keeps each object for a while.
 void release_without_free(Runtime& runtime) {
     Team world = runtime.world();
     std::vector<std::shared_ptr<OwnedTeam>> kept;
@@ -34,7 +34,7 @@ void release_without_free(Runtime& runtime) {
     }
 }
 
-/// A member that leaves a scope by an exception does not keep the others waiting.
+/// A member that leaves a scope by an exception does not block the other members.
 void leave_by_exception(Runtime& runtime) {
     Team world = runtime.world();
     try {
@@ -58,7 +58,7 @@ void share_memory(Runtime& runtime) {
     for (Rank peer = 0; peer < node.size(); ++peer)
         check(memory.as<std::uint64_t>()[static_cast<std::size_t>(peer)] ==
                   static_cast<std::uint64_t>(node.rank()),
-              "a node-mate's store");
+              "a store of a local peer");
     for (Rank peer = 0; peer < world.size(); ++peer) {
         Memory everywhere(world, 8);
         check(everywhere.on<int>(world.rank()).data() == everywhere.data(), "own memory");

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// owners_go_on.cpp - a program of real ranks whose roots go on before their mates have come.
+// owners_go_on.cpp - a program of real ranks whose roots continue before their peers have come.
 //
-// Idea     The root broadcasts out of buffers that no call has had before, and uses them for
-//          something else as soon as its call has ended. The others make their calls only when it
-//          says that it is through: a root that waited for them would never say so.
-// Why      Mates read copies of such buffers (docs/decisions/0014-remapped-memory.md).
+// Idea     The root broadcasts from buffers that it has not used before, and overwrites them as
+//          soon as its call has returned. The other ranks make their calls only after the root's
+//          message that its calls are complete. A root that waited for them would never send it.
+// Why      Peers read copies of such buffers (docs/decisions/0014-remapped-memory.md).
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -23,7 +23,7 @@ constexpr std::size_t kWords = 8192;  // 64 KiB
 constexpr std::size_t kAhead = 3;     // calls of one team that the root makes alone
 constexpr std::uint64_t kRounds = 40;
 
-/// Memory that no call has had before, nor will have again: its addresses stay taken.
+/// Memory at addresses that no other call uses, because they stay reserved.
 class NewWords {
   public:
     explicit NewWords(std::size_t words) {
@@ -46,7 +46,7 @@ std::uint64_t value(std::uint64_t round, std::size_t call, std::size_t at) {
     return round * 1'000'003 + call * 101 + at;
 }
 
-/// A broadcast out of a new buffer, which its root overwrites and protects at once.
+/// Broadcasts from a new buffer, which the root overwrites and protects at once.
 void broadcast(Team& team, std::uint64_t round, std::size_t number) {
     const NewWords memory(kWords);
     const Words words = memory.get();
@@ -71,7 +71,7 @@ int run() {
         for (std::size_t number = 0; number < kAhead; ++number) broadcast(team, round, number);
         for (Rank mate = 1; world.rank() == 0 && mate < world.size(); ++mate)
             world.put_signal(nullptr, nullptr, 0, told, round, SignalOp::set, mate);
-        team.free();  // of the root, while its mates still read
+        team.free();  // by the root, while its peers still read
     }
     if (world.rank() == 0 && wrong == 0) fmt::print("{} ranks: the root went on\n", world.size());
     runtime.finalize();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// refusals.c - a C program of real ranks whose calls must be refused: right status, right words,
-// and the team works as before. All ranks make the bad calls, then only the last one does.
+// refusals.c - a C program of real ranks whose calls must be refused with the right status and
+// message. The team must then work as before. First all ranks make the bad calls, then the last.
 #include <stdint.h>
 #include <stdlib.h>
 
@@ -128,15 +128,15 @@ static void operations_of_types(void) {
     REFUSED(weft_allreduce(world, a, b, 1, WEFT_INT8, WEFT_MINLOC), rank);
 }
 
-// ---- Counts that a rank refuses without asking others -------------------------------------------
+// ---- Counts that a rank refuses on its own ------------------------------------------------------
 
 static double source[kRanksMax];
 static double target[kRanksMax];
 static size_t one[kRanksMax];
 static size_t zero[kRanksMax];
 static size_t follow[kRanksMax];
-static size_t bad[kRanksMax];   ///< the last one is negative, where it is read as a signed number
-static size_t wide[kRanksMax];  ///< two of them are too many
+static size_t bad[kRanksMax];   ///< the last count is negative if read as a signed number
+static size_t wide[kRanksMax];  ///< a single count is valid, the sum of two is too large
 
 static void counts_of_gathers(void) {
     weft_request* request = NULL;
@@ -245,7 +245,7 @@ static void requests(void) {
     REFUSED(weft_start(stale), "freed");
     REFUSED(weft_wait(&stale), "freed");
     REFUSED(weft_request_free(&stale), "freed");
-    // Handles of one kind are not those of another.
+    // A handle of one kind is refused in place of another.
     REFUSED(weft_start((weft_request*)world), "weft_start");
     REFUSED(weft_barrier((weft_team*)runtime), "weft_barrier");
     REFUSED(weft_finalize((weft_runtime*)world), "runtime");
@@ -278,7 +278,7 @@ static void memory(void) {
     CHECK(block == NULL);
 }
 
-/// What all members refuse, since they find out together.
+/// Makes calls that all members refuse, because they check together.
 static void refused_together(void) {
     void* block = NULL;
     void* other = NULL;
@@ -308,7 +308,7 @@ static void refused_together(void) {
     check_team();
 }
 
-/// The first half of the ranks fills its table; then every member of the world is refused.
+/// The first half of the ranks fills its table; then every member of the world refuses a new team.
 static void too_many_teams(void) {
     weft_team* teams[40];
     weft_team* more = NULL;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// registered.c - memory of the caller, of every kind, that peers put to, get from and change; and
-// what is refused. With "plant" one word is wrong, which has to be seen.
+// registered.c - registered memory of every kind, on which peers make puts, gets and atomic
+// operations; and refusals. With the argument "plant" one word is wrong, and the test must see it.
 #define _GNU_SOURCE
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -11,13 +11,13 @@ enum { kWords = 40000, kKinds = 5, kGuard = 8 };
 
 static uint64_t fixed[kWords + 2 * kGuard];
 static uint64_t* mine;     ///< this rank's registered words, between two guards
-static size_t my_words;    ///< of them
-static uint64_t* segment;  ///< the name of those of all
+static size_t my_words;    ///< number of them
+static uint64_t* segment;  ///< the name of all ranks' registered memory
 static uint64_t* flags;    ///< symmetric words
 
 static const uint64_t kGuarded = 0x5a5a5a5a5a5a5a5aULL;
 
-/// Ranks register different kinds of memory, of different lengths.
+/// Ranks register different kinds of memory, with different lengths.
 static int kind_of(int rank) {
     return rank % kKinds;
 }
@@ -68,7 +68,7 @@ static void puts_and_gets(void) {
     DONE(weft_get_nbi(world, in + 3, segment + 3, (all - 3) * sizeof *in, next));
     DONE(weft_quiet(world));
     CHECK(memcmp(in, out, all * sizeof *in) == 0);
-    // Bytes of any number, at any place; own memory, too.
+    // Any number of bytes at any offset, in a peer's memory and in the own.
     clear();
     for (size_t i = 0; i < sizeof odd; ++i) odd[i] = (char)(i * 7 + (size_t)my_rank);
     const size_t lengths[] = {1, 2, 3, 4, 5, 7, 8, 12, 16, 17, 100, 4099};
@@ -117,7 +117,8 @@ static void strides(void) {
     DONE(weft_barrier(world));
 }
 
-/// Data and flag, each in registered or in symmetric memory, by a fence or as a signal.
+/// Sends data and a flag by a put with a signal or by two puts with a fence between them. Data and
+/// flag are each in registered or in symmetric memory.
 static void signals(void) {
     static uint64_t out[3000];
     const int next = (my_rank + 1) % size, before = (my_rank + size - 1) % size;
@@ -146,7 +147,7 @@ static void signals(void) {
             settle();
         }
     }
-    // Two words, one put each: the second is not seen before the first.
+    // One put for each of two words: the second word is not visible before the first.
     clear();
     flags[0] = flags[1] = 0;
     DONE(weft_barrier(world));
@@ -185,7 +186,7 @@ static void atomics(void) {
     CHECK(mine[2] == kAdds * (uint64_t)size);
     CHECK((int32_t)mine[3] == -3 * size && mine[3] >> 32 == 0);
     CHECK(mine[4] == 5 * (uint64_t)size);
-    // One rank wins; the others see who did.
+    // One rank wins; the others see which.
     DONE(weft_compare_swap(world, segment + 5, 0, 1 + (uint64_t)my_rank, size - 1, &old));
     const uint64_t won = old == 0;
     DONE(weft_fetch_add(world, segment + 6, won, 0, &old));
@@ -215,13 +216,13 @@ static void contexts_and_gets(void) {
     DONE(weft_barrier(world));
 }
 
-/// A team has its own registrations, which end with it.
+/// Checks that a team has its own registrations, which end with it.
 static void teams(void) {
     weft_team *half = NULL, *again = NULL;
     void *word = NULL, *other = NULL;
     uint64_t there = 0, me = 1 + (uint64_t)my_rank;
     DONE(weft_team_split(world, my_rank % 2, my_rank, &half));
-    // The last member has nothing.
+    // The last member registers nothing.
     const int last = weft_size(half) - 1, has = weft_rank(half) != last;
     DONE(weft_register(half, WEFT_KIND_HOST, has ? &there : NULL, has ? sizeof there : 0, &word));
     CHECK(weft_registered_bytes(half, word, last) == 0);
@@ -244,7 +245,7 @@ static void teams(void) {
         DONE(weft_unregister(again, round % 2 ? word : other));
         DONE(weft_unregister(again, round % 2 ? other : word));
         const int before = (weft_rank(again) + size - 1) % size;
-        CHECK(there == 1 + (uint64_t)(size - 1 - before));  // it has landed
+        CHECK(there == 1 + (uint64_t)(size - 1 - before));  // it is delivered
     }
     DONE(weft_team_free(again));
 }
@@ -259,7 +260,7 @@ static void refusals(void) {
     REFUSED(weft_register(world, WEFT_KIND_HOST, &here, 8, NULL), "segment is NULL");
     REFUSED_AS(weft_register(world, (weft_memory_kind)7, &here, 8, &name), WEFT_ERR_UNSUPPORTED,
                "kind: 7");
-    // One member is wrong: all learn who.
+    // One member's arguments are wrong: all members learn which.
     REFUSED(weft_register(world, WEFT_KIND_HOST, bad ? NULL : &here, 8, &name), rank);
     REFUSED(weft_register(world, WEFT_KIND_HOST, bad ? NULL : &here, 8, &name), "NULL");
     REFUSED(weft_register(world, WEFT_KIND_HOST, &here, bad ? SIZE_MAX / 2 : 8, &name), "below");
@@ -271,7 +272,7 @@ static void refusals(void) {
     REFUSED(weft_unregister(world, &here), "not the name");
     REFUSED(weft_unregister(world, segment + 1), "not the name");
     REFUSED(weft_unregister(NULL, segment), "team is NULL");
-    // Beyond what the peer has.
+    // Beyond the end of the peer's memory.
     for (int peer = 0; peer < size; ++peer) {
         uint64_t* const end = segment + words_of(peer);
         REFUSED(weft_put(world, end, &here, 8, peer), "do not lie in the");
@@ -286,7 +287,7 @@ static void refusals(void) {
     REFUSED(weft_lock_set(world, segment), "symmetric");
     REFUSED(weft_free(world, segment), "heap");
     CHECK(old == 5 && here == 0);
-    // This rank reaches its own; the memory of others, unless it lies in the heap, it does not.
+    // weft_ptr() gives this rank its own memory, but memory of others only if it is in the heap.
     CHECK(weft_ptr(world, segment + 3, my_rank) == mine + 3);
     const int next = (my_rank + 1) % size;
     CHECK(next == my_rank || kind_of(next) == 3 || weft_ptr(world, segment, next) == NULL);
@@ -316,7 +317,7 @@ int main(int argc, char** argv) {
     refusals();
     if (plants) DONE(weft_put(world, segment + my_words - 1, &(uint64_t){1}, 4, my_rank));
     const uint64_t last = mine[my_words - 1];
-    // What was put last has landed when it is not registered any more.
+    // Unregistering waits until the last put is delivered.
     const uint64_t value = value_of(my_rank, 1);
     DONE(weft_put_nbi(world, segment + 1, &value, sizeof value, (my_rank + 1) % size));
     DONE(weft_unregister(world, segment));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// rpc.cpp - functions called on peers: results come back, from any rank to any, in any order.
+// rpc.cpp - functions called on peers: results return to any rank, from any rank, in any order.
 #include "weft/rpc.hpp"
 
 #include <cstdio>

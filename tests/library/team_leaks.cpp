@@ -2,12 +2,12 @@
 // team_leaks.cpp - a program of real ranks: thousands of splits, calls and frees leave nothing
 // behind.
 //
-// Idea     After some rounds that warm up caches, what is in use of the C heap, the resident
-//          memory, the table of regions and the symmetric heap are the same before and after many
-//          more.
-// Holds    A round that leaves one object behind would leave more than a hundred bytes; the bounds
-//          are below a tenth of that. "--leak" leaves some on purpose: then the program must
-//          notice.
+// Idea     Some rounds warm up the caches. Many more rounds must then leave four values unchanged:
+//          the bytes in use in the C heap, the resident memory, the table of regions and the
+//          symmetric heap.
+// Holds    A leaked object has more than a hundred bytes, and the bounds are below a tenth of one
+//          such object in each round. With "--leak" each round leaks on purpose, and the program
+//          must notice.
 #include <fmt/format.h>
 #include <malloc.h>
 
@@ -24,7 +24,8 @@
 namespace weft::test {
 namespace {
 
-/// Banks of long payloads are used one after the other: 256 between nodes, a page or more of each.
+/// Bytes that become resident late: banks of long payloads are used one after another. There are
+/// 256 banks between nodes, of a page or more each.
 constexpr std::int64_t kTouchedInTurn = 2 << 20;
 
 struct InUse {
@@ -47,7 +48,7 @@ class Rounds {
   public:
     Rounds(run::Runtime& runtime, bool leak) : runtime_(runtime), leak_(leak) {}
 
-    /// A nested pair of teams, a call and memory on each; true if all of it succeeded.
+    /// Makes two nested teams with a call and memory each. Returns true if all of it succeeded.
     bool round(int number) {
         run::Team& world = runtime_.world();
         auto half = world.split(world.rank() * 2 / world.size() + number % 2, -world.rank());
@@ -61,7 +62,7 @@ class Rounds {
             if (!team->allocate(1000, 64)) return failed("no memory");
         }
         if (leak_) left_.push_back(std::make_unique<std::array<char, 128>>());
-        // In either order: a nested team does not need its parent.
+        // Frees them in either order: a nested team does not need its parent.
         const auto first = number % 5 == 0 ? (*half)->release() : (*inner)->release();
         const auto second = number % 5 == 0 ? (*inner)->release() : (*half)->release();
         return first && second ? true : failed("a team could not be freed");

@@ -2,11 +2,11 @@
 // team_trees.cpp - a program of real ranks: random trees of teams, used in random order, against a
 // serial model of all ranks.
 //
-// Idea     All ranks draw the same script from one seed: split a team at random, call a collective
-//          on one, allocate or free on one, end one. Each rank takes part where it is a member. The
-//          model knows every rank's teams, their places in the table, and what each call must give.
+// Idea     All ranks draw the same script from one seed: split a team at random, call a collective,
+//          allocate or free memory, free a team. Each rank takes part where it is a member. The
+//          model holds every rank's teams, their places in the table, and the expected results.
 // Holds    Started calls stay open while other teams work. Members' memory has equal offsets, and
-//          no two blocks of a rank overlap. A split that finds no place fails on all members of the
+//          blocks of a rank never overlap. A split that finds no place fails on all members of the
 //          parent.
 #include <fmt/format.h>
 
@@ -25,7 +25,7 @@
 namespace weft::test {
 namespace {
 
-constexpr int kPlaces = 32;  ///< teams that a rank can be in
+constexpr int kPlaces = 32;  ///< teams that a rank can be a member of
 
 struct Block {
     std::uint64_t tag = 0;
@@ -33,13 +33,13 @@ struct Block {
     std::byte* here = nullptr;
 };
 
-/// A team as all ranks know it; `mine` where this rank is a member.
+/// A team as all ranks know it; `mine` is set where this rank is a member.
 struct Node {
     std::vector<Rank> ranks;  ///< of the job, by team rank
     int place = 0;
     std::optional<Team> mine;
     std::vector<Block> blocks;
-    std::vector<std::pair<std::unique_ptr<double>, double>> values;  ///< of started calls; expected
+    std::vector<std::pair<std::unique_ptr<double>, double>> values;  ///< result and expected value
     std::vector<Request> requests;
 };
 
@@ -54,7 +54,7 @@ class Forest {
         nodes_.push_back(std::move(root));
     }
 
-    /// What went wrong, or nothing.
+    /// Runs the script. Returns a description of the first failure, or an empty string.
     std::string run(int steps) {
         for (int step = 0; step < steps && wrong_.empty(); ++step) {
             const std::uint64_t kind = draw(12);
@@ -220,8 +220,8 @@ class Forest {
         node.blocks.push_back(block);
     }
 
-    /// Offsets from the start of the rank's segment: the world's first block has the same
-    /// everywhere.
+    /// Compares offsets from the start of the segment, which are equal everywhere for the world's
+    /// first block.
     void check_symmetry(Node& node, const Block& block) {
         if (base_ == nullptr) return;
         const std::int64_t offset = block.here - base_;
@@ -255,7 +255,7 @@ class Forest {
     }
 
   public:
-    /// From now on offsets are compared.
+    /// Sets the start of the segment; from now on check_symmetry() compares offsets.
     void set_base(std::byte* base) { base_ = base; }
 
   private:
@@ -263,7 +263,7 @@ class Forest {
     Rank me_;
     base::Random random_;
     std::vector<Node> nodes_;
-    std::vector<std::uint64_t> places_;  ///< by rank of the job: its places that are taken
+    std::vector<std::uint64_t> places_;  ///< places in use, as bits, by rank of the job
     std::byte* base_ = nullptr;
     std::uint64_t tags_ = 0;
     int refusals_ = 0;

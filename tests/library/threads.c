@@ -3,10 +3,10 @@
 //
 // usage: threads [ROUNDS [SEED [wrong]]]
 //
-// Idea     Each thread has a team of all ranks and words of its own at each rank, which the same
-//          thread of one rank alone writes: so a serial model per thread says what must be there.
-//          All threads of all ranks share words that are changed by operations which commute.
-// Control  `wrong`: one thread puts one value that the model does not have; the job must see it.
+// Idea     Each thread has a team of all ranks, and at each rank words of its own that only the
+//          same thread of one rank writes. So a serial model for each thread predicts their values.
+//          All threads of all ranks share other words, which commutative operations change.
+// Control  `wrong`: one thread puts a value that the model does not have; the job must report it.
 #include <pthread.h>
 #include <stdlib.h>
 #include <weft/near.h>
@@ -18,17 +18,17 @@ enum { kThreads = 4, kCells = 40, kBlock = 300, kHandler = 7, kCalls = 25 };
 
 struct shared {
     uint64_t cells[kThreads][kCells];   // written by the rank before
-    uint64_t blocks[kThreads][kBlock];  // by puts with signals, likewise
+    uint64_t blocks[kThreads][kBlock];  // written by the rank before, by puts with signals
     uint64_t signals[kThreads], credits[kThreads];
-    uint64_t counter;  // added to by everyone
-    uint32_t bits;     // changed by everyone, twice each time
+    uint64_t counter;  // all threads add to it
+    uint32_t bits;     // each thread changes it twice at a time
 };
 
 struct worker {
     int number;
-    uint64_t state;  // of the drawing
+    uint64_t state;  // of the random generator
     weft_team* team;
-    weft_team* calls;  // the team's or a context's
+    weft_team* calls;  // the team or one of its contexts
     uint64_t added, sent;
     uint64_t model[kCells];
     int wrong;
@@ -70,7 +70,7 @@ static void write_cell(struct worker* worker, int next) {
     worker->model[cell] = value;
     if (planted && worker->number == 2 && __atomic_exchange_n(&planted, 0, __ATOMIC_RELAXED))
         ++value;
-    MUST(weft_fence(worker->calls));  // after what was put there before
+    MUST(weft_fence(worker->calls));  // orders it after earlier puts to this place
     switch (draw(worker) % 5) {
         case 0:
             MUST(weft_put(worker->calls, at, &value, sizeof value, next));
@@ -84,10 +84,10 @@ static void write_cell(struct worker* worker, int next) {
             break;
         case 3:
             MUST(weft_put_nbi(worker->calls, at, &value, sizeof value, next));
-            MUST(weft_quiet(worker->calls));  // the source is gone then
+            MUST(weft_quiet(worker->calls));  // `value` goes out of scope
             break;
         default:
-            MUST(weft_quiet(worker->calls));  // the view's puts are the world's
+            MUST(weft_quiet(worker->calls));  // puts through the view belong to the world
             MUST(weft_near_put_u64(near_view, at, value, next));
             MUST(weft_quiet(world));
     }
@@ -123,7 +123,7 @@ static void change_words(struct worker* worker) {
     }
 }
 
-/// A put with a signal to the next rank, from the one before, and what it has brought.
+/// Puts a block with a signal to the next rank, and checks the block from the rank before.
 static void pass_block(struct worker* worker, uint64_t round, int next, int before) {
     uint64_t block[kBlock], back[3] = {0, 0, 0};
     const int t = worker->number;

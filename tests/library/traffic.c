@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// traffic.c - random puts, gets, words, signals and messages of all ranks, by teams and contexts,
-// compared with a serial model of the memory of all.
+// traffic.c - random puts, gets, atomic operations, signals and messages of all ranks over teams
+// and contexts, compared with a serial model of all ranks' memory.
 //
 // usage: traffic OPERATIONS [SEED [word | message]]
 //
-// Idea     All ranks draw the same operations. Each does its own on the memory of the others, and
-//          all of them on a model; after each round its memory must be the model's.
-// Why      What is right must not depend on the order in which ranks come. So a word is, in a
-//          round, written by one rank in the order of the fences of one handle, or changed by
-//          operations that commute, or only read. Messages of one rank to another come in order:
-//          what handlers have seen of each rank is kept as a digest of that order.
+// Idea     All ranks draw the same operations. Each makes its own ones on the memory of the others,
+//          and applies all of them to its model. After each round its memory must equal the model.
+// Why      The result must not depend on the timing of the ranks. So in one round a word is written
+//          by one rank in the order of the fences of one handle, or changed by commutative
+//          operations, or only read. Messages between two ranks arrive in order: handlers keep a
+//          digest of the order for each sender.
 // Control  `word`, `message`: one rank puts or sends one value that the model does not have.
 #include <stdlib.h>
 #include <weft/near.h>
@@ -25,13 +25,13 @@ enum { kPost = 1, kAsk, kPass, kMarked, kReply, kPassed };
 
 struct memory {
     uint64_t cells[kCells];
-    unsigned char blocks[kRanksMax][kBlock];  // by who writes them
-    uint64_t signal;                          // grows by 3 with each put that has one
-    uint64_t marks[kRanksMax];                // by who writes them, before a message that says so
+    unsigned char blocks[kRanksMax][kBlock];  // by writing rank
+    uint64_t signal;                          // each put with a signal adds 3
+    uint64_t marks[kRanksMax];                // by writing rank; a kMarked message follows each
     // Written by handlers alone.
-    uint64_t requests[kRanksMax], replies[kRanksMax];  // what came from each rank, in its order
-    uint64_t passed;                                   // the sum of what was passed on to here
-    uint64_t handled;                                  // messages
+    uint64_t requests[kRanksMax], replies[kRanksMax];  // digests of messages, by sender
+    uint64_t passed;                                   // sum of the digests passed on to this rank
+    uint64_t handled;                                  // number of messages
 };
 
 struct operation {
@@ -40,9 +40,9 @@ struct operation {
 };
 
 static struct memory *mine, *model;  // model: by rank
-static uint64_t held[kRound];        // what started operations read or write until the quiet
+static uint64_t held[kRound];        // operands of started operations until the quiet
 static int plant_word, plant_message, round_number;
-static int colors[kRanksMax], marked[kRanksMax][kRanksMax];  // marked: the last round, + 1
+static int colors[kRanksMax], marked[kRanksMax][kRanksMax];  // marked: round of last mark, plus 1
 static weft_team* handles[kHandles];
 static weft_near* near_view;
 
@@ -71,7 +71,7 @@ static uint64_t role_of(const struct operation* op) {
 
 // --- handles -------------------------------------------------------------------------------------
 
-// A team serves ranks of one color only.
+// A team reaches only ranks of the same color.
 static weft_team* handle_for(const struct operation* op) {
     return handles[op->handle < kTeam || colors[op->origin] == colors[op->target] ? op->handle
                                                                                   : kWorld];
@@ -84,7 +84,7 @@ static void end_team(void) {
     DONE(weft_context_free(handles[kTeamContext]));
     DONE(weft_team_free(handles[kTeam]));
 }
-/// Two teams or one, in some order.
+/// Splits the world into one or two teams, with random order of the ranks.
 static void make_team(void) {
     int keys[kRanksMax];
     for (int rank = 0; rank < size; ++rank) {
@@ -102,7 +102,7 @@ static void write_cell(const struct operation* op, uint64_t value, int slot) {
     const int peer = rank_in(by, op->target);
     uint64_t* const at = &mine->cells[op->cell];
     held[slot] = value;
-    DONE(weft_fence(by));  // after what this rank has put there before
+    DONE(weft_fence(by));  // after this rank's earlier puts to the cell
     switch (op->how) {
         case 0:
             DONE(weft_put(by, at, &value, sizeof value, peer));
@@ -121,7 +121,7 @@ static void write_cell(const struct operation* op, uint64_t value, int slot) {
     }
 }
 
-/// Until no other change comes between the look and the exchange.
+/// Adds by compare-and-swap; repeats until no other change intervenes.
 static void swap_cell(weft_team* by, uint64_t* at, uint64_t value, int peer) {
     uint64_t seen = 0, found = 0;
     DONE(weft_atomic(by, WEFT_ATOMIC_FETCH, WEFT_UINT64, at, NULL, NULL, &seen, peer));
@@ -243,7 +243,7 @@ static uint64_t copied_digest(const void* data, size_t bytes) {
     return digest_of(words, bytes / sizeof words[0]);
 }
 
-/// Release: who waits for the number sees what the handler has written.
+/// Counts with release order: a waiter that sees the count also sees the handler's writes.
 static void count_message(void) {
     __atomic_fetch_add(&mine->handled, 1, __ATOMIC_RELEASE);
 }
@@ -300,7 +300,8 @@ static void model_message(int handler, const struct operation* op, uint64_t dige
     }
 }
 
-/// A mark is put and lands before the message that says so; once in a round, so that it stays.
+/// Puts a mark, which must be delivered before the message about it. A pair of ranks has at most
+/// one in a round, so the mark keeps its value until the comparison.
 static int take_mark(struct operation* op) {
     int* const last = &marked[op->origin][op->target];
     if (*last == round_number + 1) return 0;
@@ -316,7 +317,7 @@ static int take_mark(struct operation* op) {
 
 static void do_message(struct operation* op) {
     uint64_t words[kWordsMax];
-    const int most = op->how == 0 ? kWordsMax : 6;  // mostly such that a cell has room for them
+    const int most = op->how == 0 ? kWordsMax : 6;  // 6 words fit into a cell
     const size_t count = 1 + (size_t)(op->length % most);
     int handler = kPost + op->from % 4;
     if (handler == kMarked && !take_mark(op)) handler = kPost;
@@ -351,12 +352,12 @@ static void check_round(void) {
     compare("marks", mine->marks, here->marks, sizeof mine->marks);
     compare("requests", mine->requests, here->requests, sizeof mine->requests);
     compare("replies", mine->replies, here->replies, sizeof mine->replies);
-    compare("what was passed on", &mine->passed, &here->passed, sizeof mine->passed);
+    compare("digests passed on", &mine->passed, &here->passed, sizeof mine->passed);
     compare("messages", &mine->handled, &here->handled, sizeof mine->handled);
     DONE(weft_barrier(world));
 }
 
-/// A round, with calls of the teams under way beneath it.
+/// Runs a round of operations while two collective calls are in progress.
 static void do_round(void) {
     const uint64_t one = (uint64_t)round_number + 1;
     uint64_t sum = 0, text[40];

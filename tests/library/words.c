@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// words.c - the calls of onesided.h on real ranks: each does what it says, and refuses what it
-// cannot do.
+// words.c - the calls of onesided.h on real ranks: each works as documented and refuses invalid
+// arguments.
 #include <stdlib.h>
 #include <string.h>
 #include <weft/weft.h>
@@ -109,7 +109,7 @@ static void floats(void) {
     meet();
 }
 
-/// A matrix's columns go to the next rank, blocks of two as well, and backwards.
+/// Puts columns of a matrix to the next rank, also in blocks of two and with a negative stride.
 static void strides(void) {
     int32_t source[kCells], back[kCells];
     for (int i = 0; i < kCells; ++i) source[i] = 1000 * my_rank + i;
@@ -158,7 +158,7 @@ static void gets_with_requests(void) {
     meet();
 }
 
-/// Each rank waits for words that all others set.
+/// Each rank waits for words that all other ranks set.
 static void waits(void) {
     const int32_t minus = -3, zero = 0;
     const uint64_t one = 1;
@@ -214,7 +214,7 @@ static void waits(void) {
     meet();
 }
 
-/// What never comes is waited for no longer than was asked for.
+/// Waits for a word that is never set must end at their time limit.
 static void times(void) {
     const uint64_t never = 77;
     weft_request* request = NULL;
@@ -270,7 +270,7 @@ static void contexts(void) {
     meet();
 }
 
-/// The count is read and written back by who holds the lock: none is lost.
+/// The holder of the lock reads the count and writes it back, and no increment is lost.
 static void locks(void) {
     int got = 7;
     clear();
