@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: the applications give the serial answers on 1..9 ranks in every layout, over each way to
-// notify over the network, and under a foreign launcher. Method: launch them with --check, and read
-// from their reports that something was compared. That a check can say no is tried here where an
-// option allows it, and on the comparing functions in tests/unit/apps.
+// Goal: the applications give the serial answers on 1..9 ranks in every layout, with each notify
+// strategy of the network, and under a foreign launcher. Method: launch them with --check; their
+// reports must say that something was compared. Some options make a check fail, and these are tried
+// here. tests/unit/apps tests the comparing functions.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -25,7 +25,7 @@ constexpr const char* kMesh = RANK_PROGRAMS "/mesh_300.mtx";
 struct App {
     std::string name;
     Words arguments;
-    const char* compared;  ///< entry of the report that is not 0 if something was compared
+    const char* compared;  ///< entry of the report with the number of comparisons
 };
 
 const std::vector<App>& apps() {
@@ -40,7 +40,7 @@ const std::vector<App>& apps() {
     return all;
 }
 
-/// A folder for the files of one command at a time.
+/// Temporary folder for the files of one command.
 class Folder {
   public:
     explicit Folder(std::string path) : path_(std::move(path)) {}
@@ -66,7 +66,7 @@ const Folder& folder() {
     return one;
 }
 
-/// A leading FOLDER becomes folder(), which is emptied.
+/// Builds a command line. FOLDER at the start of a word becomes folder(), which is emptied first.
 Words command_of(const App& app, const Words& more) {
     folder().empty();
     Words words{std::string(RANK_PROGRAMS) + "/" + app.name};
@@ -77,7 +77,7 @@ Words command_of(const App& app, const Words& more) {
     return words;
 }
 
-/// Ranks of each node: as even as it goes, or one node with a single rank.
+/// Returns layouts: ranks spread evenly over the nodes, or one node with a single rank.
 std::vector<Launch> launches() {
     std::vector<Launch> all;
     for (int n = 1; n <= 9; ++n)
@@ -103,7 +103,7 @@ std::vector<Launch> launches() {
     return all;
 }
 
-/// What runs without the long form.
+/// Returns true for launches that also run in the short form.
 bool is_ordinary(const Launch& launch) {
     constexpr std::string_view kOrdinary[] = {"n1_nodes1", "n4_nodes1", "n9_nodes1", "n3_nodes3",
                                               "n5_nodes2", "n7_nodes3", "mpirun"};
@@ -138,7 +138,7 @@ INSTANTIATE_TEST_SUITE_P(Launches, AppsTest,
                                     std::get<1>(chosen.param).name;
                          });
 
-/// A shape that is not the usual one, and the layout to try it in.
+/// Options for an unusual shape, and the layout to try it in.
 struct Shape {
     std::string name;
     Words options;
@@ -197,7 +197,7 @@ std::string read_file(const std::string& path) {
     return {std::istreambuf_iterator<char>(file), {}};
 }
 
-/// Records of 20 bytes, keys of 6, as std::stable_sort sorts them.
+/// Sorts records of 20 bytes by their keys of 6 bytes with std::stable_sort.
 std::string sorted_by_the_library(const std::string& bytes) {
     std::vector<std::string> records;
     for (std::size_t at = 0; at < bytes.size(); at += 20) records.push_back(bytes.substr(at, 20));
@@ -233,7 +233,7 @@ TEST(Samplesort, WritesTheBytesOfAStableSort) {
         const std::string input = read_file(folder().path() + "/in");
         EXPECT_EQ(input.size(), 20 * std::stoul(job.records));
         EXPECT_EQ(read_file(folder().path() + "/out"), sorted_by_the_library(input));
-        // Shares are even, whatever the keys: 64 samples of each rank.
+        // Shares are even for any distribution of keys: each rank gives 64 samples.
         const auto ranks = report.at("ranks").get<std::size_t>();
         EXPECT_LE(report.at("share_max").get<std::size_t>(),
                   std::stoul(job.records) / ranks + std::stoul(job.records) / 64 + ranks + 1);
@@ -267,7 +267,7 @@ TEST(Samplesort, AFileThatIsThereIsReplacedAndNeverTheInput) {
 }
 
 TEST(Check, SaysNoWhereTheAnswerIsNotTheSerialOne) {
-    // Other ranks, another order of sums: the last bits differ, which this tolerance forbids.
+    // Four ranks add in another order: the last bits differ, which this tolerance forbids.
     const Outcome outcome = run_ranks(
         {"-n", "4"}, command_of(apps()[0], {"--check", "--check-tolerance", "0", "--json"}));
     EXPECT_EQ(outcome.status, 1) << outcome.errors;

@@ -25,7 +25,7 @@ def lower_triangle(text):
 
 
 def smallest_pivot(rows):
-    """Of the Cholesky factor; not positive if the matrix is not."""
+    """Returns the smallest pivot of the Cholesky factor. It is positive only if the matrix is positive definite."""
     smallest = float("inf")
     for j, row in enumerate(rows):
         for k in range(j):

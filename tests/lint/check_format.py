@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""check_format.py - clang-format 14 would change nothing; status 77 (skipped) if it is not installed.
+"""check_format.py - checks that clang-format 14 changes no file; status 77 (skipped) if it is not installed.
 
 usage: check_format.py ROOT
 """
@@ -17,7 +17,7 @@ SKIPPED = 77
 
 
 def find_formatter():
-    """Another version formats otherwise, so only version 14 counts."""
+    """Returns the path of clang-format 14, or None. Other versions format differently."""
     for name in ("clang-format-14", "clang-format"):
         if path := shutil.which(name):
             version = subprocess.run([path, "--version"], capture_output=True, text=True, check=True)

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""compile_headers.py - every header compiles alone: the public ones always, all with WEFT_TESTS_FULL=1.
+"""compile_headers.py - compiles each header alone: the public headers always, all headers with WEFT_TESTS_FULL=1.
 
-Where there is a clang, it compiles the public ones and some others, too: users have it, and tests/fuzz/run needs it.
+If clang is installed, it also compiles the public headers and those in FOR_CLANG, which tests/fuzz/run needs.
 
-usage: compile_headers.py ROOT COMPILER [FLAG...]     (flags: where foreign headers lie)
+usage: compile_headers.py ROOT COMPILER [FLAG...]     (flags: where to find foreign headers)
 """
 import os
 import shutil
@@ -16,18 +16,18 @@ from pathlib import Path
 STRICT = ["-fsyntax-only", "-Wall", "-Wextra", "-Wshadow", "-Werror"]
 ROOTS = ("include", "src", "")
 CLANGS = ("clang++-16", "clang++-14", "clang++")
-FOR_CLANG = ("collectives/collective_traits.hpp",)  # a table that is worked out by the compiler
+FOR_CLANG = ("collectives/collective_traits.hpp",)  # a table that is computed at compile time
 
 
 def compile_alone(root, compiler, flags, header, language):
-    """The compiler's complaint about a file that includes this header only, or None."""
+    """Compiles a file that only includes this header. Returns the compiler's errors, or None."""
     name = header.relative_to(root).as_posix()
     for prefix in ("include/", "src/"):
         name = name.removeprefix(prefix)
     command = [compiler, "-x", language[0], f"-std={language[1]}", *STRICT,
                *(["-pedantic"] if language[0] == "c" else []),
                *[f"-I{root / folder}" for folder in ROOTS], *flags, "-"]
-    # A declaration behind it, since C allows no file that is empty after the preprocessor.
+    # The declaration is needed: C forbids a file that is empty after preprocessing.
     ended = subprocess.run(command, input=f'#include "{name}"\nextern int nothing_else;\n',
                            capture_output=True, text=True, timeout=120, check=False)
     return None if ended.returncode == 0 else f"{name} as {language[1]}:\n{ended.stderr}"

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""fields.py - the rule that a member of a struct is used: named outside its declaration, read, and, in a
-struct of options, set.
+"""fields.py - the rule that struct members are used: named outside their declaration, read, and, in structs of
+options, set.
 
-Idea     Names are looked up in the whole tree, so a name that another struct has too is used if either is.
-         That misses some dead members and reports no living one.
+Idea     Names are searched in the whole tree. If two structs have a member of the same name, both count as used if one
+         is. So the rule misses some dead members but never reports a used one.
 """
 import re
 from collections import defaultdict
@@ -19,7 +19,7 @@ PRODUCT = ("src", "include", "collectives", "providers")
 
 
 def _declared(statement):
-    """The names that a statement at the level of a struct declares; none if it is no data member."""
+    """Yields the names that a statement in a struct declares as data members."""
     text = statement.strip()
     if NO_MEMBER.match(text):
         return
@@ -36,9 +36,9 @@ def _declared(statement):
 
 
 def members(source):
-    """(struct, member, offset where its declaration starts, where it ends) of each struct of a header."""
+    """Yields (struct, member, start and end offset of the declaration) for each struct of a header."""
     code = source.bare_code
-    stack, start = [], 0  # a struct's name; "" for an initializer; None for any other pair of braces
+    stack, start = [], 0  # name of a struct; "" for an initializer; None for any other pair of braces
     for match in re.finditer(r"[{};]|\b(?:public|private|protected)\s*:", code):
         mark, at = match[0], match.start()
         if mark == "{":
@@ -59,7 +59,7 @@ def members(source):
 
 
 def _uses(sources, declarations):
-    """Of each name: is it read, is it set, anywhere but where it is declared?"""
+    """Returns the sets of names that are read and that are set outside their declarations."""
     read, written = set(), set()
     for source in sources:
         spans = declarations.get(source.path, ())
@@ -78,7 +78,7 @@ def _uses(sources, declarations):
 
 
 def check_fields(sources):
-    """Members that nothing reads; members of options that nothing sets."""
+    """Finds members that nothing reads, and members of options that nothing sets."""
     sources = [source for source in sources if source.is_cpp]
     found = [(source, *member) for source in sources if source.under(*PRODUCT) and source.path.suffix == ".hpp"
              for member in members(source)]

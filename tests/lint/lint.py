@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""lint.py - checks the whole tree; prints `file:line: rule: what and what to do`; status 1 if any.
+"""lint.py - checks the whole tree; prints `file:line: rule: problem and remedy`; status 1 if there are findings.
 
-Next     rules.py, rooms.py and fields.py for the rules; lint_test.py for the files that each must report.
+Next     rules.py, rooms.py and fields.py for the rules; lint_test.py for files that each rule must report.
 """
 import sys
 from pathlib import Path

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""lint_test.py - goal: no rule is blind, none cries wolf. Method: each gets a file that it must report
-and one beside it that it must not.
+"""lint_test.py - goal: each rule reports what it should and nothing else. Method: each rule gets a file that it must
+report and one that it must not report.
 
 usage: lint_test.py [C++ COMPILER]
 """
@@ -226,7 +226,7 @@ class Includes(unittest.TestCase):
                 Source(rooms.TABLE, before + self.TABLE), sources, set(files), rooms.read_table(self.TABLE))]
 
         self.assertEqual(found(used, "| `src/base` | words |\n"), [])
-        self.assertEqual(found(used, "| `src/bas` | words |\n"), ["describes src/bas, which is not there"])
+        self.assertEqual(found(used, "| `src/bas` | words |\n"), ["describes src/bas, which does not exist"])
         for path, item in (("src/link/fabric/pmix_a.cpp", "pmix*.h in pmix_*"), ("src/base/put.hpp", "posix"),
                            ("src/link/wire/wire.cpp", "link/fabric/fabric.hpp"), ("src/run/runtime/a.cpp", "plan/*")):
             self.assertTrue(any(item in text for text in found({**used, path: ""})), item)
@@ -234,7 +234,7 @@ class Includes(unittest.TestCase):
         self.assertEqual(found(used), ["row run/runtime has no code: delete it"])
 
     def test_the_project_keeps_its_halves_apart(self):
-        """The table of the project says what the picture says: plan and link never meet."""
+        """The project's table agrees with the picture on the page: plan and link never include each other."""
         table = rooms.read_table((ROOT / rooms.TABLE).read_text(encoding="utf-8"))
         for room in table:
             for half, other in (("plan/", "link/"), ("link/", "plan/"), ("collectives", "link/")):

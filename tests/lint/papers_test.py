@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Goal: docs/papers.md names every result of the papers once, only files and tests that exist, and no test for
-rows that have nothing to do with each other.
-Method: rows are numbered without gaps; names in backticks are looked up in the tree and in the sources of the
-tests; a test that several rows name stands in SHARED with these rows. Each check refuses a planted page.
+"""Goal: docs/papers.md names each result of the papers once, names only files and tests that exist, and names no test
+for unrelated rows.
+Method: rows are numbered without gaps. Names in backticks are searched in the tree and in the sources of the tests. A
+test that several rows name is in SHARED with these rows. Each check refuses a planted page.
 
 usage: papers_test.py"""
 import re
@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parents[2]
 ROWS = {1: 23, 2: 9, 3: 12, 4: 8, 5: 9}
 TEST = re.compile(r"`(\w+\.\w+|test_\w+)`")
 
-# What one test shows of several rows.
+# Tests that serve several rows; the comments say how.
 SHARED = {
     "Multiplying.WorkedExamplesHaveThePublishedPeers": {"S1-03", "S1-04"},  # splits and merges are among them
     "EveryAlgorithm.GivesWhatASerialFoldGives": {"S1-06", "S1-07"},  # floats, and matrices in rank order
@@ -33,13 +33,13 @@ SHARED = {
 
 
 def rows_of(text):
-    """(number, cells) of each row."""
+    """Yields (number, cells) for each row."""
     return [(found[1], [cell.strip() for cell in line.strip("|").split("|")])
             for line in text.splitlines() if (found := re.match(r"\| (S\d-\d\d) \|", line))]
 
 
 def problems(text, tests, shared):
-    """What is wrong with the page, a sentence each."""
+    """Yields the errors of the page, as sentences."""
     rows = rows_of(text)
     expected = [f"S{paper}-{row:02}" for paper, last in ROWS.items() for row in range(1, last + 1)]
     if [number for number, _ in rows] != expected:
@@ -48,18 +48,18 @@ def problems(text, tests, shared):
     for number, (_, _, where, shown) in rows:
         for name in re.findall(r"`([^`]+)`", where):
             if "/" in name and " " not in name and not (ROOT / name).exists():
-                yield f"{number}: {name} is not there"
+                yield f"{number}: {name} does not exist"
         for name in TEST.findall(shown):
             named[name].add(number)
             if name not in tests:
-                yield f"{number}: there is no test {name}"
+                yield f"{number}: test {name} does not exist"
         if not TEST.search(shown) and not re.match(r"not yet|no test|documentation only|partly: the steps", shown):
             yield f"{number}: names no test and does not say so"
     for name, numbers in named.items():
         if len(numbers) > 1 and numbers != shared.get(name):
-            yield f"{name} is named for {', '.join(sorted(numbers))}: say in SHARED what it shows of each"
+            yield f"{name} is named for {', '.join(sorted(numbers))}: add it to SHARED and say how it serves each"
     for name in set(shared) - {name for name, numbers in named.items() if len(numbers) > 1}:
-        yield f"{name} stands in SHARED, but one row names it"
+        yield f"{name} is in SHARED, but one row names it"
 
 
 class Papers(unittest.TestCase):
@@ -75,13 +75,13 @@ class Papers(unittest.TestCase):
         row = next(line for line in self.PAGE.splitlines() if line.startswith("| S1-02 |"))
         first = TEST.search(row)[1]
         for old, new, words in ((row + "\n", "", "rows are missing"),
-                                (row, "| S1-02 | a | `src/gone.cpp` | not yet |", "src/gone.cpp is not there"),
-                                (row, "| S1-02 | a | - | `Gone.Test` |", "there is no test Gone.Test"),
+                                (row, "| S1-02 | a | `src/gone.cpp` | not yet |", "src/gone.cpp does not exist"),
+                                (row, "| S1-02 | a | - | `Gone.Test` |", "test Gone.Test does not exist"),
                                 (row, "| S1-02 | a | - | shown |", "S1-02: names no test"),
                                 ("| documentation only", f"| `{first}`", f"{first} is named for S1-02, S2-08")):
             found = list(problems(self.PAGE.replace(old, new, 1), tests, SHARED))
             self.assertTrue(any(words in text for text in found), (words, found))
-        self.assertIn("stands in SHARED", " ".join(problems(self.PAGE, tests, {**SHARED, first: {"S1-02", "S1-03"}})))
+        self.assertIn("is in SHARED", " ".join(problems(self.PAGE, tests, {**SHARED, first: {"S1-02", "S1-03"}})))
 
 
 if __name__ == "__main__":

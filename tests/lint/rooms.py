@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """rooms.py - the dependency table of docs/architecture.md, and the check of every #include.
 
-Holds    The table is the only description: a room that it does not name is a finding, and so are a
-         circle in it, a row without code, and an allowance that no #include uses.
+Holds    The table is the only description. Findings are: rooms that it does not name, cycles in it, rows
+         without code, and allowances that no #include uses.
 """
 import re
 from dataclasses import dataclass, field
@@ -17,7 +17,7 @@ FOR_ALL = "include/weft/types.hpp"
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"\n]+)[>"]', re.M)
 EXTENSIONS = (".hpp", ".h", ".inc")
 
-# Headers of the standard library: a name without folder and extension, and those of C.
+# Headers of the standard library: names without folder and extension, and the headers of C.
 STANDARD = re.compile(r"[a-z_]+|(?:assert|ctype|errno|float|inttypes|limits|math|std(?:align|arg|atomic|bool|def|int|io|lib)"
                       r"|string|time)\.h")
 POSIX = set("""arpa/inet.h dirent.h dlfcn.h elf.h fcntl.h grp.h ifaddrs.h linux/* net/if.h netdb.h
@@ -47,7 +47,7 @@ def _items(cell):
 
 
 def read_table(text):
-    """The rooms of the table behind the mark, in order."""
+    """Returns the rooms of the table after the mark, in order."""
     if MARK not in text:
         raise ValueError(f"{TABLE}: no line `{MARK}` in front of the dependency table")
     rooms = []
@@ -76,14 +76,14 @@ def read_table(text):
 
 
 def room_of(path, rooms):
-    """The most specific room that a file lies in, or None."""
+    """Returns the most specific room of a file, or None."""
     path = path.as_posix()
     inside = [room for room in rooms if path.startswith(room.folder + "/")]
     return max(inside, key=lambda room: len(room.folder), default=None)
 
 
 def resolve(name, quoted_from, files):
-    """The project file that an #include means, or None if it is foreign."""
+    """Returns the project file that an #include names, or None if it is foreign."""
     beside = Path(quoted_from).parent / name
     for candidate in (Path("include") / name, Path("src") / name, Path(name), beside):
         if candidate.as_posix() in files:
@@ -92,7 +92,7 @@ def resolve(name, quoted_from, files):
 
 
 def _allowances(room, target, target_room):
-    """The items of a row that allow an #include of a file of the project."""
+    """Returns the items of a row that allow an #include of a project file."""
     without_src = target.as_posix().removeprefix("src/")
     for item in room.rooms:
         if item.endswith(EXTENSIONS):
@@ -109,7 +109,7 @@ def _foreign_allowances(room, path, name):
 def _foreign_problem(room, path, name):
     if STANDARD.fullmatch(name):
         if room.pure and name in IMPURE:
-            return f"{room.name} is pure: no clock, thread or file, hence no <{name}>"
+            return f"{room.name} is pure: it has no clock, thread or file, so it may not include <{name}>"
         return None
     if _foreign_allowances(room, path, name):
         return None
@@ -123,7 +123,7 @@ def _include_problem(source, room, bracket, name, files, rooms):
     target = resolve(name, source.path, files)
     if target is None:
         if bracket == '"' and not STANDARD.fullmatch(name):
-            return f'"{name}" is no file of the project; foreign headers stand in <>'
+            return f'"{name}" is not a file of the project; write foreign headers in <>'
         return _foreign_problem(room, source.path, name)
     target_room = room_of(target, rooms)
     if target_room is room or target.as_posix() == FOR_ALL or any(_allowances(room, target, target_room)):
@@ -137,7 +137,7 @@ def check_includes(source, files, rooms):
         return
     room = room_of(source.path, rooms)
     if room is None:
-        yield source.finding(1, "include", f"lies in no room of the table in {TABLE}")
+        yield source.finding(1, "include", f"is in no room of the table in {TABLE}")
         return
     for match in INCLUDE.finditer(source.without_comments):
         line = source.line_of(match.start(1))
@@ -147,10 +147,10 @@ def check_includes(source, files, rooms):
 
 
 def check_use(table, sources, files, rooms):
-    """Folders that the page describes and that are not there, rows without code, and allowances that no #include uses."""
+    """Finds folders that the page describes but that do not exist, rows without code, and unused allowances."""
     for match in re.finditer(r"^\| `([\w/]+)`", table.text.partition(MARK)[0], re.M):
         if not any(file.startswith(match[1] + "/") for file in files):
-            yield table.finding(table.line_of(match.start()), "room", f"describes {match[1]}, which is not there")
+            yield table.finding(table.line_of(match.start()), "room", f"describes {match[1]}, which does not exist")
     sources = [source for source in sources if source.is_cpp]
     used = {room.name: set() for room in rooms}
     inhabited = set()
@@ -174,14 +174,14 @@ def check_use(table, sources, files, rooms):
 
 
 def find_circle(rooms):
-    """A list of rooms that may include each other in a circle, or None."""
+    """Returns a list of rooms that may include each other in a cycle, or None."""
     edges = {room.name: [other.name for other in rooms if other is not room and not room.any_room
                          and any(fnmatch(other.name, item) for item in room.rooms)]
              for room in rooms}
     try:
         TopologicalSorter(edges).prepare()
     except CycleError as error:
-        return error.args[1][::-1]  # it lists who is included before who includes
+        return error.args[1][::-1]  # it lists included rooms before the rooms that include them
     return None
 
 

@@ -2,8 +2,8 @@
 """rules.py - the rules that look at one file: words, heads, lengths.
 
 Idea     A rule is a generator: it takes a Source and yields findings. RULES is the visible list of
-         those that need nothing else; the others also look at other files.
-Next     rooms.py for the rule about #include; lint_test.py shows each rule a file it must report.
+         rules that need one file only; the others also look at other files.
+Next     rooms.py for the rule about #include; lint_test.py for files that each rule must report.
 """
 import re
 from pathlib import Path
@@ -19,7 +19,7 @@ PURE = ("src/plan", "src/lab/simulate", "src/lab/cost", "collectives")
 PRODUCT = ("src", "include", "collectives", "providers")
 
 # `reduce` is a step and `scan` a verb, so these two pass. Scatter, gather and barrier are ordinary
-# words too: they may stand in comments. The bank rule asks for a barrier, so the engine may say it.
+# words too, so comments may use them. The engine may say barrier because the bank rule needs one.
 COLLECTIVES = re.compile(r"(?:^|_)(i?(?:allreduce|broadcast|bcast|allgather|alltoall|exscan|reduce_scatter"
                          r"|all_reduce|all_gather|neighbor_allgather|neighbor_alltoall)v?)(?:_|$)")
 SAYS_BARRIER = "src/run/execute"
@@ -32,7 +32,7 @@ IMPURE_CODE = re.compile(r"std::chrono|std::thread|std::j?thread|std::random_dev
                          r"|\b(?:clock_gettime|gettimeofday|getenv|fopen|rdtsc|__rdtsc)\b")
 LEFTOVER = re.compile(r"\b(?:FIX" r"ME|TO" r"DO|XX" r"X|HA" r"CK)\b")
 MACHINE_PATH = re.compile(r"(?<![\w.}~/])/(?:home|root|work|Users|workspace|scratch)/\w")
-# Decisions may name the words; these rules and their tests do.
+# Decisions may use the words; these rules and their tests contain them.
 WITH_OLD_WORDS = ("docs/decisions", "tests/lint")
 OLD_WORDS = re.compile(
     r"(?<![`\"])\b(?:alike|(?:no|some|any|every)body|whoever|moods?|summons|vigil|last words|hears?|heard|for ever"
@@ -47,7 +47,7 @@ ROOT_ENTRIES = {"CMakeLists.txt", "CMakePresets.json", "README.md", "LICENSE", "
 
 
 def snake(word):
-    """ReduceScatter and reduce_scatter are one word."""
+    """Converts to snake case, so that ReduceScatter and reduce_scatter are one word."""
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", word).lower()
 
 
@@ -62,7 +62,7 @@ def _where(applies, text="text"):
     return lambda source: getattr(source, text) if applies(source) else ""
 
 
-# Rules that are one pattern: where it is looked for, what must not stand there, what to do.
+# Rules that are one pattern: the text to search, the forbidden pattern, the remedy.
 PATTERNS = {
     "pure": (_where(lambda source: source.is_cpp and source.under(*PURE), "bare_code"), IMPURE_CODE,
              "plan/ and collectives/ depend on their arguments alone"),
@@ -92,7 +92,7 @@ def collective_names(source):
                 found = pattern.search(snake(word))
                 if found and not (found[1] == "barrier" and source.under(SAYS_BARRIER)):
                     return (f"names the collective {found[1]}; this room works on any program "
-                            "(say what the step or property is)")
+                            "(name the step or the property)")
             return None
         return problem_of
 
@@ -108,13 +108,13 @@ def provider_names(source):
     def problem_of(line):
         names = [word for word in WORD.findall(line) if word in PROVIDERS]
         names += PROVIDER_LITERAL.findall(line)
-        return names and f"names the provider {names[0]}; put what is special about it in providers/"
+        return names and f"names the provider {names[0]}; move code and text about one provider to providers/"
 
     yield from _in_lines(source, "provider-name", source.text, problem_of)
 
 
 def head_comment(source, files=()):
-    """A .cpp beside a header of its name may leave the head to that."""
+    """Checks the head comment. A .cpp with a header of the same name may leave it to the header."""
     if not (source.is_cpp or source.is_script or source.is_cmake):
         return
     lines = source.lines[1:] if source.text.startswith("#!") else source.lines
@@ -129,9 +129,9 @@ def head_comment(source, files=()):
         if source.path.with_suffix(".hpp").as_posix() in files and not source.path.suffix == ".hpp":
             return
         if not second.startswith(f"// {name} - "):
-            yield source.finding(2, "head-comment", f"the second line is not `// {name} - what it is`")
+            yield source.finding(2, "head-comment", f"the second line is not `// {name} - PURPOSE`")
     elif not re.match(r"//|/\*|#|\"\"\"", second):
-        yield source.finding(2, "head-comment", "no comment that says what this file is for")
+        yield source.finding(2, "head-comment", "no comment about the purpose of this file")
 
 
 def pragma_once(source):
@@ -146,9 +146,9 @@ def file_length(source):
 
 
 def _opens_function(head):
-    """Whether the text in front of a brace at namespace or class level is a function's head."""
+    """Returns true if the text before a brace at namespace or class level is a function's head."""
     head = re.sub(r"alignas\s*\([^()]*\)|\[\[.*?\]\]", "", head).strip()
-    if not head:  # the body behind a constructor's list of members: A() : a_{1} {
+    if not head:  # the body after a constructor's list of members: A() : a_{1} {
         return True
     if re.search(r"\b(?:namespace|class|struct|union|enum|concept|extern)\b[^()]*$", head):
         return False
@@ -158,7 +158,7 @@ def _opens_function(head):
 
 
 def line_length(source):
-    """Lines of C and C++, comments included, and of the prose of pages: not tables, code, lists of names."""
+    """Checks lines of C and C++ with comments, and prose of pages: not tables, code or lists of names."""
     if source.under("docs/decisions"):
         return
     limit = CODE_COLUMNS if source.is_cpp else PAGE_COLUMNS
@@ -202,7 +202,7 @@ def root_entries(source):
 
 
 def broken_links(source, root):
-    """Links of a page to files of the project."""
+    """Checks links of a page to files of the project."""
     if source.path.suffix != ".md":
         return
     for match in re.finditer(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", source.text):
@@ -214,7 +214,7 @@ def broken_links(source, root):
 
 
 def missing_pages(source, root):
-    """Pages that comments name."""
+    """Checks that pages named by comments exist."""
     if not (source.is_cpp or source.is_script or source.is_cmake):
         return
     for match in DOCS_PATH.finditer(source.only_comments):
@@ -224,13 +224,13 @@ def missing_pages(source, root):
 
 
 def collectives_of(sources):
-    """The names in the table of traits."""
+    """Returns the names in the table of traits."""
     return re.findall(r'CollectiveTraits\{\w+, "(\w+)"', "".join(
         source.without_comments for source in sources if source.path.as_posix() == COLLECTIVE_TABLE))
 
 
 def forgotten_collectives(source, names):
-    """The README names all collectives."""
+    """Checks that the README names all collectives."""
     if source.path.as_posix() == "README.md":
         for name in names:
             if not re.search(rf"\b{name}\b", source.text):
@@ -238,14 +238,14 @@ def forgotten_collectives(source, names):
 
 
 def table_of_variables(sources):
-    """Names that the table of the environment has, the variables that force an algorithm included."""
+    """Returns the names in the table of the environment, with the variables that force an algorithm."""
     text = "".join(s.without_comments for s in sources if s.path.as_posix() in VARIABLE_TABLE)
     names = set(re.findall(r'"(WEFT_[A-Z_]*[A-Z])"', text))
     return names | {"WEFT_" + name.upper() for name in collectives_of(sources)}
 
 
 def unknown_variables(source, names):
-    """Variables that strings name: a user would set them, and nothing would read them."""
+    """Finds strings that name unknown variables: users would set them without effect."""
     if not (source.is_cpp and source.under(*PRODUCT)):
         return
     for offset, text in source.strings:

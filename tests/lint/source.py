@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""source.py - one file of the tree as the rules see it, and what a finding is.
+"""source.py - one file of the tree as the rules see it, and the type of a finding.
 
-Idea     Rules want to know where they look: at the text, at the code without comments, or at the
-         code without comments and strings. All three keep their line numbers.
+Idea     Rules choose between the text, the code without comments, and the code without comments and
+         strings. All three have the same line numbers.
 """
 import os
 import re
@@ -59,7 +59,7 @@ class Source:
 
     @cached_property
     def only_comments(self):
-        """Of scripts and CMake: from a # at the start of a word to the end of the line."""
+        """The comments alone. In scripts and CMake a comment starts with a # at the start of a word."""
         kept = list(_blank(self.text))
         comments = COMMENT_OR_LITERAL if self.is_cpp else SCRIPT_COMMENT
         for match in comments.finditer(self.text):
@@ -69,7 +69,7 @@ class Source:
 
     @cached_property
     def strings(self):
-        """(offset, text) of every string literal."""
+        """The (offset, text) of each string literal."""
         return [(m.start(), m[0]) for m in COMMENT_OR_LITERAL.finditer(self.text)
                 if m["string"] or m["raw"]]
 
@@ -80,7 +80,7 @@ class Source:
 
     @cached_property
     def bare_code(self):
-        """Without comments, strings and preprocessor lines (their continuations included)."""
+        """The code without comments, strings and preprocessor lines (with their continuations)."""
         text = COMMENT_OR_LITERAL.sub(lambda m: _blank(m[0]), self.text)
         return re.sub(r"^[ \t]*#(?:[^\n]*\\\n)*[^\n]*", lambda m: _blank(m[0]), text, flags=re.M)
 
@@ -92,7 +92,7 @@ class Source:
         return any(path == folder or path.startswith(folder + "/") for folder in folders)
 
     def allows(self, line, rule):
-        """A line, or the one above it, may say `lint: allow(rule): reason`."""
+        """Returns true if the line or the line above it says `lint: allow(rule): reason`."""
         pattern = re.compile(r"lint: allow\(" + re.escape(rule) + r"\): \S")
         return any(pattern.search(text) for text in self.lines[max(0, line - 2):line])
 
@@ -101,7 +101,7 @@ class Source:
 
 
 def read_tree(root):
-    """Every text file of the project, in order."""
+    """Yields every text file of the project, in order."""
     sources = []
     for folder, folders, files in os.walk(root):
         folders[:] = sorted(name for name in folders if name not in SKIPPED)
@@ -115,7 +115,7 @@ def read_tree(root):
 
 
 def tests_of(root):
-    """Suite.Name of each C++ test, and names of Python's test methods."""
+    """Returns the Suite.Name of each C++ test, and the names of Python's test methods."""
     names = set()
     for path in (root / "tests").rglob("*.cpp"):
         names |= {".".join(found)

@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""blocks.py - every block of commands of README and guide, as it stands there, by a shell in one folder.
+"""blocks.py - runs each block of commands of README and guide, exactly as printed, with a shell in one folder.
 
 usage: blocks.py SOURCES none|openmpi|mpich|slurm
 
-Idea     The examples of a page are written to files of their names before its blocks run, as a reader would; ./program is
-         a program of the kind that the page is about. First all blocks run that need neither an MPI library nor Slurm,
-         then, where these are, those that need them. Blocks that build weft run in its sources. Then each example that
-         no block has built is built by the command of the guide and started.
-Holds    weft is installed in ~/weft, where the pages have it. A block that is left out is named with the reason, and
-         each block of each page is either run or left out.
+Idea     Before a page's blocks run, its examples are written to files of their names, as a reader would do.
+         ./program is a program of the kind that the page is about. The argument selects the blocks that need this
+         library or Slurm; with none, the blocks that need nothing more. Blocks that build weft run in its sources. Then
+         each example is built by the command of the guide and started.
+Holds    weft is installed in ~/weft, where the pages have it. Each block of each page is run, or left out with a
+         printed reason.
 """
 import os
 import re
@@ -21,7 +21,7 @@ from pathlib import Path
 SOURCES, NEED = Path(sys.argv[1]), sys.argv[2]
 PREFIX = Path.home() / "weft"
 FOLDER = Path.home() / "weft-blocks"
-FIRST = (SOURCES / "README.md", SOURCES / "docs/guide/programming.md")  # these build what other pages run
+FIRST = (SOURCES / "README.md", SOURCES / "docs/guide/programming.md")  # they build programs that other pages run
 PAGES = (*FIRST, *sorted({*(SOURCES / "docs/guide").glob("*.md")} - {*FIRST}), SOURCES / "docs/shmem.md")
 EXAMPLE = re.compile(r"<!-- example: (\S+?)(?: prints: ([^\n]*?)|,[^\n]*?) -->\n```(?:c|cpp)\n(.*?)```", re.DOTALL)
 BLOCK = re.compile(r"^```(sh|cmake)\n(.*?)^```", re.DOTALL | re.MULTILINE)
@@ -51,12 +51,12 @@ DEADLINE_S, DEADLINE_OF_A_BUILD_S = 600, 3600
 
 
 def bare(block):
-    """The commands of a block: what stands in a comment needs nothing."""
+    """Returns the commands of a block without comments, which need nothing."""
     return re.sub(r"#.*", "", block)
 
 
 def needed(block):
-    """What the commands of a block need beside weft."""
+    """Returns the name of the package that the commands need in addition to weft, or "none"."""
     return next((need for word, need in NEEDS if word in bare(block)), "none")
 
 
@@ -69,14 +69,14 @@ def environment_of_a_reader():
                    "PKG_CONFIG_PATH": f"{PREFIX}/lib/pkgconfig"}
     if NEED == "openmpi":  # Open MPI asks for these where root starts jobs
         environment |= {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
-    if NEED == "slurm":  # the allocation, in which 64 ranks share what processors there are
+    if NEED == "slurm":  # the allocation; its 64 ranks share the processors
         environment |= {name: value for name, value in os.environ.items() if name.startswith("SLURM_")}
         environment |= {"SLURM_OVERCOMMIT": "1"}
     return environment
 
 
 def write_programs(environment):
-    """What stands for the reader's own programs: ./program.c, ./program, and the hosts of a job of 64 ranks."""
+    """Writes files in place of the reader's own: program.c, ./program, and the hosts of a job of 64 ranks."""
     (FOLDER / "program.c").write_text(PROGRAM_OF_SHMEM, encoding="utf-8")
     (FOLDER / "hosts").write_text("localhost slots=64\n", encoding="utf-8")
     if NEED in ("openmpi", "mpich"):
@@ -88,7 +88,7 @@ def write_programs(environment):
 
 
 def run_commands(name, commands, environment, printed=""):
-    """Whether they ended with status 0 and printed that."""
+    """Runs the commands. Returns true if they end with status 0 and their output contains `printed`."""
     folder, deadline = (SOURCES, DEADLINE_OF_A_BUILD_S) if BUILDS_WEFT in commands else (FOLDER, DEADLINE_S)
     begin = time.monotonic()
     try:
@@ -105,7 +105,7 @@ def run_commands(name, commands, environment, printed=""):
 
 
 def commands_of(language, block):
-    """Those of a block; of one for CMake those that build ./hello with it."""
+    """Returns the commands of a block. For a block of CMake, these are commands that build ./hello with it."""
     if language == "sh":
         return block
     project = f"cmake_minimum_required(VERSION 3.25)\nproject(hello C)\nadd_executable(hello hello.c)\n{block}"
@@ -115,7 +115,7 @@ def commands_of(language, block):
 
 
 def run_page(page, environment):
-    """Whether each block of a page that is run here was right."""
+    """Runs the blocks of a page. Returns a list that says for each whether it was right."""
     text = page.read_text(encoding="utf-8")
     answers = []
     for name, _, program in EXAMPLE.findall(text):
@@ -130,7 +130,7 @@ def run_page(page, environment):
 
 
 def run_examples(environment):
-    """Whether each program of the pages says what they say that it prints."""
+    """Builds and runs each example. Returns a list that says for each whether it printed the page's text."""
     answers = []
     for page in PAGES:
         for name, printed, _ in EXAMPLE.findall(page.read_text(encoding="utf-8")):

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Goal: the recipe "Add an algorithm" of collectives/README.md works as it is written.
-Method: a weft that was built with the page's file and lines lists the algorithm, proves its programs on one node and on
-uneven ones, and executes them with 4 ranks, in one piece and in three.
+"""Goal: the recipe "Add an algorithm" of collectives/README.md works as written.
+Method: builds a weft with the page's file and lines. It must list the algorithm, prove its programs on one node and on
+uneven nodes, and execute them with 4 ranks, in one segment and in three.
 
 usage: recipe_test.py WEFT"""
 import json
@@ -35,7 +35,7 @@ class Recipe(unittest.TestCase):
                 self.assertTrue(verdict["valid"] and verdict["ordered"] and verdict["bit_identical"], verdict)
         verdict = json.loads(run("verify", "allreduce", "--algorithm", "direct", "--ranks", "8", "--layout", "3,1,4",
                                  "--json"))
-        far, publishes = 8 * 7 - (3 * 2 + 4 * 3), 3 + 4  # ranks of a node read what each of them publishes once
+        far, publishes = 8 * 7 - (3 * 2 + 4 * 3), 3 + 4  # ranks read the data that local peers publish once
         self.assertEqual((verdict["valid"], verdict["rounds"], verdict["messages"]), (True, 1, far + publishes))
 
     def test_four_ranks_execute_it(self):

@@ -1,23 +1,25 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Kills real ranks at random and lets jobs run out of things; nothing may be left, and no job may outlive it for long.
+"""Kills real ranks at random and lets jobs exhaust resources. Each job must end soon and leave nothing behind.
 
     tests/storm/storm.py --build build --kills 1000 [--launchers weft,mpirun,srun] [--seed S]
     tests/storm/storm.py --build build --exhaustion
 
-Goal    Whatever happens to a rank or to the launcher, the job ends within 5 seconds, and no process, no file in /dev/shm and
-        no temporary folder is left. weft run names the rank; of other launchers it is counted how often they do.
-Method  Ranks that call everything there is (storm_rank.cpp), on one node and on virtual ones; a fault at a random moment,
-        from before the ranks join until well into their calls. Every process of a job carries a mark in its environment.
-Faults  kill, segv: those signals. exit0, exit5: the rank exits in the middle of a call. stop_kill: one rank is stopped and
-        another one killed. stop_cont: a rank is stopped, goes on, and the job must run on; then it is killed. launcher: the
-        launcher gets SIGKILL. term: the launcher gets SIGTERM.
-Others  What is not for us to judge is counted: a foreign launcher that stays although all that came of it has ended (Open
-        MPI's does if a rank is killed while PMIx answers its connection, whatever the program: docs/reliability.md), and
-        files of endpoints (provider shm) after srun: a step that is cancelled while they are there ends with all its
-        processes at once, those that would remove files too; the user's next job does. srun is
-        not killed: Slurm lets the ranks go on. Ranks of mpirun do not exit with status 0 before they have joined: mpirun
-        takes that for a good end.
+Goal    Whatever happens to a rank or to the launcher, the job ends within 5 seconds and leaves no process, no file in
+        /dev/shm and no temporary folder. weft run names the rank; the storm counts how often other launchers do.
+Method  Ranks make all kinds of calls (storm_rank.cpp), on one node and on virtual nodes. A fault occurs at a random
+        moment, from before the ranks join until well into their calls. An environment variable marks all processes of
+        a job.
+Faults  kill, segv: these signals. exit0, exit5: the rank exits in the middle of a call. stop_kill: one rank is stopped
+        and another one killed. stop_cont: a rank is stopped and continued, and the job must run on; then it is killed.
+        launcher: the launcher gets SIGKILL. term: the launcher gets SIGTERM.
+Others  Two faults of other software are counted, not reported as errors:
+        - A foreign launcher stays although all its processes have ended. Open MPI's launcher does so if a rank is
+          killed while PMIx answers its connection, with any program (docs/reliability.md).
+        - srun leaves files of endpoints (provider shm). A step that is cancelled ends with all its processes at once,
+          even those that would remove files; the user's next job removes them.
+        srun is not killed: Slurm lets the ranks go on. Ranks of mpirun do not exit with status 0 before they have
+        joined: mpirun takes that for a normal end.
         Under srun all of this takes place in an allocation: tests/slurm/run -- tests/storm/storm.py ...
 """
 import argparse
@@ -37,14 +39,14 @@ import time
 
 END_S = 5.0
 FAULTS = ["kill", "kill", "segv", "exit0", "exit5", "stop_kill", "stop_cont", "launcher", "term"]
-KEEPER = "weft-keeper"  # a process that removes a file if its rank dies; it has the rank's environment
+KEEPER = "weft-keeper"  # process that removes a file if its rank dies; it has the rank's environment
 ENDPOINT = re.compile(r"weft-[0-9a-f]{32}")  # in /dev/shm
 LEFT_OUT = {"srun": ["launcher"]}
 SIGNALS = {"kill": signal.SIGKILL, "segv": signal.SIGSEGV, "exit0": signal.SIGUSR2, "exit5": signal.SIGUSR1}
 
 
 class Trouble(Exception):
-    """What a storm has found."""
+    """An error that the storm has found."""
 
 
 def environ_of(pid):
@@ -62,7 +64,7 @@ def name_of(pid):
 
 
 def state_of(pid):
-    """Whether it sleeps, stands, is a zombie, where in the kernel, and which signals it has yet to take."""
+    """Returns the state, parent, wait channel and pending and blocked signals of a process."""
     try:
         text = pathlib.Path(f"/proc/{pid}/status").read_text()
         place = pathlib.Path(f"/proc/{pid}/wchan").read_text()
@@ -80,7 +82,7 @@ def shared_files():
 
 
 class Watch:
-    """Seconds since it was made, but not those in which the storm itself stood still, as all do in a frozen group."""
+    """Clock that stops while the storm itself does not run, as in a frozen control group."""
 
     STILL_S = 0.5
 
@@ -96,7 +98,7 @@ class Watch:
 
 
 class Job:
-    """A job under some launcher, with a folder and a mark of its own."""
+    """A job under one launcher, with its own temporary folder and mark."""
 
     def __init__(self, command, settings=None):
         self.folder = tempfile.mkdtemp(prefix="weft-storm.")
@@ -134,7 +136,7 @@ class Job:
         raise Trouble(f"rank {number} never started: {self.text()}")
 
     def wait_for_calls(self, ranks, seconds=30):
-        """Until all ranks have joined and make calls."""
+        """Waits until all ranks have joined and make calls."""
         watch = Watch()
         while watch.seconds() < seconds and self.process.poll() is None and self.output.count(b"running") < ranks:
             time.sleep(0.002)
@@ -144,8 +146,8 @@ class Job:
         return self.output.decode(errors="replace")
 
     def wait(self, seconds, launcher="weft"):
-        """Waits for the launcher and everything that came of it; the seconds that took. Nothing if a foreign launcher alone
-        is left, which is not for us to judge.
+        """Waits for the end of the launcher and all processes of the job. Returns the seconds that it took, or None if
+        only a foreign launcher is left, which is not weft's fault.
         """
         watch = Watch()
         while watch.seconds() < seconds:
@@ -159,7 +161,7 @@ class Job:
         raise Trouble(f"not over after {seconds} s, left: {states}, status {self.process.poll()}")
 
     def leftovers(self, launcher="weft"):
-        """What is there for good: other jobs of ours may run, and their files go as they come."""
+        """Returns files that stay for 3 s. Other jobs of this storm make and remove files meanwhile."""
         left = self.files(launcher)
         for _ in range(30):
             if not left:
@@ -169,14 +171,14 @@ class Job:
         return left
 
     def files(self, launcher):
-        """A foreign launcher that was killed leaves its own files; those are not ours."""
+        """Returns the files left. A foreign launcher that was killed leaves files of its own, which do not count."""
         files = [str(path) for path in pathlib.Path(self.folder).rglob("*")]
         files = [file for file in files if launcher == "weft" or "weft" in os.path.relpath(file, self.folder)]
         return files + sorted(name for name in shared_files() - self.shared_before if self.is_ours(name))
 
     @staticmethod
     def is_ours(name):
-        """What networks and launchers of others leave meanwhile is not for us to judge."""
+        """Returns true for files of weft. Other networks and launchers may leave files, which do not count."""
         return "weft" in name or re.fullmatch(r"\d+:\d+:\d+.*", name) is not None
 
     def clean_up(self):
@@ -191,12 +193,12 @@ class Job:
 
 
 def is_usable(launcher):
-    """srun asks for an allocation: without one it would wait for processors of whatever cluster is there."""
+    """Returns true if the launcher is installed. srun also needs an allocation, or it would wait for a cluster."""
     return launcher == "weft" or (shutil.which(launcher) and (launcher != "srun" or "SLURM_JOB_ID" in os.environ))
 
 
 def native_tcp(build):
-    """What this libfabric calls its provider of TCP that needs no other on top: "net", and since 1.18 "tcp"."""
+    """Returns libfabric's name of its TCP provider without layers: "net", or "tcp" since 1.18."""
     said = subprocess.run([os.path.join(build, "bin", "weft"), "info", "--json"], stdout=subprocess.PIPE, check=True)
     offered = {row["provider"] for row in json.loads(said.stdout)["providers"] if row["offered"]}
     return "net" if "net" in offered else "tcp"
@@ -220,7 +222,7 @@ def is_named(launcher, rank, text):
 
 
 def strike(job, launcher, fault, ranks, draw):
-    """Brings the fault about; the rank that is to be named, if any."""
+    """Causes the fault. Returns the rank that the launcher must name, or None."""
     victim = draw.randrange(ranks)
     pid = job.wait_for_rank(victim)
     if fault == "exit0" and launcher == "mpirun":
@@ -249,7 +251,7 @@ def strike(job, launcher, fault, ranks, draw):
 
 
 def count_named(options, number, figures, job, ended):
-    """Whether the rank is named; apart from that by a foreign launcher that hangs: it has yet to say what it has seen."""
+    """Counts jobs whose failed rank is named. A foreign launcher that hangs counts separately: it may name it later."""
     launcher, fault, rank, seconds = ended
     named = is_named(launcher, rank, job.text())
     if not named and launcher == "weft":
@@ -303,7 +305,7 @@ def show(figures):
             print(f"{launcher:7} left files of endpoints in {len(seconds)} jobs, for the user's next job to remove")
             continue
         if fault == "stayed":
-            print(f"{launcher:7} itself stayed for longer in {len(seconds)} jobs, after all that came of it had ended")
+            print(f"{launcher:7} stayed for longer in {len(seconds)} jobs, after all its processes had ended")
             continue
         print(f"{launcher:7} {fault:10} {len(seconds):5} jobs ended after {sum(seconds) / len(seconds):.2f} s on average, "
               f"{max(seconds):.2f} s at most")
@@ -320,7 +322,7 @@ def storm(options):
 
 
 def shortages(build):
-    """Name, shell text before the job, options, and whether the job must succeed nevertheless."""
+    """Yields name, shell text before the job, options, and True if the job must succeed nevertheless."""
     small = "mount -t tmpfs -o size={} tmpfs {} && "
     yield from ((f"{n} open files", f"ulimit -n {n};", "-n 4", None) for n in (8, 12, 16, 24, 32, 64))
     yield from ((f"{kib} KiB of addresses", f"ulimit -v {kib};", "-n 2", None) for kib in (50_000, 300_000, 2_000_000))
@@ -377,7 +379,7 @@ def main():
     parser.add_argument("--kills", type=int, default=0)
     parser.add_argument("--first", type=int, default=0, help="number of the first kill, to repeat one")
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(1 << 30))
-    parser.add_argument("--launchers", default="weft,mpirun,srun", help="those that are not installed are left out")
+    parser.add_argument("--launchers", default="weft,mpirun,srun", help="launchers that are not installed are left out")
     parser.add_argument("--end", type=float, default=END_S, help="seconds from a fault to the end of the job, at most")
     parser.add_argument("--exhaustion", action="store_true")
     options = parser.parse_args()

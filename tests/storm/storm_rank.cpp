@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// storm_rank.cpp - a rank that calls everything, until it is ended from outside.
+// storm_rank.cpp - a rank that makes all kinds of calls until it is ended from outside.
 //
-// Usage: storm_rank SEED [CALLS]. All ranks draw the same calls, forms and sizes; after so many of
-// them they finalize, or never. SIGUSR1 makes a rank exit with status 5, SIGUSR2 with status 0,
-// both in the middle of what it does.
+// Usage: storm_rank SEED [CALLS]. All ranks draw the same calls, forms and sizes. They finalize
+// after CALLS calls, or never. SIGUSR1 makes a rank exit with status 5 in the middle of a call,
+// SIGUSR2 with status 0.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -34,10 +34,10 @@ struct Storm {
     std::vector<double> out;
     double* shared;        ///< symmetric, kCountMax elements
     std::uint64_t* words;  ///< symmetric: a counter and a signal
-    weft::Neighbors ring;  ///< each rank and the next one
+    weft::Neighbors ring;  ///< each rank's neighbor is the next rank
     std::uint64_t signals = 0;
-    std::vector<std::size_t> counts = {};  ///< of the call that runs, by member
-    std::vector<std::size_t> equal = {};   ///< as many from each member
+    std::vector<std::size_t> counts = {};  ///< of the current call, by member
+    std::vector<std::size_t> equal = {};   ///< equal counts, by member
 
     [[nodiscard]] weft::Call call_of(unsigned which, std::size_t count, Rank root);
     void collective(unsigned which, unsigned form, std::size_t count, Rank root);
@@ -95,7 +95,7 @@ weft::Call Storm::call_of(unsigned which, std::size_t count, Rank root) {
     }
 }
 
-/// In each form that there is: at once, started, or prepared and started twice.
+/// Makes a call in one of its forms: blocking, started, or persistent and started twice.
 void Storm::collective(unsigned which, unsigned form, std::size_t count, Rank root) {
     const weft::Call call = call_of(which, count, root);
     if (form == 0) return team.run(call);

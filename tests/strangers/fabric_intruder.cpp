@@ -20,10 +20,10 @@ namespace weft::test {
 namespace {
 
 constexpr const char* kProvider = "tcp;ofi_rxm";
-/// As the library has it (providers/tcp_ofi_rxm.cpp): the layer refuses peers whose size differs.
+/// The library's value (providers/tcp_ofi_rxm.cpp); the layer refuses peers with another size.
 constexpr const char* kBufferBytes = "256";
 
-/// What is opened stays open: the process ends soon.
+/// Never closes its objects, because the process ends soon.
 struct Intruder {
     bool open();
     Intrusion write(fi_addr_t peer, std::uint64_t key, std::uint64_t offset, int milliseconds);
@@ -78,7 +78,7 @@ Intrusion Intruder::write(fi_addr_t peer, std::uint64_t key, std::uint64_t offse
     return send(message, FI_DELIVERY_COMPLETE, milliseconds);
 }
 
-/// A write to no place, which needs no key. That it is done says nothing.
+/// Writes 0 bytes with an immediate, which needs no key. Its completion says nothing.
 void Intruder::notify(fi_addr_t peer, std::uint64_t immediate) {
     fi_msg_rma message{};
     message.addr = peer;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// stranger.cpp - another user of the machine who wants into a job, or to end it.
+// stranger.cpp - another user of the machine who tries to join or end a job.
 //
-// Usage: stranger PIDS PORTS [NAME]. The processes of the job and the TCP ports that they listen
-// at, both separated by commas: what ps and ss show. It tries what these open, and prints a line
-// that begins with BROKE for everything that worked, and with "reached" for each port that took a
-// write over libfabric without doing it; the last line counts what was tried. NAME is
-// that of the job: with it, only joining is tried.
+// Usage: stranger PIDS PORTS [NAME]. PIDS are the processes of the job and PORTS the TCP ports at
+// which they listen, as ps and ss show them, both separated by commas. The program attacks them. It
+// prints a line that begins with BROKE for each attack that worked, and with "reached" for each
+// port that took a write over libfabric without executing it. The last line has the number of
+// attacks. NAME is the name of the job; if it is given, the program only tries to join.
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -31,8 +31,8 @@
 
 #include "tests/strangers/fabric_intruder.hpp"
 
-/// What this process is, as the PMIx library would claim it to the server: the
-/// user of the job.
+/// Replaces the C library's function, so that PMIx claims to the server that this process belongs
+/// to the user of the job.
 extern "C" uid_t geteuid() noexcept {
     return 0;
 }
@@ -89,7 +89,7 @@ void against_files() {
             const std::string name = entry.path().filename();
             if (name.find("weft") == std::string::npos && name.find(':') == std::string::npos)
                 continue;
-            if (name.rfind("weft-test.", 0) == 0) continue;  // the test's own
+            if (name.rfind("weft-test.", 0) == 0) continue;  // made by the test
             std::error_code denied;
             fs::directory_iterator inside(entry.path(), denied);
             attempt(!denied && entry.is_directory(), entry.path().string() + " can be listed");
@@ -112,7 +112,7 @@ int connected(int port) {
     return -1;
 }
 
-/// Bytes that mean nothing, and the start of a message that never comes.
+/// Sends random bytes, and the start of a message that never ends.
 void send_junk(int port, std::mt19937& random) {
     for (const std::size_t bytes : std::initializer_list<std::size_t>{1, 7, 16, 64, 1024, 100000}) {
         const int connection = connected(port);
@@ -126,7 +126,7 @@ void send_junk(int port, std::mt19937& random) {
     }
 }
 
-/// In a process of its own: PMIx keeps what it was once told.
+/// Tries to join, in a child process, because PMIx caches answers.
 void join_as_rank(int port, const std::string& name) {
     const pid_t child = ::fork();
     if (child == 0) {

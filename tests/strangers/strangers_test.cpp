@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// strangers_test.cpp - what another user of the machine can do to a job:
-// nothing.
+// strangers_test.cpp - another user of the machine cannot harm a job.
 //
-// Goal: with all that /proc, ss and the file system show, a process of another
-// user neither joins a job of `weft run`, nor writes to it, nor ends it, before
-// the ranks join and while they run. Method: ranks that check everything they
-// read; a stranger (setpriv) that knows every process and every port of the job
-// and tries what these open (stranger.cpp). Only root can become another user,
-// so elsewhere the test is skipped.
+// Goal: a process of another user can use everything that /proc, ss and the file system show. It
+// neither joins a job of `weft run`, nor writes to it, nor ends it, before the ranks join and while
+// they run. Method: ranks check everything they read. A stranger (started with setpriv) knows every
+// process and port of the job and attacks them (stranger.cpp). Only root can become another user,
+// so for other users the test is skipped.
 #include <dirent.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -28,7 +26,7 @@ namespace {
 
 constexpr const char* kStranger = "65534";
 
-/// The numbers of the sockets that these processes have open.
+/// Returns the numbers of the sockets that these processes have open.
 std::set<std::string> sockets_of(const std::vector<pid_t>& processes) {
     std::set<std::string> found;
     for (const pid_t pid : processes) {
@@ -43,7 +41,7 @@ std::set<std::string> sockets_of(const std::vector<pid_t>& processes) {
     return found;
 }
 
-/// The TCP ports at which they listen.
+/// Returns the TCP ports at which these processes listen.
 std::set<int> ports_of(const std::vector<pid_t>& processes) {
     const std::set<std::string> sockets = sockets_of(processes);
     std::set<int> ports;
@@ -59,7 +57,7 @@ std::set<int> ports_of(const std::vector<pid_t>& processes) {
     return ports;
 }
 
-/// The ports of a job once there are so many.
+/// Waits until the job listens at `count` ports, and returns them.
 std::set<int> wait_for_ports(const RunningProgram& job, std::size_t count) {
     const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
     std::set<int> ports = ports_of(job.processes());
@@ -71,7 +69,7 @@ std::set<int> wait_for_ports(const RunningProgram& job, std::size_t count) {
     return ports;
 }
 
-/// The launcher, its guardian and both ranks, once all are there: one rank may start late.
+/// Returns the launcher, its guardian and both ranks. Waits for all, since a rank may start late.
 std::vector<pid_t> wait_for_processes(const RunningProgram& job) {
     const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
     std::vector<pid_t> processes = job.processes();
@@ -83,7 +81,7 @@ std::vector<pid_t> wait_for_processes(const RunningProgram& job) {
     return processes;
 }
 
-/// What one of the ranks has in its environment, which is not to be seen while it starts a program.
+/// Returns the job's name from a rank's environment, which is not readable during its exec.
 std::string wait_for_name(const RunningProgram& job) {
     const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
     while (std::chrono::steady_clock::now() < end) {
@@ -98,10 +96,10 @@ std::string wait_for_name(const RunningProgram& job) {
     return {};
 }
 
-/// Returns what the stranger printed.
+/// Runs the stranger and checks that no attack worked. Returns its output.
 std::string expect_nothing_to_work(const RunningProgram& job, const std::set<int>& ports) {
     const std::vector<pid_t> processes = wait_for_processes(job);
-    // In a session of its own, as strangers are: SIGCONT is allowed within a session.
+    // In a session of its own, as a stranger's processes are: within a session SIGCONT is allowed.
     const Words command{"setsid",
                         "--wait",
                         "setpriv",
@@ -125,10 +123,10 @@ bool can_become_another_user() {
                    .status == 2;
 }
 
-/// A job that is attacked from before it joins, and again when it runs with so many ports.
-/// Returns what the second attack printed.
+/// Attacks a job before it joins, and again when it listens at `ports` ports. Returns the output of
+/// the second attack.
 std::string attack(const Words& options, std::size_t ports) {
-    const char* const seconds = ports > 1 ? "7" : "3";  // as long as an attack takes
+    const char* const seconds = ports > 1 ? "7" : "3";  // the duration of an attack
     RunningProgram job(weft_run(options, {rank_program("watched_job"), seconds}), {}, 60);
     EXPECT_TRUE(job.wait_for_output("here\n"));
     expect_nothing_to_work(job, wait_for_ports(job, 1));
@@ -145,7 +143,7 @@ TEST(Strangers, CanDoNothingToAJobOnOneNode) {
     attack({"-n", "2"}, 1);
 }
 
-/// Each rank listens there, and takes connections of those who use libfabric as the library does.
+/// Each rank listens at a port and accepts connections that use libfabric as the library does.
 TEST(Strangers, CanDoNothingToAJobOnVirtualNodes) {
     if (!can_become_another_user()) GTEST_SKIP() << "only root can become another user";
     const std::string printed =
@@ -155,7 +153,7 @@ TEST(Strangers, CanDoNothingToAJobOnVirtualNodes) {
         << printed;
 }
 
-/// The stranger's way of joining is a good one: with the job's name, as its user, it works.
+/// Control: with the job's name and as its user, the same method of joining works.
 TEST(Strangers, JoinIfTheyAreNoStrangers) {
     RunningProgram job(weft_run({"-n", "2"}, {"sh", "-c", "echo $PMIX_NAMESPACE; exec sleep 30"}));
     ASSERT_TRUE(job.wait_for_output("\n"));

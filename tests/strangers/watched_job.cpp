@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// watched_job.cpp - ranks that would notice if their memory or their calls were
-// touched from outside: every result is checked, and symmetric memory that no
-// rank writes must keep its bytes.
+// watched_job.cpp - ranks that notice if someone changes their memory or disturbs their calls. They
+// check every result, and symmetric memory that no rank writes must keep its bytes.
 //
-// Usage: watched_job SECONDS. Waits a little before it joins, so that start-up
-// is watched, too.
+// Usage: watched_job SECONDS. Waits a little before it joins, so that attacks can hit the start-up,
+// too.
 #include <execinfo.h>
 #include <fmt/format.h>
 #include <signal.h>
@@ -27,7 +26,7 @@ using Clock = std::chrono::steady_clock;
 constexpr std::size_t kWords = 1 << 16;
 constexpr std::uint64_t kPattern = 0x5757'5757'5757'5757;
 
-/// Where a rank was that is killed by what strangers did.
+/// Prints the stack of a rank that an attack kills.
 void tell_where(int signal) {
     std::array<void*, 50> frames{};
     const int count = ::backtrace(frames.data(), frames.size());

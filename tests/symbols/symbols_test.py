@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Goal: the shared library holds nothing of the laboratory or of the verifier, and does not grow unnoticed.
-Method: the names in its symbol table; the same look at the `weft` command, which has both, must find them.
+"""Goal: the shared library has no code of the laboratory or the verifier, and does not grow unnoticed.
+Method: searches its symbol table. As a control, the `weft` command, which has both, must contain these symbols.
 
-    symbols_test.py LIBRARY COMMAND TEXT_BYTES_MAX    (0: a build whose size says nothing)
+    symbols_test.py LIBRARY COMMAND TEXT_BYTES_MAX    (0: do not check the size)
 """
 import re
 import subprocess
@@ -29,7 +29,7 @@ def found(symbols, pattern):
 class Symbols(unittest.TestCase):
     def test_the_library_has_none_that_only_commands_need(self):
         library, command = symbols_of(LIBRARY), symbols_of(COMMAND)
-        self.assertTrue(found(library, r"\bweft::plan::predict\("), "the library is stripped: nothing to look at")
+        self.assertTrue(found(library, r"\bweft::plan::predict\("), "the library is stripped and has no symbols")
         for what, pattern in FOREIGN.items():
             self.assertEqual(found(library, pattern)[:5], [], f"{LIBRARY} holds {what}")
             self.assertTrue(found(command, pattern), f"no symbol of {what} in {COMMAND}: the pattern finds nothing")
