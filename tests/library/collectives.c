@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// collectives.c - a C program of real ranks: every collective in its blocking, started and
-// persistent form, with every type and operation, in place or not. The oracle computes the expected
-// results.
+// collectives.c - a C program of real ranks: every collective in its blocking, started
+// and persistent form, with every type and operation, in place or not. The oracle
+// computes the expected results.
 //
 // One table makes all the calls; trials supply arguments and check results. The arrays of counts
 // and displacements are overwritten as soon as a call has started.

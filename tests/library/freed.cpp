@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// freed.cpp - a program of three real ranks: puts into memory that is freed do not reach its next
-// owner.
+// freed.cpp - a program of three real ranks: puts into memory that is freed do not reach
+// its next owner.
 //
 // Idea     Rank 1 starts a long put to rank 2 and frees the memory at once. All ranks allocate
 //          again and get the same address. Rank 2 clears this memory and checks it after all puts
 //          of rank 1 are delivered. Team calls run over a star around rank 0. So they never queue
 //          behind the put between ranks 1 and 2, where the network may keep the order.
-//          Usage: weft_freed free|release|destructor|team|team_destructor, with WEFT_ALLREDUCE and
-//          WEFT_BARRIER set.
+//          Usage: weft_freed free|release|destructor|team|team_destructor, with WEFT_ALLREDUCE
+//          and WEFT_BARRIER set.
 // Holds    Exits with status 1 and a line on stderr if a byte has changed, or if the second memory
 //          is at another address.
 #include <fmt/format.h>

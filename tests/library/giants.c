@@ -4,8 +4,8 @@
 //
 // usage: weft_giants BROADCAST_BYTES BLOCK_BYTES
 //
-// Every byte is checked against the oracle's samples. Only the caller's own buffers are as large as
-// the data.
+// Every byte is checked against the oracle's samples. Only the caller's own buffers are as large
+// as the data.
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: a warm call of two ranks that spin takes no more instructions than the limits below.
-// Method: rank 0 runs under callgrind, which counts the instructions of each call. It is so slow
-// that rank 1 has mostly entered the call before. So most calls need not wait, and have the same
-// count.
+// Method: rank 0 runs under callgrind, which counts the instructions of each call. It is so
+// slow that rank 1 has mostly entered the call before. So most calls need not wait, and have
+// the same count.
 #include <gtest/gtest.h>
 #include <sched.h>
 

@@ -409,8 +409,8 @@ TEST(TeamLeaksTest, SplitsAndFreesLeaveNothingBehind) {
     if (!kHeapTells) GTEST_SKIP() << "not with this heap";
     const char* const rounds = long_forms() ? "10000" : "500";
     for (const Launch& launch : {launch_of(3, 1), launch_of(4, 2)}) {
-        // libfabric's ofi_rxm has a completion ring for 256 processes (12 MiB) and touches each
-        // entry once.
+        // libfabric's ofi_rxm has a completion ring for 256 processes (12 MiB) and touches
+        // each entry once.
         const Outcome outcome =
             run_ranks(launch.options, {rank_program("team_leaks"), rounds}, {"FI_UNIVERSE_SIZE=4"});
         EXPECT_EQ(outcome.status, 0) << outcome.errors;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// one_sided.c - one-sided calls of the C interface: each works as documented and refuses invalid
-// arguments.
+// one_sided.c - one-sided calls of the C interface: each works as documented and
+// refuses invalid arguments.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// owners.cpp - a program of real ranks: destructors of the C++ interface, and the refusal of stale
-// objects.
+// owners.cpp - a program of real ranks: destructors of the C++ interface, and the refusal
+// of stale objects.
 #include <cstdint>
 #include <memory>
 #include <stdexcept>

@@ -2,12 +2,12 @@
 // team_leaks.cpp - a program of real ranks: thousands of splits, calls and frees leave nothing
 // behind.
 //
-// Idea     Some rounds warm up the caches. Many more rounds must then leave four values unchanged:
-//          the bytes in use in the C heap, the resident memory, the table of regions and the
-//          symmetric heap.
-// Holds    A leaked object has more than a hundred bytes, and the bounds are below a tenth of one
-//          such object in each round. With "--leak" each round leaks on purpose, and the program
-//          must notice.
+// Idea     Some rounds warm up the caches. Many more rounds must then leave four values
+//          unchanged: the bytes in use in the C heap, the resident memory, the table of regions
+//          and the symmetric heap.
+// Holds    A leaked object has more than a hundred bytes, and the bounds are below a tenth of
+//          one such object in each round. With "--leak" each round leaks on purpose, and the
+//          program must notice.
 #include <fmt/format.h>
 #include <malloc.h>
 

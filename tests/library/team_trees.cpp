@@ -5,9 +5,9 @@
 // Idea     All ranks draw the same script from one seed: split a team at random, call a collective,
 //          allocate or free memory, free a team. Each rank takes part where it is a member. The
 //          model holds every rank's teams, their places in the table, and the expected results.
-// Holds    Started calls stay open while other teams work. Members' memory has equal offsets, and
-//          blocks of a rank never overlap. A split that finds no place fails on all members of the
-//          parent.
+// Holds    Started calls stay open while other teams work. Members' memory has equal offsets,
+//          and blocks of a rank never overlap. A split that finds no place fails on all members
+//          of the parent.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -220,8 +220,8 @@ class Forest {
         node.blocks.push_back(block);
     }
 
-    /// Compares offsets from the start of the segment, which are equal everywhere for the world's
-    /// first block.
+    /// Compares offsets from the start of the segment, which are equal everywhere for the
+    /// world's first block.
     void check_symmetry(Node& node, const Block& block) {
         if (base_ == nullptr) return;
         const std::int64_t offset = block.here - base_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// words.c - the calls of onesided.h on real ranks: each works as documented and refuses invalid
-// arguments.
+// words.c - the calls of onesided.h on real ranks: each works as documented and
+// refuses invalid arguments.
 #include <stdlib.h>
 #include <string.h>
 #include <weft/weft.h>

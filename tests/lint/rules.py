@@ -18,8 +18,8 @@ NAMELESS = ("src/base", "src/topology", "src/plan", "src/lab", "src/link", "src/
 PURE = ("src/plan", "src/lab/simulate", "src/lab/cost", "collectives")
 PRODUCT = ("src", "include", "collectives", "providers")
 
-# `reduce` is a step and `scan` a verb, so these two pass. Scatter, gather and barrier are ordinary
-# words too, so comments may use them. The engine may say barrier because the bank rule needs one.
+# `reduce` is a step and `scan` a verb, so these two pass. Scatter, gather and barrier are ordinary words too, so
+# comments may use them. The engine may say barrier because the bank rule needs one.
 COLLECTIVES = re.compile(r"(?:^|_)(i?(?:allreduce|broadcast|bcast|allgather|alltoall|exscan|reduce_scatter"
                          r"|all_reduce|all_gather|neighbor_allgather|neighbor_alltoall)v?)(?:_|$)")
 SAYS_BARRIER = "src/run/execute"

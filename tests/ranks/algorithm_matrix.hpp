@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// algorithm_matrix.hpp - every collective by every algorithm that has programs for a team, on real
-// ranks; and every element type with every operation that it has.
+// algorithm_matrix.hpp - runs every collective by every algorithm that has programs for a team, and
+// every element type with each of its operations, on real ranks.
 //
-// Idea     What is run is read from the table of collectives and the registry: names, and parameter
-//          values worth trying. Each collective gets counts from none to more than one bank, in
-//          place and not, roots in turn, operations that do not commute where order is kept
-//          (elsewhere they must be refused). Blocks of calls with counts follow patterns, with gaps
-//          and backwards.
-// Next     matrix_caller.hpp for how a call is made and judged; collective_matrix.cpp for what else
-//          is run.
+// Idea     The table of collectives and the registry say which algorithms there are, and which
+//          parameter values are worth a test. Each collective gets counts from zero to more than
+//          one bank, in place or not, and changing roots. Algorithms that keep rank order get
+//          operations that do not commute; the others must refuse these. Blocks of calls with
+//          counts follow patterns, with gaps and reversed.
+// Next     matrix_caller.hpp for making a call and checking its result; collective_matrix.cpp for
+//          the other tests.
 #pragma once
 
 #include <algorithm>
@@ -24,8 +24,8 @@ namespace weft::test {
 
 class AlgorithmMatrix {
   public:
-    /// Without `every_shape`, the shapes of a count take turns over counts, roots and algorithms:
-    /// what many ranks on few processors have time for.
+    /// Without `every_shape`, each count, root and algorithm gets one shape, a different one each
+    /// time. This saves time with many ranks on few processors.
     AlgorithmMatrix(MatrixCaller& caller, int barriers, bool every_shape)
         : caller_(caller),
           world_(caller.world()),
@@ -39,13 +39,13 @@ class AlgorithmMatrix {
     void run() {
         for (const collectives::CollectiveTraits& traits : collectives::kCollectives) {
             call(traits, "", true);
-            if (traits.has_pairwise_counts()) continue;  // one way for all
+            if (traits.has_pairwise_counts()) continue;  // it has a single algorithm
             for (const std::string& spec : specs_of(traits)) try_spec(traits, spec);
             world_.set_algorithm(traits.name, "");
         }
     }
 
-    /// Every type with every operation: counts from one cell to more than a cell, all or in turn.
+    /// Runs every type with every operation: counts from one element to more than a cell has.
     void run_types(bool all_counts) {
         for (int type = 0; type < kBuiltinTypes; ++type) {
             const oracle::Samples& samples = oracle::samples_of(static_cast<Type>(type));
@@ -67,7 +67,7 @@ class AlgorithmMatrix {
     using Traits = collectives::CollectiveTraits;
     using Contribution = collectives::Contribution;
 
-    /// Which node each rank is on, by what the ranks of each node say.
+    /// Gathers the node of each rank from the ranks of each node.
     static plan::Layout layout_of(Team& world) {
         std::int32_t first = world.rank();
         OwnedTeam node(world.split_by_node());
@@ -85,7 +85,7 @@ class AlgorithmMatrix {
                 .element_bytes = 8,
                 .layout = layout_};
     }
-    /// What the registry names, and what it proposes for so many ranks.
+    /// Returns the specs to test from the registry, and the candidates for this number of ranks.
     [[nodiscard]] std::vector<std::string> specs_of(const Traits& traits) const {
         const std::string_view name = collectives::traits_of(traits.even).name;
         std::vector<std::string> specs = collectives::specs_to_try(name);
@@ -101,7 +101,7 @@ class AlgorithmMatrix {
         return specs;
     }
 
-    /// Whether ranks reach each other's buffers here; the same on all ranks of a node.
+    /// Returns true if ranks can access each other's buffers; the result is equal on a node.
     [[nodiscard]] static bool reach_buffers(Team world) {
         world.set_algorithm("allreduce", "mapped");
         bool reached = true;
@@ -114,7 +114,7 @@ class AlgorithmMatrix {
         return reached;
     }
 
-    /// Only what has programs for this team; `ordered` asks whether they keep the order of ranks.
+    /// Runs an algorithm if it has programs for this team. `ordered`: if they keep rank order.
     void try_spec(const Traits& traits, const std::string& spec) {
         const std::string_view name = collectives::traits_of(traits.even).name;
         const auto parsed = collectives::parse_spec(spec);
@@ -123,7 +123,7 @@ class AlgorithmMatrix {
         const bool direct =
             (*collectives::find_algorithm(name, *parsed))->properties_of(*parsed).direct;
         if (direct && !direct_) return;
-        // Where blocks must be exposed to many mates, small teams have too few flags.
+        // If blocks must be exposed to many local peers, small teams have too few flags.
         if (parsed->find("near") != nullptr && world_.size() > kExposersMax) return;
         request.ordered = true;
         const bool ordered = collectives::generate(name, *parsed, request).ok();
@@ -133,7 +133,7 @@ class AlgorithmMatrix {
         if (traits.reduces() && !ordered) caller_.make_refused(traits.collective, spec);
     }
 
-    /// All roots with the default, a quarter of them with each spec.
+    /// Calls with all roots by the default algorithm, and with a quarter of the roots by each spec.
     void call(const Traits& traits, const std::string& spec, bool ordered) {
         if (!traits.has_data()) {
             for (int i = 0; i < barriers_; ++i) world_.barrier();
@@ -160,7 +160,7 @@ class AlgorithmMatrix {
                 wanted.arrangement.out_spacing =
                     static_cast<Spacing>((turn_ + world_.rank()) % 3);  // members may differ
             }
-            // Counts that two ranks alone know go one way: there the shapes take turns, too.
+            // Calls with pairwise counts have a single algorithm, so they use one shape at a time.
             const bool all = every_shape_ && !traits.has_pairwise_counts();
             const bool has_two_buffers = traits.collective != Collective::broadcast;
             if ((all && has_two_buffers) || shape_ % 3 == 0) caller_.make(wanted, spec);
@@ -178,7 +178,7 @@ class AlgorithmMatrix {
         }
     }
 
-    /// Of calls with counts, patterns of them.
+    /// Returns the counts to test or, for calls with counts, the indices of the count patterns.
     static std::vector<std::size_t> counts_of(const Traits& traits) {
         if (traits.has_counts()) {
             std::vector<std::size_t> patterns;
@@ -217,9 +217,9 @@ class AlgorithmMatrix {
     int barriers_;
     bool every_shape_;
     plan::Layout layout_;
-    bool direct_;  ///< algorithms on memory of node-mates are run, too
+    bool direct_;  ///< true: also run algorithms that access memory of local peers
     Rank turn_ = 0;
-    int shape_ = 0;  ///< whose turn it is; on its own, so that no count meets the same shape always
+    int shape_ = 0;  ///< the next shape; independent of counts, so that each count meets all shapes
 };
 
 }  // namespace weft::test

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// malloc and its relatives call the functions of the GNU C library.
+// Functions malloc, free and others, which call the functions of the GNU C library.
 #include "tests/ranks/allocation_counter.hpp"
 
 #include <atomic>
@@ -15,7 +15,7 @@
 namespace weft::test {
 namespace {
 
-/// malloc has no argument that could carry it.
+/// A global variable, because malloc has no argument that could carry it.
 std::atomic<std::uint64_t> counted{0};
 
 }  // namespace

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// allocation_counter.hpp - how often this process asked for memory, in any thread.
+// allocation_counter.hpp - counts the allocations of this process in all threads.
 //
-// Idea     The executable defines malloc and its relatives; the C library and operator new then
-//          call these, which count and pass on.
-// Holds    Not with a sanitizer that brings an allocator of its own.
+// Idea     The executable defines malloc and its relatives. The C library and operator new call
+//          these functions, which count the call and pass it on.
+// Holds    Does not work with a sanitizer that has its own allocator.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 namespace weft::test {
 
 [[nodiscard]] bool can_count_allocations();
-/// Since the start of the process, on all threads.
+/// Returns the number of allocations since the start of the process, by all threads.
 [[nodiscard]] std::uint64_t allocations();
 
 }  // namespace weft::test

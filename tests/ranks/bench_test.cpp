@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: `weft bench` times what it is asked for, says so in the promised fields, checks results,
-// and refuses what it cannot time with one line. Method: launch it on real ranks with few
-// iterations.
+// Goal: `weft bench` times the requested calls, reports them in the documented fields,
+// checks results, and refuses invalid requests with one line. Method: launch it on real
+// ranks with few iterations.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -21,14 +21,14 @@ namespace {
 
 using lab::Json;
 
-/// weft run RANKS -- weft bench WORDS
+/// Runs: weft run RANKS -- weft bench WORDS
 Outcome run_bench(const Words& ranks, const Words& words) {
     Words command{std::string(RANK_PROGRAMS) + "/weft", "bench"};
     command.insert(command.end(), words.begin(), words.end());
     return run_ranks(ranks, command);
 }
 
-/// The object that a bench prints; it has to end well and print nothing else.
+/// Returns the object that a bench prints. The bench must succeed and have no other output.
 Json object_of(const Words& ranks, Words words) {
     words.insert(words.end(), {"--iterations", "40", "--json"});
     const Outcome outcome = run_bench(ranks, words);
@@ -46,7 +46,7 @@ std::vector<std::string> names_in(const Json& object) {
     return names;
 }
 
-/// How often a text stands in another.
+/// Returns the number of occurrences of `part` in a text.
 int occurrences(const std::string& text, const std::string& part) {
     int found = 0;
     for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1))
@@ -143,7 +143,7 @@ INSTANTIATE_TEST_SUITE_P(Calls, PutBenchTest,
                                                 std::get<1>(chosen.param).nodes);
                          });
 
-/// Few calls, for what does not depend on times.
+/// Makes few calls, for tests that do not depend on times.
 Json quick_object_of(const Words& ranks, const Words& words) {
     const Outcome outcome =
         run_bench(ranks, with(words, {"--iterations", "2", "--warmup", "0", "--json"}));
@@ -170,7 +170,8 @@ TEST(BenchSweepTest, WithoutSizesItGoesFromEightBytesToFourMebibytes) {
 }
 
 TEST(BenchSweepTest, TheBusCarriesWhatNcclTestsSay) {
-    // A rank's block times ranks in allgather, the vector in allreduce; the factors of 4 ranks.
+    // Factors for 4 ranks. The bytes are a rank's block times the ranks in allgather, and the whole
+    // buffer in allreduce.
     const auto factors = [](const std::string& collective) {
         const Json row = quick_object_of({"-n", "4"}, {collective, "--bytes", "1K"})["results"][0];
         const double bytes_per_s = 1024e6 / row["median_us"].get<double>();
@@ -217,7 +218,7 @@ TEST(BenchSweepTest, ThePageIsOneFileWithPlotsAndTheQuickestMarked) {
 }
 
 TEST(BenchChoiceTest, TheEnvironmentsAlgorithmIsTimedAndNamed) {
-    // Another spec in between must not make the choice forgotten.
+    // The choice must survive another spec in between.
     const Json object = object_of({"-n", "4", "-x", "WEFT_ALLREDUCE=a2,a2"},
                                   {"allreduce", "--bytes", "8", "--algorithm", "auto",
                                    "--algorithm", "a4", "--algorithm", "auto"});

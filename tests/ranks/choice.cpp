@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // choice.cpp - a program of real ranks that prints which algorithms its calls use.
 //
-// Idea     Each rank prints one JSON object: its rank, and for every collective and size the
-//          algorithm. The calls are made, too, so a choice that ranks make differently is reported
-//          by the library.
+// Idea     Each rank prints one JSON object: its rank, and the algorithm for each
+//          collective and size. It also makes the calls, so that the library reports it if
+//          ranks choose differently.
 #include <fmt/format.h>
 
 #include <cstdio>

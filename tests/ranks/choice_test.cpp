@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: all ranks make the same choice, as `weft explain` says, and what is forced stays forced.
-// Method: launch choice.cpp over some layouts, compare what the ranks print with each other and
-// with the command.
+// Goal: all ranks make the same choice, which is the choice of `weft explain`, and forced
+// algorithms stay forced. Method: launch choice.cpp over some layouts; compare the ranks' output
+// with each other and with the command.
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -66,8 +66,8 @@ TEST(Choice, IsAlikeOnAllRanksAndAsExplained) {
     }
 }
 
-/// By built-in costs long vectors are used in place; by those of a file that says that it is dear
-/// they are not, on all ranks, and the command says the same.
+/// With built-in costs, long buffers are used in place. A file with high costs for this must change
+/// the choice on all ranks and in the command.
 TEST(Choice, CostsOfAFileCountInAJobAndInTheCommand) {
     const std::string path = testing::TempDir() + "weft_choice_costs";
     std::ofstream(path) << "mapped_ns 1000000\nmapped_ns_per_byte 10\n";

@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// collective_matrix.cpp - a program of real ranks that runs collectives in many shapes and checks
-// each.
+// collective_matrix.cpp - a program of real ranks that runs collectives in many shapes and
+// checks each result.
 //
-// Idea     One launch per layout; schedules, types, operations, sizes, alignment and in-place vary
-//          in loops inside, and so does the way to notify over the network (--notify a,b,c: a
-//          runtime for each, one after the other). --sample pairs each schedule with a few shapes
-//          only, so that all pairs of shapes come together over the schedules. Floating-point
-//          inputs whose sums round have no exact reference: there all ranks must hold the same
-//          bits. Rank 0 prints what was covered as one JSON object a line, so that the test can see
-//          that nothing was left out.
-// Holds    Every rank makes the same calls in the same order. Exit status 1 and a line on stderr
-//          for a wrong result.
-// Next     algorithm_matrix.hpp for named algorithms; matrix_caller.hpp for how a call is made and
-//          judged.
+// Idea     One launch for each layout. Loops in the program vary schedules, types, operations,
+//          sizes, alignment and in-place calls. They also vary the notify strategy: --notify a,b,c
+//          starts one runtime after another. --sample runs each schedule with a few shapes only, so
+//          that the schedules together cover all pairs of shapes. Floating-point sums that round
+//          have no exact reference, so for them all ranks must get the same bits. Rank 0 prints the
+//          calls made as JSON objects, one on a line, so that the test can see missing calls.
+// Holds    All ranks make the same calls in the same order. Exits with status 1 and a line on
+//          stderr if a result is wrong.
+// Next     algorithm_matrix.hpp for named algorithms; matrix_caller.hpp for making a call and
+//          checking its result.
 #include <fmt/format.h>
 #include <pmix.h>
 
@@ -35,7 +34,7 @@
 namespace weft::test {
 namespace {
 
-/// A schedule and the family it was taken from.
+/// A schedule and its family.
 struct Candidate {
     std::string kind;
     std::string spec;
@@ -43,7 +42,7 @@ struct Candidate {
 
 enum class Depth { sample, usual, full };
 
-/// One allreduce of a schedule.
+/// Arguments of one allreduce.
 struct Shape {
     const oracle::Samples& samples;
     Op op;
@@ -96,7 +95,7 @@ class Matrixer {
   private:
     static constexpr std::size_t kLargestBytes = std::size_t{4} << 20;
 
-    /// Schedules of every family that exists for this size, evenly sampled.
+    /// Returns schedules of all families that exist for this size, evenly sampled.
     std::vector<Candidate> candidates() {
         using collectives::ScheduleFamily;
         const Rank n = world_.size();
@@ -171,7 +170,7 @@ class Matrixer {
         call(schedule, {affine, Op::user, kLargestBytes / affine.bytes, true});
     }
 
-    /// Random values whose sums round: every rank must round in the same way.
+    /// Sums random values that round: all ranks must get the same bits.
     template <class T>
     void same_bits(const std::string& schedule, std::size_t count) {
         std::vector<T> values;
@@ -188,7 +187,7 @@ class Matrixer {
                                   schedule, count, sizeof(T)));
     }
 
-    /// Overlapping teams, used in opposite orders.
+    /// Uses overlapping teams in opposite orders.
     void splits() {
         for (int repeat = 0; repeat < (depth_ == Depth::sample ? 8 : 40); ++repeat) {
             const Rank me = world_.rank();
@@ -224,7 +223,7 @@ class Matrixer {
         }
     }
 
-    /// What was run, so that a test sees that nothing was left out.
+    /// Prints the calls made, so that the test can see missing ones.
     void print_report(std::uint64_t writes) const {
         lab::Json report{{"ranks", world_.size()},
                          {"nodes", runtime_.nodes()},
@@ -239,8 +238,8 @@ class Matrixer {
         lab::print_json(report);
     }
 
-    /// A region is used again by a team that lacks a member of the one before, while that member
-    /// may still be on its way out.
+    /// A new team reuses the region of an earlier team. One member of the earlier team is not in
+    /// the new one, and may still be leaving.
     void teams_that_follow_each_other() {
         if (world_.size() < 3) return;
         const Rank me = world_.rank();
@@ -257,7 +256,7 @@ class Matrixer {
         if (rest) rest->free();
     }
 
-    /// Operations that are gone before the next call, which may get the same address.
+    /// Uses short-lived operations: the next one may be at the same address.
     void operations_that_come_and_go() {
         for (int repeat = 0; repeat < 8; ++repeat) {
             const bool ordered = repeat % 2 == 0;
@@ -290,7 +289,7 @@ class Matrixer {
 
 namespace {
 
-/// The options after the program's name.
+/// Command-line options of the program.
 struct Options {
     weft::test::Depth depth = weft::test::Depth::usual;
     std::vector<std::string> notifies{""};
@@ -315,8 +314,8 @@ Options read_options(int count, char** arguments) {
 
 int main(int count, char** arguments) {
     const Options options = read_options(count, arguments);
-    // Runtimes follow each other in a job that the process stays in: one that has left it for a
-    // moment would be taken for dead by ranks that are further.
+    // The runtimes of a job follow each other. The process must stay in PMIx meanwhile: a process
+    // that left it for a moment would look dead to faster ranks.
     pmix_proc_t self;
     if (options.notifies.size() > 1 && PMIx_Init(&self, nullptr, 0) != PMIX_SUCCESS) return 3;
     int status = 0;

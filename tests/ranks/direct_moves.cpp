@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// direct_moves.cpp - a program of real ranks: calls one collective some times, with buffers of the
-// heap or of the program. What it moved between buffers of node-mates is in its log
-// (WEFT_LOG=info).
+// direct_moves.cpp - a program of real ranks that repeats one collective with buffers in the
+// heap or in memory of the program. Its log (WEFT_LOG=info) has the bytes moved between buffers
+// of local peers.
 //
-// Arguments: broadcast, allgather, scatter or allreduce; doubles of the vector or of a block; how
-// many calls; "heap" or "own".
+// Arguments: broadcast, allgather, scatter or allreduce; the doubles of the whole buffer or of a
+// block; the number of calls; "heap" or "own".
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>

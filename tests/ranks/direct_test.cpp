@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: what collectives move between buffers of node-mates is what they have to, once, whichever
-// way the buffers are reached; where the kernel does not copy, put targets serve. Method: real
-// ranks whose logs say how many bytes were read and written, summed over the ranks.
+// Goal: collectives move the necessary data between buffers of local peers once, by each method of
+// access. If the kernel may not copy, put targets serve. Method: the logs of real ranks have the
+// bytes read and written; the tests sum them over the ranks.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -14,10 +14,10 @@
 namespace weft::test {
 namespace {
 
-constexpr std::uint64_t kCount = 24'001;  // doubles: no whole pages, and no even slices
+constexpr std::uint64_t kCount = 24'001;  // doubles: not a multiple of a page or of the ranks
 constexpr std::uint64_t kCalls = 7;
 
-/// Bytes of mates' memory, of all ranks.
+/// Bytes accessed in memory of local peers, summed over all ranks.
 struct Moved {
     std::uint64_t read_in_place = 0;
     std::uint64_t read_by_kernel = 0;
@@ -72,7 +72,7 @@ Moved moved_by(const std::string& collective, const std::vector<std::string>& ra
     return logs.sum();
 }
 
-/// By calls alone: what the start of the program moves is left out.
+/// Returns the bytes that the calls moved, without those of the start-up.
 Moved moved_by_calls(const std::string& collective, const std::vector<std::string>& ranks,
                      const std::string& algorithm, const char* memory, const char* way) {
     const Moved all = moved_by(collective, ranks, algorithm, kCalls, memory, way);
@@ -113,8 +113,8 @@ TEST(DirectMovesTest, EachByteIsReadAndWrittenOnceByEachWay) {
     }
 }
 
-/// Two virtual nodes of three ranks: what other ranks have for it each rank copies once, from where
-/// it lies; ports combine their parts out of the inputs.
+/// Two virtual nodes of three ranks. Each rank copies the blocks of its local peers once, from
+/// their own buffers; ports combine their parts directly from the inputs.
 TEST(DirectMovesTest, OverSeveralNodesEachBlockIsReadOnceByTheRankThatNeedsIt) {
     struct Expected {
         const char* collective;
@@ -148,7 +148,7 @@ TEST(DirectMovesTest, PutTargetsServeWhereBuffersAreNotReached) {
     EXPECT_EQ(logs.sum().read_in_place + logs.sum().read_by_kernel, 0U);
 }
 
-/// By all ranks, also by those whose own programs expose nothing: none waits for the others.
+/// All ranks refuse it, even ranks that expose nothing, so that no rank waits for another.
 TEST(DirectMovesTest, AnAlgorithmThatCannotReachThemIsRefused) {
     for (const std::string collective : {"ALLREDUCE", "BROADCAST"}) {
         std::string name = collective;

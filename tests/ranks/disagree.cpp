@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// disagree.cpp - a program of real ranks of which the last makes another call than all others.
+// disagree.cpp - a program of real ranks in which the last rank makes another call than the others.
 //
-// Holds    Status 40: a rank got an Error about its arguments, as it should. 41: an Error of
-//          another kind. 0: no rank noticed. The text of the Error goes to stderr.
+// Holds    Exit status 40: a rank got an Error about its arguments, as it should. 41: another kind
+//          of Error. 0: no rank noticed. The text of the Error is on stderr.
 #include <fmt/format.h>
 
 #include <string_view>
@@ -35,7 +35,7 @@ void call(Team& world, std::string_view what, bool differs) {
             world.allreduce(in.data(), out.data(), 4, Type::float64, Op::sum);
         }
     } else if (what == "root-goes-on") {
-        // The root waits for no rank: it is in the barrier when the others ask.
+        // The root waits for no rank: it is in the barrier when the other ranks ask.
         world.broadcast(in.data(), differs ? 5 : 4, Type::float64, world.size() - 1);
         world.barrier();
     } else if (what == "started") {
@@ -50,10 +50,10 @@ void call(Team& world, std::string_view what, bool differs) {
             world.allreduce(in.data(), out.data(), 4, Type::float64, Op::sum);
         }
     } else if (what == "finalize") {
-        // The last rank goes on to that.
+        // The last rank proceeds to finalize().
         if (!differs) world.allreduce(in.data(), out.data(), 4, Type::float64, Op::sum);
     } else if (what == "after-broadcasts") {
-        // Between nodes the library inserts barriers among these.
+        // Between nodes the library inserts barriers between these calls.
         for (int i = 0; i < 700; ++i) world.broadcast(in.data(), 1, Type::float64, 0);
         world.allreduce(in.data(), out.data(), differs ? 3 : 4, Type::float64, Op::sum);
     } else {
@@ -64,7 +64,7 @@ void call(Team& world, std::string_view what, bool differs) {
 int run(std::string_view what) {
     Runtime runtime;
     Team world = runtime.world();
-    // Some history, so that the call in question is not the first one.
+    // Earlier calls, so that the tested call is not the first one.
     for (int i = 0; i < 10; ++i) world.barrier();
     try {
         call(world, what, world.rank() == world.size() - 1);

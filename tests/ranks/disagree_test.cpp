@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: ranks that disagree about a call get a report that names both sides, soon, and not a hang.
-// The calls are those of the program (alloc, not the reductions inside), and are counted as it made
-// them. Method: launch disagree.cpp, in which the last rank makes another call than the others.
+// Goal: ranks that disagree about a call soon get a report that names both sides, instead of a
+// hang. The report names the calls of the program (alloc, not the reductions inside) and counts
+// them as the program does. Method: launch disagree.cpp, in which the last rank makes another call.
 #include <gtest/gtest.h>
 
 #include <regex>
@@ -15,9 +15,9 @@ constexpr int kCaught = 40;
 
 struct Disagreement {
     std::string what;
-    std::string one;            ///< what the last rank called
-    std::string other;          ///< what the others called
-    std::string number = "10";  ///< of the call, as a pattern; ten barriers come before it
+    std::string one;            ///< call of the last rank
+    std::string other;          ///< call of the other ranks
+    std::string number = "10";  ///< index of the call, as a pattern; ten barriers come before it
 };
 
 class DisagreeTest : public testing::TestWithParam<std::tuple<Disagreement, Words>> {};
@@ -26,7 +26,7 @@ TEST_P(DisagreeTest, TheErrorNamesBothRanksAndBothCalls) {
     const auto& [disagreement, options] = GetParam();
     const Outcome outcome = run_ranks(options, {rank_program("disagree"), disagreement.what});
     EXPECT_EQ(outcome.status, kCaught) << outcome.errors;
-    // A second until the peer is asked, two of grace for the others to end; and a slow machine.
+    // One second until the peer is asked, two of grace for the others to end, and slow machines.
     EXPECT_LT(outcome.seconds, 10);
     const std::regex sentence("caught: (?:\\w+: )?ranks disagree about call " +
                               disagreement.number +

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: `weft fit` measures near and far puts of a job and writes a file that `weft explain` and
-// jobs read; so does `weft tune` with choices of algorithms. Method: few ranks, few repetitions.
+// Goal: `weft fit` measures local and remote puts of a job and writes a file that `weft
+// explain` and jobs read. `weft tune` does so with choices of algorithms. Method: few
+// ranks, few repetitions.
 #include <gtest/gtest.h>
 #include <sched.h>
 
@@ -15,8 +16,8 @@
 namespace weft::test {
 namespace {
 
-/// Three, of which the costs are those of the quickest: what a put of 16 KiB takes by the file is
-/// what it took in the pass that is said to be taken.
+/// Checks that there are three passes, and that the costs are those of the fastest pass: a put of
+/// 16 KiB must cost the time that it took in the pass that is marked as taken.
 void expect_passes(const lab::Json& object, const std::string& told) {
     ASSERT_EQ(object["passes"].size(), 3U) << object;
     EXPECT_NE(told.find("pass 3 of 3"), std::string::npos) << told;
@@ -35,7 +36,7 @@ void expect_passes(const lab::Json& object, const std::string& told) {
             const auto& of = pass["taken"];
             if (std::find(of.begin(), of.end(), way) == of.end()) continue;
             ++taken;
-            // On a loaded machine a difference of times may be below 0, and counts as 0.
+            // On a loaded machine a difference of times may be negative, and then counts as 0.
             const bool whole =
                 std::min({key("_latency_ns"), key("_receive_ns"), key("_ns_per_byte")}) > 0;
             EXPECT_NEAR(cost, seen, whole ? 0.02 * seen + 1 : cost + seen)
@@ -89,7 +90,7 @@ TEST(FitTest, WritesAFileOfParametersThatOtherCommandsRead) {
     EXPECT_GT(object["parameters"]["far_latency_ns"].get<double>() +
                   object["parameters"]["far_issue_ns"].get<double>(),
               object["parameters"]["near_issue_ns"].get<double>());
-    // Two peers near and two far; blocking and not; issued and landed.
+    // Two local peers and two remote ones; blocking or not; issued and delivered.
     ASSERT_EQ(object["multicasts"].size(), 8U);
     for (const lab::Json& multicast : object["multicasts"]) {
         EXPECT_EQ(multicast["times"].size(), 2U);
@@ -106,7 +107,7 @@ TEST(FitTest, WritesAFileOfParametersThatOtherCommandsRead) {
     std::remove(path.c_str());
 }
 
-/// As launchers that give each rank a core of its own leave them.
+/// Binds ranks to cores, as launchers with one core for each rank do.
 TEST(FitTest, MeasuresNoTurnsOfRanksThatAreBoundApart) {
     cpu_set_t usable;
     ASSERT_EQ(sched_getaffinity(0, sizeof usable, &usable), 0);
@@ -117,7 +118,7 @@ TEST(FitTest, MeasuresNoTurnsOfRanksThatAreBoundApart) {
     const std::string path = testing::TempDir() + "weft_fit_bound.json";
     const std::string fit =
         std::string(RANK_PROGRAMS) + "/weft fit --repetitions 5 --passes 1 --output " + path;
-    // Ranks 0 and 2 share a processor, rank 1 has the other one.
+    // Ranks 0 and 2 share a processor; rank 1 has the other one.
     const Outcome fitted = run_ranks(
         {"-n", "3"}, {"sh", "-c",
                       "if [ $PMIX_RANK = 1 ]; then c=" + processors[1] +
@@ -140,7 +141,7 @@ void write(const std::string& path, const std::string& text) {
     std::ofstream(path) << text;
 }
 
-/// What a job of two ranks says about the allreduce that it chose.
+/// Returns the log of a job of two ranks about its choice of allreduce.
 std::string chosen_with(const std::string& path) {
     const std::string weft = std::string(RANK_PROGRAMS) + "/weft";
     const Outcome bench =
@@ -195,7 +196,7 @@ TEST(TuneTest, TheWinnerIsWhoIsQuickestOverAllJobs) {
     };
     lab::Json object = tune("2");
     ASSERT_EQ(object["points"][0]["jobs"], 2) << object;
-    // As if the last one had been a thousand times as quick as the others in one of them.
+    // Pretends that in one job the last candidate was a thousand times faster than the others.
     lab::Json& tried = object["points"][0]["tried"];
     ASSERT_GT(tried.size(), 1U);
     for (lab::Json& one : tried) one["jobs_us"][0] = &one == &tried.back() ? 0.001 : 1.0;

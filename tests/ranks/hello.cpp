@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// hello.cpp - the program of the README; a test compares the two, and measures how long it takes.
+// hello.cpp - the program in the README. A test compares the texts and measures its time.
 
 #include <cstdio>
 #include <weft/weft.hpp>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // kill_test.cpp - kill -9 of one rank of eight, at any moment.
 //
-// Goal: the job ends within seconds with the status of the killed rank; the launcher names it, and
-// every other rank says what it was waiting for; nothing is left. Method: random ranks and moments
-// from before the ranks run until well into their calls, on one node and on four virtual ones. The
-// long form makes 200 kills; WEFT_TESTS_SEED repeats a run.
+// Goal: the job ends within seconds with the status of the killed rank. The launcher names that
+// rank, every other rank reports its wait, and the job leaves no files. Method: random ranks and
+// moments, from before the ranks run until well into their calls, on one node and on four virtual
+// nodes. The long form makes 200 kills; WEFT_TESTS_SEED repeats a run.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <poll.h>
@@ -28,7 +28,7 @@ constexpr double kEnd_s = 5;  ///< from the kill to the end of the job
 struct Kill {
     bool nodes = false;
     int rank = 0;
-    double moment_s = 0;  ///< after the start of the launcher
+    double moment_s = 0;  ///< seconds after the start of the launcher
 };
 
 unsigned seed() {
@@ -39,7 +39,7 @@ double now_s() {
     return 1e-9 * static_cast<double>(base::monotonic_ns());
 }
 
-/// The process of a rank, or 0 if it does not run yet.
+/// Returns the process of a rank, or 0 if it does not run yet.
 pid_t find_rank(const RunningProgram& job, int rank) {
     const std::string variable = fmt::format("PMIX_RANK={}", rank);
     for (const pid_t pid : job.processes()) {
@@ -51,7 +51,7 @@ pid_t find_rank(const RunningProgram& job, int rank) {
     return 0;
 }
 
-/// Kills the rank at its moment, or as soon as it is there. False if it never was.
+/// Kills the rank at its moment, or as soon as it runs. Returns false if it never ran.
 bool kill_rank(const RunningProgram& job, const Kill& kill, double started_s) {
     while (now_s() < started_s + kill.moment_s) ::poll(nullptr, 0, 1);
     for (const double deadline = now_s() + 20; now_s() < deadline;) {
@@ -60,7 +60,7 @@ bool kill_rank(const RunningProgram& job, const Kill& kill, double started_s) {
     return false;
 }
 
-/// Whether the launcher lists the rank as one that has not joined.
+/// Returns true if the launcher lists the rank as not joined.
 bool is_listed(const std::string& errors, int rank) {
     const auto lists = lines_like(errors, "weft run: not in the job yet: .*");
     if (lists.size() != 1) return false;
@@ -95,7 +95,7 @@ void expect_last_words(const std::string& errors, const Kill& kill) {
     }
 }
 
-/// Seconds from the kill to the end of the job.
+/// Returns the seconds from the kill to the end of the job.
 double run_and_kill(const Kill& kill) {
     const std::set<std::string> shared_before = shared_files();
     Words options{"-n", std::to_string(kRanks)};

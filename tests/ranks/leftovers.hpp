@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// leftovers.hpp - what a job could leave behind outside its temporary folder, and its last report.
+// leftovers.hpp - files that a job could leave outside its temporary folder, and its last report.
 #pragma once
 
 #include <poll.h>
@@ -21,8 +21,8 @@ inline std::set<std::string> shared_files() {
     return names;
 }
 
-/// Files that were not there before, and stay. Jobs of other tests have files, too: those get time
-/// to go, and what comes while this waits is not of the job that is over.
+/// Returns files that did not exist before and stay for 30 s, which gives jobs of other tests time
+/// to remove theirs. Files made during this wait belong to other jobs and do not count.
 inline std::set<std::string> new_shared_files(const std::set<std::string>& before) {
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
     std::set<std::string> added = shared_files();
@@ -35,7 +35,7 @@ inline std::set<std::string> new_shared_files(const std::set<std::string>& befor
     return added;
 }
 
-/// Lines that match as a whole.
+/// Returns the lines that match the pattern completely.
 inline std::set<std::string> lines_like(const std::string& text, const std::string& pattern) {
     std::set<std::string> found;
     const std::regex wanted(pattern);
@@ -48,7 +48,7 @@ inline std::set<std::string> lines_like(const std::string& text, const std::stri
     return found;
 }
 
-/// The line by which a rank says whom it waits for.
+/// Returns the pattern of the line in which a rank names the peer for which it waits.
 inline std::string waiting_line(const std::string& rank, const std::string& peer) {
     return "weft: rank " + rank + ": [a-z_]+ [^ ]+ epoch [0-9]+ step [0-9]+: waiting for rank " +
            peer + " \\(have [0-9]+, want [0-9]+\\)";

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// litmus.cpp - a program of real ranks that tries the order of one-sided calls, pair by pair.
+// litmus.cpp - a program of real ranks that tests the order of one-sided calls, pair by pair.
 //
-// Idea     Each test lets a rank see what another has put and compares it with what must be there
-//          by then. Every rank is writer and reader at the same time: rank r writes to rank r +
-//          distance and reads what rank r - distance wrote. Rank 0 prints how many values were
-//          compared, by test. Usage: weft_litmus [--rounds N] [--storm N] [--distance N] [--stuck
-//          1]
-// Holds    A wrong value is printed and ends the program with status 1. Waits are the library's,
-//          which reports them; the test that launches this has a deadline.
+// Idea     In each test a rank reads values that another rank has put and compares them with the
+//          values that it must see by then. Every rank is writer and reader at the same time: rank
+//          r writes to rank r + distance and reads the values of rank r - distance. Rank 0 prints
+//          the number of comparisons of each test.
+//          Usage: weft_litmus [--rounds N] [--storm N] [--distance N] [--stuck 1]
+// Holds    Prints a wrong value and exits with status 1. Waits are the library's, which reports
+//          them; the test that launches this has a deadline.
 #include <fmt/format.h>
 
 #include <cstdint>
@@ -29,13 +29,13 @@ using weft::Rank;
 using weft::SignalOp;
 using weft::Team;
 
-constexpr std::size_t kWords = 40'000;  ///< of the data area: above what one transfer may carry
+constexpr std::size_t kWords = 40'000;  ///< of the data area: more than one transfer may carry
 
 struct Wrong {
     std::string text;
 };
 
-/// Symmetric memory of all tests. Each word that others change has its line.
+/// Symmetric memory of all tests. Each word that other ranks change has its own cache line.
 struct Area {
     alignas(64) std::uint64_t flag;
     alignas(64) std::uint64_t credit;
@@ -72,7 +72,7 @@ class Litmus {
         test("nbi_storm", [&] { nbi_storm(); });
         test("words", [&] { words(); });
     }
-    /// No rank writes that: the library has to say what is waited for.
+    /// Waits for a value that no rank writes: the library must report this wait.
     void wait_in_vain() {
         area_.flag = 4;
         if (world_.rank() == 0) world_.wait_until(&area_.flag, Compare::ge, 5);
@@ -119,7 +119,7 @@ class Litmus {
         return kCounts[round % 7];
     }
 
-    /// Data and flag in one word.
+    /// Sends data and flag as one word.
     void message_passing() {
         for (std::uint64_t round = 1; round <= rounds_; ++round) {
             world_.put(&area_.flag, &round, sizeof round, next_);
@@ -158,7 +158,7 @@ class Litmus {
             fill(round, count);
             world_.put_signal(area_.data, source_.data(), count * sizeof(std::uint64_t),
                               &area_.flag, round, SignalOp::set, next_);
-            fill(round + 1, count);  // the source is ours again
+            fill(round + 1, count);  // the source may be overwritten again
             world_.wait_until(&area_.flag, Compare::eq, round);
             expect_data(round, count);
             give_credit(round);
@@ -183,7 +183,7 @@ class Litmus {
             world_.quiet();
             if (round % 2 == 0) {
                 world_.get(back.data(), area_.data, count * sizeof(std::uint64_t), next_);
-            } else {  // into symmetric memory, and not waited for
+            } else {  // to symmetric memory, without waiting for the get
                 world_.get_nbi(area_.more, area_.data, count * sizeof(std::uint64_t), next_);
                 world_.quiet();
                 std::memcpy(back.data(), area_.more, count * sizeof(std::uint64_t));
@@ -193,7 +193,8 @@ class Litmus {
         }
     }
 
-    /// What was got has been read when the flag that follows is seen: its owner may write there.
+    /// A blocking get has read its data before a later flag is visible, so that the owner of the
+    /// data may then overwrite it.
     void get_before_flag() {
         std::vector<std::uint64_t> got(kWords);
         for (std::uint64_t round = 1; round <= rounds_; ++round) {
@@ -210,7 +211,7 @@ class Litmus {
         }
     }
 
-    /// All ranks add to one counter on every rank: each sum is right and no ticket is drawn twice.
+    /// All ranks add to one counter on every rank: sums are right and tickets are unique.
     void counters() {
         const auto size = static_cast<std::uint64_t>(world_.size());
         std::uint64_t last = 0;
@@ -253,7 +254,7 @@ class Litmus {
                    "guarded word");
     }
 
-    /// What is put after a fence is not seen before a signal that was sent before it.
+    /// Data put after a fence must not be visible before a signal that was sent before the fence.
     void fence_behind_signal() {
         for (std::uint64_t round = 1; round <= rounds_; ++round) {
             world_.put_signal(nullptr, nullptr, 0, &area_.flag, round, SignalOp::set, next_);
@@ -270,7 +271,7 @@ class Litmus {
         }
     }
 
-    /// Many small writes of all sizes that overlap in time, not in place, then one quiet.
+    /// Many small puts of different sizes and to different places overlap in time; then one quiet.
     void nbi_storm() {
         fill(1, kWords);
         std::size_t at = 0;
@@ -288,12 +289,12 @@ class Litmus {
         expect_data(1, wrapped ? kWords : at);
     }
 
-    /// A word that is put is never seen in part: both halves are always the same.
+    /// A reader never sees a word half-written: both halves are always equal.
     void words() {
         for (std::uint64_t round = 1; round <= rounds_; ++round) {
             const std::uint64_t both = round << 32 | round;
             world_.put_nbi(&area_.flag, &both, sizeof both, next_);
-            world_.put_nbi(area_.more, source_.data(), 3 + round % 61, next_);  // shifts the stream
+            world_.put_nbi(area_.more, source_.data(), 3 + round % 61, next_);  // shifts alignment
             if (world_.test_until(&area_.flag, Compare::ne, 0))
                 expect(area_.flag >> 32, area_.flag & 0xffffffff, "upper half of the word");
             if (round % 16 == 0) world_.quiet();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: one-sided calls keep their order on real ranks: on a node, between nodes, and mixed, over
-// each provider that is here and each way to tell what has landed. Method: launch litmus.cpp; read
-// from its report that every test compared something. What must go wrong if a fence does nothing is
-// tried on the virtual fabric (tests/virtual/onesided_test.cpp): a real one may be kind.
+// each available provider and with each notify strategy. Method: launch litmus.cpp; its report must
+// say that every test compared something. Tests with fences that do nothing run on the virtual
+// fabric (tests/virtual/onesided_test.cpp), because a real fabric may keep the order anyway.
 #include <gtest/gtest.h>
 
 #include "lab/program/json.hpp"
@@ -17,7 +17,7 @@ struct LitmusRun {
     Words program;   ///< options of litmus
     Words settings;  ///< variables
     bool ordinary = false;
-    std::string provider = {};  ///< skipped where this is not here
+    std::string provider = {};  ///< the test is skipped if this provider is not available
 };
 
 std::vector<LitmusRun> runs() {
@@ -35,7 +35,7 @@ std::vector<LitmusRun> runs() {
          true},
         {"storm", {"-n", "2", "--nodes", "2"}, {"--rounds", "7", "--storm", "100000"}, {}, false},
     };
-    // Each way to know what has landed, also where it is not the first choice.
+    // Each notify strategy, even if it is not the first choice.
     for (const char* notify : {"immediate", "ordered", "delivery", "cells"}) {
         all.push_back({std::string("notify_") + notify,
                        {"-n", "2", "--nodes", "2"},

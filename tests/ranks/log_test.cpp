@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: WEFT_LOG=info reports, once and in few lines, what a job got and chose, and why; `trace`
-// adds a line per call; `warn` is silent. Method: `weft bench` on real ranks, whose lines are read.
+// Goal: WEFT_LOG=info reports a job's setup and choices with reasons, once and in few lines.
+// `trace` adds a line for each call; `warn` is silent. Method: read the lines of `weft bench`
+// on real ranks.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -27,7 +28,7 @@ std::ptrdiff_t count(const std::vector<std::string>& lines, const std::string& p
         lines, [&](const std::string& line) { return line.find(part) != std::string::npos; });
 }
 
-/// What two ranks, or more, write to stderr while they call two collectives.
+/// Returns the lines that two or more ranks write to stderr during two collective calls.
 std::vector<std::string> logged(const Words& options, const Words& settings) {
     std::vector<std::string> lines;
     const Outcome outcome = run_ranks(options, {rank_program("hello")}, settings);

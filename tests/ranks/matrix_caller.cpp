@@ -18,7 +18,7 @@ std::string name_of(const oracle::Samples& samples) {
     return std::string(base::name_of(samples.type));
 }
 
-/// Types whose results could differ between ranks in bits that no check of values sees: padding.
+/// Returns true for types with padding, which may differ between ranks where values do not.
 bool may_have_padding(Type type) {
     return type >= Type::longdouble && type != Type::user;
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// matrix_caller.hpp - makes collective calls on real ranks, judges their results, and counts what
-// was called.
+// matrix_caller.hpp - makes collective calls on real ranks, checks their results, and
+// counts the calls.
 //
-// Idea     A call is a row of values; the trial makes it and the oracle knows the result. Blocking,
-//          started and prepared calls take turns.
-// Holds    Every rank makes the same calls in the same order.
-// Next     tests/support/trial.hpp; collective_matrix.cpp for what is called.
+// Idea     A call is described by a row of values. The trial makes the call and the oracle knows
+//          the result. Blocking, started and persistent calls alternate.
+// Holds    All ranks make the same calls in the same order.
+// Next     tests/support/trial.hpp; collective_matrix.cpp for the calls made.
 #pragma once
 
 #include <cstdint>
@@ -19,15 +19,15 @@
 
 namespace weft::test {
 
-/// How often what was called, by group and name.
+/// Number of calls by group and name.
 using Covered = std::map<std::string, std::map<std::string, int>>;
 
 struct MatrixCall {
     Collective collective = Collective::allreduce;
     const oracle::Samples* samples = &oracle::samples_of(Type::float64);
     Op op = Op::sum;
-    std::uint64_t count = 0;  ///< of calls with one count
-    int pattern = 0;          ///< of calls with counts
+    std::uint64_t count = 0;  ///< for calls with one count
+    int pattern = 0;          ///< count pattern, for calls with counts
     Rank root = -1;
     Arrangement arrangement = {};
 };
@@ -36,16 +36,16 @@ class MatrixCaller {
   public:
     explicit MatrixCaller(Team world);
 
-    /// `spec` is in force; a wrong result is reported with it.
+    /// Makes a call. `spec` is the algorithm in force, and is printed with a wrong result.
     void make(const MatrixCall& wanted, std::string_view spec);
-    /// An operation that does not commute must be refused.
+    /// Makes a call with an operation that does not commute, which must be refused.
     void make_refused(Collective collective, std::string_view spec);
     void judge(bool right, const std::string& what);
 
     [[nodiscard]] Team& world() { return world_; }
     [[nodiscard]] std::uint64_t next_batch() { return ++batch_; }
     [[nodiscard]] const UserOp& affine() const { return affine_; }
-    /// Whether all ranks hold the same bytes.
+    /// Returns true if all ranks have the same bytes.
     [[nodiscard]] bool same_on_all_ranks(std::span<const std::byte> bytes);
 
     Covered covered;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: collectives give right results on real ranks, over every layout of nodes and under a
-// foreign launcher. Method: launch collective_matrix.cpp, and read from its report that nothing was
-// left out.
+// foreign launcher. Method: launch collective_matrix.cpp; its report must say that nothing
+// was left out.
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -14,8 +14,8 @@
 namespace weft::test {
 namespace {
 
-/// Of the numbers above 9, which take the longest, the short form has 12 on one node alone; the
-/// proofs have all.
+/// Returns the layouts. More than 9 ranks take the longest: the short form only has 12 on one node.
+/// The proofs cover all sizes.
 std::vector<Launch> launches() {
     std::vector<Launch> all;
     for (int n = 1; n <= 16; ++n) {
@@ -34,8 +34,9 @@ std::vector<Launch> launches() {
 
 class MatrixTest : public testing::TestWithParam<Launch> {};
 
-/// Which families of schedules exist is counted by hand: a split needs 2 ranks and one that is
-/// spoken for, a merge 2*2 and a remainder, a level in a level one that is spoken for in each.
+/// Checks that the report names each family of schedules that exists. The minimal sizes follow from
+/// the notation: a split needs 2 ranks and one more that takes part through them; a merge needs 2*2
+/// and a remainder; a nested level needs a further rank for each level.
 void expect_full_cover(const lab::Json& report, int ranks, bool even_nodes) {
     const auto number = [&](const char* group, const char* what) {
         return report.at(group).value(what, 0);

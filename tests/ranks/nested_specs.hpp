@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// nested_specs.hpp - schedules of recursive multiplying with levels inside levels, for any number
-// of ranks.
+// nested_specs.hpp - schedules of recursive multiplying with nested levels.
 //
-// Idea     A level of either kind must come first on the level around it, and mRgGaB has done a
-//          factor when it opens; so only the inside of cTmB can hold another level. It leaves n'
-//          ranks, and every split or merged schedule of n' fits in there.
+// Idea     Each kind of level must be the first part of the level around it, and mRgGaB executes a
+//          factor when it opens. So only cTmB can contain another level. Inside it n' ranks remain,
+//          and every split or merged schedule for n' ranks fits there.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +15,7 @@
 
 namespace weft::test {
 
-/// Up to `most` of them, evenly spread; the first one always.
+/// Returns up to `most` elements, evenly spread and with the first one.
 inline std::vector<std::string> evenly(const std::vector<std::string>& all, std::size_t most) {
     std::vector<std::string> some;
     const std::size_t count = std::min(most, all.size());
@@ -33,7 +32,7 @@ inline std::vector<std::string> schedules_of(Rank size, collectives::ScheduleFam
     return all;
 }
 
-/// The c levels of `size` ranks, each around everything that `inside(n')` gives.
+/// Returns the c levels of `size` ranks, each around every spec that inside(n') returns.
 template <class Inside>
 std::vector<std::string> in_c_levels(Rank size, Inside inside) {
     std::vector<std::string> all;
@@ -50,7 +49,7 @@ std::vector<std::string> in_c_levels(Rank size, Inside inside) {
     return all;
 }
 
-/// c around c, c around m, and three levels; up to `most` of each. There are none below 4 ranks.
+/// Returns c around c, c around m, and three levels; up to `most` of each. Needs 4 ranks or more.
 inline std::vector<std::string> nested_specs(Rank size, std::size_t most) {
     using collectives::ScheduleFamily;
     const auto split = [](Rank n) { return schedules_of(n, ScheduleFamily::split); };

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: calls that the network runs give the right results, queue as many descriptors as `weft
-// cost` says, and get through a rank that has started its part and sleeps: the others begin when it
-// is asleep, and are through before it wakes up. Method: `weft bench --offload` over the provider
-// that has triggered operations here; its started calls, which wait for the sleeper, are the
-// control.
+// Goal: calls that the network runs give the right results and queue the number of descriptors that
+// `weft cost` predicts. They also complete while a rank that has started its part sleeps: the
+// other ranks begin when it is asleep and finish before it wakes up. Method: `weft bench
+// --offload` over the local provider with triggered operations. Its started calls, which wait for
+// the sleeper, are the control.
 #include <gtest/gtest.h>
 
 #include "lab/program/json.hpp"
@@ -41,9 +41,9 @@ lab::Json cost_of(const Words& more) {
     return lab::read_json(outcome.output)["descriptors"];
 }
 
-/// A round proves nothing if the rank that was to sleep got no processor before the others began,
-/// or these not enough before it woke up. On a machine with much else to do that may be so of every
-/// round: then some more are tried, with longer sleep.
+/// A round proves nothing if the rank went to sleep after the others began, or if the others got
+/// too little processor time before it woke up. On a busy machine this may be true of all rounds,
+/// so the test then makes more rounds with longer sleep.
 TEST(OffloadTest, OthersGetThroughARankThatSleeps) {
     for (const std::string collective : {"barrier", "broadcast", "allreduce"}) {
         SCOPED_TRACE(collective);
@@ -83,7 +83,7 @@ TEST(OffloadTest, ResultsAndDescriptorsAreThoseOfTheTypeTheSizeAndTheAlgorithm) 
     }
 }
 
-/// So a rank that is away is waited for, and what is missing is told.
+/// The host of a rank that is away queues nothing, so the call waits and the report says for what.
 TEST(OffloadTest, WithABudgetOfOneTheHostQueuesTheRest) {
     const Outcome outcome = bench(
         {"allreduce", "--bytes", "8", "--budget", "1", "--iterations", "5", "--away-ms", "300"},

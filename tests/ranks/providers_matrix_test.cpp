@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: every way to notify that a provider promises gives right collectives on real ranks, and
-// every other is refused at start-up with its reason. Method: collective_matrix.cpp over each
-// provider that is here, one launch for a layout and all ways in it; the expected promises are
-// written out by hand. The ordinary run samples pairs of schedules and shapes, WEFT_TESTS_FULL=1
-// runs all of them on all layouts.
+// Goal: each notify strategy that a provider promises gives right collectives on real ranks, and
+// each other strategy is refused at start-up with its reason. Method: run collective_matrix.cpp
+// over each available provider, in one launch for a layout and all its strategies. The expected
+// promises are written by hand. The ordinary run samples pairs of schedules and shapes;
+// WEFT_TESTS_FULL=1 runs all of them on all layouts.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -49,7 +49,7 @@ std::string joined(const Words& words) {
     return text;
 }
 
-/// Whether libfabric has the provider by that very name: before 1.18 "tcp" stands for another one.
+/// Returns true if libfabric has this provider by its exact name; "tcp" changed meaning with 1.18.
 bool is_here(const std::string& provider) {
     static const lab::Json info =
         lab::read_json(run_command({RANK_PROGRAMS "/weft", "info", "--json"}).output);
@@ -102,7 +102,7 @@ class ProviderMatrix : public testing::TestWithParam<ProviderCase> {
 TEST_P(ProviderMatrix, EveryPromisedWayGivesWhatASerialFoldGives) {
     const ProviderCase& over = GetParam();
     run(over.launch, "--sample");
-    if (!long_forms() || over.provider == "sockets") return;  // that one is too slow for more
+    if (!long_forms() || over.provider == "sockets") return;  // sockets is too slow for more
     for (const Launch& launch : kFullLaunches) run(launch, "");
 }
 

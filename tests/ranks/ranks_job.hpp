@@ -22,13 +22,13 @@ inline bool long_forms() {
     return full_mode();
 }
 
-/// A rank program of this folder.
+/// Returns the path of a rank program of this folder.
 inline std::string rank_program(const std::string& name) {
     return RANK_PROGRAMS "/weft_" + name;
 }
 
-/// Seconds after which a launch is taken for hung; a machine that builds meanwhile is slow, and an
-/// emulated one slower.
+/// Returns the seconds after which a launch counts as hung. Machines that build meanwhile are slow,
+/// and emulated ones are slower.
 inline double launch_deadline_s() {
 #if defined(WEFT_TESTS_EMULATED)
     constexpr double kSlowness = 10;
@@ -38,7 +38,7 @@ inline double launch_deadline_s() {
     return (long_forms() ? 600 : 100) * kSlowness;
 }
 
-/// Runs a command to its end; nothing of it may be left then.
+/// Runs a command to its end and checks that no process of it is left.
 inline Outcome run_command(const Words& command, const Words& settings = {}) {
     RunningProgram running(command, settings, launch_deadline_s());
     const Outcome outcome = running.wait();
@@ -47,7 +47,7 @@ inline Outcome run_command(const Words& command, const Words& settings = {}) {
     return outcome;
 }
 
-/// weft run OPTIONS -- PROGRAM
+/// Returns the command: weft run OPTIONS -- PROGRAM
 inline Words weft_run(const Words& options, const Words& program) {
     Words command{RANK_PROGRAMS "/weft", "run"};
     command.insert(command.end(), options.begin(), options.end());
@@ -59,7 +59,7 @@ inline Outcome run_ranks(const Words& options, const Words& program, const Words
     return run_command(weft_run(options, program), settings);
 }
 
-/// Ranks under a foreign launcher; nothing if there is none here.
+/// Runs ranks under a foreign launcher. Returns nullopt if it is not installed.
 inline std::optional<Outcome> run_under_mpirun(int ranks, const Words& program,
                                                const Words& settings = {}) {
     if (std::system("mpirun --version > /dev/null 2>&1") != 0) return std::nullopt;
@@ -68,7 +68,7 @@ inline std::optional<Outcome> run_under_mpirun(int ranks, const Words& program,
     return run_command(command, settings);
 }
 
-/// A job to start; without options of `weft run`, under mpirun.
+/// A job to start, under mpirun if it has no options of `weft run`.
 struct Launch {
     std::string name;
     int ranks = 1;
@@ -87,7 +87,7 @@ inline std::optional<Outcome> run_launch(const Launch& launch, const Words& prog
     return run_ranks(launch.options, program, launch.settings);
 }
 
-/// Options in words, for names of tests.
+/// Returns options as words for names of tests.
 inline std::string as_name(const std::string& text) {
     std::string name;
     for (const char c : text) name += std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';

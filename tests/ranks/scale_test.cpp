@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// scale_test.cpp - jobs of many ranks start, call, and end, and an end that is asked for is quick
-// there, too.
+// scale_test.cpp - jobs of many ranks start, make calls and end; a requested end is quick, too.
 //
-// Goal: nothing that a job needs per rank (files, threads, addresses, connections) runs out, and
-// the time to start stays within a deadline. Method: jobs of 16 ranks on one node and 8 on four
-// virtual ones; the long form takes 128, and 32 on sixteen. Every rank checks its sums.
+// Goal: no resource that a job needs for each rank (files, threads, addresses, connections) runs
+// out, and the start meets a deadline. Method: jobs of 16 ranks on one node and of 8 on four
+// virtual nodes; the long form has 128, and 32 on sixteen nodes. Every rank checks its sums.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 

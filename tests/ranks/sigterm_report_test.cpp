@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// sigterm_report_test.cpp - the handler of SIGTERM, without a job around it.
+// sigterm_report_test.cpp - the handler of SIGTERM, without a job.
 //
-// Goal: each runtime of a process says where it is, the last one to answer ends the process by the
-// signal, and other handlers are not touched. Method: death tests in which the test plays the
-// runtime.
+// Goal: each runtime of a process reports its state, the last one to answer ends the process
+// by the signal, and other handlers are not touched. Method: death tests in which the test
+// acts as the runtime.
 #include "run/runtime/sigterm_report.hpp"
 
 #include <fcntl.h>
@@ -32,7 +32,7 @@ struct sigaction disposition() {
     return found;
 }
 
-/// A call of a runtime that looks whether it is asked, as an engine does.
+/// Acts as a call of a runtime: polls for a request to report, as an engine does.
 void wait_until_asked(SigtermReport& report) {
     while (!report.status_request().pending.exchange(false)) ::poll(nullptr, 0, 1);
 }
@@ -88,7 +88,7 @@ TEST(SigtermReportDeathTest, ACallAnswersAndThenTheProcessDies) {
     EXPECT_EXIT(die(), testing::KilledBySignal(SIGTERM), "^weft: rank 3: what the engine says\n$");
 }
 
-// From the handler and from the engine, and nothing else of the process.
+// The file gets the lines of the handler and the engine, and no other output of the process.
 TEST(SigtermReportDeathTest, TheFileOfTheLogGetsTheLines) {
     const std::string name = testing::TempDir() + "last_words." + std::to_string(::getpid());
     const auto die = [&](bool in_call) {
@@ -120,7 +120,7 @@ TEST(SigtermReportDeathTest, WhoLeavesACallLearnsThatItWasAsked) {
         report.status_request().enter();
         report.status_request().enter();
         ::raise(SIGTERM);
-        if (report.status_request().leave()) ::_exit(1);  // not out yet
+        if (report.status_request().leave()) ::_exit(1);  // still in the outer call
         if (!report.status_request().leave()) ::_exit(2);
         report.answer("left");
     };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: the README's program is the one that runs, and a job starts and ends quickly. Method:
-// compare the texts; time 20 launches of hello.cpp. The bound on the median is wide, since a
-// machine may be busy; that on the best is what a start should take.
+// Goal: the README shows the tested program, and a job starts and ends quickly. Method: compare the
+// texts; time 20 launches of hello.cpp. The bound on the median is wide, because the machine may be
+// busy. The bound on the minimum is the normal time of a start.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -20,7 +20,7 @@ std::string text_of(const std::string& path) {
     return {std::istreambuf_iterator<char>(file), {}};
 }
 
-/// What follows the comments at the top.
+/// Returns the source after its leading comments.
 std::string body_of(const std::string& source) {
     std::size_t at = 0;
     while (source.compare(at, 2, "//") == 0) at = source.find('\n', at) + 1;

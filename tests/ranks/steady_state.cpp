@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// steady_state.cpp - a program of real ranks that counts what short calls ask of the system.
+// steady_state.cpp - a program of real ranks that counts the allocations and system calls
+// of short calls.
 //
-// Idea     Blocks of calls between two readings of the counters. What the ranks counted is summed
-//          over them, and rank 0 prints one JSON object. First the counters are shown something to
-//          count.
+// Idea     Reads the counters before and after blocks of calls. The counts are summed over the
+//          ranks, and rank 0 prints one JSON object. As a control, the counters first count one
+//          allocation and one system call.
 #include <fmt/format.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -38,7 +39,7 @@ class Measurement {
   public:
     explicit Measurement(Team world) : world_(world) {}
 
-    /// A reason not to measure that all ranks share, or an empty text.
+    /// Returns the reason why some rank cannot measure, or an empty text; the same on all ranks.
     std::string reason() {
         const std::string own =
             can_count_allocations() ? system_calls_.reason() : "allocations cannot be counted here";
@@ -47,7 +48,7 @@ class Measurement {
         return own.empty() ? "another rank cannot count" : own;
     }
 
-    /// What the counters say of one allocation and one system call.
+    /// Returns the counts for one allocation and one system call.
     lab::Json control() {
         const std::uint64_t allocations_before = allocations();
         const std::uint64_t calls_before = system_calls_.counts()[SYS_getppid];

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: a short call between two ranks that spin allocates nothing and asks the system for nothing.
-// Method: launch steady_state.cpp, which counts both; first it shows the counters something to
-// count.
+// Goal: a short call between two ranks that spin makes no allocation and no system call. Method:
+// launch steady_state.cpp, which counts both; as a control it first makes one of each.
 #include <gtest/gtest.h>
 #include <sched.h>
 #include <sys/syscall.h>
@@ -16,11 +15,11 @@ namespace {
 
 constexpr int kAttempts = 5;
 
-/// What a wait may do when the peer does not run.
+/// System calls of a rank that waits for a peer that does not run.
 const std::set<std::string> kWaiting{std::to_string(SYS_sched_yield), std::to_string(SYS_nanosleep),
                                      std::to_string(SYS_clock_nanosleep)};
 
-/// Whether most blocks of calls were free of system calls. The scheduler may disturb some.
+/// Returns true if most blocks of calls made no system call; the scheduler may disturb some blocks.
 bool mostly_clean(const lab::Json& measured) {
     EXPECT_EQ(measured.at("blocks"), 100);
     EXPECT_EQ(measured.at("calls_per_block"), 1000);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// stuck.cpp - a program of real ranks that get stuck, each mode in another way.
+// stuck.cpp - a program of real ranks that get stuck, in a different way in each mode:
 //
 //   (none)               no rank gets stuck
-//   loop                 all ranks call forever
-//   sleep RANK SECONDS   that rank sleeps between its calls while the others wait for it
-//   stop RANK SECONDS    likewise, stopped by a signal; a child of its own lets it go on
-//   handler RANK         like sleep forever; every rank has a handler of its own for SIGTERM
-//   finalized RANK       that rank sleeps forever after it has finalized; the others end well
+//   loop                 all ranks make calls forever
+//   sleep RANK SECONDS   RANK sleeps between its calls while the others wait for it
+//   stop RANK SECONDS    RANK is stopped by a signal until its child process continues it
+//   handler RANK         RANK sleeps forever; all ranks have their own handler of SIGTERM
+//   finalized RANK       RANK sleeps forever after it has finalized; the others end normally
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -30,7 +30,7 @@ void say(const std::string& line) {
 
 void sleep_for(double seconds) {
     const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
-    std::this_thread::sleep_until(end);  // The library's own signals must not cut it short.
+    std::this_thread::sleep_until(end);  // the library's own signals must not interrupt it
 }
 
 void stop_for(double seconds) {
@@ -43,7 +43,7 @@ void stop_for(double seconds) {
     std::raise(SIGSTOP);
 }
 
-/// A few calls; false if a sum is wrong.
+/// Makes a few calls. Returns false if a sum is wrong.
 bool call_a_little(weft::Team& world) {
     const double size = world.size();
     for (int i = 0; i < 5; ++i) {
@@ -55,7 +55,7 @@ bool call_a_little(weft::Team& world) {
 }
 
 void be_stuck(const std::string& mode, double seconds) {
-    if (mode != "stop") sleep_for(0.3);  // The others are in their waits by then.
+    if (mode != "stop") sleep_for(0.3);  // by then the others wait
     say("stuck");
     if (mode == "stop") {
         stop_for(seconds);

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// stuck_test.cpp - ranks that get SIGTERM, and ranks that others wait for too long.
+// stuck_test.cpp - ranks that get SIGTERM, and ranks for which others wait too long.
 //
-// Goal: a rank that gets SIGTERM says what it waits for, no matter who sent it; a wait that takes
-// too long is reported and ends the job only on request; an application's own handler is left
-// alone.
-// Method: launch stuck.cpp, in which one of four ranks gets stuck; the reports must name it.
+// Goal: a rank that gets SIGTERM from any sender reports the peer for which it waits. A wait that
+// takes too long is reported, and ends the job only on request. An application's own handler is not
+// touched. Method: launch stuck.cpp, in which one of four ranks gets stuck; reports must name it.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <poll.h>
@@ -33,7 +32,7 @@ std::size_t count_lines(const std::string& errors, const std::string& pattern) {
     return lines_like(errors, pattern).size();
 }
 
-/// Of four ranks the third is in the application; the others wait, one at least for it.
+/// Rank 2 must be in the application; the other ranks wait, and at least one of them for rank 2.
 void expect_reports(const std::string& errors) {
     for (const char* const rank : {"0", "1", "3"})
         EXPECT_EQ(count_lines(errors, waiting_line(rank, "[0-3]")), 1U) << rank << "\n" << errors;
@@ -63,7 +62,7 @@ TEST_P(StuckTest, ATimeoutAsksBeforeItKills) {
     EXPECT_EQ(outcome.status, 124);
     EXPECT_EQ(outcome.output, "stuck\n");
     expect_reports(outcome.errors);
-    EXPECT_LT(outcome.seconds, limit_s + 2) << "who answers needs no grace";
+    EXPECT_LT(outcome.seconds, limit_s + 2) << "ranks that answer need no grace";
 }
 
 TEST_P(StuckTest, ASignalToTheLauncherAsksTheRanks) {
@@ -142,16 +141,16 @@ TEST(EndingTest, ASecondInterruptKillsAtOnce) {
     ASSERT_TRUE(running.wait_for_output("deaf\ndeaf\n"));
     running.send(SIGINT);
     const double asked = 1e-9 * static_cast<double>(base::monotonic_ns());
-    ::poll(nullptr, 0, 100);  // One that is still pending would swallow the next.
+    ::poll(nullptr, 0, 100);  // a pending signal would swallow the next one
     running.send(SIGINT);
     EXPECT_EQ(running.wait().status, 128 + SIGINT);
     EXPECT_LT(1e-9 * static_cast<double>(base::monotonic_ns()) - asked, 1.9)
         << "the grace is two seconds";
 }
 
-// mpirun sends SIGKILL as soon as the first rank has ended after its SIGTERM: a rank that has no
-// processor then is not reported. So the lines count that come in some of a few launches. Open MPI
-// 5 also passes nothing on that ranks print by then: what they say stands in the files of the log.
+// mpirun sends SIGKILL as soon as the first rank has ended after its SIGTERM, so a rank without a
+// processor at this moment reports nothing. The test therefore collects the lines of several
+// launches. Open MPI 5 also drops the ranks' output then; the lines are in the log files.
 TEST(EndingTest, MpirunAsksInTheSameWay) {
     if (std::system("command -v mpirun.openmpi >/dev/null") != 0)
         GTEST_SKIP() << "Open MPI's mpirun is not installed";
@@ -184,7 +183,7 @@ TEST(EndingTest, MpirunAsksInTheSameWay) {
 
 struct Difference {
     std::string name;
-    std::string setting;  ///< of the last of three ranks
+    std::string setting;  ///< made by the last of three ranks only
     std::string message;
 };
 
@@ -209,7 +208,7 @@ TEST_P(DifferenceTest, StopsTheJobAndNamesBothRanksAndBothValues) {
     EXPECT_EQ(new_shared_files(before), std::set<std::string>{});
 }
 
-// A job may have nodes or not, but not on some ranks only.
+// Either all ranks of a job have nodes, or none.
 TEST(DifferenceOfNodesTest, StopsTheJobAndNamesBothRanks) {
     const auto run_with = [](const Words& options, const std::string& setting) {
         return run_ranks(options, {"sh", "-c",
@@ -228,7 +227,7 @@ TEST(DifferenceOfNodesTest, StopsTheJobAndNamesBothRanks) {
     }
 }
 
-// A process without capabilities may not look into one that has them, so it cannot map its memory.
+// A process without capabilities may not read a process with them, so it cannot map its memory.
 TEST(DifferenceOfMappingsTest, StopsTheJobAndNamesBothRanks) {
     if (::geteuid() != 0 || std::system("command -v setpriv >/dev/null") != 0)
         GTEST_SKIP() << "takes root and setpriv";

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: WEFT_TRACE writes what ranks did in the published trace-event format, so that Perfetto
-// opens it, and WEFT_STATS says the same in sums; `weft simulate --trace` writes the same form.
-// Method: jobs of 8 ranks whose files are read back; every event is checked against the format's
-// rules for its phase; the clocks of one host must be found equal within the error that is said.
+// Goal: WEFT_TRACE writes the steps of the ranks in the published trace-event format, which
+// Perfetto opens. WEFT_STATS gives the sums of the same data, and `weft simulate --trace`
+// writes the same format. Method: read back the files of jobs of 8 ranks, and check every event
+// against the rules of the format for its phase. The clocks of one host must be equal within
+// the reported error.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -23,7 +24,7 @@ namespace {
 namespace fs = std::filesystem;
 using lab::Json;
 
-/// A folder that is gone after the test.
+/// A temporary folder, removed at the end of the test.
 class Folder {
   public:
     Folder() {
@@ -35,7 +36,7 @@ class Folder {
     Folder& operator=(const Folder&) = delete;
 
     [[nodiscard]] std::string path() const { return path_.string(); }
-    /// The one file in it, read.
+    /// Reads the only file in the folder.
     [[nodiscard]] Json file() const {
         const std::vector<fs::path> files(fs::directory_iterator(path_), {});
         EXPECT_EQ(files.size(), 1U);
@@ -50,12 +51,12 @@ class Folder {
 
 using TrackId = std::pair<int, int>;
 
-/// What a trace has, after each event was found to be as the format wants it.
+/// Contents of a trace whose events are all valid.
 struct Contents {
     std::map<std::string, int> phases;
     std::map<std::string, int> slices;  ///< by first word of the name
-    std::set<int> processes;            ///< that have slices
-    std::set<int> named;                ///< that have names
+    std::set<int> processes;            ///< processes with slices
+    std::set<int> named;                ///< processes with names
     int arrows_between_processes = 0;
 };
 
@@ -64,7 +65,7 @@ struct Slice {
     double end = 0;
 };
 
-/// Slices of a thread lie in each other or apart; digits of the file allow for a nanosecond.
+/// Checks that slices of a thread are nested or disjoint, within a nanosecond or so of rounding.
 void expect_nested(std::vector<Slice> slices) {
     std::ranges::stable_sort(slices, [](const Slice& a, const Slice& b) {
         return a.begin != b.begin ? a.begin < b.begin : a.end > b.end;
@@ -85,7 +86,7 @@ bool lies_in_a_slice(const std::vector<Slice>& slices, double at) {
     });
 }
 
-/// Fields that every event of a phase must have by the format.
+/// Checks the fields that the format requires for each phase.
 Contents check_format(const Json& trace) {
     Contents contents;
     EXPECT_TRUE(trace.is_object());
@@ -136,7 +137,7 @@ Contents check_format(const Json& trace) {
         contents.arrows_between_processes +=
             ends.front().at("pid") != ends.back().at("pid") ? 1 : 0;
     }
-    // Each arrow begins and ends in a slice; to look at some is enough.
+    // Each arrow begins and ends in a slice; a part of them is enough.
     for (const auto& [id, ends] : flows) {
         if (id > 200) break;
         for (const Json& end : ends)
@@ -204,7 +205,7 @@ TEST(TraceTest, ASimulatedRunHasTheSameForm) {
     EXPECT_EQ(contents.arrows_between_processes, 8 * (1 + 3));
 }
 
-/// Lines of rank 0 that begin with these words.
+/// Returns the lines of rank 0 that begin with these words.
 std::vector<Words> rows(const Outcome& outcome, const std::string& first) {
     std::istringstream lines(outcome.errors);
     std::vector<Words> found;
@@ -231,7 +232,7 @@ TEST(StatsTest, CountsCallsAndBytesExactly) {
     EXPECT_EQ(calls[0][8], "32");
     EXPECT_EQ(calls[0][9], "0");
     for (int rank = 0; rank < 4; ++rank) {
-        // Once in this table, once in that of buffers.
+        // One line in this table and one in the table of buffers.
         const std::vector<Words> lines = rows(outcome, std::to_string(rank));
         ASSERT_EQ(lines.size(), 2U);
         EXPECT_EQ(lines[0].size(), 12U);

@@ -2,8 +2,8 @@
 // watched_job.cpp - ranks that notice if someone changes their memory or disturbs their calls. They
 // check every result, and symmetric memory that no rank writes must keep its bytes.
 //
-// Usage: watched_job SECONDS. Waits a little before it joins, so that attacks can hit the start-up,
-// too.
+// Usage: watched_job SECONDS. Waits a little before it joins, so that attacks can hit
+// the start-up, too.
 #include <execinfo.h>
 #include <fmt/format.h>
 #include <signal.h>
