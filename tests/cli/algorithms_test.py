@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Goal: docs/algorithms.md says of every algorithm what the registry and the verifier say of it.
-Method: the page is written from `weft list --json` and `weft verify --json`, and compared with the one that stands there.
+"""Goal: docs/algorithms.md agrees with the registry and the verifier about every algorithm.
+Method: writes the page from `weft list --json` and `weft verify --json` and compares it with the existing page.
 
-usage: algorithms_test.py WEFT [--write]        --write puts the page there"""
+usage: algorithms_test.py WEFT [--write]        --write replaces the page"""
 import json
 import os
 import re
@@ -15,7 +15,7 @@ from pathlib import Path
 WEFT = sys.argv.pop(1)
 PAGE = Path(__file__).resolve().parents[2] / "docs/algorithms.md"
 DEADLINE_S = 60
-LAYOUTS = ["4,4", "5,5,3"]  # of the ranks whose programs are verified, on nodes
+LAYOUTS = ["4,4", "5,5,3"]  # ranks of each node for the verified programs
 BYTES = 64 * 1024
 
 HEAD = f"""# Algorithms
@@ -41,7 +41,7 @@ def run(*arguments):
 
 
 def ask(command, algorithm, spec, layout, *more):
-    """A command about the programs that a spec has on nodes of these sizes."""
+    """Runs a command about the programs of a spec on nodes of these sizes."""
     ranks = sum(int(number) for number in layout.split(","))
     if algorithm["one_node"]:
         layout = str(ranks)
@@ -50,17 +50,17 @@ def ask(command, algorithm, spec, layout, *more):
 
 
 def spec_of(algorithm):
-    """The spec with all defaults that are values, and the parameters whose defaults are none."""
+    """Returns the spec with all defaults that are values, and a list of the other parameters."""
     given, others = [], []
     for parameter in algorithm["parameters"]:
-        word = f"{parameter['name']}={parameter['default'] or '(a4,a2)'}"  # of a schedule there is no default
+        word = f"{parameter['name']}={parameter['default'] or '(a4,a2)'}"  # a schedule has no default
         parses = ask("show", algorithm, f"{algorithm['algorithm']}:{word}", LAYOUTS[0]).returncode == 0
         (given if parses else others).append(word)
     return ":".join(filter(None, (algorithm["algorithm"], ",".join(given)))), others
 
 
 def proved(algorithm, layout):
-    """What the verifier counts, or None if the plain name has no program for so many ranks."""
+    """Returns the verifier's counts, or None if the plain name has no program for this number of ranks."""
     spec = algorithm["algorithm"]
     if any(parameter["default"] == "" for parameter in algorithm["parameters"]):
         spec, _ = spec_of(algorithm)
@@ -81,7 +81,7 @@ def counted(verdict):
 
 
 def source_of(algorithm):
-    """Authors and sections of the sources, without titles."""
+    """Returns authors and sections of the sources, without titles."""
     def short(source):
         first, *others = source.split(", ")
         if others and re.fullmatch(r"\w+ and \w+", others[0]):

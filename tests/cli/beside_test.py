@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-# Goal: what stands beside a time is right: MPI libraries (bench --compare), predictions (explain --measure), work of the
-#       ranks themselves (bench overlap).
-# Method: real jobs of two ranks; in place of an MPI library a program beside a copy of weft that says known times.
+# Goal: values shown next to a time are right: other MPI libraries (bench --compare), predictions (explain --measure),
+#       and work of the ranks themselves (bench overlap).
+# Method: real jobs of two ranks. A program in place of an MPI library's bench, next to a copy of weft,
+# prints known times.
 import json
 import os
 import shutil
@@ -103,7 +104,7 @@ class Overlap(unittest.TestCase):
                 self.assertTrue(row["checked"])
                 self.assertEqual(row["iterations"], 4)
                 for kind in ("computing", "sleeping"):
-                    # Beside work that takes as long as the call alone, both take at least as long as that.
+                    # The work and the call alone take equal times, so both together take at least this time.
                     self.assertGreaterEqual(row[f"{kind}_us"], row["blocking_us"] - 0.01)
                     hidden = (2 * row["blocking_us"] - row[f"{kind}_us"]) / row["blocking_us"]
                     self.assertAlmostEqual(row[f"hidden_{kind}"], hidden, places=3)

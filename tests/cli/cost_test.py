@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-# Goal: weft cost and weft formula give the papers' values to the printed digits, counted and by formula,
-# and keep what is promised about fields, limits and statuses.
-# Method: the built executable, called as a person or a script would call it.
+# Goal: weft cost and weft formula give the papers' values to the printed digits, counted and by formula. Their fields,
+# limits and statuses are as documented.
+# Method: call the built executable as a person or a script would.
 import json
 import os
 import tempfile
@@ -23,7 +23,7 @@ def formula(name, **values):
 
 class Formulas(unittest.TestCase):
     def check(self, value, printed):
-        """`printed` is a string with the digits that a paper (or its correction) gives."""
+        """Compares with `printed`, a string with the digits of a paper or of its correction."""
         digits = len(printed.partition(".")[2])
         self.assertEqual(f"{value:.{digits}f}", printed)
 
@@ -179,7 +179,7 @@ class Cost(unittest.TestCase):
                 self.assertEqual(row["difference"]["messages"], 0)
             for row in (rows[0], rows[2]):
                 self.assertAlmostEqual(row["difference"]["time_us"], 0, 9)
-            # One rank's part of two trees is less than twice that of one: no rank is busiest in both.
+            # One rank's part of two trees is less than twice its part of one: no rank is busiest in both.
             self.assertLess(rows[1]["difference"]["time_us"], 0)
             self.assertEqual(rows[1]["descriptor_bytes"], 96)
             self.assertEqual(rows[2]["descriptor_bytes"], 32 * (ranks.bit_length() - 1))
@@ -217,7 +217,7 @@ class Cost(unittest.TestCase):
             self.assertTrue(after["total_energy_uj"] < before["total_energy_uj"] or
                             after["descriptor_bytes"] < before["descriptor_bytes"])
         self.assertEqual(front[0]["time_us"], quick["time_us"])
-        # Variants of parameters are candidates, too: two regular trees need least memory.
+        # Variants of parameters are candidates, too: two regular trees need the least memory.
         small = self.cost("allreduce", "--ranks", "64", "--objective", "memory")
         self.assertEqual((small["algorithm"], small["descriptor_bytes"]), ("reduce-broadcast:tree=(kary:k=2)", 96))
 
@@ -287,8 +287,8 @@ class Offload(unittest.TestCase):
         return json.loads(done.stdout)
 
     def test_formulas(self):
-        # Of n = 2^k ranks. A rank of a tree with c children: its own vector and c - 1 sums where the order shows, or
-        # its own vector alone; one message up unless it is the root; and c down.
+        # n = 2^k ranks. A rank of a tree with c children sends one message up, except the root, and c down. Where the
+        # order shows, it sends up its own vector and c - 1 sums, otherwise its own vector alone.
         for k in (1, 2, 3, 5):
             n = str(2**k)
             self.assertEqual(self.count("barrier", "--ranks", n)["descriptors"], [k] * 2**k)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-# Goal: weft explain keeps what is promised about fields, order, needs and statuses.
-# Method: the built executable, called as a person or a script would call it.
+# Goal: weft explain has the documented fields, order, requirements and statuses.
+# Method: call the built executable as a person or a script would.
 import json
 import os
 import tempfile
@@ -66,7 +66,7 @@ class Explain(unittest.TestCase):
         self.assertEqual(times, sorted(times))
 
     def test_blocks_on_a_node_go_the_quicker_way(self):
-        """97 million messages a second and 100 Gb/s: at 32 bytes puts on the node, not the threshold of 8 KiB."""
+        """With 97 million messages/s and 100 Gb/s, blocks of at least 32 bytes are put, without a threshold of 8 KiB."""
         machine = Path(__file__).resolve().parents[2] / "perf/papers/published/huang_machine.txt"
         for size in ("16", "32", "64", "512"):
             found = self.explain("allgather", "--ranks", "2304", "--layout", "18x128", "--hosts", "128",
@@ -104,10 +104,10 @@ class Explain(unittest.TestCase):
             check_refusals(self, ((call, "far_cell_ns: unknown key"),), "simulate")
 
     def test_simulate_and_cost_say_what_is_predicted(self):
-        """With the same file and the same words, where ranks share processors, too."""
+        """They predict the same times with the same file and options, also if ranks share processors."""
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "machine.txt")
-            with open(path, "w") as file:  # what it does not mention costs what it does without a file
+            with open(path, "w") as file:  # other costs have their defaults
                 file.write("near_latency_ns 50\nnear_issue_ns 10\nnear_receive_ns 20\nnear_ns_per_byte 0.08\n"
                            "near_slot_ns 15\nnear_turn_ns 900\nprocessors 2\n")
             compared = 0
@@ -157,7 +157,7 @@ class Explain(unittest.TestCase):
         text = weft("explain", "allreduce", "--ranks", "8").stdout.splitlines()
         self.assertIn("least predicted time", text[0])
 
-    # Huang et al.: 97 million messages per second and 100 Gb/s a node; costs of puts that a machine of theirs may have.
+    # Huang et al.: 97 million messages per second and 100 Gb/s for each node; plausible costs of puts on their machine.
     PIP = ("near_latency_ns 300\nnear_issue_ns 50\nnear_ns_per_byte 0.05\nfar_latency_ns 1000\nfar_issue_ns 200\n"
            "card_message_ns 10.309\ncard_ns_per_byte 0.08\nreduce_ns_per_byte 0.06\n")
 

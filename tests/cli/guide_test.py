@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-# Goal: what the guide says about the interfaces is so: which collectives there are, what one language alone has, how
-# programs are compiled, what ranks read.
-# Method: the headers, and jobs, beside the sentences of docs/guide. Each check finds a fault that is put into the page.
+# Goal: the guide is right about the interfaces: existing collectives, functions of one language only, compile lines of
+# programs, input of ranks.
+# Method: compare sentences of docs/guide with the headers and with jobs. Each check finds a fault planted in the page.
 import re
 import unittest
 from pathlib import Path
@@ -15,7 +15,7 @@ LAUNCHING = (ROOT / "docs/guide/launching.md").read_text(encoding="utf-8")
 BLOCK = re.compile(r"^```sh\n(.*?)^```", re.DOTALL | re.MULTILINE)
 
 
-def declared(pattern, suffix):
+    """Returns the names that the headers of one language declare."""
     """Names that the headers of one language declare."""
     text = "".join(header.read_text(encoding="utf-8") for header in (ROOT / "include/weft").glob(f"*.{suffix}"))
     return set(re.findall(pattern, text))
@@ -29,14 +29,14 @@ COLLECTIVES = {name.removesuffix("_init") for name in C_FUNCTIONS
 
 
 def in_the_table(page):
-    """Names in the first column of the table of collectives, those for neighbours aside."""
+    """Returns the names in the first column of the table of collectives, without those for neighbours."""
     table = page.split("## The collectives\n")[1].split("\n## ")[0]
     columns = [line.split("|")[1] for line in table.splitlines() if line.startswith("| `") and "eighbor" not in line]
     return {name for column in columns for name in re.findall(r"`(\w+)`", column)}
 
 
 def wrong_claims(page):
-    """Names that the introduction gives to one language alone, and that are not so."""
+    """Returns the names that the introduction wrongly attributes to one language alone."""
     introduction = " ".join(page.split("\n## ")[0].split())
     of_cpp, of_c = re.search(r"C\+\+ alone (.*?)[;.] C alone (.*?)\. [A-Z]", introduction).groups()
     names = re.findall(r"`(\w+)`", of_cpp)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-# Goal: man pages and completion say what --help says, and can be read by man and by bash.
-# Method: compare the texts of each command; let groff complain; let bash complete words.
+# Goal: man pages and completion agree with --help, and man and bash can read them.
+# Method: compare the texts of each command; groff must not complain; bash completes words.
 import json
 import re
 import shutil
@@ -23,7 +23,7 @@ def weft(*arguments, status=0):
 
 
 def plain(page):
-    """What a man page says, without its markup."""
+    """Returns the text of a man page without its markup."""
     return re.sub(r"\\f[BIR]", "", page).replace("\\-", "-").replace("\\&", "").replace("\\e", "\\")
 
 
@@ -54,7 +54,7 @@ class Help(unittest.TestCase):
             self.assertEqual(said, shown, name)
 
     def test_all_texts_begin_the_same_way(self):
-        """In lower case, unless the first word is a name or stands for a value."""
+        """Texts start in lower case, unless the first word is a name or a placeholder for a value."""
         texts = [option["help"] for option in self.reference["options"]]
         for command in self.commands.values():
             texts += [command["summary"], *(option["help"] for option in command["arguments"] + command["options"])]

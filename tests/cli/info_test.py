@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-# Goal: `weft info` says what this machine, and what a job, really has, in text and as one object.
-# Method: ask it under different settings and compare with the system, with the page of settings, with
-# what the job was asked for, and one part of the answer with another.
+# Goal: `weft info` describes this machine and a job correctly, in text and as one object.
+# Method: call it under different settings. Compare the answer with the system, with the page of settings, with the
+# job's options, and with other parts of the answer.
 import json
 import os
 import re
@@ -28,12 +28,12 @@ class Asking(unittest.TestCase):
         return self.told("info", "--json", settings=settings, preexec_fn=before, says=says)
 
     def without_network(self, **more):
-        """Quick: libfabric is not loaded."""
+        """Returns the answer without loading libfabric, which is fast."""
         return self.info(WEFT_FABRIC_MODULE="/nowhere/weft_fabric.so", **more)
 
 
 class OfProvider(Asking):
-    """Networks that are not here."""
+    """Tests about networks that this machine does not have."""
 
     def test_each_is_decided_without_being_here(self):
         for name, ways in {"cxi": ["cells", "delivery", "fence"], "psm2": ["immediate", "delivery"],
@@ -112,7 +112,7 @@ class Alone(Asking):
         self.assertTrue(any(line["reason"] == f'WEFT_PROVIDER asks for "{other}"' for line in info["providers"]))
 
     def test_reasons_against_providers_are_so(self):
-        """Who is called usable is chosen if it is asked for, and who is not called so is not."""
+        """A provider is chosen on request if and only if its reason says that it is usable."""
         for line in self.plain["providers"]:
             if line["offered"] and not line["chosen"]:
                 asked = self.info(WEFT_PROVIDER=line["provider"])
@@ -199,7 +199,7 @@ class Environment(Asking):
 
 
 class InAJob(Asking):
-    """Launched; the first rank alone speaks."""
+    """Tests within a job; only the first rank prints."""
 
     def job(self, *options, **settings):
         return self.told("run", *options, "--", WEFT, "info", "--json", settings=settings)

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Goal: docs/interfaces.md says what the programs and the header really have; neither changes alone.
-Method: lists that can be written from a program or the header are written anew and compared; fields of JSON
-objects are compared with those of objects that the programs print.
+"""Goal: docs/interfaces.md agrees with the programs and the header.
+Method: lists that can be generated from a program or the header are generated and compared. Fields of JSON objects are
+compared with the fields of objects that the programs print.
 
-usage: interfaces_test.py WEFT [--write]        --write puts the lists that can be written into the page"""
+usage: interfaces_test.py WEFT [--write]        --write puts the generated lists into the page"""
 import importlib
 import json
 import os
@@ -24,8 +24,8 @@ DEADLINE_S = 60
 WRITTEN = re.compile(r"(<!-- written: (\S+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
 
 FOUR = ["--algorithm", "a2,a2", "--ranks", "4"]
-GOAL = "FILE"  # stands for one that is written for the test
-SAMPLES = {  # calls of each command that prints JSON; together they show every field
+GOAL = "FILE"  # placeholder for a GOAL file that the test writes
+SAMPLES = {  # calls of each command that prints JSON; together they show all fields
     "verify": [["allreduce", *FOUR]],
     "list": [[]],
     "show": [["allreduce", *FOUR]],
@@ -45,7 +45,7 @@ SAMPLES = {  # calls of each command that prints JSON; together they show every 
     "help": [[]],
 }
 
-FREE = ("arguments", "phases_s", "environment")  # objects whose fields are names of other things
+FREE = ("arguments", "phases_s", "environment")  # objects whose field names are data
 
 
 def run(*command):
@@ -60,7 +60,7 @@ def reference():
     return json.loads(run(WEFT, "help", "--json"))
 
 
-# ---- Lists that are written -------------------------------------------------------------------------
+# ---- Generated lists --------------------------------------------------------------------------------
 
 
 def cell(text):
@@ -132,7 +132,7 @@ def write_page(text):
 
 
 def fields_of(page, title):
-    """{path: fields} of the section of that title."""
+    """Returns {path: fields} for the section with that title."""
     section = re.search(rf"^### `{re.escape(title)}`\n(.*?)(?=^##|\Z)", page, re.MULTILINE | re.DOTALL)
     if section is None:
         return None
@@ -141,7 +141,7 @@ def fields_of(page, title):
 
 
 def at_path(value, path):
-    """All objects at a path such as results[].histogram[]."""
+    """Yields all objects at a path such as results[].histogram[]."""
     found = [value]
     for part in [] if path == "." else path.split("."):
         name, many = part.removesuffix("[]"), part.endswith("[]")
@@ -163,7 +163,7 @@ class Interfaces(unittest.TestCase):
         for _, name, text, _ in WRITTEN.findall(self.page):
             with self.subTest(list=name):
                 self.assertEqual(text.splitlines(), write_list(name, self.known),
-                                 "python3 tests/cli/interfaces_test.py WEFT --write writes it anew")
+                                 "python3 tests/cli/interfaces_test.py WEFT --write generates it")
 
     def test_every_command_has_its_list_and_fields(self):
         lists = {name for _, name, _, _ in WRITTEN.findall(self.page)}
@@ -180,7 +180,7 @@ class Interfaces(unittest.TestCase):
         for path, fields in said.items():
             found = {field for value in objects for one in at_path(value, path) for field in one}
             self.assertEqual(found, set(fields), f"{title}: {path}")
-        # No object that holds objects is left out.
+        # No object that contains objects may be missing.
         for value in objects:
             self.check_paths(title, value, "", said)
 
@@ -205,7 +205,7 @@ class Interfaces(unittest.TestCase):
                                       [json.loads(run(WEFT, name, *call, "--json")) for call in written])
 
     def test_objects_of_the_scripts_have_the_fields_of_the_page(self):
-        """As the tests of the scripts run them: between programs that print times by plan."""
+        """Runs the scripts as their own tests do: with programs that print planned times."""
         sys.path.insert(0, str(ROOT / "tests/perf"))
         for name, call, plan, arguments in (
                 ("compare", "Job", {"mpiexec": [3]}, ("--quick", "--collectives", "barrier")),

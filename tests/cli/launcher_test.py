@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-# Goal: weft run takes its words as mpirun does, runs one rank under a tool, and weft doctor says what is missing.
-# Method: jobs of shell scripts; tools in front of PATH that only say how they were called; a terminal of our own.
+# Goal: weft run accepts options as mpirun does and runs one rank under a tool; weft doctor names missing parts.
+# Method: jobs of shell scripts; fake tools at the front of PATH that print their arguments; a pseudo-terminal.
 import json
 import os
 import pty
@@ -52,7 +52,7 @@ class Tools(unittest.TestCase):
         cls.folder = Path(tempfile.mkdtemp(prefix="weft-tools."))
         cls.addClassCleanup(shutil.rmtree, cls.folder, ignore_errors=True)
         for name in ("gdb", "valgrind"):
-            # It says its words up to the program, and becomes that.
+            # The fake tool prints its words up to the program, and then executes the program.
             (cls.folder / name).write_text(
                 '#!/bin/sh\nwords=\nwhile case $1 in -*|run|bt) true;; *) false;; esac; do words="$words $1"; shift; done\n'
                 f'echo "{name}$words"\n[ -t 0 ] && read line && echo "typed $line"\nexec "$@"\n', encoding="utf-8")

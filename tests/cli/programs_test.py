@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-# Goal: weft verify, show and list keep what is promised about statuses, fields and streams.
-# Method: the built executable, called as a person or a script would call it.
+# Goal: weft verify, show and list have the documented statuses, fields and streams.
+# Method: call the built executable as a person or a script would.
 import os
 import re
 import tempfile
@@ -58,7 +58,7 @@ class Verify(unittest.TestCase):
     def test_a_layout_publishes_to_node_mates(self):
         arguments = ("allreduce", "--algorithm", "a8", "--ranks", "8")
         self.assertEqual(self.verdict(*arguments)["messages"], 56)
-        # 8 ranks publish but for the one alone on its node; pairs on different nodes: 38
+        # 7 of 8 ranks publish, since one is alone on its node; 38 pairs are on different nodes
         self.assertEqual(self.verdict(*arguments, "--layout", "3,1,4")["messages"], 7 + 38)
         self.assertEqual(self.verdict(*arguments, "--layout", "3,1,4", "--bytes", "1K")["messages"],
                          56)
@@ -178,7 +178,7 @@ class ShowAndList(unittest.TestCase):
                 self.assertTrue(parameter["name"] and parameter["help"])
             for held in ("ordered", "bit_identical", "synchronizing", "rooted", "power_of_two", "notation"):
                 self.assertIsInstance(entry[held], bool)
-        # Every collective that programs can be asked for has algorithms, and the text has what the object has.
+        # Every collective that has programs has algorithms, and the text agrees with the object.
         commands = {command["name"]: command for command in answer(self, "help")["commands"]}
         self.assertEqual(sorted({collective for collective, _ in names}), sorted(name for name in commands["list"]["arguments"][0]["choices"] if not name.endswith("v")))
         everything = weft("list").stdout

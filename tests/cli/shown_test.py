@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-# Goal: whatever commands help texts and pages show can be copied: they end with status 0.
-# Method: run the examples of every help text in their order, and every block of the pages that has commands of weft alone,
+# Goal: all commands in help texts and pages can be copied: they end with status 0.
+# Method: run the examples of each help text in their order, and each block of the pages whose commands are all of weft,
 #         in an empty folder with ./a.out, ./hello and ./program, which use the library.
 import json
 import os
@@ -21,7 +21,7 @@ PARAMETERS = "latency_ns 1000\nissue_ns 100\n"
 
 
 def own_commands(block):
-    """Whether each command is one of weft that needs no other program."""
+    """Returns true if each command is one of weft and needs no other program."""
     lines = [line for line in block.replace("\\\n", " ").splitlines() if line.strip() and not line.startswith("#")]
     return all(line.startswith("weft ") and "gdb" not in line and " sh -c" not in line for line in lines)
 
@@ -62,7 +62,7 @@ class Shown(unittest.TestCase):
                 if own_commands(block):
                     run.append(page.name)
                     with self.subTest(page=page.name):
-                        self.run_shell(block.replace("weft fit ", "weft fit --repetitions 3 --passes 1 "))  # it is the longest one
+                        self.run_shell(block.replace("weft fit ", "weft fit --repetitions 3 --passes 1 "))  # fit takes longest
         self.assertGreaterEqual(len(run), 7, run)
 
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-# Goal: weft simulate and enumerate keep what is promised about values, fields, statuses and streams.
-# Method: the built executable, called as a person or a script would call it.
+# Goal: weft simulate and enumerate have the documented values, fields, statuses and streams.
+# Method: call the built executable as a person or a script would.
 import json
 import os
 import subprocess
@@ -100,7 +100,7 @@ class Simulate(unittest.TestCase):
         self.assertEqual(self.outcome(*tree)["engine"], "generic")
 
     def test_ranks_that_share_processors_take_turns(self):
-        """Two ranks of each of two nodes on one processor: what a person adds up (docs/selection.md)."""
+        """Two ranks of each of two nodes share one processor; the times are added up by hand (docs/selection.md)."""
         call = ("allreduce", "--algorithm", "hierarchical:node=(a2),net=(a2)", "--ranks", "4", "--layout", "2,2")
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "machine.txt")
@@ -148,7 +148,7 @@ class Simulate(unittest.TestCase):
 
     def test_ranks_share_processors_under_any_model_with_messages_under_way(self):
         two = ("allreduce", "--algorithm", "a2", "--ranks", "2", "--processors", "1")
-        time = 500 + 2 * 1000 + 2 * (100 + 3.2 + 10)  # two turns, then what both compute
+        time = 500 + 2 * 1000 + 2 * (100 + 3.2 + 10)  # two turns, then the computation of both
         found = answer(self, "simulate", *two, *MODEL, "--turn-ns", "1000")
         self.assertEqual((found["makespan_ns"], found["in_stream_ns"], found["engine"]), (time, time, "turns"))
         four = ("allreduce", "--algorithm", "a4", "--ranks", "4", "--processors", "1", "--turn-ns", "1000", *MODEL)

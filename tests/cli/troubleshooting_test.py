@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-# Goal: each message that docs/troubleshooting.md explains is one that the program prints.
-# Method: a message is found among the string literals of the sources, its <parts> where they have {}; those that
-# are cheap to bring about are brought about, and looked for in what is printed.
+# Goal: the program prints each message that docs/troubleshooting.md explains.
+# Method: each message is found among the string literals of the sources, with {} in place of its <parts>. Messages that
+# are easy to provoke are provoked and searched in the output.
 import os
 import re
 import subprocess
@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs/troubleshooting.md"
 SOURCES = ("src", "collectives", "providers")
 LITERAL = r'"(?:[^"\\\n]|\\.)*"'
-PIECE_MIN = 12  # characters of a literal that may be a part of a message
+PIECE_MIN = 12  # minimum characters of a literal that is a part of a message
 DEADLINE_S = 60
 
 BENCH = f"exec {WEFT} bench barrier --iterations 1"
@@ -40,7 +40,7 @@ CASES = {  # number: command, settings
 
 
 def messages():
-    """{number: messages} of the page; a message is an indented line."""
+    """Returns {number: messages} of the page; a message is an indented line."""
     found = {}
     for number, body in re.findall(r"^### (\d+)\. [^\n]*\n(.*?)(?=^##|\Z)", PAGE.read_text(encoding="utf-8"),
                                    re.MULTILINE | re.DOTALL):
@@ -49,7 +49,7 @@ def messages():
 
 
 def literals():
-    """All texts of the sources, pieces that follow each other joined, {...} as {}."""
+    """Returns all texts of the sources, with adjacent pieces joined and {...} as {}."""
     texts = set()
     for folder in SOURCES:
         for path in sorted((ROOT / folder).rglob("*.?pp")):
@@ -60,7 +60,7 @@ def literals():
 
 
 def is_said(message, texts):
-    """Whether one literal has the message, or two have its parts."""
+    """Returns true if one literal contains the message, or two literals contain its parts."""
     if any(message in text for text in texts):
         return True
     return any(any(message[:cut] in text for text in texts) and any(message[cut:] in text for text in texts)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-# Goal: what is mistyped is refused, with the word that was probably meant; what is told is so.
-# Method: the built executable, called as a person would call it, with one letter wrong.
+# Goal: mistyped words are refused with the word that was probably meant, and messages are true.
+# Method: call the built executable as a person would, with one letter wrong.
 import tempfile
 import unittest
 
