@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// adversary_rank.cpp - a rank of the matrix: all that weft does over a network, for many seeds.
+// adversary_rank.cpp - a rank that uses all network functions of weft, for many seeds.
 //
-// Idea     One launch is enough for a profile: a runtime after the other, each with its way to
-//          notify and its seed, which is the adversary's too. From the seed all ranks draw the same
-//          calls: every collective by some algorithm, one-sided calls, teams.
-// Holds    Exit status 1 and a line on stderr for a wrong result; rank 0 prints one line of JSON.
+// Idea     One launch is enough for a profile. It has one runtime after another, each with its
+//          notify strategy and a seed, which is also the adversary's. From the seed all ranks draw
+//          the same calls: every collective by some algorithm, one-sided calls, teams.
+// Holds    Exits with status 1 and a line on stderr if a result is wrong; rank 0 prints a
+//          line of JSON.
 #include <fmt/format.h>
 #include <pmix.h>
 
@@ -25,10 +26,10 @@ struct Options {
     std::vector<std::string> notifies{""};
     std::uint64_t first_seed = 1;
     std::uint64_t seeds = 1;
-    std::uint64_t rounds = 1;  ///< of draws in each runtime
+    std::uint64_t rounds = 1;  ///< of all calls, in each runtime
 };
 
-/// What one runtime is asked to do.
+/// Draws and makes the calls of one runtime.
 class Draw {
   public:
     Draw(Runtime& runtime, std::uint64_t seed)
@@ -49,7 +50,7 @@ class Draw {
 
     [[nodiscard]] std::size_t below(std::size_t end) { return random_() % end; }
 
-    /// The default, or an algorithm that has programs for so many ranks, each on its own node.
+    /// Returns "" (the default), or an algorithm for this number of ranks with one rank on a node.
     std::string some_spec(const Traits& traits) {
         const std::string_view name = collectives::traits_of(traits.even).name;
         const std::vector<std::string> specs = collectives::specs_to_try(name);
@@ -64,7 +65,7 @@ class Draw {
                                                                 .element_bytes = 8})
                                              .ok();
         if (!fits || (*collectives::find_algorithm(name, *parsed))->properties_of(*parsed).direct)
-            return {};  // the second: memory of node-mates
+            return {};  // the second condition: it uses memory of local peers
         return spec;
     }
 
@@ -94,7 +95,7 @@ class Draw {
         world_.set_algorithm(traits.name, "");
     }
 
-    /// A ring of puts: with signals, with a fence between data and flag, read back.
+    /// Puts along a ring: with signals, with a fence between data and flag, and read back.
     void puts() {
         constexpr std::size_t kWords = 20'000;
         struct Board {
@@ -215,7 +216,7 @@ int run_all(const Options& options) {
 
 int main(int count, char** arguments) {
     const weft::test::Options options = weft::test::read_options(count, arguments);
-    // Runtimes follow each other in a job that the process stays in.
+    // The process stays in the job while one runtime follows another.
     pmix_proc_t self;
     if (PMIx_Init(&self, nullptr, 0) != PMIX_SUCCESS) return 3;
     int status = 3;

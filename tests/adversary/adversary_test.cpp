@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: over each fabric of profiles/, a port of weft gives right data and does what the fabric
-// demands; a port that takes for granted what the fabric does not promise is caught and the fault
-// is named.
-// Method: a process for each case, which loads libfabric anew with the adversary as its provider: a
-// few ports, random puts of every promised kind, each checked when it must be there. The planted
-// faults are changes of what the port believes, or of when this test expects something.
+// Goal: over each fabric of profiles/, a port of weft delivers right data and obeys the rules of
+// the fabric. A port that relies on guarantees that the fabric does not give is caught, and the
+// fault is named.
+// Method: each case has its own process, which loads libfabric with the adversary as its provider.
+// A few ports make random puts of each promised kind. Each put is checked when its data must be
+// there. Planted faults change the guarantees that the port assumes, or the moment of the check.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -34,27 +34,27 @@ constexpr std::size_t kSenderBytes = kSlots * kSlotBytes;
 constexpr std::size_t kSourcesAt = kRanks * kSenderBytes;  ///< sources inside the segment
 constexpr std::size_t kMemoryBytes = 2 * kSourcesAt;
 
-/// What a port, or its caller, does wrong.
+/// A planted error of a port or of its caller.
 struct Fault {
     std::string name;
-    std::string told;  ///< in the message
+    std::string told;  ///< part of the expected message
     std::function<void(link::Grant&)> believes = {};
     std::function<void(link::Profile&)> assumes = {};
-    std::vector<PutKind> kinds = {};  ///< in place of the promised ones
-    bool assumes_delivery = false;    ///< a put that is complete here has landed there
-    bool assumes_order = false;       ///< a put that landed says so of the one before
-    bool reuses_sources = false;      ///< as soon as a put is posted
+    std::vector<PutKind> kinds = {};  ///< used instead of the promised ones
+    bool assumes_delivery = false;    ///< takes local completion of a put for its delivery
+    bool assumes_order = false;       ///< takes a delivered put as proof for the previous one
+    bool reuses_sources = false;      ///< overwrites a source as soon as its put is posted
 };
 
 struct Fabric {
     std::string profile;
     std::string provider;
-    std::vector<PutKind> kinds;  ///< that are promised
+    std::vector<PutKind> kinds;  ///< promised by the fabric
     std::vector<Fault> faults;
-    bool made_up = false;  ///< weft knows no such provider: it believes what is granted
+    bool made_up = false;  ///< weft has no profile of it and relies on the fabric's grants
 };
 
-/// The offer for a port. Of a provider that is made up, all that it grants is believed.
+/// Returns the offer for a port. For a made-up provider, all that it grants is used.
 base::Result<link::Found> found_offer(const Fabric& fabric, const link::FabricOptions& options) {
     if (!fabric.made_up) return link::discover(options);
     link::Profile profile;
@@ -64,16 +64,16 @@ base::Result<link::Found> found_offer(const Fabric& fabric, const link::FabricOp
     return link::discover(options, profile);
 }
 
-/// Everything of one put that its check needs.
+/// State of one put, for its check.
 struct Slot {
     bool busy = false;
-    bool landed = false;  ///< with an immediate: it has been checked
+    bool landed = false;  ///< its immediate has arrived and the data has been checked
     std::uint32_t use = 0;
-    std::uint64_t number = 0;  ///< of all that were posted
+    std::uint64_t number = 0;  ///< index among all posted puts
     PutKind kind = PutKind::with_immediate;
     std::size_t bytes = 0;
     std::uint32_t pending = 0;
-    std::vector<std::byte> outside;  ///< its source, if that is not in the segment
+    std::vector<std::byte> outside;  ///< its source, if it is not in the segment
 };
 
 std::byte pattern(Rank from, Rank to, std::uint32_t slot, std::uint32_t use, std::size_t at) {
@@ -112,7 +112,7 @@ class Traffic {
         expose_outside();
     }
 
-    /// Sends `count` puts in all; returns what went wrong.
+    /// Sends `count` puts. Returns a description of the first error, or an empty string.
     std::string run(int count) {
         const auto deadline = Clock::now() + std::chrono::seconds(20);
         while ((count > 0 || busy_ > 0) && problem_.empty()) {
@@ -129,7 +129,7 @@ class Traffic {
     }
 
   private:
-    /// Memory outside the segment has a key that the fabric takes, and gives it back.
+    /// Exposes memory outside the segment: the fabric must accept its key; then revokes it.
     void expose_outside() {
         std::vector<std::byte> outside(kSlotBytes);
         for (const auto& port : ports_) {
@@ -188,7 +188,7 @@ class Traffic {
         put.number = ++posted_;
         ++busy_;
         if (put.pending != 0 && fault_.reuses_sources) std::memset(source, 0xEE, put.bytes);
-        // Untouched means that the source was copied at once; then it may go at once.
+        // An unchanged counter means that the source was copied, so it may be freed at once.
         if (put.pending == 0 && put.kind == PutKind::with_immediate) {
             std::memset(source, 0xEE, put.bytes);
             std::vector<std::byte>().swap(put.outside);
@@ -206,7 +206,7 @@ class Traffic {
                 problem_ += "an immediate without its put\n";
             put.landed = true;
             check(from, rank, immediates[i] & 0xFFFF);
-            // What was posted before, to the same rank, would be there where writes keep an order.
+            // If writes kept their order, earlier puts to this rank would be delivered now.
             if (fault_.assumes_order) check_before(from, rank, put.number);
         }
         // Local completions of this rank's puts.
@@ -249,19 +249,20 @@ class Traffic {
     std::mt19937_64 random_;
     std::vector<std::vector<std::byte>> memory_;
     std::array<Slot, std::size_t{kRanks} * kRanks * kSlots> slots_{};
-    std::vector<std::unique_ptr<link::Port>> ports_;  // after what they read
+    std::vector<std::unique_ptr<link::Port>> ports_;  // declared after the memory that they read
     int busy_ = 0;
     std::uint64_t posted_ = 0;
     std::string problem_;
 };
 
-/// Before ports are closed under what is still under way, which would be told in its place.
+/// Ends the process at once, since closing ports with puts in flight would print other messages.
 [[noreturn]] void end_with(const std::string& problem) {
     [[maybe_unused]] const ssize_t done = ::write(STDERR_FILENO, problem.data(), problem.size());
     std::_Exit(problem.empty() ? 0 : 1);
 }
 
-/// A process of its own, over the adversary; what it told, empty if all was right.
+/// Runs the traffic over the adversary in a child process. Returns its message, or "" if
+/// all is right.
 std::string told_by_child(const Fabric& fabric, const Fault& fault, std::uint64_t seed, int puts) {
     int ends[2];
     if (::pipe(ends) != 0) return "no pipe";
@@ -309,7 +310,7 @@ const Fault kFence{
 const Fault kUnregistered{.name = "sources_not_registered",
                           .told = "FI_MR_LOCAL",
                           .believes = [](link::Grant& grant) { grant.local_registration = false; }};
-// Told by the write that fails, or by the end of the rank that closes its region under it.
+// Reported by the write that fails, or by the end of the rank that closes the region of the write.
 const Fault kOffsets{.name = "offsets_for_addresses",
                      .told = "",
                      .believes = [](link::Grant& grant) { grant.virtual_addresses = false; }};

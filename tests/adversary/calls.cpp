@@ -149,7 +149,7 @@ fi_ops_cm name_ops{.size = sizeof(fi_ops_cm),
                    .shutdown = nullptr,
                    .join = nullptr};
 
-/// What all calls that move data come down to.
+/// Arguments of a data transfer, common to all such calls.
 struct Move {
     fid_ep* endpoint;
     MessageKind kind;
@@ -175,7 +175,7 @@ ssize_t move(const Move& wanted, std::uint64_t flags, bool reports) {
     operation.reports = reports;
     return endpoint.post(std::move(operation), wanted.to, wanted.descs, flags);
 }
-/// A call without flags: those of the endpoint.
+/// Makes a call without flags, which uses the flags of the endpoint.
 ssize_t move_usual(const Move& wanted, std::uint64_t more) {
     const Endpoint& endpoint = endpoint_of(&wanted.endpoint->fid);
     const std::uint64_t flags = endpoint.usual_flags() | more;

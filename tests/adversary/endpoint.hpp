@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// endpoint.hpp - what an endpoint has under way, as origin and as target, and the tricks played.
+// endpoint.hpp - operations in flight of an endpoint, as origin and as target, and their tricks.
 //
-// Idea     A write waits at its origin for a random while, then leaves in pieces through the
-//          target's mailbox; its source is read then and not before. At the target each piece waits
-//          again, may be cut further, and lands when chance, or the order that was promised, lets
-//          it. Completions wait, too. So everything happens at the latest moment and in the worst
-//          order that the profile leaves open.
+// Idea     A write waits at its origin for a random time, and then leaves in pieces through the
+//          target's mailbox; only then is its source read. At the target each piece waits again and
+//          may be cut further. It is delivered at a random moment that the promised order permits.
+//          Completions wait, too. So everything happens at the latest moment and in the worst order
+//          that the profile permits.
 // Holds    All calls are made under the domain's lock.
 #pragma once
 
@@ -21,18 +21,18 @@ namespace adversary {
 struct Peer {
     std::unique_ptr<Outbox> outbox;
     Address address;
-    int refusals = 0;                 ///< until it is connected
-    std::set<std::uint64_t> pending;  ///< operations that a fence waits for
-    std::set<std::uint64_t> fences;   ///< that wait themselves
+    int refusals = 0;                 ///< left until the peer counts as connected
+    std::set<std::uint64_t> pending;  ///< operations for which a fence must wait
+    std::set<std::uint64_t> fences;   ///< fenced operations that still wait
 };
 
 struct Operation {
     MessageKind kind = MessageKind::write;
     std::uint64_t id = 0;
     Peer* to = nullptr;
-    std::vector<iovec> sources;  ///< of a read: where it goes
+    std::vector<iovec> sources;  ///< for a read: the destinations
     std::vector<fi_rma_iov> places;
-    std::vector<Region*> regions;  ///< of the sources
+    std::vector<Region*> regions;  ///< that contain the sources
     std::size_t bytes = 0;
     std::uint64_t flags = 0;
     std::uint64_t data = 0;
@@ -42,31 +42,31 @@ struct Operation {
     bool fenced = false;
     int delay = 0;
     std::uint64_t checksum = 0;
-    std::vector<std::byte> copy;  ///< of the source, once it has been read
-    std::vector<Header> pieces;   ///< that have not left yet, the next one last
+    std::vector<std::byte> copy;  ///< of the source, after it has been read
+    std::vector<Header> pieces;   ///< not sent yet; the last one is sent next
     bool leaving = false;
     bool lost = false;
-    std::size_t missing = 0;  ///< bytes of a read
+    std::size_t missing = 0;  ///< bytes of a read that have not arrived
 };
 
-/// What has come from an origin and is not complete here.
+/// An operation of an origin that has started to arrive here and is not complete.
 struct Arrival {
-    Header first;  ///< of any of its pieces
+    Header first;  ///< header of any piece
     std::uint32_t pieces_missing = 0;
     int error = 0;
-    std::vector<std::byte> message;  ///< of a send
+    std::vector<std::byte> message;  ///< data of a send
 };
 
 struct Landing {
     Arrival* arrival = nullptr;
-    Operation* read = nullptr;  ///< what it answers, at the origin
+    Operation* read = nullptr;  ///< the read that it answers, at the origin
     Header header;
     std::vector<std::byte> bytes;
     std::size_t landed = 0;
     int delay = 0;
     std::uint64_t number = 0;
     bool last_of_piece = true;
-    std::shared_ptr<int> parts;  ///< of its piece that have not landed
+    std::shared_ptr<int> parts;  ///< number of parts of its piece that are not delivered yet
 };
 
 struct LateEntry {
@@ -95,11 +95,11 @@ class Endpoint {
     int enable();
     [[nodiscard]] bool enabled() const { return enabled_; }
     [[nodiscard]] Address address() const { return mailbox_.address(); }
-    /// Takes an operation; negative: refused.
+    /// Posts an operation. Returns a negative error if it is refused.
     ssize_t post(Operation operation, fi_addr_t to, void** descs, std::uint64_t flags);
     ssize_t post_receive(const iovec* into, std::size_t count, void* context);
     void progress();
-    /// Operations under way keep no source of this region.
+    /// Removes a region that is being closed from the operations in flight.
     void forget(const Region& region);
     [[nodiscard]] std::uint64_t usual_flags() const { return op_flags_; }
     [[nodiscard]] bool selective() const { return selective_; }
@@ -156,14 +156,14 @@ class Endpoint {
     Addresses* addresses_ = nullptr;
     Queue* transmitted_ = nullptr;
     Queue* received_ = nullptr;
-    std::map<std::uint64_t, Counter*> counters_;            ///< by FI_WRITE and so on
+    std::map<std::uint64_t, Counter*> counters_;            ///< by flag, such as FI_WRITE
     std::map<std::uint64_t, std::unique_ptr<Peer>> peers_;  ///< by nonce
     std::uint64_t next_id_ = 1;
     std::uint64_t posts_ = 0;
     std::uint64_t lost_after_ = ~std::uint64_t{0};
     int storm_ = 0;
     std::vector<std::unique_ptr<Operation>> outgoing_;
-    std::map<std::uint64_t, std::unique_ptr<Operation>> awaited_;  ///< left, and answered later
+    std::map<std::uint64_t, std::unique_ptr<Operation>> awaited_;  ///< sent and not yet answered
     std::set<void*> contexts_;
     std::map<std::pair<std::uint64_t, std::uint64_t>, Arrival> arrivals_;
     std::deque<Landing> landings_;
@@ -178,7 +178,7 @@ class Endpoint {
     std::deque<Receive> receives_;
     std::deque<Arrival> messages_;
     std::atomic<bool> stop_{false};
-    std::thread server_;  ///< where memory is written without the program's help
+    std::thread server_;  ///< runs if the fabric writes memory without calls of the program
 };
 
 }  // namespace adversary

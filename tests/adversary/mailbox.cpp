@@ -57,7 +57,7 @@ const Slot* Mailbox::next() {
 }
 
 void Mailbox::done() {
-    // Release: the writer of the next round writes after this has been read.
+    // Release: a writer may overwrite the slot only after this rank has read it.
     ring_->slots[ring_->head % kSlots].turn.store(ring_->head + kSlots, std::memory_order_release);
     ++ring_->head;
 }
@@ -96,7 +96,7 @@ bool Outbox::push(const Header& header, std::span<const std::byte> bytes) {
     for (;;) {
         const std::uint64_t turn =
             ring_->slots[ticket % kSlots].turn.load(std::memory_order_acquire);
-        if (turn < ticket) return false;  // of the round before, and not read yet
+        if (turn < ticket) return false;  // still holds an unread message of the previous round
         if (turn == ticket && ring_->tail.compare_exchange_weak(ticket, ticket + 1)) break;
         if (turn > ticket) ticket = ring_->tail.load(std::memory_order_relaxed);
     }

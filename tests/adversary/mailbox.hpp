@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// mailbox.hpp - how endpoints reach each other: a ring of messages in memory that both map.
+// mailbox.hpp - connects endpoints: a ring of messages in memory that both map.
 //
-// Idea     The owner of a mailbox makes it as a nameless file; others map it through /proc. Many
-//          write, one reads: a writer takes the next slot by its ticket and hands it over by
-//          setting the slot's turn.
-// Holds    Nothing is left behind, however a process ends. Endpoints are of one host.
+// Idea     The owner of a mailbox creates it as an unnamed file; other processes map it through
+//          /proc. It has many writers and one reader. A writer takes the next slot by a ticket and
+//          hands it over by setting the slot's turn.
+// Holds    Leaves no file, however a process ends. All endpoints are on one host.
 #pragma once
 
 #include <atomic>
@@ -14,7 +14,7 @@
 
 namespace adversary {
 
-/// What an endpoint is called.
+/// Address of an endpoint.
 struct Address {
     std::int32_t process = 0;
     std::int32_t file = 0;
@@ -24,23 +24,23 @@ struct Address {
 
 enum class MessageKind : std::uint32_t {
     write,
-    landed,  ///< a write has; `data` is 0 or an error
+    landed,  ///< confirms the delivery of a write; `data` is 0 or an error
     read,
-    answer,  ///< to a read
+    answer,  ///< data for a read
     send,
 };
 
 struct Header {
     MessageKind kind = MessageKind::write;
-    std::uint32_t bytes = 0;  ///< that follow
+    std::uint32_t bytes = 0;  ///< of data after the header
     Address from;
-    std::uint64_t operation = 0;  ///< of the endpoint that began it
+    std::uint64_t operation = 0;  ///< identifies it at the endpoint that started it
     std::uint64_t address = 0;
     std::uint64_t key = 0;
     std::uint64_t total = 0;   ///< bytes of all pieces
-    std::uint64_t offset = 0;  ///< of this one
+    std::uint64_t offset = 0;  ///< of this piece
     std::uint64_t data = 0;
-    std::uint32_t pieces = 1;  ///< of the operation
+    std::uint32_t pieces = 1;  ///< number of pieces of the operation
     std::uint32_t flags = 0;
 };
 inline constexpr std::uint32_t kWithData = 1;
@@ -58,14 +58,14 @@ struct Slot {
 struct Ring {
     std::uint64_t nonce;
     std::atomic<std::uint32_t> closed;
-    std::atomic<std::uint32_t> bell;      ///< rung at each message
-    std::atomic<std::uint32_t> sleepers;  ///< that listen for it
+    std::atomic<std::uint32_t> bell;      ///< incremented with each message
+    std::atomic<std::uint32_t> sleepers;  ///< number of threads that wait for `bell`
     alignas(64) std::atomic<std::uint64_t> tail;
-    alignas(64) std::uint64_t head;  ///< of the owner alone
+    alignas(64) std::uint64_t head;  ///< used by the owner only
     Slot slots[kSlots];
 };
 
-/// The own mailbox.
+/// The calling endpoint's own mailbox, which it reads.
 class Mailbox {
   public:
     Mailbox();
@@ -74,10 +74,10 @@ class Mailbox {
     Mailbox& operator=(const Mailbox&) = delete;
 
     [[nodiscard]] Address address() const;
-    /// The next message, or nullptr; until done().
+    /// Returns the next message or nullptr. The message stays valid until done().
     [[nodiscard]] const Slot* next();
     void done();
-    /// Sleeps until a message may be there, or a moment.
+    /// Sleeps until `bell` differs from `seen`, or for a short time.
     void wait(std::uint32_t seen) const;
     [[nodiscard]] std::uint32_t bell() const { return ring_->bell.load(); }
     void ring();
@@ -87,7 +87,7 @@ class Mailbox {
     int file_ = -1;
 };
 
-/// Another endpoint's mailbox.
+/// Another endpoint's mailbox, for writing.
 class Outbox {
   public:
     explicit Outbox(const Address& address);
@@ -95,9 +95,9 @@ class Outbox {
     Outbox(const Outbox&) = delete;
     Outbox& operator=(const Outbox&) = delete;
 
-    /// False: there is no room now.
+    /// Sends a message. Returns false if the ring is full.
     [[nodiscard]] bool push(const Header& header, std::span<const std::byte> bytes);
-    /// The endpoint is closed, or was never there.
+    /// Returns true if the endpoint is closed or never existed.
     [[nodiscard]] bool gone() const { return ring_ == nullptr || ring_->closed.load() != 0; }
 
   private:

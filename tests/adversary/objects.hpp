@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// objects.hpp - what is handed out: libfabric's objects, each with its state after it.
+// objects.hpp - libfabric's objects, each at the start of a struct with its state.
 //
-// Holds    One lock for a domain and all that is opened on it. Progress, by a call or by the thread
-//          of an endpoint whose memory is written without its help, holds it.
-// Next     endpoint.hpp for what moves; calls.cpp for libfabric's calls.
+// Holds    A domain and all objects opened on it share one lock. Progress holds it, whether it is
+//          made by a call or by the thread of an endpoint that writes without the program.
+// Next     endpoint.hpp for operations in flight; calls.cpp for libfabric's calls.
 #pragma once
 
 #include <rdma/fi_cm.h>
@@ -43,7 +43,7 @@ struct Domain {
     std::vector<Endpoint*> endpoints;
     std::size_t registered_bytes;
     std::uint64_t next_key;
-    int open;  ///< objects on it
+    int open;  ///< number of objects open on it
 };
 
 struct Region {
@@ -54,7 +54,7 @@ struct Region {
     std::uint64_t access;
     Endpoint* bound;
     bool enabled;
-    int readers;  ///< operations under way whose source it is
+    int readers;  ///< operations in flight that read from it
     [[nodiscard]] bool covers(const void* first, std::size_t size) const {
         const auto* at = static_cast<const std::byte*>(first);
         return at >= base && size <= bytes && at <= base + bytes - size;
@@ -72,7 +72,7 @@ struct Queue {
     Domain* domain;
     fi_cq_format format;
     std::size_t size;
-    std::uint64_t overrun_after;  ///< completions
+    std::uint64_t overrun_after;  ///< number of completions before it reports an overrun
     std::deque<Entry> entries;
 };
 
@@ -89,12 +89,12 @@ struct Addresses {
     std::vector<Address> known;
 };
 
-/// Moves all endpoints of a domain a little.
+/// Makes a little progress on all endpoints of a domain.
 void progress(Domain& domain);
-/// Adds a completion; too many are a violation.
+/// Adds a completion. Exceeding the size of the queue is a violation.
 void add_entry(Queue* queue, const Entry& entry);
 
-/// Called by the calls that open objects.
+/// Creates an object; used by the calls that open objects.
 template <class Object>
 Object* open_object(Domain& domain) {
     auto* object = new Object{};
@@ -110,7 +110,8 @@ int open_region(fid* domain, const void* buffer, std::size_t bytes, std::uint64_
                 void* context);
 int open_region_of(fid* domain, const fi_mr_attr* attributes, std::uint64_t flags, fid_mr** out);
 int open_endpoint(fid_domain* domain, fi_info* info, fid_ep** out, void* context);
-/// The profile that the environment names, or nullptr after a message.
+/// Returns the profile that the environment names. If there is an error, prints it, returns
+/// nullptr.
 [[nodiscard]] const Profile* chosen_profile();
 
 }  // namespace adversary

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// offer.cpp - what libfabric finds here: a provider with the name of a profile, and its offer.
+// offer.cpp - the provider that libfabric finds here, with the name of a profile, and its offer.
 //
-// Idea     libfabric keeps, of two providers with one name, the one with the higher version. So the
-//          profile's name is taken even where a provider of that name is built in. A layered name
-//          ("core;layer") is that of the layer: libfabric puts the core's name in front itself.
+// Idea     If two providers have one name, libfabric uses the one with the higher version. So this
+//          provider also replaces a built-in provider of that name. For a layered name
+//          ("core;layer") it uses the name of the layer: libfabric puts the core's name in front.
 #include <rdma/fi_errno.h>
 #include <rdma/providers/fi_prov.h>
 
@@ -38,12 +38,12 @@ std::uint64_t order_of(const Profile& profile) {
 int demanded_mr(const fi_info* hints, const Profile& profile) {
     if (hints == nullptr || hints->domain_attr == nullptr) return profile.mr_mode;
     const int mode = hints->domain_attr->mr_mode;
-    // FI_MR_BASIC, a value from before the bits; the headers of libfabric 2 warn of its name.
+    // FI_MR_BASIC, a value older than the bits; libfabric 2 warns if its name is used.
     if (mode == 1) return profile.mr_mode & ~FI_MR_LOCAL;
     return mode;
 }
 
-/// Whether hints can be met.
+/// Returns true if the profile can satisfy the hints.
 bool meets(const Profile& profile, const fi_info* hints) {
     if (hints == nullptr) return true;
     const std::uint64_t caps = kAlways | profile.caps;
@@ -105,7 +105,7 @@ void fill(fi_info& info, const Profile& profile, const fi_info* hints) {
     info.fabric_attr->name = ::strdup("adversary");
 }
 
-/// The endpoint that hints were duplicated from may name this provider, or another core.
+/// Returns true if the hints name another provider. They may name this one, or only its core.
 bool names_another(const fi_info* hints, const Profile& profile) {
     if (hints == nullptr || hints->fabric_attr == nullptr ||
         hints->fabric_attr->prov_name == nullptr)
@@ -123,7 +123,7 @@ int get_info(std::uint32_t, const char*, const char*, std::uint64_t, const fi_in
     fi_info* info = fi_allocinfo();
     if (info == nullptr) return -FI_ENOMEM;
     fill(*info, *profile, hints);
-    // The layer's name is libfabric's to add.
+    // libfabric adds the layer's name.
     if (layer_of(profile->name) != profile->name)
         info->fabric_attr->prov_name = ::strdup(core_of(profile->name).c_str());
     *out = info;
@@ -149,13 +149,14 @@ const Profile* chosen_profile() {
 
 }  // namespace adversary
 
-/// What libfabric calls after it has loaded this file.
+/// Entry point that libfabric calls after it has loaded this file.
 extern "C" fi_provider* fi_prov_ini() {
     static std::string name;
     static fi_provider provider{};
     const adversary::Profile* profile = adversary::chosen_profile();
     name = profile == nullptr ? "adversary" : adversary::layer_of(profile->name);
-    // Of two of one name libfabric takes the newer; its own have 117 for 1.17 and 201 for 2.1.
+    // libfabric takes the newer of two providers with one name; its own have 117 (1.17)
+    // or 201 (2.1).
     provider.version = FI_VERSION(30000, 0);
     provider.fi_version = FI_VERSION(1, 17);
     provider.name = name.c_str();

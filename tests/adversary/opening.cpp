@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// opening.cpp - libfabric's calls on queues, counters and addresses, and on what they belong to.
+// opening.cpp - libfabric's calls on queues, counters, addresses, and the objects that own them.
 #include <rdma/fi_errno.h>
 
 #include <algorithm>
@@ -74,7 +74,7 @@ ssize_t read_queue(fid_cq* handle, void* buffer, std::size_t count) {
     std::size_t got = 0;
     for (; got < count && !queue.entries.empty(); ++got) {
         if (queue.entries.front().error != 0) break;
-        // The formats are prefixes of the longest one.
+        // Each format is a prefix of the longest one.
         std::memcpy(static_cast<std::byte*>(buffer) + got * bytes, &queue.entries.front().entry,
                     bytes);
         queue.entries.pop_front();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// origin.cpp - an endpoint as origin: what is posted, when it leaves, when it is complete.
+// origin.cpp - an endpoint as origin: posts operations, sends them later, and completes them.
 #include <rdma/fi_errno.h>
 
 #include <algorithm>
@@ -21,7 +21,7 @@ std::uint64_t mixed(std::uint64_t value) {
     return value ^ (value >> 31);
 }
 
-/// Ranks of a job draw differently, and the same again next time.
+/// Combines the seed with the rank: ranks of a job draw differently, and a job can be repeated.
 std::uint64_t seed_of(const Domain& domain) {
     const char* rank = std::getenv("PMIX_RANK");
     const std::uint64_t process = rank != nullptr ? std::strtoull(rank, nullptr, 10) : 0;
@@ -139,7 +139,7 @@ Peer* Endpoint::peer_at(fi_addr_t to) {
     return peer.get();
 }
 
-/// Whether a post has to be repeated: connections, storms, a full queue.
+/// Returns true if a post must be repeated: no connection yet, a storm, or a full queue.
 bool Endpoint::refused_for_now(Peer& peer) {
     if (peer.refusals > 0) {
         --peer.refusals;
@@ -249,7 +249,7 @@ ssize_t Endpoint::post(Operation operation, fi_addr_t to, void** descs, std::uin
     return 0;
 }
 
-/// The source is read, and the pieces are cut.
+/// Reads the source and cuts the pieces.
 void Endpoint::prepare(Operation& operation) {
     if (!operation.pieces.empty()) return;
     if (operation.kind != MessageKind::read && operation.copy.empty()) {
@@ -273,7 +273,7 @@ void Endpoint::prepare(Operation& operation) {
     if (operation.delivery || (caps_ & FI_FENCE) != 0) header.flags |= kWantsLanded;
     std::uint64_t offset = 0;
     std::vector<fi_rma_iov> places = operation.places;
-    if (places.empty()) places.push_back({0, operation.bytes, 0});  // a send
+    if (places.empty()) places.push_back({0, operation.bytes, 0});  // for a send
     for (const fi_rma_iov& place : places) {
         std::uint64_t done = 0;
         do {
@@ -294,11 +294,11 @@ void Endpoint::prepare(Operation& operation) {
         std::shuffle(operation.pieces.begin(), operation.pieces.end(), random_);
         played(Trick::pieces_out_of_order);
     } else {
-        std::reverse(operation.pieces.begin(), operation.pieces.end());  // taken from the end
+        std::reverse(operation.pieces.begin(), operation.pieces.end());  // the last is sent first
     }
 }
 
-/// Whether a fence, its own or an earlier one to the same peer, keeps an operation back.
+/// Returns true if a fence delays an operation: its own, or an earlier one to the same peer.
 bool Endpoint::held_back(const Operation& operation) const {
     const Peer& peer = *operation.to;
     if (operation.fenced && !peer.pending.empty() && *peer.pending.begin() < operation.id)
@@ -380,7 +380,8 @@ void Endpoint::has_left(std::unique_ptr<Operation> operation) {
 void Endpoint::has_landed(std::uint64_t id, int error) {
     const auto found = awaited_.find(id);
     if (found == awaited_.end()) {
-        // It was complete here when it had left; that it failed there is told without a context.
+        // It completed here when it was sent; its failure at the target is reported without
+        // context.
         if (error != 0) add_late(transmitted_, nullptr, {{}, error}, true);
         return;
     }

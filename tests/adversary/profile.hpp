@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// profile.hpp - what one fabric offers and demands, read from a text of one line for each fact.
+// profile.hpp - the offers and demands of one fabric, read from a text with one line for each fact.
 //
-// Idea     A line is a name, its values, and after '#' where the fact stands. A line without a
-//          source is refused, so that a profile is a collection of references and not of guesses.
+// Idea     A line has a name, its values, and after '#' the source of the fact. Lines without a
+//          source are refused, so that a profile has references and no guesses.
 // Next     profiles/ for the fabrics; README.md for all names.
 #pragma once
 
@@ -13,46 +13,46 @@
 namespace adversary {
 
 enum class Order : std::uint8_t {
-    none,      ///< writes land in any order
-    location,  ///< where it is asked for, writes to one location land in their order
-    stream,    ///< bytes of one origin land in the order in which they were posted
+    none,      ///< writes are delivered in any order
+    location,  ///< on request, writes to one location are delivered in their order
+    stream,    ///< bytes of one origin are delivered in the order in which they were posted
 };
 enum class Delivery : std::uint8_t {
-    real,     ///< a completion waits until the data has landed
-    early,    ///< the flag is accepted and means nothing
-    refused,  ///< a write with it is refused
+    real,     ///< a completion waits until the data is delivered
+    early,    ///< the flag is accepted and has no effect
+    refused,  ///< a write with the flag is refused
 };
 enum class Fence : std::uint8_t {
     none,
-    delivery,    ///< waits until earlier writes have landed
-    completion,  ///< waits until earlier writes have left
+    delivery,    ///< waits until earlier writes are delivered
+    completion,  ///< waits until earlier writes are sent
 };
 
 struct Profile {
     std::string path;
-    std::string name;        ///< the provider's, "core;layer" where it is layered
-    std::uint64_t caps = 0;  ///< beyond FI_RMA and its directions
+    std::string name;        ///< of the provider, "core;layer" if it is layered
+    std::uint64_t caps = 0;  ///< in addition to FI_RMA and its directions
     std::uint64_t mode = 0;
     int mr_mode = 0;
     std::size_t key_bytes = 8;
-    std::uint64_t fast_keys_below = 0;  ///< a key that is chosen and not below: slow; 0: no such
+    std::uint64_t fast_keys_below = 0;  ///< larger keys chosen by the caller are slow; 0: no limit
     std::size_t immediate_bytes = 8;
     bool immediate_writes = true;
     std::size_t inject_bytes = 64;
     std::size_t message_bytes = std::size_t{1} << 30;
     std::size_t registered_bytes = ~std::size_t{0};
     std::size_t registrations = ~std::size_t{0};
-    std::size_t sources = 1;      ///< of one write
-    std::size_t places = 1;       ///< that one write goes to
-    std::size_t transfers = 256;  ///< posted and not complete
-    std::size_t ranks = 0;        ///< that an address vector takes; 0: any
+    std::size_t sources = 1;      ///< limit for one write
+    std::size_t places = 1;       ///< limit of targets for one write
+    std::size_t transfers = 256;  ///< limit of operations in flight
+    std::size_t ranks = 0;        ///< limit of an address vector; 0: no limit
     Order order = Order::none;
     std::size_t order_bytes = 0;
     Delivery delivery = Delivery::real;
     Fence fence = Fence::none;
     bool whole_words = true;       ///< aligned 8-byte words are stored whole
-    bool lands_by_itself = false;  ///< without progress of the target
-    bool auto_progress = false;    ///< as it is advertised
+    bool lands_by_itself = false;  ///< delivery needs no progress of the target
+    bool auto_progress = false;    ///< as advertised
     bool connects_late = false;    ///< first writes to a peer are refused for a while
 };
 

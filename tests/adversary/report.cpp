@@ -23,7 +23,7 @@ constexpr std::array<const char*, kTricks> kNames{
     "slow_endpoint",     "connection_lost",       "queue_overrun",
 };
 
-/// Counts of this process; told when it ends.
+/// Counts of this process, printed when it ends.
 class Report {
   public:
     ~Report() { tell(); }
@@ -33,7 +33,7 @@ class Report {
     void set_profile(const std::string& profile) { profile_ = profile; }
     [[nodiscard]] const std::string& profile() const { return profile_; }
 
-    /// One line, in one write: processes append to the same file.
+    /// Writes a line in one system call, because several processes append to the file.
     void line(const std::string& text) const {
         const char* path = std::getenv("ADVERSARY_REPORT");
         if (path == nullptr || *path == 0) return;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// report.hpp - how often each trick was played, and what the program did that a fabric forbids.
+// report.hpp - counts of the tricks, and violations of a fabric's rules by the program.
 #pragma once
 
 #include <cstdint>
@@ -31,13 +31,13 @@ enum class Trick : std::uint8_t {
 inline constexpr int kViolationStatus = 86;
 
 void played(Trick trick);
-/// A write with a key or to an address that peers may not write: refused, not our program's fault.
+/// Reports a write with a wrong key or address. The write is refused; the program may be right.
 void refused_access(const std::string& text);
-/// What a fabric punishes: told, and the process ends with kViolationStatus.
+/// Reports a violation of the fabric's rules and ends the process with kViolationStatus.
 void violation(const std::string& text);
-/// N, if the variable of that name is "RANK:N" and this is that rank; else no end.
+/// Returns N if the variable is "RANK:N" for this rank, else the largest number.
 [[nodiscard]] std::uint64_t end_for_this_rank(const char* variable);
-/// The profile that later lines belong to.
+/// Sets the profile of later reports.
 void report_for(const std::string& profile);
 
 }  // namespace adversary

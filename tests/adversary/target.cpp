@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// target.cpp - an endpoint as target: what has come, when it lands, and when that is told.
+// target.cpp - an endpoint as target: receives pieces, delivers them later, and reports them.
 #include <rdma/fi_errno.h>
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace {
 constexpr std::size_t kLandingsMax = 512;
 
 void copy_words(std::byte* to, const std::byte* from, std::size_t bytes) {
-    // Aligned words are stored whole, as fabrics store them that promise it.
+    // Stores aligned words whole, like fabrics that promise it.
     std::size_t i = 0;
     for (; i < bytes && (reinterpret_cast<std::uintptr_t>(to + i) & 7U) != 0; ++i) to[i] = from[i];
     for (; i + 8 <= bytes; i += 8) {
@@ -88,7 +88,7 @@ void Endpoint::take_piece(const Slot& slot) {
     landings_.push_back(std::move(landing));
 }
 
-/// A peer reads: pieces of this memory go back.
+/// Sends pieces of this memory to a peer that reads.
 void Endpoint::answer(const Header& request) {
     Landing place;
     place.header = request;
@@ -104,7 +104,7 @@ void Endpoint::answer(const Header& request) {
     send_back(request.from, header, std::move(bytes));
 }
 
-/// Where a piece goes, or nullptr: peers may not write there.
+/// Returns the address for a piece, or nullptr if peers may not write there.
 std::byte* Endpoint::place_of(const Landing& landing) {
     const Header& header = landing.header;
     const auto found = domain_.regions.find(header.key);
@@ -149,7 +149,7 @@ void Endpoint::land_some() {
 
 void Endpoint::land(std::size_t which) {
     Landing& landing = landings_[which];
-    // Cut once more: the rest lands some other time, before or after what follows it.
+    // Cuts once more: the rest is delivered at another time, before or after later pieces.
     const std::size_t least = profile_.whole_words ? 16 : 2;
     if (landing.bytes.size() >= least && landing.header.kind != MessageKind::send && chance(3)) {
         played(Trick::landed_in_pieces);
@@ -181,7 +181,7 @@ void Endpoint::land(std::size_t which) {
 void Endpoint::piece_is_there(const Landing& landing) {
     const std::size_t bytes = landing.bytes.size();
     if (landing.read != nullptr) {
-        if (!awaited_.contains(landing.header.operation)) return;  // it has failed meanwhile
+        if (!awaited_.contains(landing.header.operation)) return;  // the read has failed meanwhile
         Operation& read = *landing.read;
         std::size_t at = landing.header.offset;
         std::size_t done = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What ranks publish at start-up: the card of a segment, which ranks one has mapped, and the two
-// records that hold them.
+// Data that ranks publish at start-up: the card of a segment, the list of ranks that one rank has
+// mapped, and the two records that contain them.
 #include "base/check.hpp"
 #include "link/shared/node_map.hpp"
 #include "link/shared/segment.hpp"

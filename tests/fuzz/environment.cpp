@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Lines of the input are the environment.
+// The lines of the input are the environment.
 #include "base/environment.hpp"
 
 #include "base/check.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// far_wire.hpp - the wire of rank 0 of two whose peer is far and sends what it likes: takes
-// everything, and looks at where it comes from and goes to.
+// far_wire.hpp - the wire of rank 0 in a job of two ranks. Its peer is remote and sends arbitrary
+// data. The wire accepts all puts, and checks their sources and targets.
 #pragma once
 
 #include <cstdint>
@@ -54,7 +54,7 @@ class FarWire {
     static void check(std::uint64_t offset, std::uint64_t bytes) {
         WEFT_CHECK(offset <= kSegmentBytes && bytes <= kSegmentBytes - offset, offset, bytes);
     }
-    /// The address sanitizer says whether it may be.
+    /// Reads bytes; the address sanitizer reports an access outside of allocated memory.
     static void read(const std::byte* data, std::size_t bytes) {
         std::vector<std::byte> copy(data, data + bytes);
         WEFT_CHECK(copy.size() == bytes, bytes);

@@ -11,7 +11,7 @@ void weft::fuzz::layout(std::string_view input) {
     if (!ranks_per_node) return;
     const std::int64_t ranks =
         std::accumulate(ranks_per_node->begin(), ranks_per_node->end(), std::int64_t{0});
-    constexpr std::int64_t kStarted = 1 << 16;  // what callers ask before they lay out
+    constexpr std::int64_t kStarted = 1 << 16;  // bound that callers check first
     if (ranks > kStarted) return;
     const std::vector<Rank> node_of = front::node_of_ranks(*ranks_per_node);
     WEFT_CHECK(static_cast<std::int64_t>(node_of.size()) == ranks, ranks);

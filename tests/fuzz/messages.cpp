@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Active messages of a far rank: cells, slots and credits with any content, while this rank answers
-// and sends messages of its own. A handler gets bytes of the segment only.
+// Active messages of a remote rank: cells, slots and credits with any content, while this rank
+// answers and sends messages of its own. A handler gets bytes of the segment only.
 #include "run/onesided/messages.hpp"
 
 #include "tests/fuzz/far_wire.hpp"
@@ -12,7 +12,7 @@ namespace {
 
 using Messages = run::Messages<FarWire>;
 
-/// A handler that reads all it is given, and answers.
+/// Handler that reads all its bytes and answers.
 struct Reader {
     FarWire& wire;
     Messages& messages;
@@ -35,7 +35,7 @@ std::string_view take(std::string_view& input, std::size_t bytes) {
 
 }  // namespace
 
-/// The input is a list of steps: what arrives (kind, bytes that follow), and those bytes.
+/// Runs the steps of the input. A step is a kind, a number of bytes, and the bytes that arrive.
 void messages(std::string_view input) {
     FarWire wire;
     const run::MessageArea area{.offset = 4096, .ranks = 2};

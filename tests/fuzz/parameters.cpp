@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The first byte says what the rest is: a parameter file, or a value of an option.
+// The first byte selects the format of the rest: a parameter file, or a value of an option.
 #include "lab/cost/parameters.hpp"
 
 #include "base/check.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How a rank is reached over the network, as its peers read it.
+// The network address of a rank, as its peers read it.
 #include "base/check.hpp"
 #include "link/fabric/card.hpp"
 #include "tests/fuzz/targets.hpp"

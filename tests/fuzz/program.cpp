@@ -12,5 +12,7 @@ void weft::fuzz::program(std::string_view input) {
     if (!verdict.valid) return;
     const std::string printed = plan::to_text(*programs);
     const auto again = plan::parse_programs(printed);
-    if (again) WEFT_CHECK(*again == *programs, printed);  // a shorter text may be too large for it
+    if (again)
+        WEFT_CHECK(*again == *programs,
+                   printed);  // parsing may refuse a text that expands too much
 }

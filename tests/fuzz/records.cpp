@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What peers write into a rank's memory: two inquiries, as the watchdog reads and compares them.
+// Records that peers write to a rank's memory: two inquiries, which the watchdog
+// reads and compares.
 #include <algorithm>
 #include <cstring>
 

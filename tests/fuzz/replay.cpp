@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// replay.cpp - gives each file of a corpus to its target: DIR/NAME/* to the target NAME.
+// replay.cpp - passes each file of a corpus to its target: DIR/NAME/* to the target NAME.
 #include <fmt/format.h>
 
 #include <filesystem>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What far ranks ask for: requests in this rank's cells and payloads of immediates, as the service
-// of one-sided calls reads and does them. Nothing outside the segment and registered memory may be
-// touched, here or there.
+// Requests of remote ranks in this rank's cells and in immediates, which the service of one-sided
+// calls reads and executes. It must not access memory outside of the segment and registered memory,
+// here or at the peer.
 #include <cstring>
 #include <vector>
 
@@ -14,7 +14,7 @@ void weft::fuzz::requests(std::string_view input) {
     const run::OneSidedArea area{.offset = 4096, .ranks = 2};
     WEFT_CHECK(area.offset + area.bytes() <= FarWire::kSegmentBytes, area.bytes());
     run::Service<FarWire> service(wire, area, 0);
-    std::vector<std::byte> registered(1000);  // of which the address sanitizer knows the end
+    std::vector<std::byte> registered(1000);  // the address sanitizer knows where it ends
     WEFT_CHECK(service.registered().add(registered) == 1, registered.size());
     for (std::uint64_t number = 1; !input.empty() && number < 100 && !wire.distrusted; ++number) {
         run::RemoteRequest request;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// targets.hpp - what is fuzzed: each function takes any bytes and must come back.
+// targets.hpp - the fuzz targets: functions that accept any bytes and must return.
 //
-// Idea     A target reads its input as a user's file, or a peer's record, is read, and checks what
-//          can be checked of the outcome: that what is printed again reads the same. A crash, a
-//          failed check, an allocation beyond the limit or a run without end is a finding.
-// Next     run for libFuzzer; replay.cpp for the corpus in an ordinary build; what was found is in
-//          tests/regress.
+// Idea     A target reads its input as the library reads a user's file or a peer's record. It
+//          checks the result where it can: printed output must read back equal. Findings are a
+//          crash, a failed check, an allocation beyond the limit, and a run that does not end.
+// Next     run for libFuzzer; replay.cpp for the corpus in an ordinary build; tests/regress
+//          for past findings.
 #pragma once
 
 #include <array>
