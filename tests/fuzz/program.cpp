@@ -12,7 +12,5 @@ void weft::fuzz::program(std::string_view input) {
     if (!verdict.valid) return;
     const std::string printed = plan::to_text(*programs);
     const auto again = plan::parse_programs(printed);
-    if (again)
-        WEFT_CHECK(*again == *programs,
-                   printed);  // parsing may refuse a text that expands too much
+    if (again) WEFT_CHECK(*again == *programs, printed);  // it may expand to too much
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bug: a file that a variable or an option named was read to its end before anything was asked of
-// its size: /dev/zero took all memory. Method: such names where files are expected.
+// Bug: a file named by a variable or an option was read to its end before its size was checked, so
+// /dev/zero took all memory. Method: use such names where files are expected.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 

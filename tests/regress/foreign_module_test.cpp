@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bug: the network module took any caller whose types have the same sizes, of whatever build; with
-// members in another order it read what was not there. Method: the module of this build, asked by
-// this one and by one whose types have the same sizes. On the code before, the second is served.
+// Bug: the network module accepted any caller whose types have the same sizes, from any build. If
+// members were in another order, it read the wrong ones. Method: this build and a build whose types
+// have the same sizes call the module. Without the fix the second caller is served.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Bug: a second num_ranks in a GOAL text wrote beyond the clocks of the first, sums of times
-// wrapped to wrong answers, and num_ranks alone asked for memory for that many clocks. Method: such
-// texts are refused in words, and ranks without operations cost nothing.
+// wrapped to wrong results, and num_ranks alone allocated memory for that number of clocks. Method:
+// such texts are refused with a message, and ranks without operations cost nothing.
 #include <gtest/gtest.h>
 
 #include <string>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bug: a label right after its word (`collective#x`) was read, and was a comment once it was
-// printed with a blank before it. Found by the fuzzer of program texts.
+// Bug: a label directly after its word (`collective#x`) was accepted, but printed with a space
+// before it, which makes it a comment. Found by the fuzzer of program texts.
 #include <gtest/gtest.h>
 
 #include "plan/schedule/text.hpp"

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bug: lengths, ranks and offsets that come from a peer were believed: in the records of start-up,
-// in immediates and in requests, later in traces; registration keys were 0 to 3. Method: records
-// cut at each length and with each byte changed are refused or read without harm; keys are
-// different and random.
-// On the code before, a record whose length says more than there is was read beyond its end.
+// Bug: lengths, ranks and offsets from a peer were trusted in the records of start-up, in
+// immediates and requests, and later in traces. Registration keys were 0 to 3. Method: records cut
+// at each length and with each byte changed are refused or read without harm; keys are different
+// and random. Without the fix, a record with a length beyond its data was read beyond its end.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -22,7 +21,7 @@ namespace {
 
 using Bytes = std::vector<std::byte>;
 
-/// Calls `read` with each beginning of the record, and with each of its bytes changed.
+/// Calls `read` with each prefix of the record, and with each of its bytes changed.
 template <class Read>
 int damaged(const Bytes& record, Read read) {
     int accepted = 0;
@@ -157,10 +156,10 @@ TEST(RegistrationKeys, CannotBeGuessed) {
     for (const std::uint64_t key : *narrow) EXPECT_LT(key, 0xffff'ffffU);
     const auto tiny = link::draw_keys(3, 1, false);
     ASSERT_TRUE(tiny.ok());
-    EXPECT_EQ(tiny->back(), 3U) << "one byte: in turn";
+    EXPECT_EQ(tiny->back(), 3U) << "one byte: consecutive keys";
     const auto small = link::draw_keys(3, 8, true);
     ASSERT_TRUE(small.ok());
-    EXPECT_EQ(small->back(), 3U) << "the profile wants small ones";
+    EXPECT_EQ(small->back(), 3U) << "the profile requires small keys";
 }
 
 }  // namespace

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bug: what an algorithm promises was a template of a reference to a constant of its own file. g++
-// 14 shows such a template to the linker, which kept one for all: the ring of allreduce promised
-// rank order, and some multi-object algorithms the same bits. Built by g++ 12 it was right.
+// Bug: the properties of an algorithm were a template of a reference to a constant in its own
+// file. g++ 14 exports such a template to the linker, which kept one instance for all files: the
+// ring of allreduce promised rank order, and some multi-object algorithms identical bits. With g++
+// 12 it was right.
 #include <gtest/gtest.h>
 
 #include "collectives/notation/spec.hpp"
@@ -10,7 +11,7 @@
 namespace weft::collectives {
 namespace {
 
-bool is_hierarchical(const Algorithm& algorithm) {  // promises what the two that it names do
+bool is_hierarchical(const Algorithm& algorithm) {  // it has the properties of its two parts
     return algorithm.name == "hierarchical";
 }
 

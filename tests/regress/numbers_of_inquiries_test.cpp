@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bug: the text of a disagreement named the call before the one that a peer asks about, also where
-// there can be none before: the lowest number overflowed. Ranks look no such call up, so no text
-// with it was ever printed. Method: the text about the lowest numbers. On the code before, it names
-// the highest number there is.
+// Bug: the text of a disagreement named the call before the call of a peer's inquiry, even if
+// that was the first one: the lowest number overflowed. Ranks look up no such call, so such a
+// text was never printed. Method: the text for the lowest numbers. Without the fix it names
+// the highest number.
 #include <gtest/gtest.h>
 
 #include <limits>

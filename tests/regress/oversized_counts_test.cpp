@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bug: the units of a vector of nearly 2^64 elements were rounded up to zero, and the bytes of a
-// bank wrapped to a few, so that such calls were bound as if they fitted. Method: counts about
-// which sums and products of sizes wrap, for programs with slots of one and of many sizes.
+// Bug: for buffers of nearly 2^64 elements the units were rounded up to zero and the bytes of a
+// bank wrapped to a few, so that such calls seemed to fit. Method: bind programs, with slots of one
+// size and of many, for counts near the points where sums and products of sizes wrap.
 #include <gtest/gtest.h>
 
 #include "collectives/registry.hpp"

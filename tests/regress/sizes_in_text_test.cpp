@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bug: one line of a program's text (`units 4000000000`), one number of --layout or --ranks, or
-// `ranks N` of a file with one program, asked for any amount of memory, until the kernel killed the
-// process; vectors of 2^32 units wrapped the numbers of the verifier's cells. Method: such sizes
-// are refused at their place, at once; large programs that a text of their length does need are
-// not.
+// Bug: three inputs could allocate any amount of memory, until the kernel killed the process: a
+// line of a program's text (`units 4000000000`), a number of --layout or --ranks, and `ranks N` in
+// a file with one program. Buffers of 2^32 units wrapped the numbers of the verifier's cells.
+// Method: such sizes are refused at once, with their position. Large programs that a text of their
+// length can need are accepted.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -90,7 +90,8 @@ TEST(SizesInText, WhatGeneratorsWriteIsRead) {
     }
 }
 
-/// What `weft` says first, with so much address space; a sanitizer reserves far more for itself.
+/// Checks the first line of `weft` under a limit of its address space. Sanitizers reserve far more
+/// for themselves, so they have no limit.
 void expect_said(const std::string& arguments, const std::string& line, int kilobytes = 4'000'000) {
     const std::string limit = test::kSanitized ? "" : fmt::format("ulimit -v {}; ", kilobytes);
     const std::string command = fmt::format("{}'{}' {} 2>&1", limit, WEFT_PROGRAM, arguments);

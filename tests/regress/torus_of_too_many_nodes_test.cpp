@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bug: the product of the dims of a torus passed 64 bits and became zero, by which the route of a
-// message divides: the process ended by SIGFPE. Method: dims about which the product passes the
-// number of a rank.
+// Bug: the product of a torus's dimensions exceeded 64 bits and became zero, and the route of a
+// message divides by it: the process ended by SIGFPE. Method: dimensions whose product is near the
+// largest number of a rank.
 #include <gtest/gtest.h>
 
 #include "lab/simulate/topology.hpp"

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Bug: the transfers to a peer were counted in 32 bits and compared for equality, so 2^32 transfers
-// after a quiet the next one believed that all had landed. Method: one-sided calls over a network
-// whose counter jumps by 2^32; whether they ask the peer before they go on. On the code before,
-// nothing is asked.
+// after a quiet the next quiet assumed that all were delivered. Method: one-sided calls over a
+// network whose counter jumps by 2^32 must send the peer a request before they continue. Without
+// the fix, they send none.
 #include <gtest/gtest.h>
 
 #include "run/onesided/onesided.hpp"
 
 namespace weft::run {
 
-/// Of two ranks this one; the other is far, takes everything and answers nothing.
+/// Wire of rank 0 in a job of two; the other rank is remote, accepts all puts and never answers.
 class CountingWire {
   public:
     std::uint64_t transfers = 0;
@@ -48,7 +48,7 @@ class CountingWire {
 };
 static_assert(Network<CountingWire>);
 
-/// Gives up as soon as there is something to wait for.
+/// Waiter that gives up at the first wait.
 struct Impatience {
     base::Failure gave_up;
     template <class Ended, class Waits>
@@ -74,15 +74,15 @@ class WrappedCounts : public testing::Test {
 TEST_F(WrappedCounts, AreNotTakenForNoTransfers) {
     wire_.per_write = std::uint64_t{1} << 32;
     ASSERT_TRUE(put());
-    EXPECT_FALSE(calls_.quiet()) << "nothing is known to have landed";
-    EXPECT_EQ(wire_.requests, 1) << "the peer is asked";
+    EXPECT_FALSE(calls_.quiet()) << "no transfer is known to be delivered";
+    EXPECT_EQ(wire_.requests, 1) << "the peer must get a request";
 }
 
 TEST_F(WrappedCounts, AreSettledBeforeARequestCannotSayThem) {
     wire_.per_write = (std::uint64_t{1} << 31) + 1;
     ASSERT_TRUE(put());
     EXPECT_EQ(wire_.requests, 0);
-    EXPECT_FALSE(put()) << "a request says in 32 bits how many transfers it follows";
+    EXPECT_FALSE(put()) << "a request has 32 bits for the number of earlier transfers";
     EXPECT_EQ(wire_.requests, 1);
 }
 

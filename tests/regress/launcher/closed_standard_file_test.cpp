@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bug: with standard input, output or error closed, the launcher's own files took their numbers, so
-// ranks wrote into its pipes and sockets. Method: each combination; ranks say what they have. On
-// 296e588 it fails with --label and without.
+// Bug: with standard input, output or error closed, files of the launcher got their numbers, so
+// ranks wrote to its pipes and sockets. Method: each combination; ranks print their files. On
+// 296e588 it fails with and without --label.
 #include "tests/regress/launcher/launches.hpp"
 
 namespace weft::test {

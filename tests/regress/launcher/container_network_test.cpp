@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bug: containers of one machine that have networks of their own were taken for one host, bound
-// their ports to 127.0.0.1, and waited without end for each other. docs/troubleshooting.md advises
-// to run jobs that way (WEFT_NODE_ID).
-// Method: as root, two network namespaces joined by a pair of interfaces, each with a bridge of the
-// same address and no default route; every rank enters one after it has joined PMIx. On 296e588
-// the job ends by its timeout.
+// Bug: containers of one machine with networks of their own were taken for one host. They bound
+// their ports to 127.0.0.1 and waited forever for each other. docs/troubleshooting.md advises users
+// to run jobs in such containers (WEFT_NODE_ID).
+// Method: as root, make two network namespaces connected by a pair of interfaces, each with a
+// bridge of the same address and no default route. Each rank enters one after it has joined PMIx.
+// On 296e588 the job ends by its timeout.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -13,7 +13,7 @@
 namespace weft::test {
 namespace {
 
-/// Removes the namespaces, and with them what is in them.
+/// Makes the namespaces, and removes them with their interfaces.
 struct Networks {
     explicit Networks(std::string prefix) : name(std::move(prefix)) {
         const std::string script = fmt::format(
@@ -25,7 +25,7 @@ struct Networks {
             "ip -n {0}0 link add eth0 type veth peer name eth0 netns {0}1; "
             "for i in 0 1; do ip -n {0}$i addr add 10.77.0.$((i+1))/24 dev eth0; "
             "ip -n {0}$i link set eth0 up; done; "
-            // The kernel says up to a second later that an interface runs.
+            // The kernel may report only after a second that an interface is up.
             "for i in 0 1; do for t in $(seq 50); do ip -n {0}$i link show eth0 | "
             "grep -q 'state UP' && break; sleep 0.1; done; done",
             name);
@@ -51,10 +51,9 @@ TEST(ContainerNetwork, OfItsOwnMakesAHostOfItsOwn) {
     EXPECT_NE(outcome.output.find("sum 3"), std::string::npos) << outcome.output;
 }
 
-// Bug: commands of weft that are ranks (bench, fit, tune) refused each connection over TCP from
-// another machine, and waited for it without end. The gate of the PMIx server
-// (connection_gate.hpp), which is in their program, too, looked for the other end's user in the
-// sockets of this kernel.
+// Bug: commands of weft that are ranks (bench, fit, tune) refused each TCP connection from another
+// machine, and waited for it forever. Their program also contains the gate of the PMIx server
+// (connection_gate.hpp). The gate searched this kernel's sockets for the user of the other end.
 TEST(ContainerNetwork, CommandsOfWeftReachEachOther) {
     if (::geteuid() != 0) GTEST_SKIP() << "only root can make network namespaces";
     const Networks networks(fmt::format("weftc{}-", ::getpid()));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Bug: with a limit of 20 open files, `weft run -n 2` passed its own check. Its PMIx server then
-// dropped the connection of a rank, and the job hung. Method: jobs under every limit around that
-// one, each of which either runs or is refused. On 9d518da limits of 20 and 21 ended by the timeout
-// of the job, status 124.
+// dropped the connection of a rank, and the job hung. Method: jobs under every limit near that one
+// must either run or be refused. On 9d518da limits of 20 and 21 end by the timeout of the job,
+// with status 124.
 #include <fmt/format.h>
 
 #include "tests/regress/launcher/launches.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bug: SIGUSR1 and SIGUSR2, by which batch systems announce an end, killed the launcher; a stop
+// Bug: SIGUSR1 and SIGUSR2, with which batch systems announce an end, killed the launcher. A stop
 // from the terminal stopped the launcher and left the ranks running.
-// Method: ranks that say what they get. On 296e588 all tests fail.
+// Method: ranks print the signals that they get. On 296e588 all tests fail.
 #include <signal.h>
 #include <unistd.h>
 
@@ -14,7 +14,7 @@
 namespace weft::test {
 namespace {
 
-/// The letter that /proc gives for what a process does; '?' if it is gone.
+/// Returns the state of a process as the letter in /proc, or '?' if it has ended.
 char state_of(pid_t pid) {
     std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
     std::string text;
@@ -44,8 +44,8 @@ bool wait_until_stopped(const RunningProgram& running) {
 }
 
 TEST(ForwardedSignal, ReachesTheRanksAndNotTheLauncher) {
-    // The ranks wait without a child, which a signal would reach too. bash fails when a trap runs
-    // while it parses a substitution: there is none in the loop.
+    // The ranks have no child while they wait, since it would get the signal, too. The loop has no
+    // substitution, because bash fails if a trap runs while it parses one.
     RunningProgram running(
         launched("",
                  "-n 2 -- bash -c 'trap \"echo one\" USR1; trap \"echo two; exit 0\" USR2; "
@@ -66,7 +66,7 @@ TEST(ForwardedSignal, StopStopsTheWholeJobAndItsTimeout) {
     ASSERT_TRUE(wait_until_stopped(running));
     std::this_thread::sleep_for(std::chrono::milliseconds(2200));  // longer than the timeout
     running.send(SIGCONT);
-    // What was stopped for longer than it had to sleep ends at once, and so does the job.
+    // The ranks were stopped for longer than their sleep, so they and the job end at once.
     const Outcome outcome = running.wait();
     EXPECT_EQ(outcome.status, 0) << outcome.errors;
 }

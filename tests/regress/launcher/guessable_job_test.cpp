@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bug: the PMIx namespace of a job was "weft-" and the launcher's pid, and PMIx believes what a
-// client says of its user: another user joined as rank 0 and aborted the job.
-// Method: what ranks are told, twice. On 296e588 it fails. What another user can do with all that
-// the system shows is tried by tests/strangers.
+// Bug: the PMIx namespace of a job was "weft-" and the launcher's pid, and PMIx trusts the user
+// that a client claims to be: another user joined as rank 0 and aborted the job.
+// Method: compare the namespaces of two jobs. On 296e588 it fails. tests/strangers has the attacks
+// of another user.
 #include <regex>
 #include <set>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Bug: signals that were ignored when the launcher was executed (nohup; background jobs of scripts)
-// ended the job; with SIGCHLD ignored no end of a rank was ever seen, and the launcher spun.
+// ended the job. With SIGCHLD ignored the launcher never saw the end of a rank, and spun.
 // Method: env --ignore-signal. On 296e588 all tests fail.
 #include <signal.h>
 
@@ -25,7 +25,7 @@ TEST(IgnoredSignal, StaysIgnoredByTheLauncher) {
     EXPECT_EQ(outcome.output, "started\nstarted\nended\nended\n");
 }
 
-/// The signals that a process ignores, from its status; those of threads and above left out.
+/// Returns the signals that a process ignores, from its status; without real-time signals.
 unsigned long ignored_in(const std::string& status) {
     const std::size_t at = status.find("SigIgn:");
     EXPECT_NE(at, std::string::npos);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// in_network.cpp - to be loaded before a rank (LD_PRELOAD): it enters the network namespace
-// IN_NETWORK and its rank, once it is connected to its launcher.
+// in_network.cpp - a library to load before a rank (LD_PRELOAD). Once connected to its launcher,
+// the rank enters the network namespace IN_NETWORK plus its rank.
 //
-// Next     rank_in_network.cpp, which does so for itself; perf/papers/delayed.
+// Next     rank_in_network.cpp, a rank that enters one itself; perf/papers/delayed.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <pmix.h>

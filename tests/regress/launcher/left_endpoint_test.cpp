@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bugs: ranks over the provider shm that were killed left 16 MiB each in /dev/shm under launchers
-// other than ours; later still those that were killed while they start. Our launcher removed files
-// named after the process number of a rank, which may be those of another container. In a small
-// /dev/shm ranks died of SIGBUS. Slurm kills all processes of a job at once when it learns that a
-// rank has ended, and by then the files of the others were still there.
-// Method: kills under mpirun; a rank that is killed while nothing else of the job moves; a file
-// that only looks like a rank's, a small /dev/shm (as root). On 296e588 all fail.
+// Bugs: ranks over the provider shm that were killed under foreign launchers, later also ranks
+// killed at their start, left 16 MiB each in /dev/shm. weft's launcher removed files named after
+// the process number of a rank, which may belong to another container. In a small /dev/shm ranks
+// died of SIGBUS. Slurm kills all processes of a job at once when it learns that a rank has ended,
+// and the files of the other ranks stayed.
+// Method: kills under mpirun; a rank killed while all other processes of the job are stopped; a
+// file with a name like a rank's; a small /dev/shm (as root). On 296e588 all fail.
 #include <fmt/format.h>
 #include <signal.h>
 #include <unistd.h>
@@ -72,7 +72,7 @@ TEST(LeftEndpoint, IsNoneWhenRanksAreKilledWhileTheyStart) {
     EXPECT_EQ(new_shared_files(before), std::set<std::string>{});
 }
 
-/// Ranks and their launcher stand still while there are endpoints; false if these had gone before.
+/// Stops ranks and launcher while endpoints exist. Returns false if these were removed before.
 bool stop_over_endpoints(const RunningProgram& job) {
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
     while (endpoints().size() < 3 && std::chrono::steady_clock::now() < deadline) continue;

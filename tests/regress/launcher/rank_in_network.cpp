@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// rank_in_network.cpp - a rank that enters a network namespace, PREFIX and its rank, once it is
-// connected to the PMIx server, as if its container had been started so.
+// rank_in_network.cpp - a rank that enters the network namespace PREFIX plus its rank once it is
+// connected to the PMIx server, as if its container had started there.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <pmix.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bug: where the administrator refuses memory objects that may be executed (vm.memfd_noexec=2), no
-// rank could start. Method: the setting belongs to a PID namespace, so the job runs in one of its
-// own. 296e588 fails on Linux 6.3 to 6.5 ("memfd_create: Permission denied"); later kernels take
-// an object that says nothing about it for one that cannot be executed.
+// Bug: no rank could start if the administrator forbids executable memory objects
+// (vm.memfd_noexec=2). Method: the setting belongs to a PID namespace, so the job runs in its own
+// namespace. 296e588 fails on Linux 6.3 to 6.5 ("memfd_create: Permission denied"). Later kernels
+// treat an object created without either flag as not executable.
 #include <unistd.h>
 
 #include "tests/regress/launcher/launches.hpp"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bug: on hosts without a default route the first interface of the kernel's list was taken, which
-// is the bridge of a container engine, with the same address on every host: ranks connected to
-// themselves. Method: what hosts publish, as values. 296e588 had no such function: it took the
-// first address.
+// Bug: hosts without a default route used the first interface of the kernel's list. This may be the
+// bridge of a container engine, with the same address on every host, so ranks connected to
+// themselves. Method: the choice from given data of the hosts. 296e588 has no such function: it
+// uses the first address.
 #include <gtest/gtest.h>
 
 #include "link/fabric/host_addresses.hpp"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bug: the PMIx library reads the first message of every connection in a blocking way, on the
-// thread that serves the ranks, whichever user connects: a process of another user that connected
-// to the launcher's port and stayed silent stopped the job.
-// Method: as root, a process of another user that connects and waits, before the ranks join. On
-// 296e588 the job ends by its timeout.
+// Bug: on the thread that serves the ranks, the PMIx library blocks until it has read the first
+// message of a connection, from any user. A process of another user that connected to the
+// launcher's port and stayed silent stopped the job.
+// Method: as root, start a process of another user that connects and waits before the ranks join.
+// On 296e588 the job ends by its timeout.
 #include <fmt/format.h>
 #include <unistd.h>
 

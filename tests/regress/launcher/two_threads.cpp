@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// two_threads.cpp - a process whose first thread has ended while another one runs on: it is ending
-// by all that the kernel shows of it, and has not ended.
+// two_threads.cpp - a process whose first thread has ended while another one runs. The kernel shows
+// it as ending, although it still runs.
 #include <pthread.h>
 #include <unistd.h>
 

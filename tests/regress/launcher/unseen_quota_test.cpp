@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bug: a limit of processor time (cpu.max, as containers have it) was not seen: two ranks in a
+// Bug: a limit of processor time (cpu.max, as containers have it) was ignored: two ranks in a
 // container with one processor's time spun, and were stopped for half of the time.
-// Method: folders as the kernel shows them, of both versions; and, as root where groups of version
-// 1 can be made, a job in one. On 296e588 the job says that it spins.
+// Method: folders like the kernel's, for both versions of control groups; and, as root and with
+// version 1, a job in a group. On 296e588 the job reports that it spins.
 #include <fmt/format.h>
 #include <unistd.h>
 

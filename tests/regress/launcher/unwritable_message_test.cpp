@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bug: a message of the launcher that could not be written was an exception. The launcher aborted
-// with status 134 in place of the job's, and the ranks were killed without their two seconds. A
-// pipe that was full and had no reader kept it waiting without end.
-// Method: a standard error that is closed, full, a terminal that hung up, a full pipe.
-// On 296e588 all fail but the closed one, which failed with --label only.
+// Bug: a message that the launcher could not write caused an exception. The launcher aborted with
+// status 134 instead of the job's, and killed the ranks without their two seconds. If stderr was a
+// full pipe without a reader, it waited forever.
+// Method: standard error is closed, full, a terminal that hung up, or a full pipe. On 296e588 all
+// tests fail; with a closed stderr only with --label.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@ namespace {
 
 const char* const kFails = "-n 2 -- sh -c 'test $PMIX_RANK = 1 && exit 7; sleep 60'";
 const char* const kNeverEnds = "-n 2 --timeout 0.3 -- sleep 60";
-/// Reports to a file that can be written, late but within the grace.
+/// The ranks report to a writable file, late but within the grace period.
 const char* const kReports =
     "-n 2 -- sh -c 'test $PMIX_RANK = 1 && sleep 0.3 && exit 7; "
     "trap \"sleep 0.3; echo reported; exit\" TERM; while :; do sleep 0.05; done'";
@@ -65,7 +65,7 @@ TEST(UnwritableMessage, FullPipeKeepsStatuses) {
 }
 
 TEST(UnwritableMessage, FileThatMayNotGrowKeepsStatuses) {
-    // ulimit -f: SIGXFSZ ended the launcher (153), and with it the job.
+    // ulimit -f: the launcher, and with it the job, ended by SIGXFSZ (153).
     const char* const file = "2>$TMPDIR/messages; status=$?; rm $TMPDIR/messages; exit $status";
     const Words limited{"sh", "-c",
                         std::string("ulimit -f 0; " RANK_PROGRAMS "/weft run ") + kFails + file};

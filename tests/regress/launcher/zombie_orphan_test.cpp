@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bug: processes that ranks started and left behind became children of the launcher, and stayed
-// zombies until the job ended. Method: a rank that leaves a hundred. On 296e588 it fails.
+// Bug: processes that ranks started and left became children of the launcher and stayed zombies
+// until the job ended. Method: a rank that leaves a hundred processes. On 296e588 it fails.
 #include "tests/regress/launcher/launches.hpp"
 
 namespace weft::test {

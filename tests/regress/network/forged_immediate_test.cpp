@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bug: libfabric's TCP providers take a write to no place, which needs no key and still has an
+// Bug: libfabric's TCP providers accept a write of 0 bytes, which needs no key and still has an
 // immediate. Any process of the host could send one to a rank, which raised a flag or failed the
-// job. Method: immediates that no rank has sent appear in a port's queue, between those of a peer.
-// On the code before, poll() returns them.
+// job. Method: immediates that no rank has sent appear in a port's queue, between immediates of a
+// peer. Without the fix, poll() returns them.
 #include <gtest/gtest.h>
 
 #include <array>

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bug: the completion queue was made for a fixed number of arrivals, so more than 256 peers could
-// overrun it. Method: 300 peers that each have as many immediates on their way to one rank as they
-// may, while that rank does not poll; the provider notes a queue that runs over. On the code before
-// it does.
+// Bug: the completion queue had a fixed size, so more than 256 peers could overrun it. Method: 300
+// peers each have the maximum number of immediates in flight to one rank, which does not poll. The
+// provider records a queue that overruns; without the fix it does.
 #include <gtest/gtest.h>
 
 #include "tests/regress/network/strict_ports.hpp"
@@ -19,7 +18,7 @@ class Peers {
     }
     [[nodiscard]] std::string violations() const { return ports_.fabric.violations(); }
 
-    /// Puts with immediates until the rank may have no more under way; how many.
+    /// Posts puts with immediates until the rank may have no more in flight. Returns their number.
     int fill(Rank rank) {
         link::FabricPut put;
         put.peer = 0;
@@ -45,7 +44,7 @@ class Peers {
     }
 
     std::vector<std::uint32_t> pending_ = std::vector<std::uint32_t>(kRanks);
-    StrictPorts ports_{kRanks, profile()};  // whole messages are injected: only arrivals count
+    StrictPorts ports_{kRanks, profile()};  // injects whole messages, so only arrivals count
 };
 
 TEST(OverrunQueue, IsNoneHoweverManyPeersThereAre) {
@@ -55,7 +54,7 @@ TEST(OverrunQueue, IsNoneHoweverManyPeersThereAre) {
         arrivals += peers.fill(rank);
         peers.deliver_all();
     }
-    EXPECT_GT(arrivals, 1024) << "more than a queue of few peers has";
+    EXPECT_GT(arrivals, 1024) << "more than a queue for few peers can hold";
     EXPECT_EQ(peers.violations(), "");
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Bug: ports registered a rank's segment under the key 0. Any process that reached the endpoint
-// could write its memory. Method: what ports publish as the keys of their memory. On the code
-// before, all are 0 to 3; that keys are drawn at random is shown in lengths_of_peers_test.cpp.
+// could write to its memory. Method: read the keys that ports publish. Without the fix all are 0 to
+// 3. lengths_of_peers_test.cpp shows that keys are random.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -12,7 +12,7 @@
 namespace weft::test {
 namespace {
 
-/// The keys of all ports; `small`: by a profile that wants them so.
+/// Returns the keys of all ports; `small`: with a profile that requires small keys.
 std::set<std::uint64_t> keys(bool small) {
     constexpr Rank kRanks = 16;
     link::Profile profile;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// strict_ports.hpp - the ports of some ranks, in one process over the strict provider.
+// strict_ports.hpp - ports of some ranks, in one process over the strict provider.
 #pragma once
 
 #include <memory>
@@ -14,7 +14,7 @@ namespace weft::test {
 
 class StrictPorts {
   public:
-    /// `profile` says what is true of the network; its name is set here. No rank knows another yet.
+    /// `profile` describes the network; its name is set here. Peers must be set by the caller.
     StrictPorts(Rank size, link::Profile profile) {
         profile.provider = "strict";
         for (Rank rank = 0; rank < size; ++rank) ports_.push_back(opened(rank, size, profile));
@@ -25,7 +25,7 @@ class StrictPorts {
     [[nodiscard]] link::Port& operator[](Rank rank) {
         return *ports_[static_cast<std::size_t>(rank)];
     }
-    /// What the rank has registered.
+    /// Returns the memory that the rank has registered.
     [[nodiscard]] std::byte* memory(Rank rank) {
         return memory_[static_cast<std::size_t>(rank)].data();
     }
@@ -45,7 +45,7 @@ class StrictPorts {
     }
 
     std::vector<std::vector<std::byte>> memory_;
-    std::vector<std::unique_ptr<link::Port>> ports_;  // after what they read
+    std::vector<std::unique_ptr<link::Port>> ports_;  // declared after the memory that they read
 };
 
 }  // namespace weft::test

@@ -6,7 +6,7 @@
 //
 // usage: calls_in_children fork|_Fork|clone|old_kernel c|cpp   (under a launcher)
 //
-// The first argument is the way to make the child; old_kernel is fork() on a kernel without
+// The first argument is the method to make the child; old_kernel is fork() on a kernel without
 // MADV_WIPEONFORK. The second argument is the interface.
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -57,10 +57,10 @@ const std::set<std::string_view> kPure{"weft_version",
                                        "weft_neighbors_destinations",
                                        "weft_stencil_blocks",
                                        "weft_stencil_neighbor"};
-/// Ends its process, so it is called in a child of its own.
+/// It ends its process, so it has its own child.
 constexpr std::string_view kEndsProcess = "weft_abort";
 
-/// Everything that arguments of the C interface can name.
+/// Objects that arguments of the C interface can name.
 struct Handles {
     weft_runtime* runtime = nullptr;
     weft_team* world = nullptr;
@@ -72,7 +72,7 @@ struct Handles {
 };
 Handles handles;
 
-/// A value for a parameter: the handle of its type, else symmetric memory, else zero.
+/// Returns a value for a parameter: the handle of its type, else symmetric memory, else zero.
 template <class T>
 T argument() {
     using Bare = std::remove_const_t<std::remove_pointer_t<T>>;
@@ -106,7 +106,8 @@ void report(std::string_view name, std::string_view what) {
     ++failures;
 }
 
-/// Inline functions of near.h may be refused in the function that they call.
+/// Returns true if the message names this function. Inline functions of near.h may be refused in
+/// the function that they call.
 bool says_so(std::string_view name) {
     const std::string_view text = weft_last_error();
     const bool own = text.starts_with(std::string(name) + ": ") || name.starts_with("weft_near_");
@@ -158,8 +159,8 @@ struct Objects {
     PersistentRequest prepared = world.prepare(Call::barrier());
 };
 
-/// Members that are not called here. They only read memory of the caller, make or destroy an
-/// object, or are reached through public templates alone.
+/// Members that are not called here: they only read memory of the caller, make or destroy an
+/// object, or can only be reached through public templates.
 const std::set<std::string_view> kNoCalls{"weft::Memory::Memory",
                                           "weft::Memory::abandon",
                                           "weft::Memory::operator=",
@@ -385,7 +386,7 @@ void check_c(std::string_view how) {
     weft_barrier(handles.world);
     expect(in_child(how, [] { call_c_entries(); }) == 0, "the child's calls are not refused");
     const int aborted = in_child(how, [] {
-        ::close(STDERR_FILENO);  // its message is checked by call() for other functions
+        ::close(STDERR_FILENO);  // call() checks the message of other functions
         weft_abort(handles.runtime, 7);
     });
     expect(aborted == 7, "weft_abort() in the child does not end it with its status");

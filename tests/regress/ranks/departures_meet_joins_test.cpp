@@ -17,7 +17,7 @@ namespace {
 
 constexpr int kRuntimes = 100;
 
-/// Keeps the processors busy while it lives, as another job on the machine does.
+/// Keeps the processors busy during its life, like another job on the machine.
 class Load {
   public:
     explicit Load(unsigned threads) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bugs: a core dump of one rank read every mate's sparse segment, which made it real (900 MB with
-// two ranks); large pages were asked for on it, so a touched cell took two MiB. Method: what the
-// kernel notes of each mapping of a segment (VmFlags of smaps: dd is left out of dumps, hg has
-// large pages). On the code before, they have hg and no dd.
+// Bugs: a core dump of one rank read the sparse segment of every local peer and so allocated it
+// (900 MB with two ranks). Segments requested large pages, so touching a cell took two MiB. Method:
+// the kernel's flags for each mapping of a segment (VmFlags in smaps; dd: not in dumps, hg: large
+// pages). Without the fix, they have hg and no dd.
 #include <fmt/format.h>
 
 #include <fstream>

@@ -2,8 +2,8 @@
 """Lists every entry point of both interfaces as calls of macros, for calls_in_children.cpp.
 
 Usage: entries.py NM LIBRARY COMPILER INCLUDE_FOLDER OUTPUT
-C_ENTRY(name): a C function of the library, or an inline one of near.h. CPP_ENTRY("name"): a member
-of a class of the C++ interface. The library's symbols are the source, so none can be forgotten.
+C_ENTRY(name): a C function of the library, or an inline function of near.h. CPP_ENTRY("name"): a
+member of a class of the C++ interface. The library's symbols are the source, so the list is complete.
 """
 import re
 import subprocess

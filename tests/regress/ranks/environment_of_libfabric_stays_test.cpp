@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Bug: variables of libfabric were set for all preferred providers and stayed for the life of the
-// process, an MPI beside this library and children included. Method: the environment before and
-// after start-up over a network. On the code before, FI_OFI_RXM_BUFFER_SIZE stays.
+// process. An MPI in the process and children got them, too. Method: compare the environment before
+// and after start-up over a network. Without the fix, FI_OFI_RXM_BUFFER_SIZE stays.
 #include <unistd.h>
 
 #include <algorithm>
@@ -21,7 +21,7 @@ Words environment() {
     return all;
 }
 
-/// "kept": the user's value of a variable stays what it is.
+/// WORD "kept": a value that the user has set must not change.
 int play(const Words& words) {
     const Words before = environment();
     Runtime runtime;

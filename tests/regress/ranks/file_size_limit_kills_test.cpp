@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Bug: under a limit of file sizes (ulimit -f) every rank was killed by SIGXFSZ as it made its
-// segment, which is a file in memory, and nothing said why. Method: jobs under limits below and
-// above the size of a segment. On the code before, the first ends by the signal (153).
+// segment, which is a file in memory, and no message said why. Method: jobs under limits below and
+// above the size of a segment. Without the fix, the first job ends by the signal (153).
 #include <fmt/format.h>
 
 #include "tests/regress/ranks/play.hpp"
@@ -18,7 +18,7 @@ int play(const Words&) {
 }
 const Part kPart("file_size_limit", play);
 
-/// BLOCKS: of 512 bytes, as POSIX has it.
+/// Runs a job under a limit of `blocks` blocks of 512 bytes (POSIX).
 Outcome run_limited(const char* blocks) {
     return run_command({"sh", "-c",
                         fmt::format("ulimit -f {}; exec {}/weft run -n 2 -- "

@@ -29,7 +29,7 @@ int throws_number(int value) {
     throw value;
 }
 
-/// Returns the text of the Error that the caller gets; empty without an Error.
+/// Calls the function on the peer. Returns the text of the Error, or an empty string.
 template <auto Function>
 std::string refusal(Rpc& rpc, Rank peer, int argument) {
     try {

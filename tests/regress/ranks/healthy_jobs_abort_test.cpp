@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bugs: the progress thread, and weft_progress(), took a started call that is not waited for as a
-// wait, and ended a healthy job after WEFT_TIMEOUT; a WEFT_TIMEOUT near its maximum wrapped and
-// ended it at once. Method: rank 0 starts a call and computes for longer than the time-out, the
-// others come later. On the code before, each of the jobs is aborted.
+// Bugs: the progress thread and weft_progress() treated a started call without a wait as a wait,
+// and ended a healthy job after WEFT_TIMEOUT. A WEFT_TIMEOUT near its maximum wrapped and ended the
+// job at once. Method: rank 0 starts a call and computes for longer than the timeout; the others
+// come later. Without the fix, each of the jobs is aborted.
 #include <fmt/format.h>
 
 #include <chrono>
@@ -22,7 +22,7 @@ void compute(Runtime& runtime, double seconds) {
     }
 }
 
-/// SECONDS: of rank 0 between start and wait.
+/// Argument: the seconds of rank 0 between start and wait.
 int play(const Words& words) {
     Runtime runtime;
     Team world = runtime.world();

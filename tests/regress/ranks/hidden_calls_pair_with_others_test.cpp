@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bug: the collectives inside finalize, alloc, free, split and the end of a team, and the
-// barriers that the bank rule inserts, were the same calls to the ranks as the user's own. A
-// barrier on one rank paired with the finalize of another and returned, and finalize then hung.
-// Method: the last rank makes another call than the others; each rank that waits must get an
-// Error that names both as they were written. On the code before, the first case hangs.
+// Bug: ranks could not distinguish the user's calls from collectives inside finalize, alloc, free,
+// split and the end of a team, or from barriers that the bank rule inserts. A barrier on one rank
+// paired with the finalize of another and returned, and finalize then hung.
+// Method: the last rank makes another call than the others. Each waiting rank must get an Error
+// that names both calls as the program made them. Without the fix, the first case hangs.
 #include <fmt/format.h>
 
 #include <optional>
@@ -25,7 +25,7 @@ void make_call(const std::string& what, Runtime& runtime, Team team, void* memor
     if (what == "broadcast") team.broadcast(values, 4, Type::float64, 0);
 }
 
-/// TEAM EARLIER CALL_OF_THE_LAST CALL_OF_THE_OTHERS: so many broadcasts come first.
+/// TEAM EARLIER CALL_OF_THE_LAST CALL_OF_THE_OTHERS: makes EARLIER broadcasts first.
 int play(const Words& words) {
     Runtime runtime;
     Team team = words[0] == "world" ? runtime.world() : *runtime.world().split(0, 0);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bugs: a started call did not keep the user's operation that it was given (C++);
-// network_writes() after finalize() read what was gone; two threads that made runtimes at once
-// broke each other's start-up. Method: a temporary operation whose memory is used again; the
-// question after finalize; several runtimes in threads.
+// Bugs: a started call did not keep the user's operation (C++). network_writes() read freed memory
+// after finalize(). Two threads that made runtimes at the same time broke each other's start-up.
+// Method: a temporary operation whose memory is reused; network_writes() after finalize; several
+// runtimes in threads.
 #include <fmt/format.h>
 
 #include <array>
@@ -29,7 +29,7 @@ int started_with_a_temporary(Runtime& runtime) {
                                               UserOp(add, nullptr, sizeof(int), true)));
     std::vector<UserOp> others(100, UserOp(add_nothing, nullptr, sizeof(int), true));
     int one = 1;
-    for (int i = 0; i < 2000; ++i) {  // so many that plans of the past make room
+    for (int i = 0; i < 2000; ++i) {  // enough to evict older plans
         const UserOp brief(add, nullptr, sizeof(int), true);
         world.allreduce(&one, &one, 1, brief);
         one = 1;
@@ -38,7 +38,7 @@ int started_with_a_temporary(Runtime& runtime) {
     return values.back() == world.size() ? 0 : 3;
 }
 
-/// Which runtimes of two ranks belong together is not known before they have asked each other.
+/// Two ranks learn only at start-up which of their runtimes belong together.
 int make_in_threads() {
     std::array<std::unique_ptr<Runtime>, 4> runtimes;
     std::vector<std::thread> threads;

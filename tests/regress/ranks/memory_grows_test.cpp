@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bug: the plan of a call was kept for the life of its team, so each new count, root or
-// operation of the user took two KiB for good. Method: the resident memory after some thousands
-// of different calls, and after many more. On the code before, it grows by tens of megabytes.
+// Bug: a team kept the plan of each call for its life, so each new count, root or user operation
+// took two KiB. Method: compare the resident memory after some thousands of different calls, and
+// after many more. Without the fix, it grows by tens of megabytes.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -46,8 +46,8 @@ class Rounds {
     }
 
   private:
-    /// Another one each round. Warming sees small and large ones: what a large one touches for the
-    /// first time are pages of the segment, which are no growth.
+    /// Returns a different count for each round. The warm-up has small and large counts, because a
+    /// large count touches pages of the segment for the first time, which is not a leak.
     [[nodiscard]] std::size_t count_of(std::size_t round) const {
         constexpr std::size_t kStride = 7919;  // a prime: no count comes twice
         return 1 + round * kStride % rounds_;
@@ -58,7 +58,7 @@ class Rounds {
     std::vector<int> values_;
 };
 
-/// WHAT ROUNDS: prints by how much the resident memory of rank 0 has grown in that many rounds.
+/// WHAT ROUNDS: prints the growth of rank 0's resident memory in ROUNDS rounds.
 int play(const Words& words) {
     Runtime runtime;
     const auto total = static_cast<std::size_t>(std::atoll(words[1].c_str()));

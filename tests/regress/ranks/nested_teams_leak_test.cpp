@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bug: a team that was abandoned was ended by a split of the team that it came from. If that one
-// was gone before, as in the plain order of destructors, its place was never given back: after
-// 30 rounds no team could be made. Method: many more rounds of nested teams than there are
-// places, in each order, with calls in flight when a team is dropped. On the code before, round
-// 16 fails.
+// Bug: a team that was dropped was ended by the next split of its parent. If the parent was freed
+// before, as in the plain order of destructors, the team's place was never given back: after 30
+// rounds no team could be made. Method: many more rounds of nested teams than there are places, in
+// each order, with calls in flight when a team is dropped. Without the fix, round 16 fails.
 #include <fmt/format.h>
 
 #include "tests/regress/ranks/play.hpp"

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bug: an exception that left an operation of the user ended the process. Bug: a team whose call
-// had failed could not be freed, and kept its place. Method: an operation throws on one rank, in
-// blocking and started calls, interpreted and fused ones; all ranks that wait get an Error, free
-// the team and go on with others, more often than there are places. On the code before, the
-// process ends.
+// Bugs: an exception in an operation of the user ended the process. A team with a failed call could
+// not be freed, and kept its place. Method: an operation throws on one rank, in blocking and
+// started calls, interpreted and fused ones. All waiting ranks get an Error, free the team and
+// continue with others, for more rounds than there are places. Without the fix, the process ends.
 #include <fmt/format.h>
 
 #include <stdexcept>
@@ -21,8 +20,8 @@ void add_or_throw(const void* in, void* inout, std::size_t count, void* throws) 
         static_cast<int*>(inout)[i] += static_cast<const int*>(in)[i];
 }
 
-/// Whether the call or the next one failed as it should: a rank that has all that it needs does not
-/// wait for the one that throws.
+/// Returns true if the call or the next one fails as it should: a rank that already has all its
+/// data does not wait for the rank that throws.
 bool failed(Team team, std::vector<int>& values, const UserOp& op, bool started) {
     const Call call = Call::allreduce(values.data(), values.data(), values.size(), op);
     try {
@@ -40,7 +39,7 @@ bool failed(Team team, std::vector<int>& values, const UserOp& op, bool started)
     return false;
 }
 
-/// ROUNDS: the last rank throws.
+/// ROUNDS: in each round the operation throws on the last rank.
 int play(const Words& words) {
     Runtime runtime;
     Team world = runtime.world();
@@ -66,7 +65,7 @@ TEST(OperationsThatThrow, FailTheCallAndTheTeamCanBeFreed) {
     for (const Words& options : {Words{"-n", "2"}, Words{"-n", "3", "--nodes", "3"}}) {
         const Outcome outcome = run_part(options, "operations_that_throw", {"80"});
         EXPECT_EQ(outcome.status, 0) << outcome.errors;
-        EXPECT_LT(outcome.seconds, 40) << "the others learn of it at once, not by asking";
+        EXPECT_LT(outcome.seconds, 40) << "the others must learn of it at once, without an inquiry";
     }
 }
 TEST(OperationsThatThrow, DoSoOnAProgressThread) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// play.cpp - the main program: the tests, or with --rank NAME the part of a rank.
+// play.cpp - the main program: runs the tests or, with --rank NAME, a part of a rank.
 #include "tests/regress/ranks/play.hpp"
 
 #include <cstdio>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// play.hpp - tests of bugs that take real ranks to show: each file has the test and the part that
+// play.hpp - tests of bugs that need real ranks. Each file has the test and the part that
 // its ranks play.
 #pragma once
 
@@ -11,7 +11,8 @@
 
 namespace weft::test {
 
-/// A part that ranks play: what they do and the exit status. Each file has one, in a variable.
+/// A named function that ranks run. It returns the exit status. Each file defines one
+/// as a variable.
 struct Part {
     Part(std::string name, int (*play)(const Words& arguments));
     int (*play)(const Words& arguments);

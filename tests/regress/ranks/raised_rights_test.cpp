@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Bug: WEFT_LOG_FILE, WEFT_TRACE, WEFT_TUNING, WEFT_PARAMETERS and WEFT_FABRIC_MODULE took effect
-// in set-user-id programs: their user made and read files with the program's rights. Method: a
+// in set-user-id programs, so users made and read files with the program's rights. Method: a
 // set-user-id copy of this program, run as another user, once for each variable of the table that
-// names a file; the same program without raised rights is the control. Needs root. Seen on 9d518da:
+// names a file. As a control, the same program without raised rights. Needs root. Seen on 9d518da:
 // a set-user-id program makes a log and a folder for traces as root, and reads the other files.
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -33,7 +33,7 @@ int play(const Words& words) {
 }
 const Part kPart("raised_rights", play);
 
-/// A folder that only root may write, with a copy of this program that everyone may run.
+/// A folder that only root may write to, with a copy of this program that everyone may run.
 class RaisedRights : public testing::Test {
   protected:
     void SetUp() override {

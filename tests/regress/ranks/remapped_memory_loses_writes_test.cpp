@@ -39,7 +39,7 @@ constexpr int kStatusFailedRight = 78;  ///< the part passed; its call failed as
 
 using Word = volatile std::uint64_t;
 
-/// Shared by the ranks' processes and their children.
+/// State shared by the ranks' processes and their children.
 struct Control {
     std::atomic<bool> open{false};  ///< writers may write
     std::atomic<bool> over{false};
@@ -101,7 +101,7 @@ class Writers {
         for (const auto& busy : control_->busy)
             while (busy) std::this_thread::yield();
     }
-    /// Returns after each writer has written.
+    /// Opens the gate and returns after each writer has written.
     void resume() {
         long before[kWriters];
         for (int i = 0; i < kWriters; ++i) before[i] = control_->written[i];

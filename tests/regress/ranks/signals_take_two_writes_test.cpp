@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bug: the heap lay so far into the segment that no immediate could name a word in it, so a signal
-// went by a request of its own, after its data. Method: writes are counted.
+// Bug: the heap was so far into the segment that no immediate could name a word in it, so a signal
+// needed a separate request after its data. Method: count the writes.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,10 +13,10 @@ namespace weft::test {
 namespace {
 
 constexpr std::uint64_t kRounds = 20;
-constexpr std::uint64_t kOthersMax = 5;  ///< writes that ranks make by themselves
+constexpr std::uint64_t kOthersMax = 5;  ///< writes of the library's own
 constexpr std::size_t kBytes = 1000;
 
-/// Rank 0 and rank 1 in turn; gives this rank's writes.
+/// Rank 0 and rank 1 signal each other alternately. Returns this rank's number of writes.
 template <class Put>
 std::uint64_t writes_of(Runtime& runtime, std::uint64_t* word, std::uint64_t first, Put put) {
     Team world = runtime.world();
@@ -40,7 +40,7 @@ int count_writes(Runtime& runtime) {
     const auto put_signal = [&](Team& team, std::uint64_t round) {
         team.put_signal(data, source.data(), kBytes, word, round, SignalOp::set, peer);
     };
-    static_cast<void>(writes_of(runtime, word, 100, put_signal));  // allocation has ended then
+    static_cast<void>(writes_of(runtime, word, 100, put_signal));  // completes the allocation
     const std::uint64_t signals = writes_of(runtime, word, 1, put_signal);
     const std::uint64_t counted = writes_of(runtime, word, 1'000'000, put_signal);
     if (std::max(signals, counted) <= kRounds + kOthersMax) return 0;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bug: when a rank had gone before the cards were exchanged, Open MPI's mpirun printed half a
-// message, without the rank, and what the others said at SIGTERM was that they wait for the cards
-// of all ranks. Method: a rank that drops the launcher's variables, which mpirun takes for a rank
-// that runs and its mates for one that has gone; a mate is asked to end. On the code before, its
-// line names no rank but its own. Under srun PMIx may end the wait instead: "PARTIAL SUCCESS
-// (another rank, or the launcher, has gone)" was all. What is added to that is asked of the watch.
+// Bug: when a rank had ended before the exchange of cards, Open MPI's mpirun printed half a message
+// without the rank. At SIGTERM the other ranks only reported that they wait for the cards of all
+// ranks. Method: one rank drops the launcher's variables. mpirun takes it for running, and its
+// peers for ended. A peer that gets SIGTERM must name it; without the fix it does not. Under srun
+// PMIx may end the wait with "PARTIAL SUCCESS (another rank, or the launcher, has gone)"; the last
+// test checks the text that the watch adds to it.
 #include <fmt/format.h>
 #include <poll.h>
 
@@ -16,7 +16,7 @@
 namespace weft::test {
 namespace {
 
-/// What rank 0 says after these seconds, if rank 1 has stayed for so many.
+/// Returns the output when rank 0 gets SIGTERM after `after_s` seconds. Rank 1 stays `stays_s`.
 std::string said_by_a_mate(int after_s, int stays_s) {
     const std::string script = fmt::format(
         "[ $PMIX_RANK = 1 ] && {{ sleep {}; exec env -u PMIX_RANK sleep 60; }};"
@@ -31,7 +31,7 @@ void expect_said(int stays_s, const std::string& text) {
     const std::regex line("weft: rank 0: start-up: waiting for the cards of all ranks; " + text +
                           "\n");
     std::string said;
-    for (int after_s = stays_s + 2; after_s < 20; after_s *= 2) {  // A busy machine starts late.
+    for (int after_s = stays_s + 2; after_s < 20; after_s *= 2) {  // a busy machine starts late
         said = said_by_a_mate(after_s, stays_s);
         if (std::regex_search(said, line)) return;
     }

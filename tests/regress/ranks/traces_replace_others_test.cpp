@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bug: a trace was named by the number of rank 0's process alone, and the file of that name was
-// removed first. The second runtime of a process, and a process of another container with the same
-// number, replaced the trace before. Method: several runtimes of one process.
-// Seen on 9d518da: one file is left of three.
+// Bug: the name of a trace had only the process number of rank 0, and an existing file of that name
+// was removed. The second runtime of a process, and a process of another container with the same
+// number, replaced the earlier trace. Method: several runtimes of one process. Seen on 9d518da: one
+// file of three is left.
 #include <fmt/format.h>
 #include <unistd.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bug: a rank registered its whole sparse segment with the network, which hardware would pin: 450
-// MB of each of two ranks. Method: what a job over a network says of its memory. On the code before
-// it does not say that; the segment was registered as one.
+// Bug: a rank registered its whole sparse segment with the network, and hardware would pin it: 450
+// MB for each of two ranks. Method: the log of a job over a network names the registered memory.
+// Without the fix the log has no such line, and the whole segment is registered.
 #include <cstdio>
 
 #include "tests/regress/ranks/play.hpp"

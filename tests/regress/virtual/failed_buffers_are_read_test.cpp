@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bug: when a call failed its buffers were the caller's again, but the network still read them: it
-// sent what the caller wrote there next. Method: a virtual network that reads sources as late as it
-// may; the operation of one rank throws, or its wire breaks, while puts are under way; then the
-// input is overwritten, and must not turn up at the peer. On the code before, it does.
+// Bug: when a call had failed, the caller could reuse its buffers, but the network still read them
+// and sent the caller's new data. Method: a virtual network reads sources as late as permitted. The
+// operation of one rank throws, or its wire breaks, with puts in flight. The test then overwrites
+// the input, which must not arrive at the peer. Without the fix, it does.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace weft::test {
 namespace {
 
 constexpr std::uint64_t kElements = 700;
-constexpr std::byte kLater{0xee};  ///< what the caller writes into its buffer afterwards
+constexpr std::byte kLater{0xee};  ///< data that the caller writes to its buffer afterwards
 
 void throw_always(const void*, void*, std::size_t, void*) {
     throw std::runtime_error("no");
@@ -40,14 +40,14 @@ class Failing {
         return job_.engine(rank).issue(*team_.states[at], call_.programs[at],
                                        {input_[at].data(), output_[at].data()}, reducer);
     }
-    /// Until the operation has ended.
+    /// Steps until the operation has ended.
     void drive(const run::Operation& op) {
         for (int step = 0; step < 200'000 && !op.ended(); ++step)
             job_.step([](Rank) { return false; });
         EXPECT_EQ(op.state, run::Operation::State::failed);
         EXPECT_EQ(op.pending, 0U);
     }
-    /// Whether what the caller writes later reaches the peer.
+    /// Overwrites the input. Returns true if this data reaches the peer.
     bool is_read_later() {
         std::ranges::fill(input_[0], kLater);
         for (int step = 0; step < 20'000; ++step) job_.step([](Rank) { return false; });
