@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""install_test.py - the installed library serves programs of others, and only through what it shows.
+"""install_test.py - the installed library works for other programs, and exports only its interface.
 
 usage: install_test.py SOURCE_FOLDER BUILD_FOLDER CMAKE
 
-Idea     Install to a scratch prefix, move that elsewhere, and build there what the guide shows: every
-         example of the guide, in C by pkg-config, in C++ by pkg-config and by
-         find_package. Run each under the installed launcher, and under mpirun where there is one.
+Idea     Installs to a scratch prefix, moves that elsewhere, and builds every example of the guide there: in C with
+         pkg-config, in C++ with pkg-config and with find_package. Runs each under the installed launcher, and under
+         mpirun if it is installed.
 """
 import os
 import re
@@ -35,7 +35,7 @@ def run(command, **more):
 
 
 def environment(**more):
-    """Nothing of the build folder may help."""
+    """Returns an environment without variables that could lead to the build folder."""
     kept = {name: value for name, value in os.environ.items()
             if not name.startswith(("WEFT_", "PKG_CONFIG", "LD_LIBRARY", "CMAKE_"))}
     return kept | more
@@ -104,7 +104,7 @@ class InstallTest(unittest.TestCase):
             name = name.split("@")[0]
             if kind == "A" and name == "WEFT_0":
                 continue
-            if name in ("madvise", "mremap"):  # calls of programs reach the library: docs/direct-memory.md
+            if name in ("madvise", "mremap"):  # replace the C library's functions: docs/direct-memory.md
                 continue
             plain = re.sub(r"^(?:typeinfo name for|typeinfo for|vtable for) ", "", name)
             owner = re.match(r"weft::(\w+)", plain)

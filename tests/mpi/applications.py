@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""applications.py - MPI applications of Debian give the same answer with the layer and without it.
+"""applications.py - MPI applications of Debian give equal answers with the layer and without it.
 
 usage: applications.py openmpi|mpich FOLDER_OF_PROGRAMS [--only NAME,...]
 
-Idea     Each application runs twice on an input that is given here; the lines of its output that are its answer must be
-         equal (or nearly so, where it draws random numbers), and the layer must have served calls.
-Holds    Not run by ctest: the packages (scalapack-mpi-test, nwchem-openmpi, nwchem-mpich, hpcc, mpb-mpi, mocassin) are
-         not needed for anything else. One that is not installed is left out. Exit status 1: an answer differs, or nothing
-         was served.
+Idea     Each application runs twice on an input given here. The lines of output with its answer must be equal, or nearly
+         so if it draws random numbers, and the layer must have served calls.
+Holds    ctest does not run this: only this script needs the packages (scalapack-mpi-test, nwchem-openmpi, nwchem-mpich,
+         hpcc, mpb-mpi, mocassin). Applications that are not installed are left out. Exit status 1: an answer differs, or
+         the layer served no call.
 """
 import argparse
 import os
@@ -21,7 +21,7 @@ from pathlib import Path
 
 DEADLINE_S = 300
 SCALAPACK = Path("/usr/lib/x86_64-linux-gnu/scalapack")
-# Not xdllt: it goes by what is left on the stack, and hangs without the layer, too, if that is overwritten after calls.
+# Not xdllt: it reads uninitialized stack memory, and hangs even without the layer if calls overwrite that memory.
 SOLVERS = ("xdlu", "xdqr", "xdinv")
 
 WATER = """start water
@@ -118,7 +118,7 @@ ABUNDANCES = {1: 1, 2: 0.1, 6: 2.2e-4, 7: 4e-5, 8: 3.3e-4, 10: 5e-5, 16: 9e-6}  
 
 
 class Application:
-    """A program, its input by file name, and what of its output is the answer. `within`: numbers in it may differ so."""
+    """A program, its input by file name, and a pattern of its answer. `within`: relative tolerance of its numbers."""
 
     def __init__(self, name, program, ranks, answer, inputs=(), output=None, words=(), within=0.0):
         self.name, self.program, self.ranks, self.words = name, shutil.which(program), ranks, list(words)
@@ -126,7 +126,7 @@ class Application:
         self.inputs, self.output, self.within = dict(inputs), output, within
 
     def same(self, one, other):
-        """Whether two answers are the same."""
+        """Returns true if two answers are equal within the tolerance."""
         if self.within == 0 or one is None or other is None or len(one) != len(other):
             return one == other
         return all(abs(float(a) - float(b)) <= self.within * abs(float(a)) for a, b in zip(one, other))
@@ -135,12 +135,12 @@ class Application:
 def applications(mpi):
     tables = SCALAPACK / f"{mpi}-tests"
     data = {file.name: file.read_text() for file in tables.glob("*.dat")}
-    for solver in SOLVERS:  # each compares its results with what it computes from the residuals
+    for solver in SOLVERS:  # each checks its results by residuals
         yield Application(f"scalapack {solver}", str(tables / solver), 4, r"tests completed.*|tests skipped.*", data)
-    # A ninth digit depends on the order of additions, which belongs to whom shares work with whom first.
+    # A ninth digit depends on the order of additions, and so on the ranks that share work first.
     yield Application("nwchem", f"nwchem.{mpi}", 2, r"Total (?:SCF|DFT|MP2) energy\D+[-]?\d+\.\d{7}",
                       {"water.nw": WATER}, words=["water.nw"])
-    if mpi == "mpich":  # its random numbers begin with the clock
+    if mpi == "mpich":  # its random numbers are seeded by the clock
         elements = "".join(f"{ABUNDANCES.get(number, 0)}\n" for number in range(1, 31))
         files = {"input/input.in": NEBULA, "input/abundances.in": elements, "output/none": ""}
         yield Application("mocassin", "mocassin", 2, r"(?<=T\(H\+\))\s+([\d.]+)(?=\s+component\s+0)", files,
@@ -163,7 +163,7 @@ def command(mpi, programs, application, layered):
 
 
 def run(mpi, programs, application, layered):
-    """The answer, and what was said on standard error; None: it failed."""
+    """Runs the application. Returns its answer and its standard error; the answer is None if it failed."""
     with tempfile.TemporaryDirectory() as folder:
         for name, text in application.inputs.items():
             (Path(folder) / name).parent.mkdir(exist_ok=True)
@@ -180,7 +180,7 @@ def run(mpi, programs, application, layered):
 
 
 def compare(mpi, programs, application):
-    """Whether the application is as it should be; says so."""
+    """Compares both runs and prints the result. Returns true if the application is right."""
     alone, complaint = run(mpi, programs, application, False)
     if not alone:
         print(f"{application.name}: fails by the MPI alone\n{complaint}", flush=True)

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// checked.cpp - a program for `weft mpi-check`: of two ranks, 200 calls are served, two handed
-// back.
+// checked.cpp - a program for `weft mpi-check`: on two ranks, the layer serves 200 calls and
+// hands two back.
 #include <mpi.h>
 
 namespace {
 
-/// Of elements that the layer has no kernels for.
+/// Adds elements of a type for which the layer has no kernels.
 void add_all(void* in, void* inout, int* count, MPI_Datatype*) {
     for (int i = 0; i < 3 * *count; ++i) static_cast<int*>(inout)[i] += static_cast<int*>(in)[i];
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: a call is tried with both libraries, equally often, and then goes where it took less time;
-//       short calls are tried again in long blocks, and what these show counts.
-// Method: times are given, no library of MPI is started.
+// Goal: a call is tried equally often with both libraries, and then made with the faster one. Short
+//       calls are tried again in long blocks, whose times decide.
+// Method: times are given; no MPI library runs.
 #include "front/mpi/choices.hpp"
 
 #include <gtest/gtest.h>
@@ -13,14 +13,14 @@
 namespace weft::mpi {
 namespace {
 
-/// What one trial of a place was.
+/// Counts of one trial of a place.
 struct Tried {
     unsigned calls = 0;
     unsigned to_host = 0;
-    unsigned looks = 0;  ///< at the clock
+    unsigned looks = 0;  ///< number of readings of the clock
 };
 
-/// Tries a place with times of its own until decide() is due. `pause_us` lies between calls.
+/// Tries a place with given times until decide() is due. `pause_us` is the time between calls.
 Tried try_once(Choices& choices, Choices::Place place, Choices::Times call_us,
                double pause_us = 0) {
     Tried tried;
@@ -40,7 +40,7 @@ Tried try_once(Choices& choices, Choices::Place place, Choices::Times call_us,
     return tried;
 }
 
-/// The calls of a long place before the trial.
+/// Makes the calls of a place with long calls before its trial.
 Tried warm_up(Choices& choices, Choices::Place place, Choices::Times call_us) {
     Tried tried;
     while (tried.calls - tried.to_host < Choices::pace_of(place).warm) {
@@ -65,7 +65,7 @@ TEST(Choices, CallsGoWhereTheyTookLessTime) {
             const unsigned ours = tried.calls - tried.to_host - (is_long ? 0 : pace.warm);
             const unsigned block = Choices::kRounds * pace.block;
             EXPECT_EQ(std::min(ours, tried.to_host), block);
-            // A call of the slower library takes 1.5 or 2 of the other one's time.
+            // A call of the slower library takes 1.5 or 2 times as much as one of the other.
             const unsigned times = !is_long ? 1 : hosts < 200.0 ? 30 : 15;
             EXPECT_EQ(hosts < 200.0 ? tried.to_host : ours, times * block);
             const Choices::Times found = Choices::medians(choices.blocks(place));
@@ -87,7 +87,7 @@ TEST(Choices, LongerCallsAreTriedLessOften) {
     EXPECT_GT(tried((256 << 10) - 1), tried(256 << 10));
     EXPECT_GT(tried((1 << 20) - 1), tried(1 << 20));
     EXPECT_LE(tried(1 << 20), 56U);
-    // Weft shares buffers of long calls after up to 18 of them: times before that say nothing.
+    // weft shares buffers of long calls within 18 calls: earlier times mean nothing.
     for (const std::size_t bytes : {std::size_t{256} << 10, std::size_t{1} << 20})
         EXPECT_GT(Choices::pace_of(Choices::place_of(Kind::broadcast, bytes)).warm, 18U);
 }
@@ -97,7 +97,7 @@ TEST(Choices, ShortCallsAreTriedAgainInLongBlocks) {
     const auto place = Choices::place_of(Kind::broadcast, 8);
     static_cast<void>(try_once(choices, place, {0.25, 0.5}));
     EXPECT_FALSE(choices.decide(place, choices.blocks(place)));
-    // In a stream the host is quicker.
+    // In a stream of calls the host is faster.
     const Tried stream = try_once(choices, place, {0.25, 0.125});
     const unsigned block = static_cast<unsigned>(Choices::kStreamUs / 0.5);
     EXPECT_EQ(stream.calls, 2 * Choices::kRounds * block);
@@ -128,7 +128,7 @@ TEST(Choices, WhatIsNearTheHostsTimeIsLeftToIt) {
     EXPECT_TRUE(choices.next(place).host);
 }
 
-/// Blocks of which so many were quicker with weft, by a tenth.
+/// Returns blocks of which `gained` were faster with weft, by a tenth.
 Choices::Blocks rounds_of(unsigned gained, double hosts_us) {
     Choices::Blocks longest{};
     for (std::size_t round = 0; round < Choices::kRounds; ++round) {
@@ -182,7 +182,7 @@ TEST(WarmUp, TheHostsCallsPayForThoseOfWeftThatAreSlower) {
                 ++calls;
                 ours += host ? 0 : 1;
                 if (warm.called(host, us)) goes_on = warm.compared(warm.times());
-                // The first two are what it costs to know anything.
+                // The first two calls are the unavoidable cost of a measurement.
                 EXPECT_LE(spent, 1.034 * 100.0 * calls + longest + 2 * 100.0 * (slower - 1) + 1e-6);
             }
             EXPECT_EQ(ours, 24U);
@@ -194,7 +194,7 @@ TEST(WarmUp, WhatIsMuchQuickerIsCalled) {
     WarmUp warm(24);
     for (unsigned call = 0; call < 2 + 24; ++call) {
         EXPECT_EQ(warm.host(), call < 2) << call;
-        // The first call makes plans, and in another one buffers are shared.
+        // The first call makes plans, and a later one shares buffers.
         const double us = call == 2 ? 900 : call == 10 ? 1500 : 60;
         if (warm.called(warm.host(), warm.host() ? 100 : us)) {
             EXPECT_EQ(warm.compared(warm.times()), call < 25) << call;
@@ -223,7 +223,7 @@ TEST(WarmUp, ChanceDoesNotMakeManyCallsGoToASlowerWeft) {
     unsigned calls = 0;
     unsigned ours = 0;
     for (bool goes_on = true; goes_on; ++calls) {
-        // The host's first calls were disturbed: 115 of what is 100 later.
+        // The host's first calls were disturbed: they take 115, later ones 100.
         const bool host = warm.host();
         const double us = host ? (calls < 2 ? 115 : 100) : 110;
         ours += host ? 0 : 1;
@@ -265,13 +265,14 @@ TEST(Choices, AProgramThatWorksBetweenCallsIsTriedCallByCall) {
     const Tried again = try_once(choices, place, {0.5, 0.5}, 1000.0);
     EXPECT_EQ(again.calls, 2 * Choices::kRounds * 2 * Choices::kPace.block);
     EXPECT_NEAR(Choices::medians(choices.blocks(place))[0], 0.5, 1e-6);
-    EXPECT_TRUE(choices.decide(place, rounds_of(4, 0.5)));  // seven of eight, with those before
+    EXPECT_TRUE(
+        choices.decide(place, rounds_of(4, 0.5)));  // seven of eight, with the earlier rounds
     EXPECT_FALSE(choices.next(place).host);
 }
 
 TEST(Choices, CallsOfTheHostAtAGlanceCountAsIfTheyHadBeenAskedAbout) {
     const auto place = Choices::place_of(Kind::broadcast, 8);
-    for (const Glances used : {Glances{0}, Glances{5}, Glances{1} << 30}) {  // none, some, all
+    for (const Glances used : {Glances{0}, Glances{5}, Glances{1} << 30}) {  // no call, some, all
         Choices choices;
         static_cast<void>(try_once(choices, place, {0.5, 0.25}));
         EXPECT_FALSE(choices.decide(place, choices.blocks(place)));
@@ -341,7 +342,7 @@ TEST(ChoiceFile, WhatIsWrittenIsRead) {
     const auto barrier = Choices::place_of(Kind::barrier, 0);
     known[4][short_one] = Choices::Way::hosts;
     known[9][barrier] = Choices::Way::ours;
-    known[9][short_one] = Choices::Way::trying;  // says nothing yet
+    known[9][short_one] = Choices::Way::trying;  // undecided
     const std::string text = write_ways("mpich 2 scan 64 weft\n", "openmpi", known);
     EXPECT_EQ(text.substr(text.find('\n') + 1),
               "mpich 2 scan 64 weft\n"

@@ -1,22 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// communicators.cpp - many communicators, at once and one after the other, and what calls cost.
+// communicators.cpp - many communicators, at once and one after another, and the cost of calls.
 //
 // usage: communicators alive|churn|operations|own|window|costs|stream|reused|overlap COUNT
 //        (under a launcher, with the layer)
 //
 // alive    COUNT communicators at once, with calls on all of them.
-// churn    COUNT communicators made, used once and freed. Rank 0 says how many KiB the memory of
-//          the rank that grew most has grown by since a tenth of them.
-// operations  COUNT operations made, used once and freed; output as of churn.
+// churn    COUNT communicators made, used once and freed. Rank 0 prints the KiB by which the memory
+//          of some rank has grown since a tenth of them, at most.
+// operations  COUNT operations made, used once and freed; output as for churn.
 // window   COUNT times a rank completes its accesses to a window before a barrier; after the
 //          barrier, the owner of the window tests once whether they are complete.
 // own      COUNT calls on a duplicate of MPI_COMM_WORLD.
-// costs    Times in ns: of a duplicate that is freed, unused or used once, of calls on
-//          MPI_COMM_SELF, and of calls on two communicators in turn that are handed back.
+// costs    Times in ns: of a duplicate that is freed, unused or used once; of calls on
+//          MPI_COMM_SELF; and of calls on two alternating communicators that are handed back.
 // stream   COUNT calls on MPI_COMM_WORLD.
-// reused   COUNT communicators one after the other, whose handles are those of freed ones, on
-//          some of the ranks.
-// overlap  COUNT calls whose blocks lie at one place: not allowed, and done all the same.
+// reused   COUNT communicators one after another; on some ranks they get the handles of freed ones.
+// overlap  COUNT calls whose blocks overlap, which MPI forbids; they must be executed anyway.
 #include <mpi.h>
 #include <unistd.h>
 
@@ -52,7 +51,7 @@ void alive(int count) {
     if (rank == 0 && wrong == 0) std::printf("%d communicators: right\n", count);
 }
 
-/// A handle of rank 0 becomes that of another communicator, while the others' do not.
+/// Rank 0 gets the handle of a freed communicator for a new one, while the other ranks do not.
 void reused(int value) {
     MPI_Comm first = MPI_COMM_NULL;
     MPI_Comm second = MPI_COMM_NULL;
@@ -158,7 +157,7 @@ void own(int count) {
     if (rank == 0 && wrong == 0) std::printf("%d calls: right\n", count);
 }
 
-/// The median time of one of `count` runs.
+/// Returns the median time of one of `count` runs.
 template <class Run>
 double median_ns(int count, Run run) {
     constexpr int kBatches = 21;
@@ -187,7 +186,7 @@ void costs(int count) {
     double out = 0;
     const double sum = median_ns(
         1000 * count, [&] { MPI_Allreduce(&in, &out, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_SELF); });
-    MPI_Comm alone[2] = {MPI_COMM_NULL, MPI_COMM_NULL};  // the layer knows the last one at a glance
+    MPI_Comm alone[2] = {MPI_COMM_NULL, MPI_COMM_NULL};  // the layer caches the last one
     for (MPI_Comm& comm : alone) MPI_Comm_dup(MPI_COMM_SELF, &comm);
     const double handed_back = median_ns(500 * count, [&] {
         for (const MPI_Comm comm : alone) MPI_Barrier(comm);

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// conformance.cpp - each collective of MPI against its twin of PMPI, on random arguments.
+// conformance.cpp - compares each MPI collective with its PMPI twin on random arguments.
 //
 // usage: conformance SEED CASES   (under a launcher, with the layer preloaded)
 //
 // Idea     All ranks draw the same cases: communicator, collective, form, type, operation, count,
-//          root, in place. What MPI leaves to each rank is drawn by each: layouts with the same
-//          signature, displacements. The call of MPI and that of PMPI get equal buffers; after
-//          them every byte of these must agree. Values are small whole numbers, so floating point
-//          is exact, whatever the order.
-// Holds    Three started calls on different communicators are in flight at a time, among messages,
-//          persistent and neighborhood calls, and end through each kind of wait and test in turn.
-//          Rank 0 ends with the number of cases. Faults of the hosts themselves are left out where
-//          they are named.
+//          root, in place. Each rank draws the arguments that MPI leaves to it: layouts with the
+//          same signature, displacements. The MPI call and the PMPI call get equal buffers, and
+//          afterwards every byte of these must agree. Values are small integers, so floating-point
+//          results are exact in any order.
+// Holds    Three started calls on different communicators are in flight at a time, together with
+//          messages, persistent and neighborhood calls. All kinds of wait and test complete them.
+//          Rank 0 prints the number of cases. Faults of the hosts are avoided, with a comment.
 #include <mpi.h>
 #if defined(OPEN_MPI)
 #include <mpi-ext.h>
@@ -42,8 +41,8 @@ int small(Random& random, int limit) {
     return static_cast<int>(below(random, static_cast<std::size_t>(limit)));
 }
 
-/// Forms that the host serves, in flight with those that weft does: a neighborhood call on a ring,
-/// and a persistent reduction where there are such.
+/// Calls that the host serves, in flight with calls of weft: a neighborhood call on a ring, and a
+/// persistent reduction if the host has one.
 class Others {
   public:
     explicit Others(MPI_Comm ring) : ring_(ring) {
@@ -57,7 +56,7 @@ class Others {
 #if defined(OMPI_HAVE_MPI_EXT_PCOLLREQ)
         MPIX_Allreduce_init(&rank_, &sum_, 1, MPI_INT, MPI_SUM, ring_, MPI_INFO_NULL, &made);
         MPI_Start(&made);
-#else  // MPICH 4.0.2: persistent ones cannot be freed, and MPI_Testall refuses them
+#else  // MPICH 4.0.2: persistent requests cannot be freed, and MPI_Testall refuses them
         MPI_Iallreduce(&rank_, &sum_, 1, MPI_INT, MPI_SUM, ring_, &made);
 #endif
         requests.push_back(made);
@@ -72,7 +71,7 @@ class Others {
     int rank_ = 0;
     int size_ = 0;
     int sum_ = -1;
-    int neighbors_[4] = {-1, -1, -1, -1};  ///< two dimensions, of which one has an end
+    int neighbors_[4] = {-1, -1, -1, -1};  ///< of two dimensions; one is not periodic
 };
 
 class Cases {
@@ -87,7 +86,7 @@ class Cases {
     void run(int cases);
 
   private:
-    static constexpr std::size_t kCart = 5;  ///< in comms_
+    static constexpr std::size_t kCart = 5;  ///< index in comms_
 
     void make_communicators();
     void free_communicators();
@@ -138,7 +137,7 @@ void Cases::make_communicators() {
     MPI_Group_free(&world);
 }
 
-/// In an order of each rank's own.
+/// Frees the communicators, in a different order on each rank.
 void Cases::free_communicators() {
     std::vector<MPI_Comm> order(comms_.begin() + 2, comms_.end());
     std::shuffle(order.begin(), order.end(), local_);
@@ -155,7 +154,7 @@ std::size_t Cases::draw_count() {
     return 1 + below(shared_, 20000);
 }
 
-/// One of the layouts, and how many of it make `count` groups of elements.
+/// Draws a layout or the plain type. Converts `count` from groups of elements to elements of it.
 MPI_Datatype Cases::draw_type(const Layouts& layouts, int& count) {
     const std::size_t which = below(local_, layouts.types.size() + 1);
     if (which < layouts.types.size()) return layouts.types[which];
@@ -183,7 +182,7 @@ void Cases::draw_reduction(Case& c) {
     MPI_Aint extent = 0;
     MPI_Type_get_extent(base.type, &lower, &extent);
     c.stride = static_cast<std::size_t>(extent);
-#if !defined(OPEN_MPI)  // MPICH 4.0.2 ends by itself: blocks overlap where it calls memcpy()
+#if !defined(OPEN_MPI)  // MPICH 4.0.2 aborts: it calls memcpy() on overlapping blocks
     if (c.call == kReduceScatter && elements * c.stride >= 512 * 1024) c.in_place = false;
 #endif
     c.compared = base.bytes;
@@ -204,7 +203,7 @@ void Cases::draw_movement(Case& c) {
     c.in_count = c.out_count = count;
     c.in_type = draw_type(layouts, c.in_count);
     c.out_type = draw_type(layouts, c.out_count);
-    if (c.call == kAlltoall && c.in_place) {  // MPI asks for equal type maps
+    if (c.call == kAlltoall && c.in_place) {  // MPI requires equal type maps
         c.out_type = layouts.plain;
         c.out_count = count * layouts.units;
     }
@@ -221,7 +220,7 @@ void Cases::draw_movement(Case& c) {
     c.out.fill(room(c.out_type, c.out_count), local_);
 }
 
-/// Blocks in an order of this rank's own, with gaps, around the start of the buffer.
+/// Places blocks in an order of this rank's own, with gaps, around the start of the buffer.
 void Cases::place(std::vector<int>& places, const std::vector<int>& counts,
                   const std::vector<MPI_Datatype>& types, bool in_bytes, Buffers& buffers) {
     std::vector<std::size_t> order(counts.size());
@@ -250,13 +249,13 @@ void Cases::draw_blocks(Case& c) {
     const Layouts& layouts = layouts_[below(shared_, layouts_.size())];
     const auto ranks = static_cast<std::size_t>(c.size);
     const auto most = static_cast<int>(std::min<std::size_t>(draw_count(), 2000));
-    // counts[from][to], in groups of elements; where only one side has blocks, one row
+    // counts[from][to], in groups of elements; one row if only one side has blocks
     std::vector<std::vector<int>> counts(ranks, std::vector<int>(ranks));
     for (auto& row : counts)
         for (int& one : row) one = small(shared_, most + 1);
     const auto me = static_cast<std::size_t>(c.rank);
     const bool all = c.call == kAlltoallv || c.call == kAlltoallw;
-    if (all && c.in_place)  // what goes is what comes
+    if (all && c.in_place)  // each rank sends and receives equal counts
         for (std::size_t a = 0; a < ranks; ++a)
             for (std::size_t b = 0; b < a; ++b) counts[a][b] = counts[b][a];
     const auto row = [&](bool goes) {
@@ -266,9 +265,9 @@ void Cases::draw_blocks(Case& c) {
         return found;
     };
     const bool own = c.call == kAlltoallw;
-    bool plain = all && c.in_place;  // MPI asks for equal type maps
-    // Open MPI 4.1.4 takes the algorithm by the caller's own type, so that ranks may differ; MPICH
-    // 4.0.2 cuts blocks into pieces of whole elements of it.
+    bool plain = all && c.in_place;  // MPI requires equal type maps
+    // Open MPI 4.1.4 selects the algorithm by the caller's own type, so ranks may choose
+    // differently. MPICH 4.0.2 cuts blocks into whole elements of that type.
     plain = plain || c.call == kAllgatherv;
     const auto any_type = [&](int& count) {
         if (!plain) return draw_type(layouts, count);
@@ -305,17 +304,17 @@ void Cases::draw(Case& c, MPI_Comm comm, [[maybe_unused]] bool starts) {
     MPI_Comm_rank(comm, &c.rank);
     MPI_Comm_size(comm, &c.size);
     c.call = small(shared_, kCalls);
-    // One rank, which is the host's in any case: Open MPI 4.1.4 multiplies displacements in bytes
-    // by extents, MPICH 4.0.2 ignores those of allgatherv.
+    // A single rank's call always goes to the host: Open MPI 4.1.4 multiplies displacements in
+    // bytes by extents, and MPICH 4.0.2 ignores those of allgatherv.
     if (c.call >= kGatherv && c.size == 1) c.call = kAlltoall;
 #if defined(OPEN_MPI)
-    // Open MPI 4.1.4: the started call reads types that are not there.
+    // Open MPI 4.1.4: the started call reads types beyond the arrays.
     if (c.call == kAlltoallw && starts) c.call = kAlltoallv;
 #endif
     c.root = small(shared_, 1 << 20) % c.size;
     c.in_place = below(shared_, 4) == 0;
 #if defined(OPEN_MPI)
-    // Open MPI 4.1.4: where all counts are 0, the call has no number, and later ones hang.
+    // Open MPI 4.1.4: if all counts are 0, the call has no number, and later ones hang.
     if (c.call == kAlltoallv && starts) c.in_place = false;
 #else
     if (c.call == kReduce) c.in_place = false;  // MPICH 4.0.2: wrong
@@ -326,7 +325,7 @@ void Cases::draw(Case& c, MPI_Comm comm, [[maybe_unused]] bool starts) {
     draw_movement(c);
 }
 
-/// Products of complex numbers may have a zero of either sign.
+/// Returns true if both are zero: products of complex numbers may have a zero of either sign.
 bool both_zero(const Case& c, std::size_t at) {
     const auto zero = [&](const std::vector<char>& bytes) {
         const char* const from = bytes.data() + at / c.part * c.part;
@@ -339,7 +338,7 @@ bool both_zero(const Case& c, std::size_t at) {
     return c.part != 0 && zero(c.out.bytes[0]) && zero(c.out.bytes[1]);
 }
 
-/// Every byte that MPI does not leave open.
+/// Compares all bytes that MPI defines.
 void Cases::check(Case& c) const {
     const std::vector<char>& mine = c.out.bytes[0];
     const std::vector<char>& hosts = c.out.bytes[1];
@@ -393,7 +392,7 @@ void Cases::finish(std::vector<MPI_Request>& requests, int way) {
     }
 }
 
-/// The types are freed while the call is in flight.
+/// Starts a case and frees its types while the call is in flight.
 void Cases::start_case(Case& c) {
     const MPI_Datatype in_type = c.in_type;
     const MPI_Datatype out_type = c.out_type;
@@ -433,7 +432,7 @@ void Cases::run_started(std::vector<Case>& batch) {
     finish(requests, small(local_, 6));
     if (received.back() != static_cast<char>(from)) ++wrong;
     if (!others.right()) ++wrong;
-    for (MPI_Request& request : requests)  // those that may be started again
+    for (MPI_Request& request : requests)  // persistent requests remain
         if (request != MPI_REQUEST_NULL) MPI_Request_free(&request);
     for (Case& c : batch) make_call(c, true, true);
     for (Case& c : batch) PMPI_Wait(&c.requests[1], MPI_STATUS_IGNORE);
@@ -447,7 +446,7 @@ void Cases::run(int cases) {
         std::vector<Case> mine;
         for (std::size_t i = 0; i < batch.size(); ++i) {
             MPI_Comm const comm = comms_[(first + 2 * i) % comms_.size()];
-            // A rank that is not in it must draw the same from the shared stream: so it takes self.
+            // A rank outside must draw the same from the shared stream, so it uses MPI_COMM_SELF.
             Random before = shared_;
             draw(batch[i], comm == MPI_COMM_NULL ? MPI_COMM_SELF : comm, starts);
             shared_ = before;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// entangled.cpp - programs in which a rank that waits in one runtime must serve the other one.
+// entangled.cpp - programs in which a rank that waits in one runtime must also serve the other.
 //
 // usage: entangled WHAT ROUNDS   (3 ranks or more, with the layer preloaded)
-//        entangled abort|killed 1   (a rank ends the job, or is ended; the others wait in both)
+//        entangled abort|killed 1   (a rank ends the job or is killed; the others wait in both)
 //
-// Fails    Each hangs where the two runtimes do not drive each other (WEFT_MPI_PROGRESS=off), if
-//          the protocols are those that mpi_test.py asks for: messages that need their sender, and
-//          a broadcast that goes from rank to rank.
+// Fails    Each hangs if the two runtimes do not drive each other (WEFT_MPI_PROGRESS=off). This
+//          needs the protocols that mpi_test.py selects: messages that need the sender's progress,
+//          and a broadcast from rank to rank.
 #include <mpi.h>
 
 #include <csignal>
@@ -25,7 +25,7 @@ int rank = 0;
 int size = 0;
 std::vector<char> buffer(kLarge);
 
-/// A message that needs its sender, who waits in a barrier.
+/// Sends a message that needs progress of its sender, which waits in a barrier.
 void rendezvous() {
     MPI_Request request = MPI_REQUEST_NULL;
     if (rank == 0) MPI_Isend(buffer.data(), kLarge, MPI_CHAR, 1, 1, MPI_COMM_WORLD, &request);
@@ -35,8 +35,8 @@ void rendezvous() {
     MPI_Wait(&request, MPI_STATUS_IGNORE);
 }
 
-/// Rank 1 has to forward a broadcast while it waits in `between`, which ends when the others have
-/// got it.
+/// Rank 1 must forward a broadcast while it waits in `between`, which ends when the other ranks
+/// have the data.
 template <class Between>
 void forward(Between between) {
     MPI_Request request = MPI_REQUEST_NULL;
@@ -61,7 +61,7 @@ void forward_in_split() {
         MPI_Comm_free(&part);
     });
 }
-/// The team of a new communicator is made by its members' first call on it.
+/// The members of a new communicator make its team in their first call on it.
 void forward_in_first_call() {
     static MPI_Comm part = MPI_COMM_NULL;
     MPI_Comm_dup(MPI_COMM_WORLD, &part);
@@ -69,7 +69,7 @@ void forward_in_first_call() {
     MPI_Comm_free(&part);
 }
 
-/// Others reach the memory of a rank that waits in a barrier.
+/// The other ranks access the memory of a rank that waits in a barrier.
 void passive_target() {
     MPI_Win window = MPI_WIN_NULL;
     MPI_Win_create(buffer.data(), kLarge, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &window);
@@ -83,7 +83,7 @@ void passive_target() {
     MPI_Win_free(&window);
 }
 
-/// Communicators end in another order on each rank, with calls in flight.
+/// Frees communicators in a different order on each rank, with calls in flight.
 void free_in_any_order() {
     std::vector<MPI_Comm> comms(3);
     std::vector<MPI_Request> requests(3);
@@ -97,7 +97,8 @@ void free_in_any_order() {
     MPI_Waitall(3, requests.data(), MPI_STATUSES_IGNORE);
 }
 
-/// A message that needs its sender, who is in MPI_Finalize. The attached buffer stays the host's.
+/// The sender of a message that needs its progress is in MPI_Finalize. The host keeps
+/// the attached buffer.
 void leave_with_a_message() {
     static std::vector<char> attached(kLarge + MPI_BSEND_OVERHEAD);
     if (rank == 0) {
@@ -118,7 +119,7 @@ void end_suddenly(bool killed) {
     if (rank > 1) MPI_Barrier(MPI_COMM_WORLD);
 }
 
-/// Threads make calls on communicators of their own, and do not wait for each other.
+/// Threads make calls on their own communicators and do not wait for each other.
 void threads() {
     MPI_Comm comms[2] = {MPI_COMM_NULL, MPI_COMM_NULL};
     for (MPI_Comm& comm : comms) MPI_Comm_dup(MPI_COMM_WORLD, &comm);

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""guest_test.py - the layer decides about calls equally on all ranks, and leaves programs as they are.
+"""guest_test.py - the layer decides about calls equally on all ranks, and leaves programs unchanged.
 
 usage: guest_test.py openmpi|mpich FOLDER_OF_PROGRAMS
 
 Idea     One rank gets arguments or variables that the other ranks do not have. A layer that lets
-         them decide hangs the job, or fails it; each case has a deadline of seconds.
+         these decide hangs the job, or fails it; each case has a deadline of some seconds.
 """
 import os
 import re
@@ -26,12 +26,12 @@ OWN_CALLS = [str(BIN / f"weft_communicators_{MPI}"), "own", "60"]
 
 
 def handed_back(err):
-    """From the statistics: why calls of each collective went to the host."""
+    """Returns the reasons why calls of each collective went to the host, from the statistics."""
     return dict(re.findall(r"^weft: (\w+) +\d+ +\d+ +\d+ +[\d.]+ +[\d.]+ +(.*)$", err, re.MULTILINE))
 
 
 def preload(*libraries):
-    """Libraries for LD_PRELOAD, and the one that lets MPICH run on fewer processors than ranks."""
+    """Returns LD_PRELOAD: these libraries, and the one that lets MPICH run with fewer processors than ranks."""
     return ":".join(map(str, (*libraries, *mpi_test.PRELOADED[1:])))
 
 
@@ -82,7 +82,7 @@ class FactsOfOneRank(unittest.TestCase):
 
 class SettingsOfOneRank(unittest.TestCase):
     def launch_unequal(self, name, value):
-        """Rank 0 has the variable, rank 1 does not."""
+        """Launches two ranks; only rank 0 has the variable."""
         common = {"LD_PRELOAD": preload(LAYER)}
         if MPI == "openmpi":
             words = ["mpirun.openmpi", "--allow-run-as-root", "--oversubscribe"]
@@ -183,7 +183,7 @@ class ChoiceFiles(unittest.TestCase):
         self.settings = {"WEFT_MPI": "auto", "WEFT_MPI_TUNING": str(self.file)}
 
     def test_links_are_not_followed(self):
-        """Another user may have put links at names that the layer might write to."""
+        """Another user may have made links with names to which the layer might write."""
         other = Path(self.folder.name) / "other"
         other.write_text("of another user\n")
         for name in ("choices.new", "choices.tmp"):
@@ -194,7 +194,7 @@ class ChoiceFiles(unittest.TestCase):
         self.assertEqual(other.read_text(), "of another user\n")
         self.assertEqual({path.name for path in Path(self.folder.name).iterdir()},
                          {"choices", "choices.new", "choices.tmp", "other"})
-        # Lines about calls that this job has not tried stay; its own are added.
+        # Lines about calls that this job has not tried stay, and its own lines are added.
         lines = self.file.read_text()
         for line in ("mpich 64 scan 8 host\n", "openmpi 64 scan 8 host\n", f"{MPI} 2 allreduce 4 weft\n"):
             self.assertIn(line, lines)

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""mpi_test.py - programs of MPI run under the layer as they do without it.
+"""mpi_test.py - MPI programs run under the layer as they do without it.
 
 usage: mpi_test.py openmpi|mpich FOLDER_OF_PROGRAMS [--long]
 
-Idea     The conformance program compares each call with its twin of PMPI; the statistics show that
-         calls were served. The entangled programs end with the mechanism, and hang without it: the
-         protocols are forced, so that no rank gets through without the other's help.
+Idea     The conformance program compares each call with its PMPI twin; the statistics show that
+         calls were served. The entangled programs must end with the progress mechanism and hang
+         without it: the selected protocols need the progress of other ranks.
 """
 import os
 import re
@@ -22,19 +22,19 @@ from pathlib import Path
 
 MPI, BIN, LONG = sys.argv[1], Path(sys.argv[2]), "--long" in sys.argv[3:]
 LAYER = BIN / f"libweft-mpi-{MPI}.so"
-YIELD = BIN / "peer_yield_ucx.so"  # MPICH spins, on fewer processors than ranks
+YIELD = BIN / "peer_yield_ucx.so"  # for MPICH, which spins even with fewer processors than ranks
 PRELOADED = [LAYER, YIELD] if MPI == "mpich" and YIELD.exists() else [LAYER]
 DEADLINE_S = 3000 if LONG else 60
 HANGS_S = 2
 ROUNDS = 1000 if LONG else 20
-# Not TCP for MPICH: over that its own PMPI_Finalize hangs now and then, with the layer and without it.
+# No TCP for MPICH: over TCP its own PMPI_Finalize sometimes hangs, even without the layer.
 SENDER_NEEDED = {"openmpi": {"OMPI_MCA_btl_vader_single_copy_mechanism": "none"},
                  "mpich": {"UCX_TLS": "posix,self", "MPIR_CVAR_NOLOCAL": "1"}}[MPI]
 RANK_TO_RANK = {"WEFT_BROADCAST": "chain"}
 
 
 def command(ranks, program, settings):
-    """A launch with the layer; the settings reach the ranks, not the launcher. Teams are made at first calls."""
+    """Returns a launch with the layer. Only the ranks get the settings. Teams are made at first calls."""
     preload = {"LD_PRELOAD": ":".join(map(str, PRELOADED)), "WEFT_MPI_TEAM_AFTER": "0", **settings}
     if MPI == "openmpi":
         given = [word for name, value in preload.items() for word in ("-x", f"{name}={value}")]
@@ -44,7 +44,7 @@ def command(ranks, program, settings):
 
 
 def run(ranks, program, settings, deadline_s=DEADLINE_S):
-    """Status (None: it hung and was ended), standard output, standard error."""
+    """Runs a program. Returns its status (None: it hung and was ended), standard output and standard error."""
     words = [str(BIN / f"weft_{program[0]}_{MPI}"), *map(str, program[1:])]
     return launch(ranks, words, settings, deadline_s)
 
@@ -54,7 +54,7 @@ def launch(ranks, words, settings, deadline_s=DEADLINE_S):
 
 
 def finish(words, deadline_s):
-    """Runs a launcher; the same result as run()."""
+    """Runs a launcher and returns the result of run()."""
     started = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                                start_new_session=True)
     try:
@@ -71,19 +71,19 @@ def finish(words, deadline_s):
 
 
 def processes_with(mark):
-    """Those that have this word in their environment."""
+    """Returns the processes with this word in their environment."""
     found = []
     for environment in Path("/proc").glob("[0-9]*/environ"):
         try:
             if mark in environment.read_bytes():
                 found.append(environment.parent.name)
-        except OSError:  # it has ended, or is another user's
+        except OSError:  # it has ended, or belongs to another user
             continue
     return found
 
 
 def files_of_jobs(folder):
-    """What jobs may leave there, but for what Open MPI, MPICH and UCX themselves do if a rank is killed."""
+    """Returns files that jobs left, except files that Open MPI, MPICH and UCX leave if a rank is killed."""
     shared = Path("/dev/shm").glob("*")
     return {str(file) for file in (*shared, *Path(folder).rglob("*"))
             if not re.search("vader_segment|mpich|ucx|ompi|pmix|openmpi", str(file))}
@@ -106,7 +106,7 @@ class MpiTest(unittest.TestCase):
         self.assertEqual((status, out), (0, f"{what}: all rounds are over\n"), err)
         if hangs:
             apart = run(3, ["entangled", what, 20], {**settings, "WEFT_MPI_PROGRESS": "off"}, HANGS_S)
-            self.assertIsNone(apart[0], f"{what} ends without the mechanism: {apart}")
+            self.assertIsNone(apart[0], f"{what} must hang without the mechanism: {apart}")
 
     def test_a_rank_in_a_barrier_answers_messages(self):
         self.check("rendezvous", SENDER_NEEDED, True)
@@ -143,10 +143,10 @@ class MpiTest(unittest.TestCase):
             status, out, err = run(3, ["entangled", "finalize", 1], SENDER_NEEDED)
             self.assertEqual((status, out), (0, "finalize: all rounds are over\n"), err)
         apart = run(3, ["entangled", "finalize", 1], {**SENDER_NEEDED, "WEFT_MPI_PROGRESS": "off"}, HANGS_S)
-        self.assertIsNone(apart[0], f"it ends without the mechanism: {apart}")
+        self.assertIsNone(apart[0], f"it must hang without the mechanism: {apart}")
 
     def check_end(self, what):
-        """A job that ends badly ends as a whole, and leaves nothing."""
+        """A failing job must end as a whole and leave no process or file."""
         mark = f"of_{uuid.uuid4()}"
         with tempfile.TemporaryDirectory() as folder:
             before = files_of_jobs(folder)

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// one_rank.cpp - facts of one rank alone never decide whether a call is served.
+// one_rank.cpp - properties of one rank alone never decide whether a call is served.
 //
 // usage: one_rank empty|huge|bottom|layout|unaligned|grid|threads ROUNDS   (under a launcher)
 //
-// Idea     In each round another rank is the odd one. It gives arguments that the other ranks do
-//          not give and that MPI allows. Every rank checks its data; the statistics of the layer
-//          show that all calls were served. A rank that hands a call back alone hangs the job.
-// Modes    empty: the odd rank gives no elements, of MPI_DATATYPE_NULL and at a null address.
-//          huge: it gives no elements, of a type above 2 GiB. bottom: it gives MPI_BOTTOM and a
-//          type with absolute addresses. layout: it describes the same data by a type with gaps.
-//          unaligned: it reduces from and to odd addresses. grid: rows have opposite verdicts about
-//          a call; then the columns make that call. threads: rank 0 alone starts MPI with
-//          MPI_THREAD_MULTIPLE.
+// Idea     In each round another rank is the odd one. It passes arguments that the other ranks do
+//          not pass and that MPI allows. Every rank checks its data; the statistics of the layer
+//          show that all calls were served. If one rank alone hands a call back, the job hangs.
+// Modes    empty: the odd rank passes 0 elements of MPI_DATATYPE_NULL at a null address. huge: it
+//          passes 0 elements of a type above 2 GiB. bottom: it passes MPI_BOTTOM and a type
+//          with absolute addresses. layout: it describes the same data by a type with gaps.
+//          unaligned: it reduces from and to odd addresses. grid: rows have opposite
+//          verdicts about a call; then the columns make that call. threads: only rank 0
+//          starts MPI with MPI_THREAD_MULTIPLE.
 #include <mpi.h>
 #include <unistd.h>
 
@@ -42,7 +42,7 @@ std::size_t index_of(int at) {
     return static_cast<std::size_t>(at);
 }
 
-/// Completes the started form of every second call.
+/// Makes every second call in its started form and completes it.
 template <class Blocking, class Started>
 void in_turn(bool starts, Blocking blocking, Started started) {
     if (!starts) {
@@ -56,7 +56,7 @@ void in_turn(bool starts, Blocking blocking, Started started) {
 
 // --- no elements ---------------------------------------------------------------------------------
 
-/// Calls with a count for each rank: the odd rank sends and receives nothing, and gives `type`.
+/// Calls with a count for each rank: the odd rank sends and receives 0 elements of `type`.
 void calls_without_elements(MPI_Datatype type, bool starts) {
     const auto n = index_of(size);
     std::vector<double> in(n, rank);
@@ -108,7 +108,7 @@ void calls_without_elements(MPI_Datatype type, bool starts) {
     for (int r = 0; r < size; ++r) check("allgatherv", out[index_of(r)], r == odd ? -1 : r);
 }
 
-/// The odd rank exchanges nothing; both sides give `type` for the missing blocks.
+/// The odd rank exchanges no data; both sides pass `type` for the missing blocks.
 void exchanges_without_elements(MPI_Datatype type, bool starts) {
     const auto n = index_of(size);
     std::vector<double> in(n, rank);
@@ -152,7 +152,7 @@ void exchanges_without_elements(MPI_Datatype type, bool starts) {
     check_out("alltoallv");
 }
 
-/// No rank has elements; the odd one gives `type`.
+/// No rank has elements; the odd rank passes `type`.
 void calls_of_nothing(MPI_Datatype type) {
     const MPI_Datatype mine = is_odd() ? type : MPI_DOUBLE;
     double in = 1;
@@ -190,7 +190,7 @@ MPI_Datatype huge_type() {
 
 constexpr int kInts = 300;
 
-/// kInts ints in every second word of a buffer: from its address, or absolute.
+/// Makes a type of kInts ints in every second word of a buffer: relative to it, or absolute.
 MPI_Datatype spaced(const int* buffer, bool absolute) {
     MPI_Datatype ints = MPI_DATATYPE_NULL;
     MPI_Type_vector(kInts, 1, 2, MPI_INT, &ints);
@@ -206,7 +206,7 @@ MPI_Datatype spaced(const int* buffer, bool absolute) {
     return made;
 }
 
-/// The odd rank's ints are spaced; those of the others follow each other.
+/// The odd rank's ints have gaps; the ints of the other ranks are contiguous.
 void described(bool absolute, bool starts, int round) {
     std::vector<int> buffer(2 * index_of(kInts), -1);
     std::vector<int> all(index_of(size) * kInts, -1);
@@ -236,7 +236,7 @@ void described(bool absolute, bool starts, int round) {
 }
 
 #if MPI_VERSION >= 4
-/// Displacements of the odd rank are addresses.
+/// The displacements of the odd rank are absolute addresses.
 void addressed() {
     const auto n = index_of(size);
     std::vector<int> in(n);
@@ -278,9 +278,9 @@ void unaligned() {
 
 // --- verdicts ------------------------------------------------------------------------------------
 
-/// A trial begins after 128 calls of weft. It has 8 blocks of 16 calls, which the host and weft
-/// serve in turn. A rank that comes late to the calls of one library makes that library slower: the
-/// host in row 0, weft in row 1. So rows come to opposite verdicts, whatever the machine.
+/// A trial begins after 128 calls of weft. It has 8 blocks of 16 calls; the host and weft serve
+/// alternate blocks. A rank that comes late to the calls of one library makes that library slower:
+/// the host in row 0, weft in row 1. So rows reach opposite verdicts on any machine.
 void grid(int rounds) {
     constexpr int kWarm = 128;
     constexpr int kBlock = 16;
@@ -308,7 +308,7 @@ void grid(int rounds) {
     MPI_Comm_free(&column);
 }
 
-/// Blocking and started calls of ranks with different levels of threads.
+/// Makes blocking and started calls of ranks with different levels of threads.
 void threads(int round) {
     int value = rank + round;
     int sum = 0;

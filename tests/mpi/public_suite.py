@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""public_suite.py - the collective tests of MPICH's public suite, with the layer and without it.
+"""public_suite.py - runs the collective tests of MPICH's public suite with the layer and without it.
 
 usage: public_suite.py openmpi|mpich FOLDER_OF_PROGRAMS SUITE [--only NAME,...] [--settings NAME=VALUE,...]
 
 SUITE    the folder test/mpi of MPICH's source (`apt-get source mpich`), which is not changed.
-Idea     Each program of coll/testlist is compiled against the MPI, and run by the MPI alone and under the layer. What
-         passes alone must pass under the layer; what the MPI fails at by itself says nothing about the layer.
-Holds    Not run by ctest: the suite is no part of this project. Exit status 1: something fails under the layer alone.
+Idea     Each program of coll/testlist is compiled against the MPI, and run with the MPI alone and under the layer. A
+         program that passes alone must pass under the layer; one that fails alone says nothing about the layer.
+Holds    ctest does not run this: the suite is not part of this project. Exit status 1: a program fails only under the
+         layer.
 """
 import argparse
 import os
@@ -34,10 +35,10 @@ def read_arguments():
 
 
 def configured(options, folder):
-    """A copy of the suite that knows its MPI."""
+    """Returns a copy of the suite, configured for the MPI."""
     copy = folder / "suite"
     shutil.copytree(options.suite, copy, symlinks=True)
-    for file in copy.rglob("*"):  # nothing is newer than what was made from it
+    for file in copy.rglob("*"):  # generated files must not look older than their sources
         os.utime(file, (0, 0), follow_symlinks=False)
     subprocess.run(["./configure", "CC=gcc", f"MPICC=mpicc.{options.mpi}", "--disable-cxx", "--disable-fortran",
                     "--disable-spawn", "--enable-strictmpi"], cwd=copy, check=True, stdout=subprocess.DEVNULL,
@@ -46,7 +47,7 @@ def configured(options, folder):
 
 
 def compiled(options, copy, name):
-    """The program of a test, or None: this MPI lacks what it needs."""
+    """Compiles a test. Returns the program, or None if this MPI lacks something that it needs."""
     source, program = copy / "coll" / f"{name}.c", copy / "coll" / name
     utilities = [str(copy / "util" / file) for file in ("mtest.c", "mtest_common.c", "mtest_single.c")]
     done = subprocess.run([f"mpicc.{options.mpi}", "-O1", "-w", "-DHAVE_CONFIG_H", f"-I{copy}/include", str(source),
@@ -55,7 +56,7 @@ def compiled(options, copy, name):
 
 
 def tests_of(copy):
-    """Name, ranks and arguments of each line; only what MPI's standard says."""
+    """Yields name, ranks and arguments of each line that tests the standard only."""
     for line in (copy / "coll" / "testlist").read_text().splitlines():
         words = line.split("#")[0].split()
         if len(words) >= 2 and "strict=false" not in words:
@@ -71,7 +72,7 @@ def command(options, ranks, words, settings):
 
 
 def passes(options, ranks, words, layered):
-    """Whether the test says so, and how many calls the layer has served."""
+    """Runs a test. Returns true if it passes, and the number of calls that the layer has served."""
     files = [options.programs / f"libweft-mpi-{options.mpi}.so"] if layered else []
     if options.mpi == "mpich" and ranks > (os.cpu_count() or 1):
         files.append(options.programs / "peer_yield_ucx.so")

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// random_types.hpp - types and operations of MPI that the conformance program draws from.
+// random_types.hpp - MPI types and operations from which the conformance program draws.
 //
-// Holds    Faults of the hosts themselves are left out where they are named. Values are small whole
-//          numbers, so floating point is exact, whatever the order.
+// Holds    Faults of the hosts are avoided, with a comment. Values are small integers, so
+//          floating-point results are exact in any order.
 #pragma once
 
 #include <mpi.h>
@@ -33,7 +33,7 @@ enum class Value {
 struct Base {
     MPI_Datatype type;
     Value value;
-    std::size_t bytes;  ///< that count: without padding
+    std::size_t bytes;  ///< compared bytes: without padding
     void (*write)(void* at, int value);
 };
 
@@ -76,7 +76,7 @@ inline std::vector<Base> reduction_types() {
             {MPI_DOUBLE_INT, Value::pair, 12, write_pair<double>}};
 }
 
-/// Does not commute: maps x -> a x + b, packed into 64 bits.
+/// Composes maps x -> a x + b, packed into 64 bits; does not commute.
 inline void compose(void* in, void* inout, int* count, MPI_Datatype*) {
     for (int i = 0; i < *count; ++i) {
         std::uint64_t first = 0;
@@ -93,7 +93,7 @@ inline void compose(void* in, void* inout, int* count, MPI_Datatype*) {
 }
 inline MPI_Op composition = MPI_OP_NULL;
 
-/// Two words in one element of a type that the program has made: for operations of its own alone.
+/// Makes a type with two words in one element, which only operations of the program can use.
 inline Base derived_type() {
     MPI_Datatype made = MPI_DATATYPE_NULL;
     MPI_Type_contiguous(2, MPI_UINT32_T, &made);
@@ -107,11 +107,11 @@ inline std::vector<MPI_Op> operations_of(const Base& base) {
         found.insert(found.end(), more.begin(), more.end());
     };
 #if defined(OPEN_MPI)
-    const bool sums = base.value != Value::eight_bit;  // Open MPI 4.1.4: wrong SUM of 8 bits
+    const bool sums = base.value != Value::eight_bit;  // Open MPI 4.1.4: SUM of 8 bits is wrong
     const bool orders = true;
 #else
     const bool sums = true;
-    const bool orders = base.value != Value::unsigned_integer &&  // MPICH 4.0.2: as if signed
+    const bool orders = base.value != Value::unsigned_integer &&  // MPICH 4.0.2: compares as signed
                         base.value != Value::eight_bit;
 #endif
     switch (base.value) {
@@ -173,10 +173,10 @@ struct Layouts {
 
 // --- buffers -------------------------------------------------------------------------------------
 
-/// The same bytes twice: for MPI and for PMPI.
+/// Two equal buffers: for MPI and for PMPI.
 struct Buffers {
     std::vector<char> bytes[2];
-    std::size_t start = 0;  ///< displacements may be negative
+    std::size_t start = 0;  ///< offset of the buffer, because displacements may be negative
 
     void fill(std::size_t size, Random& random) {
         bytes[0].resize(size);

@@ -3,10 +3,10 @@
 //
 // usage: spawned with|without   (two ranks, with the layer)
 //
-// Idea     Rank 0 spawns a process, with the layer preloaded or without it, and works with it on a
-//          merged communicator of two members. Rank 1 waits for a message meanwhile. A layer that
-//          takes the pair for the world waits for rank 1.
-// Holds    Rank 0 says "right", or that this MPI cannot spawn processes here.
+// Idea     Rank 0 spawns a process, with the layer preloaded or without it, and uses a merged
+//          communicator of two members. Meanwhile rank 1 waits for a message. A layer that takes
+//          the pair for the world waits for rank 1.
+// Holds    Rank 0 prints "right", or that this MPI cannot spawn processes here.
 #include <mpi.h>
 #include <unistd.h>
 
@@ -19,7 +19,7 @@ namespace {
 
 int wrong = 0;
 
-/// Both members of the pair call it.
+/// Makes calls on the pair; both members run it.
 void work(MPI_Comm pair) {
     constexpr int kLong = 50000;
     int rank = 0;
@@ -46,7 +46,7 @@ void child(MPI_Comm parent) {
     MPI_Comm_disconnect(&parent);
 }
 
-/// Returns whether a process could be spawned.
+/// Returns true if a process could be spawned.
 bool work_with_child(bool with_layer) {
     char self[PATH_MAX] = "";
     if (readlink("/proc/self/exe", self, sizeof self - 1) < 0) return false;

@@ -66,14 +66,14 @@ struct Case {
     MPI_Datatype out_type = MPI_DATATYPE_NULL;
     std::vector<int> in_counts, in_places, out_counts, out_places;
     std::vector<MPI_Datatype> in_types, out_types;
-    std::size_t compared = 0;  ///< bytes of each element that count; 0: all bytes
+    std::size_t compared = 0;  ///< bytes of each element to compare; 0: all bytes
     std::size_t stride = 0;
     std::size_t part = 0;  ///< bytes of a part of a complex number
     Buffers in, out;
     MPI_Request requests[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
 };
 
-/// The blocking or the started call, of MPI or of PMPI.
+/// Makes the blocking or the started call, of MPI or of PMPI.
 #define TWIN(Name, Started, ...)                                                       \
     (host ? (starts ? PMPI_##Started(__VA_ARGS__, request) : PMPI_##Name(__VA_ARGS__)) \
           : (starts ? MPI_##Started(__VA_ARGS__, request) : MPI_##Name(__VA_ARGS__)))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Goal: perf/compare runs both sides in turn, counts rounds as described and computes ratios from medians.
-Method: the script itself between programs that record how they were called and print times by plan."""
+"""Goal: perf/compare alternates both sides, counts rounds as described and computes ratios from medians.
+Method: the script itself with fake programs that record their calls and print planned times."""
 
 import importlib.machinery
 import importlib.util
@@ -36,13 +36,13 @@ def load_script():
 
 
 class Job(Run):
-    """perf/compare between programs that answer by plan."""
+    """perf/compare with fake programs that answer by plan."""
 
     def __init__(self, plan, *arguments, undisturbed=False):
         plan = {"weft": [1], "mpirun": [2], "ping_pong": [50], "peer_openmpi": [], **plan}
         if "mpiexec" in plan:
             plan = {"peer_mpich": [], "peer_yield_ucx.so": [], **plan}
-        # Plans that count rounds need as many of them as are wanted, whatever else runs here.
+        # Tests that count rounds need the planned number of rounds, whatever else the machine runs.
         arguments = (*arguments, "--minutes", "1e-6") if undisturbed else arguments
         super().__init__("compare", ANSWER, plan, "--mpirun", "FOLDER/mpirun", "--mpiexec", "FOLDER/mpiexec", *arguments)
 
@@ -111,7 +111,7 @@ class Rounds(unittest.TestCase):
         onlookers = self.jobs.Onlookers()
         other = subprocess.Popen([sys.executable, "-c", burn])
         while self.jobs.Onlookers.read()[1] - onlookers.begin[1] < 0.2:
-            self.assertIsNone(other.poll(), "a running child that was not waited for is the work of others")
+            self.assertIsNone(other.poll(), "a running child of the test counts as work of others")
         other.wait()
         self.assertEqual(other.returncode, 0)
 
@@ -132,7 +132,7 @@ class WholeRuns(unittest.TestCase):
         mpirun = next(call for call in job.calls if call[0] == "mpirun")
         self.assertIn("--oversubscribe", mpirun)
         self.assertNotIn("tcp,self", mpirun)
-        self.assertEqual(mpirun[-1], "yield=none", "an inherited choice to yield reaches no side")
+        self.assertEqual(mpirun[-1], "yield=none", "an inherited setting to yield must reach no side")
 
     def test_fresh_buffers_are_asked_of_all_sides_and_weft_can_be_its_own_peer(self):
         job = Job({"weft": [3, 4]}, "--collectives", "allreduce", "--ranks", "4", "--json", "--buffers", "fresh",
@@ -178,7 +178,7 @@ class WholeRuns(unittest.TestCase):
         names = [call[0] for call in job.calls]
         self.assertEqual(names[:5], ["ping_pong", "weft", "mpirun", "mpiexec", "ping_pong"])
         mpich = [call for call in job.calls if call[0] == "mpiexec"]
-        self.assertEqual(mpich[0][1:3], ["-np", "2"], "a processor for each rank: nothing is preloaded")
+        self.assertEqual(mpich[0][1:3], ["-np", "2"], "with a processor for each rank no library is preloaded")
         crowded = next(call for call in mpich if "4096" in call)
         self.assertEqual(crowded[1:3], ["-genv", "LD_PRELOAD"])
         self.assertTrue(crowded[3].endswith("/peer_yield_ucx.so"))
@@ -247,7 +247,7 @@ class WholeRuns(unittest.TestCase):
     def test_a_side_that_fails_twice_costs_its_cell_a_side_and_not_the_run(self):
         for program in ("mpiexec", "weft"):
             side = {"mpiexec": "mpich"}.get(program, program)
-            # The first cell: nine good launches. The second: a launch that fails, and so does the next try.
+            # The first cell has nine good launches. In the second a launch fails, and so does the next try.
             job = Job({"weft": [3], "mpirun": [4], "mpiexec": [6], program: [6] * 9 + ["fail"] * 2 + [6] * 9},
                       "--collectives", "barrier", "--ranks", "2,4,8", "--json", undisturbed=True)
             self.assertEqual(job.status, 3)

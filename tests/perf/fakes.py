@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""fakes - scripts of perf/ between programs that stand for weft and MPI.
+"""fakes - runs scripts of perf/ with fake programs in place of weft and MPI.
 
-Idea     Each program appends its call to the file `calls` and answers by the next word of its own plan: `hang` and
-         `fail` do that; any other is given to the answer of the test, lines of shell with $value, $name and option().
+Idea     Each fake program appends its call to the file `calls` and answers by the next word of its plan. `hang` and
+         `fail` make it hang or fail. Other words are passed to the answer of the test: lines of shell with $value, $name
+         and option().
 """
 
 import json
@@ -42,7 +43,7 @@ next_of $count $plan
 
 
 class Run:
-    """A script, run to its end in a folder of such programs; FOLDER in its arguments is that folder."""
+    """Runs a script to its end in a folder of fake programs; FOLDER in its arguments is that folder."""
 
     def __init__(self, script, answer, plans, *arguments):
         with tempfile.TemporaryDirectory() as folder:
@@ -64,7 +65,7 @@ class Run:
 
 
 def check_refusals(case, run, refusals):
-    """Unusable arguments give status 2, a sentence that names them, and start nothing."""
+    """Checks that unusable arguments give status 2, a sentence that names them, and start no program."""
     for arguments, complaint in refusals:
         done = run(*arguments)
         case.assertEqual((done.status, done.calls), (2, []), arguments)

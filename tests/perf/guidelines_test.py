@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Goal: perf/guidelines measures each pair and says which guidelines are broken.
+"""Goal: perf/guidelines measures each pair and names the broken guidelines.
 Method: the script itself with a fake weft whose times are given."""
 
 import unittest
 
 from fakes import Run
 
-# Times grow by as much with each KiB: barrier 3 us, broadcast 1, allreduce 2.
+# Times for each KiB: barrier 3 us (of any size), broadcast 1, allreduce 2.
 ANSWER = """
 [ "$1" = list ] && echo '{"algorithms": [{"collective": "barrier"}, {"collective": "broadcast"}, {"collective": "allreduce"}]}' && exit
 collective=$(option bench "$@")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Goal: figures of the papers are what the papers print, where they print figures, and pages in docs/papers are those
-of the tree. Method: perf/papers with the built command; figures that take seconds are made anew and compared.
+"""Goal: reproduced figures agree with the numbers that the papers print, and docs/papers has the pages and files of the
+tree. Method: run perf/papers with the built command; figures that take only seconds are generated and compared.
 
     papers_test.py WEFT"""
 import importlib.machinery
@@ -20,7 +20,7 @@ PAGES = ROOT / "docs/papers"
 loader = importlib.machinery.SourceFileLoader("papers_run", str(RUN))
 run = importlib.util.module_from_spec(importlib.util.spec_from_loader("papers_run", loader))
 loader.exec_module(run)
-# The others take longer; figures of sweeps are made with few points only.
+# The other figures take longer; sweeps are generated with few points only.
 COMPARED = ("ruefenacht-table2", "ruefenacht-fig12", "ruefenacht-fig17", "ruefenacht-fig18-23", "huang-formulas",
             "kolmakov-r", "hoefler-table1", "hoefler-table2")
 
@@ -71,9 +71,9 @@ class Papers(unittest.TestCase):
         for name in COMPARED:
             made = self.make(name)
             self.assertEqual((PAGES / f"{name}.csv").read_text(encoding="utf-8"), run.csv_text(made),
-                             f"perf/papers/run {name} writes it anew")
+                             f"perf/papers/run {name} regenerates it")
             if name == "ruefenacht-fig18-23":
-                continue  # weft draws these, as it likes
+                continue  # weft itself draws these pictures
             for suffix, svg in run.drawings(made).items():
                 self.assertEqual((PAGES / f"{name}{suffix}.svg").read_text(encoding="utf-8"), svg, name)
 
@@ -88,7 +88,7 @@ class Papers(unittest.TestCase):
         self.assertEqual({path.name for path in PAGES.iterdir()}, expected)
 
     def quick(self, name):
-        """A figure with few points; its picture is well-formed."""
+        """Generates a figure with few points, and checks that its picture is well-formed."""
         with tempfile.TemporaryDirectory() as folder:
             done = subprocess.run([RUN, "--weft", WEFT, "--quick", "--output", folder, name], capture_output=True,
                                   text=True, timeout=120, check=False)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Goal: perf/performance writes a page that shows all of a run, the same each time, and says what is missing.
-Method: the script on a few recorded results (performance/), and on none; files are compared byte by byte."""
+"""Goal: perf/performance writes a page with all of a run, always the same, and names missing parts.
+Method: run the script on a few recorded results (performance/), and on none; compare files byte by byte."""
 
 import copy
 import importlib
@@ -29,7 +29,7 @@ def recorded():
 
 
 def section(page, title):
-    """What stands below a heading, up to the next one of its level or above."""
+    """Returns the text after a heading, up to the next heading of its level or above."""
     level = len(title) - len(title.lstrip("#"))
     return re.split(rf"\n#{{1,{level}}} ", page.split(f"{title}\n", 1)[1], maxsplit=1)[0]
 
@@ -39,7 +39,7 @@ def table_rows(text):
 
 
 def drawing_python():
-    """An interpreter that has Matplotlib, or None."""
+    """Returns a Python interpreter that has Matplotlib, or None."""
     for python in (sys.executable, "/usr/bin/python3"):
         try:
             if subprocess.run([python, "-c", "import matplotlib"], capture_output=True, check=False).returncode == 0:
@@ -180,7 +180,7 @@ class Files(unittest.TestCase):
             self.assertEqual(page.count("](page/"), len(files) - 1)
 
     def check_drawing(self, path):
-        """Words are words, lines are lines."""
+        """Checks that words are drawn as text, and lines as lines."""
         tree = xml.etree.ElementTree.parse(path)
         tags = [element.tag.rsplit("}", 1)[-1] for element in tree.iter()]
         self.assertGreater(tags.count("text"), 5, path)

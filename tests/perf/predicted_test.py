@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Goal: perf/predicted measures what weft explain chooses and says how many of 20 predictions are near.
+"""Goal: perf/predicted measures the choices of weft explain and counts how many of 20 predictions are close.
 Method: the script itself with a fake weft whose times are given."""
 
 import unittest
 
 from fakes import Run
 
-# All take 4 us, but in one of three rounds; of two nodes 10 are predicted.
+# All calls take 4 us, except in one of three rounds. The prediction for two nodes is 10 us.
 ANSWER = """
 case "$*" in
 *" fit "*) echo '{}' > "$(option --output "$@")" ;;
@@ -22,7 +22,7 @@ esac
 
 
 def predicted(*arguments, fails="none"):
-    # Of a call: explain, then a job; 20 calls make a round.
+    # Each call is one explain and one job; 20 calls make a round.
     times = [each for round_us in (4, 90, 4) for each in 20 * [0, round_us]]
     return Run("predicted", ANSWER.replace("FAILS", fails), {"weft": times}, "--rounds", "3", *arguments)
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-# Goal: perf/quickstart installs no more than it needs, says what it takes, and its table marks the best schedule.
-# Method: the shell functions by themselves; the table between programs that only print times.
+# Goal: perf/quickstart installs only necessary packages and announces its time and disk space; its table marks the best
+# schedule. Method: the shell functions alone; the table with fake programs that only print times.
 import re
 import subprocess
 import sys
@@ -82,7 +82,7 @@ class Table(unittest.TestCase):
 
 
 class Figures(unittest.TestCase):
-    """Of docs/performance.md, as they are written."""
+    """Tests about the numbers printed in docs/performance.md."""
 
     def test_nothing_hidden_is_no_share_below_none(self):
         sys.dont_write_bytecode = True

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Goal: perf/startup launches each size as often as asked and prints medians and growth.
-Method: the script itself with a fake weft that records how it was called and prints figures by plan."""
+"""Goal: perf/startup launches each size as often as requested and prints medians and growth.
+Method: the script itself with a fake weft that records its calls and prints planned figures."""
 
 import unittest
 
 from fakes import Run, check_refusals
 
-# As start_up would: memory of a rank is 1000 times the next number of the plan, touched memory n times 64.
+# Output of start_up: memory of a rank is 1000 times the next number of the plan, touched memory n times 64.
 ANSWER = """
 [ -n "$PERF_STARTED_NS" ] || exit 5
 n=$(option -n "$@")

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Goal: perf/tell-apart detects a slower side, and no difference where there is none, as often as it says.
-Method: its statistics on drawn ratios, and the script between programs that print times by plan."""
+"""Goal: perf/tell-apart detects a slower side, and its rate of false detections is as stated.
+Method: its statistics on random ratios, and the script with fake programs that print planned times."""
 
 import random
 import unittest
 
 from fakes import Run, check_refusals
 
-from comparing import telling  # noqa: E402  (fakes says where it is)
+from comparing import telling  # noqa: E402  (fakes adds its folder to the path)
 
-# One that is slowed takes as many nanoseconds more.
+# --delay-ns makes a side slower by that number of nanoseconds.
 ANSWER = """
 [ "$name" = ping_pong ] && echo '{"half_round_trip_ns": 50}' && exit 0
 delay=$(option --delay-ns "$@")
@@ -20,7 +20,7 @@ echo "{\\"results\\": [{\\"min_us\\": 0.$((time - 1)), \\"median_us\\": 0.$time,
 
 
 def drawn(seed, count, factor):
-    """Ratios of two sides whose times vary by a tenth, the one slower by a factor."""
+    """Returns random ratios of two sides whose times vary by a tenth; one side is slower by a factor."""
     draw = random.Random(seed)
     return [factor * draw.lognormvariate(0, 0.1) / draw.lognormvariate(0, 0.1) for _ in range(count)]
 
@@ -39,7 +39,7 @@ class Statistics(unittest.TestCase):
 
     def test_no_difference_is_detected_more_often_than_the_error_says(self):
         found = sum(telling.tell("", drawn(seed, 60, 1.0), 0.05)["told_apart"] for seed in range(1000))
-        self.assertLess(found, 75)  # 50 expected at most, of a spread of 7
+        self.assertLess(found, 75)  # at most 50 are expected, with a standard deviation of 7
         self.assertGreater(found, 0, "a test that is never wrong never says anything")
 
     def test_a_tenth_is_found_among_times_that_vary_by_a_tenth(self):

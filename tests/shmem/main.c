@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-// main.c - runs the programs of this suite, one after the other, in one job.
+// main.c - runs the programs of this suite one after another in one job.
 //
-// usage: weft_shmem_programs [PROGRAM...]     all of them without a name; --list prints the names
+// usage: weft_shmem_programs [PROGRAM...]     default: all of them; --list prints the names
 #include "programs/program.h"
 
 int failures = 0;
@@ -74,7 +74,7 @@ int main(int argc, char** argv) {
     shmem_int_sum_reduce(SHMEM_TEAM_WORLD, &failed_of_all, &failed, 1);
     if (shmem_my_pe() == 0)
         printf("%d programs, %d PEs: %d checks failed\n", done, shmem_n_pes(), failed_of_all);
-    fflush(stdout);  // a status other than 0 lets the launcher end the others
+    fflush(stdout);  // the launcher ends the other PEs if the status is not 0
     shmem_finalize();
     return failed_of_all == 0 && done > 0 ? 0 : 1;
 }

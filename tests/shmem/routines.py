@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""routines.py - the C interface of OpenSHMEM 1.5, written from its text, not from our header.
+"""routines.py - the C interface of OpenSHMEM 1.5, from the text of the standard and not from weft's header.
 
-Idea     A family is a pattern of names: {T} stands for the types of a table, {S} for sizes in bits, {a|b} for one of
-         these, (x) for a part that may be missing. `names()` has all, `page()` the table of docs/shmem.md.
+Idea     A family is a pattern of names. {T} stands for the types of a table, {S} for sizes in bits, {a|b} for one of
+         these, (x) for an optional part. `names()` returns all names, `page()` the table of docs/shmem.md.
 Next     shmem_test.py, which compares both with the header, the library and the page.
 """
 import itertools
@@ -26,7 +26,7 @@ TYPES["sets ordered"] = [*TYPES["sets"], "float", "double", "longdouble"]
 TYPES["sets numbers"] = ["complexd", "complexf", *TYPES["sets ordered"]]
 SIZES = ["8", "16", "32", "64", "128"]
 
-# Section, pattern, table of types (or None), how it is served.
+# Section, pattern, table of types (or None), implementation.
 FAMILIES = [
     ("Setup", "{init|finalize|my_pe|n_pes|init_thread|query_thread}", None, "the job of weft"),
     ("Setup", "global_exit", None, "weft_abort()"),
@@ -83,7 +83,7 @@ OLD_NAMES = ["start_pes", "_my_pe", "_num_pes", "shmalloc", "shfree", "shrealloc
 
 
 def expand(pattern, types):
-    """All names of a pattern."""
+    """Returns all names of a pattern."""
     parts = re.split(r"(\{[^}]*\}|\([^)]*\))", pattern)
     choices = []
     for part in parts:
@@ -101,14 +101,14 @@ def expand(pattern, types):
 
 
 def names():
-    """All routines of the standard, under their standard names."""
+    """Returns all routines of the standard, under their standard names."""
     found = [name for _, pattern, types, _ in FAMILIES for name in expand(pattern, TYPES.get(types))]
-    assert len(found) == len(set(found)), "a routine stands in two families"
+    assert len(found) == len(set(found)), "a routine is in two families"
     return set(found)
 
 
 def shown(pattern, types):
-    """A pattern as the page has it, with the name of its types."""
+    """Returns a pattern in the form of the page, with the name of its types."""
     text = pattern.replace("{T}", "TYPE").replace("{S}", "SIZE").replace("|", ",")
     if re.fullmatch(r"\{[^}]*\}", text):
         text = "`, `".join(text[1:-1].split(","))
@@ -116,7 +116,7 @@ def shown(pattern, types):
 
 
 def page():
-    """The table of docs/shmem.md: a row for each section and method, of one family or several."""
+    """Returns the table of docs/shmem.md: a row for each section and implementation, of one family or several."""
     rows = []
     for section, pattern, types, how in FAMILIES:
         if how == "the same" and rows[-1][0] == section:

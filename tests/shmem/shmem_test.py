@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""shmem_test.py - the OpenSHMEM layer: its interface is the standard's, and programs get right answers.
+"""shmem_test.py - the OpenSHMEM layer: its interface is the standard's, and programs get right results.
 
 usage: shmem_test.py SOURCE_FOLDER FOLDER_OF_PROGRAMS COMPILER
 
-Idea     The standard's routines stand in routines.py. The header declares these and no others, the library has all
-         under both names, the page lists them. The programs then run with several numbers of PEs, on one node and on
-         virtual nodes; WEFT_TESTS_FULL=1 adds all providers that this machine has, and a progress thread.
+Idea     routines.py has the standard's routines. The header declares these and no others, the library has all under
+         both names, the page lists them. The programs then run with several numbers of PEs, on one node and on
+         virtual nodes; WEFT_TESTS_FULL=1 adds all available providers, and a progress thread.
 """
 import json
 import os
@@ -39,7 +39,7 @@ def job(pes, *arguments, nodes=1, program="weft_shmem_programs", errors=subproce
 
 
 def run(pes, *arguments, **options):
-    """Status and all output of a job."""
+    """Returns status and all output of a job."""
     ended = job(pes, *arguments, **options)
     return ended.returncode, ended.stdout
 
@@ -83,7 +83,7 @@ class Interface(unittest.TestCase):
         if WRITE:
             PAGE.write_text(before + BEGIN + routines.page() + END + after, encoding="utf-8")
         else:
-            self.assertEqual(table, routines.page(), "write it anew with WEFT_TESTS_WRITE=1")
+            self.assertEqual(table, routines.page(), "WEFT_TESTS_WRITE=1 regenerates it")
 
     def test_a_type_that_a_generic_routine_does_not_have_is_refused(self):
         for call, good in (("shmem_atomic_add(&x, 1, 0)", "long"), ("shmem_atomic_xor(&x, 1, 0)", "unsigned")):
@@ -189,7 +189,7 @@ class Programs(unittest.TestCase):
 
 
 class Walks(unittest.TestCase):
-    """Calls of every routine that the library has to refuse; see walk.c."""
+    """Calls each routine with arguments that the library must refuse; see walk.c."""
 
     @classmethod
     def setUpClass(cls):
@@ -203,7 +203,7 @@ class Walks(unittest.TestCase):
         subprocess.run([str(word) for word in command], check=True)
 
     def walk(self, mode, nodes):
-        """The outcome of each routine by its name, the output, and the messages."""
+        """Returns the outcome of each routine by its name, the output, and the messages."""
         ended = job(2, mode, nodes=nodes, program=self.program, errors=subprocess.PIPE)
         self.assertEqual(ended.returncode, 0, (ended.stdout + ended.stderr)[-2000:])
         self.assertIn("the job goes on, 0 bytes of the heap changed\n", ended.stdout)

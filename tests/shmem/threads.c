@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 // threads.c - four threads of each PE at level MULTIPLE: traffic, waits and collectives at once.
 //
-// Idea     Each thread has a context, a team of all PEs and words of its own, and shares a counter
-//          with the others. It waits for words that the same thread of the PE before writes, while
-//          the rest goes on.
+// Idea     Each thread has its own context, team of all PEs and words, and shares a counter with
+//          the other threads. It waits for words that the same thread of the previous PE writes,
+//          while the other threads go on.
 #include <pthread.h>
 #include <shmem.h>
 #include <stdio.h>

@@ -3,12 +3,13 @@
 //
 // usage: weft_shmem_traffic SEED OPERATIONS [wrong]
 //
-// Idea     All PEs draw the same operations from the seed. Each does its own on the memory of the
-//          others, and all of them on a model; after each round its memory must be the model's.
-// Why      What is right must not depend on the order in which PEs come. So a word is, in a round,
-//          written by one PE in the order of fences, or changed by operations that commute, or only
-//          read. Signals count what was put with one.
-// Control  `wrong`: one PE puts one value that the model does not have; the job must see it.
+// Idea     All PEs draw the same operations from the seed. Each makes its own ones on the memory
+//          of the others, and applies all of them to its model. After each round its memory must
+//          equal the model.
+// Why      The result must not depend on the timing of the PEs. So in one round a word is written
+//          by one PE in the order of fences, or changed by commutative operations, or only read. A
+//          signal counts the puts that have one.
+// Control  `wrong`: one PE puts a value that the model does not have; the job must report it.
 #include <shmem.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,13 +22,13 @@ enum { kWritten, kAdded, kMixed, kHalves, kSwapped, kRead, kUses };
 
 typedef struct {
     uint64_t cells[kCells];
-    unsigned char blocks[kPesMax][kBlock];  // by who writes them
+    unsigned char blocks[kPesMax][kBlock];  // by writing PE
     uint64_t signal;
 } memory;
 
 static memory mine;            // symmetric
 static memory* model;          // by PE
-static uint64_t held[kRound];  // what nbi operations read or write until the quiet
+static uint64_t held[kRound];  // operands of nbi operations until the quiet
 static int n, self, wrong, failures;
 static shmem_ctx_t contexts[kContexts];
 
@@ -42,7 +43,7 @@ static void expect(int holds, const char* what, int round, int pe, int cell) {
                 (unsigned long long)seed, round, self, what, pe, cell);
 }
 
-// In the last context PEs count backwards.
+// In the last context the PEs are numbered in reverse order.
 static int as_in(int context, int pe) {
     return context == kContexts - 1 ? n - 1 - pe : pe;
 }
@@ -52,7 +53,7 @@ static void write_cell(int how, int context, int pe, int cell, uint64_t value, i
     uint64_t* const at = &mine.cells[cell];
     const int to = as_in(context, pe);
     held[slot] = value;
-    shmem_ctx_fence(ctx);  // after what this PE has put there before
+    shmem_ctx_fence(ctx);  // after this PE's earlier puts to the cell
     switch (how) {
         case 0:
             shmem_ctx_uint64_p(ctx, at, value, to);
@@ -83,7 +84,7 @@ static void change_cell(int use, int how, int context, int pe, int cell, uint64_
     if (use == kMixed && how < 3) shmem_ctx_uint64_atomic_xor(ctx, at, value, to);
     if (use == kMixed && how > 2) shmem_ctx_uint64_atomic_fetch_xor(ctx, at, value, to);
     if (use == kHalves) shmem_ctx_int32_atomic_add(ctx, half, (int32_t)value, to);
-    if (use == kSwapped) {  // to the value that it has: by comparing until it is so
+    if (use == kSwapped) {  // adds by compare-and-swap until it succeeds
         uint64_t seen = shmem_ctx_uint64_atomic_fetch(ctx, at, to);
         for (uint64_t found; (found = shmem_ctx_uint64_atomic_compare_swap(
                                   ctx, at, seen, seen + value, to)) != seen;)
@@ -118,7 +119,7 @@ static void do_cell(int round, int slot) {
             got = shmem_ctx_uint64_g(contexts[context], &mine.cells[cell], as_in(context, pe));
         if (how > 1)
             shmem_ctx_get64(contexts[context], &got, &mine.cells[cell], 1, as_in(context, pe));
-        expect(got == there->cells[cell], "what was got", round, pe, cell);
+        expect(got == there->cells[cell], "the value read", round, pe, cell);
         return;
     }
     if (use == kWritten && signalled) {

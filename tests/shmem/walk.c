@@ -4,7 +4,7 @@
 // usage: walk child    PE 0 forks, and the child calls each routine
 //        walk count    element counts whose product with the element size wraps
 //        walk past     1 MiB from a variable of 64 bytes
-//        walk end      one element behind the last variable
+//        walk end      one element after the last variable
 //
 // Idea     walk.py writes one function for each routine (walk_calls.inc). The library ends a
 //          process by _Exit(). This program defines its own _Exit(), which continues with the next
@@ -21,7 +21,7 @@
 enum { kMiB = 1 << 20, kSeconds = 20 };
 
 static char small[64];
-extern char _end[];  // the linker's: end of the last variable
+extern char _end[];  // defined by the linker: end of the last variable
 
 // Arguments of the calls.
 static void* address;
@@ -40,7 +40,7 @@ static size_t count_for(size_t size) {
     return size == 1 ? SIZE_MAX : SIZE_MAX / size + 2;  // the product is the size of one element
 }
 
-// Status of the last call; 0 for routines without one.
+// Status of the last call; 0 for routines without a status.
 static int result;
 
 enum { kCounted = 1, kRanged = 2, kAddressed = 4 };

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """walk.py - writes a function for each routine of shmem.h that calls it with the arguments of walk.c.
 
-Holds    A pointer to symmetric memory (`dest`, `source`, `ivar` and so on), `ptr` and `addr` are `address`. Every other
-         pointer is `private_memory`.
+Holds    Pointers to symmetric memory (`dest`, `source`, `ivar` and so on), `ptr` and `addr` are `address`. All other
+         pointers are `private_memory`.
 """
 import re
 
@@ -52,7 +52,7 @@ def argument(name, kind, parameter, size):
 
 
 def calls(header):
-    """The text of walk_calls.inc. header: the preprocessed shmem.h."""
+    """Returns the text of walk_calls.inc. `header`: the preprocessed shmem.h."""
     functions, table = [], []
     for found in PROTOTYPE.finditer(header):
         name, taken = found["name"], list(parameters_of(found["parameters"]))

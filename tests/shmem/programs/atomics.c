@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-// atomics.c - atomic operations of every type: all PEs on words of one.
+// atomics.c - atomic operations of every type, by all PEs on words of one PE.
 #include "program.h"
 
 #define EACH_ON_ALL for (int pe = 0; pe < pes(); ++pe)
@@ -25,7 +25,7 @@ void atomic_adds(void) {
     WEFT_SHMEM_AMO(ADD_TYPE)
 }
 
-// Numbers that fetch_inc gives are all different.
+// The numbers that fetch_inc returns are all different.
 #define TICKET_TYPE(N, T)                                                       \
     {                                                                           \
         static T ticket;                                                        \
@@ -49,7 +49,7 @@ void atomic_tickets(void) {
 #define CSWAP_TYPE(N, T)                                                                     \
     {                                                                                        \
         static T word, won;                                                                  \
-        /* One PE wins; then the word goes round in order. */                                \
+        /* One PE wins; then all PEs pass the word on in order. */                           \
         const T old = shmem_##N##_atomic_compare_swap(&won, 0, (T)(me() + 1), 0);            \
         shmem_barrier_all();                                                                 \
         const T winner = shmem_##N##_g(&won, 0);                                             \
@@ -66,7 +66,7 @@ void atomic_compare_swaps(void) {
     WEFT_SHMEM_AMO(CSWAP_TYPE)
 }
 
-// Each value put in by a swap comes out once, or stays: the sums agree.
+// Each value that a swap stores is returned once or remains, so the sums agree.
 #define SWAP_TYPE(N, T)                                                      \
     {                                                                        \
         static T word;                                                       \
@@ -105,7 +105,7 @@ void atomic_sets(void) {
     WEFT_SHMEM_AMO_EXTENDED(SET_TYPE)
 }
 
-// Each PE has a bit of its own.
+// Each PE has its own bit.
 #define BIT_TYPE(N, T)                                                              \
     {                                                                               \
         static T ors, ands, xors, odd;                                              \
@@ -176,7 +176,7 @@ void atomics_without_waiting(void) {
     WEFT_SHMEM_AMO_BITWISE(NBI_BITS)
 }
 
-// Words of 4 bytes that share one of 8, and one that wraps: neighbours do not notice.
+// Words of 4 bytes that share 8 bytes, and a word that wraps, must not change their neighbours.
 void atomic_neighbours(void) {
     static int32_t pair[4];
     static uint32_t edge[2];
@@ -228,7 +228,8 @@ void atomics_of_old(void) {
     WEFT_SHMEM_AMO_OLD(OLD_TYPE)
     OLD_FLOAT(float, float)
     OLD_FLOAT(double, double)
-    CHECK((shmem_swap)(&word, 2, next_pe()) == 1);  // the routine for long, not the generic one
+    CHECK((shmem_swap)(&word, 2, next_pe()) ==
+          1);  // calls the routine for long instead of the generic macro
     shmem_barrier_all();
     word = 1;
     shmem_barrier_all();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-// children.c - forked children that end or call routines while the job of their parent goes on.
+// children.c - forked children that end or call routines while their parent's job goes on.
 #define _GNU_SOURCE  // fork, execl, alarm
 #include <sys/wait.h>
 #include <unistd.h>
@@ -50,7 +50,7 @@ static void initializes(void) {
     shmem_init();
 }
 
-// Returns the status of a child, or 128 + the signal that ended it: SIGALRM if it hangs.
+// Returns the exit status of a child, or 128 + the signal that ended it: SIGALRM if it hangs.
 static int status_of(void (*call)(void)) {
     fflush(stdout);
     const pid_t child = fork();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-// collectives.c - the collectives of teams: all types, all operations, and active sets.
+// collectives.c - the collectives of teams, with all types and operations, and of active sets.
 #include <complex.h>
 
 #include "program.h"
@@ -34,7 +34,7 @@ void broadcasts(void) {
     WEFT_SHMEM_RMA(BROADCAST_TYPE)
 }
 
-// PE p has p % 3 elements, perhaps none.
+// PE p has p % 3 elements, so some have none.
 #define COLLECT_TYPE(N, T)                                                                   \
     {                                                                                        \
         static T dest[3 * kPesMax], source[3];                                               \
@@ -67,7 +67,7 @@ void collects(void) {
             for (int i = 0; i < 2; ++i)                                                       \
                 CHECK(dest[2 * pe + i] == (T)(pe % 9 * 10 + me() % 9 + i));                   \
         shmem_sync_all();                                                                     \
-        /* Places 2 apart there, 3 apart here; the rest stays. */                             \
+        /* Strides of 2 there and 3 here; other elements do not change. */                    \
         for (int i = 0; i < 6 * kPesMax; ++i) {                                               \
             source[i] = (T)(me() % 9 * 10 + i % 7);                                           \
             dest[i] = 121;                                                                    \
@@ -106,7 +106,7 @@ void collectives_of_bytes(void) {
     shmem_sync_all();
 }
 
-// Operands differ by PE and place; the expected value is worked out here, in order of PEs.
+// Operands depend on PE and index; the expected value is computed here, in order of PEs.
 #define REDUCE_TYPE(N, T, NAME, START, STEP, OPERAND)                                    \
     {                                                                                    \
         static T dest[kCount], source[kCount];                                           \
@@ -211,7 +211,7 @@ void generic_collectives(void) {
 static long pSync[SHMEM_SYNC_SIZE];
 static long pSync2[SHMEM_REDUCE_SYNC_SIZE];
 
-// The set of every second PE from 1 on, and that of all but the first.
+// Active sets: every second PE from 1 on; all PEs except the first.
 static int in_odds(void) {
     return me() % 2 == 1;
 }
@@ -243,9 +243,9 @@ void sets_broadcast(void) {
     }
     shmem_barrier_all();
     shmem_broadcast64(dest, source, 3, 0, 0, 0, pes(), pSync);
-    CHECK(dest[2] == (me() == 0 ? -1 : 2));  // the root's is left alone
+    CHECK(dest[2] == (me() == 0 ? -1 : 2));  // the root's dest does not change
     if (in_odds()) {
-        const int root = odds() - 1;  // its place in the set
+        const int root = odds() - 1;  // its index in the set
         shmem_broadcast32(dest32, source32, 3, root, 1, 1, odds(), pSync2);
         CHECK(dest32[1] == (me() == 1 + 2 * root ? -1 : (1 + 2 * root) * 10 + 1));
     } else {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-// kernels.c - short algorithms as users write them; each has an answer that is known.
+// kernels.c - short algorithms as users write them, with known results.
 #include "program.h"
 
-// A token goes round; each PE adds to it.
+// Passes a token around a ring; each PE adds to it.
 void ring(void) {
     static long token, sum;
     token = -1;
@@ -20,7 +20,7 @@ void ring(void) {
     shmem_barrier_all();
 }
 
-// Everyone counts values into bins that are spread over all PEs.
+// All PEs count values into bins that are spread over the PEs.
 void histogram(void) {
     static unsigned bins[16];
     static unsigned long counted, all;
@@ -40,7 +40,7 @@ void histogram(void) {
     shmem_barrier_all();
 }
 
-// A matrix in blocks of rows is transposed by strided puts.
+// Transposes a matrix in blocks of rows by strided puts.
 void transpose(void) {
     enum { kRows = 4 };
     const int size = kRows * pes();
@@ -60,7 +60,7 @@ void transpose(void) {
     shmem_free(from);
 }
 
-// One PE hands out work, counted by an atomic operation; each piece is done once.
+// An atomic counter on one PE hands out pieces of work; each piece is done once.
 void work_queue(void) {
     static long next;
     static int done[200];
@@ -78,7 +78,7 @@ void work_queue(void) {
     shmem_barrier_all();
 }
 
-// Values move to their neighbours by puts with signals, both ways.
+// Exchanges values with both neighbours by puts with signals.
 void halo(void) {
     static double cells[12];
     static uint64_t from_left, from_right;
@@ -100,7 +100,7 @@ void halo(void) {
     shmem_barrier_all();
 }
 
-// Bucket sort: counts first, then everything to its place.
+// Bucket sort: an atomic counter gives each key its place at its PE, which then sorts its keys.
 void bucket_sort(void) {
     enum { kKeys = 300 };
     static long at;
@@ -116,7 +116,7 @@ void bucket_sort(void) {
         shmem_uint_p(&keys[shmem_long_atomic_fetch_inc(&at, pe)], key, pe);
     }
     shmem_barrier_all();
-    for (long i = 1; i < at; ++i)  // by insertion
+    for (long i = 1; i < at; ++i)  // insertion sort
         for (long j = i; j > 0 && keys[j - 1] > keys[j]; --j) {
             const unsigned key = keys[j];
             keys[j] = keys[j - 1];

@@ -63,7 +63,7 @@ void pointers(void) {
     shmem_free(heap);
 }
 
-// Variables keep what they were initialised with; a put into one is seen by its name.
+// Variables have their initial values; a put into one is visible under its name.
 void variables(void) {
     static int of_function = 17;
     static char odd[3] = "ab";
@@ -162,7 +162,7 @@ void allocate_with_hints(void) {
 }
 
 void names_of_old(void) {
-    start_pes(0);  // again: nothing happens
+    start_pes(0);  // a second call has no effect
     CHECK(_my_pe() == me() && _num_pes() == pes());
     long* block = shmalloc(2 * sizeof *block);
     block = shrealloc(block, 4 * sizeof *block);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-// mistakes.c - programs that are wrong, run by name only: the suite sees it, or the library does.
+// mistakes.c - wrong programs, run by name only, whose errors the suite or the library must report.
 #include "program.h"
 
 void fails_at_the_last(void) {
@@ -40,7 +40,7 @@ void allocates_six_mebibytes(void) {
     shmem_free(block);
 }
 
-// Undefined in the standard; test suites of other libraries expect memory.
+// Undefined by the standard; test suites of other libraries expect memory.
 void allocates_at_small_alignments(void) {
     for (size_t alignment = 1; alignment <= 64; alignment *= 2) {
         char* block = shmem_align(alignment, 100);
@@ -54,7 +54,7 @@ void ends_all(void) {
     shmem_barrier_all();
 }
 
-// The job's status is that of the call, also if it is 0.
+// The job's status is the call's status, even 0.
 void ends_all_well(void) {
     if (me() == pes() - 1) shmem_global_exit(0);
     shmem_barrier_all();

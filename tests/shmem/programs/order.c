@@ -2,7 +2,7 @@
 // order.c - fence and quiet, contexts, signals, locks.
 #include "program.h"
 
-// A PE that sees the flag sees what was put before the fence.
+// A PE that sees the flag also sees data that was put before the fence.
 void fence_orders(void) {
     static long data[64];
     static volatile long flag;
@@ -57,7 +57,7 @@ void contexts(void) {
     shmem_barrier_all();
 }
 
-// PEs of a team's context are numbered as in the team.
+// PEs of a team's context have the numbers of the team.
 void contexts_of_teams(void) {
     static int word;
     shmem_team_t odd = SHMEM_TEAM_INVALID, of_ctx;
@@ -131,7 +131,7 @@ void signals_of_sizes(void) {
     shmem_barrier_all();
 }
 
-// Every PE adds to one signal; a PE that sees the sum sees all that was put.
+// Every PE adds to one signal. A PE that sees the sum also sees the data of all puts.
 void signals_add_up(void) {
     static uint64_t signal;
     long* slots = shmem_calloc((size_t)pes(), sizeof *slots);
@@ -146,7 +146,7 @@ void signals_add_up(void) {
     shmem_free(slots);
 }
 
-// A signal without data, by a context, and by the generic name.
+// Signals without data, through a context, and through the generic name.
 void signals_alone(void) {
     static uint64_t signal;
     static float dest[2];
@@ -163,7 +163,7 @@ void signals_alone(void) {
     shmem_barrier_all();
 }
 
-// A counter that is read and written in two steps, under a lock.
+// A lock protects a counter that is read and written in two steps.
 void lock_protects(void) {
     static long lock;
     static long counter;
@@ -200,7 +200,7 @@ void lock_is_tested(void) {
     shmem_barrier_all();
 }
 
-// Different locks do not wait for each other; some are in the heap.
+// Different locks do not block each other; some locks are in the heap.
 void locks_are_apart(void) {
     long* locks = shmem_calloc((size_t)pes() + 1, sizeof *locks);
     shmem_set_lock(&locks[me()]);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-// program.h - what the programs of this suite share: a check, and who is who.
+// program.h - shared parts of the programs of this suite: a check, and numbers of PEs.
 //
-// Idea     A program is a function that all PEs call, written as users write theirs; main.c runs
-//          one after the other in one job. A check that fails is printed and counted, and the job's
-//          status is 1.
+// Idea     A program is a function that all PEs call, written as users write theirs. main.c runs
+//          the programs one after another in one job. A failed check is printed and counted, and
+//          makes the job's status 1.
 #ifndef WEFT_TESTS_SHMEM_PROGRAM_H
 #define WEFT_TESTS_SHMEM_PROGRAM_H
 
@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-extern int failures;         // of this PE
-extern const char* running;  // the program's name
+extern int failures;         // failed checks of this PE
+extern const char* running;  // name of the program
 
 static inline int me(void) {
     return shmem_my_pe();
@@ -28,7 +28,7 @@ static inline int previous_pe(void) {
     return (me() + pes() - 1) % pes();
 }
 
-// At most ten of a PE: one mistake tends to fail many checks.
+// Prints at most ten failures of a PE, because one mistake often fails many checks.
 #define CHECK(condition)                                                                  \
     do {                                                                                  \
         if (!(condition) && failures++ < 10)                                              \

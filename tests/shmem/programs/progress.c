@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 // progress.c - calls of a PE complete while their target makes no call.
 //
-// Idea     The last PE polls a variable of its own, which PE 0 sets after a put, an addition and a
+// Idea     The last PE polls its own variable, which PE 0 sets after a put, an addition and a
 //          get have completed. Without progress in the last PE all of them wait, and the poll
 //          reaches its limit.
 #include <time.h>

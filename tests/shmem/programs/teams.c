@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-// teams.c - teams by stride and by rows and columns, teams of teams, collectives in them.
+// teams.c - teams by stride, by rows and columns, teams of teams, and collectives in them.
 #include "program.h"
 
 void team_of_all(void) {
@@ -13,7 +13,7 @@ void team_of_all(void) {
     shmem_barrier_all();
 }
 
-// The team of PEs whose memory this one can load from.
+// Checks the team of PEs whose memory this PE can load from.
 void team_of_node(void) {
     static int word;
     const int size = shmem_team_n_pes(SHMEM_TEAM_SHARED);
@@ -53,7 +53,7 @@ void split_by_stride(void) {
     }
 }
 
-// Backwards, alone, and what does not exist.
+// Splits in reverse order, with one PE, and with invalid arguments.
 void split_in_other_ways(void) {
     static int dest[64], source;
     shmem_team_t team;
@@ -95,7 +95,7 @@ void teams_of_teams(void) {
     const int size = (pes() + 1) / 2;
     CHECK(shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 2, size, NULL, 0, &half) == 0);
     if (half != SHMEM_TEAM_INVALID) {
-        // Of the even PEs, all but the first.
+        // All even PEs except the first.
         const int wanted = size - 1;
         if (wanted > 0) CHECK(shmem_team_split_strided(half, 1, 1, wanted, NULL, 0, &part) == 0);
         if (part != SHMEM_TEAM_INVALID) {
@@ -111,7 +111,7 @@ void teams_of_teams(void) {
     shmem_barrier_all();
 }
 
-// Many teams one after the other: places are free again.
+// Makes many teams one after another: their places are free again.
 void teams_come_and_go(void) {
     static int sum, one = 1;
     for (int round = 0; round < 70; ++round) {

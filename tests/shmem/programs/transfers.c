@@ -4,7 +4,7 @@
 
 enum { kCount = 9 };
 
-// A value that says whose it is, which, and fits a signed char.
+// A value that depends on its PE and index and fits a signed char.
 #define VALUE(T, pe, i) ((T)((pe)*11 % 50 + (i)))
 
 #define PUT_TYPE(N, T)                                                                 \
@@ -67,7 +67,7 @@ void elements(void) {
     WEFT_SHMEM_RMA(ELEMENT_TYPE)
 }
 
-// Every second element goes to every third place; what lies between stays.
+// Puts every second element to every third place; the places between do not change.
 #define STRIDED_TYPE(N, T)                                                           \
     {                                                                                \
         static T dest[3 * kCount], source[2 * kCount];                               \
@@ -162,7 +162,7 @@ void put_large(void) {
         for (size_t i = 0; i < count; ++i) source[i] = (int)i * 3 + me() + round;
         shmem_barrier_all();
         shmem_int_put(dest, source, count, next_pe());
-        memset(source, 0, count * sizeof *source);  // it may be used again at once
+        memset(source, 0, count * sizeof *source);  // it may be overwritten at once
         shmem_barrier_all();
         size_t wrong = 0;
         for (size_t i = 0; i < count; ++i) wrong += dest[i] != (int)i * 3 + previous_pe() + round;
@@ -175,7 +175,7 @@ void put_large(void) {
     shmem_free(dest);
 }
 
-// Bytes at any address to any address, and none besides.
+// Puts bytes from any address to any address; other bytes do not change.
 void put_unaligned(void) {
     for (size_t at = 0; at < 9; ++at)
         for (size_t length = 1; length < 40; length += 6) {
@@ -210,7 +210,7 @@ void put_to_self(void) {
     CHECK(shmem_long_g(&dest[3], me()) == 4 + me());
 }
 
-// All PEs write their own part of the array of each.
+// All PEs write their own element of each PE's array.
 void put_from_all(void) {
     long* table = shmem_calloc((size_t)pes(), sizeof *table);
     for (int pe = 0; pe < pes(); ++pe) shmem_long_p(&table[me()], 1000 * me() + pe, pe);

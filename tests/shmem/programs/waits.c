@@ -4,7 +4,7 @@
 
 enum { kWords = 12 };
 
-// Each comparison is waited for, and holds when the wait ends.
+// Waits with each comparison, which must be true when the wait ends.
 #define WAIT_TYPE(N, T)                                                     \
     {                                                                       \
         static volatile T word;                                             \
@@ -31,7 +31,7 @@ void wait_types(void) {
     WEFT_SHMEM_SYNC(WAIT_TYPE)
 }
 
-// Values below zero are below zero.
+// Negative values are less than zero.
 void wait_signed(void) {
     static int word32;
     static long word64;
@@ -75,7 +75,7 @@ void wait_all_types(void) {
     WEFT_SHMEM_SYNC(ALL_TYPE)
 }
 
-// Words become true one after the other; each is found once.
+// Words become true one after another; each is found once.
 #define ANY_TYPE(N, T)                                                                          \
     {                                                                                           \
         static T words[kWords];                                                                 \
@@ -141,7 +141,7 @@ void wait_some_types(void) {
     WEFT_SHMEM_SYNC(SOME_TYPE)
 }
 
-// Words that the status excludes are not waited for, however they are.
+// A wait ignores words that the status array excludes, whatever their values.
 void wait_excludes(void) {
     static int words[6];
     const int status[6] = {1, 0, 1, 0, 1, 1};
@@ -159,7 +159,7 @@ void wait_excludes(void) {
     shmem_barrier_all();
 }
 
-// A loop of tests ends, also with more PEs than cores.
+// A loop of tests ends, even with more PEs than cores.
 void test_in_loop(void) {
     static long flag;
     flag = 0;
