@@ -15,8 +15,8 @@ LAUNCHING = (ROOT / "docs/guide/launching.md").read_text(encoding="utf-8")
 BLOCK = re.compile(r"^```sh\n(.*?)^```", re.DOTALL | re.MULTILINE)
 
 
+def declared(pattern, suffix):
     """Returns the names that the headers of one language declare."""
-    """Names that the headers of one language declare."""
     text = "".join(header.read_text(encoding="utf-8") for header in (ROOT / "include/weft").glob(f"*.{suffix}"))
     return set(re.findall(pattern, text))
 
