@@ -111,7 +111,7 @@ static void try_forms(const struct trial_facts* facts) {
 
 static int turn;
 
-/// Varies root, placement and shape from call to call: counts, or patterns if it has counts.
+/// Makes a call with the next root, placement, shift, count, pattern and spacing.
 static void try_shapes(struct trial_facts facts) {
     static const size_t kCounts[] = {5, 70, 1, 1500};
     ++turn;

@@ -226,7 +226,7 @@ static void times(void) {
     DONE(weft_quiet_for(world, WEFT_FOREVER));
     DONE(weft_barrier(world));
     if (my_rank == 0 && size > 1) {
-        // The others enter when rank 0 says so: until then the barrier is not complete.
+        // The other ranks enter after a signal of rank 0, so the barrier cannot complete before.
         DONE(weft_ibarrier(world, &request));
         REFUSED_AS(weft_wait_for(&request, 1000000), WEFT_ERR_TIMEOUT, "time is over");
         for (int peer = 1; peer < size; ++peer) DONE(weft_signal(world, &board->total, 1, 0, peer));

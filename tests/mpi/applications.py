@@ -197,7 +197,7 @@ def compare(mpi, programs, application):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("mpi", choices=("openmpi", "mpich"))
-    parser.add_argument("programs", type=Path, help="where the layer lies")
+    parser.add_argument("programs", type=Path, help="folder of the layer")
     parser.add_argument("--only", default="", help="names of applications")
     options = parser.parse_args()
     only = set(filter(None, options.only.split(",")))

@@ -27,7 +27,7 @@ RIGHT = re.compile(r"^ *No Errors", re.MULTILINE | re.IGNORECASE)
 def read_arguments():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("mpi", choices=("openmpi", "mpich"))
-    parser.add_argument("programs", type=Path, help="where the layer lies")
+    parser.add_argument("programs", type=Path, help="folder of the layer")
     parser.add_argument("suite", type=Path)
     parser.add_argument("--only", default="", help="names of tests")
     parser.add_argument("--settings", default="", help="variables of the layer")

@@ -2,11 +2,11 @@
 // algorithm_matrix.hpp - runs every collective by every algorithm that has programs for a team, and
 // every element type with each of its operations, on real ranks.
 //
-// Idea     The table of collectives and the registry say which algorithms there are, and which
-//          parameter values are worth a test. Each collective gets counts from zero to more than
-//          one bank, in place or not, and changing roots. Algorithms that keep rank order get
-//          operations that do not commute; the others must refuse these. Blocks of calls with
-//          counts follow patterns, with gaps and reversed.
+// Idea     The table of collectives and the registry define the algorithms to run and the parameter
+//          values to test. Each collective gets counts from zero to more than one bank, in place or
+//          not, and changing roots. Algorithms that keep rank order get operations that do not
+//          commute; the others must refuse these. Blocks of calls with counts follow patterns, with
+//          gaps and reversed.
 // Next     matrix_caller.hpp for making a call and checking its result; collective_matrix.cpp for
 //          the other tests.
 #pragma once

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Does what the recipe of collectives/README.md says, to copies of the files that it changes.
+"""Applies the recipe of collectives/README.md to copies of the files that it changes.
 
 A block of code after `<!-- recipe: file PATH -->` becomes that file; one after `<!-- recipe: line PATH -->` is added to
 a copy of that file, after the last line that begins like it (up to the first underscore).
@@ -14,7 +14,7 @@ BLOCK = re.compile(r"<!-- recipe: (file|line) (\S+) -->\n```cpp\n(.*?)```\n", re
 
 
 def with_line(text, line):
-    """The text with the line after the last one of its kind."""
+    """Returns the text with the line inserted after the last line of its kind."""
     lines = text.splitlines(keepends=True)
     kind = line[:line.index("_", line.index("Algorithm") if "Algorithm" in line else 0) + 1]
     places = [number for number, old in enumerate(lines) if old.startswith(kind)]

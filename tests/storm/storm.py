@@ -375,12 +375,12 @@ def exhaustion(options):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--build", default="build", help="folder of the build, with bin/ below it")
+    parser.add_argument("--build", default="build", help="build folder, which contains bin/")
     parser.add_argument("--kills", type=int, default=0)
     parser.add_argument("--first", type=int, default=0, help="number of the first kill, to repeat one")
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(1 << 30))
     parser.add_argument("--launchers", default="weft,mpirun,srun", help="launchers that are not installed are left out")
-    parser.add_argument("--end", type=float, default=END_S, help="seconds from a fault to the end of the job, at most")
+    parser.add_argument("--end", type=float, default=END_S, help="maximum seconds from a fault to the end of the job")
     parser.add_argument("--exhaustion", action="store_true")
     options = parser.parse_args()
     options.build = os.path.abspath(options.build)
