@@ -65,7 +65,7 @@ TEST(Choices, CallsGoWhereTheyTookLessTime) {
             const unsigned ours = tried.calls - tried.to_host - (is_long ? 0 : pace.warm);
             const unsigned block = Choices::kRounds * pace.block;
             EXPECT_EQ(std::min(ours, tried.to_host), block);
-            // A call of the slower library takes 1.5 or 2 times as much as one of the other.
+            // A call of the slower library takes 1.5 or 2 times the time of the other.
             const unsigned times = !is_long ? 1 : hosts < 200.0 ? 30 : 15;
             EXPECT_EQ(hosts < 200.0 ? tried.to_host : ours, times * block);
             const Choices::Times found = Choices::medians(choices.blocks(place));

@@ -114,7 +114,7 @@ class AlgorithmMatrix {
         return reached;
     }
 
-    /// Runs an algorithm if it has programs for this team. `ordered`: if they keep rank order.
+    /// Runs an algorithm if it has programs for this team, with the operations that these permit.
     void try_spec(const Traits& traits, const std::string& spec) {
         const std::string_view name = collectives::traits_of(traits.even).name;
         const auto parsed = collectives::parse_spec(spec);

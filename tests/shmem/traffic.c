@@ -8,7 +8,7 @@
 //          equal the model.
 // Why      The result must not depend on the timing of the PEs. So in one round a word is written
 //          by one PE in the order of fences, or changed by commutative operations, or only read. A
-//          signal counts the puts that have one.
+//          signal counts the puts with a signal.
 // Control  `wrong`: one PE puts a value that the model does not have; the job must report it.
 #include <shmem.h>
 #include <stdio.h>
