@@ -82,10 +82,10 @@ TEST(SigtermReportDeathTest, ACallAnswersAndThenTheProcessDies) {
         report.status_request().enter();
         ::raise(SIGTERM);
         wait_until_asked(report);
-        report.answer("weft: rank 3: what the engine says");
+        report.answer("weft: rank 3: report of the engine");
         ::_exit(1);
     };
-    EXPECT_EXIT(die(), testing::KilledBySignal(SIGTERM), "^weft: rank 3: what the engine says\n$");
+    EXPECT_EXIT(die(), testing::KilledBySignal(SIGTERM), "^weft: rank 3: report of the engine\n$");
 }
 
 // The file gets the lines of the handler and the engine, and no other output of the process.
@@ -100,7 +100,7 @@ TEST(SigtermReportDeathTest, TheFileOfTheLogGetsTheLines) {
         if (in_call) report.status_request().enter();
         ::raise(SIGTERM);
         wait_until_asked(report);
-        report.answer("weft: rank 4: what the engine says");
+        report.answer("weft: rank 4: report of the engine");
         ::_exit(1);
     };
     const auto contents = [&] {
@@ -109,8 +109,8 @@ TEST(SigtermReportDeathTest, TheFileOfTheLogGetsTheLines) {
     };
     EXPECT_EXIT(die(false), testing::KilledBySignal(SIGTERM), "in the application");
     EXPECT_EQ(contents(), "weft: rank 4: in the application, outside any weft call\n");
-    EXPECT_EXIT(die(true), testing::KilledBySignal(SIGTERM), "what the engine says");
-    EXPECT_EQ(contents(), "weft: rank 4: what the engine says\n");
+    EXPECT_EXIT(die(true), testing::KilledBySignal(SIGTERM), "report of the engine");
+    EXPECT_EQ(contents(), "weft: rank 4: report of the engine\n");
     ::unlink(name.c_str());
 }
 
