@@ -18,8 +18,8 @@ using plan::Buffer;
 using plan::Partition;
 using plan::StepKind;
 
-/// Stands for every size that no memory has. Sums and products of sizes stop there: one that
-/// wrapped would be taken for one that fits.
+/// Represents all sizes that exceed any memory. Sums and products saturate here, because a wrapped
+/// size would seem to fit.
 constexpr std::uint64_t kBytesMax = std::numeric_limits<std::int64_t>::max();
 
 constexpr std::uint64_t times(std::uint64_t a, std::uint64_t b) {
@@ -28,7 +28,7 @@ constexpr std::uint64_t times(std::uint64_t a, std::uint64_t b) {
 constexpr std::uint64_t plus(std::uint64_t a, std::uint64_t b) {
     return a > kBytesMax || b > kBytesMax - a ? kBytesMax : a + b;
 }
-/// A multiple of 64 bytes.
+/// Rounds up to a multiple of 64 bytes.
 constexpr std::uint64_t in_lines(std::uint64_t bytes) {
     return plus(bytes, 63) / 64 * 64;
 }
@@ -40,7 +40,7 @@ bool is_payload(Buffer buffer) {
 /// Cuts lists of blocks into pieces of consecutive units.
 class Binder {
   public:
-    /// near: as in BindOptions.
+    /// `near` is as in BindOptions.
     Binder(BoundProgram& bound, const Partition& partition, const std::vector<bool>* near)
         : bound_(bound), partition_(partition), near_(near) {}
 
@@ -73,8 +73,8 @@ class Binder {
         place_scratch(bound_);
     }
 
-    /// Of a program whose counts are between two: what each message is to carry goes into its
-    /// flags.
+    /// Adds the pairs of a program whose counts only the two ends of a message know. Each flag
+    /// includes a hash of the message's count.
     void add_pairs() {
         for (std::size_t at = 0; at < bound_.steps.size(); ++at) {
             BoundStep& step = bound_.steps[at];
@@ -85,7 +85,7 @@ class Binder {
                 pair_with(step.peer).sends = count;
             } else if (step.kind == StepKind::wait && step.lag == 0) {
                 const BoundStep* const reader = reader_of(at);
-                if (reader == nullptr) continue;  // for the end of what was exposed
+                if (reader == nullptr) continue;  // waits for the end of an exposure
                 const std::uint64_t count = block_elements(reader->target);
                 step.salt = salt_of(count);
                 Piece& piece = bound_.pieces[reader->source.start];
@@ -95,21 +95,21 @@ class Binder {
         }
     }
 
-    /// Most bytes that any step publishes.
+    /// Returns the most bytes that any step publishes.
     [[nodiscard]] std::uint64_t published_max() const { return published_max_; }
 
   private:
-    /// Elements of the block that a list's unit is a part of.
+    /// Returns the elements of the block that contains the list's unit.
     [[nodiscard]] std::uint64_t block_elements(PieceList list) const {
         const std::uint32_t pieces = partition_.units_of_block();
         const std::uint32_t first = bound_.pieces[list.start].first / pieces * pieces;
         return partition_.size(first, pieces);
     }
-    /// Both ends know whether their message is one piece that a cell holds.
+    /// Returns true if a message fits a cell. Both ends compute this.
     [[nodiscard]] bool fits_cell(std::uint64_t count) const {
         return count * bound_.element_bytes <= base::kCellPayload;
     }
-    /// Not 0.
+    /// Returns a hash of the count, never 0.
     [[nodiscard]] static std::uint16_t salt_of(std::uint64_t count) {
         const std::uint64_t mixed = (count + 1) * 0x9e3779b97f4a7c15ULL;
         return static_cast<std::uint16_t>((mixed >> 48) | 1U);
@@ -119,7 +119,7 @@ class Binder {
         return found != bound_.pairs.end() ? *found
                                            : bound_.pairs.emplace_back(PairCounts{.peer = peer});
     }
-    /// The step that reads what a wait awaits; nullptr if nothing does.
+    /// Returns the step that reads the data of a wait, or nullptr.
     [[nodiscard]] const BoundStep* reader_of(std::size_t wait) const {
         const std::uint32_t number = bound_.steps[wait].number;
         const auto reader = std::find_if(
@@ -149,7 +149,7 @@ class Binder {
             for (std::uint32_t k = 0; k < block.count; ++k)
                 packed = add_piece(block, block.first + k * block.stride, 1, packed);
         }
-        // If one piece of a list moves, so may where the others lie in the payload.
+        // If one piece of a list moves, the offsets of the others in the payload may change, too.
         const auto cut_here = std::span(bound_.pieces).subspan(start);
         if (std::ranges::any_of(cut_here, &Piece::moving)) {
             for (Piece& piece : cut_here) piece.moving = true;
@@ -165,9 +165,9 @@ class Binder {
         return bytes;
     }
 
-    /// Consecutive units: one piece, unless blocks have displacements in the caller's memory. Those
-    /// that move with the segment pass from one block to the next, so they are pieces of a unit
-    /// each.
+    /// Adds consecutive units. They are one piece, unless blocks have displacements in the caller's
+    /// memory. In that case, units that move with the segment are one piece each, because they pass
+    /// from block to block.
     std::uint64_t add_run(const Block& block, std::uint64_t packed) {
         if (!bound_.has_displacements(block.buffer))
             return add_piece(block, block.first, block.count, packed);
@@ -182,7 +182,7 @@ class Binder {
         return packed;
     }
 
-    /// Returns where the next piece of a packed payload starts.
+    /// Returns the offset of the next piece in a packed payload.
     std::uint64_t add_piece(const Block& block, std::uint32_t first, std::uint32_t count,
                             std::uint64_t packed) {
         Piece piece{.buffer = block.buffer,
@@ -205,7 +205,7 @@ class Binder {
         return packed + piece.bytes;
     }
 
-    /// Of a reduction: every operand and every target is a list of its own.
+    /// Checks a reduction and packs its lists: every operand and every target is a separate list.
     void check_shape(BoundStep& step) {
         if (step.kind == StepKind::copy || step.source.count == 0) return;
         const std::uint32_t each = step.source.count / step.operands;
@@ -222,7 +222,7 @@ class Binder {
         }
     }
 
-    /// Where the pieces of a list lie in the payload that it names.
+    /// Sets the offsets of a list's pieces in their payload.
     void pack(std::span<Piece> list) const {
         std::uint64_t packed = 0;
         for (Piece& piece : list) {
@@ -248,8 +248,8 @@ class Binder {
         exposed->copies.bytes += bound_.segments * bytes;
         if (bound_.program.root == bound_.program.rank) exposed->copies.at_once = ++root_exposes_;
         exposed->gaps = bound_.has_displacements(buffer);
-        // What this rank writes after it has exposed it, mates see at the alias alone. Of an output
-        // only what the call writes counts (plan::Contract).
+        // Peers see this rank's writes after the exposure only at the alias. Of an output, the
+        // contents count only where the call writes them (plan::Contract).
         if (buffer == Buffer::output)
             exposed->access = base::Access::overwrite;
         else if ((step.flags & plan::kWritten) != 0)
@@ -259,8 +259,8 @@ class Binder {
         for (const Piece& piece : bound_.pieces) {
             TouchedBuffer* const buffer = touched(piece.buffer);
             if (buffer == nullptr || piece.count == 0) continue;
-            // Loops of such programs repeat as often as their message needs; what they cut is not
-            // what is exposed.
+            // Loops of such programs repeat according to the message. Their pieces are not
+            // the exposed memory.
             if (piece.moving && bound_.program.pairwise) continue;
             add_touched(piece, *buffer);
         }
@@ -268,7 +268,8 @@ class Binder {
         bound_.node_bytes = times(static_cast<std::uint64_t>(near),
                                   bound_.touched_input.bytes() + bound_.touched_output.bytes());
     }
-    /// All of a vector, if loops do not repeat once for each segment.
+    /// Measures the touched part of the scratch buffers. Takes all of a buffer if loops do not
+    /// repeat once for each segment.
     void measure_scratch() {
         const bool repeats = std::ranges::any_of(bound_.program.steps, [](const plan::Step& step) {
             return step.kind == StepKind::loop && step.operands != 0;
@@ -281,7 +282,8 @@ class Binder {
                 bound_.touched_scratch.add(0, partition_.elements() * bound_.element_bytes);
         }
     }
-    /// What a piece is from the first segment to the last, which may be empty in an uneven vector.
+    /// Adds the range of a piece from the first segment to the last, which may be empty in
+    /// an uneven buffer.
     void add_touched(const Piece& piece, TouchedBuffer& buffer) const {
         const std::uint32_t last = piece.first + piece.advance * (bound_.segments - 1);
         const std::uint64_t begin = bound_.place(piece.buffer, piece.first);
@@ -306,7 +308,8 @@ std::uint64_t payload_bytes_max(const plan::Program& program, std::uint64_t elem
 
 namespace {
 
-/// Where the slots of different sizes start in a bulk bank, and the end; each has `depth` copies.
+/// Returns the starts of slots of different sizes in a bulk bank, and the end. Each slot
+/// has `depth` copies.
 std::vector<std::uint64_t> slot_starts(const plan::Program& program, std::uint64_t unit_bytes) {
     std::vector<std::uint64_t> starts{0};
     for (const std::uint32_t room : program.slot_capacity)
@@ -315,22 +318,23 @@ std::vector<std::uint64_t> slot_starts(const plan::Program& program, std::uint64
     return starts;
 }
 
-/// Slots that payloads are put to.
+/// Returns the number of slots for payloads.
 std::uint32_t slots_with_room(const plan::Program& program) {
     std::uint32_t slots = 0;
     while (slots < program.slots && program.room(slots) > 0) ++slots;
     return slots;
 }
 
-/// Bytes of all slots in a bulk bank.
+/// Returns the bytes of all slots in a bulk bank.
 std::uint64_t slots_bytes(const plan::Program& program, std::uint64_t unit_bytes) {
     if (!program.slot_capacity.empty()) return slot_starts(program, unit_bytes).back();
     return times(std::uint64_t{program.slots} * program.depth,
                  in_lines(times(program.slot_units, unit_bytes)));
 }
 
-/// The class of bulk banks for so many bytes: the smallest that they fit, or the large ones. Of a
-/// call that synchronizes the fewest: it runs ahead of no rank, and few banks stay in the cache.
+/// Returns the class of bulk banks for `bank_bytes` bytes: the smallest that fits, or the large
+/// banks. For a synchronizing call, returns the class with the fewest banks. Such a call does not
+/// run ahead of other ranks, and few banks stay in the cache.
 [[nodiscard]] std::uint8_t class_for(const base::RegionShape& shape, std::uint64_t bank_bytes,
                                      bool synchronizing) {
     std::uint8_t found = base::kSmallClasses;
@@ -345,7 +349,7 @@ std::uint64_t slots_bytes(const plan::Program& program, std::uint64_t unit_bytes
 /// Copies of each slot in a program of several segments.
 constexpr std::uint64_t kPipelineDepth = 2;
 
-/// Units that all slots have room for, and the number of slots that have any.
+/// Units that all slots together hold, and the number of slots that hold any.
 struct Capacity {
     std::uint64_t units = 0;
     std::uint64_t slots = 0;
@@ -359,7 +363,7 @@ Capacity capacity_of(const plan::Program& program) {
     return capacity;
 }
 
-/// Elements of the largest unit of the program that is not cut into `segments` segments.
+/// Returns the elements of the largest unit before the program is cut into `segments` segments.
 std::uint64_t whole_unit(const plan::Program& program, std::uint32_t segments,
                          std::uint64_t elements) {
     const std::uint32_t units = program.units / segments;
@@ -377,7 +381,7 @@ bool may_publish(const plan::Program& program, const BindOptions& options, bool 
     if (!one_node || program.pairwise || program.segments > 1) return false;
     const std::uint64_t bytes =
         slots_bytes(program, times(partition.unit_max(), options.element_bytes));
-    // Both kinds of slots may need larger banks, but none of those of which there are few.
+    // Both kinds of slots together may need larger banks, but must not need the few large ones.
     const std::uint64_t both = plus(bytes, bytes);
     const std::uint8_t alone = class_for(options.shape, bytes, program.synchronizing);
     const std::uint8_t shared = class_for(options.shape, both, program.synchronizing);
@@ -387,7 +391,7 @@ bool may_publish(const plan::Program& program, const BindOptions& options, bool 
 
 std::uint32_t segments_needed(const plan::Program& program, std::uint32_t segments,
                               const BindOptions& options) {
-    if (program.slot_units == 0 || program.slots == 0) return 1;  // nothing goes through slots
+    if (program.slot_units == 0 || program.slots == 0) return 1;  // no payload uses slots
     const std::uint64_t unit = whole_unit(program, segments, options.elements);
     const std::uint64_t unit_bytes = times(unit, options.element_bytes);
     if (times(program.slot_units, unit_bytes) <= base::kCellPayload) return 1;
@@ -433,8 +437,7 @@ base::Result<BoundProgram> bind(plan::Program program, const BindOptions& option
     bound.input_starts = options.input_starts;
     bound.output_starts = options.output_starts;
     bound.description = options.description;
-    // Never 0: with tick 0, after the wrap, the flag would equal a cell that has never been
-    // written.
+    // The hash must not be 0. After the wrap to tick 0, the flag would equal an unwritten cell.
     bound.call_hash = options.call_hash == 0 ? 1 : options.call_hash;
     bound.elements = options.elements;
     bound.element_bytes = options.element_bytes;

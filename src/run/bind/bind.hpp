@@ -17,47 +17,49 @@ struct BindOptions {
     base::CallHash call_hash = 0;
     std::string description;
     base::RegionShape shape;
-    const std::vector<bool>* near = nullptr;  ///< by rank: is on this node; nullptr: all are
-    bool fuse = true;                         ///< also make the fused form where the steps allow it
-    /// The program publishes what is shared (may_publish()); the same on all ranks.
+    const std::vector<bool>* near = nullptr;  ///< by rank: true if on this node; nullptr: all are
+    bool fuse = true;                         ///< also make the fused form if the steps allow it
+    /// The program publishes shared data (may_publish()); equal on all ranks.
     bool publishes = false;
-    /// Of uneven vectors: where blocks start in the caller's memory, in elements; empty: behind
-    /// each other.
+    /// Starts of blocks of uneven buffers in the caller's memory, in elements.
+    /// Empty: consecutive blocks.
     std::vector<std::uint64_t> input_starts = {};
     std::vector<std::uint64_t> output_starts = {};
 };
 
-/// Bytes of the largest payload that any put of the program carries.
+/// Returns the size of the largest payload of the program's puts, in bytes.
 [[nodiscard]] std::uint64_t payload_bytes_max(const plan::Program& program, std::uint64_t elements,
                                               std::uint32_t element_bytes);
 
-/// Whether what a program shares may be published (plan::localize()): all its payloads fit cells;
-/// or all ranks share memory, and a bulk bank has room for published slots beside the others.
+/// Returns true if a program may publish its shared data (plan::localize()). Either all payloads
+/// fit cells, or all ranks share memory and a bulk bank has room for the published slots, too.
 [[nodiscard]] bool may_publish(const plan::Program& program, const BindOptions& options,
                                bool one_node);
 
-/// Bytes of each slot where so many, with their copies, share a bulk bank.
+/// Returns the bytes of each slot if `slots` slots, with their copies, share a bulk bank evenly.
 [[nodiscard]] constexpr std::uint64_t even_slot_bytes(const base::RegionShape& shape,
                                                       std::uint32_t slots, std::uint32_t depth) {
     return shape.room_for_copies() / (std::uint64_t{slots} * depth) / 64 * 64;
 }
 
-/// How many segments a call must be cut into so that its payloads fit a bulk bank; 1 if they fit
-/// cells, or the bank as they are. `program` is the one for `segments` segments: all have the same
-/// slots. The same on all ranks.
+/// Returns the number of segments that a call needs so that its payloads fit a bulk bank. Returns 1
+/// if they fit cells, or fit the bank uncut. `program` is made for `segments` segments; all such
+/// programs have the same slots. The result is equal on all ranks.
 [[nodiscard]] std::uint32_t segments_needed(const plan::Program& program, std::uint32_t segments,
                                             const BindOptions& options);
-/// Whether a program of one segment, whose long payloads land in vectors, has room for the others.
+/// Returns true if a program of one segment, with direct delivery of long payloads, has room
+/// for the others.
 [[nodiscard]] bool fits_as_a_whole(const plan::Program& program, BindOptions options);
 
-/// How many calls of such a program have put targets at a time.
+/// Returns the number of calls of such a program that have put targets at a time.
 [[nodiscard]] std::uint32_t banks_for(const plan::Program& program, const BindOptions& options);
 
-/// Refuses programs that need more put targets than the team has, naming both figures.
+/// Binds a program. Fails if it needs more put targets than the team has; the message
+/// has both numbers.
 [[nodiscard]] base::Result<BoundProgram> bind(plan::Program program, const BindOptions& options);
 
-/// The fused form of a bound program's steps, for put targets of this shape; empty if they do not
-/// have it.
+/// Returns the fused form of a bound program, for put targets of this shape. Returns an empty one
+/// if the steps do not allow it.
 [[nodiscard]] FusedProgram fuse(const BoundProgram& bound, const base::RegionShape& shape);
 
 }  // namespace weft::run

@@ -29,7 +29,7 @@ TouchedBuffer TouchedBuffer::joined(const TouchedBuffer& other) const {
 
 std::uint32_t BoundProgram::tail_of(const plan::Lane& lane, const std::vector<bool>* near) const {
     std::uint32_t tail = lane.first;
-    std::uint32_t body_end = 0;  // of the loop that was opened last
+    std::uint32_t body_end = 0;  // of the last loop
     for (std::uint32_t at = lane.first; at < lane.first + lane.count; ++at) {
         const BoundStep& step = steps[at];
         if (step.kind == plan::StepKind::loop) body_end = at + 1 + step.number;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// fuse.cpp - lowering: reads the steps of a bound program as stages, if they all fit (fused.hpp).
+// fuse.cpp - lowering: converts the steps of a bound program to fused stages (fused.hpp).
 #include <algorithm>
 #include <optional>
 
@@ -13,18 +13,18 @@ namespace {
 using plan::Buffer;
 using plan::StepKind;
 
-constexpr std::size_t kFusedSteps = 512;  ///< longer programs are not worth a second form
+constexpr std::size_t kFusedSteps = 512;  ///< longer programs gain nothing from the fused form
 
-/// A vector, or a payload in a cell or in a slot beside it.
+/// A buffer, or a payload in a cell or slot.
 struct Part {
     enum class Of : std::uint8_t { none, vector, cell, published };
     Of of = Of::none;
-    std::uint32_t number = 0;  ///< of the cell
-    Rank owner = -1;           ///< of a published cell
+    std::uint32_t number = 0;  ///< number of the cell
+    Rank owner = -1;           ///< owner of a published cell
     FusedPlace place = {};
 
     [[nodiscard]] bool in_slot() const { return place.move == FusedMove::bulk; }
-    /// Whether both have the same flag.
+    /// Returns true if both have the same flag.
     [[nodiscard]] bool same_cell(const Part& other) const {
         return (of == Of::cell || of == Of::published) && of == other.of &&
                number == other.number && (of == Of::cell || owner == other.owner);
@@ -37,21 +37,21 @@ struct Awaited {
     Rank peer = -1;
 };
 
-/// A part of a result, and the cell that is awaited for it.
+/// Part of a result, and the cell that is awaited for it.
 struct Operand {
     Part part;
     std::optional<Awaited> awaited;
 };
 
-/// What one result is made from.
+/// Operands and target of one result.
 struct Result {
     FusedPlace target;
     std::uint64_t bytes = 0;
     std::vector<Operand> operands;  ///< awaited, then combined, in this order
 };
 
-/// Reads the steps of one lane as stages: stores, then what is awaited, then a result. Any step
-/// that does not fit ends the attempt.
+/// Reads the steps of one lane as stages: stores, then waits, then a result. The attempt ends at
+/// the first step that does not fit.
 class Fuser {
   public:
     Fuser(const BoundProgram& bound, const base::RegionShape& shape)
@@ -88,12 +88,12 @@ class Fuser {
             case StepKind::put:
                 return step.target.count == 0 && take_store(step, step.peer);
             case StepKind::signal:
-                // Of a single segment a lag leaves nothing.
+                // With a single segment, a step with a lag has no effect.
                 return step.lag != 0 || take_store(step, step.peer);
             case StepKind::wait:
                 return step.lag != 0 || take_wait(step);
             case StepKind::flush:
-                return true;  // cells are stored at once: nothing reads their source later
+                return true;  // stores to cells are complete at once
             case StepKind::reduce:
             case StepKind::copy:
                 return take_result(step);
@@ -142,7 +142,7 @@ class Fuser {
         for (std::uint32_t i = 0; i < operands; ++i) {
             if (!take_operand(step.source.start + i, result)) return false;
         }
-        add_awaited();  // what is not combined still orders this stage before the next
+        add_awaited();  // waits without an operand still order this stage before the next
         if (result.bytes <= base::kCellPayload)
             add_in_turn(result);
         else
@@ -165,7 +165,7 @@ class Fuser {
         return true;
     }
 
-    // --- what becomes of them ----------------------------------------------------------------
+    // --- output ------------------------------------------------------------------------------
 
     void add(FusedStep step) {
         step.stage = stage_;
@@ -178,21 +178,21 @@ class Fuser {
         for (const Awaited& awaited : awaited_) add_await(awaited);
         awaited_.clear();
     }
-    /// Of a stage without a result.
+    /// Ends a stage that has no result.
     void await_rest() {
         if (awaited_.empty()) return;
         add_awaited();
         ++stage_;
     }
 
-    /// Of a cell's size: from the left, while later operands are still on their way.
+    /// Combines results of a cell's size from the left, while later operands are still in flight.
     void add_in_turn(const Result& result) {
         FusedPlace left = result.operands.front().part.place;
         for (const Operand& operand : result.operands) {
             if (operand.awaited) add_await(*operand.awaited);
             if (&operand == &result.operands.front() || result.bytes == 0) continue;
             const bool last = &operand == &result.operands.back();
-            // The target may be an operand that is yet to come.
+            // The target may be an operand that has not arrived.
             const FusedPlace into = last ? result.target : sum();
             add_combined(into, left, operand.part.place, result.bytes);
             left = into;
@@ -200,7 +200,7 @@ class Fuser {
         if (result.operands.size() == 1) add_copied(result);
     }
 
-    /// Of any size: when all operands are there.
+    /// Combines results of any size, once all operands have arrived.
     void add_at_once(const Result& result) {
         for (const Operand& operand : result.operands)
             if (operand.awaited) add_await(*operand.awaited);
@@ -233,7 +233,7 @@ class Fuser {
              .other = right});
     }
 
-    /// Behind the results that the program itself keeps.
+    /// Returns a place after the program's own scratch buffers.
     [[nodiscard]] FusedPlace sum() {
         sums_ = true;
         return {bound_.scratch_bytes, kFusedScratch, FusedMove::none};
@@ -250,7 +250,7 @@ class Fuser {
         return {shape_.cell(0, part.number), part.place.base, FusedMove::cells};
     }
 
-    /// None if it is not of a kind that these steps read and write.
+    /// Returns the part of a piece, or an empty part if these steps cannot use it.
     [[nodiscard]] Part part_of(std::uint32_t index) const {
         const Piece& piece = bound_.pieces[index];
         if (piece.moving) return {};
@@ -269,7 +269,7 @@ class Fuser {
         return part;
     }
 
-    /// What a rank has published, in its cell or in a slot beside those that peers write.
+    /// Returns data that a rank has published, in its cell or in a published slot.
     [[nodiscard]] Part published(Rank owner, std::uint32_t number, std::uint64_t offset) const {
         Part part{Part::Of::published, number * bound_.depth, owner, {}};
         part.place = bound_.published_start == 0
@@ -281,7 +281,7 @@ class Fuser {
         return part;
     }
 
-    /// What a put gives its target, in a cell or in its slot.
+    /// Returns the payload of a put, in a cell or in a slot.
     [[nodiscard]] Part payload(Rank owner, std::uint32_t number, std::uint64_t offset,
                                bool in_cell) const {
         Part part{Part::Of::cell, number * bound_.depth, owner, {}};

@@ -29,12 +29,12 @@ bool has_loops(const plan::Program& program) {
                program.steps.end();
 }
 
-/// A copy of one block to another.
+/// Returns true if the step copies one block to another.
 bool copies_one(const plan::Step& step) {
     return step.kind == StepKind::copy && step.source.count == 1 && step.target.count == 1;
 }
 
-/// Whether some block names units of that scratch vector that `all` does not.
+/// Returns true if some block uses units of that scratch buffer outside `all`.
 bool reaches_outside(const plan::Program& program, const Block& all) {
     return std::ranges::any_of(program.blocks, [&](const Block& block) {
         return block.buffer == Buffer::scratch && block.index == all.index &&
@@ -43,7 +43,8 @@ bool reaches_outside(const plan::Program& program, const Block& all) {
     });
 }
 
-/// Copied to the output when all else is done, which nothing else touches.
+/// Returns the scratch buffer that the last step copies to the output, if no other step touches the
+/// output; or kNone.
 std::uint32_t scratch_for_output(const BoundProgram& bound) {
     const plan::Program& program = bound.program;
     if (has_loops(program) || bound.has_displacements(Buffer::output)) return BoundProgram::kNone;
@@ -62,7 +63,8 @@ std::uint32_t scratch_for_output(const BoundProgram& bound) {
     return to != from || reaches_outside(program, from) ? BoundProgram::kNone : from.index;
 }
 
-/// Copied from the input by the first step, and only read after that.
+/// Returns the scratch buffer that the first step copies from the input, if later steps only read
+/// it; or kNone.
 std::uint32_t scratch_for_input(const BoundProgram& bound) {
     const plan::Program& program = bound.program;
     if (has_loops(program) || bound.has_displacements(Buffer::input) || program.steps.empty() ||

@@ -20,8 +20,8 @@ void Credits::give(Epoch completed) {
     const base::Tick tick =
         (first_tick_ + static_cast<base::Tick>(completed - first_)) & base::kTickMask;
     const std::uint16_t hash = hash_of_ ? hash_of_(completed - 1) : std::uint16_t{1};
-    // Release: pairs with the acquire in count_from(). What this rank has read from its banks in
-    // these calls it has read before a mate writes there again.
+    // Release: pairs with the acquire in count_from(). This rank has finished reading its banks in
+    // these calls before a local peer writes there again.
     words_[static_cast<std::size_t>(own_)]->store(base::flag_word(tick, hash),
                                                   std::memory_order_release);
 }
@@ -29,7 +29,7 @@ void Credits::give(Epoch completed) {
 Epoch Credits::count_from(Rank rank) const {
     const base::FlagWord word =
         words_[static_cast<std::size_t>(rank)]->load(std::memory_order_acquire);
-    if (base::hash_of(word) == 0) return first_;  // nothing was ever written there
+    if (base::hash_of(word) == 0) return first_;  // never written
     return first_ +
            std::max<std::int64_t>(base::tick_distance(base::tick_of(word), first_tick_), 0);
 }
@@ -39,11 +39,11 @@ bool Credits::agrees(Rank rank, Epoch completed) const {
     const std::uint16_t mine = hash_of_(completed - 1);
     const base::FlagWord word =
         words_[static_cast<std::size_t>(rank)]->load(std::memory_order_acquire);
-    // A word that has been written anew meanwhile is looked at when it is read again.
+    // A count that has changed since is checked when the word is read again.
     return mine == 0 || count_from(rank) != completed || base::hash_of(word) == mine;
 }
 
-/// Goes on with the rank that was lacking, so a wait reads one word at a time.
+/// Continues with the rank that lacked calls, so that a wait reads one word at a time.
 bool Credits::ask(Epoch epoch) {
     const auto size = static_cast<Rank>(words_.size());
     Epoch least = std::numeric_limits<Epoch>::max();

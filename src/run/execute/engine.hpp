@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // engine.hpp - drives every operation of every team of one runtime.
 //
-// Idea     Issuing only numbers and queues a call; whichever call waits polls everything: the wire,
-//          all running operations, all queues whose front may start by the bank rule. So ranks may
-//          start calls of different teams in different orders without a deadlock.
-// Holds    One thread calls; if the turn is shared, a progress thread may help between its calls
-//          (help()), and if it is divided, threads call at once, on different teams. Nothing blocks
-//          but wait(), run() and drain(). A call that runs alone on a node takes the fused path: no
-//          queue, no operation object, no decoding.
+// Idea     Issuing a call only numbers and queues it. Each call that waits polls everything: the
+//          wire, all running operations, and all queues whose front may start by the bank rule. So
+//          ranks may start calls of different teams in different orders without a deadlock.
+// Holds    One thread calls. If the turn is shared, a progress thread may help between its calls
+//          (help()). If the turn is divided, several threads call at once, on different teams. Only
+//          wait(), run() and drain() block. A call that runs alone on a node takes the fused path:
+//          no queue, no operation object, no decoding.
 // Next     window.hpp for the bank rule; stepper.hpp for steps; watchdog.hpp for long waits.
 #pragma once
 
@@ -41,7 +41,7 @@ class Engine {
           watchdog_(wire, job_rank, std::move(options.watchdog)),
           status_request_(watchdog_.status_request()) {}
 
-    /// Adds a team; its region must be clear of flags with ticks from first_tick on.
+    /// Adds a team. Its region must contain no flags with ticks from first_tick on.
     TeamState& add_team(TeamSetup setup) {
         const Turn::Hold hold = turn_.take();
         TeamState& team = *teams_.emplace_back(std::make_unique<TeamState>(std::move(setup)));
@@ -60,35 +60,34 @@ class Engine {
         std::erase_if(teams_, [&](const auto& held) { return held.get() == &team; });
     }
 
-    /// Numbers and queues a call; never waits. The operation is the caller's until release().
+    /// Numbers and queues a call without waiting. The caller keeps the operation until release().
     Operation& issue(TeamState& team, const BoundProgram& program, Registers registers,
                      const Reducer& reducer) {
         const Turn::Hold hold = turn_.take();
         return issue_now(team, program, registers, reducer);
     }
 
-    /// The caller has no more use for the operation; it is recycled once it has ended.
+    /// Ends the caller's use of the operation, which is recycled once it has ended.
     void release(Operation& op) {
         const Turn::Hold hold = turn_.take();
         detach(op);
     }
 
-    /// Whether an operation has ended, as far as its caller is concerned. If it has, it is not used
-    /// again until release().
+    /// Returns true if the operation has ended for its caller. It is not reused before release().
     [[nodiscard]] bool ended(const Operation& op) {
         const Turn::Hold hold = turn_.take();
         return op.ended();
     }
 
-    /// Whether no call of the team is in flight; of one that has failed: no transfer.
+    /// Returns true if no call of the team is in flight. For a failed team: no transfer.
     [[nodiscard]] bool idle(const TeamState& team) {
         const Turn::Hold hold = turn_.take();
         return team.failed ? !pool_.has_transfers(team) : team.cells->idle();
     }
 
-    /// Moves everything that can move; after it nothing moves until something arrives. True if
-    /// anything did. The watchdog runs here too, so that callers that only poll learn of failures,
-    /// disagreements and time-outs as those that wait do.
+    /// Advances everything until nothing more can advance without new arrivals. Returns true if
+    /// anything advanced. The watchdog runs here too, so that callers that only poll also learn of
+    /// failures, disagreements and time-outs.
     bool poll(Caller caller = Caller::waits) {
         const Turn::Hold hold = turn_.take();
         const Driving here(*this);
@@ -96,14 +95,14 @@ class Engine {
         if (!moved) external_.drive();
         return moved;
     }
-    /// Between polls of a caller that has nothing else to do: a pause or a yield, as waits make.
+    /// Pauses or yields, as waits do between polls. For callers that have no other work.
     void relax() {
         const Turn::Hold hold = turn_.take();
         const Driving here(*this);
         wire_.relax(idle_.failures);
     }
 
-    /// poll() for a progress thread; gives way if a call is being made.
+    /// Polls on behalf of a progress thread. Gives way if a call is being made.
     HelpOutcome help() {
         const Turn::Hold hold = turn_.try_take();
         if (!hold.owns_lock()) return HelpOutcome::gave_way;
@@ -121,15 +120,15 @@ class Engine {
         drive_until([&] { return op.ended(); });
     }
 
-    /// One blocking call. False: failure() says why. What most calls need is compiled into the
-    /// caller.
+    /// Makes one blocking call. If it returns false, failure() has the reason. The most frequent
+    /// path is compiled into the caller.
     [[gnu::always_inline]] bool run(TeamState& team, const BoundProgram& program,
                                     const Registers& registers, const Reducer& reducer) {
         if (at_rest_ && may_exchange(team, program)) [[likely]]
             return run_exchange(team, program, registers, reducer);
         return run_other(team, program, registers, reducer);
     }
-    /// The same where there is a recorder.
+    /// Does the same in an engine that has a recorder.
     bool run_recorded(TeamState& team, const BoundProgram& program, Registers registers,
                       const Reducer& reducer) {
         const Turn::Hold hold = turn_.take();
@@ -139,13 +138,14 @@ class Engine {
         return run_queued(team, program, registers, reducer);
     }
 
-    /// The turn, for waits that are not a call's of a team; see await().
+    /// Takes the turn for waits outside a team's calls; see await().
     [[nodiscard]] Turn::Hold take_turn() { return turn_.take(); }
 
-    /// Whether threads take turns at this engine.
+    /// Returns true if several threads may take the turn.
     [[nodiscard]] bool shares_turn() const { return turn_.shared(); }
-    /// Holding the turn: drives everything until `ended` holds. `waits` says what for, if that
-    /// takes long. False: it cannot be waited for any longer; failure() says why.
+    /// Drives everything until `ended` returns true. The caller holds the turn. `waits` returns
+    /// text that reports print if this takes long. Returns false if all waits have been ended;
+    /// failure() then has the reason.
     template <class Ended, class Waits>
     bool await(Ended ended, Waits waits) {
         if (ended()) return true;
@@ -158,18 +158,19 @@ class Engine {
             done = ended();
             if (done) break;
             rest();
-            if (turn_.divided()) also_waits_ = std::ref(waits);  // others have waited meanwhile
+            if (turn_.divided())
+                also_waits_ = std::ref(waits);  // waits of other threads may have replaced it
         }
         also_waits_ = nullptr;
         if (!done) failure_ = watchdog_.failure();
         return done;
     }
-    /// Why no wait can succeed any more; nullptr if waits can.
+    /// Returns the reason why no wait can succeed, or nullptr if waits can.
     [[nodiscard]] const base::Failure* lost() const {
         return gave_up_ ? &watchdog_.failure() : nullptr;
     }
 
-    /// Drives everything until no call of the team trails.
+    /// Drives everything until no call of the team is trailing.
     void settle(const TeamState& team) {
         const Turn::Hold hold = turn_.take();
         const Driving here(*this);
@@ -180,14 +181,14 @@ class Engine {
         });
     }
 
-    /// Drives everything until nothing is in flight.
+    /// Drives everything until all transfers and calls have ended.
     void drain() {
         const Turn::Hold hold = turn_.take();
         const Driving here(*this);
         drive_until([&] { return !busy(); });
     }
 
-    /// From now on every call fails with this reason; nothing may be in flight.
+    /// Fails every later call with this reason. Nothing may be in flight.
     void close(const base::Failure& why) {
         const Turn::Hold hold = turn_.take();
         for (const auto& team : teams_) fail_team(*team, why);
@@ -195,7 +196,7 @@ class Engine {
 
     [[nodiscard]] const base::Failure& failure() const { return failure_; }
     [[nodiscard]] const MappedBytes& mapped_bytes() const { return stepper_.mapped_bytes(); }
-    /// Each lane that waits: call, step, peer, and the signal expected and seen.
+    /// Describes each waiting lane: call, step, peer, and the signals expected and seen.
     [[nodiscard]] std::vector<WaitingLane> describe_running() const {
         std::vector<WaitingLane> lines;
         for (const Operation* op : running_) stepper_.describe(*op, lines);
@@ -216,7 +217,7 @@ class Engine {
         return !running_.empty() || queued_ != 0 || !failing_.empty();
     }
 
-    /// Moves what can be without a look at the network, but for completions of what that puts.
+    /// Makes all possible progress. Polls the network only for completions of its own puts.
     bool move_now() {
         bool moved = advance_running();
         for (; start_queued(); moved = true) advance_running();
@@ -241,12 +242,12 @@ class Engine {
         return moved;
     }
 
-    /// A poll leaves nothing that could move at once, so each is followed by a pause or a yield:
-    /// where ranks outnumber processors that lets the others send what this one waits for.
+    /// A poll advances everything that can advance, so each one is followed by a pause or a yield.
+    /// If ranks outnumber processors, this lets peers run that send the awaited data.
     template <class Ended>
     void drive_until(Ended ended) {
         if (ended()) return;
-        idle_ = {};  // time that passed before is no part of this wait
+        idle_ = {};  // time before the first poll does not count
         for (;; rest()) {
             if (!poll_now()) external_.drive();
             if (ended()) return;
@@ -272,7 +273,7 @@ class Engine {
                     const Reducer& reducer) {
         Operation& op = issue_now(team, program, registers, reducer);
         op.recorded.blocking = true;
-        // A call that needs nothing from others ends without a look at the network, mostly.
+        // A call that needs no data from peers usually ends without polling the network.
         if (++calls_ % kProgressEvery != 0) move_now();
         drive_until([&] { return op.ended(); });
         const bool succeeded = op.state != Operation::State::failed;
@@ -300,10 +301,10 @@ class Engine {
         detach(op);
     }
 
-    /// bulk: the window of bulk banks in which the call counts, too.
+    /// `bulk` is the window of bulk banks that also counts the call, or nullptr.
     Operation& enqueue(TeamState& team, const BoundProgram& program, Registers registers,
                        const Reducer& reducer, Window* bulk) {
-        if (at_rest_) at_rest_ = false;  // not even written where threads call at once
+        if (at_rest_) at_rest_ = false;  // if threads call at once, only read
         Operation& op = pool_.take();
         op.team = &team;
         op.program = &program;
@@ -358,7 +359,7 @@ class Engine {
         if (op.detached) pool_.give(op);
     }
 
-    /// Tells the ranks that wait for this one, unless one of them has failed before: that is why.
+    /// Notifies the ranks that wait for this one. If one of them failed earlier, takes its reason.
     void fail(Operation& op) {
         if (!watchdog_.read_inquiries(teams_)) fail_all(watchdog_.failure());
         const bool is_first = !op.team->failed;
@@ -416,7 +417,7 @@ class Engine {
 
     // --- failures ------------------------------------------------------------------------------
 
-    /// Nothing of this team can be trusted any more: its calls end as failed.
+    /// Ends all calls of a team as failed. The team accepts no further calls.
     void fail_team(TeamState& team, const base::Failure& why) {
         team.fail(why);
         const auto fail_one = [&](Operation* op) {
@@ -434,7 +435,7 @@ class Engine {
         });
     }
 
-    /// The buffers of a failed call are the caller's again when no transfer reads them any more.
+    /// Ends a failed call. Its buffers return to the caller when no transfer reads them.
     void end_failed(Operation& op) {
         op.state = op.pending != 0 ? Operation::State::failing : Operation::State::failed;
         if (op.pending != 0)
@@ -451,7 +452,8 @@ class Engine {
                }) != 0;
     }
 
-    /// The watchdog has ended waits: those of one team, or all. Then the wire is of no more use.
+    /// Ends the waits of one team, or all waits, as the watchdog decided. In the latter case also
+    /// cancels the wire.
     void give_up() {
         gave_up_ = gave_up_ || watchdog_.blames_all();
         if (gave_up_ && !cancelled_) wire_.cancel();
@@ -476,13 +478,13 @@ class Engine {
     std::vector<Operation*> running_;
     std::vector<Operation*> failing_;
     std::size_t queued_ = 0;
-    WaitState idle_;  ///< how long nothing has moved
+    WaitState idle_;  ///< time since the last progress
     ExternalProgress external_;
-    std::function<std::string()> also_waits_;  ///< of await()
-    bool gave_up_ = false;                     ///< the watchdog ended every wait
-    bool at_rest_ = false;  ///< the turn is not shared, and nothing was in flight when last looked
-    unsigned calls_ = 0;    ///< blocking ones that were queued
-    bool cancelled_ = false;  ///< the wire, too
+    std::function<std::string()> also_waits_;  ///< set by await()
+    bool gave_up_ = false;                     ///< the watchdog ended all waits
+    bool at_rest_ = false;  ///< the turn is not shared, and nothing was in flight at the last check
+    unsigned calls_ = 0;    ///< blocking calls that were queued
+    bool cancelled_ = false;  ///< the wire is cancelled
     OperationPool pool_;
     base::Failure failure_;
 };

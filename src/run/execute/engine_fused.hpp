@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// engine_fused.hpp - the engine's calls that run alone on a node, in their fused form.
+// engine_fused.hpp - fused calls of the engine: calls that run alone on a node.
 //
-// Idea     An exchange of two ranks is compiled into its caller, step after step; other programs go
-//          through the loop of fused_runner.hpp, in functions of their own.
-// Holds    As in fused_runner.hpp. A wait goes through the watchdog; where it gives up, or an
-//          operation of the user throws, the team has failed.
+// Idea     An exchange of two ranks is compiled into its caller, step after step. Other programs
+//          use the loop of fused_runner.hpp, in functions of their own.
+// Holds    As in fused_runner.hpp. Waits run the watchdog. If it gives up, or the user's operation
+//          throws, the team fails.
 // Next     engine.hpp, which includes this.
 #pragma once
 
@@ -13,8 +13,8 @@
 
 namespace weft::run {
 
-/// The steps of a FusedProgram::exchange, without a loop and without a FusedCall, which would have
-/// to lie in memory.
+/// Makes the steps of a FusedProgram::exchange, without a loop and without a FusedCall, which
+/// would occupy memory.
 template <Transport Wire>
 inline bool Engine<Wire>::run_exchange(TeamState& team, const BoundProgram& program,
                                        const Registers& registers, const Reducer& reducer) {
@@ -39,7 +39,7 @@ template <Transport Wire>
     return await_flag({team, program, reducer, last_epoch(team), flag}, program.fused.steps[1]);
 }
 
-/// What run() does with calls that are no exchange, or cannot be made at once.
+/// Runs a call that is not an exchange, or that cannot run at once.
 template <Transport Wire>
 [[gnu::noinline]] bool Engine<Wire>::run_other(TeamState& team, const BoundProgram& program,
                                                const Registers& registers, const Reducer& reducer) {
@@ -70,7 +70,7 @@ bool Engine<Wire>::run_fused_recorded(TeamState& team, const BoundProgram& progr
     return done;
 }
 
-/// Makes the steps. False: failure() says why the call failed.
+/// Makes the steps. If it returns false, failure() has the reason.
 template <Transport Wire>
 template <class Steps>
 bool Engine<Wire>::make_steps(TeamState& team, const BoundProgram& program, Steps steps) {
@@ -90,7 +90,7 @@ template <Transport Wire>
     watchdog_.spread_failure(team, last_epoch(team), {&program, team.digest});
 }
 
-/// Until the flag is there, or the call has failed: false.
+/// Waits for the flag. Returns false if the call has failed.
 template <Transport Wire>
 [[gnu::noinline]] bool Engine<Wire>::await_flag(const FusedCall& call, const FusedStep& step) {
     const Driving here(*this);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// engine_options.hpp - what an engine is told when it is made.
+// engine_options.hpp - settings of an engine.
 #pragma once
 
 #include "run/execute/turn.hpp"
@@ -11,9 +11,9 @@ class Recorder;
 
 struct EngineOptions {
     WatchdogOptions watchdog;
-    /// Divided: calls never take the fused path, which keeps the turn while it waits.
+    /// If divided, calls never take the fused path, which keeps the turn while it waits.
     Turn::Kind turn = Turn::Kind::own;
-    Recorder* recorder = nullptr;  ///< told what calls do, if they are made by run_recorded()
+    Recorder* recorder = nullptr;  ///< if given, calls must be made with run_recorded()
 };
 
 }  // namespace weft::run

@@ -7,15 +7,16 @@
 
 namespace weft::run {
 
-/// Polls without effect, and waits, call the function, which must not use the runtime.
+/// Holds a progress function, called by waits and by polls without effect. The function must not
+/// use the runtime.
 class ExternalProgress {
   public:
-    /// nullptr: no more.
+    /// Sets the function. nullptr removes it.
     void set(void (*function)(void* argument), void* argument) {
         function_ = function;
         argument_ = argument;
     }
-    /// Whether the function is running, on this thread.
+    /// Returns true if this thread is running the function.
     [[nodiscard]] bool running() const {
         return running_.load(std::memory_order_relaxed) == std::this_thread::get_id();
     }
@@ -30,7 +31,7 @@ class ExternalProgress {
   private:
     void (*function_)(void* argument) = nullptr;
     void* argument_ = nullptr;
-    std::atomic<std::thread::id> running_{};  ///< the thread that runs it
+    std::atomic<std::thread::id> running_{};  ///< the thread that runs the function
 };
 
 }  // namespace weft::run

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// fused_runner.hpp - runs the fused form of a program: store, await, combine; nothing else.
+// fused_runner.hpp - runs the fused form of a program: store, await and combine.
 //
-// Idea     A loop over the steps, each of which is some additions for its addresses and a few loads
-//          and stores. What two ranks mostly do, an exchange, the engine does without
-//          the loop (engine_fused.hpp).
-// Why      Compiled into its caller, so that what a call consists of stays in registers: a hook
-//          that waits gets copies.
-// Holds    No allocation, lock, system call or choice of algorithm. The hook is called when a flag
-//          is not there at the first look; it decides how to wait and when to give up.
-// Next     run/bind/fused.hpp for the form; engine.hpp for when it is used.
+// Idea     A loop over the steps. A step is a few additions for its addresses, and a
+//          few loads and stores. The most frequent call, an exchange of two ranks,
+//          needs no loop (engine_fused.hpp).
+// Why      The code is compiled into its caller to keep the state of a call in registers. For the
+//          same reason the hook that waits takes copies.
+// Holds    No allocation, lock, system call or choice of algorithm. The hook is called if a flag
+//          has not arrived at the first look. It decides how to wait and when to give up.
+// Next     run/bind/fused.hpp for the form; engine.hpp for its use.
 #pragma once
 
 #include <array>
@@ -31,14 +31,14 @@ struct FusedCall {
     base::FlagWord flag;
 };
 
-/// Whether this rank may make the call at once, by run_exchange(), where nothing of the team is in
-/// flight.
+/// Returns true if this rank may make the call at once with run_exchange(). The team must have
+/// nothing in flight.
 [[nodiscard]] [[gnu::always_inline]] inline bool may_exchange(const TeamState& team,
                                                               const BoundProgram& program) {
     return program.fused.exchange && program.fused.teams <= team.runs_fused &&
            team.cells->may_pass(program.synchronizing);
 }
-/// The same of any fused program.
+/// Returns the same for any fused program.
 [[nodiscard]] inline bool may_run_fused(const TeamState& team, const BoundProgram& program) {
     if (program.fused.teams > team.runs_fused) return false;
     if (program.fused.scratch_bytes > team.scratch_bytes) return false;
@@ -47,8 +47,8 @@ struct FusedCall {
            (bulk == nullptr || bulk->may_pass(program.synchronizing));
 }
 
-/// The same of a team that may be busy; there is memory for the program's results on the way after
-/// that.
+/// Returns the same for a team that may be busy. If it returns true, the team has scratch memory
+/// for the program.
 [[nodiscard]] inline bool make_room_for_fused(TeamState& team, const BoundProgram& program) {
     if (!team.cells->idle()) return false;
     if (team.scratch_bytes < program.fused.scratch_bytes) {
@@ -59,8 +59,8 @@ struct FusedCall {
     return may_run_fused(team, program);
 }
 
-/// Numbers the call, as issue() and complete() would, and says where its places are. Gives the flag
-/// that it raises and awaits.
+/// Numbers the call, as issue() and complete() would, and sets the base addresses of its places.
+/// Returns the flag that the call raises and awaits.
 [[nodiscard]] [[gnu::always_inline]] inline base::FlagWord begin_exchange(
     TeamState& team, const BoundProgram& program, const Registers& registers) {
     const base::Tick tick = team.next_tick++;
@@ -70,17 +70,17 @@ struct FusedCall {
     const std::uint64_t bank = team.cell_bank(epoch);
     team.moves[static_cast<std::size_t>(FusedMove::cells)] = bank * base::kCellStride;
     team.moves[static_cast<std::size_t>(FusedMove::published)] = bank * sizeof(base::Cell);
-    team.bases[kFusedInput] = const_cast<std::byte*>(registers.input);  // no step writes there
+    team.bases[kFusedInput] = const_cast<std::byte*>(registers.input);  // no step writes to it
     team.bases[kFusedOutput] = registers.output;
     return base::flag_word(tick, flag_hash(digest));
 }
 
-/// Of the call that began last.
+/// Returns the epoch of the call that began last.
 [[nodiscard]] inline Epoch last_epoch(const TeamState& team) {
     return team.cells->next() - 1;
 }
 
-/// Of any program.
+/// Does the same for any fused program.
 [[nodiscard]] inline FusedCall begin_fused(TeamState& team, const BoundProgram& program,
                                            const Registers& registers, const Reducer& reducer) {
     if (program.bulk) {
@@ -101,7 +101,7 @@ struct FusedCall {
     return reinterpret_cast<base::Cell*>(address_of(team, cell))->flag;
 }
 
-// Acquire: pairs with the release in raise() and in the wires.
+// Acquire: pairs with the release in store() and in the wires.
 [[nodiscard]] inline bool has_arrived(const TeamState& team, const FusedStep& awaited,
                                       base::FlagWord flag) {
     return flag_at(team, awaited.target).load(std::memory_order_acquire) == flag;
@@ -118,7 +118,7 @@ struct FusedCall {
             .want = call.flag};
 }
 
-/// A word is what short calls mostly move; the two may overlap.
+/// Copies a payload, usually one word. The two ranges may overlap.
 [[gnu::always_inline]] inline void copy_payload(std::byte* to, const std::byte* from,
                                                 std::uint64_t bytes) {
     if (bytes == sizeof(std::uint64_t)) [[likely]] {
@@ -130,8 +130,8 @@ struct FusedCall {
     }
 }
 
-/// A payload if there is one, then its flag. Release: pairs with the acquire in has_arrived(). The
-/// payload is visible with the flag.
+/// Stores a payload, if the step has one, then its flag. Release: pairs with the acquire in
+/// has_arrived(). The payload is visible before the flag.
 [[gnu::always_inline]] inline void store(const TeamState& team, const FusedStep& step,
                                          base::FlagWord flag) {
     if (step.kind == FusedKind::send)
@@ -139,7 +139,7 @@ struct FusedCall {
     flag_at(team, step.target).store(flag, std::memory_order_release);
 }
 
-/// By an operation that has no kernel of two operands.
+/// Combines with an operation that has no kernel for two operands.
 [[gnu::noinline]] inline void combine_slowly(const TeamState& team, const Reducer& reducer,
                                              const FusedStep& step) {
     const std::byte* operands[] = {address_of(team, step.source), address_of(team, step.other)};
@@ -153,8 +153,8 @@ struct FusedCall {
                    address_of(team, step.other), step.amount);
 }
 
-/// From the first of many operands on; returns the step that combines them. Not given the call,
-/// which would have to lie in memory for that.
+/// Reduces many operands, from the first `operand` step on. Returns the step that combines them.
+/// Does not take the call, which would then occupy memory.
 [[gnu::noinline]] inline const FusedStep* reduce(const TeamState& team, const Reducer& reducer,
                                                  const FusedStep* step) {
     std::array<const std::byte*, kFusedOperands> operands;
@@ -166,13 +166,13 @@ struct FusedCall {
     return step;
 }
 
-/// A hook that is also told of each step before it is made; of others nothing of this is compiled.
+/// A hook that is also called before each step. Other hooks cost nothing here.
 template <class Wait>
 concept Follows = requires(Wait wait, const FusedStep& step) {
     wait.reaches(step);
 };
 
-/// False if the hook gave up.
+/// Runs all steps. Returns false if the hook gave up.
 template <class Wait>
 bool run_steps(const FusedCall& call, Wait wait) {
     for (const FusedStep* step = call.program.fused.steps.data();; ++step) {

@@ -7,7 +7,7 @@
 namespace weft::run {
 
 void set_text(Inquiry& inquiry, std::string_view text, std::string_view before) {
-    constexpr std::size_t kRoom = sizeof inquiry.text - 2;  // for two texts and their ends
+    constexpr std::size_t kRoom = sizeof inquiry.text - 2;  // for two texts and their terminators
     text = text.substr(0, before.empty() ? kRoom : kRoom / 2);
     before = before.substr(0, kRoom - text.size());
     char* const end = std::copy(text.begin(), text.end(), inquiry.text);

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// mover.hpp - where the pieces of a step lie, and how data moves between them.
+// mover.hpp - finds the memory of a step's pieces, and moves data between them.
 //
-// Idea     A piece is resolved to memory: an address that loads and stores reach, or the place of a
-//          node-mate's memory that only the kernel can copy. Copies and reductions work on both;
-//          what the kernel must copy passes through a block that stays in the cache.
+// Idea     A piece is resolved to an address that loads and stores reach, or to memory of a local
+//          peer that only the kernel can copy. Copies and reductions work on both. Data that the
+//          kernel copies passes through a block that stays in the cache.
 // Holds    After the first call of a shape, nothing allocates. Reductions with several targets read
-//          each operand once. What a mate says about its memory is compared with what it has before
-//          it is used. If a move fails, fault() says whose memory it was and why. Of calls too
-//          large for the caches, stores of what is read or written in place go past them.
-// Next     stepper.hpp for who calls; base/reach.hpp for memory of mates.
+//          each operand once. A peer's description of its memory is checked against the size of
+//          that memory before use. If a move fails, fault() has the peer and the reason. In calls
+//          too large for the caches, stores that involve memory of local peers bypass the caches.
+// Next     stepper.hpp for the caller; base/reach.hpp for memory of local peers.
 #pragma once
 
 #include <algorithm>
@@ -28,13 +28,13 @@
 
 namespace weft::run {
 
-/// Where a piece lies.
+/// Memory of a piece.
 struct Memory {
     std::byte* data = nullptr;  ///< if loads and stores reach it; may be null if it is empty
-    base::Reach reach;          ///< of a node-mate's: where there,
-    Rank peer = plan::kNoRank;  ///< and its rank in the job
+    base::Reach reach;          ///< of a local peer's memory
+    Rank peer = plan::kNoRank;  ///< rank in the job of that peer
     std::size_t bytes = 0;
-    bool outside = false;  ///< its owner described what it does not have
+    bool outside = false;  ///< the owner's description exceeds its memory
 
     [[nodiscard]] bool of_mate() const { return peer != plan::kNoRank; }
     [[nodiscard]] bool reached() const { return data != nullptr || !of_mate(); }
@@ -45,10 +45,10 @@ struct Memory {
     }
 };
 
-/// Why data could not be moved.
+/// Reason why data could not be moved.
 struct Fault {
-    Rank peer = plan::kNoRank;  ///< whose memory it was, in the job
-    int error = 0;              ///< errno; 0: its numbers lie outside what it has
+    Rank peer = plan::kNoRank;  ///< owner of the memory, in the job
+    int error = 0;              ///< errno; 0: the owner's description exceeds its memory
 };
 
 template <Transport Wire>
@@ -68,7 +68,7 @@ class Mover {
 
     [[nodiscard]] const MappedBytes& mapped_bytes() const { return mapped_bytes_; }
     [[nodiscard]] std::byte* own() const { return own_; }
-    /// Of the last call that returned false.
+    /// Returns the reason of the last call that returned false.
     [[nodiscard]] const Fault& fault() const { return fault_; }
     void count_exposed(const base::Exposure& exposure) {
         const auto way = static_cast<std::size_t>(exposure.reach.way);
@@ -76,8 +76,8 @@ class Mover {
         mapped_bytes_.exposed[way] += exposure.bytes;
     }
 
-    /// The source of a put: valid until the next step. False: a part can only be copied by the
-    /// kernel.
+    /// Lists the source of a put, valid until the next step. Returns false if only the kernel can
+    /// copy a part of it.
     [[nodiscard]] bool list_parts(Operation& op, PieceList list, std::uint32_t segment,
                                   std::span<const base::PutPart>& parts, std::size_t& bytes) {
         parts_.clear();
@@ -95,8 +95,8 @@ class Mover {
         return reached;
     }
 
-    /// Copies a source that list_parts() does not reach to where it stays until the call ends; once
-    /// for a put, however often that is tried. False: the kernel refused.
+    /// Copies a source that list_parts() cannot reach to memory that the call keeps until its end.
+    /// Copies once for each put, even if the put is retried. Returns false if the kernel refused.
     [[nodiscard]] bool pack(Operation& op, LaneState& lane, PieceList list, std::size_t bytes) {
         if (lane.packed != nullptr) return true;
         if (op.packed_used == op.packed.size()) op.packed.emplace_back();
@@ -112,24 +112,24 @@ class Mover {
         if (done)
             lane.packed = room.data();
         else
-            --op.packed_used;  // it may be tried again
+            --op.packed_used;  // the copy may be retried
         return done;
     }
 
-    /// Of all pieces of a list.
+    /// Returns the size of all pieces of a list.
     [[nodiscard]] std::size_t bytes_of(Operation& op, PieceList list, std::uint32_t segment) {
         std::size_t bytes = 0;
         walk(op, list, segment, [&](const Memory& at) { bytes += at.bytes; });
         return bytes;
     }
 
-    /// The memory of a list of one piece.
+    /// Returns the memory of a list that has one piece.
     [[nodiscard]] Memory only(Operation& op, PieceList list, std::uint32_t segment) {
         return piece_of(op, list, 0, segment);
     }
 
-    /// What the program touches of the caller's vector that a block lies in; the block, if it
-    /// lies elsewhere, or blocks may lie apart.
+    /// Returns the touched part of the user's buffer that contains the block. Returns the block if
+    /// it is in another buffer, or if the buffer's blocks may have gaps between them.
     [[nodiscard]] Memory touched(Operation& op, PieceList list, const Memory& block) const {
         const Piece& piece = op.program->pieces[list.start];
         const bool is_output = piece.buffer == plan::Buffer::output;
@@ -140,8 +140,8 @@ class Mover {
         return {.data = own_base(op, piece, 0) + all.begin, .bytes = all.bytes()};
     }
 
-    /// Copies list to list; the two may be cut differently. Of two pieces the first may go to where
-    /// the second comes from. False: the kernel refused.
+    /// Copies list to list; the two may be cut differently. Two pieces may be exchanged: the first
+    /// target may be the second source. Returns false if the kernel refused.
     [[nodiscard]] bool copy(Operation& op, PieceList target, PieceList source,
                             std::uint32_t segment) {
         if (in_each_others_place(op, target, source, segment))
@@ -171,7 +171,7 @@ class Mover {
         return done;
     }
 
-    /// Every target becomes operand 0 (op) operand 1 (op) ...; lists of `width` pieces each.
+    /// Sets every target to operand 0 (op) operand 1 (op) ...; lists of `width` pieces each.
     [[nodiscard]] bool reduce(Operation& op, const BoundStep& step, std::uint32_t segment) {
         const std::uint32_t width = step.source.count / step.operands;
         if (width == 0) return true;
@@ -196,7 +196,7 @@ class Mover {
         return true;
     }
 
-    /// `to` = `from`, of equal sizes.
+    /// Copies `from` to `to`, of equal sizes.
     [[nodiscard]] bool move(const Memory& to, const Memory& from, Stores stores = Stores::cached) {
         if (to.reached() && from.reached()) {
             if (stores == Stores::streamed)
@@ -216,8 +216,7 @@ class Mover {
         return true;
     }
 
-    /// Where a slot lies, from the start of the region.
-    /// The slot of a bulk bank in which a rank that shares memory publishes.
+    /// Returns the address of a published slot of a bulk bank, of a rank that shares memory.
     [[nodiscard]] static std::byte* published_slot(const Operation& op, Rank owner,
                                                    std::uint32_t number, std::uint32_t segment) {
         return op.team->near(owner) + op.program->published_start +
@@ -233,16 +232,17 @@ class Mover {
     }
 
   private:
-    static constexpr std::size_t kBlockBytes = 32768;  ///< of two, which a second-level cache holds
+    static constexpr std::size_t kBlockBytes = 32768;  ///< a second-level cache holds two
 
-    /// How to write where some of the memory is a mate's: a rank's own blocks may overlap.
+    /// Returns the kind of stores: bypassing only if some of the memory is a local peer's, because
+    /// a rank's own blocks may overlap.
     [[nodiscard]] static Stores stores(const Operation& op, std::span<const Memory> memories) {
         const bool large = op.program->node_bytes >= kStreamBytesMin;
         return large && std::ranges::any_of(memories, &Memory::of_mate) ? Stores::streamed
                                                                         : Stores::cached;
     }
 
-    // By the kernel.
+    // Copies by the kernel.
     bool copy_from(const Memory& there, std::byte* to, std::size_t bytes) {
         if (!there.outside && wire_.copy_from(there.peer, there.reach, to, bytes)) return true;
         fault_ = {there.peer, there.outside ? 0 : errno};
@@ -259,7 +259,8 @@ class Mover {
         return blocks_.data() + number * kBlockBytes;
     }
 
-    /// Of a call in place: the second of two pieces of a size comes from where the first goes to.
+    /// Returns true for a call in place if the second of two equal pieces has its source where the
+    /// first has its target.
     [[nodiscard]] bool in_each_others_place(Operation& op, PieceList target, PieceList source,
                                             std::uint32_t segment) {
         if (target.count != 2 || source.count != 2) return false;
@@ -271,7 +272,7 @@ class Mover {
                piece_of(op, target, 1, segment).bytes == to.bytes;
     }
 
-    /// Block by block, with the one that is in the way kept in the cache.
+    /// Exchanges block by block, and keeps the block that would be overwritten in the cache.
     [[nodiscard]] bool exchange(Operation& op, PieceList target, PieceList source,
                                 std::uint32_t segment) {
         const Memory to[] = {piece_of(op, target, 0, segment), piece_of(op, target, 1, segment)};
@@ -292,7 +293,7 @@ class Mover {
         return true;
     }
 
-    /// A piece of a list whose pieces are vectors' or exposed alone.
+    /// Returns a piece of a list. Its pieces must be of the user's buffers, or exposed alone.
     [[nodiscard]] Memory piece_of(Operation& op, PieceList list, std::uint32_t which,
                                   std::uint32_t segment) {
         std::uint64_t packed = 0;
@@ -316,9 +317,9 @@ class Mover {
                     memories_.front().bytes / op.program->element_bytes, stores(op, memories_));
     }
 
-    /// Where the kernel has to copy: block by block, with the result so far in one that stays in
-    /// the cache; the last operand is added straight into a target. Targets are written when all
-    /// operands of a block have been read.
+    /// Reduces block by block where the kernel has to copy. The partial result stays in a block in
+    /// the cache, and the last operand is added directly into a target. Targets are written after
+    /// all operands of a block have been read.
     bool reduce_through_blocks(const Operation& op, std::uint32_t copies) {
         const std::size_t element = op.program->element_bytes;
         const std::size_t step = std::max<std::size_t>(kBlockBytes / element, 1) * element;
@@ -337,7 +338,7 @@ class Mover {
         }
         return true;
     }
-    /// Of one block; `into`: where the last sum goes, or nullptr.
+    /// Adds the operands of one block. `into` is the place of the last sum, or nullptr.
     bool add_operands(const Operation& op, std::span<const Memory> operands, std::size_t at,
                       std::byte* into, Memory& sum) {
         const std::size_t elements = sum.bytes / op.program->element_bytes;
@@ -365,8 +366,8 @@ class Mover {
             visit(resolve(op, op.program->pieces[list.start + i], segment, packed));
     }
 
-    /// Address and size of a piece. `packed` runs over the pieces of a list whose sizes change from
-    /// segment to segment: how far the payload has been read.
+    /// Returns address and size of a piece. In a list whose sizes vary between segments, `packed`
+    /// accumulates the bytes of the payload that earlier pieces hold.
     Memory resolve(Operation& op, const Piece& piece, std::uint32_t segment,
                    std::uint64_t& packed) const {
         if (!piece.moving) {
@@ -424,7 +425,7 @@ class Mover {
         return nullptr;
     }
 
-    /// The start of the block that a peer exposed here, of which so many bytes are used.
+    /// Returns the start of the block that a peer exposed here. The step uses `bytes` bytes of it.
     [[nodiscard]] Memory mapped(const Operation& op, const Piece& piece, std::uint32_t segment,
                                 std::uint64_t bytes) const {
         Memory memory{.peer = op.team->setup.job_ranks[static_cast<std::size_t>(piece.peer)]};
@@ -439,7 +440,7 @@ class Mover {
         return memory;
     }
 
-    /// Where the vector would start: of it there is only what the program touches.
+    /// Returns the start of the whole vector, although only the touched part has memory.
     [[nodiscard]] static std::byte* scratch(Operation& op, std::uint32_t index) {
         const BoundProgram& program = *op.program;
         if (index == program.scratch_in_output && op.registers.input != op.registers.output)
@@ -450,8 +451,8 @@ class Mover {
         return op.scratch.data() + index * stride - program.touched_scratch.begin;
     }
 
-    /// Does the block lie in its owner's segment, or in the object that it names? What the kernel
-    /// copies it looks at itself.
+    /// Returns true if the block is within its owner's segment, or within the object that it names.
+    /// The kernel itself checks the memory that it copies.
     [[nodiscard]] bool lies_within(const base::Reach& reach, std::uint64_t bytes) const {
         switch (reach.way) {
             case base::Way::segment:
@@ -463,7 +464,7 @@ class Mover {
             case base::Way::copied:
                 return true;
         }
-        return false;  // the number of no way
+        return false;  // invalid method
     }
     [[nodiscard]] static bool is_part(std::uint64_t offset, std::uint64_t bytes,
                                       std::uint64_t whole) {
@@ -475,11 +476,11 @@ class Mover {
     MappedBytes mapped_bytes_;
     Fault fault_;
     std::vector<base::PutPart> parts_;
-    std::vector<Memory> memories_;  ///< of a copy's source; of a reduction's targets and operands
+    std::vector<Memory> memories_;  ///< source of a copy, or targets and operands of a reduction
     std::vector<std::byte*> targets_;
     std::vector<const std::byte*> operands_;
     std::vector<std::uint64_t> packed_;  ///< by target and operand
-    std::vector<std::byte> blocks_;      ///< for what the kernel copies
+    std::vector<std::byte> blocks_;      ///< for copies by the kernel
 };
 
 }  // namespace weft::run

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// operation_pool.hpp - operations are used again, so that steady state does not allocate.
+// operation_pool.hpp - reuses operations, so that steady state does not allocate.
 #pragma once
 
 #include <algorithm>
@@ -21,11 +21,11 @@ class OperationPool {
         op.pending = 0;
         return op;
     }
-    /// An operation with transfers under way is not used again: the wire still knows it.
+    /// Recycles an operation, unless it has transfers in flight: the wire still refers to it.
     void give(Operation& op) {
         if (op.pending == 0) free_.push_back(&op);
     }
-    /// Whether transfers of a team's operations are under way.
+    /// Returns true if transfers of the team's operations are in flight.
     [[nodiscard]] bool has_transfers(const TeamState& team) const {
         return std::ranges::any_of(
             all_, [&](const Operation& op) { return op.team == &team && op.pending != 0; });

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // progress_thread.hpp - drives an engine while the application computes (WEFT_PROGRESS).
 //
-// Idea     A thread that takes the engine's turn whenever it is free, polls, and sleeps. While a
-//          call waits, that call holds the turn and drives the engine itself: the thread costs it
-//          one failed attempt per sleep.
-// Why      Without it started calls, and requests of peers, make progress only inside the
+// Idea     A thread repeatedly takes the engine's turn if it is free, polls, and sleeps. A call
+//          that waits holds the turn and drives the engine itself. Then the thread costs one failed
+//          attempt per sleep.
+// Why      Without the thread, started calls and requests of peers advance only inside the
 //          application's own calls.
-// Holds    Polls on while polls move something, and for a millisecond more while a call is in
-//          flight, if its processor is free; then sleeps are short while a call is in
-//          flight, and long while there is none, so an idle rank does not take processor time from
-//          others; wake() ends a sleep. The program's own threads handle its signals. The
-//          destructor ends the thread and needs the turn to be free.
-// Next     turn.hpp; docs/performance.md for what it costs and gains.
+// Holds    The thread polls while polls advance something. While a call is in flight and the
+//          processor is free, it polls a millisecond longer. Sleeps are short while a call is in
+//          flight, and long otherwise, so an idle rank leaves the processor to others. wake() ends
+//          a sleep. The program's own threads handle its signals. The destructor ends the thread
+//          and needs the turn to be free.
+// Next     turn.hpp; docs/performance.md for cost and gain.
 #pragma once
 
 #include <pthread.h>
@@ -32,40 +32,40 @@
 
 namespace weft::run {
 
-/// Whether a thread that has nothing to do but to poll yields before the next poll, or sleeps. Who
-/// computes on the same processor keeps it for milliseconds after a yield, but makes room at once
-/// for a thread that has slept.
+/// Decides whether a thread that only polls yields before the next poll, or sleeps. After a yield,
+/// a computing thread may keep the processor for milliseconds. After a sleep, the scheduler gives
+/// the processor back at once.
 class YieldLimit {
   public:
     static constexpr std::uint64_t kYieldingNs = 1'000'000;
     static constexpr std::uint64_t kCrowdedNs = 500'000;  ///< longer than a poll of another rank
     static constexpr std::uint64_t kAvoidNs = 20'000'000;
 
-    /// Something has moved, or is about to.
+    /// Restarts the limit: something has advanced, or is about to.
     void renew() { since_ns_ = 0; }
-    /// False: nothing has moved for long, or others want the processor.
+    /// Returns false if nothing has advanced for long, or other threads want the processor.
     [[nodiscard]] bool yields(std::uint64_t now_ns) {
         if (since_ns_ == 0) since_ns_ = now_ns;
         return now_ns - since_ns_ <= kYieldingNs && now_ns >= crowded_until_ns_;
     }
-    /// The processor was this thread's again so much later.
+    /// Records when a yield began and ended.
     void yielded(std::uint64_t before_ns, std::uint64_t after_ns) {
         if (after_ns - before_ns > kCrowdedNs) crowded_until_ns_ = after_ns + kAvoidNs;
     }
 
   private:
-    std::uint64_t since_ns_ = 0;  ///< when it was first asked since renew()
+    std::uint64_t since_ns_ = 0;  ///< time of the first question since renew()
     std::uint64_t crowded_until_ns_ = 0;
 };
 
 template <Transport Wire>
 class ProgressThread {
   public:
-    /// The engine must be shared (EngineOptions) and outlive this.
+    /// The engine must be shared (EngineOptions) and outlive this object.
     explicit ProgressThread(Engine<Wire>& engine)
         : engine_(engine), thread_(start_without_signals()) {}
 
-    /// A call was started that should not wait for the end of a sleep.
+    /// Ends a sleep, so that a started call does not wait for it.
     void wake() {
         if (!asleep_.load(std::memory_order_relaxed)) return;
         {
@@ -81,7 +81,7 @@ class ProgressThread {
     static constexpr Sleep kSleepMaxBusy{80};
     static constexpr Sleep kSleepMax{1000};
 
-    /// Starts the thread with all signals blocked, except those that its own faults raise: a
+    /// Starts the thread with all signals blocked, except those that its own faults raise. A
     /// blocked fault would end the process without the program's handler.
     std::jthread start_without_signals() {
         sigset_t blocked;
@@ -112,7 +112,7 @@ class ProgressThread {
             sleep = woken ? kSleepMin : 2 * sleep;
         }
     }
-    /// False if this is the time to sleep.
+    /// Yields the processor. Returns false if the thread should sleep instead.
     bool yield() {
         const std::uint64_t before = base::monotonic_ns();
         if (!yield_limit_.yields(before)) return false;
@@ -124,7 +124,7 @@ class ProgressThread {
         return helped == HelpOutcome::waits ? kSleepMaxBusy : kSleepMax;
     }
 
-    /// True if wake() has ended it.
+    /// Sleeps. Returns true if wake() ended the sleep.
     bool rest(Sleep sleep, const std::stop_token& stop) {
         std::unique_lock lock(sleep_mutex_);
         asleep_.store(true, std::memory_order_relaxed);
@@ -140,7 +140,7 @@ class ProgressThread {
     std::condition_variable_any wake_up_;
     bool woken_ = false;
     std::atomic<bool> asleep_{false};
-    std::jthread thread_;  ///< last: it uses all of the above
+    std::jthread thread_;  ///< last: uses all of the above
 };
 
 }  // namespace weft::run

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// recorded_wait.hpp - the hook of fused calls that are recorded: it also tells the recorder
-// what was stored and awaited.
+// recorded_wait.hpp - hook of recorded fused calls: records each store, wait and stage.
 #pragma once
 
 #include "run/execute/fused_runner.hpp"
@@ -8,7 +7,7 @@
 
 namespace weft::run {
 
-/// wait: the hook of calls that are not recorded.
+/// Wraps `wait`, the hook of calls without a recorder.
 template <class Wait>
 struct RecordedWait {
     Wait wait;
@@ -16,7 +15,7 @@ struct RecordedWait {
     Rank own_rank;  ///< in the job
     const FusedCall& call;
     const Recorder::Open& open;
-    const FusedStep* last = nullptr;  ///< the step that is over when the next one is reached
+    const FusedStep* last = nullptr;  ///< step in progress
     std::uint64_t step_since_ns = 0;
     std::uint64_t stage_since_ns = 0;
 
@@ -61,7 +60,7 @@ struct RecordedWait {
     }
 };
 
-/// Which clang 16 does not deduce from the members.
+/// Deduction guide, which clang 16 needs.
 template <class Wait>
 RecordedWait(Wait, Recorder&, Rank, const FusedCall&, const Recorder::Open&) -> RecordedWait<Wait>;
 

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// recorder.hpp - what the calls of one rank did: counted for WEFT_STATS, kept for WEFT_TRACE.
+// recorder.hpp - records the calls of one rank: sums for WEFT_STATS, steps for WEFT_TRACE.
 //
-// Idea     An engine that has a recorder tells it when a call begins and ends and what each step
-//          did. Of calls of one kind the recorder keeps one line of sums; of single steps the last
-//          ones, in a ring that is as long as its owner wants.
-// Why      What raises a flag and what awaits it have the same key, so that who gathers the steps
-//          of all ranks can pair them: where a message came from, and how long its flight was.
-// Holds    An engine without a recorder does nothing of this; calls that find their plan at once
-//          are not even asked (run/runtime/team.hpp). A step costs about two looks at the clock.
-// Next     run/runtime/trace.hpp and run/runtime/statistics.hpp for what becomes of it.
+// Idea     The engine reports the begin and end of each call, and each step. The recorder keeps
+//          one line of sums for each kind of call. It keeps the last steps in a ring, whose length
+//          the runtime chooses.
+// Why      The step that raises a flag and the step that awaits it have the same key. So the steps
+//          of all ranks can be paired, which gives the source and the flight time of each message.
+// Holds    An engine without a recorder skips all of this. Its calls that find their plan at once
+//          do not even test for a recorder (run/runtime/team.hpp). A step costs about two reads
+//          of the clock.
+// Next     run/runtime/trace.hpp and run/runtime/statistics.hpp for the use of the records.
+// Next     run/runtime/trace.hpp and run/runtime/statistics.hpp for the use of the records.
 #pragma once
 
 #include <cstddef>
@@ -26,36 +28,36 @@
 namespace weft::run {
 
 enum class Deed : std::uint8_t {
-    call,     ///< a blocking call, from its begin to its end
-    started,  ///< one that was started, or inserted by the bank rule
-    stage,    ///< of the fused form of a program
+    call,     ///< a blocking call, from begin to end
+    started,  ///< a started call, or a barrier inserted by the bank rule
+    stage,    ///< a stage of a fused program
     put,
     signal,
     publish,
     expose,
-    wait,   ///< for a flag of a peer
+    wait,   ///< until a peer's flag has arrived
     flush,  ///< until transfers have read their sources
     reduce,
     copy,
 };
 inline constexpr std::size_t kDeeds = 11;
 
-/// A step, a stage or a call. Plain words: ranks send them to each other.
+/// A step, a stage or a call. Trivially copyable, because ranks send events to each other.
 struct Event {
     std::uint64_t begin_ns = 0;
     std::uint64_t end_ns = 0;
-    std::uint64_t key = 0;    ///< of the flag that it raises or awaits; 0: none
-    std::uint64_t bytes = 0;  ///< of a call: its epoch
+    std::uint64_t key = 0;    ///< identifies the flag that it raises or awaits; 0: none
+    std::uint64_t bytes = 0;  ///< for a call: its epoch
     std::uint32_t call = 0;   ///< number of the call on this rank
-    std::uint32_t step = 0;   ///< of a call: its name
-    Rank peer = -1;           ///< in the job
-    std::uint16_t lane = 0;   ///< of a call: its team
+    std::uint32_t step = 0;   ///< for a call: its name
+    Rank peer = -1;           ///< rank in the job
+    std::uint16_t lane = 0;   ///< for a call: its team
     Deed deed = Deed::call;
     bool far = false;  ///< over the network
 };
 static_assert(sizeof(Event) == 48);
 
-/// Which flag: where in whose segment, and its value.
+/// Returns a key of a flag, from its owner, its offset in the owner's segment, and its value.
 [[nodiscard]] inline std::uint64_t key_of(Rank owner, std::uint64_t offset, base::FlagWord flag) {
     std::uint64_t key = flag * 0x9e3779b97f4a7c15ULL;
     key ^= (offset / sizeof(base::Cell)) * 0xc2b2ae3d27d4eb4fULL;
@@ -68,17 +70,17 @@ static_assert(sizeof(Event) == 48);
 struct CallSums {
     std::string collective;
     std::string algorithm;
-    std::uint64_t bytes_class = 0;  ///< power of two at or below the bytes of the vector
+    std::uint64_t bytes_class = 0;  ///< bytes of the buffer, rounded down to a power of two
     std::uint64_t calls = 0;
     std::uint64_t time_ns = 0;
     std::uint64_t waited_ns = 0;
-    std::uint64_t put_bytes = 0;  ///< stored in memory of node-mates
-    std::uint64_t far_bytes = 0;  ///< given to the network
+    std::uint64_t put_bytes = 0;  ///< stored in memory of local peers
+    std::uint64_t far_bytes = 0;  ///< sent over the network
 };
 
 class Recorder {
   public:
-    /// What the engine keeps of a call that it was told to begin.
+    /// State of a call between begin() and end().
     struct Open {
         std::uint64_t begun_ns = 0;
         std::uint32_t number = 0;
@@ -87,37 +89,37 @@ class Recorder {
         bool blocking = false;
     };
 
-    /// events_max: of steps and calls together; 0: they are counted only.
+    /// `events_max` limits the steps and calls that are kept. With 0 they are only counted.
     Recorder(Rank ranks, std::size_t events_max);
 
     [[nodiscard]] static std::uint64_t now() { return base::monotonic_ns(); }
     [[nodiscard]] Open begin(const BoundProgram& program, bool blocking);
     void end(const Open& call, std::uint32_t team, std::int64_t epoch);
-    /// A step of a call; `event.call` is set here.
+    /// Records a step of a call and sets `event.call`.
     void add(const Open& call, Event event);
 
-    /// Programs may have been dropped: their addresses mean nothing any more.
+    /// Forgets the addresses of programs, which may have been freed.
     void forget_programs() { known_.clear(); }
 
     [[nodiscard]] const std::vector<CallSums>& lines() const { return lines_; }
-    /// By rank of the job.
+    /// Returns the wait time by rank of the job.
     [[nodiscard]] const std::vector<std::uint64_t>& waited_ns() const { return waited_ns_; }
-    /// For no single rank: until transfers had read their sources.
+    /// Returns the time until transfers had read their sources. It belongs to no single rank.
     [[nodiscard]] std::uint64_t flushed_ns() const { return flushed_ns_; }
-    /// In the order of their ends.
+    /// Returns the events in the order of their ends.
     [[nodiscard]] std::vector<Event> events() const;
-    /// Older ones, for which there was no room.
+    /// Returns the number of older events that were dropped.
     [[nodiscard]] std::uint64_t lost() const { return kept_ - ring_.size(); }
-    /// Of calls, as reports write them.
+    /// Returns the names of calls, as reports print them.
     [[nodiscard]] const std::vector<std::string>& names() const { return names_; }
 
   private:
-    /// Of calls that differ in nothing but their memory.
+    /// Line and name of calls that differ only in their buffers.
     struct Known {
         std::uint32_t line;
         std::uint32_t name;
     };
-    static constexpr std::size_t kNames = 4096;  ///< later ones are called by their collective
+    static constexpr std::size_t kNames = 4096;  ///< later calls are named by their collective
 
     void keep(const Event& event);
     Known known(const BoundProgram& program);
@@ -126,7 +128,7 @@ class Recorder {
 
     std::size_t events_max_;
     std::vector<Event> ring_;
-    std::uint64_t kept_ = 0;  ///< events in all
+    std::uint64_t kept_ = 0;  ///< total number of events
     std::uint32_t calls_ = 0;
     std::vector<CallSums> lines_;
     std::vector<std::string> names_;

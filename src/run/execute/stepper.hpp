@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // stepper.hpp - moves one operation forward, step by step, until each lane has to wait.
 //
-// Idea     The interpreter of bound programs. Addresses come from the operation's registers, the
-//          team's regions and the operation's banks; nothing else is looked up.
-// Holds    Nothing blocks and, after the first call of a shape, nothing allocates. A step is done
-//          once. An operation is complete when all lanes have ended and no transfer still reads its
-//          buffers. It has ended for its caller before that if only waits are left for node-mates
-//          that read copies of what it exposed: then it trails.
-// Next     mover.hpp for how data moves; engine.hpp for who calls it; fused.hpp for programs that
+// Idea     The interpreter of bound programs. Addresses follow from the operation's registers, the
+//          team's regions and the operation's banks, without any other lookup.
+// Holds    No step blocks and, after the first call of a shape, no step allocates. Each step is
+//          done once. An operation is complete when all lanes have ended and no transfer still
+//          reads its buffers. It is *trailing* earlier, if it only waits for local peers that read
+//          copies of its exposed buffers. Then it has ended for its caller.
+// Next     mover.hpp for data movement; engine.hpp for the caller; fused.hpp for programs that
 //          need no interpreter.
 #pragma once
 
@@ -29,13 +29,13 @@
 
 namespace weft::run {
 
-/// A lane's next step could not be done yet, was done, or can never be done.
+/// Outcome of an attempt at a lane's next step: retry later, done, or impossible.
 enum class Progress : std::uint8_t { blocked, advanced, failed };
 
 template <Transport Wire>
 class Stepper {
   public:
-    /// recorder: nullptr, or who is told what each step did.
+    /// `recorder` may be nullptr; otherwise it records each step.
     Stepper(Wire& wire, Rank job_rank, Recorder* recorder)
         : wire_(wire), job_rank_(job_rank), mover_(wire, job_rank), recorder_(recorder) {}
 
@@ -43,8 +43,8 @@ class Stepper {
     void reserve(const BoundProgram& program) { mover_.reserve(program); }
     [[nodiscard]] const MappedBytes& mapped_bytes() const { return mover_.mapped_bytes(); }
 
-    /// Runs every lane as far as it goes. True if any step was done or the operation ended. An
-    /// operation of the user that throws ends it as failed.
+    /// Runs every lane until it blocks. Returns true if any step was done or the operation ended.
+    /// If the user's operation throws, the call ends as failed.
     bool advance(Operation& op) {
         try {
             return recorder_ == nullptr ? advance_lanes<false>(op) : advance_lanes<true>(op);
@@ -55,13 +55,13 @@ class Stepper {
         }
     }
 
-    /// Lets node-mates get at the buffers that the program exposes. Where they write, the call uses
-    /// the alias, too; input and output that are the same memory are one buffer then.
+    /// Makes the buffers that the program exposes reachable for local peers. If peers write to a
+    /// buffer, this call uses its alias, too. In-place input and output are then one buffer.
     void expose(Operation& op) {
         const TouchedBuffer& in = op.program->touched_input;
         const TouchedBuffer& out = op.program->touched_output;
         Registers& memory = op.registers;
-        auto* const input = const_cast<std::byte*>(memory.input);  // mates only read it
+        auto* const input = const_cast<std::byte*>(memory.input);  // peers only read it
         const bool written = in.access != base::Access::read || out.access != base::Access::read;
         if (memory.input == memory.output && written) {
             memory.input = memory.output = expose(op, memory.output, in.joined(out));
@@ -76,20 +76,20 @@ class Stepper {
         for (const base::Exposure& exposure : op.exposures) wire_.conceal(exposure);
         op.exposures.clear();
     }
-    /// The same for an operation that failed: node-mates may still be in it.
+    /// Does the same for a failed operation, whose buffers local peers may still access.
     void withdraw(Operation& op) {
         for (const base::Exposure& exposure : op.exposures) wire_.withdraw(exposure);
         op.exposures.clear();
     }
 
-    /// Adds what the lanes of an operation wait for.
+    /// Adds a description of each waiting lane.
     void describe(const Operation& op, std::vector<WaitingLane>& lines) const {
         const std::size_t before = lines.size();
         for (const LaneState& lane : op.lanes)
             if (lane.at < lane.end) lines.push_back(describe(op, lane));
         if (lines.size() == before) lines.push_back(describe_last(op));
     }
-    /// What a lane waits for, with the flag that its wait tests and the expected value.
+    /// Describes a waiting lane, with the flag in its cell and the expected one.
     [[nodiscard]] WaitingLane describe(const Operation& op, const LaneState& lane) const {
         WaitingLane waiting = describe_step(op, lane.at);
         if (waiting.waits_for_flush) return waiting;
@@ -125,7 +125,8 @@ class Stepper {
         if (!op.exposures.empty() && trails(op)) op.state = Operation::State::trailing;
         return moved;
     }
-    /// Whether only waits are left, for mates that get at copies of all that was exposed.
+    /// Returns true if the remaining steps only wait for peers that use copies of
+    /// all exposed buffers.
     [[nodiscard]] static bool trails(const Operation& op) {
         if (op.pending != 0 || !std::ranges::all_of(op.exposures, &base::Exposure::apart))
             return false;
@@ -134,7 +135,7 @@ class Stepper {
         return true;
     }
 
-    /// Returns where the vector starts by its alias.
+    /// Exposes a buffer. Returns the address of its start in the alias.
     std::byte* expose(Operation& op, std::byte* vector, const TouchedBuffer& buffer) {
         op.exposures.push_back(wire_.expose(vector + buffer.begin, buffer.gaps ? 0 : buffer.bytes(),
                                             buffer.access, buffer.copies));
@@ -194,7 +195,7 @@ class Stepper {
         record(op, before, before.tried_ns == 0 ? begin_ns : before.tried_ns);
         return progress;
     }
-    /// The step that a lane has done stood at `lane`.
+    /// Records the step that a lane has done. `lane` is the lane's state before the step.
     void record(Operation& op, const LaneState& lane, std::uint64_t begin_ns) {
         const BoundStep& step = op.program->steps[lane.at];
         const bool waits = step.kind == plan::StepKind::wait;
@@ -223,7 +224,7 @@ class Stepper {
             const base::RegionShape& shape = team.setup.shape;
             const std::uint64_t cell =
                 published ? shape.published(op.bank, number) : shape.cell(op.bank, number);
-            const bool own = waits != published;  // whose cell it is
+            const bool own = waits != published;  // true: this rank owns the cell
             event.key = key_of(own ? job_rank_ : event.peer, team.setup.region + cell,
                                flag(op, segment, step.salt));
         }
@@ -265,8 +266,8 @@ class Stepper {
                                                    std::uint32_t segment) {
         return Mover<Wire>::cell_number(op, number, segment);
     }
-    /// Loops that run more often than there are segments begin anew with their ticks: flags that
-    /// follow each other in one cell differ, and who waits for one has seen the one before.
+    /// Returns the flag of a segment. Loops with more iterations than segments reuse ticks.
+    /// Consecutive flags in a cell still differ, and a waiter has seen each flag before the next.
     [[nodiscard]] static base::FlagWord flag(const Operation& op, std::uint32_t segment,
                                              std::uint16_t salt) {
         const std::uint32_t segments = op.program->segments;
@@ -286,7 +287,7 @@ class Stepper {
         const std::uint32_t segment = lane.segment - step.lag;
         const base::Cell* cell = waited_cell(op, step, segment);
         const base::FlagWord want = flag(op, segment, step.salt);
-        // Acquire: pairs with the release of the writer's flag; its payload is visible after it.
+        // Acquire: pairs with the release of the writer's flag; makes its payload visible.
         if (cell->flag.load(std::memory_order_acquire) == want) return true;
         if (op.team->near(step.peer) != nullptr) return false;
         wire_.settle(
@@ -327,8 +328,8 @@ class Stepper {
         return post(lane, put);
     }
 
-    /// Into memory that the peer exposed. At a near one the data is copied, and a bare signal
-    /// follows.
+    /// Puts into memory that the peer exposed. For a local peer, copies the data and sends
+    /// a bare signal.
     Progress put_in_place(Operation& op, LaneState& lane, const BoundStep& step, base::Put put) {
         const Memory target = mover_.only(op, step.target, lane.segment);
         if (op.team->near(step.peer) == nullptr) {
@@ -352,13 +353,13 @@ class Stepper {
         return post(lane, start_put(op, lane, step));
     }
 
-    /// Tells the peer where a block lies.
+    /// Sends the peer a description of a block.
     Progress expose(Operation& op, LaneState& lane, const BoundStep& step) {
         base::Reach& payload =
             op.exposed[std::size_t{step.operands} * op.program->segments + lane.segment];
         if (op.team->near(step.peer) != nullptr) {
             payload = reach_of(op, step, lane.segment);
-        } else if (lane.resume == 0) {  // else it is half posted
+        } else if (lane.resume == 0) {  // else it is partly posted
             auto reach = far_reach_of(op, step, lane.segment);
             if (!reach) {
                 op.failure = reach.failure().within(op.program->description);
@@ -373,7 +374,7 @@ class Stepper {
         return post(lane, put);
     }
 
-    /// A vector is registered as a whole, once for all far peers.
+    /// Describes a block for a remote peer. Registers the whole buffer, once for all remote peers.
     [[nodiscard]] base::Result<base::Reach> far_reach_of(Operation& op, const BoundStep& step,
                                                          std::uint32_t segment) {
         const Memory block = mover_.only(op, step.source, segment);
@@ -386,7 +387,7 @@ class Stepper {
         const Memory all = mover_.touched(op, step.source, block);
         auto exposure = wire_.expose_far(all.data, all.bytes);
         if (!exposure) return exposure.failure();
-        if (exposure->reach.way == base::Way::registered) {  // else the segment is
+        if (exposure->reach.way == base::Way::registered) {  // else the block is in the segment
             op.exposures.push_back(*exposure);
             mover_.count_exposed(*exposure);
         }
@@ -403,7 +404,7 @@ class Stepper {
                     return exposure.reach.at(static_cast<std::uint64_t>(block.data - start));
             }
         }
-        // Slots lie in the segment; of scratch vectors the kernel copies.
+        // Slots are in the segment. The kernel copies from scratch buffers.
         return wire_.expose(block.data, 0, base::Access::read, {}).reach;
     }
 
@@ -425,7 +426,7 @@ class Stepper {
         cell->flag.store(flag(op, lane.segment, step.salt), std::memory_order_release);
     }
 
-    /// The kernel refused to copy between this rank and a node-mate.
+    /// Handles a copy between this rank and a local peer that the kernel refused.
     Progress unreachable(Operation& op, const LaneState& lane) {
         const Fault& fault = mover_.fault();
         if (fault.error == 0) return outside(op, lane, fault.peer);
@@ -437,14 +438,15 @@ class Stepper {
                                 std::strerror(fault.error));
         return Progress::failed;
     }
-    /// A mate has ended. The launcher should see its end before that of this rank, and ends the job
-    /// meanwhile, as where a network loses a peer (watchdog.hpp).
+    /// Returns true for one second after the first sign that a local peer has ended. The launcher
+    /// should see the peer's end before this rank's, and then ends the job. The watchdog does the
+    /// same if a network loses a peer (watchdog.hpp).
     [[nodiscard]] bool lingers() noexcept {
         const std::uint64_t now = base::monotonic_ns();
         if (gone_since_ns_ == 0) gone_since_ns_ = now;
         return now - gone_since_ns_ < kLingerNs;
     }
-    /// A peer's description of its own memory is wrong.
+    /// Handles a peer's wrong description of its memory.
     Progress outside(Operation& op, const LaneState& lane, Rank peer) {
         op.failure = base::fail(Status::peer,
                                 "{}: step {}: rank {} exposed a block that does not lie in its "
@@ -459,7 +461,7 @@ class Stepper {
     Rank job_rank_;
     Mover<Wire> mover_;
     Recorder* recorder_;
-    std::uint64_t gone_since_ns_ = 0;  ///< when a mate was first found to have ended
+    std::uint64_t gone_since_ns_ = 0;  ///< time of the first sign that a peer has ended
 };
 
 }  // namespace weft::run

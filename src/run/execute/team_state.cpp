@@ -31,13 +31,13 @@ TeamState::TeamState(TeamSetup made_from)
     count_banks();
 }
 
-/// Fewer banks for a window that has the true rule and has numbered nothing.
+/// Reduces the banks of a window that has the default rule and has numbered no call.
 void TeamState::narrow(std::unique_ptr<Window>& window, std::uint32_t banks) {
     if (window == nullptr || window->banks() <= banks || window->next() != 0) return;
     window = std::make_unique<Window>(banks);
 }
 
-/// No more than the region has, whatever the window's rule.
+/// Sets the masks. A window never uses more banks than the region has.
 void TeamState::count_banks() {
     cell_bank_mask = std::min(cells->banks(), setup.shape.banks) - 1;
     for (std::size_t number = 0; number < bulk.size(); ++number) {

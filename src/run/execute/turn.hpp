@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// turn.hpp - the threads that drive an engine: one at a time, and ready to say what they wait for.
+// turn.hpp - mutual exclusion of the threads that drive an engine, and requests for status.
 //
-// Idea     One thread drives an engine at a time. If only the application's thread ever does, a
-//          turn costs a branch; if a progress thread does, too, it is a lock that each call holds
-//          while it uses the engine. Where the application's threads call at once the turn is
-//          divided: a call that waits drives for all, and between polls gives way to those that
-//          came meanwhile, in their order. A signal handler cannot read an engine that it has
-//          interrupted: it sets a flag; the thread that drives the engine tests it where it reads
-//          the clock anyway, and prints what it waits for.
-// Holds    A request for status costs a call two plain stores and a load, and a call that runs
-//          alone and finds what it awaits nothing: only while it waits it counts as inside. A
-//          thread inside a call answers at its next check or when it leaves; if no thread is
-//          inside, the handler itself prints the state.
-// Next     progress_thread.hpp for the other driver; watchdog.hpp for the check;
+// Idea     One thread drives an engine at a time:
+//          - *own*: only one thread of the application calls; a turn costs a branch.
+//          - *shared*: a progress thread also drives; the turn is a lock that calls hold.
+//          - *divided*: several threads of the application call at once. A waiting call drives the
+//            engine for all, and between polls gives way to waiting threads in order.
+//          A signal handler cannot read an engine that it has interrupted, so it sets a flag. The
+//          driving thread tests the flag when it reads the clock, and prints the awaited signals.
+// Holds    A request for status costs a call two plain stores and a load. A call that runs alone
+//          and finds its flags at the first look pays nothing: it counts as inside only while it
+//          waits. A thread inside a call answers at its next check, or when it leaves. If no thread
+//          is inside, the handler itself prints the state.
+// Next     progress_thread.hpp for the progress thread; watchdog.hpp for the check;
 //          run/runtime/sigterm_report.hpp for the handler.
 #pragma once
 
@@ -24,16 +24,16 @@ namespace weft::run {
 
 class Turn {
   public:
-    /// Who else takes it than one thread of the application.
+    /// Threads that take the turn.
     enum class Kind : std::uint8_t {
-        own,     ///< none
-        shared,  ///< a thread that gives way to calls
-        divided  ///< other threads of the application, whose calls wait, too
+        own,     ///< one thread of the application
+        shared,  ///< also a progress thread, which gives way to calls
+        divided  ///< several threads of the application, whose calls wait for each other
     };
 
     explicit Turn(Kind kind) : kind_(kind) {}
 
-    /// Holds the turn until it is destroyed; holds nothing if the turn is not shared.
+    /// Holds the turn until it is destroyed. Holds nothing if only one thread takes the turn.
     using Hold = std::unique_lock<std::mutex>;
     [[nodiscard]] bool shared() const { return kind_ != Kind::own; }
     [[nodiscard]] bool divided() const { return kind_ == Kind::divided; }
@@ -42,23 +42,23 @@ class Turn {
         if (kind_ == Kind::divided || !mutex_.try_lock()) queue_up();
         return Hold(mutex_, std::adopt_lock);
     }
-    /// Holding it: if it is divided, lets those have it that wait for it, and returns when it is
-    /// this thread's again.
+    /// Lets waiting threads take a divided turn, and returns when this thread holds it again. The
+    /// caller holds the turn.
     void give_way() {
         if (kind_ != Kind::divided || !wanted()) return;
         mutex_.unlock();
         queue_up();
     }
-    /// Whether a call waits for the turn.
+    /// Returns true if a call waits for the turn.
     [[nodiscard]] bool wanted() const { return waiting_.load(std::memory_order_relaxed) != 0; }
-    /// Takes the turn only if it is free and no call wants it; owns_lock() says whether it did. So
-    /// who takes it again and again keeps no call out. For shared turns.
+    /// Takes a shared turn if it is free and no call wants it. owns_lock() tells the outcome. So a
+    /// thread that takes the turn repeatedly delays no call.
     [[nodiscard]] Hold try_take() {
         return wanted() ? Hold(mutex_, std::defer_lock) : Hold(mutex_, std::try_to_lock);
     }
 
   private:
-    /// Who has come holds `next_` until the turn is its own: none overtakes it.
+    /// Waits for the turn. Waiters queue on `next_` and are served in order.
     [[gnu::noinline]] void queue_up() {
         waiting_.fetch_add(1, std::memory_order_relaxed);
         const std::scoped_lock order(next_);
@@ -69,44 +69,43 @@ class Turn {
     const Kind kind_;
     std::mutex mutex_;
     std::mutex next_;
-    std::atomic<int> waiting_{0};  ///< threads in calls that do not have it and want it
+    std::atomic<int> waiting_{0};  ///< threads in calls that wait for the turn
 };
 
-/// What a progress thread found when it tried to help (Engine::help()).
+/// Outcome of a progress thread's attempt to help (Engine::help()).
 enum class HelpOutcome : std::uint8_t {
     gave_way,  ///< a call holds the turn, and drives the engine itself
     moved,
-    waits,  ///< something is in flight and did not move
+    waits,  ///< something is in flight and did not advance
     idle,
 };
 
-/// How a request to say what is waited for reaches a call that waits.
+/// Passes a request for status from a signal handler to a waiting call.
 struct StatusRequest {
-    // Handler and engine mostly run on one thread, so relaxed order with signal fences is enough.
-    // Where the handler runs on another thread, an answer may come one call late.
-    std::atomic<int> inside{0};        ///< calls of this runtime that are being driven
+    // Handler and engine usually run on one thread, so relaxed order with signal fences is enough.
+    // If the handler runs on another thread, an answer may come one call late.
+    std::atomic<int> inside{0};        ///< calls of this runtime that are driving or waiting
     std::atomic<bool> pending{false};  ///< set by the handler, cleared by the answer
 
-    /// Calls nest, and those of several threads wait at once. Each has the turn when it enters and
-    /// leaves, so nothing is lost between load and store.
+    /// Marks the begin of a call. Calls nest, and calls of several threads may wait at once. Each
+    /// thread holds the turn when it enters and leaves, so no update is lost.
     void enter() noexcept {
         inside.store(inside.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
         std::atomic_signal_fence(std::memory_order_seq_cst);
     }
-    /// True if a request is pending and the last call is over.
+    /// Marks the end of a call. Returns true if a request is pending and this was the last call.
     [[nodiscard]] bool leave() noexcept {
         std::atomic_signal_fence(std::memory_order_seq_cst);
         const int others = inside.load(std::memory_order_relaxed) - 1;
         inside.store(others, std::memory_order_relaxed);
-        // A handler that runs from here on sees no call inside; one that ran before has set
-        // `pending`.
+        // From here on, a handler sees no call inside. A handler that ran before has set `pending`.
         std::atomic_signal_fence(std::memory_order_seq_cst);
         return others == 0 && pending.load(std::memory_order_relaxed);
     }
 };
 
-/// The time in which a call drives an engine. A request for status that came meanwhile and was not
-/// answered in a wait is answered at its end: so a loop of short calls can be ended, too.
+/// Scope in which a call drives an engine. Its end answers a request for status that no wait has
+/// answered, so that a loop of short calls can be ended, too.
 template <class Engine>
 class Driving {
   public:

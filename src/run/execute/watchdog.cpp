@@ -34,7 +34,7 @@ void describe_gate(const Operation& op, std::vector<WaitingLane>& lines) {
     Epoch epoch = op.epoch;
     if (credits == nullptr && op.bulk != nullptr) credits = op.bulk->awaited(op.bulk_epoch);
     if (credits == nullptr) return;
-    // About the last call that both have made, if they disagree about that.
+    // If both ranks disagree about their last common call, report that call.
     if (credits->disputed() >= 0) epoch = credits->disputed();
     const PastCall call = team.recall(epoch);
     if (call.program == nullptr) return;
@@ -55,14 +55,14 @@ void describe_gate(const Operation& op, std::vector<WaitingLane>& lines) {
 
 namespace {
 
-/// What the user called: a barrier that the bank rule inserted belongs to the call after it.
+/// Returns the text of the user's call. An inserted barrier belongs to the call after it.
 const std::string& words_of(const TeamState& team, Epoch epoch, const BoundProgram& program) {
     if (&program != team.setup.barrier) return program.description;
     const BoundProgram* const next = team.recall(epoch + 1).program;
     return next != nullptr ? next->description : program.description;
 }
 
-/// Which of the user's calls a lane belongs to, where that is not its epoch.
+/// Returns text with the user's number of a call, if it differs from the epoch.
 std::string place_among_calls(const WaitingLane& lane) {
     const TeamState& team = *lane.team;
     if (team.inserted == 0) return "";

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// watchdog.hpp - how a wait waits, and what it does when it takes too long.
+// watchdog.hpp - waits, reports long waits, and detects failures.
 //
 // Idea     After each failed poll the wire pauses or yields. Every few hundred polls the watchdog
-//          reads the clock: after a second it asks the peer whether both mean the same call
-//          (inquiry.hpp), after WEFT_TIMEOUT it reports which rank waits for which. Failures of the
-//          wire and answers of peers end the wait; on a request for status it prints what it waits
-//          for (turn.hpp).
-// Why      A wire fails because a peer has died. The launcher should see that peer's end first, and
-//          this rank's SIGTERM report should say what it waited for: so it waits on for a moment
-//          (linger_ns).
-// Holds    A wait that is short costs a pause per poll and nothing else. A report does not end a
-//          wait unless the user asked for that.
+//          reads the clock. After a second it asks the peer whether both mean the same call
+//          (inquiry.hpp). After WEFT_TIMEOUT it reports which rank waits for which. Failures of
+//          the wire and answers of peers end the wait. On a request for status it prints the
+//          waiting lane (turn.hpp).
+// Why      A wire fails if a peer has died. The launcher should see the peer's end first, and this
+//          rank's SIGTERM report should describe its wait. So the wait continues for linger_ns.
+// Holds    A short wait only costs a pause per poll. A report does not end a wait unless the user
+//          asked for that.
 #pragma once
 
 #include <algorithm>
@@ -29,81 +28,82 @@
 
 namespace weft::run {
 
-/// Whether who polls waits for what is in flight: only then can it take too long.
+/// Tells whether the caller of poll() waits for calls in flight. Only such waits can time out.
 enum class Caller : std::uint8_t { waits, passes_by };
 
-/// How long one wait has been going on.
+/// State of one wait.
 struct WaitState {
     unsigned failures = 0;  ///< polls in a row without effect
     std::uint64_t started_ns = 0;
     std::uint64_t next_inquiry_ns = 0;
     std::uint64_t next_report_ns = 0;
-    unsigned reports = 0;  ///< of this wait
+    unsigned reports = 0;  ///< reports about this wait
 };
 
-/// One lane that waits, for reports and inquiries.
+/// One waiting lane, for reports and inquiries.
 struct WaitingLane {
     TeamState* team = nullptr;
     const BoundProgram* program = nullptr;
     Epoch epoch = 0;
     Digest digest = 0;
     std::uint32_t step = 0;
-    Rank peer = 0;  ///< team rank; < 0 where no peer is meant
+    Rank peer = 0;  ///< team rank; < 0: the wait concerns no peer
     base::FlagWord have = 0;
     base::FlagWord want = 0;
-    bool waits_for_flush = false;  ///< for room (with a peer) or local completion (without)
-    std::string text;              ///< what a wait that is not a lane's waits for
+    bool waits_for_flush =
+        false;         ///< waits for room (with a peer) or for local completion (without)
+    std::string text;  ///< description of a wait that belongs to no lane
 };
 
-/// A lane of the operation that waits at this step, without flags; past the last step: for earlier
-/// puts.
+/// Describes a lane of the operation that waits at a step, without flags. Past the last step, the
+/// lane waits for its earlier puts.
 [[nodiscard]] WaitingLane describe_step(const Operation& op, std::uint32_t step);
-/// All steps are done; what was put last is still being read.
+/// Describes an operation whose steps are done but whose last puts are still being read.
 [[nodiscard]] WaitingLane describe_last(const Operation& op);
-/// Adds what a queued call waits for whose gate is closed for lack of a credit.
+/// Adds a description of a queued call that waits for a credit.
 void describe_gate(const Operation& op, std::vector<WaitingLane>& lines);
-/// "rank 3: COLLECTIVE a2,a4 epoch 17 step 4: waiting for rank 5 (have 16, want 17)", ranks of the
-/// job. Where barriers were inserted, the user's own number of the call stands behind that.
+/// Returns "rank 3: COLLECTIVE a2,a4 epoch 17 step 4: waiting for rank 5 (have 16, want 17)", with
+/// ranks of the job. If barriers were inserted, the user's number of the call follows.
 [[nodiscard]] std::string to_text(const WaitingLane& lane, Rank job_rank);
-/// Whether the flag of some lane has arrived since it was tested: the lane can move on.
+/// Returns true if some lane's flag has arrived since its last test, so that the lane can continue.
 [[nodiscard]] bool has_arrival(const std::vector<WaitingLane>& lanes);
-/// Whether the cell that it awaits holds a signal that no rank that agrees would have raised there
-/// before it has moved on: of this call by another digest, or of a later turn or call.
+/// Returns true if the lane's cell holds a signal of another call: one with this tick and another
+/// digest, or one with a later tick. Ranks that agree raise none before this rank has advanced.
 [[nodiscard]] bool has_other_call(const WaitingLane& lane);
-/// One line about all of a rank's lanes: the oldest that waits for a peer's signal, if any does.
+/// Returns one line about a rank's lanes: about the oldest that waits for a peer's signal, if any.
 [[nodiscard]] std::string status_line(const std::vector<WaitingLane>& lanes, Rank job_rank);
-/// The call that an inquiry is about and the one before it, as the user of this rank counts.
+/// Numbers of the call in an inquiry and of the call before it, as this rank's user counts.
 struct CallNumbers {
     Epoch asked = 0;
     Epoch before = 0;
 };
 [[nodiscard]] CallNumbers numbers_of(const TeamState& team, Epoch epoch);
-/// Both sides of a disagreement, as text.
+/// Returns a text with both sides of a disagreement.
 [[nodiscard]] std::string disagreement_text(const Inquiry& theirs, const Inquiry& mine,
                                             const CallNumbers& numbers);
-/// The same about what two ranks have for each other in one call; empty if they agree.
+/// Returns a text about counts that two ranks do not agree on, or an empty one if they agree.
 [[nodiscard]] std::string pair_disagreement_text(const Inquiry& theirs, const Inquiry& mine,
                                                  const CallNumbers& numbers);
-/// Adds to an inquiry what this rank has for the peer (a rank of the team) that it goes to.
+/// Adds the counts that this rank exchanges with the peer, a team rank, to an inquiry for it.
 void add_pair(Inquiry& inquiry, const BoundProgram& program, Rank peer);
-/// What this rank believes call `epoch` to be.
+/// Returns this rank's description of a call.
 [[nodiscard]] Inquiry make_inquiry(const TeamState& team, Epoch epoch, PastCall call,
                                    Rank job_rank);
-/// Team ranks that a failure of this rank's call may keep waiting: all in a small team, else those
-/// on the node and those that the program raises signals at.
+/// Returns the team ranks that may wait for this rank's failed call. In a small team: all ranks. In
+/// a large team: the ranks of the node, and the targets of the program's signals.
 [[nodiscard]] std::vector<Rank> ranks_that_may_wait(const TeamState& team,
                                                     const BoundProgram* program);
 
 struct WatchdogOptions {
     std::uint64_t inquiry_ns = 1'000'000'000;
     std::uint64_t timeout_ns = 30'000'000'000;  ///< 0: never report
-    std::uint64_t linger_ns = 0;                ///< how long a wait outlives a peer that is lost
+    std::uint64_t linger_ns = 0;                ///< time that a wait continues after a peer is lost
     bool abort_on_timeout = false;
-    std::function<void(const std::string&)> report;  ///< one line for the user; may be empty
-    /// Ends the job after a report if abort_on_timeout; if empty, the wait ends with the failure.
+    std::function<void(const std::string&)> report;  ///< prints one line for the user; may be empty
+    /// Ends the job after a report if abort_on_timeout. If empty, the wait ends with the failure.
     std::function<void(const std::string&)> abort;
-    StatusRequest* status_request = nullptr;  ///< null: there are no requests
-    /// Prints the answer to a status request; usually does not return.
+    StatusRequest* status_request = nullptr;  ///< null: no requests are made
+    /// Prints the answer to a status request. Usually does not return.
     std::function<void(const std::string&)> answer;
 };
 
@@ -113,14 +113,15 @@ class Watchdog {
     using Teams = std::vector<std::unique_ptr<TeamState>>;
     static constexpr unsigned kCheckEvery = 256;
     static constexpr unsigned kProgressEvery = 16;
-    static constexpr std::uint64_t kSpreadNs = 1'000'000'000;  ///< to send verdicts
-    static constexpr Rank kAskMax = 64;  ///< members asked at once, the next ones a second later
+    static constexpr std::uint64_t kSpreadNs = 1'000'000'000;  ///< time limit for sending verdicts
+    static constexpr Rank kAskMax =
+        64;  ///< members asked at once; the next ones are asked a second later
 
     Watchdog(Wire& wire, Rank job_rank, WatchdogOptions options)
         : wire_(wire), job_rank_(job_rank), options_(std::move(options)) {}
 
-    /// Passes the time after a poll without effect. False: the wait cannot succeed, see failure()
-    /// and blames(). `lanes` gives the waiting lanes; called only when they are needed.
+    /// Pauses after a poll without effect. Returns false if the wait cannot succeed; see failure()
+    /// and blames(). `lanes` returns the waiting lanes. It is called only if they are needed.
     template <class Lanes>
     bool wait(WaitState& wait_state, const Teams& teams, Lanes lanes) {
         wire_.relax(++wait_state.failures);
@@ -132,12 +133,12 @@ class Watchdog {
     [[nodiscard]] StatusRequest& status_request() {
         return options_.status_request != nullptr ? *options_.status_request : own_request_;
     }
-    /// Whether it is time for check(), after so many failed polls in a row.
+    /// Returns true if it is time for check(), after `failures` failed polls in a row.
     [[nodiscard]] bool is_due(unsigned failures) {
         return failures % kCheckEvery == 0 ||
                status_request().pending.load(std::memory_order_relaxed);
     }
-    /// Prints what these lanes wait for, if a request is pending.
+    /// Prints a line about these lanes if a request is pending.
     template <class Lanes>
     void answer_status_request(Lanes lanes) {
         if (!status_request().pending.exchange(false, std::memory_order_relaxed)) return;
@@ -145,15 +146,15 @@ class Watchdog {
     }
 
     [[nodiscard]] const base::Failure& failure() const { return failure_; }
-    /// Whether the failure concerns this team.
+    /// Returns true if the failure concerns this team.
     [[nodiscard]] bool blames(const TeamState& team) const {
         return blamed_team_ == nullptr || blamed_team_ == &team;
     }
 
-    /// Whether it concerns every wait.
+    /// Returns true if the failure concerns every wait.
     [[nodiscard]] bool blames_all() const { return blamed_team_ == nullptr; }
 
-    /// Reads inquiries and verdicts of peers. False if one of them disagrees about a call.
+    /// Reads inquiries and verdicts of peers. Returns false if a peer disagrees about a call.
     bool read_inquiries(const Teams& teams) {
         for (std::uint32_t i = 0; i < Mailboxes::kEntries; ++i) {
             const std::uint64_t offset = Mailboxes::kOffset + i * Mailboxes::kEntryBytes;
@@ -172,7 +173,8 @@ class Watchdog {
         return true;
     }
 
-    /// What a wait does now and then: reads inquiries, sends some, reports. False as wait().
+    /// Does the periodic work of a wait: reads and sends inquiries, and reports. Returns the
+    /// same as wait().
     template <class Lanes>
     bool check(WaitState& wait_state, const Teams& teams, Lanes lanes,
                Caller caller = Caller::waits) {
@@ -197,26 +199,27 @@ class Watchdog {
         }
         if (options_.timeout_ns != 0 && now >= wait_state.next_report_ns) {
             const std::uint64_t waited_ns = now - wait_state.started_ns;
-            // Each report comes after twice the time of the one before.
+            // Each report appears after twice the time of the one before.
             wait_state.next_report_ns = later(now, std::max(waited_ns, options_.timeout_ns));
             return report(lanes(), waited_ns, ++wait_state.reports);
         }
         return true;
     }
 
-    /// Tells all ranks that may wait for this one that a call of the team has failed here.
+    /// Notifies all ranks that may wait for this one that a call of the team has failed here.
     void spread_failure(const TeamState& team, Epoch epoch, PastCall call) {
         const Inquiry inquiry = make_inquiry(team, epoch, call, job_rank_);
         spread_verdict(team.failure, inquiry, team, call.program);
     }
 
   private:
-    /// A sum that does not wrap.
+    /// Returns the sum, limited to the largest value.
     [[nodiscard]] static std::uint64_t later(std::uint64_t now_ns, std::uint64_t ns) {
         return now_ns + std::min(ns, ~now_ns);
     }
 
-    /// What has been said of a wait is not said again, but for how long it has been so.
+    /// Reports the lanes of a wait. If they are unchanged since the last report, reports
+    /// only the time.
     bool report(const std::vector<WaitingLane>& lanes, std::uint64_t waited_ns, unsigned times) {
         std::vector<std::string> lines;
         for (const WaitingLane& lane : lanes) lines.push_back(to_text(lane, job_rank_));
@@ -248,8 +251,8 @@ class Watchdog {
     void ask(const WaitingLane& lane) {
         if (lane.peer < 0 || lane.waits_for_flush || lane.team == nullptr) return;
         ask(lane, lane.peer);
-        // Any member may have raised the signal that lies there, or written an older one over the
-        // one that is awaited: in its call the cell may serve another pair.
+        // Any member may have raised the signal in the cell, or may have overwritten the awaited
+        // one. In its call, the cell may serve another pair.
         const Rank members = lane.team->size();
         const Rank asked = has_other_call(lane) ? std::min(members, kAskMax) : 1;
         for (Rank i = 0; i < asked; ++i) {
@@ -265,7 +268,8 @@ class Watchdog {
         send(inquiry, lane.team->setup.job_ranks[static_cast<std::size_t>(peer)]);
     }
 
-    /// Compares an inquiry with this rank's call of that number. A verdict is taken as it is.
+    /// Compares an inquiry with this rank's call of that number. Accepts a verdict without
+    /// comparison.
     bool judge(const Inquiry& inquiry, const Teams& teams) {
         for (const auto& team : teams) {
             if (team->setup.id != inquiry.team) continue;
@@ -287,7 +291,7 @@ class Watchdog {
         return true;
     }
 
-    /// What the two sides disagree about, as text; empty if nothing.
+    /// Returns a text with the difference between the two sides, or an empty one.
     [[nodiscard]] std::string compare(const Inquiry& theirs, const TeamState& team,
                                       PastCall called) const {
         if (called.program == nullptr) return "";
@@ -312,7 +316,7 @@ class Watchdog {
     [[nodiscard]] static bool is_member(const TeamState& team, Rank job_rank) {
         return std::ranges::find(team.setup.job_ranks, job_rank) != team.setup.job_ranks.end();
     }
-    /// Of a verdict: how the call failed. Ranks that disagree do so about arguments.
+    /// Returns the status in a verdict. Disagreements are errors of arguments.
     [[nodiscard]] static Status status_of(const Inquiry& inquiry) {
         const bool known = inquiry.call_hash == Inquiry::kVerdict && inquiry.hash_before != 0 &&
                            inquiry.hash_before <= static_cast<base::CallHash>(Status::unsupported);
@@ -333,7 +337,8 @@ class Watchdog {
         const std::uint64_t deadline = base::monotonic_ns() + kSpreadNs;
         static_cast<void>(finish_sending(deadline));
         wait_until_sent(deadline);
-        outgoing_ = verdict;  // the same for all: one may still be read while the next is posted
+        outgoing_ =
+            verdict;  // equal for all peers: a put may still read it while the next is posted
         if (asker != job_rank_ && is_member(team, asker)) start_sending(asker, deadline);
         for (const Rank rank : ranks_that_may_wait(team, mine)) {
             const Rank peer = team.setup.job_ranks[static_cast<std::size_t>(rank)];
@@ -342,8 +347,8 @@ class Watchdog {
         wait_until_sent(deadline);
     }
 
-    /// Sends once the inquiry before it has left; drops it if that takes too long: inquiries are
-    /// repeated as long as the wait lasts.
+    /// Sends an inquiry after the previous one has left. Drops it if that takes too long: inquiries
+    /// are repeated until the wait ends.
     void send(const Inquiry& inquiry, Rank peer) {
         const std::uint64_t deadline = base::monotonic_ns() + kSpreadNs / 100;
         if (!finish_sending(deadline)) return;
@@ -354,7 +359,7 @@ class Watchdog {
     }
 
     void start_sending(Rank peer, std::uint64_t deadline_ns) {
-        if (sending_) return;  // the one before is posted in part: the wire is stuck
+        if (sending_) return;  // the previous one is partly posted: the wire is stuck
         outgoing_peer_ = peer;
         ++sent_;
         resume_ = 0;
@@ -362,8 +367,8 @@ class Watchdog {
         static_cast<void>(finish_sending(deadline_ns));
     }
 
-    /// Posts what is left of the inquiry under way. One that was half posted has to be finished:
-    /// the peer counts its pieces.
+    /// Posts the rest of the current inquiry. A partly posted one must be finished, because the
+    /// peer counts its pieces.
     bool finish_sending(std::uint64_t deadline_ns) {
         if (!sending_) return true;
         const base::PutPart part{reinterpret_cast<const std::byte*>(&outgoing_), sizeof outgoing_};
@@ -382,7 +387,7 @@ class Watchdog {
         return !sending_;
     }
 
-    /// Until the source of the last inquiry may be reused.
+    /// Waits until the source of the last inquiry may be reused.
     void wait_until_sent(std::uint64_t deadline_ns) {
         while (pending_ != 0 && base::monotonic_ns() < deadline_ns) wire_.progress();
     }
@@ -391,16 +396,17 @@ class Watchdog {
     Rank job_rank_;
     WatchdogOptions options_;
     StatusRequest own_request_;
-    std::vector<std::string> reported_;  ///< the last report
-    std::uint64_t broken_since_ns_ = 0;  ///< when the wire was first seen to have failed
+    std::vector<std::string> reported_;  ///< lines of the last report
+    std::uint64_t broken_since_ns_ = 0;  ///< time when the wire's failure was first seen
     base::Failure failure_;
     const TeamState* blamed_team_ = nullptr;
     base::FlagWord seen_[Mailboxes::kEntries] = {};
     Inquiry outgoing_;
     Rank outgoing_peer_ = 0;
-    Rank next_asked_ = 0;       ///< in a team whose members are asked in turn: the last one
-    bool sending_ = false;      ///< outgoing_ is not posted as a whole yet
-    std::uint64_t resume_ = 0;  ///< belongs to the wire while it is not
+    Rank next_asked_ =
+        0;  ///< last member asked, in a team whose members are asked one after the other
+    bool sending_ = false;      ///< outgoing_ is not completely posted
+    std::uint64_t resume_ = 0;  ///< belongs to the wire while sending_
     std::uint32_t pending_ = 0;
     base::Tick sent_ = 0;
 };

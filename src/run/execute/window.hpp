@@ -3,17 +3,19 @@
 //
 // Idea     A team's calls are numbered in call order; call e uses bank e mod W. A call is
 //          *synchronizing* if its completion at one rank implies that every rank has entered it.
-//          With H = W / 2: e starts at a rank when all calls <= e-H are complete there and either
-//          some synchronizing call in [e-H, e-1] is complete there, or all ranks say that they have
-//          completed every call <= e-W (credits.hpp). Ranks that share memory give such credits.
-//          Others insert a barrier where call order alone would leave no synchronizing call, all at
-//          the same place.
-// Why      The completed synchronizing s >= e-H means that every rank has started s, so by the same
-//          rule completed all calls <= s-H, and s-H >= e-W: no rank still reads bank e mod W.
-//          Credits say just that.
-// Holds    issue() depends on call order only, so ranks agree on the numbers without communicating.
-//          Starting never waits: may_start() is polled. The decisions are virtual so that the tests
-//          can put a faulty rule in place of this one and detect it.
+//          With H = W / 2, call e starts at a rank when all calls <= e-H are complete there, and
+//          one of these holds:
+//          - some synchronizing call in [e-H, e-1] is complete there;
+//          - all ranks have given credit for every call <= e-W (credits.hpp).
+//          Ranks that share memory give credits. Other ranks insert a barrier where no
+//          synchronizing call would be recent enough. Call order alone decides this, so all ranks
+//          insert it at the same place.
+// Why      Completion of the synchronizing call s >= e-H means that every rank has started s. By
+//          the same rule, every rank has completed all calls <= s-H, and s-H >= e-W. So no rank
+//          still reads bank e mod W. Credits state this directly.
+// Holds    issue() depends on call order only, so ranks agree on the numbers without communication.
+//          Starting never waits: may_start() is polled. The decisions are virtual, so that tests
+//          can replace this rule by a faulty one and detect it.
 // Next     docs/one-sided.md for the proof and its counter-examples; tests/virtual for both run.
 #pragma once
 
@@ -33,18 +35,18 @@ class Window {
         : banks_(banks), reuse_(banks / 2), complete_(banks, false) {}
     virtual ~Window() = default;
 
-    /// Where this window's calls begin; how many a rank completes before it gives credit for them.
+    /// Returns the number of this window's first call.
     [[nodiscard]] Epoch first() const { return next_; }
     [[nodiscard]] std::int64_t batch() const { return std::max<std::int64_t>(reuse_ / 2, 1); }
-    /// Before the first call: from now on credits take the place of inserted barriers.
+    /// Makes credits replace inserted barriers. Call before the first call of the team.
     void share(std::unique_ptr<Credits> credits) {
         credits_ = std::move(credits);
         due_ = next_ + batch();
     }
 
-    // --- at the call, the same on all ranks ---
+    // --- at the call, equal on all ranks ---
 
-    /// True if a barrier has to be numbered before a call that is not synchronizing.
+    /// Returns true if a barrier must be inserted before a call that is not synchronizing.
     [[nodiscard]] virtual bool needs_barrier() const {
         return credits_ == nullptr && last_synchronizing_ <= next_ - reuse_;
     }
@@ -69,12 +71,12 @@ class Window {
         give_back();
     }
 
-    /// No call is numbered that is not complete.
+    /// Returns true if all numbered calls are complete.
     [[nodiscard]] bool idle() const { return first_incomplete_ == next_; }
-    /// The number that the next call takes.
+    /// Returns the number of the next call.
     [[nodiscard]] Epoch next() const { return next_; }
     [[nodiscard]] Epoch first_incomplete() const { return first_incomplete_; }
-    /// Complete at this rank.
+    /// Returns true if the call is complete at this rank.
     [[nodiscard]] bool is_complete(Epoch epoch) const {
         return epoch < first_incomplete_ || (epoch < next_ && complete_[bank(epoch)]);
     }
@@ -82,24 +84,24 @@ class Window {
     [[nodiscard]] std::uint32_t bank(Epoch epoch) const {
         return static_cast<std::uint32_t>(epoch) & (banks_ - 1);
     }
-    /// The credits that a call waits for which may otherwise start; nullptr if it does for none.
+    /// Returns the credits that alone prevent the start of a call, or nullptr.
     [[nodiscard]] const Credits* awaited(Epoch epoch) {
         const bool waits = credits_ != nullptr && first_incomplete_ > epoch - reuse_;
         return waits && !may_start(epoch) ? credits_.get() : nullptr;
     }
 
-    // --- of an idle team ---
+    // --- in an idle team ---
 
-    /// Whether the next call may run at once: no barrier goes before it, and its gate is open.
+    /// Returns true if the next call may run at once: its gate is open, and it needs no barrier.
     [[nodiscard]] [[gnu::always_inline]] bool may_pass(bool synchronizing) {
         return last_synchronized_ > next_ - reuse_ || may_pass_late(synchronizing);
     }
-    /// The same where no synchronizing call is recent.
+    /// Returns the same if no synchronizing call is recent.
     [[nodiscard]] [[gnu::noinline]] bool may_pass_late(bool synchronizing) {
         if (credits_ == nullptr) return synchronizing || !needs_barrier();
         return last_synchronized_ >= next_ - reuse_ || is_returned(next_);
     }
-    /// issue() and complete() of a call that runs at once.
+    /// Does the work of issue() and complete() for a call that runs at once.
     [[gnu::always_inline]] Epoch pass(bool synchronizing) {
         give_back();
         const Epoch epoch = next_++;
@@ -110,8 +112,7 @@ class Window {
     }
 
   protected:
-    /// Whether all ranks say that they have completed the call that used this one's bank, and all
-    /// before it.
+    /// Returns true if all ranks have given credit for the last call that used this call's bank.
     [[nodiscard]] virtual bool is_returned(Epoch epoch) {
         return credits_ != nullptr && credits_->reach(epoch - 2 * reuse_ + 1);
     }
@@ -128,12 +129,12 @@ class Window {
     std::uint32_t banks_;
     std::int64_t reuse_;  ///< H
     Epoch next_ = 0;
-    Epoch last_synchronizing_ = -1;  ///< issued
+    Epoch last_synchronizing_ = -1;  ///< last one issued
     Epoch first_incomplete_ = 0;
-    Epoch last_synchronized_ = -1;      ///< complete here
+    Epoch last_synchronized_ = -1;      ///< last one complete here
     std::vector<bool> complete_;        ///< by bank: completed out of order, not yet counted
-    std::unique_ptr<Credits> credits_;  ///< null: there are none, barriers are inserted
-    Epoch due_ = std::numeric_limits<Epoch>::max();  ///< how many are complete at the next credit
+    std::unique_ptr<Credits> credits_;  ///< null: barriers are inserted instead
+    Epoch due_ = std::numeric_limits<Epoch>::max();  ///< completed calls at the next credit
 };
 
 }  // namespace weft::run
