@@ -12,12 +12,12 @@ namespace {
 
 constexpr std::uint64_t kMax = std::numeric_limits<std::uint64_t>::max();
 
-/// The next multiple of a power of two; `value` is far enough from the largest number.
+/// Rounds up to a multiple of a power of two. `value` must not be near the largest number.
 [[nodiscard]] constexpr std::uint64_t rounded_up(std::uint64_t value, std::uint64_t unit) noexcept {
     return (value + unit - 1) & ~(unit - 1);
 }
 
-/// Bytes that a block for the request takes.
+/// Returns the size of a block for the request, in bytes.
 [[nodiscard]] constexpr std::uint64_t block_size(HeapRequest request) noexcept {
     return rounded_up(std::max<std::uint64_t>(request.bytes, 1), kHeapGranule);
 }

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// allocator.hpp - which offsets of the symmetric heap are taken.
+// allocator.hpp - allocation of offsets in the symmetric heap.
 //
-// Idea     First fit over the free ranges in order of offset; neighbours grow together again when
-//          freed. It hands out offsets and never touches memory.
-// Why      Members of a team agree on an offset: each asks for the lowest one that fits here, from
-//          some offset on, and takes it once all have the same (run/runtime/symmetric_heap.hpp).
-//          First fit keeps the heap dense at its start, so few pages of the sparse segment are ever
-//          touched.
-// Holds    Deterministic: offsets depend on the sequence of calls alone; a call that fails changes
-//          nothing. Blocks begin and end on cache lines: flags in different blocks never share one.
+// Idea     First fit over the free ranges in order of offset. Freed neighbours are merged. The
+//          allocator returns offsets and never touches memory.
+// Why      Members of a team agree on an offset. Each member asks for its lowest suitable offset
+//          above some limit, and allocates it when all members have the same
+//          (run/runtime/symmetric_heap.hpp). First fit keeps the heap dense at its start, so few
+//          pages of the sparse segment are touched.
+// Holds    Deterministic: offsets depend on the sequence of calls alone. A call that fails
+//          changes nothing. Blocks begin and end on cache lines, so flags in different blocks
+//          never share a line.
 // Next     link/shared for the memory behind the offsets.
 #pragma once
 
@@ -20,9 +21,9 @@
 
 namespace weft::link {
 
-/// Blocks are multiples of this and aligned to at least this.
+/// Blocks are multiples of this, and aligned to at least this.
 inline constexpr std::uint64_t kHeapGranule = 64;
-/// No offset: there is no room.
+/// Not an offset: no room.
 inline constexpr std::uint64_t kNoOffset = ~std::uint64_t{0};
 
 struct HeapRange {
@@ -31,14 +32,14 @@ struct HeapRange {
 };
 
 struct HeapRequest {
-    std::uint64_t bytes = 0;                 ///< 0 gives a block of its own, too
-    std::uint64_t alignment = kHeapGranule;  ///< power of two; of the offset
+    std::uint64_t bytes = 0;                 ///< with 0, the block still has an offset of its own
+    std::uint64_t alignment = kHeapGranule;  ///< of the offset; a power of two
 };
 
 struct HeapStatistics {
     std::uint64_t bytes_total = 0;
     std::uint64_t bytes_used = 0;          ///< in whole granules
-    std::uint64_t bytes_free_largest = 0;  ///< the largest piece that is free in one
+    std::uint64_t bytes_free_largest = 0;  ///< size of the largest free range
     std::uint64_t blocks = 0;
     std::uint64_t free_ranges = 0;
 
@@ -47,22 +48,23 @@ struct HeapStatistics {
 
 class HeapAllocator {
   public:
-    /// Hands out offsets within the range; its ends are moved inwards to granules.
+    /// Manages the offsets within the range, which is reduced to whole granules.
     explicit HeapAllocator(HeapRange range);
 
-    /// The lowest offset from `from` on where such a block fits now; kNoOffset if there is none.
-    /// The alignment is a power of two.
+    /// Returns the lowest offset, not below `from`, at which the block fits now, or kNoOffset. The
+    /// alignment must be a power of two.
     [[nodiscard]] std::uint64_t find(HeapRequest request, std::uint64_t from) const;
-    /// Makes a block at an offset that find() gave for this request.
+    /// Allocates a block at an offset that find() returned for this request.
     void take(std::uint64_t offset, HeapRequest request);
 
-    /// Frees the block that begins at the offset; Status::argument if none does.
+    /// Frees the block that begins at the offset. Returns Status::argument if there is
+    /// no such block.
     [[nodiscard]] base::Result<void> free(std::uint64_t offset);
 
     [[nodiscard]] HeapStatistics statistics() const;
 
   private:
-    std::map<std::uint64_t, std::uint64_t> free_;    ///< offset to bytes; never touching each other
+    std::map<std::uint64_t, std::uint64_t> free_;    ///< offset to bytes; ranges never touch
     std::map<std::uint64_t, std::uint64_t> blocks_;  ///< offset to bytes
     HeapStatistics counts_;
 };

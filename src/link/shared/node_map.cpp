@@ -25,7 +25,7 @@ namespace {
     return a.boot == b.boot && a.host == b.host && a.node == b.node;
 }
 
-/// What is wrong with a file as the segment of a card, by its inode and size; empty if nothing is.
+/// Returns the mismatch between a file's status and a segment's card, or an empty text.
 std::string status_problem(const struct stat& status, const SegmentCard& card) {
     if (!S_ISREG(status.st_mode))
         return fmt::format("descriptor {} of process {} is no file in memory", card.descriptor,
@@ -39,7 +39,7 @@ std::string status_problem(const struct stat& status, const SegmentCard& card) {
     return {};
 }
 
-/// The same for an open file, by its seals and its header.
+/// Returns the mismatch between an open file's seals and header and a card, or an empty text.
 std::string content_problem(int descriptor, const SegmentCard& card) {
     constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW;
     const int seals = ::fcntl(descriptor, F_GET_SEALS);
@@ -59,11 +59,11 @@ std::string content_problem(int descriptor, const SegmentCard& card) {
     return {};
 }
 
-/// Opens the segment of a card; a failure has the reason.
+/// Opens the segment of a card. A failure has the reason.
 base::Result<Descriptor> open_segment(const SegmentCard& card) {
     const std::string path = fmt::format("/proc/{}/fd/{}", card.pid, card.descriptor);
     struct stat status;
-    // Checked before it is opened: opening a foreign device or pipe could have effects.
+    // Check before opening: opening a foreign device or pipe could have side effects.
     if (::stat(path.c_str(), &status) != 0)
         return base::fail(Status::environment, "cannot stat {}: {}", path, std::strerror(errno));
     if (std::string problem = status_problem(status, card); !problem.empty())
@@ -71,7 +71,7 @@ base::Result<Descriptor> open_segment(const SegmentCard& card) {
     Descriptor file(::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK));
     if (!file.open())
         return base::fail(Status::environment, "cannot open {}: {}", path, std::strerror(errno));
-    // The descriptor may have changed its meaning in between.
+    // the descriptor may have been reused meanwhile
     if (::fstat(file.number(), &status) != 0)
         return base::fail(Status::environment, "cannot stat {}: {}", path, std::strerror(errno));
     std::string problem = status_problem(status, card);
@@ -80,19 +80,19 @@ base::Result<Descriptor> open_segment(const SegmentCard& card) {
     return file;
 }
 
-/// Maps a segment over reserved addresses; returns what went wrong.
+/// Maps a segment over reserved addresses. Returns an error text, or an empty one.
 std::string map_over(std::byte* at, std::uint64_t bytes, int descriptor) {
     void* const found =
         ::mmap(at, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, descriptor, 0);
     if (found == MAP_FAILED)
         return fmt::format("cannot map its {}: {}", base::format_bytes(bytes),
                            std::strerror(errno));
-    // A core dump reads each page, which would make every page of every segment real.
+    // A core dump would read each page, and allocate all pages of all segments.
     (void)::madvise(at, bytes, MADV_DONTDUMP);
     return {};
 }
 
-/// Ascending and each within 0..2^31-1.
+/// Returns true if the ranks are strictly ascending and not negative.
 [[nodiscard]] bool is_ascending(const std::vector<Rank>& ranks) noexcept {
     return (ranks.empty() || ranks.front() >= 0) &&
            std::adjacent_find(ranks.begin(), ranks.end(), std::greater_equal<>()) == ranks.end();
@@ -183,7 +183,7 @@ void NodeMap::map_candidates(const Segment& mine, std::span<const SegmentCard> c
 }
 
 const NodeMap::Candidate* NodeMap::find(Rank rank) const noexcept {
-    // Ranks of a node mostly follow each other, so the first guess is nearly always right.
+    // Ranks of a node usually have consecutive numbers, so the first guess is nearly always right.
     const auto guess = static_cast<std::uint32_t>(rank - candidates_.front().rank);
     if (guess < candidates_.size() && candidates_[guess].rank == rank) return &candidates_[guess];
     const auto found =
@@ -216,7 +216,7 @@ void NodeMap::settle(const NodeGroup& group) {
         if (candidate.base == nullptr ||
             std::binary_search(group.ranks.begin(), group.ranks.end(), candidate.rank))
             continue;
-        // The addresses stay reserved, so nothing else is mapped there.
+        // The addresses stay reserved, so no other mapping can use them.
         void* const cleared =
             ::mmap(candidate.base, stride_, PROT_NONE,
                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// node_map.hpp - the segments of the ranks of this node, mapped side by side.
+// node_map.hpp - the segments of the ranks of this node, mapped next to each other.
 //
-// Idea     Ranks with the same host and virtual node are candidates. Each one reserves the same
-//          range of addresses, if all of them can, and maps candidate i at base + i * stride. Raw
-//          pointers into any segment then mean the same in all of them.
-// Why      What counts is what was really mapped: a card can lie (containers, pid namespaces, a
-//          permission). So each rank publishes a verdict, and from the verdicts all derive the
-//          same answer: which ranks form a node and whether their addresses are equal.
-// Holds    Mappings are only ever placed inside the map's own reservation. Opening has no effect on
-//          a descriptor that is not the segment on the card: it is checked before it is opened.
-//          base() is valid while the map lives, also after the owner's death.
+// Idea     Ranks with the same host and virtual node are candidates. If possible, all of them
+//          reserve the same range of addresses. Each maps candidate i at base + i * stride.
+//          Pointers into any segment are then valid in all of these processes.
+// Why      Only actual mappings count, because a card can be wrong (containers, pid namespaces,
+//          permissions). So each rank publishes a verdict. From the verdicts, all ranks derive the
+//          same result: the ranks of the node, and whether their addresses are equal.
+// Holds    Mappings are placed only inside the map's own reservation. A descriptor is checked
+//          before it is opened, so opening does not affect foreign files. base() is valid while the
+//          map lives, even after the owner's death.
 // Next     segment.hpp for the owner.
 #pragma once
 
@@ -27,11 +27,11 @@
 namespace weft::link {
 
 enum class AddressMode : std::uint8_t {
-    equal,   ///< a pointer into a segment of the node is valid in all processes of the node
-    offset,  ///< only (rank, offset) is; each process has its own addresses
+    equal,   ///< pointers into the node's segments are valid in all of its processes
+    offset,  ///< each process has its own addresses; only (rank, offset) is common
 };
 
-/// What one rank could map. Published by each rank, read by its candidates.
+/// Segments that one rank could map. Published by each rank, and read by its candidates.
 struct MapVerdict {
     Rank rank = 0;
     AddressMode mode = AddressMode::offset;
@@ -45,16 +45,16 @@ struct MapVerdict {
     friend bool operator==(const MapVerdict&, const MapVerdict&) = default;
 };
 
-/// The ranks that have all mapped each other, and how they may share addresses.
+/// Ranks that have all mapped each other, and whether their addresses are equal.
 struct NodeGroup {
-    std::vector<Rank> ranks;  ///< ascending; contains the asking rank
+    std::vector<Rank> ranks;  ///< ascending; contains the calling rank
     AddressMode mode = AddressMode::offset;
 };
 
-/// Divides the ranks of the verdicts into groups that have all mapped each other and returns the
-/// one `me` is in. Ranks are taken in ascending order, and each joins the first group all of whose
-/// members it has mapped and is mapped by, so that all ranks with the same verdicts decide
-/// the same. A candidate without a verdict is in no group. There is a verdict of `me`.
+/// Divides the ranks of the verdicts into groups that have all mapped each other, and returns the
+/// group of `me`, which must have a verdict. In ascending order, each rank joins the first group in
+/// which mappings exist in both directions with all members. All ranks with the same verdicts
+/// decide the same. A candidate without a verdict is in no group.
 [[nodiscard]] NodeGroup clique(std::span<const MapVerdict> verdicts, Rank me);
 
 struct NodeMapOptions {
@@ -63,26 +63,26 @@ struct NodeMapOptions {
 
 class NodeMap {
   public:
-    /// Maps the segments of all candidates. A candidate that cannot be mapped is recorded, with the
-    /// reason; it is a failure only if the own segment cannot be mapped.
-    /// cards_by_rank[r] is the card of rank r; the card of `me` is that of `mine`.
+    /// Maps the segments of all candidates. If a candidate cannot be mapped, records the reason.
+    /// Fails only if this rank's own segment cannot be mapped. cards_by_rank[r] is the card of rank
+    /// r; the card of `me` must be the card of `mine`.
     [[nodiscard]] static base::Result<NodeMap> open(const Segment& mine,
                                                     std::span<const SegmentCard> cards_by_rank,
                                                     Rank me, NodeMapOptions options = {});
 
-    /// Start of a rank's segment (its header) if it is mapped here, else nullptr.
+    /// Returns the start of a rank's segment (its header) if it is mapped here, else nullptr.
     [[nodiscard]] std::byte* base(Rank rank) const noexcept {
         const Candidate* const candidate = find(rank);
         return candidate == nullptr ? nullptr : candidate->base;
     }
     [[nodiscard]] AddressMode mode() const noexcept { return mode_; }
-    /// Ranks with the same host and virtual node as this one, itself included, ascending.
+    /// Returns the ranks with the same host and virtual node, including this one, ascending.
     [[nodiscard]] std::vector<Rank> candidates() const;
     [[nodiscard]] MapVerdict verdict() const;
-    /// Keeps the group's members only, and its mode. The group comes from clique().
+    /// Reduces the map to the members and the mode of the group, which clique() returned.
     void settle(const NodeGroup& group);
 
-    /// Why candidates are not mapped and why addresses differ, a line each; empty if neither is so.
+    /// Returns one line for each unmapped candidate, and one if addresses differ, with reasons.
     [[nodiscard]] std::string problems() const;
 
   private:
@@ -102,10 +102,9 @@ class NodeMap {
     std::string mode_problem_;
     AddressRange range_;
     std::uint64_t alignment_ = 0;
-    std::byte* first_ = nullptr;  ///< where candidate 0 goes; aligned so
+    std::byte* first_ = nullptr;  ///< address of candidate 0, aligned to alignment_
     std::uint64_t stride_ = 0;
-    std::vector<Candidate>
-        candidates_;  ///< all candidates, by rank; their index decides their address
+    std::vector<Candidate> candidates_;  ///< by rank; the index decides the address
 };
 
 }  // namespace weft::link

@@ -12,7 +12,7 @@
 
 namespace weft::link {
 
-/// Closes its descriptor. Moves, does not copy.
+/// Owns a descriptor and closes it. Can be moved, not copied.
 class Descriptor {
   public:
     Descriptor() = default;
@@ -33,9 +33,10 @@ class Descriptor {
     int number_ = -1;
 };
 
-/// The number of a new memory object without a name in the file system, which can be sealed; -1 and
-/// errno if there can be none. It is not executable: systems may refuse all others
-/// (vm.memfd_noexec=2). Kernels before 6.3 do not know that and refuse the flag.
+/// Creates a memory object that has no name in the file system and can be sealed. Returns its
+/// descriptor, or -1 and sets errno. The object is not executable, because systems may refuse
+/// executable ones (vm.memfd_noexec=2). Kernels before 6.3 reject the flag for that, so it is
+/// then left out.
 [[nodiscard]] inline int open_memory_object(const char* name) noexcept {
     constexpr unsigned kNoExecSeal = 8;  // MFD_NOEXEC_SEAL, which older headers lack
     constexpr unsigned kFlags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
@@ -43,7 +44,7 @@ class Descriptor {
     return file < 0 && errno == EINVAL ? ::memfd_create(name, kFlags) : file;
 }
 
-/// Unmaps its range, with all that was mapped into it. Moves, does not copy.
+/// Owns a range of addresses, and unmaps it with all mappings inside. Can be moved, not copied.
 class AddressRange {
   public:
     AddressRange() = default;
@@ -68,8 +69,8 @@ class AddressRange {
     std::size_t bytes_ = 0;
 };
 
-/// Reserves addresses without memory, exactly at `at`, or anywhere if `at` is 0. The result is
-/// empty (start() is nullptr) if that is not possible; errno has the reason.
+/// Reserves addresses without memory, at `at`, or anywhere if `at` is 0. On failure the result is
+/// empty (start() is nullptr), and errno has the reason.
 [[nodiscard]] inline AddressRange reserve_addresses(std::size_t bytes, std::uintptr_t at) noexcept {
     const int where = at == 0 ? 0 : MAP_FIXED_NOREPLACE;
     void* const wanted = reinterpret_cast<void*>(at);
@@ -77,7 +78,7 @@ class AddressRange {
                                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | where, -1, 0);
     if (found == MAP_FAILED) return {};
     AddressRange range(found, bytes);
-    // Kernels that do not know MAP_FIXED_NOREPLACE take the address as a hint.
+    // Kernels without MAP_FIXED_NOREPLACE treat the address as a hint.
     if (at != 0 && found != wanted) return {};
     return range;
 }

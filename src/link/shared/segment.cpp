@@ -35,8 +35,8 @@ std::string host_name() {
     return ::gethostname(name, sizeof name - 1) == 0 ? name : "";
 }
 
-/// The kernel's random name of this boot; where /proc hides it, the host's name has to do (a
-/// candidate that is none is then found out by inode and nonce).
+/// Returns the kernel's random id of this boot. If /proc hides it, returns the host's name; inode
+/// and nonce then reveal false candidates.
 std::string boot_identity() {
     const Descriptor file(::open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC));
     char text[64];
@@ -67,7 +67,7 @@ base::Failure refused(const char* call, std::uint64_t bytes) {
                       std::strerror(error));
 }
 
-/// A memory object counts as a file: one beyond the limit would end the process by SIGXFSZ.
+/// A memory object counts as a file. If it exceeds the limit, SIGXFSZ ends the process.
 base::Result<void> check_file_limit(std::uint64_t bytes) {
     rlimit limit{};
     if (::getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY ||

@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// segment.hpp - the memory that one rank offers to all others, and the card by which the ranks of
-// its node find it.
+// segment.hpp - memory that one rank shares with its node, and the card by which others find it.
 //
-// Idea     A segment is a sealed memfd. Its first page is a header with a random nonce; everything
-//          after it belongs to the heap and the teams. The card says which process holds it under
-//          which descriptor, so other ranks open it through /proc and check that it is the one.
-// Why      A memfd has no name on disk: when the last process that maps it ends, however it ends,
-//          the memory is gone. Pids are per namespace and are reused, so the card alone proves
-//          nothing; inode and nonce do. Seals stop anyone from shrinking it while another rank uses
-//          it.
-// Holds    Memory is sparse: only touched pages cost anything.
+// Idea     A segment is a sealed memfd. Its first page is a header with a random nonce; the rest
+//          belongs to the heap and the teams. The card contains the owner's process and descriptor.
+//          Other ranks open the segment through /proc and verify it.
+// Why      A memfd has no name on disk, so its memory is freed when the last process that maps it
+//          ends. Pids are per namespace and are reused, so only inode and nonce identify the
+//          segment. Seals prevent shrinking while another rank uses it.
+// Holds    Memory is sparse: only touched pages are allocated.
 // Next     node_map.hpp for the ranks that map it.
 #pragma once
 
@@ -25,37 +23,37 @@
 
 namespace weft::link {
 
-/// Bytes at the start of each segment that belong to its header.
+/// Size of the header at the start of each segment, in bytes.
 inline constexpr std::size_t kSegmentHeaderBytes = 4096;
 
-/// Addresses at which every member of a node tries to place the segments of all: bases k of a
-/// card's `free_bases`. A terabyte apart; far from where the system places programs, libraries and
-/// stacks, also under the address sanitizer.
+/// Addresses at which all members of a node try to place the segments: base k belongs to bit k of
+/// `free_bases`. Neighbours differ by a terabyte. All are far from programs, libraries and stacks,
+/// also under the address sanitizer.
 inline constexpr int kCommonBases = 16;
 [[nodiscard]] constexpr std::uintptr_t common_base(int k) noexcept {
     constexpr std::uintptr_t kTebibyte = std::uintptr_t{1} << 40;
     return (k < kCommonBases / 2 ? 0x20 + k : 0x30 + k - kCommonBases / 2) * kTebibyte;
 }
 
-/// What the address of a segment of so many bytes is a multiple of wherever it is mapped: large
-/// pages, and for what is allocated in it alignments up to the size of a large segment.
+/// Returns the alignment of a mapped segment of this size. It allows large pages, and for objects
+/// in the segment alignments up to 1 GiB.
 [[nodiscard]] constexpr std::uint64_t alignment_of(std::uint64_t segment_bytes) noexcept {
     constexpr std::uint64_t kLargePage = std::uint64_t{2} << 20;
     constexpr std::uint64_t kMost = std::uint64_t{1} << 30;
     return std::clamp(std::bit_floor(segment_bytes), kLargePage, kMost);
 }
 
-/// Where a rank's segment is found. Plain data: travels as its bytes.
+/// Location of a rank's segment. Plain data, sent as bytes.
 struct SegmentCard {
     std::uint64_t kind = 0;  ///< version of this structure; see from_bytes()
-    std::uint64_t boot = 0;  ///< hash: equal on ranks under one running kernel
-    std::uint64_t host = 0;  ///< hash: equal where pids mean the same processes, too
+    std::uint64_t boot = 0;  ///< hash: equal on ranks of one running kernel
+    std::uint64_t host = 0;  ///< hash: equal if pids also mean the same processes
     std::uint64_t inode = 0;
     std::uint64_t nonce = 0;  ///< random; also in the header
-    std::uint64_t bytes = 0;  ///< whole pages, header included
+    std::uint64_t bytes = 0;  ///< whole pages, including the header
     std::int32_t pid = 0;
     std::int32_t descriptor = -1;
-    std::uint32_t node = 0;        ///< virtual node: ranks of different ones never map each other
+    std::uint32_t node = 0;        ///< virtual node: only ranks of the same one map each other
     std::uint32_t free_bases = 0;  ///< bit k: a terabyte at common_base(k) can be reserved here
 
     [[nodiscard]] std::span<const std::byte, 64> to_bytes() const noexcept;
@@ -65,7 +63,7 @@ struct SegmentCard {
 };
 static_assert(std::is_trivially_copyable_v<SegmentCard> && sizeof(SegmentCard) == 64);
 
-/// What stands in the first page of a segment.
+/// Contents of a segment's first page.
 struct SegmentHeader {
     static constexpr std::uint64_t kMagic = 0x7765'6674'7365'6731;  // "weftseg1"
 
@@ -75,12 +73,12 @@ struct SegmentHeader {
 };
 
 struct SegmentOptions {
-    std::uint64_t bytes = 0;  ///< header included; rounded up to whole pages
+    std::uint64_t bytes = 0;  ///< including the header; rounded up to whole pages
     std::uint32_t node = 0;
 };
 
-/// The owner's side. Its descriptor must live until all candidates have mapped it; mappings outlive
-/// it.
+/// The owner's handle of a segment. Its descriptor must live until all candidates have mapped it;
+/// mappings outlive it.
 class Segment {
   public:
     [[nodiscard]] static base::Result<Segment> create(SegmentOptions options);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// delivery.cpp - the target's half of the notify strategies: from what has landed to a raised flag.
+// delivery.cpp - the target's half of the notify strategies: raises flags for delivered puts.
 //
-// Holds    A flag is raised, with release, only when the strategy has proven that all of its put is
-//          there. The rank that waits for it may then read the payload.
+// Holds    A flag is raised, with release, only when the strategy has proven that its whole put is
+//          delivered. The rank that waits for it may then read the payload.
 // Next     docs/one-sided.md, section 3, for the proofs; far_put.cpp for the origin's half.
 #include <algorithm>
 #include <atomic>
@@ -32,7 +32,8 @@ void Wire::forget_pieces(std::uint64_t offset, std::uint64_t bytes) noexcept {
     std::fill_n(missing_.get() + first, bytes / sizeof(base::Cell), 0);
 }
 
-/// Any process that reaches this rank's endpoint can send an immediate: nothing in it is believed.
+/// Handles an immediate. Any process that reaches this rank's endpoint can send one, so all of
+/// it is checked.
 void Wire::deliver(std::uint64_t immediate) noexcept {
     if ((immediate & kCarriesPayload) != 0) {
         if (on_immediate_ == nullptr) return distrust(-1, "a signal that was not agreed about");
@@ -55,8 +56,8 @@ void Wire::deliver(std::uint64_t immediate) noexcept {
     deliver_to(line, landed);
 }
 
-/// Pieces may land before the header that says how many there are. There may be several headers,
-/// if strangers send some.
+/// Counts a piece or a header. Pieces may be delivered before the header with their number. Foreign
+/// senders may send several headers.
 bool Wire::count_pieces(std::size_t line, Delivered landed) noexcept {
     constexpr std::int64_t kPiecesMax = std::int64_t{1} << 30;
     std::int64_t more = -1;
@@ -82,8 +83,9 @@ void Wire::deliver_to(std::size_t line, Delivered landed) noexcept {
     cell->flag.store(cell->delivered, std::memory_order_release);
 }
 
-/// All words of a put carry its tag, and no other word of the landing can: what was read is
-/// cleared, and no rank writes here again before this rank has completed the call (the bank rule).
+/// Raises a flag if all words of its put carry the put's tag. No other word of the landing area can
+/// carry it: words are cleared after reading. By the bank rule, no rank writes here again before
+/// this rank has completed the call.
 void Wire::take_words(std::uint64_t offset) noexcept {
     auto* cell = reinterpret_cast<base::Cell*>(own_ + offset);
     auto* landing = reinterpret_cast<base::Landing*>(own_ + offset + base::kLandingOffset);
@@ -107,9 +109,10 @@ void Wire::take_words(std::uint64_t offset) noexcept {
     cell->flag.store(flag, std::memory_order_release);
 }
 
-/// The header is whole when one of its words is the complement of the other: both were zero, and
-/// part of it leaves bytes of zero. The counter then counts all of the put, since its origin names
-/// it in no later put before it knows that this one has landed.
+/// Raises a flag if the counter in the header has counted the whole put. The header is
+/// complete when its second word is the complement of its first. Both were zero before, and a
+/// partial write leaves bytes of zero. The origin uses the counter for a later put only after
+/// this one is delivered.
 void Wire::take_counted(std::uint64_t offset) noexcept {
     auto* cell = reinterpret_cast<base::Cell*>(own_ + offset);
     auto* landing = reinterpret_cast<base::Landing*>(own_ + offset + base::kLandingOffset);
@@ -129,15 +132,13 @@ void Wire::take_counted(std::uint64_t offset) noexcept {
     cell->flag.store(landing->words[0], std::memory_order_release);
 }
 
-/// The flag word came after its data, so it may be raised as soon as it is seen. It may be seen
-/// torn, half of it still that of an earlier use: that raises a flag that no wait expects, because
-/// a wait compares for equality with the word that is being written, and a mixture equal to that
-/// word is that word. `taken` keeps a word that was raised long ago from erasing the flag of a near
-/// writer.
+/// Raises a flag that was delivered after its data. A torn flag may be seen, with a part of an
+/// earlier one. It satisfies no wait: a wait compares the whole word, so only the complete flag is
+/// equal. `taken` prevents an old flag from overwriting the flag of a local writer.
 void Wire::take_delivered(std::uint64_t offset) noexcept {
     auto* cell = reinterpret_cast<base::Cell*>(own_ + offset);
     auto* landing = reinterpret_cast<base::Landing*>(own_ + offset + base::kLandingOffset);
-    // Acquire: the data that the strategy has put before this word is visible with it.
+    // Acquire: makes the data visible that the strategy delivered before this word.
     const base::FlagWord landed = SharedWord(cell->delivered).load(std::memory_order_acquire);
     if (landed == landing->taken) return;
     landing->taken = landed;

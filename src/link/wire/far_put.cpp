@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// far_put.cpp - the origin's half of the notify strategies: which network puts make up one put.
+// far_put.cpp - the origin's half of the notify strategies: network puts that make up one put.
 //
-// Holds    On `again` everything that was posted stays posted, and `resume` says how much that is.
-//          A put's sources are read until `pending` is lowered; flags, words and headers are
-//          copied.
+// Holds    On `again`, posted pieces stay posted, and `resume` has their size. A put's sources are
+//          read until `pending` is lowered. Flags, words and headers are copied.
 // Next     delivery.cpp for the target's half.
 #include <algorithm>
 #include <cstring>
@@ -17,7 +16,7 @@ namespace weft::link {
 
 namespace {
 
-/// `resume` of a deferred put: its entry plus one above the bytes posted.
+/// `resume` of a deferred put: its entry plus one, above the number of posted bytes.
 constexpr unsigned kEntryShift = 48;
 constexpr std::uint64_t kBytesMask = (std::uint64_t{1} << kEntryShift) - 1;
 
@@ -72,7 +71,8 @@ base::Post Wire::put_cell(const base::Put& put) noexcept {
                        .immediate = immediate_for(put.cell, Delivered::all)});
 }
 
-/// Payload and flag word in one write to two places: its immediate arrives after both.
+/// Writes payload and flag word in one operation with two targets. Its immediate
+/// arrives after both.
 base::Post Wire::put_flagged(const base::Put& put) noexcept {
     return port_->try_put({.peer = put.peer,
                            .bytes = put.bytes,
@@ -86,7 +86,7 @@ base::Post Wire::put_flagged(const base::Put& put) noexcept {
                            .parts = put.parts});
 }
 
-/// In pieces that land in their order: the last one brings the flag word and the immediate.
+/// Writes pieces that are delivered in order. The last one carries the flag word and the immediate.
 base::Post Wire::put_in_order(const base::Put& put, std::uint64_t& resume) noexcept {
     Pieces pieces{.immediate = immediate_for(put.cell, Delivered::all),
                   .pending = put.pending,
@@ -97,7 +97,7 @@ base::Post Wire::put_in_order(const base::Put& put, std::uint64_t& resume) noexc
     return posted;
 }
 
-/// Pieces first, each with its own immediate, then the flag word with their number.
+/// Writes pieces, each with an immediate, then the flag word with the number of pieces.
 base::Post Wire::put_counted(const base::Put& put, std::uint64_t& resume) noexcept {
     Pieces pieces{.kind = PutKind::with_immediate,
                   .immediate = immediate_for(put.cell, Delivered::piece),
@@ -135,10 +135,10 @@ base::Post Wire::put_words(const base::Put& put) noexcept {
                        .kind = PutKind::plain});
 }
 
-// --- a flag that follows -----------------------------------------------------------------------
+// --- a separate flag ---------------------------------------------------------------------------
 
-/// The flag goes out when the last piece is known to have landed. A put that is given up half-way,
-/// which only happens when its team has failed, keeps its entry.
+/// Writes the flag when all pieces are known to be delivered. A put that is never completed keeps
+/// its entry; this happens only if its team has failed.
 base::Post Wire::put_delivered(const base::Put& put, std::uint64_t& resume) noexcept {
     if (put.bytes == 0) return post_flag(put.peer, put.cell, put.flag, PutKind::plain);
     if (resume == 0) {
@@ -178,8 +178,9 @@ void Wire::post_deferred_flags() noexcept {
 
 // --- a counter at the target -------------------------------------------------------------------
 
-/// All of the put names one counter, which counts no other put until all of it has landed. So once
-/// it counts as many writes as the header says, this put is there. False: none is free.
+/// Reserves a counter for the put. It counts no other put until all of this one is delivered. So
+/// the put is delivered when the counter has reached the number in the header. Returns false if no
+/// counter is free.
 bool Wire::take_lane(const base::Put& put, std::uint64_t& resume) noexcept {
     if (deferred_free_.empty()) return false;
     const auto first = static_cast<std::uint32_t>(put.peer) * counters_;
@@ -228,7 +229,7 @@ base::Post Wire::put_with_counter(const base::Put& put, std::uint64_t& resume) n
     return base::Post::posted;
 }
 
-/// The flag lands after the data: by a fence, or because the fabric keeps every order.
+/// Writes the flag after the data, by a fence, or because the fabric keeps all puts in order.
 base::Post Wire::put_then_flag(const base::Put& put, std::uint64_t& resume) noexcept {
     const bool fence = plan_.large == Notify::fence;
     Pieces pieces{.kind = fence ? PutKind::delivered : PutKind::plain,
@@ -241,9 +242,10 @@ base::Post Wire::put_then_flag(const base::Put& put, std::uint64_t& resume) noex
                      fence && put.bytes != 0 ? PutKind::fenced : PutKind::plain);
 }
 
-// --- parts of all ------------------------------------------------------------------------------
+// --- common parts ------------------------------------------------------------------------------
 
-/// Bytes that one write may take to that place: what a peer has exposed is one piece of memory.
+/// Returns the most bytes that one write may write at a place. Exposed memory of a
+/// peer is contiguous.
 std::uint64_t Wire::room_at(const base::Put& put, std::uint64_t target) const noexcept {
     return put.region != nullptr ? ~std::uint64_t{0} : port_->room_at(target);
 }
@@ -275,7 +277,7 @@ base::Post Wire::post_pieces(const base::Put& put, Pieces& pieces) noexcept {
             }
             if (port_->try_put(piece) == base::Post::again) return base::Post::again;
             pieces.done = part_start + at + size;
-            // Others have their turn: what was sent is received while it is in the caches.
+            // Gives other transfers a turn: the peer receives this piece while it is in the caches.
             if (size == paced_bytes_ && pieces.done < put.bytes) return base::Post::again;
         }
         part_start += part.bytes;
@@ -292,7 +294,7 @@ base::Post Wire::post_flag(Rank peer, std::uint64_t cell, base::FlagWord flag,
                        .kind = kind});
 }
 
-/// Posts a put whose source does not outlive this call.
+/// Posts a put whose source is reused after this call.
 base::Post Wire::post_small(FabricPut put) noexcept {
     const bool copied_at_once = put.kind == PutKind::plain || put.kind == PutKind::with_immediate;
     if (copied_at_once && put.bytes <= inject_bytes_) return port_->try_put(put);

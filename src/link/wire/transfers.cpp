@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// transfers.cpp - bytes without a flag, between far ranks.
+// transfers.cpp - writes and reads without a flag, between remote ranks.
 //
-// Holds    Cut at what one transfer may carry, and at sections; on `again`, `resume` says how much
-//          is posted. The last piece carries the payload for the peer: earlier ones land before
-//          it. Counted writes carry the rank of their origin and the batch in their immediates, so
-//          the target counts without knowing their purpose. A batch is closed when a request that
-//          follows it is sent; at most kBatches may be in flight, which the user of the wire
-//          ensures.
-// Next     run/onesided for what is made of it.
+// Holds    Transfers are divided at the size limit of the network and at sections. On `again`,
+//          `resume` has the number of posted bytes. The last piece carries the payload for the
+//          peer, and earlier pieces are delivered before it. Immediates of counted writes contain
+//          the origin's rank and the batch, so the target counts writes without further knowledge.
+//          A batch is closed when the request after it is sent. The user of the wire ensures that
+//          at most kBatches are in flight.
+// Next     run/onesided for the use.
 #include <algorithm>
 #include <utility>
 

@@ -19,7 +19,7 @@ namespace {
 constexpr std::size_t kStagingEntries = 256;
 constexpr std::size_t kDeferredEntries = 256;
 constexpr unsigned kSpins = 4096;        ///< about 100 us of pauses, then yield
-constexpr unsigned kSpinsPolling = 128;  ///< the same where each poll also polls a network
+constexpr unsigned kSpinsPolling = 128;  ///< for polls that also poll a network
 constexpr long kNapNs = 50'000;
 constexpr std::size_t kWarmPeersMax = 16;  ///< larger jobs connect at the first put
 constexpr unsigned kWarmEvery = 16;        ///< polls
@@ -145,8 +145,8 @@ void Wire::poll_port() noexcept {
     stir();
 }
 
-/// Tries the next peer that is not connected yet. One that is outside the library is tried again
-/// some polls later, so this rank does not wait for it.
+/// Tries to connect to the next unconnected peer. If the peer is outside the library, this rank
+/// does not wait, and tries again some polls later.
 void Wire::warm_one() noexcept {
     if (port_->warm(cold_.back())) {
         cold_.pop_back();

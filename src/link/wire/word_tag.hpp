@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// word_tag.hpp - the tag that each word of a word-tagged put carries above its four bytes of data,
-// and what the header of a counted put says.
+// word_tag.hpp - tag of each word of a word-tagged put, above its four bytes of data, and the
+// header of a counted put.
 //
-// Idea     28 bits of the flag's tick and the number of words, so each word tells how many there
-//          must be.
-// Holds    Never 0, which is what an empty landing area holds.
+// Idea     A tag has 28 bits of the flag's tick, and the number of words. So each word tells how
+//          many words the put has.
+// Holds    A tag is never 0, which is the value of an empty landing area.
 #pragma once
 
 #include <cstddef>
@@ -31,7 +31,8 @@ static_assert(base::Landing::kWords < 16);
     return static_cast<std::uint32_t>(word >> 32);
 }
 
-/// Which counter counts the put, and how many writes it counts with the last one of it.
+/// Returns the header of a counted put: origin and number of the counter, and its value after
+/// the last write.
 [[nodiscard]] constexpr std::uint64_t counted_header(std::uint64_t origin, std::uint64_t counter,
                                                      std::uint32_t writes) {
     return origin << 40 | counter << 32 | writes;

@@ -30,9 +30,8 @@ struct Inquiry {
     Rank rank = 0;  ///< sender, in the job
     std::uint32_t team = 0;
     std::int64_t epoch = 0;
-    base::Tick team_since =
-        0;  ///< first tick of the team, which tells it from earlier teams in the region
-    std::uint64_t digest = 0;  ///< covers the team's calls up to this one
+    base::Tick team_since = 0;  ///< first tick of the team; identifies it in the region
+    std::uint64_t digest = 0;   ///< covers the team's calls up to this one
     base::CallHash call_hash = 0;
     /// Hash of the call before; 0 if it is too old. In a verdict, the Status for its reader.
     base::CallHash hash_before = 0;

@@ -50,9 +50,8 @@ struct WaitingLane {
     Rank peer = 0;  ///< team rank; < 0: the wait concerns no peer
     base::FlagWord have = 0;
     base::FlagWord want = 0;
-    bool waits_for_flush =
-        false;         ///< waits for room (with a peer) or for local completion (without)
-    std::string text;  ///< description of a wait that belongs to no lane
+    bool waits_for_flush = false;  ///< for room (with a peer) or local completion (without)
+    std::string text;              ///< description of a wait that belongs to no lane
 };
 
 /// Describes a lane of the operation that waits at a step, without flags. Past the last step, the
@@ -114,8 +113,7 @@ class Watchdog {
     static constexpr unsigned kCheckEvery = 256;
     static constexpr unsigned kProgressEvery = 16;
     static constexpr std::uint64_t kSpreadNs = 1'000'000'000;  ///< time limit for sending verdicts
-    static constexpr Rank kAskMax =
-        64;  ///< members asked at once; the next ones are asked a second later
+    static constexpr Rank kAskMax = 64;  ///< members asked at once; others follow a second later
 
     Watchdog(Wire& wire, Rank job_rank, WatchdogOptions options)
         : wire_(wire), job_rank_(job_rank), options_(std::move(options)) {}
@@ -337,8 +335,8 @@ class Watchdog {
         const std::uint64_t deadline = base::monotonic_ns() + kSpreadNs;
         static_cast<void>(finish_sending(deadline));
         wait_until_sent(deadline);
-        outgoing_ =
-            verdict;  // equal for all peers: a put may still read it while the next is posted
+        // Equal for all peers: a put may still read it while the next is posted.
+        outgoing_ = verdict;
         if (asker != job_rank_ && is_member(team, asker)) start_sending(asker, deadline);
         for (const Rank rank : ranks_that_may_wait(team, mine)) {
             const Rank peer = team.setup.job_ranks[static_cast<std::size_t>(rank)];
@@ -403,8 +401,7 @@ class Watchdog {
     base::FlagWord seen_[Mailboxes::kEntries] = {};
     Inquiry outgoing_;
     Rank outgoing_peer_ = 0;
-    Rank next_asked_ =
-        0;  ///< last member asked, in a team whose members are asked one after the other
+    Rank next_asked_ = 0;       ///< last member asked, if members are asked one after the other
     bool sending_ = false;      ///< outgoing_ is not completely posted
     std::uint64_t resume_ = 0;  ///< belongs to the wire while sending_
     std::uint32_t pending_ = 0;

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// area.hpp - what every rank sets aside for one-sided calls: cells for requests, cells for replies.
+// area.hpp - memory of every rank for one-sided calls: cells for requests and replies.
 //
-// Idea     For each pair of ranks a ring of cells in the target's segment takes the origin's
-//          requests, and one in the origin's segment the replies. Both rings are as long, so a
-//          request and its reply have the same slot. After them lies a buffer for bytes that are
-//          got by request. Rings are shorter where there are many ranks.
+// Idea     For each pair of ranks, a ring of cells in the target's segment receives the origin's
+//          requests. A ring in the origin's segment receives the replies. Both rings have the same
+//          length, so a request and its reply have the same slot. A buffer for bytes of gets by
+//          request follows. Larger jobs have shorter rings.
 // Why      Requests and replies are puts into cells, so every notify strategy carries them.
-// Holds    Offsets follow from the size of the job alone. Pages that no pair uses are not touched.
-// Next     request.hpp for what is in a cell.
+// Holds    Offsets depend on the size of the job alone. Pages of pairs that do not communicate
+//          are not touched.
+// Next     request.hpp for the contents of a cell.
 #pragma once
 
 #include <cstdint>
@@ -18,13 +19,13 @@
 
 namespace weft::run {
 
-/// The words that immediates can name for a signal, by numbers: a few, then all from `heap` on.
+/// Words that an immediate can name by number: a few words first, then all words from `heap` on.
 struct SignalWords {
-    std::uint64_t few = 0;  ///< where they are
+    std::uint64_t few = 0;  ///< offset of the first words
     std::uint64_t few_count = 0;
     std::uint64_t heap = 0;
 
-    /// Nothing: it has no number.
+    /// Returns the number of a word, or nothing if it has none.
     [[nodiscard]] constexpr std::optional<std::uint64_t> number_of(std::uint64_t offset) const {
         if (offset >= heap) return few_count + (offset - heap) / sizeof(std::uint64_t);
         const std::uint64_t number = (offset - few) / sizeof(std::uint64_t);
@@ -41,20 +42,20 @@ struct OneSidedArea {
     static constexpr Rank kRanksWithLongRings = 512;
     static constexpr std::uint64_t kBufferBytes = std::uint64_t{64} << 10;
 
-    std::uint64_t offset = 0;  ///< in every segment; a multiple of the cell stride's alignment
-    Rank ranks = 0;            ///< of the job
+    std::uint64_t offset = 0;  ///< in every segment; aligned like a cell stride
+    Rank ranks = 0;            ///< ranks of the job
     SignalWords words;
     std::uint64_t before_first = 0;  ///< number of the request before the first, for tests of wraps
 
-    /// Requests of one rank to another at a time.
+    /// Returns the most requests of one rank to another at a time.
     [[nodiscard]] constexpr std::uint64_t slots() const {
         return ranks <= kRanksWithLongRings ? kSlotsMax : kSlotsMax / 4;
     }
-    /// Where an origin's request number `sequence` goes, in the target's segment.
+    /// Returns the offset of an origin's request number `sequence` in the target's segment.
     [[nodiscard]] constexpr std::uint64_t request(Rank origin, std::uint64_t sequence) const {
         return offset + slot(origin, sequence) * base::kCellStride;
     }
-    /// Where the target's reply to it goes, in the origin's segment.
+    /// Returns the offset of the target's reply to it in the origin's segment.
     [[nodiscard]] constexpr std::uint64_t reply(Rank target, std::uint64_t sequence) const {
         return offset + (ring_cells() + slot(target, sequence)) * base::kCellStride;
     }

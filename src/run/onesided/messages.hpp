@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// messages.hpp - active messages: a few bytes for a function that the peer calls when they arrive.
+// messages.hpp - active messages: a few bytes that are passed to a function at the peer.
 //
-// Idea     Messages of one rank to another are numbered and go into a ring at the target, which
-//          looks for the next number whenever it drives its wire, runs the handler and, every few
-//          messages, sends a credit back. Who has no credit queues its messages here.
-// Why      Sending never waits inside a handler, and handlers never wait for anything: so each rank
-//          always takes what arrives, credits always come back, and whatever handlers send, to
-//          whomever, there is no circle of waits. Outside of handlers a queue that is long is
-//          waited for, so that memory stays bounded by what handlers send.
+// Idea     Messages of one rank to another are numbered, and written to a ring at the target.
+//          The target tests for the next number whenever it drives its wire, runs the
+//          handler, and returns a credit for every few messages. A sender without credit
+//          queues its messages locally.
+// Why      Sending never waits inside a handler, and handlers never wait. So each rank always
+//          accepts messages, credits always return, and no cycle of waits can arise. Outside of
+//          handlers, a sender waits if its queue is long, so only handlers can make a queue grow.
 // Holds    Messages of one rank to another are handled in order, each once. Handlers run one at a
-//          time, on the thread that drives the engine, with its turn. What a peer sends is checked
-//          before it is used. A message whose handler is not known yet waits until it is, and those
-//          behind it, too. After the first messages nothing is allocated.
-// Next     message_area.hpp for what lies where.
+//          time, on the thread that drives the engine, with its turn. Data of a peer is checked
+//          before use. A message for an unknown handler waits until the handler is set; later
+//          messages of that peer wait, too. Only the first messages allocate memory.
+// Next     message_area.hpp for the layout.
 #pragma once
 
 #include <algorithm>
@@ -51,13 +51,13 @@ class Messages {
     Messages(const Messages&) = delete;
     Messages& operator=(const Messages&) = delete;
 
-    /// number: below kHandlers.
+    /// Sets the handler of a number below kHandlers.
     void set_handler(std::uint32_t number, const MessageHandler& handler) {
         handlers_[number] = handler;
     }
     [[nodiscard]] std::size_t bytes_max() const { return area_.bytes_max(); }
 
-    /// Sends or queues a message; never waits.
+    /// Sends or queues a message. Never waits.
     void send(Rank rank, std::uint32_t handler, const void* data, std::size_t bytes) {
         const MessageHead head{handler, static_cast<std::uint32_t>(bytes)};
         Peer& to = peer(rank);
@@ -74,7 +74,8 @@ class Messages {
         ++queued_;
         static_cast<void>(post_queue(rank));
     }
-    /// Sends a message that fits in a cell to a near peer with room for it; false: send() it.
+    /// Sends a message that fits a cell to a local peer that has room. Otherwise returns false, and
+    /// the caller must use send().
     bool post_at_once(Rank rank, std::uint32_t handler, const void* data,
                       std::size_t bytes) noexcept {
         Peer& to = peer(rank);
@@ -83,15 +84,15 @@ class Messages {
             return false;
         return post_near(rank, to, {handler, static_cast<std::uint32_t>(bytes)}, data);
     }
-    /// Messages that wait for room at that peer.
+    /// Returns the number of messages that wait for room at that peer.
     [[nodiscard]] std::size_t queued(Rank rank) { return peer(rank).queued; }
-    /// Whether nothing is queued, and nothing that was sent is read any more.
+    /// Returns true if no message is queued, and the sources of all messages have been read.
     [[nodiscard]] bool idle() const { return queued_ == 0 && reading_.empty(); }
-    /// The thread that is in a handler, if one is. Read by any.
+    /// Returns the id of the thread in a handler, or no id. Any thread may read it.
     [[nodiscard]] const std::atomic<std::thread::id>& handling() const { return handling_; }
 
-    /// Runs handlers of what has arrived, sends credits and what is queued. True if anything was
-    /// done. Not from a handler.
+    /// Runs the handlers of arrived messages, and sends credits and queued messages. Returns true
+    /// if it did anything. Handlers must not call it.
     bool serve() noexcept {
         if (serving_) return false;
         bool moved = false;
@@ -109,32 +110,32 @@ class Messages {
 
   private:
     static constexpr std::size_t kPeersPerLook = 8;
-    // The second half of a flag says where the bytes of a message are.
+    // The low bits of a flag tell where the bytes of a message are.
     static constexpr std::uint16_t kInCell = 1;
     static constexpr std::uint16_t kInSlot = 2;
     static constexpr std::uint16_t kCredit = 3;
 
     struct Message {
-        std::unique_ptr<std::byte[]> bytes;  ///< the head first
+        std::unique_ptr<std::byte[]> bytes;  ///< starts with the head
         base::PutPart part;
         Rank peer = 0;
-        std::uint64_t number = 0;  ///< 0: not on its way
+        std::uint64_t number = 0;  ///< 0: no number yet
         std::uint64_t resume = 0;
         std::uint32_t pending = 0;
-        Message* next = nullptr;  ///< in the queue
+        Message* next = nullptr;  ///< next in the queue
     };
     struct Peer {
         Message* first = nullptr;  ///< of the queue
         Message* last = nullptr;
         std::size_t queued = 0;
-        std::uint64_t sent = 0;            ///< number of the last message on its way there
-        std::uint64_t credits = 0;         ///< that were taken, each for kStep messages
-        std::uint64_t handled = 0;         ///< number of its last message that was handled here
-        const base::Cell* next = nullptr;  ///< where its next message comes,
-        base::FlagWord awaited = 0;        ///< and its flag, but for where the bytes are
-        std::byte* there = nullptr;        ///< its segment, if it is near
-        std::uint64_t credited = 0;        ///< credits that were sent to it
-        std::uint64_t resume = 0;          ///< of the credit that is on its way
+        std::uint64_t sent = 0;            ///< number of the last message sent to it
+        std::uint64_t credits = 0;         ///< credits taken, each for kStep messages
+        std::uint64_t handled = 0;         ///< number of its last handled message
+        const base::Cell* next = nullptr;  ///< cell of its next message
+        base::FlagWord awaited = 0;        ///< flag of that message, without the place of its bytes
+        std::byte* there = nullptr;        ///< its segment, if it is local
+        std::uint64_t credited = 0;        ///< credits sent to it
+        std::uint64_t resume = 0;          ///< state of the credit being posted
     };
 
     [[nodiscard]] Peer& peer(Rank rank) { return peers_[static_cast<std::size_t>(rank)]; }
@@ -153,7 +154,7 @@ class Messages {
         return message;
     }
 
-    /// Messages that no transfer reads any more are free again.
+    /// Frees messages that no transfer reads any more.
     [[gnu::noinline]] bool retire() noexcept {
         return std::erase_if(reading_, [this](Message* message) {
                    if (message->pending != 0) return false;
@@ -168,7 +169,8 @@ class Messages {
         from.awaited = base::flag_word(number, 0);
     }
 
-    /// Nearly all looks end here: a message waits for half of one on average.
+    /// Returns true if the peer has nothing to serve. Nearly all tests end here; a message waits
+    /// for half a pass over the peers on average.
     [[nodiscard]] static bool is_idle(const Peer& from) noexcept {
         if (from.there == nullptr || from.queued != 0) return false;
         return !has_come(from, from.next->flag.load(std::memory_order_relaxed));
@@ -199,7 +201,7 @@ class Messages {
 
     [[nodiscard]] bool has_come(Rank rank, const Peer& from) noexcept {
         if (from.there == nullptr) wire_.settle(area_.cell(rank, from.handled + 1));
-        // Acquire: pairs with the release of the flag; the message is visible with it.
+        // Acquire: pairs with the release of the flag; makes the message visible.
         const base::FlagWord flag = from.next->flag.load(std::memory_order_acquire);
         return has_come(from, flag);
     }
@@ -257,7 +259,7 @@ class Messages {
         return true;
     }
 
-    /// To a near peer with room: from where the bytes are, since nothing reads them afterwards.
+    /// Stores a message to a local peer that has room. The source may be reused afterwards.
     [[gnu::always_inline]] bool post_near(Rank rank, Peer& to, const MessageHead& head,
                                           const void* data) noexcept {
         if (!has_room(rank, to)) return false;
@@ -267,7 +269,7 @@ class Messages {
         std::byte* const at = fits ? cell->payload : to.there + area_.bytes_of(rank_, number);
         std::memcpy(at, &head, sizeof head);
         if (head.bytes == sizeof(std::uint64_t))
-            std::memcpy(at + sizeof head, data, sizeof(std::uint64_t));  // without a call
+            std::memcpy(at + sizeof head, data, sizeof(std::uint64_t));  // without a function call
         else if (head.bytes != 0)
             std::memcpy(at + sizeof head, data, head.bytes);
         // Release: pairs with the acquire of has_come() there.
@@ -314,15 +316,15 @@ class Messages {
     std::byte* own_;
     std::array<MessageHandler, kHandlers> handlers_{};
     std::vector<Peer> peers_;     ///< by rank of the job
-    std::deque<Message> pool_;    ///< all messages; never moved: the wire counts in them
-    std::vector<Message*> free_;  ///< both have room for all: nothing is allocated when they change
+    std::deque<Message> pool_;    ///< all messages; never moved, because the wire counts in them
+    std::vector<Message*> free_;  ///< both have capacity for all messages, so they never allocate
     std::vector<Message*> reading_;
     std::size_t queued_ = 0;
     std::size_t turn_ = 0;
     bool serving_ = false;
-    const std::size_t count_;                  ///< of peers
-    const std::size_t looks_;                  ///< how many of them each time
-    std::atomic<std::thread::id> handling_{};  ///< the thread in a handler, if one is
+    const std::size_t count_;                  ///< number of peers
+    const std::size_t looks_;                  ///< peers tested in each serve()
+    std::atomic<std::thread::id> handling_{};  ///< thread in a handler, if any
 };
 
 }  // namespace weft::run

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// network.hpp - what one-sided calls need from a wire, and from the engine while they wait.
+// network.hpp - requirements of one-sided calls on a wire, and on the engine while they wait.
 //
-// Idea     As the engine's transport: an interface that belongs to its user, no virtual call.
+// Idea     As for the engine's transport: the interface belongs to its user and has
+//          no virtual calls.
 // Next     onesided.hpp for the calls.
 #pragma once
 
@@ -23,32 +24,36 @@ concept Network = requires(T wire, const base::Put& put, const base::Write& writ
                            const base::Read& read, std::uint64_t& resume, std::uint64_t offset,
                            const base::Reach& reach, std::byte* into, const std::byte* from,
                            Rank rank, std::uint32_t transfers, const char* text) {
-    /// Base of a rank's segment if loads and stores reach it (always for this rank), else nullptr.
+    /// Returns the base of a rank's segment if loads and stores reach it (always for this
+    /// rank), else nullptr.
     { wire.near(rank) } noexcept -> std::same_as<std::byte*>;
     { wire.segment_bytes() } noexcept -> std::same_as<std::uint64_t>;
-    /// Data with a flag; data without; both repeated with the same arguments on `again`.
+    /// Post data with a flag, data without one, and a read. On `again`, the caller repeats the call
+    /// with the same arguments.
     { wire.try_put(put, resume) } noexcept -> std::same_as<base::Post>;
     { wire.try_write(write, resume) } noexcept -> std::same_as<base::Post>;
     { wire.try_read(read, resume) } noexcept -> std::same_as<base::Post>;
-    /// The kernel copies between memory of a near rank and this one's; false: it refuses.
+    /// Copy by the kernel between memory of a local rank and of this rank. Return false if
+    /// the kernel refuses.
     { wire.copy_from(rank, reach, into, offset) } noexcept -> std::same_as<bool>;
     { wire.copy_to(rank, reach, from, offset) } noexcept -> std::same_as<bool>;
-    /// Raises the flag of this rank's cell at that offset if something has landed for it.
+    /// Raises the flag of this rank's cell at an offset if its data has arrived.
     { wire.settle(offset) } noexcept;
     { wire.completion() } noexcept -> std::same_as<base::RemoteCompletion>;
     { wire.written_to(rank) } noexcept -> std::same_as<std::uint64_t>;
-    /// Where writes are counted: ends a batch here, and takes one at the target once it has landed.
+    /// Where writes are counted: end a batch here, and accept a batch of a peer once
+    /// it has arrived.
     { wire.close_batch(rank) } noexcept -> std::same_as<std::uint32_t>;
     { wire.take_batch(rank, transfers) } noexcept -> std::same_as<bool>;
     { wire.whole_words() } noexcept -> std::same_as<bool>;
     { wire.reads() } noexcept -> std::same_as<bool>;
     { wire.signals() } noexcept -> std::same_as<bool>;
-    /// A far rank has sent what none of this library sends: waits fail with this text.
+    /// Records that a remote rank sent invalid data. Waits then fail with this text.
     { wire.distrust(rank, text) } noexcept;
 };
 
-/// Drives everything of this rank until `ended` holds; `waits` describes the wait if it takes long.
-/// False: it cannot succeed any more, and failure() has the reason.
+/// Drives everything of this rank until `ended` returns true. `waits` describes a long wait.
+/// Returns false if the wait cannot succeed; failure() then has the reason.
 template <class T>
 concept Driver = requires(T driver, bool (*ended)(), std::string (*waits)()) {
     { driver.await(ended, waits) } -> std::same_as<bool>;

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // onesided.hpp - puts, gets, signals and atomic operations on memory of peers, and their order.
 //
-// Idea     Near peers: loads, stores and atomic operations on the mapped memory. Far peers: writes
-//          and reads of the network; whatever the target has to do itself is a request. When all
-//          that was written has landed is known by order, by counting, or by delivery, as the wire
-//          grants.
-// Why      A network write that is complete here need not have landed there, and two of them may
-//          land in any order; so fence and quiet cannot rest on completions alone
+// Idea     Local peers are reached by loads, stores and atomic operations on mapped memory. Remote
+//          peers are reached by writes and reads of the network, and by requests for operations
+//          that the target itself must do. The wire grants one method to learn that all writes have
+//          been delivered: by order, by counting, or by delivery.
+// Why      A network write that is complete at the origin need not be delivered, and two writes may
+//          be delivered in any order. So fence and quiet cannot rest on completions alone
 //          (docs/one-sided.md, section 4).
-// Holds    Places and ranks of the job are checked by the caller. One thread at a time, with the
-//          engine's turn; each wait may let others have it, so nothing that is read before one is
-//          taken for true after it. Calls that return false have failed for good.
+// Holds    The caller checks places and ranks of the job. One thread at a time calls, with the
+//          engine's turn. Each wait may give the turn to other threads, so values read before a
+//          wait are not trusted after it. A call that returns false has failed permanently.
 // Next     requests.hpp and service.hpp for both ends of a request; registered.hpp for memory
 //          outside the segments.
 #pragma once
@@ -32,7 +32,7 @@
 
 namespace weft::run {
 
-/// How a wait with a deadline has ended.
+/// Result of a wait with a deadline.
 enum class Waited : std::uint8_t { done, late, failed };
 
 template <Network Wire, class Drive>
@@ -48,7 +48,7 @@ class OneSided {
           peers_(static_cast<std::size_t>(area.ranks)),
           usual_(area.ranks) {}
 
-    /// What peers have asked this rank for; see Wire::set_service().
+    /// Serves requests of peers; see Wire::set_service().
     static bool serve(void* self) noexcept {
         return static_cast<OneSided*>(self)->service_.serve();
     }
@@ -56,19 +56,20 @@ class OneSided {
         static_cast<OneSided*>(self)->service_.on_immediate(payload);
     }
     [[nodiscard]] Service<Wire>& service() { return service_; }
-    /// From here on no peer is taken for asleep, so that what this rank sends depends on no clock.
+    /// Assumes from now on that peers are awake, so this rank's messages depend on no clock.
     void let_sleep() { wakes_ = false; }
 
-    // Calls belong to a stream, whose fence and quiet are about them alone; nullptr: the usual one.
+    // Each call belongs to a stream, and fence and quiet of a stream cover its calls only. nullptr:
+    // the default stream.
     [[nodiscard]] Stream* open_stream() {
         return streams_.emplace_back(std::make_unique<Stream>(area_.ranks)).get();
     }
-    /// Ends a stream that is quiet.
+    /// Ends a stream that has no transfers in flight.
     void close_stream(Stream* stream) {
         std::erase_if(streams_, [&](const auto& held) { return held.get() == stream; });
     }
 
-    /// Where loads and stores of this rank reach that place; nullptr: they do not.
+    /// Returns the address of a place if loads and stores of this rank reach it, else nullptr.
     [[nodiscard]] std::byte* reach(Rank rank, const Place& place) const noexcept {
         std::byte* const base = place.memory == nullptr ? wire_.near(rank) : place.memory->mapped;
         return base == nullptr ? nullptr : base + place.offset;
@@ -112,7 +113,7 @@ class OneSided {
         return start_get(rank, into, from, bytes, pending, of) &&
                (when == Return::at_once || await_none(of, pending, rank, "get", bytes));
     }
-    /// Returns at once: the data is there when `pending`, which stays where it is, is 0 again.
+    /// Starts a get. The data has arrived when `pending` is 0 again; it must not move before.
     bool start_get(Rank rank, std::byte* into, const Place& from, std::size_t bytes,
                    std::uint32_t& pending, Stream* stream = nullptr) {
         return start_get(rank, into, from, bytes, pending, of_call(stream));
@@ -130,7 +131,7 @@ class OneSided {
                           blocks.count * blocks.block_bytes);
     }
 
-    /// The data, then the signal: a rank that sees the signal's word changed sees the data.
+    /// Puts data, then a signal. A rank that sees the signal's word changed also sees the data.
     bool put_signal(Rank rank, const Place& to, const std::byte* from, std::size_t bytes,
                     const Signal& signal, Return when, Stream* stream = nullptr) {
         const RequestKind kind = signal.adds ? RequestKind::add : RequestKind::store;
@@ -163,7 +164,7 @@ class OneSided {
         return send_after_writes(of, rank, request, false) != 0;
     }
 
-    /// Changes a word and says what it was.
+    /// Changes a word and sets `old` to its former value.
     bool change(Rank rank, const Atomic& atomic, std::uint64_t& old, Stream* stream = nullptr) {
         if (std::byte* const near = reach(rank, atomic.place)) {
             old = change_near(near, atomic);
@@ -176,8 +177,7 @@ class OneSided {
         requests_.forget(rank, &old);
         return false;
     }
-    /// The same, and returns at once: the word's former value, of its width, is in `into` when
-    /// quiet() returns.
+    /// Starts a change. After quiet(), `into` has the word's former value, with the word's width.
     bool start_change(Rank rank, const Atomic& atomic, void* into, Stream* stream = nullptr) {
         if (std::byte* const near = reach(rank, atomic.place)) {
             const std::uint64_t old = change_near(near, atomic);
@@ -186,7 +186,7 @@ class OneSided {
         }
         return send_after_writes(of_call(stream), rank, request_for(atomic), true, into) != 0;
     }
-    /// Changes a word some time before quiet() returns.
+    /// Changes a word. The change is done before quiet() returns.
     bool apply(Rank rank, const Atomic& atomic, Stream* stream = nullptr) {
         if (std::byte* const near = reach(rank, atomic.place)) {
             change_near(near, atomic);
@@ -199,10 +199,10 @@ class OneSided {
         return send_after_writes(of_call(stream), rank, request_for(atomic), false) != 0;
     }
 
-    /// What was put before lands, at each peer, before what is put after. Waits for near peers that
-    /// were asked for something, since what follows may be a store.
+    /// Orders earlier puts before later ones at each peer. Waits for local peers that have open
+    /// requests of this rank, because a later put may be a plain store.
     bool fence(Stream* stream = nullptr) {
-        // Release: orders this rank's stores to near peers.
+        // Release: orders this rank's stores to local peers.
         std::atomic_thread_fence(std::memory_order_release);
         Stream& of = of_call(stream);
         for (std::size_t i = 0; i < of.dirty.size(); ++i) {
@@ -216,7 +216,7 @@ class OneSided {
         return true;
     }
 
-    /// Everything that was put or got is done, here and at the peers. Late: some of it may be.
+    /// Completes all puts and gets of the stream, here and at the peers. `late`: maybe not all.
     Waited quiet(Stream* stream, const base::Deadline& deadline) {
         std::atomic_thread_fence(std::memory_order_seq_cst);
         Stream& of = of_call(stream);
@@ -226,7 +226,7 @@ class OneSided {
             return ended() ? Waited::done : Waited::late;
         };
         Waited waited = by(kNoPeer, [&] { return of.outstanding == 0; });
-        // Those that are dirty now: while this waits, other threads put and call quiet.
+        // Only peers that are dirty now: other threads may put and call quiet during this wait.
         std::vector<Stream::Flush> flushes = std::exchange(of.spare, {});
         flushes.clear();
         for (const Rank rank : of.dirty) flushes.push_back({.rank = rank});
@@ -249,29 +249,28 @@ class OneSided {
         return waited;
     }
     bool quiet(Stream* stream = nullptr) { return quiet(stream, {}) == Waited::done; }
-    /// Of all streams.
+    /// Does the same for all streams.
     bool quiet_all() {
         bool done = quiet();
         for (std::size_t i = 0; done && i < streams_.size(); ++i) done = quiet(streams_[i].get());
         return done;
     }
 
-    /// Whether quiet() would have to wait for something.
+    /// Returns true if quiet() would have to wait.
     [[nodiscard]] bool busy() const { return usual_.outstanding != 0 || !usual_.dirty.empty(); }
 
   private:
     static constexpr Rank kNoPeer = -1;
-    /// A peer that keeps this rank waiting for longer may be asleep, and cannot see what its
-    /// network does without it: it is sent a request.
+    /// Longer delays suggest that a peer sleeps and does not drive its network: a request wakes it.
     static constexpr std::uint64_t kAwakeNs = 40'000;
 
     struct Peer {
-        std::uint64_t landed = 0;      ///< transfers that are known to have landed
+        std::uint64_t landed = 0;      ///< transfers known to be delivered
         std::uint64_t requested = 0;   ///< transfers before the last request
-        std::uint32_t delivering = 0;  ///< writes under way, where delivery is what completes them
-        /// Signals with their data are done later than they land: a flush has to follow.
+        std::uint32_t delivering = 0;  ///< writes in flight, if their completion means delivery
+        /// Signals with data are applied after their delivery, so a flush has to follow.
         std::uint64_t signals = 0;
-        std::uint64_t signals_done = 0;  ///< those that one has followed
+        std::uint64_t signals_done = 0;  ///< signals followed by a flush
     };
 
     [[nodiscard]] Peer& peer(Rank rank) { return peers_[static_cast<std::size_t>(rank)]; }
@@ -291,9 +290,9 @@ class OneSided {
 
     bool await_none(Stream& of, std::uint32_t& pending, Rank rank, std::string_view call,
                     std::uint64_t bytes) {
-        // Transfers of other threads may be counted in `pending`, too.
+        // Transfers of other threads may also count in `pending`.
         if (pending == 0 || wire_.near(rank) != nullptr) return true;
-        const std::uint64_t awake_ns = kAwakeNs + bytes;  // at a gigabyte a second
+        const std::uint64_t awake_ns = kAwakeNs + bytes;  // at a gigabyte per second
         const std::uint64_t began = base::monotonic_ns();
         if (!until([&] { return pending == 0; }, rank, call)) return false;
         if (!wakes_ || base::monotonic_ns() - began < awake_ns || !requests_.has_room(rank))
@@ -319,7 +318,7 @@ class OneSided {
         return wire_.completion() == base::RemoteCompletion::delivered;
     }
 
-    /// Bytes without a signal, to a far peer; `pending` says when their source is free again.
+    /// Puts bytes to a remote peer. `pending` is 0 when their source may be reused.
     bool post_far(Stream& of, Rank rank, const Place& to, const std::byte* from, std::size_t bytes,
                   std::uint32_t& pending) {
         if (bytes == 0) return true;
@@ -364,7 +363,7 @@ class OneSided {
                std::uint32_t& pending, std::uint64_t payload = 0) {
         if (!writes_reach(to))
             return copy_to(rank, to, from, bytes) || put_by_request(of, rank, to, from, bytes);
-        // Requests say in 32 bits how many transfers they follow.
+        // Requests hold the number of transfers before them in 32 bits.
         constexpr std::uint64_t kTransfersMax = std::uint64_t{1} << 31;
         if (wire_.written_to(rank) - peer(rank).requested > kTransfersMax && !flush(of, rank))
             return false;
@@ -384,14 +383,14 @@ class OneSided {
                               .width = static_cast<std::uint8_t>(bytes),
                               .offset = to.packed()};
         std::memcpy(&request.operand, from, bytes);
-        // A request to the same word would be done after it.
+        // A later signal would overtake an open request to the same word.
         if (bytes == sizeof request.operand && !of.at(rank).fenced && !requests_.outstanding(rank))
             if (const auto payload = payload_for(rank, {to, request.operand, false}))
                 return put_with_immediate(of, rank, 0, nullptr, 0, *payload, Return::at_once);
         return send_after_writes(of, rank, request, false) != 0;
     }
 
-    /// A request that is done after all that was put to that peer before.
+    /// Sends a request that is done after all earlier puts to that peer.
     std::uint64_t send_after_writes(Stream& of, Rank rank, const RemoteRequest& request, bool asks,
                                     void* into = nullptr) {
         if (delivers() &&
@@ -408,12 +407,12 @@ class OneSided {
         return number;
     }
 
-    /// Whether something that was put or asked may not be there yet.
+    /// Returns true if an earlier put or request may be incomplete at the peer.
     [[nodiscard]] bool unsettled(Rank rank) {
         if (requests_.outstanding(rank)) return true;
         switch (wire_.completion()) {
             case base::RemoteCompletion::ordered:
-                // Else what is written next lands after it.
+                // otherwise later writes are delivered after earlier ones
                 return peer(rank).signals != peer(rank).signals_done;
             case base::RemoteCompletion::delivered:
                 return peer(rank).delivering != 0;
@@ -430,19 +429,19 @@ class OneSided {
         return true;
     }
 
-    /// Whether ask_flush() would not wait.
+    /// Returns true if ask_flush() would not wait.
     [[nodiscard]] bool is_flushable(Rank rank) {
         return (!delivers() || peer(rank).delivering == 0) && requests_.has_room(rank);
     }
 
-    /// Nothing: it has failed.
+    /// Starts a flush. Returns nothing if it has failed.
     std::optional<Stream::Flush> ask_flush(Stream& of, Rank rank) {
         const Peer& at = peer(rank);
         Stream::Flush flush{.rank = rank,
                             .posted = of.at(rank).posted,
                             .writes = wire_.written_to(rank),
                             .signals = at.signals};
-        const bool settled = delivers() || at.landed == flush.writes;  // is_flushed() looks, too
+        const bool settled = delivers() || at.landed == flush.writes;  // is_flushed() tests, too
         if (settled && !requests_.outstanding(rank)) return flush;
         flush.number = send_after_writes(of, rank, {.kind = RequestKind::flush}, true);
         if (flush.number == 0) return std::nullopt;
@@ -453,7 +452,7 @@ class OneSided {
         return (flush.number == 0 || requests_.is_done(flush.rank, flush.number)) &&
                (!delivers() || peer(flush.rank).delivering == 0);
     }
-    /// All that was put to a peer before its flush has landed.
+    /// Records that all puts before the flush have been delivered.
     void settle(Stream& of, const Stream::Flush& flush) {
         Peer& at = peer(flush.rank);
         at.landed = std::max(at.landed, flush.writes);
@@ -461,10 +460,10 @@ class OneSided {
         Stream::Peer& here = of.at(flush.rank);
         here.fenced = here.fenced && here.fence > flush.posted;
     }
-    /// Peers that nothing was put to since they were flushed are clean.
+    /// Marks peers as clean if nothing was posted to them since their flush.
     static void forget_clean(Stream& of, const std::vector<Stream::Flush>& flushes) {
         for (const Stream::Flush& flush : flushes) {
-            // The flush itself was posted, too.
+            // The flush itself was counted, too.
             const std::uint64_t covered = flush.posted + (flush.number != 0 ? 1 : 0);
             Stream::Peer& at = of.at(flush.rank);
             at.dirty = at.dirty && at.posted != covered;
@@ -472,7 +471,7 @@ class OneSided {
         std::erase_if(of.dirty, [&](Rank rank) { return !of.at(rank).dirty; });
     }
 
-    // registered.hpp
+    // Defined in registered.hpp.
     [[nodiscard]] bool writes_reach(const Place& place) const noexcept;
     bool copy_to(Rank rank, const Place& to, const std::byte* from, std::size_t bytes) noexcept;
     bool copy_from(Rank rank, const Place& from, std::byte* into, std::size_t bytes) noexcept;
@@ -487,12 +486,12 @@ class OneSided {
     std::byte* own_;
     Service<Wire> service_;
     Requests<Wire, Drive> requests_;
-    std::vector<Peer> peers_;  ///< by rank of the job; never resized: the wire counts in it
+    std::vector<Peer> peers_;  ///< by rank of the job; never resized, because the wire counts in it
     Stream usual_;
-    std::vector<std::unique_ptr<Stream>> streams_;  ///< those that were opened
+    std::vector<std::unique_ptr<Stream>> streams_;  ///< opened streams
     std::uint32_t blocking_ = 0;                    ///< transfers of calls that wait
-    bool buffer_taken_ = false;                     ///< by a get that uses the area's buffer
-    bool wakes_ = true;                             ///< peers that may be asleep
+    bool buffer_taken_ = false;                     ///< a get or put uses the area's buffer
+    bool wakes_ = true;                             ///< wakes peers that may be asleep
 };
 
 }  // namespace weft::run

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// place.hpp - where a one-sided call goes: into a peer's segment, or memory that it registered.
+// place.hpp - target of a one-sided call: a peer's segment, or memory that it registered.
 //
-// Idea     Segments have the same layout on all ranks, so an offset is enough. Registered memory
-//          lies anywhere; its owner has a number for it, and who calls knows how it is reached: by
-//          loads and stores (this rank's own), by the kernel, by the network, and always by
-//          requests, in which number and offset travel as one word.
-// Why      One word for both kinds, so that each request can name either.
-// Next     onesided.hpp for the calls; service.hpp for who finds the memory of a number;
-//          run/runtime/registered_memory.hpp for how ranks learn of each other's.
+// Idea     Segments have the same layout on all ranks, so an offset is enough. Registered memory is
+//          at any address. Its owner has a number for it. The caller knows how to reach it: by
+//          loads and stores (its own memory), by the kernel, by the network, or by requests, which
+//          always work. Requests carry number and offset in one word.
+// Why      One word for both kinds lets each request name either.
+// Next     onesided.hpp for the calls; service.hpp, which finds memory by number;
+//          run/runtime/registered_memory.hpp for the exchange of numbers.
 #pragma once
 
 #include <cstddef>
@@ -19,17 +19,17 @@
 
 namespace weft::run {
 
-/// What this rank knows of memory that a peer has registered. Stays where it is while calls use it.
+/// A peer's registered memory, as this rank knows it. Does not move while calls use it.
 struct PeerMemory {
-    std::uint64_t number = 0;     ///< at its owner, from 1
-    std::uint64_t bytes = 0;      ///< of it
-    std::uint64_t address = 0;    ///< at its owner
-    std::byte* mapped = nullptr;  ///< where loads and stores of this rank reach it, or nullptr
-    bool copied = false;          ///< the kernel copies from and to it
-    base::RemoteRegion region;    ///< as the network reaches it; 0 bytes: it does not
+    std::uint64_t number = 0;     ///< number at the owner, from 1
+    std::uint64_t bytes = 0;      ///< size
+    std::uint64_t address = 0;    ///< address at the owner
+    std::byte* mapped = nullptr;  ///< address for loads and stores of this rank, or nullptr
+    bool copied = false;          ///< the kernel can copy from and to it
+    base::RemoteRegion region;    ///< handle for the network; 0 bytes: not reachable
 };
 
-/// Bytes at an offset in a peer's segment, or in memory that it has registered.
+/// Offset in a peer's segment, or in memory that it has registered.
 struct Place {
     static constexpr unsigned kOffsetBits = 48;
     static constexpr std::uint64_t kNumberMax = 0xffff;
@@ -43,11 +43,11 @@ struct Place {
     [[nodiscard]] constexpr Place operator+(std::uint64_t bytes) const {
         return {offset + bytes, memory};
     }
-    /// As it travels in a request.
+    /// Returns the place as one word of a request.
     [[nodiscard]] constexpr std::uint64_t packed() const {
         return memory == nullptr ? offset : memory->number << kOffsetBits | offset;
     }
-    /// Aligned as the address at the owner is.
+    /// Returns a number with the same alignment as the address at the owner.
     [[nodiscard]] constexpr std::uint64_t address() const {
         return memory == nullptr ? offset : memory->address + offset;
     }
@@ -56,10 +56,10 @@ struct Place {
     }
 };
 
-/// Memory of this rank by the number that requests have for it.
+/// This rank's registered memory, by the numbers that requests use.
 class RegisteredRanges {
   public:
-    /// 0: there is no number left.
+    /// Returns the number of new memory, or 0 if all numbers are in use.
     [[nodiscard]] std::uint64_t add(std::span<std::byte> memory) {
         for (std::uint64_t number = 1; number <= ranges_.size(); ++number) {
             if (ranges_[number - 1].data() != nullptr) continue;
@@ -71,7 +71,7 @@ class RegisteredRanges {
         return ranges_.size();
     }
     void remove(std::uint64_t number) { ranges_[number - 1] = {}; }
-    /// nullptr: they do not lie in registered memory.
+    /// Returns the address, or nullptr if the bytes are not within registered memory.
     [[nodiscard]] std::byte* find(std::uint64_t packed, std::uint64_t bytes) const noexcept {
         const std::uint64_t number = packed >> Place::kOffsetBits;
         const std::uint64_t offset = packed & ((std::uint64_t{1} << Place::kOffsetBits) - 1);
@@ -82,7 +82,7 @@ class RegisteredRanges {
     }
 
   private:
-    std::vector<std::span<std::byte>> ranges_;  ///< by number - 1; no memory: the number is free
+    std::vector<std::span<std::byte>> ranges_;  ///< by number - 1; null data: the number is free
 };
 
 }  // namespace weft::run

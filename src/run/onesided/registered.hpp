@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// registered.hpp - puts and gets where neither loads and stores nor the network's writes go.
+// registered.hpp - puts and gets that neither loads and stores nor network writes can do.
 //
-// Idea     Memory that a near peer has registered is copied to and from by the kernel. Where that
-//          cannot be done, and where the network has not registered it, the peer is asked: it
-//          copies to or from this rank's buffer in the segment (onesided/area.hpp).
-// Holds    What is asked for is done in order with all other requests of this rank to that peer.
-//          What the kernel has copied is there when the call returns. Where it refuses in the
-//          middle the peer does all of it again.
-// Why      Requests reach all memory of a process that is alive, and nothing else is promised by
+// Idea     The kernel copies from and to memory that a local peer has registered. If that
+//          fails, or if the network has not registered the memory, the peer itself is asked to
+//          copy. The data passes through this rank's buffer in the segment (onesided/area.hpp),
+//          or within requests.
+// Holds    Requests to a peer are done in order. Copies by the kernel are complete when the call
+//          returns. If the kernel refuses in the middle, the peer repeats the whole copy.
+// Why      Requests reach all memory of a live process, which no other method guarantees on
 //          every machine (docs/decisions/0020-registered-memory.md).
 // Next     service.hpp for the peer's side.
 #pragma once
@@ -18,7 +18,7 @@
 
 namespace weft::run {
 
-/// Whether writes and reads of the network go there, if the peer is far.
+/// Returns true if writes and reads of the network reach the place, if the peer is remote.
 template <Network Wire, class Drive>
 bool OneSided<Wire, Drive>::writes_reach(const Place& place) const noexcept {
     return place.memory == nullptr || place.memory->region.bytes != 0;
@@ -35,11 +35,12 @@ bool OneSided<Wire, Drive>::copy_from(Rank rank, const Place& from, std::byte* i
                                       std::size_t bytes) noexcept {
     if (!from.memory->copied || !wire_.copy_from(rank, {.address = from.address()}, into, bytes))
         return false;
-    std::atomic_thread_fence(std::memory_order_acquire);  // as copy_near()
+    std::atomic_thread_fence(std::memory_order_acquire);  // as in copy_near()
     return true;
 }
 
-/// One piece at a time: into its place if that lies in this rank's segment, else by the buffer.
+/// Gets by requests. If `into` is in this rank's segment, one piece is enough; else pieces pass
+/// through the buffer.
 template <Network Wire, class Drive>
 bool OneSided<Wire, Drive>::get_by_request(Stream& of, Rank rank, std::byte* into,
                                            const Place& from, std::size_t bytes) {
@@ -66,7 +67,8 @@ bool OneSided<Wire, Drive>::get_by_request(Stream& of, Rank rank, std::byte* int
     return true;
 }
 
-/// A near peer copies from this rank's buffer; to a far one the bytes travel within requests.
+/// Puts by requests. A local peer copies from this rank's buffer. Bytes for a remote one are
+/// in the requests.
 template <Network Wire, class Drive>
 bool OneSided<Wire, Drive>::put_by_request(Stream& of, Rank rank, const Place& to,
                                            const std::byte* from, std::size_t bytes) {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// request.hpp - what one rank asks another to do to its memory, and how it is done.
+// request.hpp - operations that one rank requests on another's memory, and their execution.
 //
-// Holds    Words are changed by atomic operations of the processor, so the target's node-mates,
-//          which change them directly, and far ranks, which ask, see one history.
+// Holds    Words are changed by atomic operations of the processor. So the target's local
+//          peers, which change words directly, and remote ranks, which use requests, see one
+//          order of changes.
 // Next     service.hpp for the target's side, requests.hpp for the origin's.
 #pragma once
 
@@ -18,10 +19,10 @@
 
 namespace weft::run {
 
-/// When a put or get returns: once the caller's memory is its own again, or at once.
+/// Tells when a put or get returns: when the caller's memory may be reused, or at once.
 enum class Return : std::uint8_t { reusable, at_once };
 
-/// Blocks of equal size at equal distances, which may be negative, on either side.
+/// Blocks of equal size at constant strides, which may be negative, on both sides.
 struct Strided {
     std::int64_t to_stride = 0;  ///< bytes from one block to the next
     std::int64_t from_stride = 0;
@@ -30,7 +31,7 @@ struct Strided {
 };
 
 enum class RequestKind : std::uint8_t {
-    flush,  ///< nothing: its reply implies that all before it is done
+    flush,  ///< no operation; its reply implies that all earlier requests are done
     store,
     add,
     swap,
@@ -40,34 +41,34 @@ enum class RequestKind : std::uint8_t {
     band,
     bor,
     bxor,
-    pull,  ///< copy `operand` bytes to `offset` from `other` in the segment of a near origin
+    pull,  ///< copy `operand` bytes from `other` in the segment of a local origin to `offset`
 };
 inline constexpr RequestKind kLastRequestKind = RequestKind::pull;
 
 /// One atomic operation on a word.
 struct Atomic {
-    RequestKind kind = RequestKind::add;  ///< one that changes or loads a word
-    std::uint8_t width = 8;               ///< 4 or 8
+    RequestKind kind = RequestKind::add;  ///< a kind that changes or loads a word
+    std::uint8_t width = 8;               ///< bytes: 1, 2, 4 or 8
     Place place = 0;
     std::uint64_t operand = 0;
     std::uint64_t compare = 0;
 };
 
-/// One request, as it lies in a cell.
+/// One request, as stored in a cell.
 struct RemoteRequest {
     static constexpr std::size_t kInlineMax = 16;
 
     RequestKind kind = RequestKind::flush;
     std::uint8_t width = 8;         ///< bytes of the word
-    std::uint8_t inline_bytes = 0;  ///< of `data`, stored at `other` before the word is changed
-    std::uint8_t asks = 0;          ///< whether a reply is wanted
-    std::uint32_t after = 0;   ///< transfers of this origin since the last request that had some
+    std::uint8_t inline_bytes = 0;  ///< of `data`, stored at `other` before the change
+    std::uint8_t asks = 0;          ///< 1 if a reply is wanted
+    std::uint32_t after = 0;   ///< transfers of this origin since its last request with transfers
     std::uint64_t offset = 0;  ///< of the word, in the target's segment; see Place::packed()
     std::uint64_t operand = 0;
-    std::uint64_t other = 0;  ///< the value to compare with, or an offset
+    std::uint64_t other = 0;  ///< value to compare with, or an offset
     std::byte data[kInlineMax] = {};
 
-    /// How much of it is used; the rest need not travel.
+    /// Returns the number of used bytes. The rest need not be sent.
     [[nodiscard]] std::size_t bytes() const noexcept {
         if (inline_bytes != 0) return sizeof(RemoteRequest);
         const bool takes_other = kind == RequestKind::compare_swap || kind == RequestKind::get ||
@@ -79,7 +80,7 @@ static_assert(sizeof(RemoteRequest) == base::kCellPayload);
 
 namespace onesided {
 
-/// Where block i of a strided transfer is.
+/// Returns the start of block i of a strided transfer.
 template <class First>
 [[nodiscard]] constexpr First block_of(First first, std::size_t i, std::int64_t stride) noexcept {
     const std::int64_t distance = static_cast<std::int64_t>(i) * stride;
@@ -95,7 +96,7 @@ std::uint64_t change_as(RequestKind kind, std::byte* at, std::uint64_t operand,
                         std::uint64_t other) noexcept {
     const std::atomic_ref<Word> word(*reinterpret_cast<Word*>(at));
     const auto value = static_cast<Word>(operand);
-    // Release: pairs with the acquire of a wait for the word; what came before is visible with it.
+    // Release: pairs with the acquire of a wait for the word; makes earlier stores visible with it.
     switch (kind) {
         case RequestKind::add:
             return word.fetch_add(value, std::memory_order_acq_rel);
@@ -126,7 +127,7 @@ std::uint64_t change_as(RequestKind kind, std::byte* at, std::uint64_t operand,
     return 0;
 }
 
-/// Changes a word and returns what it was, if the change says so. The word is aligned to its width.
+/// Changes a word, aligned to its width. Returns its former value, except for stores.
 inline std::uint64_t change(RequestKind kind, std::byte* at, std::size_t width,
                             std::uint64_t operand, std::uint64_t other) noexcept {
     switch (width) {
@@ -141,11 +142,11 @@ inline std::uint64_t change(RequestKind kind, std::byte* at, std::size_t width,
     }
 }
 
-/// Whether a word can have so many bytes.
+/// Returns true if a word may have `bytes` bytes.
 [[nodiscard]] constexpr bool is_width(std::size_t bytes) noexcept {
     return bytes <= 8 && bytes != 0 && (bytes & (bytes - 1)) == 0;
 }
-/// Whether these bytes are a word that can be stored at once.
+/// Returns true if the bytes are an aligned word, which one store can write.
 [[nodiscard]] constexpr bool is_word(std::uint64_t address, std::size_t bytes) noexcept {
     return is_width(bytes) && (address & (bytes - 1)) == 0;
 }
@@ -155,8 +156,8 @@ void copy_word(std::byte* to, const std::byte* from, bool storing) noexcept {
     Word value;
     if (storing) {
         std::memcpy(&value, from, sizeof value);
-        // Release: pairs with the acquire of a wait for the word, by whose sight the peer may write
-        // anew what this rank has read before.
+        // Release: pairs with the acquire of a wait for the word. After that wait, the peer may
+        // overwrite data that this rank has read before.
         std::atomic_ref<Word>(*reinterpret_cast<Word*>(to)).store(value, std::memory_order_release);
     } else {
         auto* shared = reinterpret_cast<Word*>(const_cast<std::byte*>(from));
@@ -165,15 +166,15 @@ void copy_word(std::byte* to, const std::byte* from, bool storing) noexcept {
     }
 }
 
-/// Copies between this rank's memory and a mapped peer's: words as words, all else as bytes. What
-/// was got has been read before anything that follows is seen; where processors let a later store
-/// overtake a load, the peer could else write there too soon.
+/// Copies between memory of this rank and mapped memory of a peer. Words are copied as words, other
+/// data as bytes. A get has read its data before later loads and stores take effect. Otherwise, the
+/// peer might overwrite the data too early on processors that reorder stores before loads.
 inline void copy_near(std::byte* to, const std::byte* from, std::size_t bytes,
                       bool storing) noexcept {
     const auto shared = reinterpret_cast<std::uintptr_t>(storing ? to : from);
     if (!is_word(shared, bytes)) {
         if (bytes != 0) base::move_bytes(to, from, bytes);
-        // Acquire: as that of a word. Puts need none: fences and signals order them.
+        // Acquire: as for a word. Puts need no fence here: fences and signals order them.
         if (!storing) std::atomic_thread_fence(std::memory_order_acquire);
     } else if (bytes == 8) {
         copy_word<std::uint64_t>(to, from, storing);

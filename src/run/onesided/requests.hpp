@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// requests.hpp - the origin's side of requests: numbers them, posts them, takes the replies.
+// requests.hpp - the origin's side of requests: numbers them, posts them, and takes the replies.
 //
-// Idea     A reply to one request implies that all before it are done, so only some ask for one:
-//          those with a result, flushes, and one in a few so that slots become free.
-// Holds    A request's slot is used again only when a reply has said that the request is done. At
-//          the first request to a peer memory is allocated, never after. Threads may send at once:
-//          each wait lets others have the turn, so nothing is numbered before the last one that
-//          matters.
-// Next     service.hpp for the target's side; onesided.hpp for who asks.
+// Idea     A reply to one request implies that all earlier ones are done. So only some requests ask
+//          for a reply: those with a result, flushes, and every few requests to free slots.
+// Holds    The slot of a request is reused only after a reply has shown that the request is done.
+//          The first request to a peer allocates memory; later ones do not. Several threads may
+//          send. Each wait may give the turn to other threads, so a request is numbered only after
+//          the wait for room.
+// Next     service.hpp for the target's side; onesided.hpp for the caller.
 #pragma once
 
 #include <cstring>
@@ -33,9 +33,10 @@ class Requests {
         for (Peer& peer : peers_) peer.sent = peer.done = area.before_first;
     }
 
-    /// Posts a request and returns its number; 0: driver.failure() says why not. Its place in the
-    /// order is its own from the moment at which stamp() is called with it. into: where the result
-    /// goes, of as many bytes as the word, when its reply is taken; it has to ask then.
+    /// Posts a request and returns its number. Returns 0 on failure; driver.failure() has the
+    /// reason. Calls stamp() when the request has its place in the order. `into` receives the
+    /// result, with the width of the word, when the reply is taken; the request must ask for
+    /// a reply then.
     template <class Stamp>
     std::uint64_t send(Rank rank, RemoteRequest request, bool asks, void* into, Stamp stamp) {
         Peer& peer = peers_[static_cast<std::size_t>(rank)];
@@ -64,29 +65,29 @@ class Requests {
         return number;
     }
 
-    /// Whether send() would not have to wait for the peer.
+    /// Returns true if send() would not wait for the peer.
     [[nodiscard]] bool has_room(Rank rank) noexcept {
         Peer& peer = peers_[static_cast<std::size_t>(rank)];
         if (peer.slots == nullptr) return true;
         return has_room(rank, peer, peer.slots[(peer.sent + 1) % area_.slots()]);
     }
-    /// Whether the request of that number, which asked, and all before it are done.
+    /// Returns true if a request that asked for a reply, and all earlier ones, are done.
     [[nodiscard]] bool is_done(Rank rank, std::uint64_t number) noexcept {
         return take_replies(rank, peers_[static_cast<std::size_t>(rank)]) >= number;
     }
-    /// Waits until the request of that number, which asked, and all before it are done.
+    /// Waits until a request that asked for a reply, and all earlier ones, are done.
     bool await(Rank rank, std::uint64_t number) {
         Peer& peer = peers_[static_cast<std::size_t>(rank)];
         return driver_.await([&] { return take_replies(rank, peer) >= number; },
                              [&] { return waits(rank, peer, "a reply"); });
     }
-    /// The result of a request goes nowhere any more.
+    /// Discards the result of a request.
     void forget(Rank rank, const void* into) {
         Peer& peer = peers_[static_cast<std::size_t>(rank)];
         for (std::uint64_t i = 0; peer.slots != nullptr && i < area_.slots(); ++i)
             if (peer.slots[i].into == into) peer.slots[i].into = nullptr;
     }
-    /// Requests to a peer that are not known to be done.
+    /// Returns true if some request to the peer may not be done.
     [[nodiscard]] bool outstanding(Rank rank) {
         Peer& peer = peers_[static_cast<std::size_t>(rank)];
         return peer.sent != peer.done && take_replies(rank, peer) != peer.sent;
@@ -96,16 +97,17 @@ class Requests {
     struct Slot {
         RemoteRequest request;
         base::PutPart part;
-        std::uint64_t asked_number = 0;  ///< a queue of its own, of requests that asked
-        void* into = nullptr;            ///< where the result goes; nullptr: nowhere else
+        /// Entry of a separate queue: numbers of requests that asked for a reply.
+        std::uint64_t asked_number = 0;
+        void* into = nullptr;  ///< receives the result, or nullptr
         std::uint32_t pending = 0;
     };
     struct Peer {
         std::unique_ptr<Slot[]> slots;
         std::uint64_t sent = 0;      ///< number of the last request
-        std::uint64_t done = 0;      ///< of the last that is known to be done
-        std::uint64_t asked = 0;     ///< how many have asked for a reply
-        std::uint64_t answered = 0;  ///< how many replies were taken
+        std::uint64_t done = 0;      ///< number of the last request known to be done
+        std::uint64_t asked = 0;     ///< requests that asked for a reply
+        std::uint64_t answered = 0;  ///< replies taken
     };
 
     bool has_room(Rank rank, Peer& peer, const Slot& slot) noexcept {
@@ -120,7 +122,7 @@ class Requests {
             const std::uint64_t at = area_.reply(rank, number);
             wire_.settle(at);
             const auto* cell = reinterpret_cast<const base::Cell*>(own_ + at);
-            // Acquire: pairs with the release of the flag; what was replied is visible with it.
+            // Acquire: pairs with the release of the flag; makes the reply visible.
             if (cell->flag.load(std::memory_order_acquire) != base::flag_word(number, 0)) break;
             Slot& slot = peer.slots[number % area_.slots()];
             if (slot.into != nullptr) std::memcpy(slot.into, cell->payload, slot.request.width);

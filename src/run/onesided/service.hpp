@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// service.hpp - the target's side of requests: takes them from their cells, does them, replies.
+// service.hpp - the target's side of requests: takes them from cells, does them, and replies.
 //
-// Idea     All that drives this rank's wire calls serve(): each wait, each poll, a progress thread.
-//          It polls the next request cell of a few far ranks in turn, so that a poll stays short
-//          in a large job.
-// Holds    What an origin asks for is checked before it is done. Requests of one origin are done in
-//          order, each when the writes that it follows have landed. Nothing blocks or allocates
-//          after construction; an origin whose reply finds no room waits.
+// Idea     Whenever this rank's wire is driven, it calls serve(): in each wait and poll, and in a
+//          progress thread. serve() polls the next request cell of a few remote ranks, round robin,
+//          so a poll stays short in a large job.
+// Holds    A request is checked before it is done. Requests of one origin are done in order, each
+//          after the delivery of the writes before it. Nothing blocks, or allocates after
+//          construction. If no reply entry is free, the request waits.
 // Next     request.hpp; requests.hpp for the origin's side; docs/one-sided.md, section 4.
 #pragma once
 
@@ -36,19 +36,19 @@ class Service {
     Service& operator=(const Service&) = delete;
 
     [[nodiscard]] bool has_origins() const { return !origins_.empty(); }
-    /// Near ranks ask for what lies outside the segment only, so they are served from here on.
+    /// Starts to serve a local rank. Local ranks only request access outside the segment.
     void serve_near(Rank rank) {
         const auto serves = [&](const Origin& origin) { return origin.rank == rank; };
         if (rank == rank_ || std::ranges::any_of(origins_, serves)) return;
         if (origins_.empty()) make_replies();
         origins_.push_back({rank, area_.before_first + 1});
     }
-    /// Memory of this rank that requests may name.
+    /// Returns this rank's memory that requests may name.
     [[nodiscard]] RegisteredRanges& registered() { return registered_; }
 
-    /// Whether no rank can ask, and no answer is on its way.
+    /// Returns true if no rank can send requests, and no reply is in flight.
     [[nodiscard]] bool at_rest() const { return origins_.empty() && open_.empty(); }
-    /// Whether anything was asked for.
+    /// Serves requests. Returns true if there were any.
     [[gnu::noinline]] bool serve() noexcept {
         bool served = false;
         if (!open_.empty()) post_replies();
@@ -59,7 +59,7 @@ class Service {
         return served;
     }
 
-    /// A write has landed, and its immediate had this payload.
+    /// Handles the payload of an immediate, whose write has been delivered.
     void on_immediate(std::uint64_t payload) noexcept {
         const Signal signal = onesided::signal_of(payload, area_.words);
         const std::uint64_t offset = signal.place.offset;
@@ -69,7 +69,7 @@ class Service {
                          sizeof signal.value, signal.value, 0);
     }
 
-    /// What is wrong with a request, by what its origin may ask for; nullptr if nothing is.
+    /// Returns the error of a request whose origin may be malicious, or nullptr if it is valid.
     [[nodiscard]] const char* fault_of(const RemoteRequest& request) const noexcept {
         const bool moves = request.kind == RequestKind::get || request.kind == RequestKind::pull;
         if (request.kind > kLastRequestKind) return "a request of no known kind";
@@ -98,7 +98,7 @@ class Service {
         Rank rank = 0;
         std::uint64_t next = 0;  ///< number of the next request
     };
-    /// A reply until its source may be reused.
+    /// A reply, kept until its source may be reused.
     struct Reply {
         std::uint64_t value = 0;
         base::Put put;
@@ -118,7 +118,8 @@ class Service {
         for (std::size_t i = kReplies; i-- > 0;) free_.push_back(static_cast<std::uint16_t>(i));
     }
 
-    /// Memory of this rank that a request names (Place::packed()); nullptr: it is not the origin's.
+    /// Returns this rank's memory that a request names (Place::packed()), or nullptr if the origin
+    /// may not access it.
     [[nodiscard]] std::byte* find(std::uint64_t place, std::uint64_t bytes) const noexcept {
         if (place >> Place::kOffsetBits != 0) return registered_.find(place, bytes);
         return in_segment(place, bytes) ? own_ + place : nullptr;
@@ -128,7 +129,7 @@ class Service {
         const std::uint64_t at = area_.request(origin.rank, origin.next);
         wire_.settle(at);
         const auto* cell = reinterpret_cast<const base::Cell*>(own_ + at);
-        // Acquire: pairs with the release of the flag; the request is visible with it.
+        // Acquire: pairs with the release of the flag; makes the request visible.
         if (cell->flag.load(std::memory_order_acquire) != base::flag_word(origin.next, 0))
             return false;
         RemoteRequest request;
@@ -205,9 +206,9 @@ class Service {
     Rank rank_;
     std::byte* own_;
     RegisteredRanges registered_;
-    std::vector<Origin> origins_;  ///< far ranks, and near ones that ask
+    std::vector<Origin> origins_;  ///< remote ranks, and local ones that send requests
     std::size_t turn_ = 0;
-    std::vector<Reply> replies_;  ///< never resized: the wire counts in it
+    std::vector<Reply> replies_;  ///< never resized, because the wire counts in it
     std::vector<std::uint16_t> free_;
     std::vector<std::uint16_t> open_;
 };

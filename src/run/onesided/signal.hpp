@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// signal.hpp - what a put does to a word of its target once its data is there.
+// signal.hpp - change of a word at the target of a put, after the data is delivered.
 //
-// Idea     Most signals fit the 43 bits of payload that the immediate of a write can carry beside
-//          its seal (link/fabric/seal.hpp), so they travel with their data: one transfer instead of
-//          two, no cell and no reply.
-// Next     onesided.hpp for when they may, service.hpp for the target.
+// Idea     Most signals fit the 43 bits of payload in an immediate that its seal leaves free
+//          (link/fabric/seal.hpp). Such a signal is sent with its data: one transfer instead of
+//          two, without a cell or a reply.
+// Next     onesided.hpp for the conditions, service.hpp for the target.
 #pragma once
 
 #include <array>
@@ -17,7 +17,7 @@
 
 namespace weft::run {
 
-/// What a signal does to its word, of 8 bytes and aligned to them.
+/// Change of a word, which has 8 bytes and is aligned to 8 bytes.
 struct Signal {
     Place place = 0;
     std::uint64_t value = 0;
@@ -26,18 +26,18 @@ struct Signal {
 
 namespace onesided {
 
-/// Up to here a signal goes with its data. Above, the second transfer costs little, and 1 MiB
-/// over loopback TCP takes half as long with it (156 to 197 us, 392 without; 0.5 MiB: 71 and 70).
+/// Largest put that carries its signal in an immediate. For larger puts, a second transfer costs
+/// little and is faster over TCP.
 constexpr std::size_t kImmediateBytesMax = std::size_t{512} << 10;
 
-/// How a payload is divided: the number of the word, and the value.
-/// Words of a small array take long counts, and words far away short ones.
+/// Widths of the word's number in a payload; the value has the remaining bits. Low numbers leave
+/// room for large values.
 constexpr std::array<unsigned, 4> kPayloadWordBits{26, 20, 14, 10};
-constexpr unsigned kPayloadSharedBits = 40;  ///< of word and value
+constexpr unsigned kPayloadSharedBits = 40;  ///< bits of word and value together
 constexpr unsigned kPayloadFormatBits = 2;
 constexpr unsigned kPayloadBits = kPayloadSharedBits + kPayloadFormatBits + 1;
 
-/// A signal as the payload of an immediate, which is never 0; nothing if it does not fit.
+/// Returns a signal as the payload of an immediate, never 0, or nothing if it does not fit.
 [[nodiscard]] constexpr std::optional<std::uint64_t> payload_of(const Signal& signal,
                                                                 const SignalWords& words) noexcept {
     const auto numbered = words.number_of(signal.place.offset);

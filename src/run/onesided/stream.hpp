@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// stream.hpp - calls of one context: what they have under way, and whether a fence stands.
+// stream.hpp - transfers of one context, and its fence.
 //
-// Idea     Requests, batches and the memory of peers belong to the rank. What a fence or a quiet is
-//          about belongs to a stream, so one stream need not wait for the puts of another.
-//          What a fence or a quiet covers is told by counting: other threads may put meanwhile.
-// Holds    The wire counts in it, so it stays where it is until it is quiet.
+// Idea     Requests, batches and peers' memory belong to the rank. Fence and quiet belong to a
+//          stream and cover its calls only, so streams do not wait for each other's puts. Counters
+//          record the covered calls, because other threads may put meanwhile.
+// Holds    The wire counts in a stream, so it must not move until it is quiet.
 // Next     onesided.hpp.
 #pragma once
 
@@ -18,17 +18,17 @@ namespace weft::run {
 struct Stream {
     struct Peer {
         std::uint64_t posted = 0;  ///< transfers and requests of this stream
-        std::uint64_t fence = 0;   ///< so many of them were posted before the fence that stands
-        bool fenced = false;       ///< what is put next must land after those
-        bool dirty = false;        ///< in `dirty`
+        std::uint64_t fence = 0;   ///< value of `posted` at the fence in effect
+        bool fenced = false;       ///< later puts must be delivered after the fence
+        bool dirty = false;        ///< is in the list `dirty`
     };
-    /// Something that all before it to a peer have landed follows from.
+    /// A request whose completion implies that all earlier transfers to the peer are delivered.
     struct Flush {
         Rank rank = 0;
-        std::uint64_t number = 0;   ///< of the request; 0: none was needed
-        std::uint64_t posted = 0;   ///< what it covers, by the counts of Peer,
-        std::uint64_t writes = 0;   ///< of the wire
-        std::uint64_t signals = 0;  ///< and of signals that travel with their data
+        std::uint64_t number = 0;   ///< number of the request; 0: none was needed
+        std::uint64_t posted = 0;   ///< covered transfers: value of Peer::posted
+        std::uint64_t writes = 0;   ///< covered transfers of the wire
+        std::uint64_t signals = 0;  ///< covered signals in immediates
     };
 
     explicit Stream(Rank ranks) : peers(static_cast<std::size_t>(ranks)) {}
@@ -36,7 +36,7 @@ struct Stream {
     Stream& operator=(const Stream&) = delete;
 
     [[nodiscard]] Peer& at(Rank rank) { return peers[static_cast<std::size_t>(rank)]; }
-    /// Something has been posted to that peer.
+    /// Records that something has been posted to that peer.
     void mark_dirty(Rank rank) {
         ++at(rank).posted;
         if (at(rank).dirty) return;
@@ -45,7 +45,7 @@ struct Stream {
     }
 
     std::vector<Peer> peers;        ///< by rank of the job
-    std::vector<Rank> dirty;        ///< far peers that something was put to since the last quiet
+    std::vector<Rank> dirty;        ///< remote peers with puts since the last quiet
     std::vector<Flush> spare;       ///< memory for the next quiet
     std::uint32_t outstanding = 0;  ///< transfers of calls that returned at once
 };
