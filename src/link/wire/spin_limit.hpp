@@ -9,9 +9,8 @@
 //          A yield that takes a whole time slice is not such a sign: another program got the
 //          processor. Such yields are expensive, and the peer, on another processor, waits for this
 //          rank meanwhile. So waits pause longer for a while.
-// Why      With busy loops of other programs on the processors, waits that yield early slow ranks
-//          down several times.
-// Holds    No clock, no system call. A wait begins where the number of failed polls decreases.
+// Why      With busy loops of other programs on the processors, waits that yield early make ranks
+//          several times slower.
 #pragma once
 
 #include <algorithm>

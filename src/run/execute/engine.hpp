@@ -158,8 +158,7 @@ class Engine {
             done = ended();
             if (done) break;
             rest();
-            if (turn_.divided())
-                also_waits_ = std::ref(waits);  // waits of other threads may have replaced it
+            if (turn_.divided()) also_waits_ = std::ref(waits);  // other threads may have set it
         }
         also_waits_ = nullptr;
         if (!done) failure_ = watchdog_.failure();

@@ -37,10 +37,8 @@ struct LaneState : plan::Cursor {
 
 /// Counts of accesses to memory of peers, by transfer method.
 struct MappedBytes {
-    std::array<std::uint64_t, base::kWays>
-        read{};  ///< bytes of local peers that steps of this rank read
-    std::array<std::uint64_t, base::kWays>
-        written{};  ///< bytes of local peers that steps of this rank wrote
+    std::array<std::uint64_t, base::kWays> read{};     ///< bytes of local peers, read by this rank
+    std::array<std::uint64_t, base::kWays> written{};  ///< bytes of local peers, written by it
     std::array<std::uint64_t, base::kWays> buffers{};  ///< buffers that this rank exposed
     std::array<std::uint64_t, base::kWays> exposed{};  ///< bytes of these buffers
 };

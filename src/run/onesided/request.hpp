@@ -48,7 +48,7 @@ inline constexpr RequestKind kLastRequestKind = RequestKind::pull;
 /// One atomic operation on a word.
 struct Atomic {
     RequestKind kind = RequestKind::add;  ///< a kind that changes or loads a word
-    std::uint8_t width = 8;               ///< bytes: 1, 2, 4 or 8
+    std::uint8_t width = 8;               ///< bytes: 4 or 8
     Place place = 0;
     std::uint64_t operand = 0;
     std::uint64_t compare = 0;

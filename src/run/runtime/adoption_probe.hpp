@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// adoption_probe.hpp - what it takes to adopt a buffer, and to map one that a mate has adopted.
+// adoption_probe.hpp - measures the time to remap ("adopt") a buffer, and to map a remapped one.
 //
-// Idea     The process is its own node-mate: it exposes a buffer and maps what it exposed, as a
-//          mate would.
+// Idea     The process acts as its own local peer: it exposes a buffer and maps it, as
+//          a peer would.
 // Next     link/direct/direct_memory.hpp; `weft fit`.
 #pragma once
 
@@ -19,13 +19,14 @@ class AdoptionProbe {
     AdoptionProbe();
 
     struct Times {
-        double adopt_us = 0;   ///< by the owner
-        double window_us = 0;  ///< to map it, and to touch each page once
+        double adopt_us = 0;   ///< of the owner
+        double window_us = 0;  ///< to map the buffer, and to touch each page once
     };
-    /// Of a buffer that was not exposed before. Nothing where buffers are not adopted.
+    /// Measures a buffer that was not exposed before. Returns nothing if buffers
+    /// cannot be remapped.
     [[nodiscard]] std::optional<Times> time(std::span<std::byte> buffer);
 
-    /// What its owner takes to expose one that is adopted, and to end that.
+    /// Returns the owner's time to expose and unexpose a remapped buffer.
     [[nodiscard]] double expose_us(std::span<std::byte> buffer);
 
   private:

@@ -84,7 +84,7 @@ base::Result<Extents> extents_of(const Blocks& blocks, std::string_view what,
     std::erase_if(order, [&](std::size_t rank) { return blocks.counts[rank] == 0; });
     std::ranges::stable_sort(order, {}, [&](std::size_t rank) { return starts[rank]; });
     Extents extents;
-    std::size_t farthest = 0;  // the rank whose block ends last
+    std::size_t farthest = 0;  // rank whose block ends last
     for (const std::size_t rank : order) {
         const Extent extent{starts[rank] * element_bytes, blocks.counts[rank] * element_bytes};
         if (extents.empty() || extent.offset > extents.back().end()) {

@@ -14,7 +14,7 @@ bool is_known(Collective collective) {
     return static_cast<std::size_t>(collective) < collectives::kCollectives.size();
 }
 
-/// Whether type and operation exist: casts can make values without a name.
+/// Fails unless type and operation exist. Casts can make invalid values.
 base::Result<void> check_elements(const Call& call) {
     if (const UserOperation* const user = user_of(call)) {
         constexpr std::size_t kElementMax = std::size_t{1} << 30;
@@ -79,7 +79,7 @@ base::Result<void> check_arguments(const Call& call, Rank rank, Rank size) {
 }
 
 bool is_exact(const Call& call) {
-    if (call.user != nullptr) return false;  // only the user knows
+    if (call.user != nullptr) return false;  // unknown for a user operation
     const bool rounds = call.type >= Type::float32 && call.type <= Type::bfloat16;
     return !rounds || (call.op != Op::sum && call.op != Op::prod);
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// call.hpp - a call of the public interface as the runtime reads it.
+// call.hpp - a call of the public interface, as the runtime reads it.
 //
-// Idea     weft::Call goes unchanged from the interfaces to its plan. Here stands what is asked of
-//          it: the size of an element, whether its arguments can be used, and the words and the
-//          hash by which ranks that disagree are detected.
-// Next     blocks.hpp for calls with counts; plan.hpp for what a call is bound to.
+// Idea     weft::Call is passed unchanged from the interfaces to its plan. This file derives its
+//          properties: the size of an element, the validity of its arguments, and the text and hash
+//          by which ranks detect disagreements.
+// Next     blocks.hpp for calls with counts; plan.hpp for binding.
 #pragma once
 
 #include <cstdint>
@@ -31,13 +31,13 @@ using collectives::traits_of;
     return static_cast<std::uint32_t>(user != nullptr ? user->element_bytes
                                                       : base::size_of(call.type));
 }
-/// Of calls whose counts all ranks know.
+/// Returns the counts of a call that has the same counts on all ranks.
 [[nodiscard]] inline std::span<const std::size_t> counts_of(const Call& call) {
     return traits_of(call.collective).has_input_counts() ? call.in_blocks.counts
                                                          : call.out_blocks.counts;
 }
 
-/// A call of a built-in type and operation, without arrays of counts.
+/// A call with a built-in type and operation, without arrays of counts.
 struct PlainCall {
     Collective collective = Collective::barrier;
     const void* in = nullptr;
@@ -47,30 +47,29 @@ struct PlainCall {
     Op op = Op::sum;
     Rank root = -1;
 
-    /// What is plain of a call.
+    /// Returns the plain part of a call.
     [[nodiscard]] static PlainCall of(const Call& call) {
         return {call.collective, call.in, call.out, call.count, call.type, call.op, call.root};
     }
     [[nodiscard]] Call whole() const { return {collective, in, out, count, type, op, root}; }
 };
 
-/// Whether a call, if it can be made at all, is one of a built-in operation, without counts.
+/// Returns true if a call, if valid, has a built-in operation and no counts.
 [[nodiscard]] inline bool is_plain(const Call& call) {
     return call.user == nullptr && call.collective < collectives::kFirstWithCounts &&
            call.in_blocks.counts.empty() && call.out_blocks.counts.empty();
 }
 
-/// The call as a rank of the team sees it: without arrays that are read on the root alone.
+/// Returns the call without the arrays that only the root reads, unless this rank is the root.
 [[nodiscard]] Call as_seen(Call call, Rank rank);
 
-/// Whether a call as_seen() can be made; memory is not looked at. A failure names the argument.
+/// Checks a call that as_seen() returned, without its memory. A failure names the argument.
 [[nodiscard]] base::Result<void> check_arguments(const Call& call, Rank rank, Rank size);
 
-/// Whether the result is the same for any order of the operands.
+/// Returns true if the result does not depend on the order of the operands.
 [[nodiscard]] bool is_exact(const Call& call);
 
-/// Why a call is made: by the user as it stands, or inside another call of the interface, which it
-/// then stands for.
+/// Reason of a call: the user made it, or another call of the interface consists of it.
 enum class Purpose : std::uint8_t {
     itself,
     inserted,
@@ -83,12 +82,12 @@ enum class Purpose : std::uint8_t {
     unregister_memory,
     observing,
 };
-/// The call of the interface that a hidden call stands for; empty for one that stands for itself.
+/// Returns the name of the interface call that consists of this call; empty for Purpose::itself.
 [[nodiscard]] std::string_view name_of(Purpose purpose);
 
-/// The call in words, without what only some ranks know.
+/// Returns a text about the call, without arguments that only some ranks know.
 [[nodiscard]] std::string describe(const Call& call, std::string_view spec);
-/// Of everything that ranks must agree about; never that of a verdict.
+/// Returns a hash of everything that ranks must agree about. Never the hash of a verdict.
 [[nodiscard]] base::CallHash call_hash(std::string_view description, std::uint32_t element_bytes);
 
 }  // namespace weft::run

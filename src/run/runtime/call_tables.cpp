@@ -15,13 +15,13 @@ namespace weft::run {
 
 namespace {
 
-/// What a rank says about itself, in this order: its first line.
+/// Sums of one rank, in the order of the first line of its text.
 struct RankSums {
     std::uint64_t calls = 0;
     std::uint64_t time_ns = 0;
-    std::uint64_t waited_ns = 0;   ///< for peers
-    std::uint64_t flushed_ns = 0;  ///< for its own transfers
-    std::int64_t worst = -1;       ///< the peer that it waited for longest
+    std::uint64_t waited_ns = 0;   ///< time waited for peers
+    std::uint64_t flushed_ns = 0;  ///< time waited for its own transfers
+    std::int64_t worst = -1;       ///< peer with the longest waits
     std::uint64_t worst_ns = 0;
     std::uint64_t put = 0;
     std::uint64_t in_place = 0;
@@ -64,7 +64,7 @@ RankSums sums_of(const Recorder& recorder, const MappedBytes& moved) {
     return sums;
 }
 
-/// Columns as wide as their widest cell; the first `left` columns are words.
+/// Aligns columns to their widest cells. The first `left` columns contain words.
 std::vector<std::string> aligned(const std::vector<std::vector<std::string>>& rows,
                                  std::size_t left) {
     std::vector<std::size_t> widths(rows.front().size());
@@ -153,7 +153,7 @@ std::vector<std::string> call_tables(const std::vector<std::string>& ranks) {
         CallSums line;
         while (lines >> bytes >> line.calls >> line.time_ns >> line.waited_ns >> line.put_bytes >>
                line.far_bytes) {
-            lines.ignore();  // the tabulator
+            lines.ignore();  // skips the tabulator
             std::getline(lines, line.collective, '\t');
             std::getline(lines, line.algorithm);
             KindSums& sums = kinds[{line.collective, bytes, line.algorithm}];

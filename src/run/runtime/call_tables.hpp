@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// call_tables.hpp - what WEFT_STATS=1 says about calls: how many of which kind, their time, whom
-// ranks waited for, and the bytes that went each way.
+// call_tables.hpp - tables of WEFT_STATS=1 about calls: number and time by kind, waits for peers,
+// and bytes by transfer method.
 //
-// Next     run/execute/recorder.hpp for who counts; statistics.hpp for the table of buffers.
+// Next     run/execute/recorder.hpp for the counts; statistics.hpp for the table of buffers.
 #pragma once
 
 #include <string>
@@ -13,9 +13,9 @@
 
 namespace weft::run {
 
-/// What a rank has counted, as text for call_tables().
+/// Returns the counts of this rank as text for call_tables().
 [[nodiscard]] std::string packed_calls(const Recorder& recorder, const MappedBytes& moved);
-/// Lines for people, from the texts of all ranks.
+/// Returns the lines of the tables, from the texts of all ranks.
 [[nodiscard]] std::vector<std::string> call_tables(const std::vector<std::string>& ranks);
 
 }  // namespace weft::run

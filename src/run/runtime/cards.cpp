@@ -14,10 +14,10 @@ void append(Bytes& out, const void* data, std::size_t bytes) {
     out.insert(out.end(), from, from + bytes);
 }
 
-/// What precedes a mapping verdict where it is published.
+/// Head of a published mapping verdict.
 struct MappingHead {
     std::uint64_t bytes = 0;  ///< of the verdict
-    std::int64_t error = 0;   ///< of the kernel's copies
+    std::int64_t error = 0;   ///< errno of the kernel's copies
 };
 
 }  // namespace
@@ -81,7 +81,7 @@ base::Result<MappingCard> mapping_card_from(std::span<const std::byte> bytes, Ra
         return base::fail(Status::environment, "the mapping verdict of rank {} is cut off", rank);
     auto verdict = link::MapVerdict::from_bytes(rest.first(head.bytes));
     if (!verdict) return verdict.failure();
-    // Ascending, and its own rank among them: the last one is the largest.
+    // Ranks are ascending and include its own, so the last one is the largest.
     if (verdict->rank != rank || verdict->mapped.back() >= size)
         return base::fail(Status::environment,
                           "the mapping verdict of rank {} is that of rank {}, and names ranks up "

@@ -23,31 +23,31 @@ namespace weft::run {
 
 namespace {
 
-/// Predictions are for so many bytes at most: beyond, nothing changes but the unit of time.
+/// Limit of predicted sizes. For more bytes, only the unit of time would change.
 constexpr std::uint64_t kBytesMax = std::uint64_t{1} << 34;
 
-/// Shorter vectors of the caller have too few whole pages to be shared in place (link/direct): the
-/// kernel would copy them, with a system call for each mate, and a put to a mate takes less time.
+/// Shorter buffers have too few whole pages to be shared in place (link/direct). The kernel would
+/// copy them, with a system call for each peer, which takes longer than a put.
 constexpr std::uint64_t kInPlaceBytesMin = std::uint64_t{16} << 10;
 
 plan::Layout layout_of(const plan::Machine& machine, Rank size) {
     return machine.node_of.empty() ? plan::Layout(size, size) : plan::Layout::of(machine.node_of);
 }
 
-/// Of a smaller team than the real one, if times of that are continued: such teams are on one node,
-/// or have each rank on a node of its own.
+/// Returns the layout of a smaller team whose times are extrapolated to the real one. Such teams
+/// are on one node, or have each rank on its own node.
 plan::Layout of_size(const plan::Layout& layout, Rank size) {
     if (size == layout.size()) return layout;
     return {size, layout.nodes() == 1 ? size : 1};
 }
 
-/// Whether ranks can use each other's vectors as algorithms do, also those on different nodes.
+/// Returns true if ranks can use each other's buffers directly, also across nodes.
 bool reaches(const plan::Machine& machine, const plan::Layout& layout) {
     return machine.direct || (layout.nodes() > 1 && layout.most() <= 1 && machine.lands);
 }
 
-/// Whether there are programs for this very team. Predictions may be continued from those of
-/// smaller ones.
+/// Returns true if the algorithm has programs for this very team. Predictions may be extrapolated
+/// from smaller teams.
 bool serves(const collectives::Properties& properties, Rank size, const CallClass& call,
             const plan::Layout& layout) {
     if (properties.power_of_two && !std::has_single_bit(static_cast<std::uint32_t>(size)))
@@ -70,7 +70,7 @@ plan::Candidate candidate_of(const collectives::Algorithm& algorithm,
         .element_bytes = call.element_bytes,
         .ordered = call.ordered && properties.ordered,
         .repeats_blocks = true};
-    // Of equal blocks: what is read is that they have counts.
+    // Equal blocks; their number only tells that the call has counts.
     const auto counts = std::make_shared<std::vector<std::uint64_t>>();
     plan::Candidate candidate{.algorithm = print(asked),
                               .ordered = properties.ordered,
@@ -95,7 +95,7 @@ plan::Candidate candidate_of(const collectives::Algorithm& algorithm,
                          known = std::optional<plan::Stages>(),
                          by_stages = algorithm.generate == nullptr](
                             Rank size, Rank rank) mutable -> base::Result<plan::Program> {
-        if (by_stages) {  // one value serves all ranks
+        if (by_stages) {  // one result serves all ranks
             if (!known || known->size() != size) {
                 auto made = stages(size);
                 if (!made) return made.failure();
@@ -124,7 +124,7 @@ plan::Candidate candidate_of(const collectives::Algorithm& algorithm,
     return candidate;
 }
 
-/// Ranks on each node, if they fill the nodes evenly and in order.
+/// Returns the ranks on each node if they fill the nodes evenly and in order, else 0.
 Rank ranks_per_node(const std::vector<Rank>& node_of) {
     const auto end = std::ranges::find_if(node_of, [&](Rank n) { return n != node_of.front(); });
     const auto each = static_cast<std::size_t>(end - node_of.begin());
@@ -172,8 +172,8 @@ std::vector<collectives::AlgorithmSpec> specs_for(const plan::Machine& machine, 
     return collectives::candidate_specs(call.collective, request_of(machine, size, call));
 }
 
-/// Whether payloads land in vectors where the spec says so: not if those that need put targets have
-/// too few, since then all go there, in pieces (plan.cpp).
+/// Returns true if payloads can be delivered directly, as the spec asks. If the other payloads have
+/// too few put targets, all payloads use put targets, in pieces (plan.cpp).
 bool lands_as_asked(const plan::Machine& machine, Rank size, const CallClass& call,
                     const collectives::AlgorithmSpec& spec, const plan::Candidate& candidate) {
     if (!collectives::lands_in_vectors(spec)) return true;
@@ -214,14 +214,14 @@ base::Result<plan::Choice> rank(const plan::Machine& machine, Rank size, const C
                         {.ordered = call.ordered, .bit_identical = call.bit_identical}, scope);
 }
 
-/// An algorithm that was measured to be the quickest.
+/// An algorithm that was fastest when measured.
 struct MeasuredChoice {
     collectives::AlgorithmSpec spec;
     double median_us = 0;
     std::string reason;
 };
 
-/// A measured choice that fits this very team and call, as a candidate.
+/// Returns a measured choice that fits this team and call, or nothing.
 std::optional<MeasuredChoice> measured_choice(const plan::Machine& machine, Rank size,
                                               const CallClass& call, const plan::Tuning* tuning,
                                               std::string_view provider) {
@@ -258,7 +258,7 @@ std::size_t place_of(const plan::Choice& choice, const std::string& algorithm) {
         std::ranges::find(all, algorithm, &plan::RankedCandidate::algorithm) - all.begin());
 }
 
-/// Puts the measured choice first, whether it is among the candidates or not.
+/// Makes the measured choice the first one, even if it was not a candidate.
 base::Result<void> prefer(plan::Choice& choice, const MeasuredChoice& measured,
                           const plan::Machine& machine, Rank size, const CallClass& call) {
     const std::string predicted = choice.reason;
@@ -270,11 +270,11 @@ base::Result<void> prefer(plan::Choice& choice, const MeasuredChoice& measured,
     return {};
 }
 
-/// What a call of fewer elements takes, by the choice of its class.
+/// Returns the times of a call with fewer elements, for the choice of its class.
 plan::Choice as_chosen(plan::Choice exact, plan::Choice of_class, const CallClass& call) {
     const auto found = std::ranges::find(exact.candidates, of_class.algorithm(),
                                          &plan::RankedCandidate::algorithm);
-    if (found == exact.candidates.end()) return of_class;  // it serves longer vectors only
+    if (found == exact.candidates.end()) return of_class;  // serves longer buffers only
     exact.chosen = static_cast<std::size_t>(found - exact.candidates.begin());
     exact.reason =
         fmt::format("as for {} bytes: {}", call.elements * call.element_bytes, of_class.reason);

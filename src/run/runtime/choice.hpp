@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// choice.hpp - the algorithm that calls of a team use if none is forced.
+// choice.hpp - chooses the algorithm of a team's calls, unless one is forced.
 //
-// Idea     What the collectives offer (collectives/candidates.hpp) is ranked by what the plan room
-//          predicts for the machine (plan/select). A choice holds for a class of sizes: counts up
-//          to the next power of two.
-// Holds    The same on all ranks, without communication: decided from what they all know. Decided
-//          once for each class and kept.
+// Idea     The candidates of the collective (collectives/candidates.hpp) are ranked by predicted
+//          times for the machine (plan/select). A choice holds for a class of sizes: counts up to
+//          the next power of two.
+// Holds    Equal on all ranks without communication, because the inputs are equal on all ranks.
+//          Decided once for each class and kept.
 // Next     docs/selection.md.
 #pragma once
 
@@ -22,75 +22,74 @@
 
 namespace weft::run {
 
-/// A call as far as the choice depends on it.
+/// Properties of a call that the choice depends on.
 struct CallClass {
-    std::string_view collective;  ///< a name that lives as long as the program
+    std::string_view collective;  ///< static text
     std::uint64_t elements = 0;
     std::uint32_t element_bytes = 1;
     bool ordered = false;        ///< the operation does not commute
-    bool bit_identical = false;  ///< results may depend on the order, and ranks must not differ
-    bool counted = false;        ///< blocks have counts: they may lie apart
+    bool bit_identical = false;  ///< results may depend on the order, but ranks must not differ
+    bool counted = false;        ///< blocks have counts, so gaps between them are possible
 
     friend auto operator<=>(const CallClass&, const CallClass&) = default;
 };
 
-/// What the choice of an algorithm for a call depends on.
+/// Returns the class of a call.
 [[nodiscard]] CallClass class_of(const Call& call);
 
-/// Counts up to the next power of two are one class.
+/// Rounds the count up to a power of two.
 [[nodiscard]] CallClass rounded(CallClass call);
 
-/// The providers whose costs are known.
+/// Returns the providers with known costs.
 [[nodiscard]] std::vector<std::string_view> providers_with_costs();
-/// What puts cost over a provider's network ("": the usual one; one that is not known: what is
-/// assumed of any), and near ones anywhere.
+/// Returns the costs of puts over a provider's network, and between local ranks. "" means the usual
+/// provider. Unknown providers have default costs.
 [[nodiscard]] plan::Machine machine_over(std::string_view provider);
 
-/// What may be chosen for a call, as plan::select() takes it; Scope::chosen: without what has the
-/// programs of an earlier one. The call's collective outlives them.
+/// Returns the candidates for a call, as plan::select() takes them. With Scope::chosen, omits
+/// candidates with the same programs as an earlier one. The call's collective must outlive them.
 [[nodiscard]] base::Result<std::vector<plan::Candidate>> candidates_for(
     const plan::Machine& machine, Rank size, const CallClass& call, plan::Scope scope);
-/// How many calls by the program of a team's first rank have put targets at a time, with banks of
-/// so many bytes; as usual if it is a failure.
+/// Returns the number of calls that have put targets at a time, by the program of a team's first
+/// rank, with banks of `bank_bytes` bytes. Returns the usual number if the program is a failure.
 [[nodiscard]] std::uint32_t banks_of(const base::Result<plan::Program>& program,
                                      const plan::VectorSize& vector, std::uint64_t bank_bytes);
-/// The vector that programs of a call cut into units.
+/// Returns the buffer that a call's programs cut into units.
 [[nodiscard]] plan::VectorSize vector_of(Rank size, const CallClass& call);
 
-/// All candidates of a call, with what they take; what is chosen is the best of its class, or what
-/// was measured.
-/// provider: of the network, as far as measured choices depend on it; "": whatever it was.
+/// Returns all candidates of a call with their times. Chosen is the best of its class, or the
+/// measured choice. Measured choices depend on the provider of the network; "" matches any.
 [[nodiscard]] base::Result<plan::Choice> rank_algorithms(const plan::Machine& machine, Rank size,
                                                          const CallClass& call,
                                                          const plan::Tuning& tuning = {},
                                                          std::string_view provider = "");
 
-/// Adds an algorithm that is not among the candidates. What is chosen stays the same.
+/// Adds an algorithm that is not among the candidates. The chosen one stays.
 [[nodiscard]] base::Result<void> also_rank(plan::Choice& choice,
                                            const collectives::AlgorithmSpec& spec,
                                            const plan::Machine& machine, Rank size,
                                            const CallClass& call);
 
-/// The algorithm that a user names, and where.
+/// Parses the algorithm that a user names. `reason` tells where.
 [[nodiscard]] base::Result<ChosenAlgorithm> parse_algorithm(std::string_view text,
                                                             std::string reason);
 
-/// Whether the collective has an algorithm of that name; how many ranks it serves only a call says.
+/// Fails if the collective has no algorithm of that name. Only a call checks the number of ranks.
 [[nodiscard]] base::Result<void> check_algorithm(Collective collective,
                                                  const ChosenAlgorithm& algorithm);
 
 class Chooser {
   public:
-    /// The tuning, which may be null, outlives the chooser.
+    /// The tuning, which may be null, must outlive the chooser.
     Chooser(plan::Machine machine, Rank size, const plan::Tuning* tuning, std::string provider)
         : machine_(std::move(machine)),
           size_(size),
           tuning_(tuning),
           provider_(std::move(provider)) {}
 
-    /// The result is valid until the next call.
+    /// Returns a choice, valid until the next call.
     [[nodiscard]] base::Result<const ChosenAlgorithm*> choose(const Call& call) const;
-    /// All that could be chosen, whatever is known by measuring.
+    /// Returns all candidates, without measured choices.
     [[nodiscard]] base::Result<plan::Choice> rank_all(const CallClass& call) const {
         return rank_algorithms(machine_, size_, call);
     }

@@ -29,7 +29,7 @@ std::int64_t ahead_at(const ClockOffsets& first, const ClockOffsets& last, std::
     const std::int64_t before = first.ahead_ns[rank];
     const std::int64_t after = last.ahead_ns[rank];
     if (last.at_ns <= first.at_ns) return before;
-    // By this rank's clock, which differs from rank 0's by little over the time between.
+    // Uses this rank's clock, whose rate hardly differs from rank 0's.
     const auto since =
         static_cast<double>(static_cast<std::int64_t>(time_ns - first.at_ns) - before);
     const double part = since / static_cast<double>(last.at_ns - first.at_ns);

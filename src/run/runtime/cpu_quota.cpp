@@ -12,7 +12,7 @@
 namespace weft::run {
 namespace {
 
-/// Takes over the limit of one group if it is narrower.
+/// Stores the limit of a group if it is lower than the current one.
 void narrow(CpuQuota& quota, const std::string& folder, double time, double period) {
     if (!(time > 0) || !(period > 0)) return;
     const double thousandths = std::clamp(time / period * 1000, 1.0, 4e9);
@@ -23,7 +23,7 @@ void narrow(CpuQuota& quota, const std::string& folder, double time, double peri
     quota.group = base::mix(status.st_dev) + base::mix(status.st_ino + 1);
 }
 
-/// Version 2: "max 100000" or "50000 100000", in microseconds.
+/// Reads a limit of version 2, such as "max 100000" or "50000 100000", in microseconds.
 void look_at_unified(CpuQuota& quota, const std::string& folder) {
     std::ifstream file(folder + "/cpu.max");
     std::string time;
@@ -32,7 +32,7 @@ void look_at_unified(CpuQuota& quota, const std::string& folder) {
     narrow(quota, folder, std::strtod(time.c_str(), nullptr), period);
 }
 
-/// Version 1: -1 is no limit.
+/// Reads a limit of version 1; -1 means no limit.
 void look_at_separate(CpuQuota& quota, const std::string& folder) {
     double time = 0;
     double period = 0;
@@ -41,8 +41,8 @@ void look_at_separate(CpuQuota& quota, const std::string& folder) {
     narrow(quota, folder, time, period);
 }
 
-/// From the group of the process up to the root. A container may not see its
-/// own path: then its root is what it sees.
+/// Visits the groups from the process's own up to the root. A container may not see its own path;
+/// then only the root is found.
 template <class Look>
 void climb(CpuQuota& quota, const std::string& root, std::string path, Look look) {
     while (true) {

@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// cpu_quota.hpp - how much processor time the control group of this process may
-// take.
+// cpu_quota.hpp - processor time that the control group allows this process.
 //
-// Why      A container with a quota sees all processors of its host, but is
-// stopped for the rest of
-//          each period (100 ms) once its ranks have waited the quota away.
-//          Ranks that spin do.
+// Why      A container with a quota sees all processors of its host. If its ranks spin, their waits
+//          use up the quota. The container is then stopped for the rest of the period (100 ms).
 #pragma once
 
 #include <cstdint>
@@ -13,18 +10,18 @@
 
 namespace weft::run {
 
-/// Travels as its bytes.
+/// Sent as bytes.
 struct CpuQuota {
-    std::uint64_t group = 0;        ///< which group has the limit: equal for ranks that share it
+    /// Identifies the group with the limit; equal for ranks that share it.
+    std::uint64_t group = 0;
     std::uint32_t thousandths = 0;  ///< of one processor; 0: no limit
     std::uint32_t reserved = 0;
 
     [[nodiscard]] bool limited() const { return thousandths != 0; }
 };
 
-/// The narrowest limit of the groups that this process is in, from its own up
-/// to the root; of version 2 and of version 1. The paths are those of the
-/// system but in tests.
+/// Returns the lowest limit of this process's groups, up to the root, in version 2 and version 1.
+/// Only tests pass other paths.
 [[nodiscard]] CpuQuota cpu_quota(const std::string& groups_file = "/proc/self/cgroup",
                                  const std::string& root = "/sys/fs/cgroup");
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// describe.hpp - what a job got, and what this machine has for others: values for people and
-// programs.
+// describe.hpp - facts about a job and its machine, for users and programs.
 //
-// Next     link/fabric/survey.hpp for the network; `weft info` prints all of it.
+// Next     link/fabric/survey.hpp for the network; `weft info` prints all facts.
 #pragma once
 
 #include <optional>
@@ -24,34 +23,34 @@ struct Description {
     Rank ranks = 1;
     std::vector<Rank> ranks_per_node;
     int host_ranks = 1;  ///< on the host of the first rank
-    int host_cpus = 1;   ///< that these may use
-    bool spins = true;   ///< how waits of the first rank's host pass the time; else they yield
+    int host_cpus = 1;   ///< processors that these ranks may use
+    bool spins = true;   ///< waits on the first rank's host spin; else they yield
 
     bool equal_addresses = true;   ///< on the first rank's node
-    bool direct = false;           ///< they read and write each other's buffers where they lie
-    std::string direct_problem;    ///< why not; empty: they do, or the first rank is alone there
-    std::string adoption_off;      ///< if they do: why pages are never adopted; empty: they may be
+    bool direct = false;           ///< its ranks access each other's buffers in place
+    std::string direct_problem;    ///< reason if not `direct`; empty if the first rank is alone
+    std::string adoption_off;      ///< reason why pages are never remapped, if `direct`
     std::string mapping_problems;  ///< of the first rank; empty: none
 
     std::string isa;
     std::vector<std::string_view> runnable_isas;
 
-    /// What the network is, or would be if the ranks were on several nodes.
+    /// Network of the job, or the one that it would have on several nodes.
     std::optional<link::FabricSurvey> survey;
-    std::string survey_problem;             ///< why there is no survey
-    std::optional<link::FabricFacts> port;  ///< of the open port; nothing if all share memory
+    std::string survey_problem;             ///< reason why `survey` is missing
+    std::optional<link::FabricFacts> port;  ///< of the open port; nothing if all ranks share memory
 };
 
-/// What a job would do over a provider that need not be here.
+/// Behaviour of a job over a provider that this machine may not have.
 struct ProviderDescription {
     link::FabricSurvey survey;
     const link::Profile* profile = nullptr;
 };
-/// Fails with the names that there are profiles for.
+/// Describes a provider. Fails, with the names of known ones, if it has no profile.
 [[nodiscard]] base::Result<ProviderDescription> describe_provider(const base::Settings& settings,
                                                                   std::string_view provider);
 
-/// asks_network: with the survey, which takes a third of a second.
+/// `asks_network` adds the survey, which takes a third of a second.
 [[nodiscard]] Description describe(const Runtime& runtime, bool asks_network);
 
 }  // namespace weft::run

@@ -8,7 +8,7 @@
 namespace weft::run {
 
 base::Result<void> check_longest(std::uint64_t words, std::uint64_t mine, Rank ranks) {
-    constexpr std::uint64_t kWordsMax = std::uint64_t{1} << 29;  // of all, on rank 0: 4 GiB
+    constexpr std::uint64_t kWordsMax = std::uint64_t{1} << 29;  // of all ranks, on rank 0: 4 GiB
     if (words < mine)
         return base::fail(Status::peer,
                           "the longest text of a rank has {} words, this rank's has {}", words,
@@ -21,7 +21,7 @@ base::Result<void> check_longest(std::uint64_t words, std::uint64_t mine, Rank r
     return {};
 }
 
-/// Each has its length in front, and all are as long as the longest.
+/// Sends each text with its length in front, padded to the longest.
 base::Result<std::vector<std::string>> gather_texts(Team& team, const std::string& mine) {
     const std::uint64_t length = mine.size();
     const std::uint64_t needed = (length + 2 * sizeof length - 1) / sizeof length;

@@ -28,8 +28,8 @@ namespace {
 
 using Bytes = std::vector<std::byte>;
 
-/// Virtual node of a rank: as the launcher says, or by regrouping all ranks into blocks; the first
-/// ones get the extra ranks.
+/// Returns the virtual node of a rank: the launcher's, or a block of a regrouping. The first blocks
+/// get the extra ranks.
 std::uint32_t node_of(const base::Settings& settings, Rank rank, Rank size) {
     if (settings.nodes != 0) {
         const auto nodes = static_cast<Rank>(settings.nodes);
@@ -59,8 +59,8 @@ base::Result<void> check_agreement(const std::vector<BusinessCard>& cards, Rank 
     return {};
 }
 
-/// What all ranks must agree about. That a launcher gave some ranks a node and others none is a
-/// difference, too, unless the ranks are regrouped anyway.
+/// Returns a text about everything that must be equal on all ranks. Unless ranks are regrouped, a
+/// launcher must give a node to all ranks or to none.
 std::string agreement_of(const base::Settings& settings) {
     std::string text = base::agreement_text(settings);
     if (settings.nodes == 0)
@@ -68,7 +68,7 @@ std::string agreement_of(const base::Settings& settings) {
     return text;
 }
 
-/// What two ranks that should share memory say they have mapped.
+/// Returns a text about the ranks that `me` and `other` have mapped.
 std::string mapping_difference(const std::vector<link::MapVerdict>& verdicts, Rank me, Rank other) {
     std::string text;
     for (const link::MapVerdict& verdict : verdicts) {
@@ -79,7 +79,7 @@ std::string mapping_difference(const std::vector<link::MapVerdict>& verdicts, Ra
     return text;
 }
 
-/// The steps of joining, in order; each fills in a part of the job.
+/// The steps of joining, in order. Each sets a part of the job.
 class Joiner {
   public:
     Joiner(const base::Settings& settings, std::unique_ptr<link::Bootstrap> bootstrap,
@@ -95,7 +95,7 @@ class Joiner {
         job_.sigterm_report->set_stage("start-up: joining the job");
         std::optional<StartWatch> watch;
         if (job_.bootstrap == nullptr && link::rank_by_environment() &&
-            !link::started_by_own_launcher())  // which names the rank that has gone
+            !link::started_by_own_launcher())  // that launcher names the missing rank itself
             watch.emplace(*job_.sigterm_report, *link::rank_by_environment());
         std::uint64_t begun_ns = base::monotonic_ns();
         if (job_.bootstrap == nullptr) {
@@ -107,7 +107,7 @@ class Joiner {
         me_ = job_.bootstrap->rank();
         size_ = job_.bootstrap->size();
         job_.sigterm_report->set_rank(me_);
-        // A program that was started by itself may find what is meant for jobs.
+        // A program started without a launcher may have settings that are meant for jobs.
         if (size_ > 1 && settings_.nodes > static_cast<std::uint64_t>(size_))
             return base::fail(Status::argument,
                               "rank {}: start-up: WEFT_NODES={}: expected 1 to {} (the ranks of "
@@ -137,8 +137,7 @@ class Joiner {
         begun_ns = now;
     }
 
-    /// Whether the layout of a segment can be counted in: sizes, and the lines that immediates
-    /// name.
+    /// Checks that sizes and numbers of cells fit the integers that hold them.
     [[nodiscard]] base::Result<void> check_sizes() const {
         constexpr std::uint64_t kBankMax = std::uint64_t{1} << 36;
         constexpr std::uint64_t kHeapMax = std::uint64_t{1} << 46;
@@ -213,13 +212,13 @@ class Joiner {
         job_.host_ranks = own.ranks;
         job_.host_cpus = own.processors();
         job_.limited_time = own.limited();
-        // Containers of one machine may have networks of their own: they meet like hosts.
+        // Containers of one machine may have separate networks. Then they connect like hosts.
         one_host_ = hosts.size() == 1 && std::ranges::all_of(cards_, [&](const BusinessCard& card) {
                         return card.around.network == mine.around.network;
                     });
     }
 
-    /// The address of this rank that leads to all others.
+    /// Returns the address of this rank that all others can reach.
     [[nodiscard]] std::string own_address() const {
         std::vector<link::HostOnNetwork> ranks;
         for (const BusinessCard& card : cards_) {
@@ -228,7 +227,7 @@ class Joiner {
         return link::choose_address(ranks, static_cast<std::size_t>(me_));
     }
 
-    /// Before ranks wait for each other often.
+    /// Moves this rank to its own processor. Done before ranks wait for each other often.
     void take_place() {
         std::vector<cpu_set_t> allowed;  // of the ranks on this host
         std::size_t mine = 0;
@@ -250,7 +249,7 @@ class Joiner {
         return {};
     }
 
-    /// Of the other ranks whose numbers of processes mean the same here.
+    /// Returns the process numbers of other ranks in this rank's pid namespace.
     [[nodiscard]] std::vector<std::int32_t> processes_of_mates() const {
         const std::uint64_t here = cards_[static_cast<std::size_t>(me_)].segment.host;
         std::vector<std::int32_t> processes;
@@ -261,21 +260,22 @@ class Joiner {
         return processes;
     }
 
-    /// A failure that another rank's end may have led to: the launcher shall see that end first.
+    /// Delays a failure that another rank's end may have caused, so that the launcher sees
+    /// that end first.
     [[nodiscard]] static base::Failure after_its_cause(base::Failure failure) {
         if (failure.status == Status::peer) std::this_thread::sleep_for(std::chrono::seconds(1));
         return failure;
     }
 
-    /// Loaded as soon as some rank is not on this node by its card; a rank that could not be mapped
-    /// shows only in the verdicts and is then reported.
+    /// Opens the network if some rank is not a candidate of this node, by its card. A candidate
+    /// that could not be mapped appears only in the verdicts, and is reported then.
     base::Result<void> open_network() {
         if (static_cast<Rank>(job_.node_map->verdict().mapped.size()) == size_) return {};
         const SegmentLayout layout(size_, settings_);
         job_.one_host = one_host_;
         job_.own_address = own_address();
         std::function<base::Result<void>()> meet;
-        if (job_.nodes > 1)  // then no rank is without a network
+        if (job_.nodes > 1)  // then all ranks have a network
             meet = [this] { return job_.bootstrap->publish("weft.ready", {}); };
         auto port = link::load_port({.base = job_.node_map->base(me_),
                                      .bytes = segment_->bytes(),
@@ -314,7 +314,7 @@ class Joiner {
         return settle(published);
     }
 
-    /// Whether the kernel lets this rank copy from the ranks that it has mapped: 0, or why not.
+    /// Returns 0 if the kernel lets this rank copy from all mapped ranks, else an errno.
     [[nodiscard]] int error_of_copying() const {
         for (const Rank mate : job_.node_map->verdict().mapped) {
             const BusinessCard& card = cards_[static_cast<std::size_t>(mate)];
@@ -324,12 +324,13 @@ class Joiner {
                     card.segment.pid,
                     reinterpret_cast<const void*>(static_cast<std::uintptr_t>(card.probe)),
                     card.segment.nonce))
-                return errno != 0 ? errno : EINVAL;  // it read something else
+                return errno != 0 ? errno : EINVAL;  // the copy had other contents
         }
         return 0;
     }
 
-    /// Why the ranks of a node do not reach each other's buffers; empty: they do, or there is one.
+    /// Returns the reason why ranks of the node cannot access each other's buffers, or
+    /// an empty text.
     [[nodiscard]] std::string direct_problem(const std::vector<Rank>& mates,
                                              const std::map<Rank, std::int64_t>& errors) const {
         if (mates.size() < 2) return "";
@@ -346,7 +347,7 @@ class Joiner {
     base::Result<void> settle(const std::map<Rank, Bytes>& published) {
         std::vector<link::MapVerdict> verdicts;
         std::map<Rank, std::span<const std::byte>> addresses;
-        std::map<Rank, std::int64_t> errors;  ///< of copying
+        std::map<Rank, std::int64_t> errors;  ///< errno of copies
         for (const auto& [rank, bytes] : published) {
             auto card = mapping_card_from(bytes, rank, size_);
             if (!card) return card.failure();
@@ -375,8 +376,8 @@ class Joiner {
         return forget_file();
     }
 
-    /// Where endpoints are files: now that all ranks have mapped those of their peers, none is
-    /// left if a rank is killed.
+    /// Removes the files of endpoints, for providers that use files. All ranks have mapped them, so
+    /// no file remains if a rank is killed later.
     base::Result<void> forget_file() {
         if (!port_ || !port_->facts().endpoint_file) return {};
         if (auto done = connect_files(); !done) return after_its_cause(done.failure());
@@ -385,8 +386,8 @@ class Joiner {
         return {};
     }
 
-    /// Some releases of the provider map a peer's file at the first write to it, and only together
-    /// with that peer. Nothing else is under way: every rank is here, or in the exchange after it.
+    /// Connects to all remote peers. Some releases of the provider map a peer's file at the first
+    /// write to it, which needs the peer's progress. Every rank is here, or in the next exchange.
     base::Result<void> connect_files() {
         std::array<std::uint64_t, 1> none{};
         const auto drive = [&] {
@@ -404,7 +405,7 @@ class Joiner {
         return {};
     }
 
-    /// Whether every rank has mapped all that are on its node by their cards.
+    /// Returns true if every rank has mapped all ranks that are on its node by their cards.
     [[nodiscard]] bool all_map_their_nodes(std::span<const link::MapVerdict> verdicts) const {
         std::vector<std::size_t> ranks(static_cast<std::size_t>(job_.nodes));
         for (const int node : job_.node_of_rank) ++ranks[static_cast<std::size_t>(node)];
@@ -447,7 +448,7 @@ class Joiner {
 
     struct Step {
         const char* name;
-        const char* stage;  ///< for reports of what this rank waits for
+        const char* stage;  ///< for reports about this rank's wait
         base::Result<void> (Joiner::*step)();
     };
     static const Step kSteps[4];
@@ -460,7 +461,7 @@ class Joiner {
     bool one_host_ = true;
     std::uint64_t cells_end_ = 0;
     std::unique_ptr<link::Segment> segment_;
-    std::uint64_t probe_ = 0;  ///< what node-mates try to copy
+    std::uint64_t probe_ = 0;  ///< word that local peers copy as a test
     std::vector<BusinessCard> cards_;
     std::unique_ptr<link::FabricPort> port_;
 };

@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// layout.hpp - what lies where in every rank's segment.
+// layout.hpp - the layout of every rank's segment.
 //
-// Idea     header | mailboxes | one-sided area | a word for each team region, which counts members
-//          that have left the team | active messages | a fixed table of team regions | room for
-//          copies of buffers that node-mates cannot map | heap. The
-//          layout follows from the size of the job and the settings alone, so an offset means the
-//          same on all ranks.
-// Why      A rank may get a message of every other one in a call, so a bank has cells in proportion
-//          to the ranks. What all banks of a team take stays bounded: jobs of thousands of ranks
+// Idea     The parts of a segment, in order:
+//          - header, mailboxes, one-sided area;
+//          - for each team region, a word that counts members that have left the team;
+//          - active messages, and a fixed table of team regions;
+//          - room for copies of buffers that local peers cannot map;
+//          - heap.
+//          The layout depends on the size of the job and the settings alone, so an offset has one
+//          meaning on all ranks.
+// Why      A rank may receive a message of every other rank in a call, so the cells of a bank grow
+//          with the number of ranks. To limit the memory of a team, jobs of thousands of ranks
 //          have fewer banks.
-//
-//          A network may pin what is registered with it, so a segment is registered in sections,
-//          each when it is first used: what every rank needs, then of each team the first cells of
-//          its banks and its bulk banks, its other cells if a call needs so many, and the heap as
-//          it is allocated. Sections stay registered, since regions and the heap are reused.
+//          A network may pin registered memory. So a segment is registered in sections, at their
+//          first use: the part that every rank needs; for each team, the first cells of its banks
+//          and its bulk banks, and its other cells only if a call needs them; and the allocated
+//          parts of the heap. Sections stay registered, because regions and the heap are reused.
 #pragma once
 
 #include <algorithm>
@@ -36,28 +38,28 @@ struct MemoryRange {
 };
 
 struct SegmentLayout {
-    /// Where the keys of sections are, for peers to read: behind the header of the segment.
+    /// Offset of the keys of sections, which peers read: after the header of the segment.
     static constexpr std::uint64_t kSectionKeys = 1024;
     static constexpr std::uint64_t kHeapSections = 28;
     static constexpr std::uint64_t kHeapSectionMin = std::uint64_t{1} << 20;
 
-    static constexpr std::uint32_t kTeams = 32;  ///< regions, and so teams that a rank may be in
+    static constexpr std::uint32_t kTeams = 32;  ///< regions, and teams that a rank may be in
     static constexpr std::uint32_t kBulkBanks = 4;
-    /// Small ones. The shorter a payload is, the more calls a rank may run ahead of others; what
-    /// the calls of a stream touch before they begin anew should stay in the cache. No powers of
-    /// two long, so that banks do not all begin at the same place in it.
+    /// Small bulk banks. For shorter payloads, a rank may run ahead by more calls. The banks
+    /// of a window should stay in the cache. Sizes above a power of two spread the banks over
+    /// the cache sets.
     static constexpr std::array<base::BankClass, base::kSmallClasses> kSmallBanks{
         {{.banks = 512, .bytes = 1024 + 64},
          {.banks = 256, .bytes = 4096 + 64},
          {.banks = 256, .bytes = 17 << 10},
          {.banks = 16, .bytes = 65 << 10}}};
-    /// On a node calls use the small ones up to this class, of which so many bytes, since fewer
-    /// stay in the cache.
+    /// On a node, calls use the small banks up to this class, with `kNearSmallBytes` bytes, because
+    /// fewer bytes stay in the cache.
     static constexpr std::size_t kNearClass = 2;
     static constexpr std::uint64_t kNearSmallBytes = std::uint64_t{16} << 10;
     static constexpr std::uint64_t kAlignment = std::uint64_t{64} << 10;
     static constexpr std::uint32_t kBanksMin = 4;
-    /// Of all cells of a region, where more than kBanksMin banks would take more.
+    /// Limit for all cells of a region. It reduces the banks, but not below kBanksMin.
     static constexpr std::uint64_t kCellsBytesMax = std::uint64_t{64} << 20;
 
     SegmentLayout(Rank job_size, const base::Settings& settings) {
@@ -82,7 +84,7 @@ struct SegmentLayout {
         bytes = heap + round_up(settings.heap_bytes, kAlignment);
     }
 
-    /// Leaves what a team uses whose members share memory.
+    /// Keeps the banks that a team uses whose members share memory.
     static void keep_near_banks(base::RegionShape& shape) {
         for (std::size_t number = 0; number < base::kSmallClasses; ++number)
             if (number > kNearClass) shape.small[number] = {};
@@ -97,7 +99,8 @@ struct SegmentLayout {
         return left + team * sizeof(std::uint64_t);
     }
 
-    /// What any call of a team may use, and the cells that only some calls of large teams do.
+    /// Returns the memory that any call of a team may use, without the cells that only some calls
+    /// of large teams use.
     [[nodiscard]] std::array<MemoryRange, 2> usual_memory(std::uint32_t team) const {
         const std::uint64_t at = region(team);
         return {{{at, first_cells_bytes()}, {at + shape.bulk(0), region_bytes - shape.bulk(0)}}};
@@ -107,12 +110,13 @@ struct SegmentLayout {
         return {region(team) + first, shape.cell(0, shape.cells) - first};
     }
 
-    /// What a network registers at the start: the rest follows as it is used.
+    /// Returns the bytes that a network registers at start-up. The rest is registered at
+    /// its first use.
     [[nodiscard]] std::uint64_t registered_bytes() const {
         const std::uint64_t first = first_cells_bytes();
         return region(0) + first + region_bytes - shape.bulk(0) + first;
     }
-    /// Where each section begins.
+    /// Returns the start of each section.
     [[nodiscard]] std::vector<std::uint64_t> sections() const {
         std::vector<std::uint64_t> starts{0};
         for (std::uint32_t team = 0; team < kTeams; ++team) {
@@ -128,11 +132,11 @@ struct SegmentLayout {
 
     OneSidedArea onesided;
     MessageArea messages;
-    std::uint64_t left = 0;  ///< where the words start that count members who have left
+    std::uint64_t left = 0;  ///< start of the words that count members that have left
     base::RegionShape shape;
     std::uint64_t region_bytes = 0;
-    std::uint64_t regions = 0;  ///< where the table of regions starts
-    std::uint64_t bounce = 0;   ///< up to the heap
+    std::uint64_t regions = 0;  ///< start of the table of regions
+    std::uint64_t bounce = 0;   ///< start of the room for copies, which ends at the heap
     std::uint64_t heap = 0;
     std::uint64_t bytes = 0;  ///< of the whole segment
 
@@ -140,12 +144,13 @@ struct SegmentLayout {
     [[nodiscard]] std::uint64_t first_cells_bytes() const {
         return shape.cell(0, shape.first_cells());
     }
-    /// A power of two, or for many ranks hardly more than are needed.
+    /// Returns a power of two, or for many ranks slightly more than needed.
     static constexpr std::uint32_t cells_for(std::uint32_t ranks) {
         const std::uint32_t needed = 4 * ranks + 16;
         return std::min(std::bit_ceil(needed), static_cast<std::uint32_t>(round_up(needed, 1024)));
     }
-    /// Two buffers of 2 MiB in small jobs, and 32 MiB of all ranks together in larger ones.
+    /// Returns room for two buffers of 2 MiB in small jobs, and 32 MiB for all ranks together
+    /// in larger ones.
     static constexpr std::uint64_t bounce_bytes_for(std::uint64_t ranks) {
         constexpr std::uint64_t kAllRanks = std::uint64_t{32} << 20;
         return std::clamp(kAllRanks / ranks, std::uint64_t{256} << 10, std::uint64_t{4} << 20) /

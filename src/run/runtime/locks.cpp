@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // locks.cpp - locks of a team: queues in one word of symmetric memory on each member.
 //
-// Idea     Each member's word has two halves. The upper one counts on one member alone, the lock's
-//          home: the rank (from 1) of the last in the queue, 0: the lock is free. The lower half is
-//          the member's own place in the queue: the rank (from 1) of the next one, and, in its top
-//          bit, that the lock has been handed to it. Who comes takes the last place by a swap and
-//          tells the one before, which hands the lock on when it leaves.
-// Why      A member that waits looks at its own memory only (Mellor-Crummey and Scott).
-// Holds    The words are 0 when the lock is made and after its last use. At most one member is
-//          between two places, so an arrival costs two atomic operations, a departure one or two.
+// Idea     Each member's word has two halves. The upper half is used only on the lock's home
+//          member. It holds the last rank in the queue, counted from 1, or 0 if the lock is free.
+//          The lower half holds the member's successor in the queue, counted from 1. Its top bit
+//          shows that the lock has been passed to the member. A new waiter swaps itself in as the
+//          last, and tells its predecessor, which passes the lock on when it unlocks.
+// Why      A waiting member reads only its own memory (Mellor-Crummey and Scott).
+// Holds    The words are 0 when the lock is made and after its last use. Each waiter has one
+//          predecessor, so locking costs two atomic operations, and unlocking one or two.
 // Next     remote_memory.hpp.
 #include <atomic>
 
@@ -39,7 +39,7 @@ WordChange narrow(RequestKind kind, std::uint32_t* word, std::uint32_t operand,
 
 }  // namespace
 
-/// Locks at different places have different homes.
+/// Returns the home of a lock. Locks at different offsets have different homes.
 base::Result<Rank> RemoteMemory::home_of(std::string_view call, std::uint64_t* word) {
     const auto found = place_of_word(call, "lock", word, sizeof *word, 0);
     if (!found) return found.failure();
@@ -80,7 +80,7 @@ base::Result<bool> RemoteMemory::try_lock(std::uint64_t* word) {
     return *before == 0;
 }
 
-/// What was put while the lock was held has landed before the next member holds it.
+/// Completes this rank's puts before the next member gets the lock.
 base::Result<void> RemoteMemory::unlock(std::uint64_t* word) {
     const auto home = home_of("lock", word);
     if (!home) return home.failure();

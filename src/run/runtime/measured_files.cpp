@@ -16,13 +16,13 @@ namespace weft::run {
 
 namespace {
 
-/// A value of JSON that is neither object nor list, and where it stands: "choices", "3", "ranks".
+/// A JSON value that is neither object nor list, and its path, such as "choices", "3", "ranks".
 struct Leaf {
     std::vector<std::string> path;
     std::string text;
 };
 
-/// Lists the leaves of a text as its parser meets them: no tree is built.
+/// Lists the leaves of a JSON text during parsing, without a tree.
 class Leaves : public nlohmann::json_sax<nlohmann::json> {
   public:
     explicit Leaves(std::vector<Leaf>& leaves) : leaves_(leaves) {}
@@ -66,7 +66,7 @@ class Leaves : public nlohmann::json_sax<nlohmann::json> {
         count();
         return true;
     }
-    /// A value of a list is complete: the next one has the next number.
+    /// Numbers the next value of a list.
     void count() {
         if (!lists_.empty() && lists_.back())
             path_.back() = fmt::format("{}", std::stoull(path_.back()) + 1);
@@ -106,7 +106,7 @@ base::Result<void> set(plan::TunedChoice& choice, const std::string& key, const 
     if (key == "from_bytes") return read_number(text, choice.from_bytes);
     if (key == "to_bytes") return read_number(text, choice.to_bytes);
     if (key == "median_us") return read_number(text, choice.median_us);
-    return {};  // what later versions add
+    return {};  // keys of later versions are ignored
 }
 
 base::Result<void> check(const plan::TunedChoice& choice) {
@@ -136,14 +136,14 @@ base::Result<void> set_cost(plan::MeasuredCosts& costs, std::string_view key,
     return {};
 }
 
-/// FNV-1a: different for different contents, no more.
+/// Returns an FNV-1a hash, to detect different contents.
 std::uint64_t digest_of(std::string_view text) {
     std::uint64_t digest = 0xcbf29ce484222325;
     for (const char c : text) digest = (digest ^ static_cast<unsigned char>(c)) * 0x100000001b3;
     return digest;
 }
 
-/// The file that a variable names, and a line about its contents for the other ranks.
+/// Reads the file that a variable names, and adds a line about its contents to `agreed`.
 base::Result<std::string> read_agreed(const char* variable, const std::string& path,
                                       std::string& agreed) {
     auto text = base::read_file(path, kMeasuredBytesMax, base::Pipes::refused);
@@ -221,7 +221,7 @@ link::AdoptionPrices prices_by(const plan::MeasuredCosts& costs) {
                                       {&adoption.window_page, &prices.window_page_ns}})
         if (*cost) *price = nanoseconds(**cost);
     if (!costs.has_kernel_copies()) return prices;
-    // Adopting saves what the kernel's copies cost beyond those in place.
+    // Remapping saves the cost of the kernel's copies beyond copies in place.
     const plan::Machine machine = costs.over(plan::usual_memory());
     prices.copy_ns = nanoseconds(std::max<plan::Time>(0, machine.kernel_copy - machine.mapped));
     prices.copied_byte_fs = static_cast<std::uint64_t>(

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// measured_files.hpp - what a job knows of its machine from files: costs (WEFT_PARAMETERS, as
-// `weft fit` writes them) and choices of algorithms (WEFT_TUNING, as `weft tune` does).
+// measured_files.hpp - reads files about the machine: costs (WEFT_PARAMETERS, from `weft fit`) and
+// choices of algorithms (WEFT_TUNING, from `weft tune`).
 //
-// Holds    All ranks decide by what is in the files, so start-up compares their contents; the names
-//          of the files may differ.
+// Holds    All ranks decide by the contents of the files, so start-up compares them. The names of
+//          the files may differ.
 // Next     plan/select/measured_costs.hpp, plan/select/tuning.hpp; docs/selection.md.
 #pragma once
 
@@ -29,18 +29,19 @@ struct MeasuredFiles {
     plan::Tuning tuning;
 };
 
-/// Reads the files that the settings name, and puts what all ranks must agree about into them.
+/// Reads the files that the settings name. Adds a summary of their contents to the settings, for
+/// the comparison between ranks.
 [[nodiscard]] base::Result<MeasuredFiles> read_measured_files(base::Settings& settings);
 
-/// When adopting a buffer pays, by these costs; the rest is as on the reference machine.
+/// Returns prices of remapping from these costs. Missing ones are those of the reference machine.
 [[nodiscard]] link::AdoptionPrices prices_by(const plan::MeasuredCosts& costs);
 
-/// The text of a tuning file; `name` is said where choices are from.
+/// Parses the text of a tuning file. `name` appears in the reasons of choices.
 [[nodiscard]] base::Result<plan::Tuning> parse_tuning(std::string_view text, std::string name);
 [[nodiscard]] base::Result<plan::Tuning> read_tuning(const std::string& path);
 
-/// The text of a file of parameters, in JSON or as lines `key value`, as far as it concerns a
-/// machine.
+/// Parses a file of parameters, in JSON or as lines `key value`. Ignores keys that do not
+/// describe a machine.
 [[nodiscard]] base::Result<plan::MeasuredCosts> parse_costs(std::string_view text);
 
 }  // namespace weft::run

@@ -28,7 +28,7 @@ namespace weft::run {
 
 namespace {
 
-/// Of programs that are not synchronizing.
+/// For programs that are not synchronizing.
 constexpr std::uint64_t kBanksThatMeet = 8;
 constexpr std::size_t kCardBytes = 640;
 constexpr std::align_val_t kMemoryAlignment{4096};
@@ -37,7 +37,7 @@ bool is_floating(Type type) {
     return type == Type::float32 || type == Type::float64;
 }
 
-// --- minima and maxima of floating-point numbers as those of integers --------------------------
+// --- floating-point minima and maxima, computed on integers ------------------------------------
 
 template <class Key, class Float>
 void to_keys(std::byte* to, const std::byte* from, std::uint64_t count, Op op) {
@@ -75,7 +75,7 @@ T identity_of(Op op) {
         default:
             break;
     }
-    // A sum of zeros has the sign of this one's operands.
+    // The sum of -0.0 and another zero has the sign of the other zero.
     if constexpr (std::is_floating_point_v<T>) return -T{0};
     return T{0};
 }
@@ -88,7 +88,7 @@ void fill_with(std::byte* to, std::uint64_t count, Op op) {
 }
 
 using Fill = void (*)(std::byte*, std::uint64_t, Op);
-/// nullptr: the network does not combine such elements.
+/// Returns nullptr if the network does not combine such elements.
 Fill fill_of(Type type) {
     switch (type) {
         case Type::int8:
@@ -167,7 +167,7 @@ void OffloadedCall::Free::operator()(std::byte* memory) const {
 base::Result<std::unique_ptr<OffloadedCall>> OffloadedCall::create(Team& team, const Call& call,
                                                                    const OffloadOptions& options) {
     std::unique_ptr<OffloadedCall> made(new OffloadedCall(team, call, options));
-    // The same on all members.
+    // These checks are equal on all members.
     if (auto done = made->check_call(); !done) return done.failure();
     for (const auto step : {&OffloadedCall::open_port, &OffloadedCall::make_plan,
                             &OffloadedCall::make_memory, &OffloadedCall::meet_peers}) {
@@ -177,7 +177,7 @@ base::Result<std::unique_ptr<OffloadedCall>> OffloadedCall::create(Team& team, c
     return made;
 }
 
-/// Fails on all members if it has on one.
+/// Fails on all members if it has failed on one.
 base::Result<void> OffloadedCall::agree(const base::Result<void>& mine) {
     std::int32_t well = mine.ok() ? 1 : 0;
     if (auto done =
@@ -343,7 +343,7 @@ base::Result<void> OffloadedCall::start(const void* in, void* out) {
     return queue_some();
 }
 
-/// Up to the budget.
+/// Queues descriptors, limited by the budget.
 base::Result<void> OffloadedCall::queue_some() {
     first_ = next_;
     const std::size_t budget = options_.budget != 0 ? options_.budget : plan_.descriptors.size();
@@ -422,7 +422,7 @@ void OffloadedCall::take_result() {
     running_ = false;
 }
 
-/// For people: the first stage that is not complete.
+/// Returns a text about the first incomplete stage.
 std::string OffloadedCall::what_is_missing() {
     const std::string call = fmt::format("rank {}: offloaded {} {} number {}", team_.rank(),
                                          traits_of(call_.collective).name, algorithm_, calls_);
@@ -449,7 +449,7 @@ base::Result<void> OffloadedCall::wait() {
         const auto over = test();
         if (!over) return over.failure();
         if (*over) return {};
-        // Others may need this rank for calls that are not offloaded.
+        // Peers may need this rank's progress for calls that are not offloaded.
         if (turn % kProgressEvery == 0) team_.runtime().progress();
         if (turn % kLookForFailuresEvery == 0) {
             if (auto fine = check_failures(); !fine) return fine;
@@ -458,7 +458,7 @@ base::Result<void> OffloadedCall::wait() {
                 report_ns += patience_ns;
             }
         }
-        // What runs the call may be a thread that needs this processor.
+        // The thread that runs the call may need this processor.
         if (turn < kTurnsAwake)
             std::this_thread::yield();
         else

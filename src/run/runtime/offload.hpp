@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// offload.hpp - a call that the network runs: its ranks start it, and need not be there for it.
+// offload.hpp - a call that the network runs: its ranks start it, and need not take part later.
 //
-// Idea     The programs of the call become descriptors (plan/offload), which are queued with an
-//          endpoint of their own (link/fabric/triggered.hpp) when a rank starts its part. From then
-//          on this rank may sleep: others get through all the same.
-// Why      Banks: what a peer writes of the next call may land while this one is not over here. A
-//          program that is synchronizing has two, as no rank starts the next but one before all
-//          have entered the next. Others have several, and meet before they use the first again.
-// Holds    One call at a time. Every message goes over the network, also to ranks of the node. What
-//          the memory starts as is written when a call ends, before a peer can be at the next use
-//          of its bank.
+// Idea     The programs of the call become descriptors (plan/offload). When a rank starts its part,
+//          they are queued at a separate endpoint (link/fabric/triggered.hpp). From then on the
+//          rank may sleep; its peers still finish.
+// Why      A peer may write data of the next call while this call is not complete here, so there
+//          are banks. A synchronizing program has two: no rank starts the call after next before
+//          all have entered the next. Other programs have several, and a barrier before the first
+//          bank is reused.
+// Holds    One call at a time. Every message uses the network, also between local ranks. The
+//          initial contents of a bank are written when a call ends, before a peer can use
+//          the bank again.
 // Next     docs/offload.md.
 #pragma once
 
@@ -32,47 +33,47 @@ class Team;
 struct OffloadOptions {
     std::string algorithm;   ///< a spec; empty: usual_offload()
     std::size_t budget = 0;  ///< descriptors queued at a time; 0: all of a call
-    std::string provider;    ///< empty: that of the job
+    std::string provider;    ///< empty: the job's provider
 };
 
-/// Whether calls can be offloaded over a provider, and why (not), by its profile alone.
+/// Tells whether calls can be offloaded over a provider, and the reason, from its profile alone.
 struct OffloadVerdict {
     bool promised = false;
     std::string why;
 };
 [[nodiscard]] OffloadVerdict judge_offload(std::string_view provider);
 
-/// The algorithm that is taken if none is named; a failure if there is none for the collective.
+/// Returns the default algorithm. Fails if the collective has none.
 [[nodiscard]] base::Result<std::string_view> usual_offload(Collective collective);
 
-/// What a reduction of such elements is to the network: floating-point minima and maxima are those
-/// of integers in the same order.
+/// Elements of a reduction, as the network combines them. Floating-point minima and maxima are
+/// computed on integers with the same order.
 struct OffloadElements {
     Type type = Type::int64;
-    bool keyed = false;      ///< elements are turned into keys before, and back after
-    bool any_order = false;  ///< the order of the operands does not show
+    bool keyed = false;      ///< elements are converted to keys before, and back after
+    bool any_order = false;  ///< the result does not depend on the order of operands
 };
 [[nodiscard]] OffloadElements offload_elements(Type type, Op op);
 
 class OffloadedCall {
   public:
-    /// Collective: all members with the same call, whose memory does not count. A failure is the
-    /// same on all members.
+    /// Prepares a call. Collective: all members pass the same call; its buffers are ignored. A
+    /// failure occurs on all members.
     [[nodiscard]] static base::Result<std::unique_ptr<OffloadedCall>> create(
         Team& team, const Call& call, const OffloadOptions& options);
 
-    /// Queues this rank's part. As a rule it does not wait; where the program is not synchronizing,
-    /// one call in eight begins with a barrier.
+    /// Queues this rank's part, usually without waiting. If the program is not synchronizing, every
+    /// eighth call begins with a barrier.
     [[nodiscard]] base::Result<void> start(const void* in, void* out);
-    /// Whether the call is complete here; the result is in its place then.
+    /// Returns true if the call is complete here. The result is then in the output.
     [[nodiscard]] base::Result<bool> test();
     [[nodiscard]] base::Result<void> wait();
 
     [[nodiscard]] const plan::OffloadPlan& plan() const { return plan_; }
     [[nodiscard]] std::string_view algorithm() const { return algorithm_; }
-    /// Descriptors that were queued so far, all calls.
+    /// Returns the number of descriptors queued so far, in all calls.
     [[nodiscard]] std::uint64_t queued() const { return queued_; }
-    /// How often this rank has called the network, for whatever reason.
+    /// Returns the number of this rank's calls into the network.
     [[nodiscard]] std::uint64_t entries() const { return entries_; }
 
   private:
@@ -92,7 +93,7 @@ class OffloadedCall {
         return memory_.get() + bank * bank_bytes_ + offset;
     }
     [[nodiscard]] std::uint64_t bank() const { return (calls_ - 1) % banks_; }
-    /// Counter 0 counts completions that no stage counts.
+    /// Counter 0 counts completions that belong to no stage.
     [[nodiscard]] std::uint32_t counter(plan::OffloadStage stage) const {
         return static_cast<std::uint32_t>(1 + (stage - 1) * banks_ + bank());
     }
@@ -115,17 +116,17 @@ class OffloadedCall {
     std::string algorithm_;
     plan::OffloadPlan plan_;
     std::uint64_t banks_ = 2;
-    bool meets_ = false;            ///< before banks are used again
-    std::uint64_t bank_bytes_ = 0;  ///< the same on all members
+    bool meets_ = false;            ///< needs a barrier before banks are reused
+    std::uint64_t bank_bytes_ = 0;  ///< equal on all members
     std::unique_ptr<std::byte, Free> memory_;
-    std::unique_ptr<link::TriggeredPort> port_;  ///< before the memory goes
+    std::unique_ptr<link::TriggeredPort> port_;  ///< destroyed before the memory
 
     std::uint64_t calls_ = 0;
     bool running_ = false;
     void* out_ = nullptr;
-    std::size_t first_ = 0;          ///< of the descriptors that were queued together last
-    std::size_t next_ = 0;           ///< the one that is queued next
-    std::uint64_t completions_ = 0;  ///< that counter 0 is to reach
+    std::size_t first_ = 0;          ///< first of the last queued descriptors
+    std::size_t next_ = 0;           ///< next descriptor to queue
+    std::uint64_t completions_ = 0;  ///< target of counter 0
     std::uint64_t queued_ = 0;
     std::uint64_t entries_ = 0;
 };

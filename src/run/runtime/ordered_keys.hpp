@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ordered_keys.hpp - floating-point numbers as integers in the same order.
+// ordered_keys.hpp - floating-point numbers as integers with the same order.
 //
-// Why      Networks combine integers exactly and in any order. Their floating-point minima and
-//          maxima neither let a NaN win nor know that -0.0 is less than +0.0, as ours do.
+// Why      Networks combine integers exactly and in any order. In their floating-point minima and
+//          maxima, unlike in weft's, a NaN does not win, and -0.0 is not less than +0.0.
 #pragma once
 
 #include <bit>
@@ -13,7 +13,7 @@
 
 namespace weft::run {
 
-/// In the order of the numbers, -0.0 before +0.0; a NaN is the one that wins.
+/// Returns a key in the order of the numbers, with -0.0 before +0.0. The key of a NaN wins.
 template <class Key, class Float>
 [[nodiscard]] Key key_of(Float value, Op op) {
     if (std::isnan(value))

@@ -9,8 +9,7 @@ namespace weft::run {
 
 namespace {
 
-/// The messages that a rank sends (receives), and where each stands in the caller's memory, in
-/// elements.
+/// Messages that a rank sends or receives, and their starts in the caller's memory, in elements.
 struct Messages {
     std::vector<collectives::Message> list;
     std::vector<std::uint64_t> starts;
@@ -22,7 +21,7 @@ struct Messages {
     }
 };
 
-/// own_block: of a call with a root, whose other ranks have one message each.
+/// `own_block` adds the single message of a non-root rank in a rooted call.
 Messages messages_of(const Call& call, const Blocks& blocks, bool own_block) {
     Messages messages;
     const std::vector<std::uint64_t> starts = starts_of(blocks);
@@ -32,8 +31,9 @@ Messages messages_of(const Call& call, const Blocks& blocks, bool own_block) {
     return messages;
 }
 
-/// From so many bytes on it takes less time to read a message where it lies, and to say so, than to
-/// copy it into a put target and out again. The same on all ranks; none if they cannot.
+/// Returns the size above which reading a message in place, with a notice, is faster than copying
+/// it to a put target and back. Equal on all ranks. Returns the largest number if ranks cannot
+/// read in place.
 std::uint64_t mapped_bytes_min(const plan::Machine& machine) {
     const std::int64_t byte_fs = machine.near.byte_fs - machine.mapped_byte_fs;
     if (!machine.direct || byte_fs <= 0) return std::numeric_limits<std::uint64_t>::max();
@@ -42,8 +42,8 @@ std::uint64_t mapped_bytes_min(const plan::Machine& machine) {
     return static_cast<std::uint64_t>(more * 1000 / byte_fs) + 1;
 }
 
-/// Both ends of a message come to the same decision: they know its count, and whether they share a
-/// node.
+/// Chooses the messages that are read in place. Both ends decide equally, from the count and from
+/// whether they share a node.
 void choose_mapped(const PlanContext& context, std::uint32_t element_bytes, Messages& messages) {
     const std::uint64_t least = mapped_bytes_min(context.machine);
     for (collectives::Message& message : messages.list) {
@@ -52,7 +52,7 @@ void choose_mapped(const PlanContext& context, std::uint32_t element_bytes, Mess
     }
 }
 
-/// What a rank has for itself is one message, whichever side names it.
+/// Fails unless a rank's send and receive counts for itself are equal.
 base::Result<void> check_own_message(const Call& call, Rank rank) {
     const auto to_itself = [&](const Blocks& blocks) {
         return blocks.counts.empty() ? call.count : blocks.counts[static_cast<std::size_t>(rank)];
@@ -97,7 +97,7 @@ base::Result<BoundProgram> bind_pairwise(const PlanContext& context, const Call&
                                                        .sent = sent.list,
                                                        .received = received.list});
     if (!program) return program.failure();
-    // By block of the program: those that are sent, then those that are received.
+    // By block of the program: first the sent messages, then the received ones.
     const std::size_t blocks = sent.starts.size() + received.starts.size();
     received.starts.insert(received.starts.begin(), sent.starts.size(), 0);
     sent.starts.resize(blocks);

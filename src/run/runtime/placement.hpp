@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// placement.hpp - a processor for each rank to start on, where the launcher has not bound ranks.
+// placement.hpp - the initial processor of each rank, if the launcher has not bound ranks.
 //
-// Idea     Two ranks that were started on one processor stay there for long while another is idle:
-//          they never sleep, so the scheduler sees nothing to wake elsewhere. If the ranks of a
-//          host may all use the same processors, each moves to its own once, or, if there are
-//          more ranks than processors, as many to each, neighbours together. It stays free: the
-//          scheduler may move it again, and two jobs on a host do not pile up as bound ones would.
-// Why      A barrier of 16 ranks on 2 processors takes 14.5 us if they are spread so, and 18.5 us
-//          where the scheduler leaves them.
+// Idea     Two ranks that start on one processor stay there for long, even if another processor is
+//          idle. They never sleep, so the scheduler has no occasion to move them. If all ranks of a
+//          host may use the same processors, each rank moves to a processor of its own once. If
+//          there are more ranks than processors, neighbours share a processor evenly. Ranks are not
+//          bound: the scheduler may move them later, so two jobs on a host do not collide.
+// Why      Barriers of ranks on few processors are faster than with the scheduler's initial
+//          placement.
 #pragma once
 
 #include <sched.h>
@@ -17,12 +17,12 @@
 
 namespace weft::run {
 
-/// The processor for the rank at `index` of a host, given what each of them may use; none if their
-/// launcher has given them different ones.
+/// Returns the processor for the rank at `index` of a host, from the processors that each rank may
+/// use. Returns nothing if these differ.
 [[nodiscard]] std::optional<int> place_of(std::span<const cpu_set_t> allowed, std::size_t index);
 
-/// Moves the calling thread there, and lets it run where it might before. A refusal changes
-/// nothing.
+/// Moves the calling thread once, and restores its affinity. If the system refuses, nothing
+/// changes.
 void move_to(int processor) noexcept;
 
 }  // namespace weft::run

@@ -21,7 +21,7 @@ const std::byte* after(const std::byte* start, std::uint64_t bytes) {
     return reinterpret_cast<const std::byte*>(address == 0 ? 0 : address + bytes);
 }
 
-/// So many bytes, if any.
+/// Returns one extent of `bytes` bytes, or none.
 Extents extent(std::uint64_t bytes) {
     return bytes == 0 ? Extents() : Extents{{0, bytes}};
 }
@@ -33,13 +33,13 @@ Extent extent_of(const BoundProgram& bound, plan::UnitRange units) {
             partition.size(units.first, units.count) * bound.element_bytes};
 }
 
-/// Where blocks start, if they do not simply follow each other.
+/// Returns the starts of blocks, or nothing if the blocks are consecutive.
 std::vector<std::uint64_t> scattered_starts(const Blocks& blocks) {
     std::vector<std::uint64_t> starts = starts_of(blocks);
     return starts == starts_of({.counts = blocks.counts}) ? std::vector<std::uint64_t>() : starts;
 }
 
-/// Elements of the vector of a call, as far as all ranks know them.
+/// Returns the elements of a call's buffer, as far as all ranks know them.
 std::uint64_t vector_elements(const Call& call, Rank size) {
     const collectives::CollectiveTraits& traits = traits_of(call.collective);
     if (traits.has_pairwise_counts()) return 0;
@@ -78,8 +78,8 @@ base::Result<BlockMemory> block_memory(const Call& call, Rank rank) {
     return memory;
 }
 
-/// The program of a call, in as many segments as the put targets of the team need. Most vectors fit
-/// these as they are; how many segments a long one needs, its program of two of them says.
+/// Generates the program of a call, with the number of segments that the team's put targets need.
+/// Most buffers need one. For a long buffer, a program of two segments gives the number.
 base::Result<plan::Program> program_of(const PlanContext& context, const Call& call,
                                        const collectives::AlgorithmSpec& spec,
                                        const BindOptions& options) {
@@ -102,7 +102,7 @@ base::Result<plan::Program> program_of(const PlanContext& context, const Call& c
     auto program = collectives::generate(collective, spec, request);
     if (!program) return program;
     if (collectives::lands_in_vectors(spec)) {
-        // They go as a whole, unless part of the payloads needs slots and has too few.
+        // Direct delivery needs one segment, unless other payloads need slots and have too few.
         if (fits_as_a_whole(*program, options)) return program;
         return program_of(context, call, collectives::into_slots(spec), options);
     }
@@ -111,14 +111,14 @@ base::Result<plan::Program> program_of(const PlanContext& context, const Call& c
     request.segments = segments;
     program = collectives::generate(collective, spec, request);
     if (!program) return program;
-    // Blocks that a whole program moves together may go one by one in pieces, in their own slots.
+    // Blocks that the uncut program moves together may need their own slots when cut.
     request.segments = segments_needed(*program, segments, options);
     if (request.segments <= segments) return program;
     return collectives::generate(collective, spec, request);
 }
 
-/// Whether node-mates read and write each other's buffers: said of the algorithm, so that all
-/// ranks refuse it, also those whose own programs expose nothing.
+/// Returns true if local peers access each other's buffers in this algorithm. All ranks then refuse
+/// it, even those whose programs expose nothing.
 bool needs_direct(const PlanContext& context, const Call& call,
                   const collectives::AlgorithmSpec& spec) {
     const std::string_view collective = traits_of(traits_of(call.collective).even).name;
@@ -126,7 +126,8 @@ bool needs_direct(const PlanContext& context, const Call& call,
     return context.layout.most() > 1 && algorithm.ok() && (*algorithm)->properties_of(spec).direct;
 }
 
-/// The spec for this call: blocks with counts may lie apart, and only their rank knows where.
+/// Returns the spec for this call. With counts, only a block's rank knows its place, so
+/// payloads need slots.
 collectives::AlgorithmSpec spec_for(const Call& call, collectives::AlgorithmSpec spec) {
     return traits_of(call.collective).has_counts() ? collectives::into_slots(std::move(spec))
                                                    : spec;
@@ -145,7 +146,7 @@ base::Result<BoundProgram> bind_call(const PlanContext& context, const Call& cal
     const collectives::AlgorithmSpec puts = collectives::with_near_puts(even, spec);
     auto program = program_of(context, call, direct ? spec : puts, options);
     if (!program) return program.failure();
-    // Exposed blocks need more flags; where these do not fit, mates put as other nodes do.
+    // Exposed blocks need more flags. If these do not fit, use puts as between nodes.
     if (direct && std::uint64_t{program->slots} * program->depth > options.shape.cells)
         program = program_of(context, call, puts, options);
     if (!program) return program.failure();
@@ -195,7 +196,7 @@ base::Result<void> fill(Plan& plan, const PlanContext& context, const ReduceTabl
     if (!bound) return bound.failure().within(fmt::format("algorithm \"{}\"", algorithm.text));
     plan.program = *std::move(bound);
     if (plan.purpose != Purpose::itself) plan.program.program.collective = name_of(plan.purpose);
-    if (traits.has_pairwise_counts()) return {};  // the blocks say where its vectors start
+    if (traits.has_pairwise_counts()) return {};  // the blocks hold the starts
     const plan::Contract& contract = collectives::contract(traits_of(traits.even).name);
     plan.input = extent_of(plan.program, contract.input_of(plan.program.program));
     plan.output = extent_of(plan.program, contract.output_of(plan.program.program));
@@ -209,7 +210,7 @@ HeldCall::HeldCall(const Call& call) : call_(call) {
                         &call_.out_blocks.counts, &call_.out_blocks.displacements};
     std::size_t words = 0;
     for (const auto* list : lists) words += list->size();
-    words_.reserve(words);  // so that spans into it stay valid
+    words_.reserve(words);  // keeps spans into it valid
     for (auto* list : lists) {
         const std::size_t first = words_.size();
         words_.insert(words_.end(), list->begin(), list->end());

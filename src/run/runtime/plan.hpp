@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// plan.hpp - what a call is bound to: its program, its kernel, and the memory that it touches.
+// plan.hpp - everything that a call is bound to: its program, its kernel, and its memory.
 //
-// Idea     A plan is made once for each call that differs in more than its memory. A program is
-//          generated once: the number of segments that a long vector needs follows from the program
-//          of two.
-// Holds    A plan keeps what its call refers to: arrays of counts, and a user's operation, whose
-//          address no other operation can get while the plan lives.
-// Next     plan_cache.hpp for who keeps plans; run/bind/bind.hpp for programs and sizes.
+// Idea     A plan is made once for calls that differ in their memory only. A program is
+//          generated at most a few times: the number of segments of a long buffer follows from
+//          the program with two.
+// Holds    A plan keeps the data of its call: arrays of counts, and the user's operation. So no
+//          other operation can have the same address while the plan lives.
+// Next     plan_cache.hpp for the owner of plans; run/bind/bind.hpp for programs and sizes.
 #pragma once
 
 #include <memory>
@@ -30,10 +30,10 @@ namespace weft::run {
 struct ChosenAlgorithm {
     collectives::AlgorithmSpec spec;
     std::string text;
-    std::string reason;  ///< why this one, for people
+    std::string reason;  ///< reason of the choice, for users
 };
 
-/// A call that outlives the arrays that it was given: it has copies of them.
+/// A call with its own copies of the arrays.
 class HeldCall {
   public:
     explicit HeldCall(const Call& call);
@@ -47,14 +47,14 @@ class HeldCall {
     std::vector<std::size_t> words_;
 };
 
-/// What plans of one team depend on besides the call.
+/// Properties of a team that its plans depend on.
 struct PlanContext {
     Rank rank = 0;
     Rank size = 1;
-    int nodes = 1;                         ///< over which the team is spread
-    plan::Layout layout;                   ///< which node each member is on; the same on all ranks
-    plan::Machine machine;                 ///< what puts cost here; the same on all ranks
-    const plan::Tuning* tuning = nullptr;  ///< measured choices; likewise
+    int nodes = 1;                         ///< nodes of the team
+    plan::Layout layout;                   ///< nodes of the members; equal on all ranks
+    plan::Machine machine;                 ///< costs of puts here; equal on all ranks
+    const plan::Tuning* tuning = nullptr;  ///< measured choices; equal on all ranks
     std::string provider;                  ///< of the network
     std::vector<bool> near;                ///< by team rank: shares memory with this rank
     base::RegionShape region;
@@ -62,28 +62,28 @@ struct PlanContext {
     const base::Log* log = nullptr;  ///< may be null
 };
 
-/// Of calls with counts: the memory that a call reads and writes, from the caller's pointers on.
+/// Memory that a call with counts reads and writes, relative to the caller's pointers.
 struct BlockMemory {
     Extents input;
     Extents output;
-    std::uint64_t own_in = 0;  ///< where the own block lies in the caller's input, in bytes
+    std::uint64_t own_in = 0;  ///< start of the own block in the caller's input, in bytes
     std::uint64_t own_out = 0;
 };
 
 struct Plan {
-    HeldCall call;  ///< without memory
+    HeldCall call;  ///< without buffers
     std::string algorithm;
     Purpose purpose = Purpose::itself;
     BoundProgram program;
     Reducer reducer;
-    Extent input;  ///< what the caller's pointer points to, as bytes of the vector of the call
+    Extent input;  ///< part of the whole buffer that the caller's pointer refers to, in bytes
     Extent output;
     std::unique_ptr<const BlockMemory> blocks;  ///< of calls with counts
-    mutable Epoch used = -1;                    ///< no later call of the team has had it
+    mutable Epoch used = -1;                    ///< no later call of the team has used it
 
-    /// About how much memory it takes.
+    /// Returns the approximate size of the plan in memory, in bytes.
     [[nodiscard]] std::size_t bytes() const;
-    /// Whether it is a plan of this call.
+    /// Returns true if this is the plan of the call.
     [[nodiscard]] bool serves(const Call& other) const {
         const Call& mine = call.get();
         return mine.collective == other.collective && mine.count == other.count &&
@@ -91,17 +91,17 @@ struct Plan {
                mine.user == other.user && same(mine.in_blocks, other.in_blocks) &&
                same(mine.out_blocks, other.out_blocks);
     }
-    /// The same of a plan of a plain call, and of such a call of its collective.
+    /// Returns the same for plain calls of the plan's collective.
     [[nodiscard]] bool serves(const PlainCall& other) const {
         const Call& mine = call.get();
         return mine.count == other.count && mine.type == other.type && mine.op == other.op &&
                mine.root == other.root;
     }
-    /// Where the vectors start that the caller's memory belongs to; null stays null.
+    /// Returns the starts of the whole buffers, from the caller's pointers. Null stays null.
     [[nodiscard]] Registers registers(const auto& given) const {
         return {before(given.in, input.offset), before(given.out, output.offset)};
     }
-    /// Whether a call may have this memory: it is there, and what is read is not overwritten.
+    /// Returns true if a call may use this memory: it is not null, and no input is overwritten.
     [[nodiscard]] bool accepts(const Registers& memory) const {
         if (blocks != nullptr) return accepts_blocks(memory);
         if (memory.input == memory.output && memory.input != nullptr) return true;
@@ -112,11 +112,11 @@ struct Plan {
         return input.bytes == 0 || output.bytes == 0 || in >= out + output.bytes ||
                out >= in + input.bytes;
     }
-    /// Why accepts() refuses.
+    /// Returns the reason why accepts() returned false.
     [[nodiscard]] base::Failure refusal(const Registers& memory) const;
 
   private:
-    /// By content; in most calls there are none.
+    /// Compares by content. Most calls have no counts.
     [[nodiscard]] static bool same(const Blocks& a, const Blocks& b) {
         if (a.counts.empty() && b.counts.empty()) return true;
         return compare(a, b) == 0;
@@ -128,9 +128,9 @@ struct Plan {
     [[nodiscard]] bool accepts_blocks(const Registers& memory) const;
 };
 
-/// The plan of a call whose arguments have been checked. Ranks may read what near peers publish in
-/// place, but not in the last call of a team: a peer's region may serve another team before a late
-/// reader has looked.
+/// Makes the plan of a call whose arguments have been checked. Ranks may read published data of
+/// local peers in place, except in the last call of a team. A peer's region may serve another team
+/// before a late reader has finished.
 [[nodiscard]] base::Result<std::unique_ptr<Plan>> make_plan(const PlanContext& context,
                                                             const ReduceTable& kernels,
                                                             const Call& call,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // real_engine.hpp - the engine over the real wire, compiled in real_engine.cpp.
 //
-// Why      Sources that start and await calls know the engine by name only (runtime.hpp, team.hpp),
-//          so a change inside it recompiles this room and not the public interfaces.
+// Why      Other sources only use the engine's name (runtime.hpp, team.hpp). So a change inside the
+//          engine recompiles this room, but not the public interfaces.
 // Next     run/execute/engine.hpp.
 #pragma once
 

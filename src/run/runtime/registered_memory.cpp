@@ -20,14 +20,14 @@ std::uintptr_t address_of(const void* memory) {
     return reinterpret_cast<std::uintptr_t>(memory);
 }
 
-/// Whether pages are mapped there; what they may be used for is not asked.
+/// Returns true if pages are mapped at these addresses, with any access rights.
 bool is_mapped(std::byte* memory, std::uint64_t bytes) {
     const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
     const std::uintptr_t into_page = address_of(memory) % page;
     return ::msync(memory - into_page, bytes + into_page, MS_ASYNC) == 0;
 }
 
-/// Whether all members have the same number.
+/// Returns true if all members have the same number.
 base::Result<bool> agreed(Team& team, std::uint64_t number, Purpose purpose) {
     std::uint64_t words[2] = {number, ~number};
     auto done = team.call(Call::allreduce(words, words, 2, Type::uint64, Op::max), purpose);
@@ -37,7 +37,7 @@ base::Result<bool> agreed(Team& team, std::uint64_t number, Purpose purpose) {
 
 }  // namespace
 
-/// Makes this rank's memory ready for all members, which are told next.
+/// Makes this rank's memory ready for all members. The next step sends them the card.
 MemoryCard RegisteredMemory::offer(const Team& team, std::byte* memory, std::uint64_t bytes) {
     MemoryCard mine{.bytes = bytes, .address = address_of(memory)};
     const auto refuse = [&](MemoryFault fault) {
@@ -107,10 +107,10 @@ base::Result<std::byte*> RegisteredMemory::add(Team& team, std::byte* memory, st
     return name;
 }
 
-/// All members know of each other's memory; now each needs addresses for the name.
+/// Reserves addresses for the name. All members know each other's memory.
 base::Result<std::byte*> RegisteredMemory::enter(Team& team, const MemoryCard& mine,
                                                  const std::vector<MemoryCard>& cards) {
-    std::uint64_t longest = kGuardBytes;  // what goes beyond it is in no other name
+    std::uint64_t longest = kGuardBytes;  // keeps short overruns from reaching another name
     for (const MemoryCard& card : cards) longest = std::max(longest, kGuardBytes + card.bytes);
     Registration made{.team = team.serial(),
                       .order = team.next_allocation(),
@@ -186,7 +186,7 @@ void RegisteredMemory::drop(Registrations::iterator at) {
     held_.erase(at);
 }
 
-/// With the lock: the registration whose name holds the address.
+/// Returns the registration whose name contains the address. The caller holds the lock.
 RegisteredMemory::Registrations::iterator RegisteredMemory::holding(const void* address) {
     const auto at = held_.upper_bound(address_of(address));
     const bool holds =

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// registered_memory.hpp - memory of the callers that members of a team put to and get from.
+// registered_memory.hpp - users' memory that members of a team put to and get from.
 //
-// Idea     Each member says where its memory lies and how it is reached; the answers of all stay at
-//          each. A *name*, a range of addresses without memory, stands for the memory of whichever
-//          peer a call goes to, so every one-sided call takes it where it takes symmetric memory.
-// Why      Handles with offsets would double the interface, for C, for C++ and for what is built on
-//          them (docs/decisions/0020-registered-memory.md).
+// Idea     Each member describes its memory to all others. A *name*, a range of addresses without
+//          memory, represents the memory of the peer that a call addresses. So every one-sided call
+//          accepts a name where it accepts symmetric memory.
+// Why      Handles with offsets would double the interfaces for C, for C++ and for the layers
+//          on them (docs/decisions/0020-registered-memory.md).
 // Holds    A call that fails changes nothing on any member. Registrations belong to one team and
-//          end with it. What was put to memory has landed when it is not registered any more. Names
-//          are not used again before kRetired others have ended.
-// Next     run/onesided/place.hpp for what a name leads to; remote_memory.hpp for the calls.
+//          end with it. Puts to memory are complete before its registration ends. A name is not
+//          reused before kRetired later ones have ended.
+// Next     run/onesided/place.hpp for the memory behind a name; remote_memory.hpp for the calls.
 #pragma once
 
 #include <cstddef>
@@ -37,19 +37,18 @@ class RegisteredMemory {
   public:
     explicit RegisteredMemory(Runtime& runtime) : runtime_(runtime) {}
 
-    /// Collective over the team: the name of the memory of all members, each of which may register
-    /// other memory, or none.
+    /// Registers memory. Each member may pass other memory, or none. Returns the name. Collective.
     [[nodiscard]] base::Result<std::byte*> add(Team& team, std::byte* memory, std::uint64_t bytes);
-    /// Collective, with what add() gave.
+    /// Ends a registration by the name that add() returned. Collective.
     [[nodiscard]] base::Result<void> remove(Team& team, const void* name);
-    /// At the team's end: no member uses what was registered on it any more.
+    /// Ends all registrations of a team, when no member uses them any more.
     void end_team(const Team& team);
 
-    /// Where bytes of a member lie by a name; the failure says what is wrong with the address.
-    /// Nothing: it lies in no name, and in none that was given lately.
+    /// Returns the place of a member's bytes by a name, or a failure if the name or the range is
+    /// wrong. Returns nothing if the address is in no current or recent name.
     [[nodiscard]] std::optional<base::Result<Place>> find(const Team& team, const void* address,
                                                           std::uint64_t bytes, Rank member);
-    /// Bytes that a member has registered by the name that holds the address; 0 if none does.
+    /// Returns the number of bytes that a member has registered under the name, or 0.
     [[nodiscard]] std::uint64_t bytes_of(const Team& team, const void* address, Rank member);
 
   private:
@@ -57,10 +56,10 @@ class RegisteredMemory {
 
     struct Registration {
         std::uint64_t team = 0;   ///< Team::serial()
-        std::uint64_t order = 0;  ///< of the team's allocations; the same on all members
+        std::uint64_t order = 0;  ///< among the team's allocations; equal on all members
         link::AddressRange name;
-        std::vector<PeerMemory> members;  ///< by rank of the team; never resized: calls use it
-        /// By rank of the team: where memory that lies in the segment begins there; 0: elsewhere.
+        std::vector<PeerMemory> members;  ///< by team rank; never resized, because calls use it
+        /// By team rank: offset of the memory in the member's segment; 0: outside of it.
         std::vector<std::uint64_t> in_segment;
         MemoryCard mine;
     };
@@ -77,9 +76,9 @@ class RegisteredMemory {
     [[nodiscard]] Registrations::iterator holding(const void* address);
 
     Runtime& runtime_;
-    std::mutex mutex_;  ///< of what follows: calls of several threads look up names
+    std::mutex mutex_;  ///< for the members below; several threads look up names
     Registrations held_;
-    std::deque<link::AddressRange> retired_;  ///< names that stand for nothing any more
+    std::deque<link::AddressRange> retired_;  ///< names whose registrations have ended
 };
 
 }  // namespace weft::run

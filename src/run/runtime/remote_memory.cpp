@@ -21,7 +21,8 @@ base::Result<Rank> RemoteMemory::job_rank(std::string_view call, Rank peer) cons
     return team_.job_rank(peer);
 }
 
-/// No bytes lie anywhere. Nearly all lie in the heap, so that way is compiled into the calls.
+/// Finds the place of an address. The usual case, memory in the heap, is compiled into the calls.
+/// Zero bytes are valid at any address.
 [[gnu::always_inline]] inline base::Result<RemoteMemory::Target> RemoteMemory::place(
     std::string_view call, std::string_view argument, const void* address, std::size_t bytes,
     Rank peer) {
@@ -53,7 +54,7 @@ base::Failure RemoteMemory::misplaced(std::string_view call, std::string_view ar
                       static_cast<const void*>(runtime_.at(layout.heap)), peer);
 }
 
-/// Returns whether blocks at this stride, and all their bytes, fit into the address space.
+/// Returns true if blocks at this stride, and all their bytes, fit into the address space.
 static bool fits(const Strided& blocks, std::int64_t stride) {
     if (blocks.count == 0 || blocks.block_bytes == 0) return true;
     constexpr std::uint64_t kDistanceMax = std::uint64_t{1} << Place::kOffsetBits;
@@ -71,7 +72,7 @@ static base::Failure too_wide(std::string_view call, std::string_view argument,
                       call, argument, blocks.count, blocks.block_bytes, stride, peer);
 }
 
-/// All blocks are in the same memory if the first and the last one are.
+/// Finds the place of blocks. If the first and the last block are in the same memory, all are.
 base::Result<RemoteMemory::Target> RemoteMemory::place_of_blocks(std::string_view call,
                                                                  std::string_view argument,
                                                                  const void* address,
@@ -109,9 +110,8 @@ base::Result<RemoteMemory::Target> RemoteMemory::place_of_word(std::string_view 
     return found;
 }
 
-/// Calls that only touch mapped memory share nothing with a progress thread. Now and then they
-/// drive all the same: a program that spins on a near word must not keep far ranks from their
-/// requests.
+/// Runs a call. Calls that only touch mapped memory need no turn. They still drive the engine from
+/// time to time, because a program that polls a local word must not delay requests of remote ranks.
 template <class Call>
 base::Result<void> RemoteMemory::driven(bool near, Call call) {
     if (near) runtime_.progress_now_and_then();

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// remote_memory.hpp - the one-sided calls of a team: arguments are checked, ranks and addresses
-// translated.
+// remote_memory.hpp - one-sided calls of a team: checks arguments, translates ranks and addresses.
 //
-// Idea     Ranks are the team's; addresses are this rank's of symmetric memory, and mean the same
-//          place at the peer. Semantics are those of OpenSHMEM 1.5 where it has the call. A context
-//          is a team with a stream of its own.
-// Holds    A refused call changes nothing. Calls on near peers take no lock and drive nothing.
+// Idea     Ranks are team ranks. Addresses are this rank's addresses of symmetric memory, and refer
+//          to the same offset at the peer. Calls that OpenSHMEM 1.5 has behave as defined there. A
+//          context is a team with a separate stream.
+// Holds    A refused call changes nothing. Calls on local peers take no lock and rarely
+//          drive the engine.
 // Next     run/onesided/onesided.hpp for the calls; word_waits.hpp for waits; locks.cpp for locks;
-//          include/weft/weft.hpp for what users see.
+//          include/weft/weft.hpp for the user's view.
 #pragma once
 
 #include <cstddef>
@@ -27,11 +27,11 @@ class Runtime;
 class Team;
 struct Stream;
 
-/// What an atomic call does to a word of symmetric memory.
+/// Atomic operation on a word of symmetric memory.
 struct WordChange {
     RequestKind kind = RequestKind::add;
     void* word = nullptr;
-    std::uint8_t width = 8;  ///< 4 or 8
+    std::uint8_t width = 8;  ///< bytes: 4 or 8
     std::uint64_t operand = 0;
     std::uint64_t compare = 0;
 };
@@ -49,33 +49,33 @@ class RemoteMemory {
                                                  Rank peer);
     [[nodiscard]] base::Result<void> get_strided(void* into, const void* from,
                                                  const Strided& blocks, Rank peer);
-    /// The data is there when `pending`, which stays where it is, is 0 again.
+    /// Starts a get. The data has arrived when `pending` is 0 again; it must not move before.
     [[nodiscard]] base::Result<void> start_get(void* into, const void* from, std::size_t bytes,
                                                Rank peer, std::uint32_t& pending);
-    /// Drives everything until `pending` is 0; late if that takes longer.
+    /// Drives everything until `pending` is 0. Returns Status::timeout after the deadline.
     [[nodiscard]] base::Result<void> await(const std::uint32_t& pending, base::Deadline deadline);
     [[nodiscard]] base::Result<void> put_signal(void* to, const void* from, std::size_t bytes,
                                                 void* word, std::uint64_t value, bool adds,
                                                 Rank peer, Return when);
-    /// The word's value before.
+    /// Changes a word and returns its former value.
     [[nodiscard]] base::Result<std::uint64_t> change(const WordChange& change, Rank peer);
-    /// The same without the value, some time before a quiet().
+    /// Changes a word. The change is done before quiet() returns.
     [[nodiscard]] base::Result<void> apply(const WordChange& change, Rank peer);
-    /// The same: the value is in `into`, of the word's width, when quiet() returns.
+    /// Starts a change. After quiet(), `into` has the word's former value, with the word's width.
     [[nodiscard]] base::Result<void> start_change(const WordChange& change, Rank peer, void* into);
     [[nodiscard]] base::Result<void> fence();
     [[nodiscard]] base::Result<void> quiet(base::Deadline deadline = {});
 
-    /// Words of this rank that others change; see word_waits.hpp.
+    /// Returns waits for words of this rank; see word_waits.hpp.
     [[nodiscard]] WordWaits waits() { return {runtime_}; }
 
-    // Locks: one word of symmetric memory, 0 at first, is one lock of the team.
+    // A lock of the team is one word of symmetric memory, initially 0.
     [[nodiscard]] base::Result<void> lock(std::uint64_t* word);
     [[nodiscard]] base::Result<bool> try_lock(std::uint64_t* word);
     [[nodiscard]] base::Result<void> unlock(std::uint64_t* word);
 
   private:
-    /// Where a call goes: rank of the job, place in its memory.
+    /// Rank in the job, and place in its memory.
     struct Target {
         Rank rank = 0;
         Place place = 0;
@@ -103,7 +103,7 @@ class RemoteMemory {
 
     Runtime& runtime_;
     const Team& team_;
-    Stream* stream_;  ///< of the context that calls; nullptr: the team itself
+    Stream* stream_;  ///< of the calling context; nullptr: the team's
 };
 
 }  // namespace weft::run

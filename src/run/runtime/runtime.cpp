@@ -25,11 +25,12 @@ namespace weft::run {
 
 namespace {
 
-/// A wait outlives a lost peer by so much: a launcher ends the job earlier, naming that peer.
+/// Time that a wait continues after a peer is lost. A launcher ends the job earlier, and
+/// names that peer.
 constexpr std::uint64_t kLingerNs = 1'000'000'000;
 
-/// A step of a larger team might need more windows of mates than are kept
-/// (link/direct/mate_windows.hpp).
+/// Limit for direct access. A step of a larger team might need more windows of peers than
+/// are kept (link/direct/mate_windows.hpp).
 constexpr std::size_t kDirectRanksMax = 100;
 static_assert(2 * kDirectRanksMax < link::MateWindows::kKept);
 
@@ -39,7 +40,7 @@ std::vector<Rank> all_ranks(Rank size) {
     return ranks;
 }
 
-/// "team 1 (ranks 0, 2)": ids alone do not distinguish teams without common members.
+/// Returns "team 1 (ranks 0, 2)". Ids alone do not distinguish teams without common members.
 std::string team_name(std::uint32_t id, const std::vector<Rank>& job_ranks) {
     constexpr std::size_t kShown = 4;
     if (job_ranks.size() <= kShown)
@@ -47,7 +48,7 @@ std::string team_name(std::uint32_t id, const std::vector<Rank>& job_ranks) {
     return fmt::format("team {} ({} ranks from rank {})", id, job_ranks.size(), job_ranks.front());
 }
 
-/// nullptr if it is not asked for.
+/// Returns nullptr if no recorder is needed.
 std::unique_ptr<Recorder> recorder_for(const base::Settings& settings, Rank ranks) {
     if (!settings.stats && settings.trace.empty()) return nullptr;
     const std::uint64_t events = std::min(settings.trace_events, kTraceEventsOfJob / ranks);
@@ -83,8 +84,8 @@ base::Result<std::unique_ptr<Runtime>> Runtime::create(const char* const* enviro
     if (!measured) return refused(measured.failure());
     const auto kernels = select_isa(settings->reduce_isa);
     if (!kernels) return refused(kernels.failure());
-    // One at a time: PMIx and libfabric keep what they know for the process, and all ranks have to
-    // meet in the same order.
+    // One runtime at a time: PMIx and libfabric have process-wide state, and all ranks must join in
+    // the same order.
     static std::mutex joining;
     const std::lock_guard held(joining);
     auto job = join(*settings, std::move(bootstrap), prices_by(measured->costs));
@@ -141,7 +142,8 @@ void Runtime::abort_job(const std::string& why) {
     job_.bootstrap->abort(3, why);
 }
 
-/// The wire goes first: closing the network still counts completions in operations of the engine.
+/// Destroys the wire first: closing the network still counts completions in the engine's
+/// operations.
 Runtime::~Runtime() {
     progress_thread_.reset();
     job_.wire.reset();
@@ -183,7 +185,7 @@ Team& Runtime::add_team(std::uint32_t id, std::vector<Rank> job_ranks, base::Tic
                         .log = &log_};
     context.layout = plan::Layout::of(context.machine.node_of);
     for (const Rank rank : job_ranks) context.near.push_back(job_.wire->near(rank) != nullptr);
-    // Ranks of one node by their cards that could not map each other do not share buffers, either.
+    // Candidates of one node that could not map each other do not share buffers, either.
     if (context.nodes == 1 && std::ranges::find(context.near, false) != context.near.end())
         context.machine.direct = false;
     used_regions_ |= std::uint64_t{1} << id;
@@ -227,12 +229,12 @@ void Runtime::leave_team(Team& team) {
     end_left_teams();
 }
 
-/// Members add to a word of each other, so a rank that sees it count all of them knows that none
-/// reads or writes the region any more. Of a team that has failed, puts may be under way that no
-/// rank waits for: on a network they have landed if it keeps the order of what one rank puts to
-/// another, for the additions follow them; else the region stays out of use.
+/// Ends teams that all members have left. Members add to a word of each other. When a rank's word
+/// has counted all members, none uses the region any more. A failed team may have puts in flight
+/// that no rank awaits. If the network keeps the order of puts between two ranks, these puts are
+/// delivered before the additions. Otherwise, the region stays reserved.
 void Runtime::end_left_teams() {
-    if (job_.wire == nullptr) return;  // finalized: the calls that follow say so
+    if (job_.wire == nullptr) return;  // finalized: later calls report it
     std::vector<Team*> settled;
     for (const auto& team : teams_) {
         if (team->abandoned() && team->failed() && !team->left()) team->leave();
@@ -244,7 +246,7 @@ void Runtime::end_left_teams() {
     std::erase_if(settled, [&](Team* team) {
         const std::uint64_t word = layout_.left_word(team->id());
         if (team->announce()) {
-            // What was put into memory of the team lands before. If that fails all calls do.
+            // Puts to the team's memory are delivered before. If that fails, all calls fail.
             static_cast<void>(onesided_->fence());
             for (const Rank member : team->state().setup.job_ranks)
                 onesided_->put_signal(member, 0, nullptr, 0, {word, 1, true}, Return::at_once);
@@ -258,7 +260,7 @@ void Runtime::end_left_teams() {
             job_.wire->forget_pieces(layout_.region(team->id()), layout_.region_bytes);
         return false;
     });
-    if (hold.owns_lock()) hold.unlock();  // to remove a team takes it, too
+    if (hold.owns_lock()) hold.unlock();  // removing a team also takes the turn
     for (Team* team : settled) remove_team(*team);
 }
 
@@ -266,7 +268,7 @@ base::Result<Team*> Runtime::create_team(std::vector<Rank> job_ranks, const Exch
     struct Offer {
         std::uint64_t free_regions;
         std::uint64_t tick;
-        std::uint64_t members;  ///< a hash of their ranks
+        std::uint64_t members;  ///< hash of the members' ranks
     };
     const Setup setup = begin_setup();
     const std::string_view text(reinterpret_cast<const char*>(job_ranks.data()),
@@ -374,7 +376,7 @@ void Runtime::abort(int status) {
     job_.sigterm_report->set_stage("ending the job");
     job_.bootstrap->abort(status, fmt::format("rank {} has called weft_abort with status {}",
                                               job_.bootstrap->rank(), status));
-    __builtin_unreachable();  // g++ does not know it of a virtual function
+    __builtin_unreachable();  // g++ does not know this for a virtual function
 }
 
 base::Result<void> Runtime::finish(Operation& operation) {
@@ -443,7 +445,7 @@ base::Result<void> Runtime::print_statistics() {
 base::Result<void> Runtime::finalize() {
     if (finalized_) return {};
     finalized_ = true;
-    progress_thread_.reset();  // from here on this thread drives without a pause
+    progress_thread_.reset();  // from here on, this thread drives all the time
     base::Result<void> outcome = settle_onesided();
     if (outcome.ok()) outcome = settle_messages();
     engine_->drain();
@@ -457,7 +459,7 @@ base::Result<void> Runtime::finalize() {
         job_.wire->relax(failures);
     }
     if (outcome.ok()) {
-        // Peers may still need this rank's progress until they are here, too.
+        // Peers may need this rank's progress until they have also reached this point.
         outcome = job_.bootstrap->start_fence();
         for (unsigned failures = 0; outcome.ok() && !job_.bootstrap->fence_ended(); ++failures) {
             engine_->poll();

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // runtime.hpp - builds and owns everything: the job, the engine, the teams, the heap.
 //
-// Idea     The composition root. No globals: several runtimes fit in one process.
-// Holds    One thread drives a runtime at a time, each for as long as the engine's turn is its own
-//          where several may call. Destructors do not communicate; finalize() does.
-// Next     team.hpp for calls; job.hpp for start-up; include/weft/weft.hpp for what users see.
+// Idea     The composition root. It has no globals, so several runtimes fit in one process.
+// Holds    One thread at a time drives a runtime. If several threads may call, each drives while it
+//          has the engine's turn. Destructors do not communicate; finalize() does.
+// Next     team.hpp for calls; job.hpp for start-up; include/weft/weft.hpp for the user's view.
 #pragma once
 
 #include <atomic>
@@ -39,10 +39,10 @@ class RealProgressThread;
 
 class Runtime {
   public:
-    /// Joins the job of this process with the settings of an environment (as `environ`).
+    /// Joins the job of this process, with the settings of an environment in the form of `environ`.
     [[nodiscard]] static base::Result<std::unique_ptr<Runtime>> create(
         const char* const* environment);
-    /// The same with ranks that meet otherwise than by their launcher, which learn of a failure.
+    /// Does the same with another bootstrap than the launcher's, which is notified of a failure.
     [[nodiscard]] static base::Result<std::unique_ptr<Runtime>> create(
         const char* const* environment, std::unique_ptr<link::Bootstrap> bootstrap);
     ~Runtime();
@@ -58,82 +58,84 @@ class Runtime {
     [[nodiscard]] RealOneSided& onesided() { return *onesided_; }
     [[nodiscard]] const SegmentLayout& layout() const { return layout_; }
     [[nodiscard]] const ReduceTable& kernels() const { return kernels_; }
-    /// Of what calls do; nullptr if it was not asked for.
+    /// Returns the recorder of calls, or nullptr if none was requested.
     [[nodiscard]] Recorder* recorder() { return recorder_.get(); }
 
-    /// Held by calls that make and end teams and symmetric memory, where threads call at once:
-    /// these agree in several exchanges about what is free.
+    /// Lock for calls that make or end teams and symmetric memory, if several threads call. They
+    /// agree with other ranks about free memory in several exchanges.
     using Setup = std::unique_lock<std::recursive_mutex>;
     [[nodiscard]] Setup begin_setup() {
         return settings_.threads == base::ThreadLevel::multiple ? Setup(setup_) : Setup();
     }
 
-    /// A new team of these members (ranks of the job), already agreed about; see Team::split.
+    /// Adds a team of members (ranks of the job) that have agreed about it; see Team::split.
     Team& add_team(std::uint32_t id, std::vector<Rank> job_ranks, base::Tick first_tick);
     void remove_team(Team& team);
-    /// Before the first call of a team that needs so many cells of a bank. If that fails, every
-    /// later call does.
+    /// Prepares a team's cells before the first call that needs `cells` cells of a bank. If that
+    /// fails, every later call fails.
     void use_cells(std::uint32_t team, std::uint32_t cells);
-    /// Collective over the members of a new team alone, which need not have a team in common but
-    /// the world. job_ranks: the members, this one among them, in the order of the team, the same
-    /// on all. Fails on all members if no region is free on all of them.
+    /// Makes a team. Collective over its members only, which need not share another team than the
+    /// world. `job_ranks` are the members in the order of the team, including this rank, and equal
+    /// on all. Fails on all members if they have no free region in common.
     [[nodiscard]] base::Result<Team*> create_team(std::vector<Rank> job_ranks,
                                                   const Exchange& exchange);
-    /// Not collective: this rank makes no more calls on the team, and says so to its members. Calls
-    /// in flight go on. Its region is free here when all members have left it.
+    /// Leaves a team without communication, except for a notice to its members. This rank
+    /// makes no more calls on it; calls in flight continue. Its region is free here when all
+    /// members have left.
     void leave_team(Team& team);
-    /// Teams all of whose members are members of this one, too, that are abandoned here and have no
-    /// call in flight, by place in the table.
+    /// Returns teams that this rank has abandoned, without calls in flight, whose members all
+    /// belong to `team`. Ordered by their places in the table.
     [[nodiscard]] std::vector<Team*> abandoned_within(const Team& team) const;
     [[nodiscard]] std::uint64_t next_team_serial() { return ++team_serials_; }
-    /// Regions that no team of this rank uses, as bits.
+    /// Returns the regions that no team of this rank uses, as bits.
     [[nodiscard]] std::uint64_t free_regions() {
         end_left_teams();
         return ~used_regions_ & kRegionMask;
     }
-    /// A tick above every one that this rank has used on any team.
+    /// Returns a tick above all ticks that this rank has used on any team.
     [[nodiscard]] base::Tick tick_bound() const;
 
-    /// Memory at the same offset on all members of a team; see Team.
+    /// Returns the memory at equal offsets on all members of a team; see Team.
     [[nodiscard]] SymmetricHeap& heap() { return heap_; }
-    /// Memory of the callers; see Team.
+    /// Returns the users' registered memory; see Team.
     [[nodiscard]] RegisteredMemory& registered() { return registered_; }
-    /// Near members may ask this rank for memory that they cannot reach; from here on.
+    /// Starts to serve requests of local members for memory that they cannot reach.
     void serve_near(const Team& team);
-    /// Whether a rank that only loads and stores still has to drive something now and then: others
-    /// may ask it.
+    /// Returns true if peers may send requests. Then even a rank that only loads and stores must
+    /// drive the engine from time to time.
     [[nodiscard]] bool is_asked() const {
         return job_.nodes_linked() || serves_near_.load(std::memory_order_relaxed);
     }
-    /// This rank's memory at an offset of its segment. Not after finalize().
+    /// Returns this rank's memory at an offset of its segment. Not valid after finalize().
     [[nodiscard]] std::byte* at(std::uint64_t offset) const {
         return job_.wire->near(job_.bootstrap->rank()) + offset;
     }
-    /// The offset of memory in this rank's heap; link::kNoOffset for any other.
+    /// Returns the offset of memory in this rank's heap, or link::kNoOffset for other memory.
     [[nodiscard]] std::uint64_t heap_offset(const void* memory) const;
-    /// Where a rank of the job has what this rank has at `memory`, in its heap; nullptr if loads
-    /// and stores do not reach it.
+    /// Returns the peer's address of the same heap memory, or nullptr if loads and stores
+    /// cannot reach it.
     [[nodiscard]] std::byte* on_rank(const void* memory, Rank job_rank) const;
 
-    /// Where memory of this rank lies in its segment; far beyond its end for any other.
+    /// Returns the offset of memory in this rank's segment. For other memory, it
+    /// exceeds the segment.
     [[nodiscard]] std::uint64_t offset_of(const void* memory) const {
         return reinterpret_cast<std::uintptr_t>(memory) - reinterpret_cast<std::uintptr_t>(own_);
     }
 
     // --- active messages; see run/onesided/messages.hpp ---
 
-    /// number: below 256. No function: messages for it wait again.
+    /// Sets a handler of a number below 256. Without a function, its messages wait again.
     [[nodiscard]] base::Result<void> set_handler(int number, const MessageHandler& handler);
-    /// Sends a short message to a near rank that has room for it, as it mostly is; false:
-    /// send_message() sends it, or says why not.
+    /// Sends a short message to a local rank that has room, which is the usual case. Otherwise
+    /// returns false; then use send_message(), which sends it or returns the error.
     [[nodiscard]] bool send_at_once(Rank job_rank, int handler, const void* data,
                                     std::size_t bytes) noexcept;
-    /// To a rank of the job. In a handler it never waits.
+    /// Sends a message to a rank of the job. Never waits inside a handler.
     [[nodiscard]] base::Result<void> send_message(Rank job_rank, int handler, const void* data,
                                                   std::size_t bytes);
-    /// Whether this thread runs a handler.
+    /// Returns true if this thread runs a handler.
     [[nodiscard]] bool in_handler() const {
-        // Acquire: pairs with the release of who opened messages. A thread in a handler sees them.
+        // Acquire: pairs with the release in open_messages(). A thread in a handler sees the id.
         const auto* const handling = handling_.load(std::memory_order_acquire);
         if (handling == nullptr) return false;
         const std::thread::id runs = handling->load(std::memory_order_relaxed);
@@ -141,43 +143,44 @@ class Runtime {
     }
     [[nodiscard]] std::size_t message_bytes_max() const { return layout_.messages.bytes_max(); }
 
-    // --- calls that were started ---
+    // --- started calls ---
 
-    /// A call was started and its caller goes elsewhere.
+    /// Wakes the progress thread, because a call was started whose caller does not wait.
     void wake_progress_thread();
     [[nodiscard]] bool ended(const Operation& operation);
-    /// Whether the call has ended; if not, drives everything once.
+    /// Returns true if the call has ended. If not, drives everything once before.
     [[nodiscard]] bool test(const Operation& operation);
     void wait(Operation& operation);
-    /// The same up to a moment; whether it has ended.
+    /// Waits until the call has ended or the deadline has passed. Returns true if it has ended.
     [[nodiscard]] bool wait(Operation& operation, base::Deadline deadline);
-    /// How a call ended; it must have. The operation is not the caller's any more.
+    /// Returns the result of an ended call. The operation must not be used after that.
     [[nodiscard]] base::Result<void> finish(Operation& operation);
-    /// The caller has no more use for the operation; the call goes on.
+    /// Ends the caller's use of the operation. The call continues.
     void release(Operation& operation);
 
-    /// For calls that need no progress themselves, but whose callers others may wait for.
+    /// Drives everything in some calls only. For calls that need no progress, whose callers may be
+    /// awaited by peers.
     void progress_now_and_then() {
         constexpr unsigned kProgressEvery = 32;
         if (!is_asked()) return;
-        // Threads that call at once may lose some.
+        // Concurrent threads may lose some counts.
         const unsigned calls = calls_.load(std::memory_order_relaxed) + 1;
         calls_.store(calls, std::memory_order_relaxed);
         if (calls % kProgressEvery == 0) progress();
     }
     void progress();
-    /// Waits call the function from now on, and do not sleep; nullptr: no more.
+    /// Makes waits call the function, and not sleep. nullptr ends that.
     void set_external(void (*function)(void* argument), void* argument);
-    /// Returns when all that this rank has put and got is done, here and at its peers.
+    /// Completes all puts and gets of this rank, here and at its peers.
     [[nodiscard]] base::Result<void> settle_onesided();
-    /// Returns when all messages of this rank are on their way.
+    /// Returns when all messages of this rank have been sent.
     [[nodiscard]] base::Result<void> settle_messages();
     /// Ends the job on all ranks.
     [[noreturn]] void abort(int status);
     [[nodiscard]] bool finalized() const { return finalized_; }
-    /// Writes that this rank has made over the network so far.
+    /// Returns the number of network writes that this rank has made.
     [[nodiscard]] std::uint64_t network_writes() const;
-    /// Collective over the job: waits for all ranks, drains, leaves the job.
+    /// Waits for all ranks, drains, and leaves the job. Collective over the job.
     base::Result<void> finalize();
 
   private:
@@ -207,10 +210,11 @@ class Runtime {
     std::byte* own_;  ///< start of this rank's segment
     std::unique_ptr<Recorder> recorder_;
     std::unique_ptr<RealEngine> engine_;
-    ExternalProgress& external_;  ///< the engine's
+    ExternalProgress& external_;  ///< owned by the engine
     std::unique_ptr<RealOneSided> onesided_;
-    std::unique_ptr<RealMessages> messages_;  ///< nullptr: no message was sent or awaited yet
-    /// Which thread runs handlers of messages, if one does; nullptr until messages are opened.
+    /// Nullptr until a message is sent or a handler is set.
+    std::unique_ptr<RealMessages> messages_;
+    /// Id of the thread that runs handlers, if any. nullptr until messages are opened.
     std::atomic<const std::atomic<std::thread::id>*> handling_{nullptr};
     SymmetricHeap heap_;
     RegisteredMemory registered_;
@@ -218,13 +222,13 @@ class Runtime {
     std::vector<std::unique_ptr<Team>> teams_;
     std::uint64_t used_regions_ = 0;
     std::uint64_t team_serials_ = 0;
-    base::Tick retired_tick_ = 1;  ///< above the ticks of teams that are gone
+    base::Tick retired_tick_ = 1;  ///< above the ticks of removed teams
     bool finalized_ = false;
-    std::uint64_t network_writes_ = 0;    ///< up to finalize()
-    std::optional<ClockOffsets> clocks_;  ///< at the start, if a trace is asked for
+    std::uint64_t network_writes_ = 0;    ///< number of writes up to finalize()
+    std::optional<ClockOffsets> clocks_;  ///< at start-up, if a trace is requested
     std::atomic<unsigned> calls_{0};
     std::recursive_mutex setup_;
-    std::unique_ptr<RealProgressThread> progress_thread_;  ///< last: it drives the engine
+    std::unique_ptr<RealProgressThread> progress_thread_;  ///< last: drives the engine
 };
 
 }  // namespace weft::run

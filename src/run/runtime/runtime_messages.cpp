@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// runtime_messages.cpp - active messages of a runtime: handlers, sending, and who is served.
+// runtime_messages.cpp - active messages of a runtime: handlers, sending and service.
 //
-// Holds    Nothing is served before a handler is set or a message is sent, so programs without
+// Holds    Service starts when a handler is set or a message is sent. So programs without
 //          messages pay nothing.
 // Next     run/onesided/messages.hpp.
 #include "run/runtime/real_engine.hpp"
@@ -34,7 +34,7 @@ void Runtime::on_immediate(void* self, std::uint64_t payload) noexcept {
     RealOneSided::on_immediate(static_cast<Runtime*>(self)->onesided_.get(), payload);
 }
 
-/// With the turn.
+/// Opens messages. The caller holds the turn.
 void Runtime::open_messages() {
     if (messages_ != nullptr) return;
     messages_ =

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// sigterm_report.cpp - the handler of SIGTERM and what it reads.
+// sigterm_report.cpp - the handler of SIGTERM and its data.
 //
-// Holds    The handler calls nothing but functions that are safe in signal handlers. Places are
-//          never freed, so it may read them at any time. A child that was forked and still has the
-//          handler dies of the signal with no report.
+// Holds    The handler calls only functions that are safe in signal handlers. Places are never
+//          freed, so it may read them at any time. A forked child that inherits the handler ends by
+//          the signal without a report.
 #include "run/runtime/sigterm_report.hpp"
 
 #include <fcntl.h>
@@ -24,12 +24,12 @@ namespace weft::run {
 
 struct SigtermReport::Place {
     static constexpr std::size_t kDetailMax = 256;
-    std::atomic<bool> taken{false};   ///< by a runtime
+    std::atomic<bool> taken{false};   ///< used by a runtime
     std::atomic<bool> speaks{false};  ///< the handler answers for it
     std::atomic<Rank> rank{-1};
-    std::atomic<int> file{-1};  ///< of its own; -1: none
+    std::atomic<int> file{-1};  ///< a separate log file; -1: none
     std::atomic<const char*> stage{nullptr};
-    std::atomic<const char*> detail{nullptr};  ///< one of the two texts, or none
+    std::atomic<const char*> detail{nullptr};  ///< one of the two texts, or null
     std::array<std::array<char, kDetailMax>, 2> details;
     StatusRequest status_request;
 };
@@ -37,15 +37,16 @@ struct SigtermReport::Place {
 namespace {
 
 constexpr std::size_t kPlaces = 16;
-constexpr std::uint64_t kRepeatedNs = 1'000'000'000;  ///< a second signal after this ends at once
+/// A second signal after this time ends the process at once.
+constexpr std::uint64_t kRepeatedNs = 1'000'000'000;
 
-/// All that is process-wide.
+/// Process-wide data.
 struct HandlerMemory {
     std::array<SigtermReport::Place, kPlaces> places;
     std::atomic<pid_t> owner{0};
-    std::atomic<std::uint64_t> asked_ns{0};  ///< when the signal came
+    std::atomic<std::uint64_t> asked_ns{0};  ///< time of the signal
     std::atomic<int> unanswered{0};
-    std::mutex mutex;  ///< of the two below
+    std::mutex mutex;  ///< for the two below
     int speakers = 0;
     bool installed = false;
 };
@@ -56,12 +57,12 @@ HandlerMemory& memory() {
 }
 
 void write_to(int file, std::string_view text) noexcept {
-    // If it fails, there is nowhere left to report it.
+    // A failure cannot be reported anywhere.
     if (file >= 0) [[maybe_unused]]
         const auto written = ::write(file, text.data(), text.size());
 }
 
-/// A short line without allocation.
+/// A short line, built without allocation.
 class Line {
   public:
     Line& operator<<(std::string_view text) noexcept {
@@ -95,7 +96,7 @@ void restore_default() noexcept {
     ::sigaction(SIGTERM, &action, nullptr);
 }
 
-/// In the handler: the signal is blocked until it returns, then it ends the process.
+/// Makes the signal end the process. It is blocked until the handler returns.
 void die_on_return() noexcept {
     restore_default();
     ::raise(SIGTERM);
@@ -111,7 +112,8 @@ void handle(int) {
     } else if (!all.asked_ns.compare_exchange_strong(before, now)) {
         if (now - before > kRepeatedNs) die_on_return();
     } else {
-        all.unanswered = 1;  // This handler itself: who answers meanwhile is not the last.
+        // Counts the handler itself, so that no answer is the last one meanwhile.
+        all.unanswered = 1;
         bool somebody_waits = false;
         Rank rank = -1;
         int file = -1;
@@ -142,7 +144,7 @@ void handle(int) {
     errno = saved_error;
 }
 
-/// With the mutex held: installs the handler if none is installed.
+/// Installs the handler over the default action. The caller holds the mutex.
 void install(HandlerMemory& all) {
     struct sigaction found = {};
     ::sigaction(SIGTERM, nullptr, &found);
@@ -215,7 +217,7 @@ void SigtermReport::set_stage(const char* stage) noexcept {
     if (place_ != nullptr) place_->stage = stage;
 }
 
-/// Written where the handler does not look now.
+/// Writes to the text that the handler does not use now.
 void SigtermReport::set_detail(std::string_view detail) noexcept {
     if (place_ == nullptr) return;
     auto& text = place_->details[place_->detail == place_->details[0].data() ? 1 : 0];
@@ -230,7 +232,7 @@ void SigtermReport::answer(std::string_view line) {
     if (--memory().unanswered > 0) return;
     restore_default();
     ::kill(::getpid(), SIGTERM);
-    while (true) ::pause();  // Another thread may be the one that takes the signal.
+    while (true) ::pause();  // another thread may handle the signal
 }
 
 StatusRequest& SigtermReport::status_request() noexcept {

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// sigterm_report.hpp - what a rank says when it is told to end (SIGTERM).
+// sigterm_report.hpp - report of a rank that receives SIGTERM.
 //
-// Idea     A launcher that ends a job sends SIGTERM and waits a little. A handler that is there
-//          while the process has a runtime tells where each runtime is: in start-up or in finalize
-//          it prints the stage; in a call it asks the engine (turn.hpp), which prints who waits for
-//          whom; else the rank is in the application. After that the process dies of the signal.
-// Why      A hung or broken job is understood from who waits for whom, and only the ranks know. A
-//          launcher may throw away what they print by then (mpirun of Open MPI 5 does), so the
-//          lines also go to the file of the log.
-// Holds    The handler is installed only over the default action, and taken away with the last
-//          runtime. An application that has a handler of its own, or sets one later, keeps it and
-//          sees nothing of this. Each line is one write, so lines of ranks never mix. The handler's
-//          memory is the one piece of process-wide state in the library.
+// Idea     A launcher that ends a job sends SIGTERM and waits briefly. While the process has a
+//          runtime, a handler reports its state. In start-up or finalize it prints the stage. In a
+//          call it asks the engine (turn.hpp), which prints the awaited rank. Otherwise it prints
+//          that the rank is in the application. Then the signal ends the process.
+// Why      The waits of all ranks explain a hung or broken job, and only the ranks know them. A
+//          launcher may discard their output at that time (mpirun of Open MPI 5 does), so the lines
+//          are also written to the log file.
+// Holds    The handler replaces only the default action, and is removed with the last runtime. If
+//          the application has a handler or sets one later, its handler stays in effect. Each line
+//          is one write, so lines of ranks never mix. The handler's data is the only process-wide
+//          state in the library.
 // Next     docs/decisions/0023-sigterm-report.md.
 #pragma once
 
@@ -22,34 +22,33 @@
 
 namespace weft::run {
 
-/// One runtime, as the handler sees it.
+/// State of one runtime for the handler.
 class SigtermReport {
   public:
-    /// speaks: whether the signal is answered for this runtime.
+    /// If `speaks` is false, the handler does not report this runtime.
     explicit SigtermReport(bool speaks = true);
     ~SigtermReport();
     SigtermReport(const SigtermReport&) = delete;
     SigtermReport& operator=(const SigtermReport&) = delete;
 
     void set_rank(Rank rank) noexcept;
-    /// The lines go to this open file, too. It may be closed after that; < 0: to none.
+    /// Also writes the lines to this open file, which may be closed after the call; < 0: no file.
     void set_file(int file) noexcept;
-    /// The runtime waits outside of its engine, for this; the text is a literal. Null: no longer.
+    /// Sets the reason of a wait outside of the engine, a string literal. Null: no such wait.
     void set_stage(const char* stage) noexcept;
-    /// What else is known of the wait in this stage; empty: nothing.
+    /// Adds details about the wait in this stage. Empty: none.
     void set_detail(std::string_view detail) noexcept;
-    /// Prints the engine's answer. Returns only if another runtime of this process has still to
-    /// answer.
+    /// Prints the engine's answer. Ends the process unless another runtime must still answer.
     void answer(std::string_view line);
-    /// No more signals are answered for this runtime.
+    /// Ends the reports about this runtime.
     void retire();
 
     [[nodiscard]] StatusRequest& status_request() noexcept;
 
-    struct Place;  ///< in the handler's memory
+    struct Place;  ///< in process-wide memory
 
   private:
-    Place* place_ = nullptr;  ///< null: it does not speak, or there are too many
+    Place* place_ = nullptr;  ///< null: no reports, or too many runtimes
     bool retired_ = false;
     StatusRequest unheard_;
 };

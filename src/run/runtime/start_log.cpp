@@ -57,7 +57,7 @@ std::string ways(const std::array<std::uint64_t, base::kWays>& bytes) {
                        bytes[static_cast<std::size_t>(base::Way::copied)]);
 }
 
-/// What became of the buffers of this rank that its mates used.
+/// Returns a text about this rank's buffers that peers have used.
 std::string exposed(const link::DirectMemory& direct, const MappedBytes& moved) {
     std::string text = fmt::format(
         "{} in the segment, {} adopted, {} copied into the segment, {} by the kernel, "

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::chrono::nanoseconds kPauseMin = std::chrono::milliseconds(50);
 constexpr std::chrono::nanoseconds kPauseMax = std::chrono::seconds(5);
-constexpr int kPausePerLook = 20;  ///< times as long as a look
+constexpr int kPausePerLook = 20;  ///< ratio of pause to check
 
 }  // namespace
 
@@ -27,7 +27,7 @@ StartWatch::StartWatch(SigtermReport& report, Rank me)
     ::pthread_sigmask(SIG_SETMASK, &all, &before);
     try {
         thread_ = std::jthread([this](const std::stop_token& stop) { watch(stop); });
-    } catch (const std::system_error&) {  // there may be no more threads: then nothing is seen
+    } catch (const std::system_error&) {  // thread limit reached: no checks
     }
     ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
@@ -39,7 +39,8 @@ StartWatch::~StartWatch() {
     report_.set_detail("");
 }
 
-/// Looks of many ranks at many processes take long: so each rank rests for a multiple of that.
+/// Checks the ranks repeatedly. Many ranks check many processes, so each rank pauses for a multiple
+/// of the time of a check.
 void StartWatch::watch(const std::stop_token& stop) noexcept {
     try {
         std::unique_lock lock(mutex_);
@@ -52,7 +53,7 @@ void StartWatch::watch(const std::stop_token& stop) noexcept {
             pause =
                 std::clamp(kPausePerLook * (base::processor_time() - begun), kPauseMin, kPauseMax);
         }
-    } catch (const std::exception&) {  // no memory: nothing more is seen
+    } catch (const std::exception&) {  // no memory: no more checks
     }
 }
 

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// start_watch.hpp - looks, while a job starts, which ranks of this node have gone.
+// start_watch.hpp - detects ranks of this node that end while a job starts.
 //
-// Why      A launcher may end a job without naming the rank whose end was the cause: that of Open
-//          MPI often does if a rank ends before all have joined. It sends SIGTERM a second later,
-//          and kills two milliseconds after that: too late to look then, also because other ranks
-//          are ended at the same time. So a thread looks before.
-//          Where PMIx ends the wait instead, as under Slurm, it does not say who is the cause.
-// Holds    A start that is over soon is not looked at. The thread takes no signals.
-// Next     link/bootstrap/rank_processes.hpp for what is looked at, sigterm_report.hpp for who
-//          prints it.
+// Why      A launcher may end a job without naming the rank that caused it. Open MPI's often does
+//          so if a rank ends before all have joined. It sends SIGTERM a second later, and kills two
+//          milliseconds after that. This is too late for a check, also because other ranks end at
+//          that time. So a thread checks earlier.
+//          If PMIx ends the wait instead, as under Slurm, it does not name the cause.
+// Holds    A short start-up is not checked. The thread takes no signals.
+// Next     link/bootstrap/rank_processes.hpp for the check, sigterm_report.hpp for the report.
 #pragma once
 
 #include <condition_variable>
@@ -24,13 +23,13 @@ namespace weft::run {
 
 class StartWatch {
   public:
-    /// me: this rank, by the environment of its launcher. The report must outlive this.
+    /// `me` is this rank, by the environment of its launcher. The report must outlive this object.
     StartWatch(SigtermReport& report, Rank me);
     ~StartWatch();
     StartWatch(const StartWatch&) = delete;
     StartWatch& operator=(const StartWatch&) = delete;
 
-    /// What was seen last of ranks that have gone; empty: nothing.
+    /// Returns a text about missing ranks at the last check, or an empty one.
     [[nodiscard]] std::string missing();
 
   private:
@@ -38,7 +37,7 @@ class StartWatch {
 
     SigtermReport& report_;
     link::RankProcesses node_;
-    std::mutex mutex_;  ///< of what follows, and of the thread's sleep
+    std::mutex mutex_;  ///< for the members below, and for the thread's sleep
     std::string missing_;
     std::condition_variable_any sleep_;
     std::jthread thread_;

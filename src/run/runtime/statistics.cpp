@@ -31,7 +31,7 @@ constexpr std::array<std::array<const char*, 2>, kStatistics> kHead{{
     {"buffers", "bounced"},
 }};
 
-/// As wide as the widest of its cells.
+/// Returns the width of the widest cell in each column.
 std::array<std::size_t, kStatistics> widths_of(const Statistics& sums) {
     std::array<std::size_t, kStatistics> widths{};
     for (std::size_t i = 0; i < kStatistics; ++i)

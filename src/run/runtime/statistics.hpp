@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// statistics.hpp - the table that WEFT_STATS=1 asks for: what ranks have done with each other's
-// memory.
+// statistics.hpp - the table of WEFT_STATS=1 about accesses to memory of local peers.
 //
-// Idea     Each rank has the same numbers as words, so the world gathers them in its last call
-//          before the barrier of the end, and rank 0 prints a line for each rank and their sums.
-// Next     start_log.hpp for what one rank says about itself.
+// Idea     Each rank counts the same items. The world gathers them in its last call before the
+//          final barrier. Rank 0 prints a line for each rank, and their sums.
+// Next     start_log.hpp for the log of one rank.
 #pragma once
 
 #include <array>
@@ -22,30 +21,30 @@ class DirectMemory;
 
 namespace weft::run {
 
-/// The columns of the table.
+/// Columns of the table.
 enum class Statistic : std::uint8_t {
-    read_in_place,      ///< bytes of node-mates' memory
-    read_by_kernel,     ///< likewise
-    written_in_place,   ///< likewise
-    written_by_kernel,  ///< likewise
-    in_segment,         ///< buffers of this rank that a call exposed,
-    adopted,            ///< likewise
-    by_kernel,          ///< likewise
-    adoptions,          ///< buffers whose pages were replaced
-    adopted_bytes,      ///< now
-    given_back,         ///< adoptions that were ended
-    lost,               ///< of these, because other memory lay there
-    refused,            ///< adoptions that were due and did not take place
-    mapped,             ///< objects of mates
+    read_in_place,      ///< bytes of peers' memory, read in place
+    read_by_kernel,     ///< bytes of peers' memory, read by the kernel
+    written_in_place,   ///< bytes of peers' memory, written in place
+    written_by_kernel,  ///< bytes of peers' memory, written by the kernel
+    in_segment,         ///< exposed buffers in the segment
+    adopted,            ///< exposed buffers that were remapped
+    by_kernel,          ///< exposed buffers that the kernel copies
+    adoptions,          ///< buffers that were remapped
+    adopted_bytes,      ///< bytes remapped now
+    given_back,         ///< remapped buffers that became private again
+    lost,               ///< remapped buffers that lost their memory
+    refused,            ///< due remappings that failed
+    mapped,             ///< objects of peers that were mapped
     not_mapped,         ///< uses of objects that could not be mapped, or had no room
     bounced,            ///< buffers of this rank that it copied into its segment for a call
 };
 inline constexpr std::size_t kStatistics = 15;
 using Statistics = std::array<std::uint64_t, kStatistics>;
 
-/// Of one rank. direct: nullptr where no memory of node-mates is reached.
+/// Returns the counts of this rank. `direct` is nullptr without access to peers' memory.
 [[nodiscard]] Statistics statistics_of(const MappedBytes& moved, const link::DirectMemory* direct);
-/// Lines of text, by rank, with a head and sums.
+/// Returns lines of text, by rank, with a head and sums.
 [[nodiscard]] std::vector<std::string> table_of(std::span<const Statistics> ranks);
 
 }  // namespace weft::run

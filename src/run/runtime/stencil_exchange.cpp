@@ -62,7 +62,7 @@ base::Result<collectives::Stencil> grid_stencil(Rank ranks, std::vector<Rank> ex
     return collectives::Stencil::make(std::move(grid), std::move(offsets));
 }
 
-/// Where blocks lie in the course of a call: by their numbers.
+/// Places of the blocks during a call, by number.
 struct StencilExchange::Blocks {
     Type type = Type::uint8;
     std::size_t count = 0;
@@ -83,8 +83,8 @@ StencilExchange::StencilExchange(Team& team, collectives::Stencil stencil)
             routes_[index_of(data)][index_of(way)] = route_of(data, way);
 }
 
-/// By offset: the number of its block before the round of a dimension. Of a gather all that have
-/// come the same way are one block, and have the number of the first of them.
+/// Returns for each offset the number of its block before a dimension's round. In a gather, blocks
+/// that have taken the same path are one block, with the number of the first.
 std::vector<std::uint32_t> StencilExchange::numbers(Data data, std::size_t dimension) const {
     std::vector<std::uint32_t> numbers;
     std::map<Coordinates, std::uint32_t> first;
@@ -97,7 +97,7 @@ std::vector<std::uint32_t> StencilExchange::numbers(Data data, std::size_t dimen
     return numbers;
 }
 
-/// The rank ahead (1) or behind (-1) by the parts first .. end-1 of an offset.
+/// Returns the rank ahead (1) or behind (-1) by the parts first .. end-1 of an offset.
 Rank StencilExchange::ahead(const Coordinates& offset, std::size_t first, std::size_t end,
                             int direction) const {
     Coordinates at = here_;
@@ -105,15 +105,15 @@ Rank StencilExchange::ahead(const Coordinates& offset, std::size_t first, std::s
     return stencil_.grid().rank_at(at);
 }
 
-/// Whether a block that has come here by the first `come` parts of its offset exists, and a rank is
-/// to get it.
+/// Returns true if the block that arrives here after `come` parts of its offset exists and some
+/// rank needs it.
 bool StencilExchange::is_needed(std::uint32_t index, std::size_t come) const {
     const Coordinates& offset = stencil_.offsets()[index];
     return ahead(offset, 0, come, -1) != plan::kNoRank &&
            ahead(offset, come, offset.size(), 1) != plan::kNoRank;
 }
 
-/// Blocks go along the dimensions first .. end-1 at once.
+/// Returns the phase in which blocks move along the dimensions first .. end-1 at once.
 StencilExchange::Phase StencilExchange::phase_of(Data data, std::size_t first,
                                                  std::size_t end) const {
     const std::vector<std::uint32_t> before = numbers(data, first);
@@ -196,7 +196,7 @@ base::Result<void> StencilExchange::run(Data data, const void* in, void* out, st
     return base::Done{};
 }
 
-/// Each block goes straight from where it lies to where it belongs.
+/// Sends each block directly from its place to its destination.
 base::Result<void> StencilExchange::run_apart(Data data, const Route& route, const void* in,
                                               void* out, const Blocks& blocks) {
     const auto members = static_cast<std::size_t>(team_.size());
@@ -227,7 +227,8 @@ base::Result<void> StencilExchange::run_apart(Data data, const Route& route, con
     return base::Done{};
 }
 
-/// What goes to one rank lies together, in the order that both know.
+/// Sends the blocks of a phase. Blocks for one rank are consecutive, in an order that
+/// both ranks know.
 base::Result<void> StencilExchange::pass(const Phase& phase, Blocks& blocks) {
     const auto members = static_cast<std::size_t>(team_.size());
     std::vector<std::size_t> in_counts(members);

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// stencil_exchange.hpp - exchanges of blocks with the neighbors of a stencil, by whichever way is
-// predicted to be quicker.
+// stencil_exchange.hpp - exchanges of blocks with the neighbors of a stencil, by the method that is
+// predicted to be faster.
 //
-// Idea     Direct: one alltoallv, a message to each neighbor. Combined: an alltoallv for each
-//          dimension, in which all blocks that go equally far along it are one message, those that
-//          came with earlier dimensions included: the 26 neighbors of a box in three dimensions
-//          are served by 6 messages.
-// Why      Messages between two ranks whose counts both know are what the runtime has; what is
-//          packed and unpacked in between is short where combining pays.
-// Holds    The same on all members: grid, offsets, count, type and way, so the choice needs no
-//          communication. Where a grid is so narrow that a rank is a neighbor several times, blocks
-//          between two ranks go together in the order of the sender's offsets.
-// Next     collectives/neighborhood for the same as programs, with their proofs; by these the ways
-//          are predicted; decision 7.
+// Idea     Two methods:
+//          - Direct: one alltoallv, with a message to each neighbor.
+//          - Combined: an alltoallv for each dimension. All blocks with the same distance along it
+//            are one message, including blocks from earlier dimensions. So 6 messages serve the 26
+//            neighbors of a box in three dimensions.
+// Why      The runtime already has messages whose counts both ranks know. Packing between the
+//          phases is short where combining pays.
+// Holds    Grid, offsets, count, type and method are equal on all members, so the choice needs no
+//          communication. In a narrow grid, a rank may be a neighbor several times. Its blocks are
+//          then in the order of the sender's offsets.
+// Next     collectives/neighborhood for the equivalent programs and their proofs, by which the
+//          times are predicted; decision 7.
 #pragma once
 
 #include <array>
@@ -27,13 +28,14 @@
 
 namespace weft::run {
 
-/// The box (star) around each rank of a grid of so many. Fails where there is none.
+/// Returns the box, or star, around each rank of a grid with `ranks` ranks. Fails if the arguments
+/// do not fit.
 [[nodiscard]] base::Result<collectives::Stencil> grid_stencil(Rank ranks, std::vector<Rank> extents,
                                                               std::vector<bool> periodic, bool star,
                                                               int reach);
 
-/// The way that is predicted to be quicker for blocks of so many bytes: by the programs that do the
-/// same. On more ranks than are predicted, directly.
+/// Returns the faster method for blocks of this size, predicted from equivalent programs. Returns
+/// direct if there are too many ranks for a prediction.
 [[nodiscard]] base::Result<collectives::NeighborWay> quicker_way(
     const plan::Machine& machine, const collectives::Stencil& stencil,
     collectives::NeighborData data, std::uint64_t block_bytes);
@@ -43,41 +45,42 @@ class StencilExchange {
     using Data = collectives::NeighborData;
     using Way = collectives::NeighborWay;
 
-    /// The grid has a rank for each member; the team outlives this.
+    /// The grid has a rank for each member. The team must outlive this object.
     StencilExchange(Team& team, collectives::Stencil stencil);
 
-    /// A block of `count` elements from each neighbor, in the order of the offsets: in place of one
-    /// that is missing nothing is written. Collective.
+    /// Receives a block of `count` elements from each neighbor, in the order of the offsets. Writes
+    /// nothing for a missing neighbor. Collective.
     [[nodiscard]] base::Result<void> run(Data data, const void* in, void* out, std::size_t count,
                                          Type type);
-    /// None: what is predicted to be quicker.
+    /// Forces a method. Without one, the predicted method is used.
     void force(std::optional<Way> way) { forced_ = way; }
-    /// The way of such a call.
+    /// Returns the method of such a call.
     [[nodiscard]] base::Result<Way> way_of(Data data, std::size_t count, Type type);
 
     [[nodiscard]] const collectives::Stencil& stencil() const { return stencil_; }
-    /// By block: the member at that offset, or kNoRank.
+    /// Returns, for each block, the member at that offset, or kNoRank.
     [[nodiscard]] const std::vector<Rank>& neighbors() const { return neighbors_; }
 
   private:
-    /// A block that goes to a peer, or comes from it: its number before the phase and after it.
+    /// A block that is sent to a peer or received from it, with its numbers before and
+    /// after the phase.
     struct Hop {
         Rank peer = 0;
         std::int64_t part = 0;
         std::uint32_t before = 0;
         std::uint32_t after = 0;
     };
-    /// Of one dimension.
+    /// Messages of one phase.
     struct Phase {
         std::vector<Hop> sent;
         std::vector<Hop> received;
-        std::vector<std::pair<std::uint32_t, std::uint32_t>> kept;  ///< before and after
+        std::vector<std::pair<std::uint32_t, std::uint32_t>> kept;  ///< numbers before and after
     };
-    /// What this rank does, whatever the call's counts.
+    /// Phases of this rank, for any counts.
     struct Route {
         std::vector<Phase> phases;
-        std::vector<std::uint32_t> last;  ///< by offset: the number of its block in the end
-        bool apart = true;                ///< in the first phase, no rank gets two blocks
+        std::vector<std::uint32_t> last;  ///< by offset: final number of its block
+        bool apart = true;                ///< no rank gets two blocks in the first phase
     };
     struct Blocks;
 
@@ -97,7 +100,7 @@ class StencilExchange {
     collectives::Coordinates here_;
     std::vector<Rank> neighbors_;
     std::optional<Way> forced_;
-    std::array<std::array<Route, 2>, 2> routes_;  ///< by data, then way
+    std::array<std::array<Route, 2>, 2> routes_;  ///< by data, then method
     std::map<std::pair<Data, std::uint64_t>, Way> chosen_;
 };
 

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::uint64_t kNone = ~std::uint64_t{0};  ///< no block is abandoned
 
-/// The smallest and the largest of what the members say, of N numbers at once.
+/// Computes the smallest and the largest of all members' numbers, for N numbers at once.
 template <std::size_t N>
 class Ballot {
   public:
@@ -65,7 +65,7 @@ base::Result<std::uint64_t> SymmetricHeap::allocate(Team& team, link::HeapReques
             remove_number(team, ballot.max(kAbandoned));
             from = 0;
         } else if (full && ballot.max(kAbandoned) != kNone) {
-            abandoned_from = ballot.max(kAbandoned);  // no block before it is abandoned by all
+            abandoned_from = ballot.max(kAbandoned);  // all members abandoned no earlier block
         } else if (full) {
             return no_room(team, request);
         } else if (ballot.agreed(kOffset)) {
@@ -79,7 +79,7 @@ base::Result<std::uint64_t> SymmetricHeap::allocate(Team& team, link::HeapReques
     }
 }
 
-/// The lowest offset that is free and ready here; kNoOffset if there is none.
+/// Returns the lowest offset that is free and prepared here, or kNoOffset.
 std::uint64_t SymmetricHeap::propose(link::HeapRequest request, std::uint64_t from) {
     unprepared_.reset();
     const std::uint64_t offset = heap_.find(request, from);

@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // symmetric_heap.hpp - memory that has the same offset on all members of a team.
 //
-// Idea     Members may have different histories: each is in other teams besides. So they agree,
-//          with the team's own calls: each proposes the lowest offset that is free at home, and the
-//          search goes on at the highest proposal; when all propose the same, they take it. Members
-//          with equal histories agree at once. What a member proposes it has made ready for the
-//          others before, so what they agree about can be used when they know that they do.
-// Why      The same exchange shows whether all members ask for the same, so a disagreement and a
-//          full heap are reported on all of them
-//          (docs/decisions/0019-symmetric-memory.md).
+// Idea     Members may belong to several teams, so their heaps may differ. They agree by calls of
+//          the team. Each member proposes its lowest free offset, and the search continues at the
+//          highest proposal. When all proposals are equal, the members allocate that offset. Equal
+//          heaps agree at once. A member prepares the memory before it proposes it, so agreed
+//          memory can be used at once.
+// Why      The same exchange shows whether all members request the same size. So disagreements and
+//          a full heap are reported on all members (docs/decisions/0019-symmetric-memory.md).
 // Holds    A call that fails changes nothing on any member. Blocks belong to one team and end with
-//          it. Offsets are found in a bounded number of exchanges: each passes a free range of some
-//          member. Puts into a block have landed before it is freed: the caller settles this rank's
-//          before the exchange that frees, and the exchange ends when all members have done so.
+//          it. The number of exchanges is bounded, because each passes a free range of some member.
+//          Puts into a block are complete before it is freed: each caller completes its puts before
+//          the exchange that frees.
 // Next     link/heap for the offsets of one rank; team.hpp for the callers.
 #pragma once
 
@@ -31,27 +30,27 @@ class Team;
 
 class SymmetricHeap {
   public:
-    /// Makes memory at an offset ready for all members of a team: a network may register it.
+    /// Prepares memory at an offset for all members of a team. A network may register it.
     using Prepare = std::function<base::Result<void>(std::uint64_t offset, std::uint64_t bytes)>;
 
-    /// alignment_max: every segment begins at a multiple of it, so offsets give addresses of that
-    /// alignment.
+    /// Every segment begins at a multiple of `alignment_max`, so offsets have the alignment of
+    /// their addresses up to this limit.
     SymmetricHeap(link::HeapRange range, std::uint64_t alignment_max, Prepare prepare)
         : heap_(range), alignment_max_(alignment_max), prepare_(std::move(prepare)) {}
 
-    /// Collective over the team: an offset that is free on all members.
+    /// Returns an offset that is free on all members. Collective over the team.
     [[nodiscard]] base::Result<std::uint64_t> allocate(Team& team, link::HeapRequest request);
-    /// Collective over the team; all members have entered when it returns.
+    /// Frees a block. Collective over the team; all members have entered when it returns.
     [[nodiscard]] base::Result<void> free(Team& team, std::uint64_t offset);
-    /// This rank has no more use for a block, and says so without communication. It is freed by a
-    /// later allocate() or free() of the team, once all members have abandoned it.
+    /// Marks a block as unused by this rank, without communication. A later allocate() or free() of
+    /// the team frees it, once all members have abandoned it.
     void abandon(const Team& team, std::uint64_t offset);
-    /// Whether allocate() may free a block that this rank has abandoned.
+    /// Returns true if allocate() may free a block that this rank has abandoned.
     [[nodiscard]] bool has_abandoned(const Team& team) const;
-    /// Bytes of the block of a team that begins at the offset, as they were asked for; nothing if
-    /// none does.
+    /// Returns the requested size of a team's block at the offset, or nothing if there is
+    /// no such block.
     [[nodiscard]] std::optional<std::uint64_t> bytes_of(const Team& team, std::uint64_t offset);
-    /// Frees all blocks of a team, at this rank, at the team's end.
+    /// Frees all blocks of a team on this rank, when the team ends.
     void end_team(const Team& team);
 
     [[nodiscard]] link::HeapStatistics statistics() const { return heap_.statistics(); }
@@ -59,8 +58,8 @@ class SymmetricHeap {
   private:
     struct Block {
         std::uint64_t team = 0;    ///< Team::serial()
-        std::uint64_t number = 0;  ///< of the team's allocations; the same on all members
-        std::uint64_t bytes = 0;   ///< as they were asked for
+        std::uint64_t number = 0;  ///< among the team's allocations; equal on all members
+        std::uint64_t bytes = 0;   ///< requested size
         bool abandoned = false;
     };
     using Blocks = std::map<std::uint64_t, Block>;
@@ -75,9 +74,9 @@ class SymmetricHeap {
     link::HeapAllocator heap_;
     std::uint64_t alignment_max_;
     Prepare prepare_;
-    std::optional<base::Failure> unprepared_;  ///< why the last proposal was none
+    std::optional<base::Failure> unprepared_;  ///< reason why the last proposal failed
     Blocks blocks_;                            ///< by offset
-    std::size_t abandoned_ = 0;                ///< blocks of which this is true
+    std::size_t abandoned_ = 0;                ///< number of abandoned blocks
 };
 
 }  // namespace weft::run

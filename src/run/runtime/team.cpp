@@ -11,10 +11,10 @@
 
 namespace weft::run {
 
-/// What each member contributes when a team is split.
+/// Contribution of each member when a team is split.
 struct Team::SplitEntry {
-    std::uint64_t color = 0;  ///< + 1; 0: no team
-    std::uint64_t key = 0;    ///< with its sign bit flipped, so that unsigned order is key order
+    std::uint64_t color = 0;  ///< color + 1; 0: no team
+    std::uint64_t key = 0;    ///< with inverted sign bit, so that unsigned order is key order
     std::uint64_t free_regions = 0;
     std::uint64_t tick = 0;
     std::uint64_t abandoned = 0;  ///< places of teams that may be ended, as bits
@@ -51,7 +51,7 @@ bool Team::run_any(const Call& call) {
     return plan != nullptr && run_any(*plan, plan->registers(call));
 }
 
-/// Most calls are the last one of their collective again, but for their memory.
+/// Most calls repeat the last one of their collective with other memory.
 bool Team::run(const PlainCall& call) {
     Repeat& last = repeats_[static_cast<std::size_t>(call.collective)];
     if (last.plan == nullptr || !last.plan->serves(call)) [[unlikely]]
@@ -88,7 +88,7 @@ base::Result<void> Team::call(const Call& call, Purpose purpose) {
     return {};
 }
 
-/// As run(), and recorded if calls are.
+/// Does the same as run(), and records the call if calls are recorded.
 bool Team::run_any(const Plan& plan, Registers memory) {
     if (recorder_ == nullptr || !plan.accepts(memory)) return run(plan, memory);
     if (engine_.run_recorded(*state_, plan.program, memory, plan.reducer)) return true;
@@ -135,7 +135,7 @@ const Plan* Team::look_up(const Call& call, Purpose purpose) {
     return *plan;
 }
 
-/// The plan of the last call of a collective has been used up to here.
+/// Forgets the plan of the last call of a collective, which was in use up to here.
 void Team::forget_last(Collective collective) {
     for (const std::size_t first : {std::size_t{0}, kCollectives}) {
         const Plan*& last = last_[first + static_cast<std::size_t>(collective)];
@@ -145,8 +145,7 @@ void Team::forget_last(Collective collective) {
     repeats_[static_cast<std::size_t>(collective)] = {};
 }
 
-/// Calls may have other counts, roots and operations each time: plans that nothing refers to any
-/// more make room.
+/// Drops plans that are not in use. Counts, roots and operations may be new in each call.
 void Team::make_room() {
     const Turn::Hold hold = engine_.take_turn();  // a progress thread completes calls
     for (const Plan* const last : last_)
@@ -177,7 +176,7 @@ base::Result<std::vector<Team::SplitEntry>> Team::exchange(const SplitEntry& min
     const auto members = static_cast<std::size_t>(size());
     std::vector<SplitEntry> entries(members);
     entries[static_cast<std::size_t>(rank())] = mine;
-    // Each member fills in its own entry; the others are zero.
+    // Each member sets its own entry; the others are zero.
     const std::size_t words = members * sizeof(SplitEntry) / sizeof(std::uint64_t);
     if (auto done =
             call(Call::allreduce(entries.data(), entries.data(), words, Type::uint64, Op::bor),
@@ -187,7 +186,7 @@ base::Result<std::vector<Team::SplitEntry>> Team::exchange(const SplitEntry& min
     return entries;
 }
 
-/// All members see the same entries, so all refuse, even those whose own team would fit.
+/// Fails on all members, even on those whose new team has a region: all see the same entries.
 base::Result<void> Team::check_regions(const std::vector<SplitEntry>& entries) {
     std::map<std::uint64_t, std::uint64_t> free_by_color;
     for (const SplitEntry& entry : entries) {
@@ -210,8 +209,8 @@ Team::SplitEntry Team::own_entry(int color, int key) {
             .tick = runtime_.tick_bound()};
 }
 
-/// The entries of a split. If anyone has abandoned a team that lies within this one, those that all
-/// their members have abandoned are ended first, and the entries say what is free then.
+/// Exchanges the entries of a split. If members have abandoned teams within this one, first ends
+/// those that all their members have abandoned. The entries then have the free regions after that.
 base::Result<std::vector<Team::SplitEntry>> Team::gather_entries(int color, int key) {
     SplitEntry mine = own_entry(color, key);
     for (const Team* child : runtime_.abandoned_within(*this))
@@ -224,7 +223,8 @@ base::Result<std::vector<Team::SplitEntry>> Team::gather_entries(int color, int 
     return exchange(own_entry(color, key));
 }
 
-/// In order of their places in the table, which is the same on all members: no circle of waits.
+/// Ends abandoned teams in the order of their places in the table, which is equal on all members.
+/// So no cycle of waits can arise.
 base::Result<void> Team::end_abandoned(const std::vector<SplitEntry>& entries) {
     const std::vector<Rank>& ranks = state_->setup.job_ranks;
     for (Team* child : runtime_.abandoned_within(*this)) {
@@ -264,7 +264,7 @@ base::Result<Team*> Team::split(int color, int key) {
     return &runtime_.add_team(id, std::move(ranks), first_tick);
 }
 
-/// A node is named by its first rank in the job: all its ranks know the same group.
+/// The first rank of a node identifies it: all its ranks know the same group.
 base::Result<Team*> Team::split_node() {
     return split(runtime_.job().node_ranks.front(), 0);
 }
@@ -300,7 +300,7 @@ void Team::close_stream(Stream* stream) {
     runtime_.onesided().close_stream(stream);
 }
 
-/// No member leaves free() before all have copied what is theirs.
+/// No member returns from free() before all members have copied their data.
 base::Result<std::byte*> Team::reallocate(const void* memory, std::uint64_t bytes,
                                           std::uint64_t alignment) {
     if (runtime_.finalized()) return state_->failure;
@@ -350,8 +350,9 @@ base::Result<void> Team::check_idle() const {
     return base::fail(Status::argument, "team {}: released while calls are in flight", id());
 }
 
-/// In this barrier every member waits in its own region, which stays its own until it is through.
-/// What this rank has put into memory of the team is there before any member gives that to another.
+/// Runs the last barrier of the team. Every member waits in its own region, which is not
+/// reused before. Puts of this rank to the team's memory are complete before another team can
+/// use that memory.
 base::Result<void> Team::meet_for_the_last_time() {
     if (auto settled = runtime_.settle_onesided(); !settled) return settled;
     const auto barrier = plans_.last_barrier();
@@ -368,11 +369,11 @@ base::Result<void> Team::release() {
     if (!failed()) {
         ended = meet_for_the_last_time();
         if (ended) {
-            runtime_.remove_team(*this);  // *this is gone
+            runtime_.remove_team(*this);  // *this is destroyed
             return ended;
         }
     }
-    runtime_.leave_team(*this);  // *this may be gone
+    runtime_.leave_team(*this);  // *this may be destroyed
     return ended;
 }
 

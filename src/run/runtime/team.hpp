@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // team.hpp - the calls that a team of ranks makes together.
 //
-// Idea     A call is compared with the last one of its collective. If it is the same, memory and
-//          all, what was checked then holds; if it differs in more than its memory, its plan is
-//          looked up or made. The plan goes to the engine. Blocking calls may
-//          take the engine's fused path; started ones return an operation that any later call
-//          drives.
-// Holds    Arguments are checked before anything is numbered, so a refused call changes nothing.
-//          Members call in the same order.
-// Next     plan.hpp for what a plan is; run/execute/engine.hpp for how it runs.
+// Idea     A call is compared with the last one of its collective. If all arguments are equal, the
+//          last checks are still valid. If more than its memory differs, its plan is looked up or
+//          made. The plan is passed to the engine. Blocking calls may take the engine's fused path.
+//          Started calls return an operation that any later call drives.
+// Holds    Arguments are checked before a call is numbered, so a refused call changes nothing. All
+//          members make their calls in the same order.
+// Next     plan.hpp for plans; run/execute/engine.hpp for their execution.
 #pragma once
 
 #include <array>
@@ -30,8 +29,8 @@ namespace weft::run {
 class RealEngine;
 class Runtime;
 
-/// An allgather of bytes among the members of a team that is to be: this rank's, then those of all
-/// in the order of the team. False if it failed.
+/// An allgather of bytes among the members of a future team, in its order. Returns false
+/// if it failed.
 using Exchange = std::function<bool(const void* mine, void* all, std::size_t bytes)>;
 
 class Team {
@@ -41,31 +40,31 @@ class Team {
 
     [[nodiscard]] Rank rank() const { return state_->setup.rank; }
     [[nodiscard]] Rank size() const { return state_->size(); }
-    /// A member's rank in the job.
+    /// Returns a member's rank in the job.
     [[nodiscard]] Rank job_rank(Rank member) const {
         return state_->setup.job_ranks[static_cast<std::size_t>(member)];
     }
-    /// One-sided calls between members; those of a context have its stream.
+    /// Returns the one-sided calls between members. A context passes its own stream.
     [[nodiscard]] RemoteMemory remote(Stream* stream = nullptr) {
         return {runtime_, *this, stream};
     }
     [[nodiscard]] Runtime& runtime() const { return runtime_; }
-    /// The stream of a new context, and the end of one that is quiet.
+    /// Opens the stream of a new context, and closes a quiet stream.
     [[nodiscard]] Stream* open_stream();
     void close_stream(Stream* stream);
     [[nodiscard]] std::uint32_t id() const { return state_->setup.id; }
     [[nodiscard]] int nodes() const { return nodes_; }
     [[nodiscard]] TeamState& state() const { return *state_; }
 
-    /// The last plain call of a collective, made ready to be made again.
+    /// The last plain call of a collective, prepared for repetition.
     struct Repeat {
         PlainCall call;
         Registers memory;
-        const Plan* plan = nullptr;   ///< null: there was none
-        const Plan* ready = nullptr;  ///< the plan, once `call` and `memory` are those of a call
+        const Plan* plan = nullptr;   ///< null: no such call
+        const Plan* ready = nullptr;  ///< `plan` if `call` and `memory` are valid, else null
     };
-    /// That call, if it was just this one; run_again() makes it. Types and operations are those
-    /// of an interface whose numbers may mean nothing.
+    /// Returns the last call if it had these arguments, else nullptr. run_again() repeats it.
+    /// `type` and `op` may be invalid values.
     [[nodiscard]] const Repeat* same(Collective collective, const void* in, void* out,
                                      std::size_t count, unsigned type, unsigned op, Rank root) {
         const Repeat& last = repeats_[static_cast<std::size_t>(collective)];
@@ -83,67 +82,71 @@ class Team {
         return same(call.collective, call.in, call.out, call.count,
                     static_cast<unsigned>(call.type), static_cast<unsigned>(call.op), call.root);
     }
-    /// Makes it; nullptr, or why it has failed.
+    /// Repeats the call. Returns nullptr, or the reason why it failed.
     [[nodiscard]] const base::Failure* run_again(const Repeat& last) {
         return run_accepted(*last.ready, last.memory);
     }
-    /// One blocking call. False: failure() says why.
+    /// Makes one blocking call. If it returns false, failure() has the reason.
     [[nodiscard]] bool run(const Call& call);
     [[nodiscard]] bool run(const PlainCall& call);
     [[nodiscard]] const base::Failure& failure() const { return failure_; }
-    /// The same, for calls of the interface that consist of others: ranks take it for that call.
+    /// Makes a call that is part of another call of the interface; ranks identify it by `purpose`.
     [[nodiscard]] base::Result<void> call(const Call& call, Purpose purpose = Purpose::itself);
 
-    /// Starts a call; never waits. The operation belongs to the caller until Runtime::release.
+    /// Starts a call without waiting. The caller owns the operation until Runtime::release.
     [[nodiscard]] base::Result<Operation*> start(const Call& call);
 
-    /// The call, to be started again and again; makes its plan. Nothing is numbered.
+    /// Makes the plan of a call that will be started repeatedly. Returns the call. Numbers nothing.
     [[nodiscard]] base::Result<std::unique_ptr<const HeldCall>> prepare(const Call& call);
 
-    /// Collective: members with the same colour form a team, ordered by key, then rank. Returns
-    /// nullptr where colour < 0. Fails on all members if no region is free on all members of one of
-    /// the new teams.
+    /// Forms a team of members with the same color, ordered by key, then rank. Returns
+    /// nullptr if color < 0. Fails on all members if one of the new teams has no common
+    /// free region. Collective.
     [[nodiscard]] base::Result<Team*> split(int color, int key);
-    /// Collective: the members that share memory with this one form a team, in the same order.
+    /// Forms a team of the members that share memory with this one, in the same order. Collective.
     [[nodiscard]] base::Result<Team*> split_node();
-    /// Not collective: this rank has no more use for the team; its calls in flight go on. A later
-    /// split() of a team that all its members are in ends it, once all of them have said so and
-    /// none has a call in flight.
+    /// Marks the team as unused by this rank, without communication; its calls in flight continue.
+    /// A later split() of a team with all its members ends it, once all members have abandoned it
+    /// and have no call in flight.
     void abandon() { abandoned_ = true; }
     [[nodiscard]] bool abandoned() const { return abandoned_; }
-    /// For Runtime::leave_team(): this rank has left the team.
+    /// Marks the team as left by this rank. For Runtime::leave_team().
     void leave() { left_ = true; }
     [[nodiscard]] bool left() const { return left_; }
-    /// Whether it is now that the other members are to be told so.
+    /// Returns true in its first call only, when the members must be notified.
     [[nodiscard]] bool announce() { return !std::exchange(announced_, true); }
     [[nodiscard]] bool failed() const { return state_->failed; }
-    /// The number of the next block that is allocated on the team.
+    /// Returns the number of the next block that is allocated on the team.
     [[nodiscard]] std::uint64_t next_allocation() { return ++allocations_; }
-    /// Of each team of this rank another one, past teams included; it differs between ranks.
+    /// Returns a number that is unique among this rank's teams, past ones included. It
+    /// differs between ranks.
     [[nodiscard]] std::uint64_t serial() const { return serial_; }
 
-    /// Collective: ends the team and frees its memory; no call may be in flight. A team that has
-    /// failed is left instead (Runtime::leave_team()), and so is one that fails now, with that
-    /// failure: in any case the team is not this rank's any more, unless check_idle() refuses.
+    /// Ends the team and frees its memory. Collective; no call may be in flight. A failed team, or
+    /// one that fails now, is left instead (Runtime::leave_team()), and the latter failure is
+    /// returned. This rank must not use the team any more, unless check_idle() failed.
     [[nodiscard]] base::Result<void> release();
-    /// Whether no call is in flight. Waits for mates that read copies of the buffers of ended ones.
+    /// Fails if a call is in flight. Waits for local peers that read copies of buffers
+    /// of ended calls.
     [[nodiscard]] base::Result<void> check_idle() const;
 
-    /// Collective: memory at the same heap offset on all members; see SymmetricHeap.
+    /// Allocates memory at the same heap offset on all members; see SymmetricHeap. Collective.
     [[nodiscard]] base::Result<std::byte*> allocate(std::uint64_t bytes, std::uint64_t alignment);
-    /// Collective, with what allocate() gave.
+    /// Frees memory that allocate() returned. Collective.
     [[nodiscard]] base::Result<void> free(const void* memory);
-    /// Not collective: freed by a later allocate() of the team once all members have abandoned it.
+    /// Marks memory as unused by this rank. A later allocate() of the team frees it, once all
+    /// members have abandoned it. Not collective.
     void abandon(const void* memory);
-    /// Collective: the same memory with other bytes, somewhere else.
+    /// Moves memory to a new block of another size. Collective.
     [[nodiscard]] base::Result<std::byte*> reallocate(const void* memory, std::uint64_t bytes,
                                                       std::uint64_t alignment);
-    /// A member's memory of the same name, if loads and stores reach it, else nullptr.
+    /// Returns a member's address of the same memory, or nullptr if loads and stores
+    /// cannot reach it.
     [[nodiscard]] std::byte* on_member(const void* memory, Rank member) const;
 
-    /// Collective: a name for memory of all members; see RegisteredMemory.
+    /// Returns a name for memory of all members; see RegisteredMemory. Collective.
     [[nodiscard]] base::Result<std::byte*> register_memory(void* memory, std::uint64_t bytes);
-    /// Collective, with what register_memory() gave.
+    /// Ends the registration of a name that register_memory() returned. Collective.
     [[nodiscard]] base::Result<void> unregister_memory(const void* name);
 
     base::Result<void> force(Collective collective, std::string_view spec) {
@@ -162,34 +165,34 @@ class Team {
     [[nodiscard]] base::Result<void> meet_for_the_last_time();
     [[nodiscard]] static base::Result<void> check_regions(const std::vector<SplitEntry>& entries);
 
-    /// The plan of a call like the last one of its collective; nullptr for any other, and for all
-    /// where calls are recorded.
+    /// Returns the plan if the call resembles the last one of its collective, else nullptr. Always
+    /// returns nullptr if calls are recorded.
     [[nodiscard]] const Plan* warm(const Call& call) const {
         const auto collective = static_cast<std::size_t>(call.collective);
         const Plan* const plan = collective < kCollectives ? last_[collective] : nullptr;
         return plan != nullptr && plan->serves(call) ? plan : nullptr;
     }
-    /// The plan of the next call; nullptr: failure() says why.
+    /// Returns the plan of the next call. If it returns nullptr, failure() has the reason.
     [[nodiscard]] const Plan* find(const Call& call);
     [[nodiscard]] const Plan* look_up(const Call& call, Purpose purpose);
     void forget_last(Collective collective);
     void make_room();
     [[nodiscard]] bool run(const Plan& plan, Registers memory);
-    /// Of memory that the plan accepts. nullptr, or why it has failed.
+    /// Runs a call whose memory the plan accepts. Returns nullptr, or the reason why it failed.
     [[nodiscard]] const base::Failure* run_accepted(const Plan& plan, const Registers& memory);
     [[nodiscard]] bool run_any(const Call& call);
     [[nodiscard]] bool run_any(const Plan& plan, Registers memory);
-    /// Keeps why the engine has failed.
+    /// Stores the engine's failure. Returns false.
     bool fail();
 
     Runtime& runtime_;
     RealEngine& engine_;
     PlanCache plans_;
     static constexpr std::size_t kCollectives = collectives::kCollectives.size();
-    /// By collective, where calls are not recorded; then, where they are.
+    /// By collective: first the unrecorded calls, then the recorded ones.
     std::array<const Plan*, 2 * kCollectives> last_{};
     Recorder* recorder_;  ///< the runtime's, or nullptr
-    /// By collective, where calls are not recorded, of plain calls.
+    /// By collective: unrecorded plain calls.
     std::array<Repeat, kCollectives> repeats_{};
     base::Failure failure_;
     int nodes_;
@@ -198,7 +201,7 @@ class Team {
     std::uint64_t allocations_ = 0;
     std::atomic<bool> abandoned_{false};  ///< read by threads that make teams
     bool left_ = false;
-    bool announced_ = false;  ///< to all members, that this rank has left
+    bool announced_ = false;  ///< all members are notified that this rank has left
 };
 
 }  // namespace weft::run

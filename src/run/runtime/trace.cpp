@@ -26,7 +26,7 @@ constexpr std::array<std::string_view, kDeeds> kDeedNames{"call",   "started", "
 
 struct RankTrace {
     std::vector<std::string> names;
-    std::vector<Event> events;  ///< by begin; of those that begin together the longer ones first
+    std::vector<Event> events;  ///< by begin; if equal, the longer ones first
     std::uint64_t lost = 0;
 };
 
@@ -51,7 +51,7 @@ void append(std::string& text, const T* from, std::size_t count) {
     text.append(reinterpret_cast<const char*>(from), count * sizeof(T));
 }
 
-/// False: there is not as much.
+/// Takes data from the front of a text. Returns false if the text is too short.
 template <class T>
 [[nodiscard]] bool take(std::string_view& text, T* to, std::uint64_t count) {
     if (count > text.size() / sizeof(T)) return false;
@@ -61,7 +61,7 @@ template <class T>
     return true;
 }
 
-/// Another rank has said this.
+/// Checks an event of another rank.
 bool is_possible(const Event& event, const RankTrace& trace) {
     const auto far = *reinterpret_cast<const unsigned char*>(&event.far);
     return static_cast<std::size_t>(event.deed) < kDeeds && far <= 1 &&
@@ -88,9 +88,9 @@ std::optional<RankTrace> unpacked(std::string_view text) {
     return trace;
 }
 
-// ---- laying out --------------------------------------------------------------------------------
+// ---- layout ------------------------------------------------------------------------------------
 
-/// Brings times to rank 0's clock, and events into the order that viewers nest them by.
+/// Converts times to rank 0's clock, and sorts events as viewers nest them.
 void settle(RankTrace& trace, std::size_t rank, const TraceAbout& about) {
     if (about.hosts > 1) {
         for (Event& event : trace.events) {
@@ -105,7 +105,8 @@ void settle(RankTrace& trace, std::size_t rank, const TraceAbout& about) {
     });
 }
 
-/// Thread 0 has the blocking calls; steps have threads that are free while their call runs.
+/// Threads of the trace. Thread 0 has the blocking calls. Steps use threads that are free
+/// during their call.
 class Threads {
   public:
     explicit Threads(const RankTrace& trace) {
@@ -130,7 +131,7 @@ class Threads {
         count_ = static_cast<int>(free_ns.size());
     }
 
-    /// 0: its call is not there any more.
+    /// Returns the thread of a step, or 0 if its call was dropped.
     [[nodiscard]] int of(const Event& step) const {
         const auto found = threads_.find(step.call);
         return found == threads_.end() || step.lane >= found->second.size()
@@ -144,7 +145,7 @@ class Threads {
     int count_ = 0;
 };
 
-/// A moment in the picture.
+/// A point in the trace.
 struct Point {
     base::Track track;
     std::uint64_t ns = 0;
@@ -194,7 +195,7 @@ class Picture {
                 add_step({rank, thread}, event);
         }
     }
-    /// From what raised a flag to the wait that it ended, wherever both are known.
+    /// Adds arrows from the step that raised a flag to the wait that it ended, if both are known.
     void add_arrows() {
         for (const auto& [key, wait] : waits_) {
             const auto from = raised_.find(key);
@@ -226,7 +227,7 @@ class Picture {
                     at(step.end_ns), arguments});
         if (step.key == 0) return;
         if (raises(step)) raised_.insert_or_assign(step.key, Point{track, at(step.begin_ns)});
-        // Its last nanosecond: arrows end inside the slice.
+        // Uses its last nanosecond, so that arrows end inside the slice.
         if (step.deed == Deed::wait)
             waits_.emplace_back(step.key,
                                 Point{track, std::max(at(step.begin_ns) + 1, at(step.end_ns)) - 1});
@@ -260,17 +261,18 @@ std::string text_about(const TraceAbout& about, std::uint64_t lost) {
 }
 
 struct TraceFile {
-    std::unique_ptr<std::FILE, int (*)(std::FILE*)> file;  ///< nullptr: not opened, see errno
+    /// Nullptr: could not be opened, see errno.
+    std::unique_ptr<std::FILE, int (*)(std::FILE*)> file;
     std::string path;
 };
 
-/// Opens a new file. The name without a suffix may be taken, by another runtime of this process or
-/// by a process of another container with the same number and folder.
+/// Opens a new file. The name without a suffix may exist, from another runtime of this process, or
+/// from a process of another container with the same number and folder.
 TraceFile open_new(const std::string& folder) {
     for (unsigned count = 1;; ++count) {
         const std::string suffix = count == 1 ? "" : fmt::format("-{}", count);
         std::string path = fmt::format("{}/weft-{}{}.json", folder, ::getpid(), suffix);
-        std::FILE* const file = std::fopen(path.c_str(), "wxe");  // x: fails if there is one
+        std::FILE* const file = std::fopen(path.c_str(), "wxe");  // x: fails if the file exists
         if (file != nullptr || errno != EEXIST) return {{file, &std::fclose}, std::move(path)};
     }
 }

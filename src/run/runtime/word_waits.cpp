@@ -18,12 +18,13 @@ std::uint64_t widened(std::uint32_t narrow, bool is_signed) {
 
 template <class Word>
 Word load_shared(const std::byte* word) {
-    // Acquire: pairs with the release of who changed the word, here or at this rank's service.
+    // Acquire: pairs with the release of the writer of the word: a local rank or
+    // this rank's service.
     auto* shared = reinterpret_cast<Word*>(const_cast<std::byte*>(word));
     return std::atomic_ref<Word>(*shared).load(std::memory_order_acquire);
 }
 
-/// Word i as wide as can be, so that one comparison serves: extended by its sign if it has one.
+/// Returns word i as 64 bits, sign-extended if it is signed.
 std::uint64_t load(const WordWait& wait, std::size_t i) {
     const std::byte* const word = static_cast<const std::byte*>(wait.word) + i * wait.width;
     if (wait.width == 8) return load_shared<std::uint64_t>(word);
@@ -74,7 +75,7 @@ bool none_counts(const WordWait& wait) {
     return true;
 }
 
-/// Goes on from `next` over words that are as wanted or skipped; true at the end.
+/// Advances `next` over words that satisfy the comparison or are skipped. Returns true at the end.
 bool pass_over(const WordWait& wait, std::size_t& next, std::uint64_t& last) {
     for (; next < wait.count; ++next) {
         if (!counts(wait, next)) continue;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// word_waits.hpp - waits for words of this rank that others change.
+// word_waits.hpp - waits for words of this rank that other ranks change.
 //
-// Idea     Everything is driven until one, some or all of a row of words compare as wanted with one
-//          value or with one each.
-// Holds    A wait with a deadline ends with Status::timeout; a test drives everything once.
-// Next     remote_memory.hpp for what changes the words.
+// Idea     Drives everything until one, some or all words of an array satisfy a comparison, with
+//          one value for all words or one for each.
+// Holds    A wait with a deadline ends with Status::timeout. A test drives everything once.
+// Next     remote_memory.hpp for the changes.
 #pragma once
 
 #include <cstddef>
@@ -18,36 +18,37 @@ namespace weft::run {
 
 class Runtime;
 
-/// Words of this rank that others change, next to each other, and what is wanted of them.
+/// An array of this rank's words that other ranks change, and the awaited condition.
 struct WordWait {
     const void* word = nullptr;  ///< the first
-    std::uint8_t width = 8;      ///< 4 or 8
+    std::uint8_t width = 8;      ///< bytes: 4 or 8
     bool is_signed = false;
     Compare compare = Compare::eq;
-    std::uint64_t value = 0;  ///< for all of them; extended by its sign if it has one
+    std::uint64_t value = 0;  ///< for all words; sign-extended if signed
     std::size_t count = 1;
-    const void* values = nullptr;  ///< if not null: one for each word, of its width
-    const int* skip = nullptr;     ///< if not null: words with another entry than 0 do not count
+    const void* values = nullptr;  ///< if not null: one value for each word, of its width
+    const int* skip = nullptr;     ///< if not null: words with a nonzero entry are ignored
 };
 
 class WordWaits {
   public:
-    /// No word: all are skipped, or none is as wanted.
+    /// No word: all are skipped, or no word satisfies the condition.
     static constexpr std::size_t kNone = ~std::size_t{0};
 
     WordWaits(Runtime& runtime) : runtime_(runtime) {}
 
-    /// All of them, each at some time. Returns what the last one was.
+    /// Waits until each word has satisfied the condition at some time. Returns the
+    /// last word's value.
     [[nodiscard]] base::Result<std::uint64_t> all(const WordWait& wait,
                                                   base::Deadline deadline = {});
-    /// One of them: its index; kNone if all are skipped.
+    /// Waits for one word and returns its index, or kNone if all words are skipped.
     [[nodiscard]] base::Result<std::size_t> any(const WordWait& wait, base::Deadline deadline = {});
-    /// At least one of them: writes the indices of those that are as wanted, and returns how many;
-    /// 0 if all are skipped.
+    /// Waits for at least one word. Writes the indices of all words that satisfy the condition, and
+    /// returns their number, or 0 if all words are skipped.
     [[nodiscard]] base::Result<std::size_t> some(const WordWait& wait, std::size_t* indices,
                                                  base::Deadline deadline = {});
 
-    // The same after everything was driven once, if that is needed.
+    // Test the condition, and if necessary drive everything once and test again.
     [[nodiscard]] base::Result<bool> test_all(const WordWait& wait);
     [[nodiscard]] base::Result<std::size_t> test_any(const WordWait& wait);
     [[nodiscard]] base::Result<std::size_t> test_some(const WordWait& wait, std::size_t* indices);
