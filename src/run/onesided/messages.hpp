@@ -216,7 +216,7 @@ class Messages {
         const std::size_t most = in_cell ? base::kCellPayload - sizeof head : bytes_max();
         if (head.bytes > most || head.handler >= kHandlers) [[unlikely]] {
             wire_.distrust(rank, head.bytes > most ? "a message that is too long"
-                                                   : "a message for no handler that can be");
+                                                   : "a message for an invalid handler number");
             return false;
         }
         const MessageHandler handler = handlers_[head.handler];

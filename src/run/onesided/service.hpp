@@ -82,11 +82,11 @@ class Service {
         if (moves && !in_segment(request.other, request.operand))
             return "a request to put outside the segment";
         if (moves || request.kind == RequestKind::flush) return nullptr;
-        if (!onesided::is_width(request.width)) return "a request for a word that is none";
+        if (!onesided::is_width(request.width)) return "a request for an invalid word";
         const std::byte* const word = find(request.offset, request.width);
         if (word == nullptr) return "a word outside the segment and registered memory";
         if (!onesided::is_word(reinterpret_cast<std::uintptr_t>(word), request.width))
-            return "a request for a word that is none";
+            return "a request for an invalid word";
         return nullptr;
     }
 
@@ -139,7 +139,7 @@ class Service {
             return false;
         }
         if (request.kind == RequestKind::pull && wire_.near(origin.rank) == nullptr) {
-            wire_.distrust(origin.rank, "a request to copy what is far");
+            wire_.distrust(origin.rank, "a request to copy remote memory");
             return false;
         }
         if (request.asks != 0 && free_.empty()) return false;

@@ -103,7 +103,7 @@ std::string_view name_of(Purpose purpose) {
         case Purpose::unregister_memory:
             return "unregister";
         case Purpose::observing:
-            return "gathering what was observed";
+            return "collecting observations";
         case Purpose::itself:
             break;
     }

@@ -102,7 +102,7 @@ void add_kinds(std::vector<std::string>& lines, const std::map<Kind, KindSums>& 
     }
     lines.push_back(
         "calls by kind: bytes of the vector, rounded down to a power of two; means of one call "
-        "on one rank; bytes put in memory of node-mates, and far ones, of all ranks");
+        "on one rank; bytes put to local peers, and to remote ones, of all ranks");
     for (std::string& line : aligned(rows, 3)) lines.push_back(std::move(line));
 }
 
@@ -120,7 +120,7 @@ void add_ranks(std::vector<std::string>& lines, const std::vector<RankSums>& ran
                         std::to_string(sums.by_kernel), std::to_string(sums.far)});
     }
     lines.push_back(
-        "ranks: time in calls, waited for others and most for whom, waited for own puts to leave; "
+        "ranks: time in calls, waits for others, the longest for one rank, waits for own puts; "
         "bytes put, read and written in place, copied by the kernel, sent over the network");
     for (std::string& line : aligned(rows, 0)) lines.push_back(std::move(line));
 }

@@ -468,7 +468,7 @@ class Joiner {
 
 const Joiner::Step Joiner::kSteps[4] = {
     {"cards", "start-up: waiting for the cards of all ranks", &Joiner::exchange_cards},
-    {"map", "start-up: mapping the memory of its node-mates", &Joiner::map_node},
+    {"map", "start-up: mapping the memory of local peers", &Joiner::map_node},
     {"network", "start-up: opening the network", &Joiner::open_network},
     {"verdicts", "start-up: waiting for the mapping verdicts of all ranks",
      &Joiner::exchange_verdicts},

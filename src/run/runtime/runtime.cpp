@@ -281,7 +281,7 @@ base::Result<Team*> Runtime::create_team(std::vector<Rank> job_ranks, const Exch
     for (const Offer& offer : offers) {
         if (offer.members != mine.members)
             return base::fail(Status::argument,
-                              "the members of the team disagree about who they are");
+                              "the members of the team pass different lists of members");
         common.free_regions &= offer.free_regions;
         const auto tick = static_cast<base::Tick>(offer.tick);
         if (base::tick_distance(tick, static_cast<base::Tick>(common.tick)) > 0) common.tick = tick;

@@ -29,14 +29,14 @@ void log_job(const base::Log& log, const Description& job) {
     log.info(fmt::format("ranks of a node map each other's memory at {} addresses",
                          job.equal_addresses ? "equal" : "different"));
     if (!job.mapping_problems.empty()) log.info(job.mapping_problems);
-    std::string buffers = "read and written where they lie";
+    std::string buffers = "read and written in place";
     if (!job.adoption_off.empty())
         buffers =
             fmt::format("copied by the kernel; in place only in the heap ({})", job.adoption_off);
     if (!job.direct)
         buffers = fmt::format("through put targets{}",
                               job.direct_problem.empty() ? "" : " (" + job.direct_problem + ")");
-    log.info(fmt::format("large buffers of node-mates: {}", buffers));
+    log.info(fmt::format("large buffers of local peers: {}", buffers));
 }
 
 void log_memory(const base::Log& log, const SegmentLayout& layout, const Description& job) {
@@ -65,7 +65,7 @@ std::string exposed(const link::DirectMemory& direct, const MappedBytes& moved) 
         moved.buffers[0], moved.buffers[1], moved.buffers[2], moved.buffers[3],
         std::accumulate(moved.exposed.begin(), moved.exposed.end(), std::uint64_t{0}));
     if (!direct.adoption_off().empty())
-        return fmt::format("{}; none is ever adopted: {}", text, direct.adoption_off());
+        return fmt::format("{}; buffers are never adopted: {}", text, direct.adoption_off());
     const auto counters = direct.adoption_counters();
     text += fmt::format(
         "; {} adoptions, {} bytes now, {} private again after a fork, {} whose memory went away",
@@ -135,11 +135,11 @@ void log_end(const Runtime& runtime, const MappedBytes& moved) {
     const link::DirectMemory* const direct = runtime.job().wire->direct();
     const base::Log& log = runtime.log();
     if (direct == nullptr || !log.informs(runtime.job().bootstrap->rank() == 0)) return;
-    log.info(fmt::format("buffers of node-mates: read {}, wrote {}", ways(moved.read),
+    log.info(fmt::format("buffers of local peers: read {}, wrote {}", ways(moved.read),
                          ways(moved.written)));
     log.info(fmt::format("buffers of this rank: {}", exposed(*direct, moved)));
     const auto& windows = direct->window_counters();
-    log.info(fmt::format("objects of node-mates: {} mapped, {} could not be, {} uses without room",
+    log.info(fmt::format("objects of local peers: {} mapped, {} not mappable, {} uses without room",
                          windows.mapped, windows.refused, windows.passed_over));
 }
 

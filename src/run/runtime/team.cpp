@@ -285,7 +285,7 @@ base::Result<void> Team::free(const void* memory) {
     if (runtime_.finalized()) return state_->failure;
     const std::uint64_t offset = runtime_.heap_offset(memory);
     if (offset == link::kNoOffset)
-        return base::fail(Status::argument, "free: the pointer does not lie in the symmetric heap");
+        return base::fail(Status::argument, "free: the pointer is not in the symmetric heap");
     if (auto settled = runtime_.settle_onesided(); !settled) return settled;
     return runtime_.heap().free(*this, offset);
 }

@@ -306,7 +306,7 @@ base::Result<std::string> write_trace(const std::string& folder,
     std::uint64_t zero_ns = ~std::uint64_t{0};
     for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
         auto trace = unpacked(ranks[rank]);
-        if (!trace) return base::fail(Status::peer, "rank {} sent a trace that is none", rank);
+        if (!trace) return base::fail(Status::peer, "rank {} sent an invalid trace", rank);
         settle(traces.emplace_back(*std::move(trace)), rank, about);
         lost += traces.back().lost;
         if (!traces.back().events.empty())
