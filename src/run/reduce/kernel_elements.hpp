@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// kernel_elements.hpp - elements that are no arithmetic types of the compiler, as the kernels see
-// them.
+// kernel_elements.hpp - elements without an arithmetic type in the compiler.
 //
-// Idea     A 16-bit float is its bits; it is widened to a float, computed with and rounded to
-//          nearest, ties to even. Conversions are whole-number arithmetic without branches, which
-//          the compiler vectorises. A pair is a value and an index, laid out as a C structure of
-//          the two.
-// Why      As in kernels.hpp: an unnamed namespace, and nothing of the library.
-// Holds    Any NaN that a 16-bit operation gives is the positive quiet NaN without payload. Bytes
-//          that are padding are written as 0, whatever they were in the operands.
+// Idea     A 16-bit float is stored as its bits. It is widened to a float, used in
+//          computations, and rounded to nearest, ties to even. Conversions are integer
+//          arithmetic without branches, which the compiler vectorises. A pair is a value and an
+//          index, laid out as in C.
+// Why      As in kernels.hpp: an unnamed namespace, and no functions of the library.
+// Holds    A NaN result of a 16-bit operation is the positive quiet NaN without payload. Padding
+//          bytes are written as 0, regardless of the operands.
 // Next     kernels.hpp for the operations.
 #pragma once
 
@@ -74,8 +73,8 @@ inline float widen(Brain16 value) noexcept {
     return float_of(std::uint32_t{value.bits} << 16);
 }
 
-/// A binary16's exponent begins 13 bits higher in a float, and counts from 112 less. Subnormals get
-/// an implicit one of exponent -14, which a subtraction of normal numbers takes away exactly.
+/// Widens a binary16. Its exponent is 13 bits higher in a float, with a bias that is greater by
+/// 112. A subnormal is first given an implicit one, which the subtraction removes exactly.
 inline float widen(Binary16 value) noexcept {
     constexpr std::uint32_t kRebias = 112U << 23;
     constexpr std::uint32_t kLeastNormal = 113U << 23;
@@ -93,8 +92,8 @@ inline float widen(Binary16 value) noexcept {
 template <class T>
 T narrow(float value) noexcept;
 
-/// Half a unit of the last kept place is added, less one where that place is even: it carries as
-/// rounding to even wants it, into the exponent and up to infinity.
+/// Rounds to nearest, ties to even: adds half a unit of the last kept place, or slightly less if
+/// that place is even. The carry may enter the exponent, up to infinity.
 template <>
 inline Brain16 narrow<Brain16>(float value) noexcept {
     const std::uint32_t word = word_of(value);
@@ -103,8 +102,8 @@ inline Brain16 narrow<Brain16>(float value) noexcept {
     return {static_cast<std::uint16_t>(nan ? Brain16::kQuietNan : rounded)};
 }
 
-/// The same, 13 places. What becomes subnormal is added to 0.5, whose last place is that of the
-/// subnormals: the addition rounds.
+/// Rounds to 13 fewer places. Subnormal results are added to 0.5, whose last place equals theirs,
+/// so the addition rounds.
 template <>
 inline Binary16 narrow<Binary16>(float value) noexcept {
     constexpr std::uint32_t kLeastNormal = 113U << 23;
@@ -126,7 +125,8 @@ bool is_nan(T value) noexcept {
     return (value.bits & kMagnitude16) > T::kInfinity;
 }
 
-/// Whole numbers in the order of the values, with -0.0 just below +0.0; NaNs lie outside.
+/// Returns an integer in the order of the values, with -0.0 just below +0.0. NaNs are
+/// outside the range.
 template <Float16Bits T>
 std::int16_t order_of(T value) noexcept {
     const auto number = static_cast<std::int16_t>(value.bits);
@@ -135,7 +135,7 @@ std::int16_t order_of(T value) noexcept {
 
 // --- memory --------------------------------------------------------------------------------------
 
-/// Bytes of an element that hold its value; the rest is padding. An x87 number has 80 bits.
+/// Number of bytes of an element with its value; the rest is padding. An x87 number has 80 bits.
 template <class T>
 constexpr std::size_t kValueBytes = sizeof(T);
 template <>

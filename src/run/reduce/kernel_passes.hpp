@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // kernel_passes.hpp - sums of any number of operands in one pass, stored to any number of targets.
 //
-// Idea     A block of a few registers is loaded from the first operand, those of the others are
-//          added in turn, and the sum is stored to each target: nothing goes through memory in
-//          between. The numbers of operands and targets are loops, so that one kernel does for all
-//          of them. With one operand it copies.
-// Why      A kernel for each pair of numbers is no faster and many times larger; a partial sum in
-//          the first-level cache is slower where the operands are near (perf/micro/
-//          reduce_passes.cpp). Other operations than sums are not worth the size of their kernels.
-// Holds    The same bits as the kernels of two operands, one after another. A target may be an
-//          operand: each block is read from all operands before it is stored. Streamed stores are
-//          ordered before later ones of this thread by a fence.
-// Next     kernels.hpp for the kernels of two operands; reduce.cpp for who decides on streaming.
+// Idea     A block of a few registers is loaded from the first operand. The blocks of the other
+//          operands are added, and the sum is stored to each target, without intermediate memory.
+//          Loops run over operands and targets, so one kernel serves all numbers. With one
+//          operand it copies.
+// Why      A kernel for each pair of numbers is not faster, and many times larger. A partial
+//          sum in the first-level cache is slower if the operands are in caches
+//          (perf/micro/reduce_passes.cpp). Other operations than sums do not justify the size
+//          of their kernels.
+// Holds    The bits equal those of the kernels of two operands, one after another. A target may be
+//          an operand: each block is read from all operands before it is stored. A fence orders
+//          streamed stores before later stores of this thread.
+// Next     kernels.hpp for the kernels of two operands; reduce.cpp for the decision to stream.
 #pragma once
 
 #if defined(__x86_64__)
@@ -67,7 +68,7 @@ void stream(std::byte* to, Packed value) noexcept {
 #endif
 }
 
-/// The sum of a block that lies `at` bytes after each pointer.
+/// Sums a block at offset `at` from each pointer.
 template <class T, bool kStream>
 [[gnu::always_inline]] inline void sum_block(const ReducePass& pass, std::size_t at) noexcept {
     using Packed = typename RegisterOf<T>::Packed;
@@ -103,7 +104,8 @@ void sum_pass(const ReducePass& given) noexcept {
 #endif
 }
 
-/// Signed integers wrap as unsigned ones do, and a sum of complex numbers is that of their parts.
+/// Returns the pass of a type. Signed integers wrap like unsigned ones, and complex numbers are
+/// summed as their parts.
 template <class T>
 constexpr ReducePassFn sum_pass_of() noexcept {
     if constexpr (std::is_same_v<T, Complex<float>> || std::is_same_v<T, Complex<double>>)

@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// kernels.hpp - the reduction loops, written once and compiled once for each instruction set.
+// kernels.hpp - the reduction loops, written once and compiled for each instruction set.
 //
-// Idea     One loop over operations on single elements; the compiler vectorises it. Each
-//          kernels_*.cpp includes this file and is compiled with its own -march (CMakeLists.txt of
-//          this folder). Sums and products of binary16 use the processor's conversions where an
+// Idea     One loop over operations on single elements, which the compiler vectorises. Each
+//          kernels_*.cpp includes this file and is compiled with a different -march (CMakeLists.txt
+//          of this folder). Sums and products of binary16 use the processor's conversions if the
 //          instruction set has them.
-// Why      Everything sits in an unnamed namespace and nothing of the library is called, so that no
-//          function compiled for a newer processor can be linked into code for an older one.
+// Why      All code is in an unnamed namespace and does not call the library. So no function
+//          compiled for a newer processor can be linked into code for an older one.
 // Holds    Integers wrap. Floating-point sums and products are single IEEE operations in the order
-//          left, right; of 16-bit floats they are made in float and rounded. A product of complex
-//          numbers is (ac - bd) + (ad + bc)i, each of the six operations rounded. min and max of
-//          floating point give the same bits on every instruction set and for either order of the
-//          operands: any NaN gives the positive quiet NaN without payload, and -0.0 is less than
-//          +0.0; minloc and maxloc take their values by the same order, and of equal values (of
-//          NaNs, too) the lower index. Logical operations read x != 0 (a NaN is true). If both
-//          operands of a sum or product are NaN, the result is a NaN whose payload is the
-//          processor's choice, but for 16-bit floats.
-// Next     kernel_elements.hpp for what the elements are; kernel_table.hpp for the table;
-//          kernel_passes.hpp for many operands at once.
+//          left, right. For 16-bit floats they are computed in float and rounded. A product of
+//          complex numbers is (ac - bd) + (ad + bc)i, with each of the six operations rounded.
+//          min and max of floating point give equal bits on every instruction set and for either
+//          order of the operands. Any NaN gives the positive quiet NaN without payload, and -0.0 is
+//          less than +0.0. minloc and maxloc order their values in the same way. For equal values,
+//          or NaNs, they take the lower index.
+//          Logical operations read x != 0 (a NaN is true). If both operands of a sum or product are
+//          NaN, the processor chooses the payload of the result, except for 16-bit floats.
+// Next     kernel_elements.hpp for the elements; kernel_table.hpp for the table; kernel_passes.hpp
+//          for many operands at once.
 #pragma once
 
 #include <cstddef>
@@ -97,7 +97,7 @@ struct FloatBits<double> {
 };
 
 // Equal operands differ at most in the sign of a zero, so OR gives the lesser and AND the greater.
-// All comparisons are made, and values are selected by masks: no branch hinders vectorisation.
+// All comparisons are made, and masks select values, so no branch prevents vectorisation.
 template <bool kMinimum, class T>
 T float_extreme(T left, T right) noexcept {
     using Word = typename FloatBits<T>::Word;
@@ -111,7 +111,7 @@ T float_extreme(T left, T right) noexcept {
                                               : ordered;
 }
 
-/// A type without an integer of its size: the same by branches.
+/// Does the same with branches, for a type without an integer of its size.
 template <bool kMinimum>
 long double float_extreme(long double left, long double right) noexcept {
     if (__builtin_isunordered(left, right)) return __builtin_nanl("");
@@ -146,7 +146,7 @@ struct Max {
     }
 };
 
-/// Whether a value comes before another; -0.0 and +0.0 are two values.
+/// Returns true if a value precedes another; -0.0 and +0.0 are different values.
 template <bool kMinimum, class T>
 bool comes_before(T value, T other) noexcept {
     const bool before = kMinimum ? value < other : value > other;
@@ -167,7 +167,7 @@ T located_extreme(const T& left, const T& right) noexcept {
     const bool right_nan = right.value != right.value;
     const bool left_first = comes_before<kMinimum>(left.value, right.value) | left_nan;
     const bool right_first = comes_before<kMinimum>(right.value, left.value) | right_nan;
-    // Neither or (two NaNs) both: the values are equal.
+    // Neither or, with two NaNs, both: the values are equal.
     const bool take_left = left_first != right_first ? left_first : left.index <= right.index;
     T result = take_left ? left : right;
     if constexpr (std::is_floating_point_v<V>)
@@ -260,7 +260,7 @@ void reduce(void* target, const void* left, const void* right, std::size_t count
         store<T>(to + at, Operation::apply(load<T>(from_left + at), load<T>(from_right + at)));
     };
     if (count == 1) return combine(0);  // the shortest calls: no loop to set up
-        // Buffers are equal or disjoint, so no iteration reads what another one wrote.
+        // Buffers are equal or disjoint, so no iteration reads the result of another.
 #if defined(__clang__)
 #pragma clang loop vectorize(assume_safety)
 #else
@@ -269,7 +269,7 @@ void reduce(void* target, const void* left, const void* right, std::size_t count
     for (std::size_t i = 0; i < count; ++i) combine(i * sizeof(T));
 }
 
-/// Signed and unsigned integers share kernels except where order matters.
+/// Returns the kernel. Signed and unsigned integers share it unless order matters.
 template <class T, class Operation>
 constexpr ReduceFn kernel() noexcept {
     constexpr bool kOrdered = std::is_same_v<Operation, Min> || std::is_same_v<Operation, Max>;
@@ -299,7 +299,7 @@ static_assert(row<float>().operations[static_cast<int>(Op::band)] == nullptr);
 static_assert(row<Complex<float>>().operations[static_cast<int>(Op::min)] == nullptr);
 static_assert(row<Pair<float, int>>().operations[static_cast<int>(Op::sum)] == nullptr);
 
-/// A bool is a byte that is 0 or not; bit by bit is the same as logically.
+/// A bool is a byte that is zero or not, so bitwise and logical operations are equal.
 constexpr KernelRow bool_row() noexcept {
     using Byte = std::uint8_t;
     constexpr ReduceFn kAnd = kernel<Byte, LogicalAnd>();
@@ -311,7 +311,8 @@ constexpr KernelRow bool_row() noexcept {
 }
 static_assert(sizeof(bool) == 1);
 
-/// The types whose loops the compiler vectorises; the others' rows are empty (kernels_scalar.cpp).
+/// Makes a table of the types whose loops the compiler vectorises. The rows of other types
+/// are empty (kernels_scalar.cpp).
 constexpr KernelTable make_table(const char* name) noexcept {
     KernelTable table{name, {}, sum_pass_of<std::uint64_t>()};
     const auto set = [&table](Type type, KernelRow filled) {
@@ -335,7 +336,7 @@ constexpr KernelTable make_table(const char* name) noexcept {
     return table;
 }
 
-/// The rest: x87 numbers and pairs.
+/// Makes a table of the other types: x87 numbers and pairs.
 constexpr KernelTable make_scalar_table(const char* name) noexcept {
     KernelTable table{name, {}, nullptr};
     const auto set = [&table](Type type, KernelRow filled) {

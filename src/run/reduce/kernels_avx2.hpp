@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// kernels_avx2.hpp - the loops that are written by hand, for instruction sets with AVX2 and F16C.
+// kernels_avx2.hpp - hand-written loops for instruction sets with AVX2 and F16C.
 //
-// Idea     Registers of elements are combined at a time; a rest goes through a register, too.
+// Idea     Combines a register of elements at a time. A remainder also uses a register.
 // Why      binary16: the processor converts in one instruction. Products of complex numbers: GCC 12
-//          makes a fused multiply-add-subtract of the plain loop although contraction is off (seen
-//          with 12.2 at -O3 -march=x86-64-v3; tests/unit/reduce finds it), which rounds
-//          differently.
-// Holds    The same bits as kernels.hpp says, for each element.
+//          compiles the plain loop to a fused multiply-add-subtract although contraction is off,
+//          and the result is rounded differently (seen with 12.2 at -O3 -march=x86-64-v3;
+//          tests/unit/reduce detects it).
+// Holds    For each element, the bits are those of kernels.hpp.
 #pragma once
 
 #include <immintrin.h>
@@ -21,11 +21,11 @@ namespace {  // one copy per instruction set: see kernels.hpp
 struct Sum;
 struct Prod;
 
-/// What there is by hand: combine() of one register.
+/// Hand-written operations: combine() of one register.
 template <class T, class Operation>
 struct Wide {};
 
-/// Eight results in float, rounded; NaNs become the quiet one.
+/// Rounds eight float results. NaNs become the quiet NaN.
 inline __m128i rounded_binary16(__m256 result) noexcept {
     const __m256i nan = _mm256_castps_si256(_mm256_cmp_ps(result, result, _CMP_UNORD_Q));
     const __m128i nan_halves =
@@ -50,7 +50,7 @@ struct Wide<Binary16, Prod> {
     }
 };
 
-/// (a, b) (c, d) gives (ac, ad) -+ (bd, bc).
+/// Combines (a, b) (c, d) to (ac, ad) -+ (bd, bc).
 template <>
 struct Wide<Complex<float>, Prod> {
     using Register = __m256;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// kernels_baseline.cpp - the kernels for every processor this build runs on.
+// kernels_baseline.cpp - the kernels for every processor that this build supports.
 #include "run/reduce/kernels.hpp"
 
 namespace weft::run {

@@ -20,15 +20,14 @@ using Targets = std::span<std::byte* const>;
 using Operands = std::span<const std::byte* const>;
 
 constexpr std::size_t kTileBytes = 4096;
-/// Operands, and targets, of one pass. More streams than the processor prefetches make it slow: 64
-/// operands of 1 MiB are read at 17 GB/s, in tiles by groups of 16 at 25; up to 32 there is no
-/// difference (Xeon of 2023).
+/// Most operands, and most targets, of one pass. More streams than the processor prefetches would
+/// make it slow.
 constexpr std::size_t kPassPointersMax = 16;
 constexpr std::size_t kUserAlignmentMax = 16;
 
 #if defined(__x86_64__)
 bool runs_x86_v3() noexcept {
-#if defined(__clang__)  // does not know the names of the levels; no processor has only these of v3
+#if defined(__clang__)  // does not know the level names; no processor has only these features of v3
     return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") &&
            __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("fma");
 #else
@@ -55,7 +54,7 @@ bool runs_here([[maybe_unused]] const KernelTable& kernels) noexcept {
     return true;
 }
 
-/// All tables of this build, the plainest first.
+/// Returns all tables of this build, starting with the baseline.
 std::span<const KernelTable* const> built_tables() noexcept {
     static constexpr const KernelTable* kTables[] = {
         &kBaselineKernels,
@@ -91,20 +90,21 @@ bool contains(Targets targets, const std::byte* operand) noexcept {
     return std::find(targets.begin(), targets.end(), operand) != targets.end();
 }
 
-/// What to combine, and whether the targets' lines go past the caches.
+/// Operands and targets, and whether stores to the targets bypass the caches.
 struct Work {
     const Reducer& reducer;
     Targets targets;
     Operands operands;
     bool streams = false;
 
-    /// Of one operand, its bytes are copied.
+    /// A single operand is copied.
     [[nodiscard]] ReducePassFn pass() const noexcept {
         return operands.size() == 1 ? kBaselineKernels.copy : reducer.pass;
     }
 };
 
-/// All targets have their lines at the same bytes, and none is read meanwhile.
+/// Returns true if the cache lines of all targets are at the same offsets, and no target
+/// is an operand.
 bool can_stream(const Work& work, std::size_t bytes) noexcept {
     const std::size_t size = work.reducer.element_bytes;
     if (bytes < kTileBytes) return false;
@@ -116,7 +116,7 @@ bool can_stream(const Work& work, std::size_t bytes) noexcept {
                         [&](const std::byte* operand) { return contains(work.targets, operand); });
 }
 
-/// A few pointers of a list, moved on by so many bytes.
+/// A few pointers, advanced by a number of bytes.
 template <class Byte>
 class MovedPointers {
   public:
@@ -133,7 +133,8 @@ class MovedPointers {
     std::size_t count_;
 };
 
-/// into = all operands of a tile. `partial` may be `into`; `into` may be one of the operands.
+/// Combines all operands of a tile into `into`. `partial` may equal `into`; `into` may
+/// be an operand.
 void combine_tile(const Work& work, std::byte* into, std::byte* partial, std::size_t at,
                   std::size_t bytes) noexcept {
     const std::byte* left = work.operands[0] + at;
@@ -155,7 +156,7 @@ void combine_tile(const Work& work, std::byte* into, std::byte* partial, std::si
     }
 }
 
-/// The bytes from `begin` to `end`, tile by tile.
+/// Reduces the bytes from `begin` to `end`, tile by tile.
 void reduce_tiles(const Work& work, std::size_t begin, std::size_t end) noexcept {
     alignas(kStreamAlignment) std::byte partial[kTileBytes];
     const std::size_t size = work.operands.size() == 1 ? 1 : work.reducer.element_bytes;
@@ -179,7 +180,8 @@ void reduce_tiles(const Work& work, std::size_t begin, std::size_t end) noexcept
     }
 }
 
-/// What makes no whole block, and what lies before the first whole line, is done without streaming.
+/// Reduces by blocks. Bytes before the first whole line, and after the last whole block,
+/// are not streamed.
 void reduce_many_by_blocks(const Work& work, std::size_t bytes) noexcept {
     const Work plain{work.reducer, work.targets, work.operands};
     std::size_t begin = 0;
@@ -198,13 +200,13 @@ void reduce_many_by_blocks(const Work& work, std::size_t bytes) noexcept {
     reduce_tiles(plain, end, bytes);
 }
 
-/// Applies a user operation to tiles, with two tile buffers that take turns as `in` and `inout`.
+/// Applies a user operation to tiles. Two tile buffers alternate as `in` and `inout`.
 class UserTiles {
   public:
     UserTiles(const UserOperation& operation, std::byte* first, std::byte* second) noexcept
         : operation_(operation), in_(first), inout_(second) {}
 
-    /// target = operands[0] (op) ... for `count` elements that lie `at` bytes after each pointer.
+    /// Sets target = operands[0] (op) ... for `count` elements at offset `at` from each pointer.
     void reduce(std::byte* target, Operands operands, std::size_t at, std::size_t count) {
         const std::size_t bytes = count * operation_.element_bytes;
         const std::byte* left = operands[0] + at;
@@ -219,7 +221,7 @@ class UserTiles {
             std::swap(in_, inout_);
             left = in_;
         }
-        // Only now may the target's tile change: an operand can be the target.
+        // Only now may the target's tile change: an operand may be the target.
         const bool direct = left != target + at && aligned(target + at);
         std::byte* const into = direct ? target + at : inout_;
         copy_bytes(into, operands[last] + at, bytes);

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// reduce.hpp - combining operands: the kernel of a type and operation, and many operands in one
-// pass, with the result in one place or in many.
+// reduce.hpp - kernels by type and operation, and reductions of many operands in one pass, to one
+// or many targets.
 //
 // Idea     A kernel combines two buffers element by element. It is looked up when a plan is bound,
-//          never in a loop. Several operands are added in registers; other operations combine
-//          them tile by tile, with the partial result in the first-level cache. Either way each
-//          byte of an operand is read from memory once, and each byte of a target written once.
-// Why      The table of the best instruction set is chosen once; results do not depend on which one
-//          (kernels.hpp says what holds bit by bit).
-// Next     kernels.hpp and kernel_passes.hpp for the loops; run/bind for who asks.
+//          never in a loop. Several operands are added in registers. Other operations combine tile
+//          by tile, with the partial result in the first-level cache. In both cases, each byte of
+//          an operand is read from memory once, and each byte of a target written once.
+// Why      The table of the best instruction set is chosen once. Results do not depend on the
+//          choice (kernels.hpp defines them bit by bit).
+// Next     kernels.hpp and kernel_passes.hpp for the loops; run/bind for the caller.
 #pragma once
 
 #include <cstddef>
@@ -31,73 +31,73 @@ struct UserOperation {
     std::size_t element_bytes = 0;
 };
 
-/// How to combine: exactly one of `kernel` and `user` is set.
+/// Functions of an operation. Exactly one of `kernel` and `user` is set.
 struct Reducer {
     ReduceFn kernel = nullptr;
-    ReducePassFn pass = nullptr;  ///< gives the same as the kernel; there is one for sums only
+    ReducePassFn pass = nullptr;  ///< equal results to the kernel; only for sums
     const UserOperation* user = nullptr;
     std::size_t element_bytes = 0;
 };
 
-/// The kernels of one instruction set. A value: copies are free.
+/// The kernels of one instruction set. A value type, cheap to copy.
 class ReduceTable {
   public:
     explicit ReduceTable(const KernelTable& kernels) : kernels_(&kernels) {}
 
-    /// "x86-64", "x86-64-v3", "x86-64-v4"; "baseline" on other processors.
+    /// Returns "x86-64", "x86-64-v3" or "x86-64-v4"; "baseline" on other processors.
     [[nodiscard]] std::string_view name() const noexcept { return kernels_->name; }
-    /// nullptr where the operation does not exist, such as bitwise ones on floating point, and user
-    /// ones.
+    /// Returns nullptr if the operation does not exist, such as bitwise ones on floating point, or
+    /// is a user operation.
     [[nodiscard]] ReduceFn kernel(Type type, Op op) const noexcept;
-    /// For reduce_many; without a kernel where the operation does not exist.
+    /// Returns a reducer for reduce_many(), without a kernel if the operation does not exist.
     [[nodiscard]] Reducer reducer(Type type, Op op) const noexcept;
 
   private:
     const KernelTable* kernels_;
 };
 
-/// Names of the instruction sets that this processor runs, the plainest first.
+/// Returns the names of the instruction sets that this processor runs, starting with the baseline.
 [[nodiscard]] std::vector<std::string_view> runnable_isas();
 
-/// The table of the instruction set named `wanted`; empty or "auto": the best that runs here.
-/// Fails on names that are unknown or that this processor cannot run.
+/// Returns the table of the instruction set named `wanted`. If empty or "auto", returns the best
+/// that this processor runs. Fails on unknown names, and on those that this processor cannot run.
 [[nodiscard]] base::Result<ReduceTable> select_isa(std::string_view wanted);
 
-/// The kernel of the best instruction set that runs here; nullptr where the operation does not
-/// exist.
+/// Returns the kernel of the best instruction set that this processor runs, or nullptr if the
+/// operation does not exist.
 [[nodiscard]] ReduceFn reduce_kernel(Type type, Op op) noexcept;
 
-/// Names of the operations that exist for a built-in type, for messages: "sum prod".
+/// Returns the names of the operations of a built-in type, for messages: "sum prod".
 [[nodiscard]] std::string operations_of(Type type);
 
-/// Bytes that the ranks of a node touch in a call from which on what it writes goes past the
-/// caches: it would not stay there until it is read. Two ranks that write their inputs, combine
-/// halves of them into both outputs and read these (us for all three, Xeon of 2023, 2 MiB
-/// second-level cache, plain and streamed): 16 MiB in all 1410 and 1540, 32 MiB 3320 and 3100,
-/// 64 MiB 11700 and 8100. One processor that copies (GB/s, EPYC of 2023, memcpy and streamed):
-/// 4 MiB to 4 MiB 46 and 28, 8 to 8 26 and 28, 16 to 16 14 and 22, 64 to 64 8.5 and 15.
+/// Size of the data that a node's ranks touch in a call, from which stores bypass the caches.
+/// Larger data would not stay in the caches until it is read. On a Xeon of 2023, plain stores are
+/// faster at 16 MiB, and streamed ones from 32 MiB on.
 inline constexpr std::size_t kStreamBytesMin = std::size_t{32} << 20;
 
-/// Whether stores go past the caches, where that can be.
+/// Tells whether stores bypass the caches, if possible.
 enum class Stores : std::uint8_t { cached, streamed };
 
-/// Copies bytes; the two places do not overlap. Streamed stores are ordered before later ones of
-/// this thread.
+/// Copies bytes. The ranges must not overlap. Streamed stores are ordered before later stores
+/// of this thread.
 void copy_bytes(std::byte* target, const std::byte* source, std::size_t bytes,
                 Stores stores = Stores::cached) noexcept;
 
-/// Each target = operands[0] (op) operands[1] (op) ..., associated from the left, of so many
-/// elements. At least one operand and one target. Any operands may be exactly one of the targets,
-/// else they do not overlap them; operands may be the same as each other, targets not. Any
-/// alignment: a user function only sees buffers aligned to the largest power of two (at most 16)
-/// that divides its element. Allocates only for user elements of more than 4 KiB. Throws only what
-/// the user function throws; the targets are undefined then. Stores of operands and targets that
-/// are kStreamBytesMin together are streamed without being asked.
+/// Sets each target to operands[0] (op) operands[1] (op) ..., associated from the left,
+/// for `elements` elements.
+///
+/// - Takes at least one operand and one target. An operand may equal a target or another operand;
+///   otherwise buffers must not overlap. Targets must differ.
+/// - Any alignment. A user function only receives buffers aligned to the largest power of two, up
+///   to 16, that divides its element.
+/// - Allocates only for user elements of more than 4 KiB.
+/// - Throws only exceptions of the user function; the targets are then undefined.
+/// - Streams stores without request if operands and targets have kStreamBytesMin bytes together.
 void reduce_many(const Reducer& reducer, std::span<std::byte* const> targets,
                  std::span<const std::byte* const> operands, std::size_t elements,
                  Stores stores = Stores::cached);
 
-/// The same with one target.
+/// Does the same with one target.
 inline void reduce_many(const Reducer& reducer, std::byte* target,
                         std::span<const std::byte* const> operands, std::size_t elements) {
     reduce_many(reducer, std::span<std::byte* const>(&target, 1), operands, elements);
