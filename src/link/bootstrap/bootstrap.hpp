@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// bootstrap.hpp - how the ranks of a job exchange addresses before they can put.
+// bootstrap.hpp - exchange of addresses between the ranks of a job, before they can put.
 //
-// Idea     A rank publishes one business card (bytes), waits in a collecting fence, and reads the
-//          cards of the others. After start-up only the non-blocking fence is used, and polled.
+// Idea     A rank publishes a business card (bytes), waits in a fence that collects the cards, and
+//          reads the other cards. After start-up, only the non-blocking fence is used, and polled.
 // Next     pmix_bootstrap.cpp for jobs under any PMIx host; loopback_bootstrap.cpp for one rank
 //          without a launcher; caller_bootstrap.hpp for ranks that the caller has connected.
 #pragma once
@@ -26,46 +26,48 @@ class Bootstrap {
 
     [[nodiscard]] virtual Rank rank() const = 0;
     [[nodiscard]] virtual Rank size() const = 0;
-    /// Whether the process belongs to another library, whose handlers of signals stay.
+    /// Returns true if the process belongs to another library, whose signal handlers
+    /// stay in effect.
     [[nodiscard]] virtual bool guest() const { return false; }
 
-    /// Publishes `card` under `key` and waits until every rank has published its own under it
-    /// (start-up only).
+    /// Publishes `card` under `key`, and waits until every rank has published a card under it.
+    /// Only at start-up.
     [[nodiscard]] virtual base::Result<void> publish(std::string_view key,
                                                      std::span<const std::byte> card) = 0;
-    /// The card that `rank` published under `key`.
+    /// Returns the card that `rank` published under `key`.
     [[nodiscard]] virtual base::Result<std::vector<std::byte>> card(std::string_view key,
                                                                     Rank rank) = 0;
 
-    /// This rank cannot start: the others learn why in their next exchange. Under a launcher the
-    /// end of the process says so.
+    /// Tells the other ranks in their next exchange why this rank cannot start. Under a launcher,
+    /// the end of the process is enough.
     virtual void give_up(std::string_view why) { (void)why; }
-    /// Start-up is over on this rank: returns when it is on all, or when one has given up.
+    /// Ends start-up. Returns when all ranks have ended it, or when one has given up.
     virtual base::Result<void> agree() { return {}; }
 
-    /// Starts a fence over all ranks that does not block; fence_ended() is true once it is over,
-    /// also if it failed: then the next start_fence(), or finalize(), returns the reason. One at a
-    /// time.
+    /// Starts a non-blocking fence over all ranks. fence_ended() then returns true once the fence
+    /// has ended or failed. After a failure, the next start_fence() or finalize() returns the
+    /// reason. One fence at a time.
     virtual base::Result<void> start_fence() = 0;
     [[nodiscard]] virtual bool fence_ended() = 0;
 
-    /// Ends the whole job with this exit status; the text reaches the launcher.
+    /// Ends the whole job with this exit status. The launcher receives the text.
     [[noreturn]] virtual void abort(int status, std::string_view text) = 0;
-    /// Leaves the job in good order. Called once, last.
+    /// Leaves the job in order. Called once, last.
     virtual base::Result<void> finalize() = 0;
 };
 
-/// Exit status of a job that aborts: the low byte of the caller's status. It may be 0, because
-/// shmem_global_exit(0) ends a job that has succeeded.
+/// Returns the exit status of an aborted job: the low byte of the caller's status. It may be 0,
+/// because shmem_global_exit(0) ends a successful job.
 [[nodiscard]] constexpr int exit_status_of_abort(int status) {
     return status & 0xff;
 }
 
-/// Joins the job that started this process: PMIx if its environment is there, else a job of one.
+/// Joins the job that started this process: by PMIx if its environment exists, else a job
+/// of one rank.
 [[nodiscard]] base::Result<std::unique_ptr<Bootstrap>> join_job();
-/// The rank of this process by the environment that a launcher has set: known before it joins.
+/// Returns the rank of this process by the launcher's environment, which is known before it joins.
 [[nodiscard]] std::optional<Rank> rank_by_environment();
-/// Version of the PMIx library, as it reports it.
+/// Returns the version that the PMIx library reports.
 [[nodiscard]] std::string pmix_version();
 
 }  // namespace weft::link

@@ -16,7 +16,7 @@ namespace {
 
 using Bytes = std::vector<std::byte>;
 
-/// What a rank says before each exchange: how long its card is, and whether that is why it gave up.
+/// Precedes each exchange: the size of the rank's card, and whether it is the reason of giving up.
 struct Announcement {
     std::uint64_t bytes = 0;
     std::uint64_t gave_up = 0;
@@ -95,8 +95,8 @@ class CallerBootstrap final : public Bootstrap {
     }
 
   private:
-    /// All ranks' cards; or why one of them has given up, or why the caller's exchange failed.
-    /// After a failure there are no more exchanges.
+    /// Returns the cards of all ranks, or the reason why one of them has given up or the caller's
+    /// exchange failed. After a failure, no exchange follows.
     base::Result<std::vector<Bytes>> exchange(std::span<const std::byte> card, bool gives_up) {
         WEFT_CHECK(starting_);
         const auto ranks = static_cast<std::size_t>(job_.size);

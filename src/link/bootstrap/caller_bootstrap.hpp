@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// caller_bootstrap.hpp - a job whose ranks the caller has connected already, for example by MPI.
+// caller_bootstrap.hpp - a job whose ranks the caller has already connected, for example by MPI.
 //
-// Idea     The caller lends an exchange of bytes and a fence that can be polled. Cards go
-//          through the exchange, lengths first.
-// Why      A library inside another one, such as a collectives layer of MPI, must not need a
-//          launcher of its own, and its host goes on if it cannot start.
+// Idea     The caller provides an exchange of bytes, and a fence that can be polled. Cards are
+//          exchanged after their lengths.
+// Why      A library inside another one, such as a collectives layer of MPI, must not need its own
+//          launcher. Its host continues if it cannot start.
 // Holds    Each exchange tells all ranks whether one of them has given up. A rank that gives up
-//          takes part in one more exchange, in which all others learn why and stop: no rank waits
-//          for one that does not come. The same holds of a rank that just goes: the
-//          destructor gives up for it.
+//          takes part in one more exchange, in which all others receive the reason and stop. So no
+//          rank waits for a missing one. If a rank leaves early, the destructor gives up for it.
 // Next     src/front/c_api/runtime.cpp for weft_init_with().
 #pragma once
 
@@ -19,8 +18,7 @@
 
 namespace weft::link {
 
-/// What the caller lends, until the job is left. Functions give 0, or something else if they
-/// failed.
+/// Functions that the caller provides until the job ends. They return 0 on success.
 struct CallersJob {
     Rank rank = 0;
     Rank size = 1;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// join_job.cpp - which kind of job this process belongs to.
+// join_job.cpp - selects the kind of job that this process belongs to.
 //
-// Why      A launcher that speaks only an older protocol than PMIx would otherwise give N jobs of
-//          one rank, each with a right result for the wrong job.
+// Why      Under a launcher that only offers a protocol older than PMIx, N processes would
+//          otherwise become N jobs of one rank. Their results would seem valid, but belong to
+//          the wrong job.
 #include <cstdlib>
 
 #include "link/bootstrap/bootstrap.hpp"

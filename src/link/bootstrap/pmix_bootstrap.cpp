@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// pmix_bootstrap.cpp - the client side of PMIx, the same under every host.
+// pmix_bootstrap.cpp - the client side of PMIx, equal for all hosts.
 //
-// Why      Of the job's description only the size is asked for: hosts differ in what else they
-//          provide. PMIX_UNIV_SIZE counts slots, not ranks; node ids and local ranks of remote
-//          peers are missing under some hosts, so ranks put such things on their cards.
-// Holds    Blocking calls are made at start-up and at the end only. A fence that other ranks did
-//          not take part in counts as failed, even where the library calls it a partial success.
+// Why      Only the size is read from the job's description, because hosts differ in other entries.
+//          PMIX_UNIV_SIZE counts slots, not ranks. Node ids and local ranks of remote peers are
+//          missing under some hosts, so ranks put such data on their cards.
+// Holds    Blocking calls are made only at start-up and at the end. A fence without some rank
+//          counts as failed, even if the library reports a partial success.
 #include "link/bootstrap/pmix_bootstrap.hpp"
 
 #include <pmix.h>
@@ -32,8 +32,8 @@
 namespace weft::link {
 namespace {
 
-/// How one non-blocking fence goes; shared with the callback, which may come after this rank has
-/// gone.
+/// Outcome of a non-blocking fence. Shared with the callback, which may run after this
+/// object is destroyed.
 struct FenceState {
     static constexpr pmix_status_t kRunning = std::numeric_limits<pmix_status_t>::max();
     std::atomic<pmix_status_t> outcome{kRunning};
@@ -46,7 +46,7 @@ void fence_callback(pmix_status_t status, void* argument) {
     delete state;
 }
 
-/// Whether a process that is needed has gone.
+/// Returns true if a required process has ended.
 bool means_lost(pmix_status_t status) {
     return status == PMIX_ERR_PARTIAL_SUCCESS || status == PMIX_ERR_PROC_ABORTED ||
            status == PMIX_ERR_PROC_TERM_WO_SYNC || status == PMIX_ERR_LOST_CONNECTION;
@@ -59,15 +59,15 @@ base::Failure pmix_failure(std::string_view what, pmix_status_t status) {
                       lost ? " (another rank, or the launcher, has gone)" : "");
 }
 
-/// A rank that learns of another one's end from a fence gives the launcher this long to end it
-/// before it fails by itself: so the launcher sees first the rank that is the cause.
+/// Time between a fence that reports the end of a rank, and this rank's failure. The launcher then
+/// sees the other rank's end first.
 constexpr auto kLinger = std::chrono::seconds(1);
 
-/// How long a rank whose launcher has gone may take to end at SIGTERM.
+/// Time that a rank may take to end at SIGTERM, after its launcher has ended.
 constexpr auto kLastWords = std::chrono::seconds(2);
 
-/// Without its launcher a job cannot end in order, and no one would end ranks that wait for each
-/// other. The launcher of this project ends them by itself; others leave them running.
+/// Ends this process. Without its launcher, a job cannot end in order, and ranks may wait for each
+/// other forever. The launcher of this project ends its ranks itself; others leave them running.
 void end_without_launcher(std::size_t, pmix_status_t, const pmix_proc_t*, pmix_info_t[],
                           std::size_t, pmix_info_t[], std::size_t,
                           pmix_event_notification_cbfunc_fn_t done, void* argument) {
@@ -84,7 +84,7 @@ void watch_launcher() {
     PMIx_Register_event_handler(lost, 2, nullptr, 0, end_without_launcher, nullptr, nullptr);
 }
 
-/// Hosts give numbers in different types.
+/// Returns a number. Hosts use different integer types.
 std::optional<std::int64_t> number_in(const pmix_value_t& value) {
     switch (value.type) {
         case PMIX_INT:
@@ -110,7 +110,7 @@ std::optional<std::int64_t> number_in(const pmix_value_t& value) {
     }
 }
 
-/// A value that the library allocated.
+/// Owns a value that the library allocated.
 class Value {
   public:
     Value() = default;
@@ -165,7 +165,7 @@ class PmixBootstrap final : public Bootstrap {
         PMIX_LOAD_PROCID(&process, self_.nspace, rank);
         return process;
     }
-    /// All ranks; after them the witness of fence_witness.hpp, if there is one.
+    /// Returns all ranks, and after them the witness of fence_witness.hpp, if there is one.
     [[nodiscard]] std::array<pmix_proc_t, 2> fence_members() const {
         return {process(PMIX_RANK_WILDCARD), process(witness_.value_or(0))};
     }
@@ -176,10 +176,10 @@ class PmixBootstrap final : public Bootstrap {
     [[nodiscard]] std::string full_key(std::string_view key) const {
         return fmt::format("weft.{}.{}", serial_, key);
     }
-    /// PMIx keeps what a process has published until the end of the job, whatever was initialized
-    /// and finalized in between. So the second runtime of a process publishes under keys of its
-    /// own; ranks make their runtimes in the same order, so the count is the same on all. It counts
-    /// for the process, as PMIx does.
+    /// Returns the number of earlier runtimes in this process. PMIx keeps published data of a
+    /// process until the end of the job, even after finalization. So each runtime publishes
+    /// under different keys. Ranks make their runtimes in the same order, so the number is equal
+    /// on all of them.
     static std::uint32_t next_serial() {
         static std::atomic<std::uint32_t> joined{0};
         return joined.fetch_add(1, std::memory_order_relaxed);
@@ -189,8 +189,8 @@ class PmixBootstrap final : public Bootstrap {
     pmix_proc_t self_ = {};
     Rank size_ = 0;
     std::optional<pmix_rank_t> witness_;
-    std::shared_ptr<FenceState> fence_;  ///< the latest non-blocking one
-    std::optional<std::chrono::steady_clock::time_point> lost_since_;  ///< when a fence reported it
+    std::shared_ptr<FenceState> fence_;  ///< the last non-blocking fence
+    std::optional<std::chrono::steady_clock::time_point> lost_since_;  ///< first loss of a fence
     bool left_ = false;
 };
 
@@ -220,8 +220,8 @@ base::Result<std::unique_ptr<Bootstrap>> PmixBootstrap::join() {
     return std::unique_ptr<Bootstrap>(std::move(job));
 }
 
-/// Returns the other ranks that have the same PMIx server. These are all other ranks under `weft
-/// run`, which has one server for all its virtual nodes, and if the host does not say.
+/// Returns the other ranks with the same PMIx server. If the host does not name them, or under
+/// `weft run`, which has one server for all virtual nodes, these are all other ranks.
 std::vector<pmix_rank_t> PmixBootstrap::server_ranks() const {
     std::vector<pmix_rank_t> ranks;
     const pmix_proc_t all = process(PMIX_RANK_WILDCARD);
@@ -242,11 +242,10 @@ std::vector<pmix_rank_t> PmixBootstrap::server_ranks() const {
 }
 
 /// Returns when all ranks of this server have joined for this runtime, and so have left the
-/// previous one. The server of PMIx 4.2 takes a connection that a rank closes after PMIx_Finalize()
-/// for a loss. If a fence awaits the rank at that moment, the server ends the fence as a partial
+/// previous one. The server of PMIx 4.2 may treat the end of a connection after PMIx_Finalize() as
+/// a loss. If a fence awaits the rank at that moment, the server ends the fence as a partial
 /// success. So ranks wait for keys of each other, outside of fences. They poll for the keys,
-/// because a server that waits itself sometimes misses the arrival of a key and answers two seconds
-/// later.
+/// because a waiting server sometimes misses the arrival of a key and answers two seconds later.
 base::Result<void> PmixBootstrap::meet_server_ranks() const {
     const std::string key = full_key("joined");
     pmix_value_t value = {};
@@ -263,7 +262,7 @@ base::Result<void> PmixBootstrap::meet_server_ranks() const {
     return {};
 }
 
-/// Looks no further than the description of the job, which has arrived.
+/// Searches only the job's description, which has already arrived.
 void PmixBootstrap::look_for_witness() {
     const pmix_proc_t all = process(PMIX_RANK_WILDCARD);
     const bool optional = true;
@@ -331,7 +330,7 @@ base::Result<void> PmixBootstrap::start_fence() {
     const auto members = fence_members();
     const pmix_status_t status = PMIx_Fence_nb(members.data(), fence_member_count(), nullptr, 0,
                                                fence_callback, callback_share);
-    if (status != PMIX_SUCCESS) {  // Then there will be no callback.
+    if (status != PMIX_SUCCESS) {  // no callback follows
         delete callback_share;
         if (status != PMIX_OPERATION_SUCCEEDED) return pmix_failure("starting a fence", status);
         state->outcome = PMIX_SUCCESS;
@@ -386,7 +385,8 @@ base::Result<std::unique_ptr<Bootstrap>> join_pmix_job() {
     return PmixBootstrap::join();
 }
 
-/// Out of "OpenPMIx 4.2.2rc2 (PMIx Standard: 4.2, ...)", or of "OpenPMIx 5.0.7, repo rev: ...".
+/// Extracts the version from "OpenPMIx 4.2.2rc2 (PMIx Standard: 4.2, ...)" or "OpenPMIx 5.0.7,
+/// repo rev: ...".
 std::string pmix_version() {
     const std::string text = PMIx_Get_version();
     const std::string name = text.substr(0, std::min(text.find(','), text.find(" (")));

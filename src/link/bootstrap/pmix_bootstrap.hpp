@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// pmix_bootstrap.hpp - the job that a PMIx host (weft run, mpirun, srun --mpi=pmix, prterun)
-// started.
+// pmix_bootstrap.hpp - a job of a PMIx host (weft run, mpirun, srun --mpi=pmix, prterun).
 #pragma once
 
 #include <memory>
@@ -9,7 +8,7 @@
 
 namespace weft::link {
 
-/// Whether a PMIx host started this process.
+/// Returns true if a PMIx host started this process.
 [[nodiscard]] bool started_by_pmix();
 
 [[nodiscard]] base::Result<std::unique_ptr<Bootstrap>> join_pmix_job();

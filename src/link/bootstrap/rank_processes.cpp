@@ -61,7 +61,7 @@ std::string RankProcesses::missing() {
     return text;
 }
 
-/// The rank whose process that is; -1: no rank of this job, or it cannot be seen.
+/// Returns the rank of a process, or -1 if it is not in this job or cannot be read.
 Rank RankProcesses::rank_of(std::string_view process) const {
     std::ifstream file(fmt::format("{}/{}/environ", folder_, process), std::ios::binary);
     bool in_job = false;
@@ -80,8 +80,8 @@ bool RankProcesses::all_are_there() const {
                process_, [&](const auto& seen) { return rank_of(seen.second) == seen.first; });
 }
 
-/// Of several processes of a rank the one counts that was seen first, or the oldest, as numbers
-/// ascend: the launcher's own child. What else a rank has started may outlive it.
+/// Records the processes of ranks. If a rank has several, the first one seen counts, or the lowest
+/// number: the launcher's own child. Other processes of a rank may outlive it.
 void RankProcesses::look_around() {
     std::vector<Rank> processes;
     std::error_code error;
@@ -106,7 +106,8 @@ void RankProcesses::add(Rank rank, std::string process) {
     process_.emplace(rank, std::move(process));
 }
 
-/// The parent of this rank's first process, which is not of the job; 0: outside of the namespace.
+/// Returns true if the parent of this rank's first process is visible. It is the launcher. Its
+/// number is 0 outside of the namespace.
 bool RankProcesses::sees_launcher() const {
     std::string process = "self";
     while (rank_of(process) == me_) {
@@ -122,8 +123,9 @@ bool RankProcesses::sees_launcher() const {
     return process != "0";
 }
 
-/// Open MPI gives no list, but it is not needed if all ranks are here. Another launcher in a batch
-/// job of Slurm may leave the list of the batch step there: mostly such a list lacks this rank.
+/// Returns the node's ranks. Open MPI provides no list, but the ranks are known if all are here.
+/// Inside a batch job of Slurm, another launcher may pass on the batch step's list, which usually
+/// lacks this rank.
 std::vector<Rank> node_ranks_by_environment(Rank me) {
     std::vector<Rank> ranks;
     if (const auto size = number_in(variable("OMPI_COMM_WORLD_SIZE"))) {

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// rank_processes.hpp - which ranks of this node have a process, by what launchers leave in /proc.
+// rank_processes.hpp - finds the processes of this node's ranks, by the launchers'
+// variables in /proc.
 //
-// Idea     A launcher gives each process its job and its rank in the environment, and the kernel
-//          shows that environment to the same user. So a rank can tell of its mates, also of those
-//          that have run no line of this library, that one has gone or was never there.
-// Why      Before cards are exchanged ranks know nothing of each other, and a launcher may end the
-//          job without naming the rank whose end was the cause.
-// Holds    Nothing is written. Nothing is said where it cannot be known: if this process does not
-//          find itself, and, of ranks that were never seen, if neither another rank nor the
-//          launcher is in its PID namespace: then each rank may have a container of its own.
-// Next     run/runtime/start_watch.hpp, which looks while a job starts.
+// Idea     A launcher passes job and rank to each process in its environment, and the kernel shows
+//          that environment to the same user. So a rank can detect that a local peer has ended or
+//          never started, even before the peer has run any code of this library.
+// Why      Before cards are exchanged, ranks cannot know each other. A launcher may end the job
+//          without naming the rank that caused it.
+// Holds    Nothing is written. No rank is reported if this process does not find itself. Ranks that
+//          were never seen are reported only if another rank or the launcher is in this PID
+//          namespace. Otherwise, each rank may have its own container.
+// Next     run/runtime/start_watch.hpp, which checks while a job starts.
 #pragma once
 
 #include <sys/types.h>
@@ -25,12 +26,12 @@ namespace weft::link {
 
 class RankProcesses {
   public:
-    /// job: the value of PMIX_NAMESPACE. ranks: those of this node, if known; else those that are
-    /// seen count. me: one of them. folder: /proc, but in tests.
+    /// `job` is the value of PMIX_NAMESPACE. `ranks` are the node's ranks, if known, including
+    /// `me`; otherwise the observed ranks count. Tests pass another `folder`.
     RankProcesses(std::string_view job, std::vector<Rank> ranks, Rank me,
                   std::string folder = "/proc");
 
-    /// Looks who is there now, and gives what is to be said of those who are not; empty: nothing.
+    /// Checks the processes now. Returns a text about missing ranks, or an empty one.
     [[nodiscard]] std::string missing();
 
   private:
@@ -45,17 +46,17 @@ class RankProcesses {
     std::vector<Rank> ranks_;  ///< ascending
     const Rank me_;
     const std::string folder_;
-    std::map<Rank, std::string> process_;  ///< of each rank that was seen, by its number
+    std::map<Rank, std::string> process_;  ///< number of each observed rank's process
 };
 
-/// The ranks of this node, `me` among them, by what mpirun and srun leave in the environment;
-/// empty: not known.
+/// Returns the node's ranks, including `me`, by the environment of mpirun or srun.
+/// Empty if unknown.
 [[nodiscard]] std::vector<Rank> node_ranks_by_environment(Rank me);
 
-/// Whether `weft run` has started this process, by the name of its job.
+/// Returns true if `weft run` started this process, by the name of its job.
 [[nodiscard]] bool started_by_own_launcher();
 
-/// Of the job that has started this process; me: its rank.
+/// Returns the processes of the job that started this process. `me` is its rank.
 [[nodiscard]] RankProcesses processes_of_this_node(Rank me);
 
 }  // namespace weft::link

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// card.hpp - what a port publishes to its peers: how to reach it and where they may write.
+// card.hpp - data that a port publishes to its peers: its address, and the memory they may write.
 #pragma once
 
 #include <cstddef>
@@ -17,8 +17,8 @@ namespace weft::link {
 using base::RemoteRegion;
 
 struct PortCard {
-    std::uint32_t provider = 0;  ///< provider_hash(): both ends must use the same provider
-    std::uint32_t notify = 0;    ///< notify_code(): both ends must use the same strategies
+    std::uint32_t provider = 0;  ///< provider_hash(): equal at both ends
+    std::uint32_t notify = 0;    ///< notify_code(): equal at both ends
     RemoteRegion memory;
     RemoteRegion landing;  ///< a word that empty puts may write
     std::span<const std::byte> endpoint;
@@ -29,7 +29,7 @@ struct PortCard {
     return static_cast<std::uint32_t>(plan.small) << 8 | static_cast<std::uint32_t>(plan.large);
 }
 [[nodiscard]] std::vector<std::byte> encode_card(const PortCard& card);
-/// The endpoint of the result points into `bytes`.
+/// Returns the card. Its endpoint points into `bytes`.
 [[nodiscard]] base::Result<PortCard> decode_card(std::span<const std::byte> bytes);
 
 }  // namespace weft::link

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// declared.hpp - why far ranks learn of puts as they do, with or without the network at hand.
+// declared.hpp - explains the choice of notify strategies, with or without the network at hand.
 //
-// Idea     The decision is pure: it follows from a profile and from what is granted. So it can be
-//          made of what a provider declares, too, for people who do not have that network yet.
-// Next     survey.hpp for a network that is here.
+// Idea     The decision is pure: it depends on a profile and on the granted attributes. So it can
+//          also be made from a provider's declarations, for users who do not have that network yet.
+// Next     survey.hpp for a network on this machine.
 #pragma once
 
 #include <optional>
@@ -13,10 +13,10 @@
 
 namespace weft::link {
 
-/// Adds the ways to notify, what is chosen of them, and why, to a survey with its grant.
+/// Adds the notify strategies, the choice among them, and the reasons to a survey with its grant.
 void explain_notify(FabricSurvey& survey, const Profile& profile, std::optional<Notify> forced);
 
-/// What would be done over a provider, by what its sources declare.
+/// Returns the survey of a provider from the declarations in its sources.
 [[nodiscard]] FabricSurvey survey_declared(const Profile& profile, std::optional<Notify> forced);
 
 }  // namespace weft::link

@@ -34,7 +34,7 @@ Info make_hints(std::string_view provider) {
     hints->caps = FI_RMA;
     hints->ep_attr->type = FI_EP_RDM;
     hints->domain_attr->threading = FI_THREAD_DOMAIN;
-    // Manual: no helper threads of the provider; this thread polls anyway.
+    // Manual: the provider needs no helper threads, because this thread polls anyway.
     hints->domain_attr->data_progress = FI_PROGRESS_MANUAL;
     hints->domain_attr->control_progress = FI_PROGRESS_MANUAL;
     hints->mode = handled_modes();
@@ -59,7 +59,7 @@ struct AcceptedOffer {
     Grant grant;
 };
 
-/// The first offer that will do; what stands against the others goes to `refusals`.
+/// Returns the first acceptable offer. Adds the objections to other offers to `refusals`.
 AcceptedOffer first_accepted(const fi_info* list, std::vector<std::string>& refusals) {
     for (; list != nullptr; list = list->next) {
         auto grant = accept_offer(*list);
@@ -69,7 +69,7 @@ AcceptedOffer first_accepted(const fi_info* list, std::vector<std::string>& refu
     return {};
 }
 
-/// Why a provider (or, unnamed, every provider) offers nothing under the usual hints.
+/// Returns the reason why a provider, or any provider if unnamed, has no offer for the usual hints.
 base::Failure explain_absence(std::string_view provider) {
     const std::string version =
         fmt::format("{}.{}", FI_MAJOR(fi_version()), FI_MINOR(fi_version()));
@@ -103,9 +103,9 @@ base::Failure explain_absence(std::string_view provider) {
         version, provider, others, base::did_you_mean(provider, names));
 }
 
-/// Whether operations may ask for FI_DELIVERY_COMPLETE: libfabric lists operation flags only if
-/// they are asked for. The answer is not the offer to open: there every operation would wait for
-/// delivery.
+/// Returns true if operations may use FI_DELIVERY_COMPLETE. libfabric lists operation flags
+/// only if the hints have them. The answer must not be opened: with it, every operation would
+/// wait for delivery.
 bool accepts_delivery(const fi_info& offer) {
     const Info hints(fi_dupinfo(&offer));
     if (hints == nullptr) return false;
@@ -119,8 +119,8 @@ bool accepts_delivery(const fi_info& offer) {
     return false;
 }
 
-/// Binds an accepted offer to a local address: asks again with the address as source. A provider
-/// may have no device there; then its own choice stands, unless the user named the address.
+/// Binds an accepted offer to a local address, by a query with the address as source. If the
+/// provider has no device there, keeps its own choice, unless the user named the address.
 base::Result<Found> bind_source(const fi_info& hints, const AcceptedOffer& choice,
                                 const Profile& profile, const FabricOptions& options) {
     if (choice.grant.internet_address) {
@@ -144,19 +144,20 @@ base::Result<Found> bind_source(const fi_info& hints, const AcceptedOffer& choic
     return Found{Info(fi_dupinfo(choice.offer)), choice.grant, profile, {}};
 }
 
-/// libfabric reads many of its variables once for a process, at its first call.
+/// Sets the profile's variables. libfabric reads many of them once per process, at its first call.
 void set_environment(const Profile& profile, LentEnvironment& environment) {
     for (const EnvironmentDefault& entry : profile.environment)
         environment.set(entry.name, entry.value);
 }
 
-/// Whether the best offer takes a posted receive for each immediate; then receives must be asked
-/// for.
+/// Returns true if the best offer consumes a posted receive for each immediate. Then the hints
+/// must include receives.
 bool demands_receives(const fi_info* offer) {
     return offer != nullptr && (offer->mode & FI_RX_CQ_DATA) != 0 && (offer->caps & FI_MSG) == 0;
 }
 
-/// What a job of this shape rules out before libfabric is asked; empty: nothing.
+/// Returns the objection to a provider for a job of this shape, before libfabric is queried, or
+/// an empty text.
 std::string mismatch(const FabricOptions& options, const Profile& profile) {
     if (profile.one_host && !options.one_host)
         return fmt::format(
@@ -168,19 +169,19 @@ std::string mismatch(const FabricOptions& options, const Profile& profile) {
     return {};
 }
 
-/// The first acceptable offer under the hints that a profile asks for. A failure without a text:
-/// there is no offer at all.
+/// Returns the first acceptable offer for a profile's hints. A failure without a text means that
+/// there was no offer.
 base::Result<Found> find(const FabricOptions& options, const Profile& profile) {
     const Info hints = make_hints(profile.provider);
     if (hints == nullptr) return base::fail(Status::memory, "libfabric fi_allocinfo: no memory");
     if (profile.asks_write_order) hints->tx_attr->msg_order = FI_ORDER_WAW | FI_ORDER_RMA_WAW;
     const bool asks_fence = profile.asks_fence || options.notify == Notify::fence;
     if (asks_fence) hints->caps |= FI_FENCE;
-    // Only where they are forced: counting may cost a write its fast path.
+    // Only if counters are forced: counting may disable the fast path of writes.
     if (options.notify == Notify::counter) hints->caps |= FI_RMA_EVENT;
     Info list = offers_for(*hints, {});
     if (list == nullptr && hints->caps != FI_RMA) {
-        hints->caps = FI_RMA;  // a user who forces them gets the refusal that they are not granted
+        hints->caps = FI_RMA;  // if forced, the missing grant is refused later
         list = offers_for(*hints, {});
     }
     if (demands_receives(list.get())) {
@@ -196,14 +197,14 @@ base::Result<Found> find(const FabricOptions& options, const Profile& profile) {
     return found;
 }
 
-/// The best of the profiles whose provider is here, by the order of preference.
+/// Returns the offer of the first available profile, in order of preference.
 std::optional<Found> find_preferred(const FabricOptions& options) {
     LentEnvironment environment;
     for (const Profile* profile : preferred_profiles()) set_environment(*profile, environment);
     for (const Profile* profile : preferred_profiles()) {
         if (!mismatch(options, *profile).empty()) continue;
         auto found = find(options, *profile);
-        // libfabric may answer with another provider than was asked for, which has its own profile.
+        // libfabric may answer with another provider, which has a different profile.
         if (found && found->info->fabric_attr->prov_name == profile->provider) {
             found->environment = std::move(environment);
             return std::move(found).value();
@@ -233,8 +234,8 @@ base::Result<Found> discover(const FabricOptions& options) {
     profile.provider = options.provider;
     auto found = discover(options, profile);
     if (!found) return found;
-    // libfabric may answer with another name than the one that was asked for (a core provider under
-    // a layer, say); the profile that counts is that of the answer.
+    // libfabric may answer with another name, such as a core provider under a layer. The profile of
+    // the answer counts.
     const std::string_view granted = found->info->fabric_attr->prov_name;
     const Profile& exact = profile_of(granted);
     if (exact.provider != granted || granted == options.provider) return found;

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// discover.hpp - asks libfabric for an endpoint that can carry puts; if there is none, finds out
-// why.
+// discover.hpp - finds a libfabric endpoint that can carry puts, or the reason why none can.
 //
-// Idea     Hints offer all the modes that we handle and ask for as little as possible; the answer
-//          is judged by accept_offer(). If nothing fits, a second question with wide hints finds
-//          out what stood in the way, because libfabric itself only says "no data".
+// Idea     The hints offer all modes that weft handles and request as little as possible.
+//          accept_offer() judges the answers. If it rejects all, a second query with wide hints
+//          finds the objections, because libfabric itself only reports "no data".
 #pragma once
 
 #include <string>
@@ -23,28 +22,30 @@ struct Found {
     Info info;
     Grant grant;
     Profile profile;
-    SourceAddress source;  ///< the local address that the offer is bound to, if we chose it
-    LentEnvironment environment = {};  ///< of libfabric, until the endpoint is open
+    SourceAddress source;              ///< local address of the offer, if chosen here
+    LentEnvironment environment = {};  ///< set for libfabric until the endpoint is open
 };
 
-/// The best offer: of options.provider if one is named, else by the order of preference.
+/// Returns the best offer: of options.provider if it is named, else by the order of preference.
 [[nodiscard]] base::Result<Found> discover(const FabricOptions& options);
 
-/// The best offer of exactly the provider that `profile` names (any provider if it names none).
+/// Returns the best offer of the provider that `profile` names, or of any provider if
+/// it names none.
 [[nodiscard]] base::Result<Found> discover(const FabricOptions& options, const Profile& profile);
 
 /// A provider of reliable datagrams with remote writes on this machine.
 struct Offered {
     std::string provider;
-    std::string refusal;  ///< what stands against all of its offers; empty: nothing
+    std::string refusal;  ///< objection to all of its offers, or empty
 };
 [[nodiscard]] std::vector<Offered> offered_providers();
 
-/// Whether a job of this shape that asks for the provider gets it, whatever libfabric offers under
-/// other hints.
+/// Returns true if a job of this shape gets the provider when it asks for it by name, regardless
+/// of other hints.
 [[nodiscard]] bool is_usable_by_name(const FabricOptions& options, std::string_view provider);
 
-/// Why a job of this shape cannot take the provider that `profile` names; empty: it can.
+/// Returns the reason why a job of this shape cannot use the provider of `profile`, or
+/// an empty text.
 [[nodiscard]] std::string objection(const FabricOptions& options, const Profile& profile);
 
 }  // namespace weft::link

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// fabric.hpp - the factory header of the network: puts over libfabric, with an immediate or
-// without.
+// fabric.hpp - interface of the network: puts over libfabric, with or without an immediate.
 //
-// Idea     Everything with rdma/* in it builds into the module weft_fabric.so, which only jobs of
-//          more than one node load (loading and opening libfabric costs a third of a second). This
-//          header is all that the rest of the code sees of it.
-// Holds    One thread drives a port. Nothing blocks after open_port(); -FI_EAGAIN is `again`. Local
-//          completion says that a source may be reused, not that the data has arrived: close a port
-//          only after the peers are known, by other means, to have all that was sent to them.
-// Next     notify.hpp for how the target learns of puts; link/wire for how that becomes
-//          flags; providers/ for what a provider can promise.
+// Idea     All code that includes rdma/* is built into the module weft_fabric.so. Only jobs of
+//          several nodes load it, because loading and opening libfabric takes a third of a second.
+//          The rest of the code only sees this header.
+// Holds    One thread drives a port. Nothing blocks after open_port(); -FI_EAGAIN becomes `again`.
+//          Local completion means that a source may be reused, not that the data has arrived. Close
+//          a port only after the peers are known to have received everything that was sent to them.
+// Next     notify.hpp for the detection of puts at the target; link/wire for the flags; providers/
+//          for the guarantees of a provider.
 #pragma once
 
 #include <cstddef>
@@ -28,77 +27,79 @@
 
 namespace weft::link {
 
-/// The memory that peers may write: this rank's segment. It is registered in sections, since a
-/// network may pin what is registered.
+/// Memory that peers may write: this rank's segment. It is registered in sections, because a
+/// network may pin registered memory.
 struct FabricMemory {
     std::byte* base = nullptr;
     std::size_t bytes = 0;
-    /// Where each section begins, ascending from 0, the same on all ranks. The first one is
-    /// registered at once, others by use_memory(). Empty: one section.
+    /// Start of each section, ascending from 0, equal on all ranks. The first section is registered
+    /// at once, others by use_memory(). Empty: one section.
     std::vector<std::uint64_t> sections = {};
-    /// Where in the first section the port keeps 8 bytes for each one, for peers to read.
+    /// Offset in the first section of a table for peers, with 8 bytes for each section.
     std::uint64_t section_keys = 0;
 };
 inline constexpr std::size_t kSectionsMax = 94;
 
 struct FabricOptions {
-    std::string provider;  ///< libfabric provider name; empty: the best that fits
+    std::string provider;  ///< libfabric provider name; empty: the best available
     std::string address;   ///< local address or host name to bind to; empty: see open_port()
-    std::string source;    ///< the local address to prefer if none is named; may be refused
+    std::string source;    ///< preferred local address if `address` is empty; may be refused
     std::string module;    ///< file of the module; empty: see load_port()
     Rank rank = 0;         ///< of this process in the job
     Rank size = 1;         ///< ranks in the job
-    std::size_t puts_in_flight = 256;  ///< bound over all peers
+    std::size_t puts_in_flight = 256;  ///< limit over all peers
     std::size_t puts_in_flight_per_peer = 64;
-    /// Of other ranks, as far as they are the same processes here: without one no job can start.
+    /// Process numbers of other ranks, as valid in this process. A job starts only while all
+    /// of them live.
     std::vector<std::int32_t> processes;
-    /// Called once by each rank before it makes an endpoint that is a file: waits for the others,
-    /// so that no file lies there while they load their libraries. May be empty.
+    /// Called once by each rank before it makes an endpoint that is a file. Waits for the other
+    /// ranks, so that no file exists while they load their libraries. May be empty.
     std::function<base::Result<void>()> meet;
     bool one_host = false;         ///< all ranks run on this host: a loopback address reaches them
-    std::optional<Notify> notify;  ///< if the user forces one; the same on all ranks
-    /// libfabric was loaded before the module; filled in by load_port().
+    std::optional<Notify> notify;  ///< forced by the user; equal on all ranks
+    /// libfabric was loaded before the module. Set by load_port().
     bool libfabric_was_here = false;
 };
 
-/// What the port was granted, to be reported and to choose how to notify by.
+/// Granted properties of a port, for reports and for the choice of notify strategies.
 struct FabricFacts {
     std::string provider;
     std::string version;
     std::string domain;
-    std::size_t inject_bytes = 0;       ///< puts up to this size never read their source later
+    std::size_t inject_bytes = 0;       ///< puts up to this size do not read their source later
     std::size_t message_bytes_max = 0;  ///< larger puts are posted in pieces
-    std::size_t get_bytes_max = 0;      ///< larger gets likewise
-    NotifyPlan notify;                  ///< how far ranks learn of puts
-    /// How one-sided calls learn that what they wrote has landed.
+    std::size_t get_bytes_max = 0;      ///< larger gets are posted in pieces
+    NotifyPlan notify;                  ///< notify strategies
+    /// Method by which one-sided calls detect the delivery of their writes.
     base::RemoteCompletion completion = base::RemoteCompletion::counted;
     bool whole_words = false;  ///< a put of an aligned word is never seen in part
-    /// Immediates have 64 bits, and poll() hands one over before anything that was put later to
-    /// this rank, by the same peer, can be seen here.
+    /// Immediates have 64 bits, and poll() returns one before any later put of the same peer can be
+    /// seen at this rank.
     bool signals = false;
     bool reads = true;  ///< try_get() works
-    /// The endpoint is a file in shared memory: call forget_file() once all peers have set_peer().
+    /// The endpoint is a file in shared memory. Call forget_file() after set_peer() on all peers.
     bool endpoint_file = false;
-    /// Counters of landed writes that a peer has here, one after the other; 0: none.
+    /// Number of counters of delivered writes that each peer has here; 0: none.
     std::uint32_t counters = 0;
-    /// Sources that a put with a flag may have; 0: puts carry no flags.
+    /// Most sources of a put with a flag; 0: puts carry no flags.
     std::size_t flagged_parts_max = 0;
-    /// Puts with a flag may have any number of sources up to this size together, which are copied
-    /// at once; 0: none are.
+    /// Puts with a flag may have any number of sources up to this total size. They are copied at
+    /// once. 0: never.
     std::size_t copied_bytes = 0;
-    std::size_t paced_bytes = 0;  ///< of a put, after which others have their turn; 0: no limit
+    /// After this many bytes of a put, other transfers have a turn; 0: no limit.
+    std::size_t paced_bytes = 0;
     bool stages_sources = false;  ///< sources outside the registered memory are copied first
     /// Variables of the provider, with values, that libfabric may have read before they were set.
     std::string late_settings;
-    std::uint64_t registered_bytes = 0;  ///< by now, of sections and of what puts are staged in
+    std::uint64_t registered_bytes = 0;  ///< so far, of sections and of staging buffers
 };
 
-/// What a put promises beyond landing some day.
+/// Guarantees of a put besides eventual delivery.
 enum class PutKind : std::uint8_t {
     plain,
-    with_immediate,  ///< the peer's poll() returns `immediate` once, after all data has landed
-    delivered,       ///< its local completion says that the data has landed
-    fenced,          ///< starts when all earlier ones to that peer are complete; itself delivered
+    with_immediate,  ///< the peer's poll() returns `immediate` once, after delivery of all data
+    delivered,       ///< its local completion implies delivery
+    fenced,          ///< starts after completion of all earlier ones to that peer; also delivered
 };
 
 /// One write.
@@ -110,19 +111,19 @@ struct FabricPut {
     const std::byte* data = nullptr;
     std::size_t bytes = 0;     ///< up to message_bytes_max; 0 only with an immediate
     std::uint64_t target = 0;  ///< offset in the peer's memory, or in `region`
-    const base::RemoteRegion* region = nullptr;  ///< memory that the peer has exposed
+    const base::RemoteRegion* region = nullptr;  ///< exposed memory of the peer
     PutKind kind = PutKind::with_immediate;
-    std::uint64_t immediate = 0;  ///< over 32 bits only as seal.hpp has it
-    /// See base::Put. Not touched by puts of up to inject_bytes that are plain or with immediate,
-    /// nor by those whose source was copied.
+    std::uint64_t immediate = 0;  ///< more than 32 bits only as in seal.hpp
+    /// See base::Put. Not used by plain puts and puts with an immediate of up to inject_bytes, or
+    /// by puts with a copied source.
     std::uint32_t* pending = nullptr;
-    /// A word for another place that travels in the same write: with an immediate, which arrives
-    /// after it, too. Where facts().flagged_parts_max is not 0; then `parts`, if there are any, are
-    /// the source in place of `data`.
+    /// A word for another place, in the same write. Only for puts with an immediate, which arrives
+    /// after both, and only if facts().flagged_parts_max is not 0. If there are `parts`, these are
+    /// the source instead of `data`.
     std::uint64_t flag_target = kNoFlag;
     std::uint64_t flag = 0;
     std::span<const base::PutPart> parts = {};
-    /// Which of this rank's counters at the peer counts it; kNoCounter: none.
+    /// This rank's counter at the peer that counts the put; kNoCounter: none.
     std::uint32_t counter = kNoCounter;
 };
 
@@ -133,7 +134,7 @@ struct FabricGet {
     std::size_t bytes = 0;             ///< 1 to message_bytes_max
     std::uint64_t source = 0;          ///< offset in the peer's memory, or in `region`
     std::uint32_t* pending = nullptr;  ///< incremented, and decremented when the bytes have arrived
-    const base::RemoteRegion* region = nullptr;  ///< memory that the peer has exposed
+    const base::RemoteRegion* region = nullptr;  ///< exposed memory of the peer
 };
 
 class FabricPort {
@@ -141,82 +142,82 @@ class FabricPort {
     virtual ~FabricPort() = default;
 
     [[nodiscard]] virtual const FabricFacts& facts() const = 0;
-    /// What peers need to reach this port: endpoint address, memory key, base address. Opaque.
+    /// Returns the data that peers need to reach this port: endpoint address, memory key,
+    /// base address. Opaque.
     [[nodiscard]] virtual std::span<const std::byte> address() const = 0;
-    /// How to reach a rank; `address` is that rank's address(), copied. The endpoint
-    /// is resolved at the first put to it.
+    /// Stores how to reach a rank; `address` is a copy of that rank's address(). The endpoint is
+    /// resolved at the first put to it.
     virtual void set_peer(Rank rank, std::span<const std::byte> address) = 0;
 
-    /// Removes the file that the endpoint is, if it is one: peers have mapped it. Until then a
-    /// process that is killed leaves it to the next one that opens such a port.
+    /// Removes the endpoint's file, if it has one. Peers must have mapped it. If a process is
+    /// killed earlier, the next opening of such a port removes the file.
     virtual void forget_file() noexcept {}
 
-    /// Registers the sections of this memory that are not yet: peers may then read and write it. A
-    /// peer whose put or get comes before that gets `again`.
+    /// Registers missing sections of this memory, so that peers may read and write it. Earlier puts
+    /// and gets of peers return `again`.
     [[nodiscard]] virtual base::Result<void> use_memory(std::uint64_t offset, std::uint64_t bytes) {
         static_cast<void>(offset), static_cast<void>(bytes);
         return {};
     }
-    /// Bytes from an offset to the end of its section, which no transfer may cross.
+    /// Returns the bytes from an offset to the end of its section. No transfer may cross the end.
     [[nodiscard]] virtual std::uint64_t room_at(std::uint64_t offset) const noexcept {
         static_cast<void>(offset);
         return ~std::uint64_t{0};
     }
 
-    /// Starts to connect to a peer and returns immediately; true when puts to it are accepted. Both
-    /// sides must poll() meanwhile. Optional: the first try_put() does the same and says `again`
-    /// until then.
+    /// Starts to connect to a peer without waiting. Returns true when puts to it are accepted. Both
+    /// sides must poll() meanwhile. Optional: the first try_put() does the same, and returns
+    /// `again` until then.
     [[nodiscard]] virtual bool warm(Rank peer) noexcept = 0;
 
-    /// Registers memory of this rank, so that peers may put into it and get from it until
-    /// conceal(). Fails where the provider does: pinned memory is limited.
+    /// Registers memory of this rank, so that peers may put to it and get from it until conceal().
+    /// May fail, because pinned memory is limited.
     [[nodiscard]] virtual base::Result<base::RemoteRegion> expose(std::span<std::byte> memory) = 0;
-    /// Of what expose() returned: nothing to or from it is under way.
+    /// Ends the registration of a region that expose() returned. No transfer may be using it.
     virtual void conceal(const base::RemoteRegion& region) noexcept = 0;
 
-    /// Posts one write. Writes, and immediates of different ones, may arrive in any order.
+    /// Posts one write. Writes, and immediates of different writes, may arrive in any order.
     [[nodiscard]] virtual base::Post try_put(const FabricPut& put) noexcept = 0;
 
-    /// Writes of a peer that have landed here and that named this counter of it; all of their data
-    /// is seen. Only where facts().counters.
+    /// Returns the number of delivered writes of a peer that named this counter. Their data is
+    /// visible. Only if facts().counters is not 0.
     [[nodiscard]] virtual std::uint64_t landed(Rank peer, std::uint32_t counter) noexcept {
         static_cast<void>(peer), static_cast<void>(counter);
         return 0;
     }
 
-    /// Posts one read. Not ordered with writes. Only where facts().reads.
+    /// Posts one read. Not ordered with writes. Only if facts().reads.
     [[nodiscard]] virtual base::Post try_get(const FabricGet& get) noexcept = 0;
 
-    /// Makes progress; stores immediates of puts that have landed here; returns how many. Fewer
-    /// than fit: there are no more.
+    /// Makes progress. Stores immediates of puts that were delivered here, and returns their
+    /// number. If it is less than the room, no more are pending.
     [[nodiscard]] virtual std::size_t poll(std::span<std::uint64_t> immediates) noexcept = 0;
 
-    /// Writes posted so far, for reports.
+    /// Returns the number of writes posted so far, for reports.
     [[nodiscard]] virtual std::uint64_t writes() const noexcept { return 0; }
 
-    /// Ends all puts and gets: none touches memory of this rank or a `pending` again. The port is
-    /// of no more use.
+    /// Ends all puts and gets. They touch neither memory of this rank nor a `pending` again. The
+    /// port must not be used after that.
     virtual void cancel() noexcept = 0;
 
-    /// Puts and gets posted whose local completion is outstanding.
+    /// Returns the number of posted puts and gets without local completion.
     [[nodiscard]] virtual std::size_t in_flight() const noexcept = 0;
 
-    /// The first failure of the endpoint, as text (peer, operation, provider's text); else
-    /// nullptr.
+    /// Returns the first failure of the endpoint, with peer, operation and the provider's
+    /// text, or nullptr.
     [[nodiscard]] virtual const base::Failure* failure() const noexcept = 0;
 };
 
-/// Opens an endpoint and registers the memory. Environment failures name the provider, what it
-/// lacks, and what to set. Where endpoints have internet addresses and options.address is empty,
-/// the local address is a loopback one if options.one_host, else options.source, else the best of
-/// host_addresses().
+/// Opens an endpoint and registers the memory. Environment failures name the provider, the missing
+/// property, and the setting to change. If endpoints have internet addresses and options.address is
+/// empty, the local address is a loopback address if options.one_host, else options.source, else
+/// the best of host_addresses().
 [[nodiscard]] base::Result<std::unique_ptr<FabricPort>> open_port(const FabricMemory& memory,
                                                                   const FabricOptions& options);
 
-/// Loads weft_fabric.so and calls its open_port. For processes that do not link the module. If
-/// options.module is empty it looks in the folder of the library or executable that holds this
-/// code, in that of the running executable, then along the loader's search path. The module stays
-/// loaded.
+/// Loads weft_fabric.so and calls its open_port(). For processes that do not link the module. If
+/// options.module is empty, searches the folder of the library or executable with this code, the
+/// folder of the running executable, and the loader's search path. The module stays loaded.
 [[nodiscard]] base::Result<std::unique_ptr<FabricPort>> load_port(const FabricMemory& memory,
                                                                   const FabricOptions& options);
 

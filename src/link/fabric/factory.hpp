@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// factory.hpp - the symbols that the module weft_fabric.so exports, and when it refuses.
+// factory.hpp - the symbols that the module weft_fabric.so exports, and its check of the caller.
 //
 // Why      C++ types cross the border, so both sides must come from the same build. The contract
-//          number changes with their layout and with the text of the headers that both include, the
-//          compiler and its options (WEFT_FABRIC_BUILD, by CMake); the module refuses a caller with
-//          another number.
+//          number depends on the layout of these types. It also depends on the text of the headers
+//          that both include, the compiler and its options (WEFT_FABRIC_BUILD, by CMake). The
+//          module refuses a caller with another number.
 #pragma once
 
 #include "link/fabric/fabric.hpp"
@@ -29,7 +29,7 @@ using FabricFactory = FabricPort* (*)(std::uint64_t contract, const FabricMemory
                                       const FabricOptions& options, base::Failure& why);
 inline constexpr const char* kFabricFactory = "weft_fabric_open";
 
-/// Fills in the survey and returns true; false, with the reason in `why`. Never throws.
+/// Sets the survey and returns true, or returns false with the reason in `why`. Never throws.
 using FabricSurveyor = bool (*)(std::uint64_t contract, const FabricOptions& options,
                                 FabricSurvey& survey, base::Failure& why);
 inline constexpr const char* kFabricSurveyor = "weft_fabric_survey";

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// flagged_put.cpp - payload and flag in one write to two places.
+// flagged_put.cpp - payload and flag in one write with two targets.
 //
-// Idea     The flag word is the last source, and its cell the second place; one immediate arrives
-//          after both. Short sources are copied, by libfabric or here: their put has nothing that
-//          its caller waits for.
-// Why      The completion is there at once, but over sockets a look for it is a system call, which
-//          takes longer than a copy of some KiB, and as long as a third of what the write takes.
-// Next     profile.hpp for how short; docs/decisions/0012-notify-strategies.md.
+// Idea     The flag word is the last source, and its cell the second target. One immediate arrives
+//          after both. Short sources are copied, by libfabric or here, so that the caller need not
+//          wait for a completion.
+// Why      The completion is available at once. But over sockets, reading it is a system call,
+//          which takes longer than a copy of some KiB.
+// Next     profile.hpp for the size; docs/decisions/0012-notify-strategies.md.
 #include <rdma/fi_rma.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@
 
 namespace weft::link {
 
-/// The sources and the flag, one after the other, where they stay until the write completes.
+/// Copies the sources and the flag to memory that is kept until the write completes.
 iovec Port::copied(const Transfer& transfer, const FabricPut& put) noexcept {
     const auto number = static_cast<std::size_t>(&transfer - transfers_.data());
     std::byte* const start = copies_.get() + number * copy_stride();
@@ -33,8 +33,7 @@ iovec Port::copied(const Transfer& transfer, const FabricPut& put) noexcept {
     return {start, put.bytes + sizeof put.flag};
 }
 
-/// Payload and flag in one write to two places. Small ones are copied at once, by libfabric or
-/// here.
+/// Writes payload and flag. Copies small ones at once, by libfabric or here.
 base::Post Port::put_flagged(Peer& peer, const Place& place, const FabricPut& put) noexcept {
     WEFT_CHECK(put.kind == PutKind::with_immediate, put.peer, static_cast<int>(put.kind));
     const auto flag = place_of(peer, put.peer, put.flag_target, sizeof put.flag);

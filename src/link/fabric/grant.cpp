@@ -29,8 +29,8 @@ constexpr NamedBit kMrModes[] = {
     {FI_MR_COLLECTIVE, "FI_MR_COLLECTIVE", false},
 };
 
-// The two whole-mode values from before the bits. Never offered, so only a broken provider has
-// them. As numbers: the headers of libfabric 2 warn of old names, or have them no more.
+// Mode values from before the single bits. Only a defective provider offers them. Written as
+// numbers, because headers of libfabric 2 deprecate or lack the names.
 constexpr NamedBit kMrModesOld[] = {
     {1U << 0, "FI_MR_BASIC", false},
     {1U << 1, "FI_MR_SCALABLE", false},
@@ -72,7 +72,7 @@ void name_rest(std::uint64_t bits, std::string& names) {
     if (bits != 0) names += fmt::format("{}bits {:#x}", names.empty() ? "" : ", ", bits);
 }
 
-/// The names of what is demanded and not handled; empty if all of it is.
+/// Returns the names of unhandled demands, or an empty text.
 std::string unhandled_demands(const fi_info& offer) {
     std::string names;
     std::uint64_t mr =

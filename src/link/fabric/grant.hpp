@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// grant.hpp - whether an offer of libfabric will do, and what it obliges us to.
+// grant.hpp - judges an offer of libfabric, and derives its obligations.
 //
-// Idea     One function reads the attributes of an fi_info and either returns what must be done, or
-//          names the attribute that this code does not handle. It calls nothing, so recorded
-//          attributes test it without hardware.
-// Next     discover.hpp for where offers come from.
+// Idea     One function reads the attributes of an fi_info. It returns the obligations, or names
+//          an attribute that weft does not handle. It calls nothing, so recorded attributes test
+//          it without hardware.
+// Next     discover.hpp for the source of offers.
 #pragma once
 
 #include <rdma/fabric.h>
@@ -16,15 +16,15 @@
 
 namespace weft::link {
 
-/// What we can handle of the modes that a provider may demand; offered in the hints.
+/// Returns the modes that weft handles if a provider demands them. Used in the hints.
 [[nodiscard]] std::uint64_t handled_modes();
 [[nodiscard]] int handled_mr_modes();
 
-/// Every mode and every registration mode that there is; offered only to learn why nothing fits.
+/// Returns all modes and registration modes. Used only to find objections.
 [[nodiscard]] std::uint64_t all_modes();
 [[nodiscard]] int all_mr_modes();
 
-/// Accepts an offer or names what stands against it.
+/// Accepts an offer, or names the objection.
 [[nodiscard]] base::Result<Grant> accept_offer(const fi_info& offer);
 
 }  // namespace weft::link

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // handles.hpp - libfabric objects as unique_ptr with one closer.
 //
-// Holds    Members are declared in opening order, so they close in the reverse one.
+// Holds    Members are declared in opening order, so they close in reverse order.
 #pragma once
 
 #include <rdma/fabric.h>
@@ -14,8 +14,8 @@
 
 namespace weft::link {
 
-/// Closes any libfabric object. A refused close is reported on stderr: a destructor cannot return
-/// it.
+/// Closes any libfabric object. Reports a refused close on stderr, because a destructor
+/// cannot return it.
 template <class F>
 struct FidCloser {
     void operator()(F* handle) const noexcept {

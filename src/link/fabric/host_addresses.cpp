@@ -27,9 +27,9 @@ std::uint32_t number_of(const sockaddr* address) {
     return ntohl(found.sin_addr.s_addr);
 }
 
-/// The local address of the default route, or 0. Connecting a datagram socket
-/// sends nothing: the kernel only looks up the route. The destination is an
-/// address set aside for documentation (TEST-NET-1).
+/// Returns the local address of the default route, or 0. Connecting a datagram
+/// socket sends nothing: the kernel only looks up the route. The destination is
+/// reserved for documentation (TEST-NET-1).
 std::uint32_t routed_address() {
     const int socket_fd = ::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     if (socket_fd < 0) return 0;
@@ -52,7 +52,7 @@ bool has(const char* interface, const char* property) {
     return ::stat(path.c_str(), &ignored) == 0;
 }
 
-/// The lower, the better.
+/// Returns the preference of an interface; lower is better.
 int rank_of(const char* interface, bool routed) {
     if (routed) return 0;
     if (has(interface, "device")) return 1;

@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// host_addresses.hpp - the internet addresses of this host, and which of them
-// leads to all others.
+// host_addresses.hpp - internet addresses of this host, and the one that all others can reach.
 //
-// Idea     Every rank publishes the addresses that it could be reached at. An
-// address that another
-//          host has, too, leads nowhere (the bridge of a container engine has
-//          the same one on every host; so have virtual machines behind a
-//          translating gateway); one in a network that all hosts are in leads
-//          everywhere.
-// Holds    choose_address() is pure and depends on what was published alone.
+// Idea     Every rank publishes its addresses. An address that another host also has is useless.
+//          Examples are the bridge of a container engine, and virtual machines behind a translating
+//          gateway. An address in a network that all hosts share reaches everywhere.
+// Holds    choose_address() is pure and depends on the published addresses alone.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +14,7 @@
 
 namespace weft::link {
 
-/// Travels as its bytes.
+/// Sent as bytes.
 struct HostAddress {
     std::uint32_t address = 0;  ///< version 4, as a number: the first byte is the highest
     std::uint32_t prefix_bits = 0;
@@ -29,24 +25,23 @@ struct HostAddress {
     }
 };
 
-/// Addresses of interfaces that are up, best first: that of the default route,
-/// those of devices, others, and last those of bridges and tunnels. Without
-/// loopback ones.
+/// Returns the addresses of running interfaces, except loopback, best first: the default route's,
+/// those of devices, others, and those of bridges and tunnels.
 [[nodiscard]] std::vector<HostAddress> host_addresses();
 
-/// Where one rank runs, as far as networks are concerned.
+/// Network and addresses of one rank.
 struct HostOnNetwork {
-    std::uint64_t network = 0;  ///< equal where ranks share interfaces
+    std::uint64_t network = 0;  ///< equal if ranks share interfaces
     std::vector<HostAddress> addresses;
 };
 
-/// The best address of rank `me`; empty if it has none.
+/// Returns the best address of rank `me`, or an empty text if it has none.
 [[nodiscard]] std::string choose_address(std::span<const HostOnNetwork> ranks, std::size_t me);
 
-/// Equal for processes under one kernel that share interfaces: names the network namespace.
+/// Identifies the network namespace. Equal for processes of one kernel that share interfaces.
 [[nodiscard]] std::uint64_t network_identity();
 
-/// "10.0.0.1"
+/// Returns a text such as "10.0.0.1".
 [[nodiscard]] std::string to_text(const HostAddress& address);
 
 }  // namespace weft::link

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// kept_handlers.hpp - signal handlers survive the loading of libraries.
+// kept_handlers.hpp - preserves signal handlers while libraries are loaded.
 //
-// Why      Some libraries that libfabric brings along (libinfinipath 3.3 of Debian 12, in a
-//          constructor) take the handlers of SIGTERM, SIGSEGV and others for backtraces of their
-//          own. They belong to the application, and SIGTERM to the SIGTERM report.
-// Holds    What was set for these signals before is set again when this object goes.
+// Why      Some libraries that libfabric loads (libinfinipath 3.3 of Debian 12, in a constructor)
+//          replace the handlers of SIGTERM, SIGSEGV and others to print backtraces. The handlers
+//          belong to the application, and SIGTERM to the SIGTERM report.
+// Holds    The destructor restores the handlers of these signals.
 #pragma once
 
 #include <signal.h>
@@ -19,7 +19,8 @@ namespace weft::link {
 class KeptHandlers {
   public:
     KeptHandlers() {
-        // That library offers to leave them alone: then none is missing meanwhile either.
+        // With this variable, that library leaves the handlers alone, so they stay
+        // in effect meanwhile.
         environment_.set("IPATH_NO_BACKTRACE", "1");
         for (std::size_t i = 0; i < kSignals.size(); ++i)
             ::sigaction(kSignals[i], nullptr, &actions_[i]);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// lent_environment.hpp - variables of libraries that are set while they start, and not for longer.
+// lent_environment.hpp - sets variables of libraries while they start.
 //
-// Why      libfabric reads its variables when it is first asked and when something is opened. The
-//          process belongs to the application, which may use libfabric itself or through an MPI,
-//          and hands its environment on to children.
-// Holds    A value that is already there stays. Those set here are taken away by the destructor.
-//          As with any change of the environment, no other thread may read it meanwhile.
+// Why      libfabric reads its variables at its first call, and when objects are opened. The
+//          process belongs to the application. It may use libfabric itself or through an MPI, and
+//          its children inherit the environment.
+// Holds    An existing value stays. The destructor removes the variables that were set. As with any
+//          change of the environment, no other thread may read it meanwhile.
 #pragma once
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// load_port.cpp - finds and loads the module. The host side: knows nothing of libfabric.
+// load_port.cpp - finds and loads the module. The host side, which does not use libfabric.
 #include <dlfcn.h>
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace {
 
 constexpr const char* kModule = "weft_fabric.so";
 
-/// The folder of the library or executable that holds this function; empty if unknown.
+/// Returns the folder of the library or executable with this function, or an empty path.
 std::filesystem::path own_folder() {
     Dl_info where{};
     if (::dladdr(reinterpret_cast<const void*>(&own_folder), &where) == 0) return {};
@@ -29,7 +29,7 @@ std::filesystem::path executable_folder() {
     return ignored ? std::filesystem::path{} : real.parent_path();
 }
 
-/// Files to try, in order. A name without a folder makes the loader search its own path.
+/// Returns the files to try, in order. A name without a folder makes the loader search its path.
 std::vector<std::string> candidates(const std::string& named) {
     if (!named.empty()) return {named};
     std::vector<std::string> files;
@@ -50,8 +50,8 @@ std::vector<std::string> candidates(const std::string& named) {
     return files;
 }
 
-/// Whether libfabric is in the process, and not through the module: then its variables may have
-/// been read. Asked before the module is loaded for the first time.
+/// Returns true if libfabric was in the process before the module. It may then have read its
+/// variables. The first call must precede the loading of the module.
 bool libfabric_was_here() {
     static const bool kWasHere = [] {
         void* handle = ::dlopen("libfabric.so.1", RTLD_NOW | RTLD_NOLOAD);
@@ -61,7 +61,8 @@ bool libfabric_was_here() {
     return kWasHere;
 }
 
-/// The module's handle, never closed: its code serves the port, and libfabric does not like to go.
+/// Returns the module's handle. It is never closed: its code serves the port, and libfabric does
+/// not support unloading.
 base::Result<void*> load_module(const std::string& named) {
     std::string problems;
     for (const std::string& file : candidates(named)) {
@@ -76,7 +77,7 @@ base::Result<void*> load_module(const std::string& named) {
         problems);
 }
 
-/// An exported function of the module, which is loaded first.
+/// Loads the module and returns one of its exported functions.
 base::Result<void*> find_export(const std::string& named, const char* name) {
     auto module = load_module(named);
     if (!module) return module.failure();
@@ -86,7 +87,7 @@ base::Result<void*> find_export(const std::string& named, const char* name) {
     return symbol;
 }
 
-/// Why an exported function did not do what it should.
+/// Returns the reason why an exported function failed.
 base::Failure reason_of(base::Failure why) {
     if (!why.text.empty()) return why;
     return base::fail(Status::environment,
@@ -123,7 +124,7 @@ base::Result<std::unique_ptr<TriggeredPort>> load_triggered(const TriggeredOptio
 
 base::Result<FabricSurvey> load_survey(const FabricOptions& options) {
     const KeptHandlers kept;
-    static_cast<void>(libfabric_was_here());  // while it can still be told
+    static_cast<void>(libfabric_was_here());  // must be tested before the module is loaded
     const auto symbol = find_export(options.module, kFabricSurveyor);
     if (!symbol) return symbol.failure();
     const auto surveyor = reinterpret_cast<FabricSurveyor>(*symbol);

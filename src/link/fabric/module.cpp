@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// module.cpp - the exported functions of weft_fabric.so. Nothing else leaves the module.
+// module.cpp - the exported functions of weft_fabric.so, its only public symbols.
 #include <exception>
 #include <type_traits>
 
 #include "link/fabric/factory.hpp"
 
-// What is defined here has the types by which the loader calls it.
+// The declarations ensure that the definitions have the loader's types.
 extern "C" std::remove_pointer_t<weft::link::FabricFactory> weft_fabric_open;
 extern "C" std::remove_pointer_t<weft::link::FabricSurveyor> weft_fabric_survey;
 extern "C" std::remove_pointer_t<weft::link::TriggeredFactory> weft_fabric_triggered;

@@ -30,7 +30,7 @@ const Promise& promise_of(Notify notify, const Profile& profile) {
     return profile.immediate;
 }
 
-/// What the endpoint lacks for a strategy, as text; empty if nothing.
+/// Returns the attribute that the endpoint lacks for a strategy, as text, or an empty one.
 std::string missing_grant(Notify notify, const Grant& grant) {
     switch (notify) {
         case Notify::immediate:
@@ -60,7 +60,7 @@ std::string missing_grant(Notify notify, const Grant& grant) {
     return {};
 }
 
-/// Strategies for large payloads, best first: what the profile prefers, then the others.
+/// Returns strategies for large payloads, best first: the profile's preference, then the others.
 std::vector<Notify> candidates(const Profile& profile) {
     std::vector<Notify> order(profile.preference.begin(), profile.preference.end());
     for (const Notify rest : {Notify::immediate, Notify::ordered, Notify::fence, Notify::delivery})
@@ -70,7 +70,7 @@ std::vector<Notify> candidates(const Profile& profile) {
     return order;
 }
 
-/// For users who have to choose another one.
+/// Returns the names of alternatives, for users who forced another strategy.
 std::string promised_names(const Profile& profile, const Grant& grant) {
     std::string names;
     for (const Notify notify : kNotifies) {
@@ -99,8 +99,8 @@ std::string to_text(NotifyPlan plan) {
 Verdict judge_notify(Notify notify, const Profile& profile, const Grant& grant) {
     const Promise& promise = promise_of(notify, profile);
     if (!promise.holds) return {false, std::string(promise.why)};
-    // A fence holds back the flag until earlier puts are complete, and a counter is used again when
-    // they are: complete has to mean landed.
+    // A fence delays the flag until earlier puts are complete, and a counter is reused after
+    // completion. In both cases, completion must imply delivery.
     if ((notify == Notify::fence || notify == Notify::counter) && !profile.delivery.holds)
         return {false, std::string(profile.delivery.why)};
     if (std::string missing = missing_grant(notify, grant); !missing.empty())

@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// notify.hpp - how a far rank learns that data for it has landed: six strategies, and which to
-// use.
+// notify.hpp - six strategies by which a rank detects data from another node, and their choice.
 //
-// Idea     Each way rests on one promise of the fabric beyond "a put lands some day". Whether a
-//          provider keeps it is a fact of its profile; whether this endpoint may use it is granted
-//          at run time. A strategy is promised where both say yes, and only promised ones are ever
-//          taken.
-// Why      The receiver has to know, without looking at a put, how it will learn of it. So there is
-//          one strategy for all payloads that fit a cell and one for all others, the same on all
-//          ranks.
+// Idea     Each strategy relies on one guarantee of the fabric beyond eventual delivery. The
+//          profile tells whether a provider gives it. The attributes granted at run time tell
+//          whether this endpoint may use it. A strategy is promised if both agree, and only
+//          promised ones are used.
+// Why      The receiver must know in advance how it will detect a put. So all payloads that fit a
+//          cell use one strategy, and all others use one, equal on all ranks.
 // Holds    Pure: no call into libfabric, so tests judge recorded attributes.
-// Next     link/wire for the strategies at work; docs/one-sided.md for why each is right.
+// Next     link/wire for the implementation; docs/one-sided.md for the proofs.
 #pragma once
 
 #include <array>
@@ -34,30 +32,30 @@ inline constexpr std::array kNotifies{Notify::immediate, Notify::cells,   Notify
 }
 
 struct NotifyPlan {
-    Notify small = Notify::immediate;  ///< payloads that fit a cell: cells, or the same as large
-    Notify large = Notify::immediate;  ///< all others; never cells
+    Notify small = Notify::immediate;  ///< payloads that fit a cell: cells, or equal to `large`
+    Notify large = Notify::immediate;  ///< all other payloads; never cells
     bool operator==(const NotifyPlan&) const = default;
 };
-/// "immediate", or "cells up to 48 bytes, immediate above".
+/// Returns "immediate", or "cells up to 48 bytes, immediate above".
 [[nodiscard]] std::string to_text(NotifyPlan plan);
 
 struct Profile;
 struct Grant;
 
-/// Whether a strategy may be taken, and why (not) in words.
+/// Tells whether a strategy may be used, and the reason.
 struct Verdict {
     bool promised = false;
     std::string why;
 };
 [[nodiscard]] Verdict judge_notify(Notify notify, const Profile& profile, const Grant& grant);
 
-/// What the profile prefers among what is promised, or what is forced; a forced one that is not
-/// promised is refused, and so is a provider that promises nothing.
+/// Returns the forced strategy, or the best promised one in the order of the profile. Fails if the
+/// forced strategy, or every strategy, is not promised.
 [[nodiscard]] base::Result<NotifyPlan> choose_notify(const Profile& profile, const Grant& grant,
                                                      std::optional<Notify> forced);
 
-/// How one-sided calls learn that their writes have landed: as the forced strategy would, else by
-/// order, which costs a write nothing, then by immediates, then by delivery.
+/// Returns how one-sided calls detect the delivery of their writes: as the forced strategy does,
+/// else by order, which costs nothing per write, then by immediates, then by delivery.
 [[nodiscard]] base::RemoteCompletion choose_completion(const Profile& profile, const Grant& grant,
                                                        std::optional<Notify> forced);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// open_port.cpp - start-up of a port: discover, open, register, write the card; and what else is
-// registered.
+// open_port.cpp - start-up of a port: discover, open, register, write the card; also later
+// registrations.
 #include <rdma/fi_cm.h>
 #include <rdma/fi_errno.h>
 #include <sys/resource.h>
@@ -14,20 +14,20 @@
 namespace weft::link {
 namespace {
 
-// Where small puts may be unsignaled, one in so many is signaled all the same, which bounds what is
-// in flight to a peer that does not poll.
+// If small puts may be unsignaled, every sixteenth is signaled anyway. This limits the puts in
+// flight to a peer that does not poll.
 constexpr std::uint32_t kUnsignaledPuts = 16;
 
 constexpr std::size_t kArrivalsMin = 1024;
 constexpr std::size_t kArrivalsMax = 65536;
 
-/// Puts that may be in flight to one peer: so few that those of all others fit this rank's queue.
+/// Returns the most puts in flight to one peer. The puts of all peers must fit this rank's queue.
 std::size_t per_peer(const FabricOptions& options) {
     const std::size_t fair = kArrivalsMax / static_cast<std::size_t>(options.size);
     return std::clamp<std::size_t>(fair, 1, options.puts_in_flight_per_peer);
 }
 
-/// Whether keys are chosen here at random, and too many to be guessed.
+/// Returns true if keys are chosen here, random and too long to be guessed.
 bool has_secret_keys(const Found& found) {
     return !found.grant.provider_keys && found.grant.key_bytes >= sizeof(std::uint64_t) &&
            !found.profile.small_keys;
@@ -37,20 +37,19 @@ std::size_t inject_bytes(const Found& found) {
     return std::min(found.grant.inject_bytes, found.grant.message_bytes_max);
 }
 
-/// Whether sources outside the segment that are too large to be copied are registered for their
-/// put.
+/// Returns true if large sources outside the segment are registered for their put.
 bool registers_sources(const Found& found) {
     return found.grant.local_registration && !found.profile.stages_sources;
 }
 
-/// Up to how many bytes a source is copied into registered memory.
+/// Returns the largest size of a source that is copied to registered memory.
 std::size_t staged_bytes_max(const Found& found) {
     if (!registers_sources(found)) return Staging::kBufferBytes;
     return found.profile.free_registration ? 0 : Staging::kBufferBytes;
 }
 
-/// A flag is a second source and goes to a second place. Sources that have to be registered or
-/// copied go alone.
+/// Returns the most sources of a put with a flag. The flag is one more source, with another target.
+/// Sources that must be registered or copied cannot be combined.
 std::size_t flagged_parts_max(const Found& found, const FabricFacts& facts) {
     const bool two_places = found.profile.writes_two_places && found.grant.target_parts_max >= 2 &&
                             found.grant.source_parts_max >= 2;
@@ -73,11 +72,11 @@ FabricFacts make_facts(const Found& found, NotifyPlan notify, base::RemoteComple
     facts.message_bytes_max = facts.stages_sources && !registers_sources(found)
                                   ? std::min(found.grant.message_bytes_max, Staging::kBufferBytes)
                                   : found.grant.message_bytes_max;
-    // What is read is never registered for its read, only staged.
+    // Targets of reads are never registered for the read, only staged.
     facts.get_bytes_max = facts.stages_sources
                               ? std::min(found.grant.message_bytes_max, Staging::kBufferBytes)
                               : found.grant.message_bytes_max;
-    // Where data lands while the target polls, completions are in the order of what has landed.
+    // If data is delivered only while the target polls, completions are in the order of delivery.
     facts.signals = completion == base::RemoteCompletion::ordered &&
                     found.profile.target_must_progress && found.profile.immediate.holds &&
                     found.grant.immediate_bytes >= sizeof(std::uint64_t);
@@ -88,7 +87,7 @@ FabricFacts make_facts(const Found& found, NotifyPlan notify, base::RemoteComple
     return facts;
 }
 
-/// What mostly runs out where registered memory is pinned.
+/// Returns a text about the limit that is usually reached if registered memory is pinned.
 std::string pinned_limit() {
     rlimit limit{};
     if (getrlimit(RLIMIT_MEMLOCK, &limit) != 0) return {};
@@ -96,7 +95,7 @@ std::string pinned_limit() {
     return fmt::format("RLIMIT_MEMLOCK lets this process pin {} bytes (ulimit -l)", limit.rlim_cur);
 }
 
-/// What may have been set too late: libfabric reads its variables at its first call.
+/// Returns variables that may have been set too late: libfabric reads them at its first call.
 std::string late_settings(const Found& found, const FabricOptions& options) {
     std::string settings;
     if (!options.libfabric_was_here) return settings;
@@ -125,7 +124,7 @@ Port::Port(const FabricMemory& memory, const FabricOptions& options, const Found
       peers_(static_cast<std::size_t>(options.size)),
       transfers_(options.puts_in_flight),
       staged_bytes_max_(staged_bytes_max(found)) {
-    if (facts_.copied_bytes != 0)  // left as it is: pages that no put needs cost nothing
+    if (facts_.copied_bytes != 0)  // not initialized, so unused pages cost nothing
         copies_.reset(new std::byte[transfers_.size() * copy_stride()]);
     for (Transfer& transfer : transfers_) {
         transfer.next = free_;
@@ -134,7 +133,7 @@ Port::Port(const FabricMemory& memory, const FabricOptions& options, const Found
 }
 
 base::Result<void> Port::open_endpoint(const fi_info& offer, const FabricOptions& options) {
-    fi_info& info = const_cast<fi_info&>(offer);  // libfabric's calls take it so, and only read
+    fi_info& info = const_cast<fi_info&>(offer);  // libfabric takes non-const, but only reads
     const auto size = static_cast<std::size_t>(options.size);
     fid_fabric* fabric = nullptr;
     int code = fi_fabric(info.fabric_attr, &fabric, nullptr);
@@ -155,7 +154,7 @@ base::Result<void> Port::open_endpoint(const fi_info& offer, const FabricOptions
     addresses_.reset(addresses);
 
     fi_cq_attr queue_attributes{};
-    // Of unsignaled puts several are in flight for each that is counted.
+    // For each counted put, several unsignaled puts may be in flight.
     const std::size_t puts_per_peer = per_peer(options) * (1 + unsignaled_max_);
     queue_attributes.size = options.puts_in_flight + std::max(size * puts_per_peer, kArrivalsMin);
     queue_attributes.format = FI_CQ_FORMAT_DATA;
@@ -188,7 +187,8 @@ base::Result<void> Port::enable(const FabricOptions& options) {
     return {};
 }
 
-/// The provider would name the file after this process, and meet a full folder with a SIGBUS.
+/// Enables an endpoint with a file. The provider would choose a name by process number, and SIGBUS
+/// would end the process if the folder is full.
 base::Result<void> Port::enable_with_file(const FabricOptions& options) {
     if (options.meet) {
         if (auto met = options.meet(); !met) return met;
@@ -212,7 +212,7 @@ base::Result<void> Port::enable_with_file(const FabricOptions& options) {
     return file_.adopt();
 }
 
-/// As many as immediates may wait to be polled; each is posted again as it is polled.
+/// Posts a receive for each immediate that may wait to be polled. poll() posts it again.
 base::Result<void> Port::post_receives(std::size_t count) {
     receives_.resize(std::max<std::size_t>(count, 1));
     receives_missing_ = receives_.size();
@@ -346,7 +346,7 @@ base::Result<std::unique_ptr<Port>> Port::open(const FabricMemory& memory,
         !drawn)
         return drawn.failure();
     port->make_sections(found.profile.reads && port->facts_.counters == 0);
-    // Sections that are not there leave their keys to exposed memory: small keys are fast.
+    // Unused keys of sections serve exposed memory, because small keys are fast.
     for (std::size_t key = kFirstSectionKey + port->sections_.size(); key < kFirstSourceKey; ++key)
         port->free_keys_.push_back(key);
     if (auto done = port->register_all(); !done) return done.failure();

@@ -36,8 +36,8 @@ std::uint64_t flags_of(PutKind kind) {
 }  // namespace
 
 Port::~Port() {
-    // Completions release what libfabric still reads. Peers may be gone, so not forever; what is
-    // left then is cancelled by closing the endpoint.
+    // Completions release sources that libfabric still reads. Peers may have ended, so the wait is
+    // limited. Closing the endpoint cancels the rest.
     const auto deadline = std::chrono::steady_clock::now() + kDrainLimit;
     std::array<std::uint64_t, kBatch> ignored{};
     while (in_flight_ > 0 && failure_ == std::nullopt &&
@@ -95,7 +95,7 @@ bool Port::resolve(Peer& peer, Rank rank) noexcept {
     if (inserted != 1) {
         auto why = refused(fmt::format("fi_av_insert of the address of rank {}", rank),
                            inserted < 0 ? inserted : -FI_EINVAL);
-        if (facts_.endpoint_file) why.status = Status::peer;  // its file has gone with some rank
+        if (facts_.endpoint_file) why.status = Status::peer;  // a rank's end has removed its file
         fail(std::move(why));
         return false;
     }
@@ -108,7 +108,7 @@ bool Port::warm(Rank rank) noexcept {
     if (peer.warm) return true;
     if (endpoint_ == nullptr) return false;
     if (!resolve(peer, rank)) return false;
-    // An empty write without an immediate: the peer does not notice it.
+    // An empty write without an immediate, which the peer does not notice.
     const RdmaWrite write{.source = landing_,
                           .bytes = writes_empty_ ? 0U : 1U,
                           .target = peer.landing.base,
@@ -151,17 +151,17 @@ base::Post Port::try_put(const FabricPut& put) noexcept {
     return post_unregistered(peer, put.peer, write, copied_at_once);
 }
 
-// --- ways of a write ---------------------------------------------------------------------------
+// --- kinds of writes -----------------------------------------------------------------------------
 
 base::Post Port::post_unregistered(Peer& peer, Rank rank, const RdmaWrite& write,
                                    bool copied_at_once) noexcept {
     if (write.bytes > staged_bytes_max_) return post_registered(peer, rank, write);
     RdmaWrite copy = write;
-    if (copied_at_once) copy.pending = nullptr;  // the caller's source is free once it is copied
+    if (copied_at_once) copy.pending = nullptr;  // the caller may reuse its source after the copy
     return post_staged(peer, rank, copy);
 }
 
-/// Registers the source for this put alone.
+/// Registers the source for this put only.
 base::Post Port::post_registered(Peer& peer, Rank rank, RdmaWrite write) noexcept {
     if (free_ == nullptr || free_sources_.empty() || peer.in_flight >= in_flight_per_peer_max_)
         return base::Post::again;
@@ -169,7 +169,7 @@ base::Post Port::post_registered(Peer& peer, Rank rank, RdmaWrite write) noexcep
     auto region = register_region({const_cast<std::byte*>(write.source), write.bytes}, FI_WRITE,
                                   kFirstSourceKey + source);
     if (!region) {
-        // Pinned memory is limited; transfers in flight free some.
+        // Pinned memory is limited; the end of other transfers frees some.
         if (free_sources_.size() == sources_.size()) fail(region.failure());
         return base::Post::again;
     }
@@ -187,7 +187,7 @@ void Port::release_source(std::size_t source) noexcept {
     free_sources_.push_back(source);
 }
 
-/// Posts the receive again that an immediate has consumed.
+/// Posts a receive again that an immediate has consumed.
 void Port::renew_receive(void* context) noexcept {
     const auto address = reinterpret_cast<std::uintptr_t>(context);
     const auto first = reinterpret_cast<std::uintptr_t>(receives_.data());
@@ -230,7 +230,7 @@ base::Post Port::post_staged(Peer& peer, Rank rank, RdmaWrite write) noexcept {
     return posted;
 }
 
-/// For sources that may be reused at once.
+/// Posts a write whose source may be reused at once.
 base::Post Port::inject(Peer& peer, Rank rank, const RdmaWrite& write) noexcept {
     if (peer.unsignaled >= unsignaled_max_) {
         RdmaWrite reporting = write;
@@ -267,7 +267,7 @@ base::Post Port::posted_as(ssize_t code, Rank rank, const RdmaWrite& write) noex
 base::Post Port::post(Peer& peer, Rank rank, const RdmaWrite& write) noexcept {
     Transfer* transfer = free_;
     if (transfer == nullptr || peer.in_flight >= in_flight_per_peer_max_) return base::Post::again;
-    // libfabric takes sources as non-const, and does not write them.
+    // libfabric takes non-const sources, but does not write them.
     const iovec source{const_cast<std::byte*>(write.source), write.bytes};
     const fi_rma_iov target{write.target, write.bytes, write.key};
     void* desc = write.desc;
@@ -288,7 +288,7 @@ base::Post Port::post(Peer& peer, Rank rank, const RdmaWrite& write) noexcept {
     return base::Post::posted;
 }
 
-/// Takes the first free transfer.
+/// Uses the first free transfer.
 void Port::take(Transfer& transfer, Peer& peer, Rank rank, std::size_t bytes,
                 std::uint32_t* pending) noexcept {
     free_ = transfer.next;
@@ -407,13 +407,13 @@ std::size_t Port::poll(std::span<std::uint64_t> immediates) noexcept {
     return arrived;
 }
 
-/// Ends transfers of this rank, and stores the immediates of peers; returns how many.
+/// Ends transfers of this rank, and stores immediates of peers. Returns the number of immediates.
 std::size_t Port::take_entries(std::span<const fi_cq_data_entry> entries,
                                std::span<std::uint64_t> immediates) noexcept {
     std::size_t arrived = 0;
     for (const fi_cq_data_entry& entry : entries) {
-        // Some providers flag the origin's completion with FI_REMOTE_CQ_DATA, too: FI_REMOTE_WRITE
-        // is what only arrivals have, and only completions have one of our contexts.
+        // Some providers set FI_REMOTE_CQ_DATA in the origin's completion, too. Only arrivals have
+        // FI_REMOTE_WRITE, and only completions have one of this port's contexts.
         Transfer* transfer =
             (entry.flags & FI_REMOTE_WRITE) != 0 ? nullptr : transfer_of(entry.op_context);
         if (transfer != nullptr) {
@@ -429,7 +429,7 @@ std::size_t Port::take_entries(std::span<const fi_cq_data_entry> entries,
     return arrived;
 }
 
-/// Who is no rank of this job has sent an immediate: it is dropped, and the next guess has to wait.
+/// Delays the next guess after a process outside the job has sent an immediate, which is dropped.
 void Port::slow_down_guesses() noexcept {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
 }

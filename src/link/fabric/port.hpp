@@ -1,32 +1,31 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // port.hpp - one endpoint, its address vector, its completion queue and the registered memory.
 //
-// Idea     A put is one RDMA write, with or without an immediate. It takes a transfer from a
-//          fixed pool, which is also the context that libfabric may use until its completion; of
-//          small ones libfabric copies the source at once. An immediate arrives in the target's
-//          completion queue after the data is in memory: that is the one order between data and
-//          flag that libfabric promises on every provider (fi_cq(3), remote CQ data). Delivered and
-//          fenced puts are never copied at once: libfabric completes copied ones too early.
-// Why      Small puts, too, have a completion each unless the profile allows otherwise: nothing
-//          else bounds how many a provider queues for a target that does not poll (millions,
-//          measured), and a layer of libfabric 1.17 crashes on the null context of an injected one
-//          whose peer died. In a ping-pong that costs 2 %, in a burst more.
+// Idea     A put is one RDMA write, with or without an immediate. It uses a transfer of a fixed
+//          pool, which is also the context that libfabric may use until completion. libfabric
+//          copies small sources at once. An immediate arrives in the target's completion queue
+//          after the data is in memory. This is the only order between data and flag that libfabric
+//          promises on every provider (fi_cq(3), remote CQ data). Delivered and fenced puts are
+//          never copied at once, because libfabric completes copied ones too early.
+// Why      Small puts also have a completion each, unless the profile allows otherwise.
+//          Nothing else limits the puts that a provider queues for a target that does not
+//          poll. Also, a layer of libfabric 1.17 crashes on the null context of an injected
+//          put whose peer has died.
 //
-//          The segment is registered in sections, when they are used. Peers know the key of the
-//          first one from the card. Those of others they read from a table in the first section,
-//          once for each peer, before their first transfer there: keys that the provider chooses
-//          are not known before, and what a team or an allocation registers need not be told.
+//          The segment is registered in sections, at their first use. The card has the key of the
+//          first section. The other keys are in a table in the first section. A rank reads an entry
+//          once for each peer, before its first transfer to that section. The provider may choose
+//          keys at registration, so they are not known earlier.
 //
-//          Sources in the segment are registered once. Where others must be registered, too
-//          (FI_MR_LOCAL), small ones are copied into registered buffers, and larger ones registered
-//          for their put, from its post to its local completion: after that libfabric does not read
-//          a source again (fi_cq(3)). What has or has not arrived does not matter for a source, and
-//          targets lie in the segment, or in memory that its rank has registered for a call. There
-//          is no cache here; a provider that has one makes the second registration cheap.
-// Holds    No allocation, lock or wait after open(), but for resolving a peer at its first use and
-//          for registering a source. The pool bounds puts in flight in all, a count per peer bounds
-//          those to one.
-// Next     discover.hpp for how the provider is chosen; sections.cpp for what is registered.
+//          Sources in the segment are registered once. If other sources must be registered, too
+//          (FI_MR_LOCAL), small ones are copied to registered buffers. Larger ones are registered
+//          for their put, until its local completion, after which libfabric does not read them
+//          again (fi_cq(3)). A provider with a registration cache makes repetitions cheap, so this
+//          file has none.
+// Holds    No allocation, lock or wait after open(), except to resolve a peer at its first use, and
+//          to register a source. The pool limits all puts in flight; a count for each peer limits
+//          the puts to it.
+// Next     discover.hpp for the choice of the provider; sections.cpp for registered memory.
 #pragma once
 
 #include <rdma/fi_domain.h>
@@ -48,9 +47,9 @@
 
 namespace weft::link {
 
-/// Sources of one write, its flag among them.
+/// Most sources of one write, including its flag.
 inline constexpr std::size_t kSourceParts = 4;
-/// Where puts are counted, as many may be under way to a peer.
+/// Counted puts in flight to a peer, at most.
 inline constexpr std::uint32_t kCountersOfPeer = 4;
 
 class Port final : public FabricPort {
@@ -59,7 +58,7 @@ class Port final : public FabricPort {
     [[nodiscard]] static base::Result<std::unique_ptr<Port>> open(const FabricMemory& memory,
                                                                   const FabricOptions& options,
                                                                   const Found& found);
-    /// Gives puts in flight a moment to complete, then closes.
+    /// Waits briefly for puts in flight to complete, then closes.
     ~Port() override;
     Port(const Port&) = delete;
     Port& operator=(const Port&) = delete;
@@ -92,22 +91,23 @@ class Port final : public FabricPort {
     // Registered at a time.
     static constexpr std::size_t kSources = 64;
     static constexpr std::size_t kSourcesWithSmallKeys = 3;
-    // Registration keys where we choose them, as indices of keys_.
+    // Registration keys that are chosen here, as indices of keys_.
     enum Key : std::size_t { kLandingKey, kStagingKey, kFirstSectionKey };
     static constexpr std::size_t kFirstSourceKey = kFirstSectionKey + kSectionsMax;
     static_assert(kFirstSourceKey + kSourcesWithSmallKeys < 100,
                   "small keys have a fast path up to there");
-    /// A part of the memory that is registered as one.
+    /// A part of the memory that is registered as a unit.
     struct Section {
         std::uint64_t offset = 0;
         std::uint64_t bytes = 0;
-        Fid<fid_mr> region;  ///< nullptr: not registered yet
+        Fid<fid_mr> region;  ///< nullptr: not registered
     };
-    /// What is known of a peer's sections but the first.
+    /// Known keys of a peer's sections, except the first.
     struct PeerSections {
         explicit PeerSections(std::size_t count) : entries(count) {}
-        std::vector<std::uint64_t> entries;  ///< of its table, as far as read: key + 1; 0: none yet
-        std::size_t asked = 0;               ///< the section whose entry is being read; 0: none
+        /// Entries of its table that were read: key + 1; 0: unknown.
+        std::vector<std::uint64_t> entries;
+        std::size_t asked = 0;  ///< the section whose entry is being read; 0: none
         std::uint64_t answer = 0;
         std::uint32_t pending = 0;
     };
@@ -116,18 +116,18 @@ class Port final : public FabricPort {
         Fid<fid_cntr> count;
         Fid<fid_mr> region;  ///< closed before the counter that is bound to it
     };
-    /// Where a transfer goes.
+    /// Target of a transfer.
     struct Place {
         std::uint64_t address = 0;
         std::uint64_t key = 0;
     };
     struct Transfer {
-        fi_context2 context{};  // first: its address is what libfabric gives back
+        fi_context2 context{};  // first: libfabric returns its address
         std::uint32_t* pending = nullptr;
         std::byte* staged = nullptr;
-        std::byte* into = nullptr;       // of a read through `staged`: where it goes from there
-        std::size_t source = kNoSource;  // in sources_, if it was registered for this put
-        std::uint64_t flag = 0;          // of a put with one: its source
+        std::byte* into = nullptr;       // final target of a read through `staged`
+        std::size_t source = kNoSource;  // index in sources_, if registered for this put
+        std::uint64_t flag = 0;          // source of the flag of a put that has one
         Transfer* next = nullptr;
         std::size_t bytes = 0;
         Rank peer = 0;
@@ -136,16 +136,16 @@ class Port final : public FabricPort {
         fi_addr_t address = FI_ADDR_UNSPEC;
         RemoteRegion memory;
         RemoteRegion landing;
-        std::uint64_t seal = 0;  // of immediates to it
+        std::uint64_t seal = 0;  // for immediates to it
         std::uint32_t in_flight = 0;
         std::uint32_t unsignaled = 0;  // injected since the last signaled put
         bool known = false;
         bool warm = false;
         std::vector<std::byte> endpoint;         // until resolved
-        std::unique_ptr<PeerSections> sections;  // nullptr: none but the first was used
+        std::unique_ptr<PeerSections> sections;  // nullptr: only the first was used
     };
 
-    /// One write as it goes to libfabric.
+    /// One write, as passed to libfabric.
     struct RdmaWrite {
         const std::byte* source = nullptr;
         std::size_t bytes = 0;
@@ -161,11 +161,11 @@ class Port final : public FabricPort {
     /// Memory outside the segment that peers may write.
     struct Exposed {
         Fid<fid_mr> handle;
-        std::size_t key = 0;  // in keys_
+        std::size_t key = 0;  // index in keys_
     };
     /// A receive without a buffer, which an immediate consumes.
     struct Receive {
-        fi_context2 context{};  // first: its address is what libfabric gives back
+        fi_context2 context{};  // first: libfabric returns its address
         bool posted = false;
     };
 
@@ -239,35 +239,35 @@ class Port final : public FabricPort {
     bool registers_sources_;         // large ones outside the segment, for their put
     bool text_addresses_;            // endpoint addresses are text, of any length
     std::size_t address_bytes_ = 0;  // of the own endpoint
-    bool small_keys_;                // of the profile
+    bool small_keys_;                // from the profile
     bool seals_;                     // immediates have room for a seal, and keys are secret
     std::uint64_t own_seal_ = 0;
-    bool writes_empty_;             // a put may carry its immediate and no byte
-    EndpointFile endpoint_file_;    // of the profile
+    bool writes_empty_;             // a put may carry an immediate without data
+    EndpointFile endpoint_file_;    // from the profile
     std::uint32_t unsignaled_max_;  // small puts to a peer between two signaled ones
     std::uint32_t in_flight_per_peer_max_;
-    std::vector<std::uint64_t> keys_;  // of regions, where they are chosen here
+    std::vector<std::uint64_t> keys_;  // of regions, if chosen here
     std::uint32_t in_flight_ = 0;
     std::uint64_t writes_ = 0;
     std::vector<Peer> peers_;
     std::vector<Transfer> transfers_;
     Transfer* free_ = nullptr;
-    std::unique_ptr<std::byte[]> copies_;  // of short sources with their flag, one a transfer
-    std::vector<Receive> receives_;        // where immediates consume them
-    std::size_t receives_missing_ = 0;     // consumed and not posted again yet
-    std::unique_ptr<Staging> staging_;     // where sources must be registered, or are better copied
-    std::size_t staged_bytes_max_ = 0;     // larger sources are registered for their put
-    alignas(64) std::byte landing_[64] = {};  // where empty puts of peers land, never read
+    std::unique_ptr<std::byte[]> copies_;     // one for each transfer: short sources and their flag
+    std::vector<Receive> receives_;           // if immediates consume them
+    std::size_t receives_missing_ = 0;        // consumed and not yet posted again
+    std::unique_ptr<Staging> staging_;        // if sources must be registered, or are better copied
+    std::size_t staged_bytes_max_ = 0;        // larger sources are registered for their put
+    alignas(64) std::byte landing_[64] = {};  // target of empty puts of peers, never read
     std::vector<std::byte> card_;
     std::optional<base::Failure> failure_;
 
-    // In opening order: the regions close first, as providers that bind them to the endpoint
-    // demand.
+    // In opening order: regions close first, as required by providers that bind them
+    // to the endpoint.
     Fid<fid_fabric> fabric_;
     Fid<fid_domain> domain_;
     Fid<fid_av> addresses_;
     Fid<fid_cq> completions_;
-    base::SharedFile file_;  ///< that the endpoint is, if it is one
+    base::SharedFile file_;  ///< file of the endpoint, if it has one
     Fid<fid_ep> endpoint_;
     std::vector<Section> sections_;
     std::vector<Counter> counters_;  ///< by peer, facts_.counters for each
@@ -276,7 +276,7 @@ class Port final : public FabricPort {
     std::vector<Fid<fid_mr>> sources_;  // of puts in flight
     std::vector<std::size_t> free_sources_;
     std::vector<Exposed> exposed_;
-    std::vector<std::size_t> free_keys_;  // of exposed memory
+    std::vector<std::size_t> free_keys_;  // for exposed memory
     void* staging_desc_ = nullptr;
 };
 

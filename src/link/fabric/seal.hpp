@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// seal.hpp - what in an immediate proves that it comes from a rank of the job.
+// seal.hpp - secret bits of an immediate, which prove that a rank of the job sent it.
 //
-// Idea     An immediate of up to 32 bits leaves the others of its 64 to a secret of its target,
-//          which ranks compute from a random key of the target's card; one with a payload leaves
-//          20 bits. What arrives without the right secret is dropped, and not answered.
-// Why      A write names a key, but libfabric's TCP providers take one to no place, which names
-//          none and still has an immediate. Any process that reaches an endpoint can send that, and
+// Idea     An immediate of up to 32 bits has room for secret bits in its upper half. Ranks compute
+//          them from a random key of the target's card. An immediate with a payload leaves 20 bits.
+//          Immediates without the right secret are dropped without an answer.
+// Why      A write needs a key. But libfabric's TCP providers accept an empty write, which needs no
+//          key and still has an immediate. Any process that reaches an endpoint can send one, and
 //          could raise flags or end the job.
-// Holds    Bits 32 to 62 of an immediate are free below, 43 to 62 where bit 63 is set. Where keys
-//          are chosen by the provider, or are small, there are no seals.
-// Next     keys.hpp for the keys; docs/security.md for what a stranger may do.
+// Holds    Bits 32 to 62 of an immediate are free, or bits 43 to 62 if bit 63 is set. If the
+//          provider chooses keys, or if keys are small, seals are not used.
+// Next     keys.hpp for the keys; docs/security.md for possible actions of foreign processes.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@
 
 namespace weft::link {
 
-/// Set in an immediate with a payload, as the wire sets it; see facts().signals.
+/// Set by the wire in an immediate with a payload; see facts().signals.
 inline constexpr std::uint64_t kHasPayload = std::uint64_t{1} << 63;
 inline constexpr unsigned kPayloadBitsMax = 43;
 
@@ -27,7 +27,7 @@ inline constexpr unsigned kPayloadBitsMax = 43;
     return (kHasPayload - 1) >> free_from << free_from;
 }
 
-/// The secret of a target whose card has this key.
+/// Returns the secret of a target whose card has this key.
 [[nodiscard]] constexpr std::uint64_t seal_of(std::uint64_t key) noexcept {
     return base::mix(key ^ 0x5ea1'5ea1'5ea1'5ea1);
 }

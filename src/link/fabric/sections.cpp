@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// sections.cpp - what of a rank's memory is registered, and by which keys peers reach it.
+// sections.cpp - registered parts of a rank's memory, and their keys.
 //
-// Idea     The memory is cut into sections, each registered when it is first used. Its key then
-//          stands in a table in the first section, where a peer reads it before its first transfer.
-// Holds    A key in the table is that of a registered section, and stays.
-// Next     docs/decisions/0019-symmetric-memory.md for why; run/runtime/layout.hpp for where
-//          sections begin.
+// Idea     The memory is divided into sections, each registered at its first use. Its key is then
+//          in a table in the first section, where a peer reads it before its first transfer.
+// Holds    A key in the table belongs to a registered section, and does not change.
+// Next     docs/decisions/0019-symmetric-memory.md for the reason; run/runtime/layout.hpp for the
+//          starts of sections.
 #include <rdma/fi_errno.h>
 #include <rdma/fi_rma.h>
 
@@ -20,11 +20,11 @@ namespace weft::link {
 
 namespace {
 
-constexpr Rank kRanksWithCounters = 256;  ///< each has registrations of its own at all others
+constexpr Rank kRanksWithCounters = 256;  ///< each has separate registrations at all others
 
 }  // namespace
 
-/// Cuts the memory at its sections; without remote reads peers could not learn their keys.
+/// Divides the memory into its sections, or one if peers cannot read their keys remotely.
 void Port::make_sections(bool reads) {
     std::vector<std::uint64_t> starts = memory_.sections;
     if (starts.empty() || !reads) starts = {0};
@@ -38,7 +38,7 @@ void Port::make_sections(bool reads) {
     }
 }
 
-/// Peers may write it from here on: its key is in the table.
+/// Registers a section and puts its key into the table, so that peers may write it.
 base::Result<void> Port::register_section(std::size_t number) {
     Section& section = sections_[number];
     auto region = register_region({memory_.base + section.offset, section.bytes},
@@ -57,7 +57,8 @@ base::Result<void> Port::register_section(std::size_t number) {
     return {};
 }
 
-/// Each peer's writes with a counter have keys of their own, so that each is counted apart.
+/// Opens the counters. Each peer uses separate keys for counted writes, so that its writes
+/// are counted separately.
 base::Result<void> Port::open_counters(Rank rank) {
     rank_ = rank;
     if (facts_.counters == 0) return {};
@@ -105,7 +106,7 @@ std::size_t Port::later_section_of(std::uint64_t offset) const noexcept {
     return static_cast<std::size_t>(after - sections_.begin()) - 1;
 }
 
-/// In memory that the peer has exposed.
+/// Returns the place of an offset in exposed memory of a peer.
 std::optional<Port::Place> Port::place_in(const RemoteRegion& region, std::uint64_t offset,
                                           std::uint64_t bytes) noexcept {
     WEFT_CHECK(offset <= region.bytes && bytes <= region.bytes - offset, bytes, offset,
@@ -113,7 +114,8 @@ std::optional<Port::Place> Port::place_in(const RemoteRegion& region, std::uint6
     return Place{region.base + offset, region.key};
 }
 
-/// Nothing: the key of that section has been asked for, or the peer has not registered it yet.
+/// Returns the place of an offset in a peer's segment. Returns nothing if the key of the section is
+/// being read, or the peer has not registered it yet.
 std::optional<Port::Place> Port::place_of(Peer& peer, Rank rank, std::uint64_t offset,
                                           std::uint64_t bytes) noexcept {
     WEFT_CHECK(offset <= peer.memory.bytes && bytes <= peer.memory.bytes - offset, rank, bytes,
@@ -154,7 +156,7 @@ std::uint64_t Port::landed(Rank peer, std::uint32_t counter) noexcept {
     return counters_.empty() ? 0 : fi_cntr_read(counters_[first + counter].count.get());
 }
 
-/// The registered section that holds this memory; nullptr: none holds all of it.
+/// Returns the registered section that contains all of this memory, or nullptr.
 fid_mr* Port::region_of(const std::byte* data, std::size_t bytes) const noexcept {
     const auto first = reinterpret_cast<std::uintptr_t>(data);
     const auto base = reinterpret_cast<std::uintptr_t>(memory_.base);

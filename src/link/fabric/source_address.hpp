@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// source_address.hpp - which of this host's internet addresses a port binds to.
+// source_address.hpp - selects the internet address of this host that a port binds to.
 #pragma once
 
 #include <string>
@@ -13,8 +13,8 @@ struct SourceAddress {
     bool forced = false;  ///< the user named it: failing to use it is an error
 };
 
-/// The address that the user named; else a loopback address if all ranks are on this host; else the
-/// one to prefer; else the best of this host.
+/// Returns the address that the user named; else a loopback address if all ranks are on this host;
+/// else the preferred one; else the best of this host.
 [[nodiscard]] SourceAddress source_address(const FabricOptions& options);
 
 }  // namespace weft::link

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// staging.hpp - a few buffers of registered memory through which unregistered sources travel.
+// staging.hpp - a few registered buffers for copies of unregistered sources.
 //
 // Holds    take() and give() allocate nothing.
 #pragma once
@@ -26,11 +26,11 @@ class Staging {
         }
     }
 
-    /// All buffers, to be registered. Empty if there was no memory.
+    /// Returns all buffers, for registration. Empty if there was no memory.
     [[nodiscard]] std::span<std::byte> memory() const {
         return {memory_.get(), memory_ == nullptr ? 0 : kBufferBytes * kBuffers};
     }
-    /// A buffer of kBufferBytes, or nullptr: all are in use.
+    /// Returns a buffer of kBufferBytes bytes, or nullptr if all are in use.
     [[nodiscard]] std::byte* take() noexcept {
         if (free_.empty()) return nullptr;
         std::byte* buffer = free_.back();

@@ -18,7 +18,7 @@ ProviderFinding& finding_of(std::vector<ProviderFinding>& findings, std::string_
     return findings.back();
 }
 
-/// Why a provider that is not the chosen one is not.
+/// Returns the reason why a provider was not chosen.
 std::string why_not(const FabricOptions& options, const ProviderFinding& finding,
                     bool before_chosen) {
     const Profile& profile = profile_of(finding.provider);
@@ -42,8 +42,7 @@ std::vector<ProviderFinding> find_providers(const FabricOptions& options, const 
     for (const Offered& offered : offered_providers()) {
         ProviderFinding& finding = finding_of(findings, offered.provider);
         finding.offered = true;
-        // What stands against an offer under all hints that there are need not stand against the
-        // one that a job asks for.
+        // An objection under the widest hints need not apply under the hints of a job.
         if (!is_usable_by_name(options, offered.provider)) finding.why = offered.refusal;
     }
     bool before_chosen = !chosen.empty();

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// survey.hpp - what libfabric has on this machine, what a job would take of it, and why.
+// survey.hpp - offers of libfabric on this machine, the choice of a job, and the reasons.
 //
-// Idea     The same questions that opening a port asks, with every answer kept. Opens no endpoint.
-// Why      Users who ask why a job runs over a provider, or by a notify strategy, need the reasons
-//          of the decision itself.
-// Next     discover.hpp for how an offer is chosen; notify.hpp for how the notify strategies are.
+// Idea     Makes the same queries as opening a port, and keeps every answer. Opens no endpoint.
+// Why      Users ask why a job uses a provider or a notify strategy. The answer must have the
+//          reasons of the decision.
+// Next     discover.hpp for the choice of an offer; notify.hpp for the choice of notify strategies.
 #pragma once
 
 #include <string>
@@ -15,7 +15,7 @@
 
 namespace weft::link {
 
-/// One provider: of those that there is a profile for, and of those that libfabric offers here.
+/// A provider that has a profile, or that libfabric offers on this machine.
 struct ProviderFinding {
     std::string provider;
     bool offered = false;  ///< libfabric offers it on this machine
@@ -33,12 +33,12 @@ struct NotifyFinding {
 struct FabricSurvey {
     std::string version;                     ///< of libfabric
     std::vector<ProviderFinding> providers;  ///< in order of preference
-    std::string provider;                    ///< chosen; empty: none will do
-    std::string reason;                      ///< why that one, or why none
+    std::string provider;                    ///< chosen; empty: no usable provider
+    std::string reason;                      ///< of the choice, or of its absence
     std::string domain;
     Grant grant;
     std::vector<NotifyFinding> ways;
-    std::string problem;  ///< why none of them can be used; then what follows is not valid
+    std::string problem;  ///< reason why no strategy is usable; the members below are then invalid
     NotifyPlan notify;
     std::string small_reason;
     std::string large_reason;
@@ -46,7 +46,7 @@ struct FabricSurvey {
     std::string completion_reason;
 };
 
-/// For a job of the shape that `options` describe.
+/// Returns the survey for a job of the shape in `options`.
 [[nodiscard]] FabricSurvey survey_fabric(const FabricOptions& options);
 
 /// Loads weft_fabric.so, as load_port() does, and calls its survey_fabric().

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// triggered.hpp - writes that start by themselves when a counter has reached a number.
+// triggered.hpp - writes that start without this rank when a counter has reached a number.
 //
-// Idea     An endpoint of its own beside the job's port, with libfabric's triggered operations and
-//          a progress of its own: once operations are queued, card or provider runs them without
-//          this rank. What peers write is counted by the key that they name: each counter has a
-//          registration of the same memory.
-// Why      Apart from the port, so that ordinary calls pay for none of it, and ask for no
-//          capability that slows them down.
+// Idea     An endpoint separate from the job's port, with libfabric's triggered operations and its
+//          own progress. NIC or provider run queued operations without this rank. Writes of peers
+//          are counted by their keys: each counter has a registration of the same memory.
+// Why      The endpoint is separate so that ordinary calls pay nothing, and request no capability
+//          that slows them down.
 // Holds    One thread drives it. Counters only grow. Operations are kept until the second
-//          next begin().
-// Next     plan/offload for what is queued; triggered_port.cpp for libfabric's side;
+//          begin() after them.
+// Next     plan/offload for the operations; triggered_port.cpp for libfabric's side;
 //          docs/offload.md.
 #pragma once
 
@@ -26,7 +25,7 @@ namespace weft::link {
 struct TriggeredOptions {
     FabricOptions fabric;  ///< its provider must be named
     bool combines = false;
-    Type type = Type::int64;  ///< of what is combined
+    Type type = Type::int64;  ///< of the combined elements
     Op op = Op::sum;
 };
 
@@ -34,19 +33,19 @@ struct TriggeredFacts {
     std::string provider;
     std::string version;
     std::size_t write_bytes_max = 0;
-    std::size_t combine_bytes_max = 0;  ///< 0: not asked for
+    std::size_t combine_bytes_max = 0;  ///< 0: not requested
 };
 
-/// One write, as the provider gets it.
+/// One write for the provider.
 struct TriggeredOperation {
     Rank peer = 0;  ///< may be this rank
     bool combine = false;
     std::uint64_t source = 0;  ///< offset in this rank's memory
     std::uint64_t target = 0;  ///< offset in the peer's memory
     std::uint64_t bytes = 0;
-    std::uint32_t counted = 0;    ///< counter of the peer that counts its landing
-    std::uint32_t trigger = 0;    ///< counter here that starts it,
-    std::uint64_t threshold = 0;  ///< once it has reached this
+    std::uint32_t counted = 0;    ///< the peer's counter that counts its delivery
+    std::uint32_t trigger = 0;    ///< counter here that starts it
+    std::uint64_t threshold = 0;  ///< value of `trigger` that starts it
     std::uint32_t completes = 0;  ///< counter here that counts its completion
 };
 
@@ -55,27 +54,28 @@ class TriggeredPort {
     virtual ~TriggeredPort() = default;
 
     [[nodiscard]] virtual const TriggeredFacts& facts() const = 0;
-    /// Registers the memory under so many counters, for peers and for this rank. Once. A counter
-    /// counts what lands under it, and the completions that name it.
+    /// Registers the memory under `counters` counters, for peers and for this rank. Call once. A
+    /// counter counts deliveries under its key, and completions that name it.
     [[nodiscard]] virtual base::Result<void> expose(std::span<std::byte> memory,
                                                     std::uint32_t counters) = 0;
-    /// What peers need; after expose(). Opaque.
+    /// Returns the data that peers need. Valid after expose(). Opaque.
     [[nodiscard]] virtual std::span<const std::byte> address() const = 0;
     [[nodiscard]] virtual base::Result<void> set_peer(Rank rank,
                                                       std::span<const std::byte> address) = 0;
-    /// Connects to a peer, which has to be there: queued operations must not have to. Waits.
+    /// Connects to a peer and waits for it, because queued operations cannot wait. The peer must
+    /// also be connecting.
     [[nodiscard]] virtual base::Result<void> connect(Rank rank) = 0;
 
-    /// The call before the last one has ended: what was queued for it may be forgotten.
+    /// Begins a call. Operations of the call before the last one may be forgotten.
     virtual void begin() noexcept = 0;
     [[nodiscard]] virtual base::Result<void> queue(const TriggeredOperation& operation) = 0;
     [[nodiscard]] virtual std::uint64_t count(std::uint32_t counter) noexcept = 0;
-    /// Operations that failed so far.
+    /// Returns the number of failed operations.
     [[nodiscard]] virtual std::uint64_t failures(std::uint32_t counter) noexcept = 0;
 };
 
-/// Status::unsupported with the reason if the provider has no triggered operations that run
-/// without this rank, or does not combine such elements so.
+/// Opens the endpoint. Returns Status::unsupported, with the reason, if the provider has no
+/// triggered operations that run without this rank, or cannot combine such elements.
 [[nodiscard]] base::Result<std::unique_ptr<TriggeredPort>> open_triggered(
     const TriggeredOptions& options);
 /// Loads weft_fabric.so, as load_port() does, and calls its open_triggered().

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // triggered_port.cpp - triggered operations by libfabric's queue of deferred work.
 //
-// Idea     fi_control(FI_QUEUE_WORK) with a threshold on one counter and a counter of the
-//          completion is what hardware with a command queue offers (fi_trigger(3)); a flag on each
-//          operation is the older way, and would count completions by endpoint only.
+// Idea     fi_control(FI_QUEUE_WORK) takes a threshold on one counter, and a counter for the
+//          completion. Hardware with a command queue offers the same (fi_trigger(3)). The
+//          alternative, a flag on each operation, could count completions only by endpoint.
 #include <rdma/fi_atomic.h>
 #include <rdma/fi_cm.h>
 #include <rdma/fi_errno.h>
@@ -28,7 +28,7 @@ namespace weft::link {
 
 namespace {
 
-/// Keys of a rank's counters follow each other. The last one is that of first writes.
+/// Keys of a rank's counters are consecutive. The last one is for first writes.
 constexpr std::uint64_t kCountersMax = 4096;
 constexpr std::uint64_t kFirstWrites = kCountersMax - 1;
 constexpr std::size_t kKeyBytesMin = 4;
@@ -120,7 +120,7 @@ class Opened final : public TriggeredPort {
         endpoint_.reset(endpoint);
         if (const int code = fi_ep_bind(endpoint, &addresses->fid, 0); code != 0)
             return refused("fi_ep_bind of the address vector", code);
-        // What is queued is counted; only what is posted at once completes in the queue.
+        // Counters count queued operations. Only operations posted at once complete in the queue.
         if (const int code = fi_ep_bind(endpoint, &completions->fid,
                                         FI_TRANSMIT | FI_RECV | FI_SELECTIVE_COMPLETION);
             code != 0)
@@ -180,8 +180,8 @@ class Opened final : public TriggeredPort {
         return {};
     }
 
-    /// By a write to the place of signals, which is never read, under a key that counts nothing
-    /// that is waited for.
+    /// Connects by a write to the place of signals, which is never read, under a key whose counter
+    /// is not awaited.
     base::Result<void> connect(Rank rank) override {
         const Peer& peer = peers_[static_cast<std::size_t>(rank)];
         const auto deadline = std::chrono::steady_clock::now() + kConnectLimit;
@@ -258,7 +258,7 @@ class Opened final : public TriggeredPort {
         Fid<fid_cntr> count;
         Fid<fid_mr> region;  ///< closed before the counter that is bound to it
     };
-    /// A queued operation, and all that it refers to.
+    /// A queued operation, and the data that it refers to.
     struct Work {
         fi_deferred_work deferred{};
         fi_op_rma write{};
