@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// discover.hpp - finds a libfabric endpoint that can carry puts, or the reason why none can.
+// discover.hpp - finds a libfabric endpoint that can carry puts, or the reasons against all offers.
 //
 // Idea     The hints offer all modes that weft handles and request as little as possible.
 //          accept_offer() judges the answers. If it rejects all, a second query with wide hints

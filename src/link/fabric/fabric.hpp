@@ -166,7 +166,7 @@ class FabricPort {
     }
 
     /// Starts to connect to a peer without waiting. Returns true when puts to it are accepted. Both
-    /// sides must poll() meanwhile. Optional: the first try_put() does the same, and returns
+    /// sides must poll() meanwhile. Optional: the first try_put() also connects, and returns
     /// `again` until then.
     [[nodiscard]] virtual bool warm(Rank peer) noexcept = 0;
 

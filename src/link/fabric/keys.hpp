@@ -28,7 +28,7 @@ namespace weft::link {
 [[nodiscard]] base::Result<std::vector<std::uint64_t>> draw_keys(std::size_t count,
                                                                  std::size_t key_bytes, bool small);
 
-/// Does the same after existing keys, until there are `count`.
+/// Adds keys to existing ones, until there are `count` different keys.
 [[nodiscard]] base::Result<void> add_keys(std::vector<std::uint64_t>& keys, std::size_t count,
                                           std::size_t key_bytes, bool small);
 

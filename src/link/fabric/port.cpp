@@ -288,7 +288,7 @@ base::Post Port::post(Peer& peer, Rank rank, const RdmaWrite& write) noexcept {
     return base::Post::posted;
 }
 
-/// Uses the first free transfer.
+/// Takes the first free transfer from the pool.
 void Port::take(Transfer& transfer, Peer& peer, Rank rank, std::size_t bytes,
                 std::uint32_t* pending) noexcept {
     free_ = transfer.next;

@@ -54,7 +54,7 @@ struct NodeGroup {
 /// Divides the ranks of the verdicts into groups that have all mapped each other, and returns the
 /// group of `me`, which must have a verdict. In ascending order, each rank joins the first group in
 /// which mappings exist in both directions with all members. All ranks with the same verdicts
-/// decide the same. A candidate without a verdict is in no group.
+/// form equal groups. A candidate without a verdict is in no group.
 [[nodiscard]] NodeGroup clique(std::span<const MapVerdict> verdicts, Rank me);
 
 struct NodeMapOptions {

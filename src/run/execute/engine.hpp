@@ -128,7 +128,7 @@ class Engine {
             return run_exchange(team, program, registers, reducer);
         return run_other(team, program, registers, reducer);
     }
-    /// Does the same in an engine that has a recorder.
+    /// Makes one blocking call in an engine that has a recorder.
     bool run_recorded(TeamState& team, const BoundProgram& program, Registers registers,
                       const Reducer& reducer) {
         const Turn::Hold hold = turn_.take();

@@ -38,7 +38,7 @@ struct FusedCall {
     return program.fused.exchange && program.fused.teams <= team.runs_fused &&
            team.cells->may_pass(program.synchronizing);
 }
-/// Returns the same for any fused program.
+/// Returns true if this rank may make a fused call of any form at once.
 [[nodiscard]] inline bool may_run_fused(const TeamState& team, const BoundProgram& program) {
     if (program.fused.teams > team.runs_fused) return false;
     if (program.fused.scratch_bytes > team.scratch_bytes) return false;
@@ -47,8 +47,8 @@ struct FusedCall {
            (bulk == nullptr || bulk->may_pass(program.synchronizing));
 }
 
-/// Returns the same for a team that may be busy. If it returns true, the team has scratch memory
-/// for the program.
+/// Gives an idle team scratch memory for the program. Returns true if this rank may then make a
+/// fused call at once, false if it may not or if the team is busy.
 [[nodiscard]] inline bool make_room_for_fused(TeamState& team, const BoundProgram& program) {
     if (!team.cells->idle()) return false;
     if (team.scratch_bytes < program.fused.scratch_bytes) {
@@ -80,7 +80,7 @@ struct FusedCall {
     return team.cells->next() - 1;
 }
 
-/// Does the same for any fused program.
+/// Begins a call of any fused program, like begin_exchange().
 [[nodiscard]] inline FusedCall begin_fused(TeamState& team, const BoundProgram& program,
                                            const Registers& registers, const Reducer& reducer) {
     if (program.bulk) {

@@ -89,7 +89,7 @@ struct Operation {
     }
     /// Returns true if nothing remains to be done or awaited.
     [[nodiscard]] bool over() const { return state == State::complete || state == State::failed; }
-    /// Returns true if no rank uses the caller's buffers any more.
+    /// Returns true if the call has ended for its caller: no rank uses the caller's buffers.
     [[nodiscard]] bool ended() const { return over() || state == State::trailing; }
 };
 

@@ -76,7 +76,7 @@ class Stepper {
         for (const base::Exposure& exposure : op.exposures) wire_.conceal(exposure);
         op.exposures.clear();
     }
-    /// Does the same for a failed operation, whose buffers local peers may still access.
+    /// Ends the exposures of a failed operation, whose buffers local peers may still access.
     void withdraw(Operation& op) {
         for (const base::Exposure& exposure : op.exposures) wire_.withdraw(exposure);
         op.exposures.clear();

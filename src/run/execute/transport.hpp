@@ -36,11 +36,12 @@ concept Transport = requires(T wire, const base::Put& put, std::uint64_t& resume
     /// 0, the pages of the buffer must stay as they are.
     { wire.expose(memory, offset, base::Access::read, copies) } noexcept
         -> std::same_as<base::Exposure>;
-    /// Does the same for puts of remote ranks. Fails if the network cannot register the memory.
+    /// Makes memory of this rank reachable for puts of remote ranks. Fails if the network
+    /// cannot register it.
     { wire.expose_far(memory, offset) } noexcept -> std::same_as<base::Result<base::Exposure>>;
     { wire.conceal(exposure) } noexcept;
-    /// Does the same after a failure. Revokes the access of peers that may still use the memory, as
-    /// far as possible.
+    /// Ends an exposure after a failure. Revokes the access of peers that may still use the memory,
+    /// as far as possible.
     { wire.withdraw(exposure) } noexcept;
     /// Returns the address of memory that a local peer exposed, of the given size. Returns nullptr
     /// if only the kernel can copy it.

@@ -96,7 +96,7 @@ class Window {
     [[nodiscard]] [[gnu::always_inline]] bool may_pass(bool synchronizing) {
         return last_synchronized_ > next_ - reuse_ || may_pass_late(synchronizing);
     }
-    /// Returns the same if no synchronizing call is recent.
+    /// Decides may_pass() if no synchronizing call is recent.
     [[nodiscard]] [[gnu::noinline]] bool may_pass_late(bool synchronizing) {
         if (credits_ == nullptr) return synchronizing || !needs_barrier();
         return last_synchronized_ >= next_ - reuse_ || is_returned(next_);

@@ -25,7 +25,7 @@ struct SignalWords {
     std::uint64_t few_count = 0;
     std::uint64_t heap = 0;
 
-    /// Returns the number of a word, or nothing if it has none.
+    /// Returns the number of a word, or nothing if immediates cannot name it.
     [[nodiscard]] constexpr std::optional<std::uint64_t> number_of(std::uint64_t offset) const {
         if (offset >= heap) return few_count + (offset - heap) / sizeof(std::uint64_t);
         const std::uint64_t number = (offset - few) / sizeof(std::uint64_t);

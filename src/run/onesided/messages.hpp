@@ -154,7 +154,7 @@ class Messages {
         return message;
     }
 
-    /// Frees messages that no transfer reads any more.
+    /// Frees messages whose transfers have ended.
     [[gnu::noinline]] bool retire() noexcept {
         return std::erase_if(reading_, [this](Message* message) {
                    if (message->pending != 0) return false;
@@ -169,8 +169,7 @@ class Messages {
         from.awaited = base::flag_word(number, 0);
     }
 
-    /// Returns true if the peer has nothing to serve. Nearly all tests end here; a message waits
-    /// for half a pass over the peers on average.
+    /// Returns true if the peer has nothing to serve. Nearly all tests end here.
     [[nodiscard]] static bool is_idle(const Peer& from) noexcept {
         if (from.there == nullptr || from.queued != 0) return false;
         return !has_come(from, from.next->flag.load(std::memory_order_relaxed));

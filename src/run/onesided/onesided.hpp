@@ -249,7 +249,7 @@ class OneSided {
         return waited;
     }
     bool quiet(Stream* stream = nullptr) { return quiet(stream, {}) == Waited::done; }
-    /// Does the same for all streams.
+    /// Completes the puts and gets of all streams.
     bool quiet_all() {
         bool done = quiet();
         for (std::size_t i = 0; done && i < streams_.size(); ++i) done = quiet(streams_[i].get());

@@ -111,7 +111,7 @@ T float_extreme(T left, T right) noexcept {
                                               : ordered;
 }
 
-/// Does the same with branches, for a type without an integer of its size.
+/// Selects with branches, for a type without an integer of its size.
 template <bool kMinimum>
 long double float_extreme(long double left, long double right) noexcept {
     if (__builtin_isunordered(left, right)) return __builtin_nanl("");

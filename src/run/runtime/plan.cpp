@@ -21,7 +21,7 @@ const std::byte* after(const std::byte* start, std::uint64_t bytes) {
     return reinterpret_cast<const std::byte*>(address == 0 ? 0 : address + bytes);
 }
 
-/// Returns one extent of `bytes` bytes, or none.
+/// Returns one extent of `bytes` bytes, or an empty list for 0 bytes.
 Extents extent(std::uint64_t bytes) {
     return bytes == 0 ? Extents() : Extents{{0, bytes}};
 }

@@ -91,7 +91,7 @@ struct Plan {
                mine.user == other.user && same(mine.in_blocks, other.in_blocks) &&
                same(mine.out_blocks, other.out_blocks);
     }
-    /// Returns the same for plain calls of the plan's collective.
+    /// Returns true if this is the plan of a plain call of its collective.
     [[nodiscard]] bool serves(const PlainCall& other) const {
         const Call& mine = call.get();
         return mine.count == other.count && mine.type == other.type && mine.op == other.op &&

@@ -41,7 +41,7 @@ class RegisteredMemory {
     [[nodiscard]] base::Result<std::byte*> add(Team& team, std::byte* memory, std::uint64_t bytes);
     /// Ends a registration by the name that add() returned. Collective.
     [[nodiscard]] base::Result<void> remove(Team& team, const void* name);
-    /// Ends all registrations of a team, when no member uses them any more.
+    /// Ends all registrations of a team, after all members have stopped using them.
     void end_team(const Team& team);
 
     /// Returns the place of a member's bytes by a name, or a failure if the name or the range is

@@ -230,7 +230,7 @@ void Runtime::leave_team(Team& team) {
 }
 
 /// Ends teams that all members have left. Members add to a word of each other. When a rank's word
-/// has counted all members, none uses the region any more. A failed team may have puts in flight
+/// has counted all members, no member uses the region. A failed team may have puts in flight
 /// that no rank awaits. If the network keeps the order of puts between two ranks, these puts are
 /// delivered before the additions. Otherwise, the region stays reserved.
 void Runtime::end_left_teams() {

@@ -42,7 +42,7 @@ class Runtime {
     /// Joins the job of this process, with the settings of an environment in the form of `environ`.
     [[nodiscard]] static base::Result<std::unique_ptr<Runtime>> create(
         const char* const* environment);
-    /// Does the same with another bootstrap than the launcher's, which is notified of a failure.
+    /// Joins a job with another bootstrap than the launcher's. On failure, notifies the bootstrap.
     [[nodiscard]] static base::Result<std::unique_ptr<Runtime>> create(
         const char* const* environment, std::unique_ptr<link::Bootstrap> bootstrap);
     ~Runtime();

@@ -88,7 +88,7 @@ base::Result<void> Team::call(const Call& call, Purpose purpose) {
     return {};
 }
 
-/// Does the same as run(), and records the call if calls are recorded.
+/// Runs a call, and records it if calls are recorded.
 bool Team::run_any(const Plan& plan, Registers memory) {
     if (recorder_ == nullptr || !plan.accepts(memory)) return run(plan, memory);
     if (engine_.run_recorded(*state_, plan.program, memory, plan.reducer)) return true;

@@ -122,9 +122,10 @@ class Team {
     /// differs between ranks.
     [[nodiscard]] std::uint64_t serial() const { return serial_; }
 
-    /// Ends the team and frees its memory. Collective; no call may be in flight. A failed team, or
-    /// one that fails now, is left instead (Runtime::leave_team()), and the latter failure is
-    /// returned. This rank must not use the team any more, unless check_idle() failed.
+    /// Ends the team and frees its memory. Collective; no call may be in flight. If the
+    /// team has failed or fails now, this rank leaves it instead (Runtime::leave_team()).
+    /// Returns the failure of the last barrier. This rank must not use the team afterwards,
+    /// unless check_idle() failed.
     [[nodiscard]] base::Result<void> release();
     /// Fails if a call is in flight. Waits for local peers that read copies of buffers
     /// of ended calls.
