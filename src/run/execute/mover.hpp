@@ -440,7 +440,7 @@ class Mover {
         return memory;
     }
 
-    /// Returns the start of the whole vector, although only the touched part has memory.
+    /// Returns the start of a scratch buffer, although only its touched part has memory.
     [[nodiscard]] static std::byte* scratch(Operation& op, std::uint32_t index) {
         const BoundProgram& program = *op.program;
         if (index == program.scratch_in_output && op.registers.input != op.registers.output)
