@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-// pshmem.h - the routines of shmem.h under the names that a profiling tool calls.
+// pshmem.h - the routines of shmem.h under the names that profiling tools call.
 //
 // Idea     A tool defines shmem_x and calls pshmem_x in it. Both names are in the library.
 #ifndef WEFT_OPENSHMEM_PSHMEM_H

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 // shmem.h - OpenSHMEM 1.5 for C and C++, served by weft (libweft-shmem).
 //
-// Idea     Where a routine exists for many types, the types stand in one table, and the routine
-//          stands once in shmem_calls.inc: X(name, type) becomes the declaration for that type. The
+// Idea     For routines that exist for many types, one table lists the types, and shmem_calls.inc
+//          declares the routine once: X(name, type) becomes the declaration for each type. The
 //          library defines its routines from the same tables, and docs/shmem.md lists them.
-// Holds    Every shmem_ routine has the name pshmem_ as well (pshmem.h), for tools that stand in
-//          between. Not here: Fortran, and C11 generic forms under a C++ compiler.
-// Next     docs/shmem.md for what is served and how; docs/guide/moving.md.
+// Holds    Every shmem_ routine also has a pshmem_ name (pshmem.h), for tools that intercept calls.
+//          Not here: Fortran, and C11 generic forms under a C++ compiler.
+// Next     docs/shmem.md for supported routines; docs/guide/moving.md.
 #ifndef WEFT_OPENSHMEM_SHMEM_H
 #define WEFT_OPENSHMEM_SHMEM_H
 

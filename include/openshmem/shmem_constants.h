@@ -3,13 +3,13 @@
 #ifndef WEFT_OPENSHMEM_CONSTANTS_H
 #define WEFT_OPENSHMEM_CONSTANTS_H
 
-// What this header is of.
+// Version of the specification.
 #define SHMEM_MAJOR_VERSION 1
 #define SHMEM_MINOR_VERSION 5
 #define SHMEM_MAX_NAME_LEN 256
 #define SHMEM_VENDOR_STRING "weft"
 
-/// Handles. These few stand for themselves, so that they are the same in all of a program; others
+/// Handles. The constants below have fixed values, equal in all parts of a program; other handles
 /// are addresses that only the library reads.
 typedef struct weft_shmem_context* shmem_ctx_t;
 typedef struct weft_shmem_team* shmem_team_t;
@@ -20,13 +20,13 @@ typedef struct weft_shmem_team* shmem_team_t;
 #define SHMEM_TEAM_WORLD ((shmem_team_t)1)
 #define SHMEM_TEAM_SHARED ((shmem_team_t)2)
 
-/// What a team can be asked for.
+/// Configuration of a team.
 typedef struct shmem_team_config {
-    int num_contexts;  ///< how many contexts will be created from it at a time
+    int num_contexts;  ///< largest number of contexts at a time
 } shmem_team_config_t;
 #define SHMEM_TEAM_NUM_CONTEXTS (1L << 0)
 
-// Threads: what a program promises, and what it gets.
+// Thread levels that a program requests, and that the library provides.
 #define SHMEM_THREAD_SINGLE 0
 #define SHMEM_THREAD_FUNNELED 1
 #define SHMEM_THREAD_SERIALIZED 2
@@ -41,7 +41,7 @@ typedef struct shmem_team_config {
 #define SHMEM_MALLOC_ATOMICS_REMOTE (1L << 0)
 #define SHMEM_MALLOC_SIGNAL_REMOTE (1L << 1)
 
-// What a signal does to its word.
+// Effect of a signal on its word.
 #define SHMEM_SIGNAL_SET 0
 #define SHMEM_SIGNAL_ADD 1
 
@@ -53,7 +53,7 @@ typedef struct shmem_team_config {
 #define SHMEM_CMP_LT 4
 #define SHMEM_CMP_LE 5
 
-// Work arrays of active sets. The library does not use them: each may be of one element.
+// Work arrays of active sets. The library does not use them: one element suffices for each.
 #define SHMEM_SYNC_VALUE 0L
 #define SHMEM_SYNC_SIZE 1
 #define SHMEM_BARRIER_SYNC_SIZE 1

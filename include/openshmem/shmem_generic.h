@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 // shmem_generic.h - the type-generic routines of OpenSHMEM for C11; part of shmem.h.
 //
-// Idea     _Generic picks the routine by the type of the argument that points to elements; where a
-//          context may stand in front, by the first argument, and then by the second. Only types
-//          that differ are listed: int32_t is int, size_t is unsigned long.
-// Holds    A type that a routine is not defined for ends in weft_shmem_no_such_type, which takes no
-//          argument: the compiler refuses the call.
+// Idea     _Generic selects the routine by the type of the argument that points to elements. Where
+//          a context may come first, it selects by the first argument, then by the second. Only
+//          distinct types are listed: int32_t is int, size_t is unsigned long.
+// Holds    A type without a routine selects weft_shmem_no_such_type, which takes no argument, so
+//          the compiler rejects the call.
 #ifndef WEFT_OPENSHMEM_GENERIC_H
 #define WEFT_OPENSHMEM_GENERIC_H
 
@@ -17,8 +17,7 @@ void weft_shmem_no_such_type(void);
 #define WEFT_SHMEM_SECOND(...) WEFT_SHMEM_SECOND_(__VA_ARGS__, 0, 0)
 #define WEFT_SHMEM_SECOND_(a, b, ...) b
 
-// Cases of a selection: Q (a qualifier, may be empty), what stands in front of the type's name and
-// what behind it.
+// Cases of a selection: Q is a qualifier or empty; A and Z surround the type's name.
 #define WEFT_SHMEM_CASES_AMO(Q, A, Z)                                                              \
     Q int*: A##int##Z, Q long*: A##long##Z, Q long long*: A##longlong##Z,                          \
     Q unsigned int*: A##uint##Z, Q unsigned long*: A##ulong##Z,                                    \
@@ -41,7 +40,7 @@ void weft_shmem_no_such_type(void);
     Q unsigned char*: A##uchar##Z, Q unsigned short*: A##ushort##Z, Q signed char*: A##int8##Z,    \
     Q short*: A##int16##Z, WEFT_SHMEM_CASES_BITWISE(Q, A, Z)
 
-// A call with or without a context in front; of memory that it changes, or that it reads.
+// A call with or without a leading context, on memory that it changes or reads.
 #define WEFT_SHMEM_CALL(CASES, Z, ...)                                                             \
     _Generic((WEFT_SHMEM_FIRST(__VA_ARGS__)),                                                      \
         shmem_ctx_t: _Generic((WEFT_SHMEM_SECOND(__VA_ARGS__)), CASES(, shmem_ctx_, Z),            \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 // shmem_types.h - which types the routines of OpenSHMEM exist for; part of shmem.h.
 //
-// Idea     A table is a macro: X(name, type) for each type; name is what stands in the routine's.
+// Idea     A table is a macro: X(name, type) for each type; name is part of the routine's name.
 #ifndef WEFT_OPENSHMEM_TYPES_H
 #define WEFT_OPENSHMEM_TYPES_H
 
@@ -21,10 +21,10 @@
 #define WEFT_SHMEM_RMA(X)                                                                          \
     X(float, float) X(double, double) X(longdouble, long double)                                   \
     WEFT_SHMEM_INTEGERS_C(X) WEFT_SHMEM_INTEGERS_EXACT(X) X(ptrdiff, ptrdiff_t)
-/// The same by their size: bits, bytes.
+/// Puts, gets and collectives by element size: X(bits, bytes).
 #define WEFT_SHMEM_SIZES(X) X(8, 1) X(16, 2) X(32, 4) X(64, 8) X(128, 16)
 
-/// Atomic operations: of integers, also of floating point, and on bits.
+/// Atomic operations on integers, then also on floating point, then on bits.
 #define WEFT_SHMEM_AMO(X)                                                                          \
     X(int, int) X(long, long) X(longlong, long long) X(uint, unsigned int)                         \
     X(ulong, unsigned long) X(ulonglong, unsigned long long) X(int32, int32_t)                     \
@@ -34,7 +34,7 @@
 #define WEFT_SHMEM_AMO_BITWISE(X)                                                                  \
     X(uint, unsigned int) X(ulong, unsigned long) X(ulonglong, unsigned long long)                 \
     X(int32, int32_t) X(int64, int64_t) X(uint32, uint32_t) X(uint64, uint64_t)
-/// Atomic operations under their names of OpenSHMEM 1.3.
+/// Atomic operations under their names in OpenSHMEM 1.3.
 #define WEFT_SHMEM_AMO_OLD(X) X(int, int) X(long, long) X(longlong, long long)
 #define WEFT_SHMEM_AMO_OLD_EXTENDED(X) X(float, float) X(double, double) WEFT_SHMEM_AMO_OLD(X)
 
@@ -49,7 +49,7 @@
 #define WEFT_SHMEM_REDUCE_ORDERED(X) WEFT_SHMEM_RMA(X)
 #define WEFT_SHMEM_REDUCE_NUMBERS(X)                                                               \
     X(complexd, double _Complex) X(complexf, float _Complex) WEFT_SHMEM_RMA(X)
-/// The same over active sets.
+/// Reductions over active sets.
 #define WEFT_SHMEM_TO_ALL_BITS(X) WEFT_SHMEM_SYNC_OLD(X)
 #define WEFT_SHMEM_TO_ALL_ORDERED(X)                                                               \
     WEFT_SHMEM_SYNC_OLD(X) X(float, float) X(double, double) X(longdouble, long double)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// elements.hpp - which element type a C++ type is, and the elements that C++ has no type for.
+// elements.hpp - element types for C++ types, and element types that C++ lacks.
 //
-// 16-bit floats are carried as their bits; they convert to float exactly, and from float to the
-// nearest, ties to even. Pairs are what minloc and maxloc work on, laid out as MPI's pair types
-// are.
+// 16-bit floats hold their bits. They convert to float exactly; float converts to them by rounding
+// to nearest, ties to even. Pairs, the elements of minloc and maxloc, have the layout of MPI's pair
+// types.
 #pragma once
 
 #include <bit>
@@ -57,7 +57,7 @@ struct Float16 {
     static constexpr std::uint32_t magnitude_bits(float magnitude) {
         if (magnitude != magnitude) return 0x7e00U;
         if (magnitude >= 65520.0F) return 0x7c00U;
-        // The last place of 0.5 is that of the subnormals: the sum rounds.
+        // Adding 0.5 aligns the last bit with the subnormals' last bit, so the addition rounds.
         if (magnitude < 0x1p-14F) return std::bit_cast<std::uint32_t>(magnitude + 0.5F) & 0x7ffU;
         const auto word = std::bit_cast<std::uint32_t>(magnitude) - (112U << 23);
         return (word + 0xfffU + (word >> 13 & 1U)) >> 13;
@@ -111,11 +111,11 @@ template <> struct TypeOf<ValueIndex<std::int64_t, std::int64_t>> : IsType<Type:
 
 }  // namespace detail
 
-/// A C++ type that is an element type.
+/// C++ types that are element types.
 template <class T>
 concept Element = detail::TypeOf<T>::kType != Type::user;
 
-/// The element type of a C++ type.
+/// Returns the element type of a C++ type.
 template <class T>
 [[nodiscard]] constexpr Type type_of() {
     static_assert(Element<T>,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// error.hpp - what the C++ interface throws.
+// error.hpp - the exception of the C++ interface.
 #pragma once
 
 #include <stdexcept>
@@ -10,12 +10,12 @@
 
 namespace weft {
 
-/// A call that could not be done. what() names the argument or the rank and what was expected.
+/// Failure of a call. what() names the argument or rank and the expected value.
 class WEFT_API Error : public std::runtime_error {
   public:
-    /// status: not Status::ok. text: a sentence or more, for a person.
+    /// status: not Status::ok. text: one or more sentences for users.
     Error(Status status, const std::string& text) : std::runtime_error(text), status_(status) {}
-    /// What kind of failure it is, to act on; what() is for people.
+    /// Returns the kind of failure, for programs; what() is for users.
     [[nodiscard]] Status status() const noexcept { return status_; }
 
   private:

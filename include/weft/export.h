@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// export.h - marks what the shared library shows; everything else in it is hidden.
+// export.h - marks the symbols that the shared library exports; all others are hidden.
 #ifndef WEFT_EXPORT_H
 #define WEFT_EXPORT_H
 

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// near.h - elements put and got, and words changed, by a load, a store or an atomic instruction
-// where the peer is near: no call into the library.
+// near.h - puts, gets and atomic operations on local peers' memory by load, store or atomic
+// instructions, without a call into the library.
 //
-// weft_near_open() gives a view of a team's symmetric memory. The functions of this header take it:
-// where loads and stores reach the peer they are compiled in place; elsewhere, and for arguments
-// that are refused, they make the call of weft.h or onesided.h, whose meaning they have. What they
-// put is ordered and completed by weft_fence() and weft_quiet() of the team, as ever.
+// weft_near_open() returns a view of a team's symmetric memory, which the functions of this header
+// take. They are compiled inline and access peers directly where loads and stores can reach them.
+// For other peers, and for arguments that are refused, they call the function of weft.h or
+// onesided.h with the same meaning. weft_fence() and weft_quiet() of the team order and complete
+// their puts.
 //
-// The structure is part of the binary interface: fields are only ever added at its end, and
-// weft_near_open() is told how many bytes the program knows.
+// The structure is part of the binary interface: new fields are added only at its end, and the
+// program passes the size that it knows to weft_near_open().
 #ifndef WEFT_NEAR_H
 #define WEFT_NEAR_H
 
@@ -18,24 +19,24 @@
 extern "C" {
 #endif
 
-/// A view of a team's memory. Belongs to the library; to be read, not written. Valid until the
-/// team ends.
+/// View of a team's memory. The library owns it; programs only read it. Valid until the team ends.
 typedef struct weft_near {
     weft_team* team;
-    uintptr_t heap;      ///< where symmetric memory of this rank starts
-    uintptr_t bytes;     ///< of it
-    char* const* bases;  ///< by rank of the team: where its symmetric memory starts here, or NULL
-    uint32_t ranks;      ///< of the team
-    uint32_t left;       ///< calls until the library is driven; 0: it need not be
+    uintptr_t heap;   ///< start of this rank's symmetric memory
+    uintptr_t bytes;  ///< size of the symmetric memory
+    char* const*
+        bases;       ///< by rank of the team: start of its symmetric memory as mapped here, or NULL
+    uint32_t ranks;  ///< number of members of the team
+    uint32_t left;   ///< calls until the library must be driven; 0: never
 } weft_near;
 
-/// *out: the view of this team. Not collective. struct_bytes: sizeof(weft_near).
+/// Sets *out to the view of this team. Not collective. struct_bytes: sizeof(weft_near).
 WEFT_API weft_status weft_near_open(weft_team* team, size_t struct_bytes, weft_near** out);
-/// Drives what is in flight, as the functions below do now and then where there are far ranks.
+/// Drives transfers in flight. The functions below call it regularly if there are remote ranks.
 WEFT_API void weft_near_drive(weft_near* near);
 
-/// Where a near peer has `bytes` bytes that this rank has at `symmetric`, aligned to `alignment`;
-/// else NULL.
+/// Returns the address of a local peer's copy of the `bytes` bytes at `symmetric`, aligned to
+/// `alignment`; NULL if this rank cannot access them directly.
 static inline void* weft_near_at(weft_near* near, const void* symmetric, size_t bytes,
                                  size_t alignment, int peer) {
     const uintptr_t offset = (uintptr_t)symmetric - near->heap;
@@ -44,16 +45,16 @@ static inline void* weft_near_at(weft_near* near, const void* symmetric, size_t 
         return NULL;
     char* const base = near->bases[peer];
     if (base == NULL) return NULL;
-    // Not counted exactly where threads call at once.
+    // Concurrent threads may lose decrements, which only delays the next drive.
     const uint32_t left = __atomic_load_n(&near->left, __ATOMIC_RELAXED);
     if (left == 1) weft_near_drive(near);
     if (left > 1) __atomic_store_n(&near->left, left - 1, __ATOMIC_RELAXED);
     return base + offset;
 }
 
-/// Elements: weft_near_put_NAME() and weft_near_get_NAME() for one of them, as p and g of
-/// OpenSHMEM. The store is a release: what this rank has read before may be written anew by a peer
-/// that sees it. The load is an acquire: it is over when what follows is seen.
+/// weft_near_put_NAME() and weft_near_get_NAME() for one element, as OpenSHMEM's p and g. The store
+/// is a release: a peer that sees it may overwrite what this rank has read before. The load is an
+/// acquire: it is complete before later accesses.
 #define WEFT_NEAR_ELEMENT(name, element, whole)                                                  \
     static inline weft_status weft_near_put_##name(weft_near* near, element* dst, element value, \
                                                    int peer) {                                   \
@@ -73,7 +74,7 @@ static inline void* weft_near_at(weft_near* near, const void* symmetric, size_t 
         return WEFT_OK;                                                                          \
     }
 
-/// Words: weft_near_fetch_NAME(), _set_, _swap_, _add_, _fetch_add_ and so on, as weft_atomic().
+/// weft_near_fetch_NAME(), _set_, _swap_, _add_, _fetch_add_ and others: words, as weft_atomic().
 #define WEFT_NEAR_CHANGE(name, word, type, call, kind, builtin)                                    \
     static inline weft_status weft_near_##call##_##name(weft_near* near, word* at, word operand,   \
                                                         int peer) {                                \
@@ -145,7 +146,7 @@ WEFT_NEAR_ELEMENT(u16, uint16_t, uint16_t)
 WEFT_NEAR_ELEMENT(float, float, uint32_t)
 WEFT_NEAR_ELEMENT(double, double, uint64_t)
 
-/// weft_put() and weft_get() of any bytes, copied in place up to WEFT_NEAR_BYTES.
+/// weft_put() and weft_get() of any size, copied inline up to WEFT_NEAR_BYTES.
 #define WEFT_NEAR_BYTES 4096
 static inline weft_status weft_near_put(weft_near* near, void* dst, const void* src, size_t bytes,
                                         int peer) {
@@ -161,7 +162,7 @@ static inline weft_status weft_near_get(weft_near* near, void* dst, const void* 
         bytes > WEFT_NEAR_BYTES || bytes <= 8 ? NULL : weft_near_at(near, src, bytes, 1, peer);
     if (at == NULL) return weft_get(near->team, dst, src, bytes, peer);
     __builtin_memmove(dst, at, bytes);
-    __atomic_thread_fence(__ATOMIC_ACQUIRE);  // it is over when what follows is seen
+    __atomic_thread_fence(__ATOMIC_ACQUIRE);  // keeps later accesses behind the copy
     return WEFT_OK;
 }
 

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// neighbors.h - calls of the C interface in which each member exchanges blocks with its neighbors
-// alone.
+// neighbors.h - calls of the C interface that exchange blocks between neighbors.
 //
-// Its names and rules are those of weft.h. Neighbors are those of a directed graph, or
-// of a Cartesian grid; every member names its own. All members of the team make a call of them,
-// also those without neighbors. Messages go straight from rank to rank. It is a weft_alltoallv() in
-// all but its arrays: it can be mixed with that on other members.
+// Names and rules are those of weft.h. Each member lists its own neighbors, in a directed graph or
+// a Cartesian grid. All members of the team make a neighbor call, also those without neighbors.
+// Messages go directly from rank to rank. A neighbor call is a weft_alltoallv() with shorter
+// arrays: other members may call weft_alltoallv() instead.
 #ifndef WEFT_NEIGHBORS_H
 #define WEFT_NEIGHBORS_H
 
@@ -17,46 +16,47 @@ extern "C" {
 
 typedef struct weft_neighbors weft_neighbors;
 
-/// Not collective. sources: whom this rank gets a block from; destinations: whom it sends one to;
-/// in the order of the blocks. A member is named once at most in each, and may be this rank. If a
-/// names b as a destination, b names a as a source. No array is needed of which the count is 0.
+/// Makes a list of neighbors. Not collective. sources: ranks that send a block to this rank;
+/// destinations: ranks that receive a block from it; both in the order of the blocks. Each array
+/// names a member at most once, and may name this rank. If a names b as a destination, b names a as
+/// a source. An array may be NULL if its count is 0.
 WEFT_API weft_status weft_neighbors_create(weft_team* team, const int* sources, int source_count,
                                            const int* destinations, int destination_count,
                                            weft_neighbors** out);
-/// On a grid of all members whose last coordinate runs quickest, with `extents[d]` ranks along
-/// dimension d, which is closed if `periodic[d]` is not 0: for each dimension the neighbor before
-/// and the one after it, where there is one, each both a source and a destination. Where a closed
-/// dimension is so short that both are the same rank, or this one itself, that rank is named once.
+/// Makes the list for a grid of all members, whose last coordinate varies fastest. Dimension d has
+/// `extents[d]` ranks and is periodic if `periodic[d]` is not 0. The neighbors are, for each
+/// dimension, the previous and the next rank where they exist, each as source and destination. In a
+/// short periodic dimension both can be the same rank, or this rank; it is then listed once.
 WEFT_API weft_status weft_neighbors_on_grid(weft_team* team, int dimensions, const int* extents,
                                             const int* periodic, weft_neighbors** out);
-/// Not collective. Calls that were started go on; persistent ones can be started. Sets *neighbors
-/// to NULL. They may be freed after their team, but not used.
+/// Frees the list and sets *neighbors to NULL. Not collective. Started calls continue; persistent
+/// ones can still be started. A list may be freed after its team, but not used.
 WEFT_API weft_status weft_neighbors_free(weft_neighbors** neighbors);
-/// How many there are; -1 if neighbors is NULL.
+/// Return the number of sources or destinations; -1 if neighbors is NULL.
 WEFT_API int weft_neighbors_sources(const weft_neighbors* neighbors);
 WEFT_API int weft_neighbors_destinations(const weft_neighbors* neighbors);
 
-/// in: a block of count elements for each destination; out: one from each source.
+/// in: a block of count elements for each destination; out: a block from each source.
 WEFT_API weft_status weft_neighbor_alltoall(weft_neighbors* neighbors, const void* in, void* out,
                                             size_t count, weft_type type);
-/// in: one block, for all destinations; out: one from each source.
+/// in: one block, sent to all destinations; out: a block from each source.
 WEFT_API weft_status weft_neighbor_allgather(weft_neighbors* neighbors, const void* in, void* out,
                                              size_t count, weft_type type);
-/// `in_counts[i]` elements of in, at `in_displacements[i]`, go to destination i; `out_counts[i]`
-/// come from source i and go to out at `out_displacements[i]`. Displacements NULL: the blocks
-/// follow each other.
+/// Sends `in_counts[i]` elements, at `in_displacements[i]` of in, to destination i. Receives
+/// `out_counts[i]` elements from source i at `out_displacements[i]` of out. NULL displacements mean
+/// contiguous blocks.
 WEFT_API weft_status weft_neighbor_alltoallv(weft_neighbors* neighbors, const void* in,
                                              const size_t* in_counts,
                                              const size_t* in_displacements, void* out,
                                              const size_t* out_counts,
                                              const size_t* out_displacements, weft_type type);
-/// in: count elements, for all destinations; `counts[i]` elements come from source i and go to out
-/// at `displacements[i]`.
+/// in: count elements, sent to all destinations. Receives `counts[i]` elements from source i at
+/// `displacements[i]` of out.
 WEFT_API weft_status weft_neighbor_allgatherv(weft_neighbors* neighbors, const void* in,
                                               size_t count, void* out, const size_t* counts,
                                               const size_t* displacements, weft_type type);
 
-/// Started and persistent forms, as those of weft.h.
+/// Started and persistent forms, as in weft.h.
 /// @{
 WEFT_API weft_status weft_ineighbor_alltoall(weft_neighbors* neighbors, const void* in, void* out,
                                              size_t count, weft_type type, weft_request** request);
@@ -91,43 +91,45 @@ WEFT_API weft_status weft_neighbor_allgatherv_init(weft_neighbors* neighbors, co
 /// @}
 
 /// @name Stencils
-/// Exchanges of equal blocks with all members around each on a grid, those across corners too. A
-/// block can go straight to each neighbor (26 messages in three dimensions), or dimension after
-/// dimension, where all that goes equally far is one message (6 of them): fewer messages, more
-/// bytes. Which of the two is predicted to be quicker is chosen, for each size.
+/// Exchanges of equal blocks with all members around each member of a grid, including diagonal
+/// neighbors. The direct way sends each block to its neighbor (26 messages in three dimensions).
+/// The combined way works dimension by dimension and joins blocks with the same offset into one
+/// message: 6 messages, but more bytes. By default, the way with the lower predicted time is used
+/// for each size.
 /// @{
 typedef struct weft_stencil weft_stencil;
 
 typedef enum weft_way {
-    WEFT_WAY_PREDICTED = 0,  ///< the quicker one, as far as is known
+    WEFT_WAY_PREDICTED = 0,  ///< the way with the lower predicted time
     WEFT_WAY_DIRECT = 1,
     WEFT_WAY_COMBINED = 2
 } weft_way;
 
-/// Not collective; the same on all members. The grid is that of weft_neighbors_on_grid(). Neighbors
-/// are the members whose coordinates differ by `reach` at most: all of them, or, if star is not 0,
-/// those of them that differ in one coordinate only. Its blocks are in lexical order of the
-/// offsets, from -reach, -reach, ... on; of a star: dimension after dimension, the nearest first,
-/// the one before this rank before the one after it.
+/// Makes a stencil. Not collective; arguments are equal on all members. The grid is as in
+/// weft_neighbors_on_grid(). Neighbors are the members whose coordinates differ by at most `reach`;
+/// if star is not 0, in one coordinate only. Blocks are in lexical order of the offsets, starting
+/// with -reach, -reach, ... For a star, blocks are ordered by dimension, then by distance, the
+/// previous rank before the next one.
 WEFT_API weft_status weft_stencil_create(weft_team* team, int dimensions, const int* extents,
                                          const int* periodic, int star, int reach,
                                          weft_stencil** out);
-/// Not collective. Sets *stencil to NULL. They may be freed after their team, but not used.
+/// Frees the stencil and sets *stencil to NULL. Not collective. A stencil may be freed after its
+/// team, but not used.
 WEFT_API weft_status weft_stencil_free(weft_stencil** stencil);
-/// How many blocks there are; -1 if stencil is NULL.
+/// Returns the number of blocks; -1 if stencil is NULL.
 WEFT_API int weft_stencil_blocks(const weft_stencil* stencil);
-/// The member that a block is for, and one comes from; -1 where the grid ends, or if there is no
-/// such block. On a short periodic dimension a member can be a neighbor several times, and this
+/// Returns the member that sends and receives this block; -1 outside the grid, or if the block does
+/// not exist. On a short periodic dimension, a member can be a neighbor several times, and this
 /// rank its own.
 WEFT_API int weft_stencil_neighbor(const weft_stencil* stencil, int block);
-/// The same on all members, for calls from now on.
+/// Sets the way of later calls; equal on all members.
 WEFT_API weft_status weft_stencil_set_way(weft_stencil* stencil, weft_way way);
 
-/// Collective. in: a block of count elements for each neighbor; out: one from each. In place of a
-/// neighbor that is missing, nothing is read or written. in and out are separate.
+/// Collective. in: a block of count elements for each neighbor; out: a block from each. Blocks of
+/// missing neighbors are neither read nor written. in and out must not overlap.
 WEFT_API weft_status weft_stencil_alltoall(weft_stencil* stencil, const void* in, void* out,
                                            size_t count, weft_type type);
-/// The same with one block for all neighbors.
+/// Does the same with one block for all neighbors.
 WEFT_API weft_status weft_stencil_allgather(weft_stencil* stencil, const void* in, void* out,
                                             size_t count, weft_type type);
 /// @}

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// neighbors.hpp - calls in which each member exchanges blocks with its neighbors alone.
+// neighbors.hpp - calls that exchange blocks between neighbors.
 //
-// Neighbors are those of a directed graph, or of a Cartesian grid; every member names its own. A
-// call of them is a Call, for Team::run(), start() and prepare(); all members of the team make it,
-// also those without neighbors. Messages go straight from rank to rank, so a member talks to its
-// neighbors only. It is an alltoallv in all but its arrays: a call of Neighbors can be mixed with
-// alltoallv() on other members.
+// Each member lists its own neighbors, in a directed graph or a Cartesian grid. A neighbor call is
+// a Call for Team::run(), start() and prepare(). All members of the team make it, also those
+// without neighbors. Messages go directly from rank to rank. The call is an alltoallv with shorter
+// arrays: other members may call alltoallv() instead.
 #pragma once
 
 #include <cstddef>
@@ -21,46 +20,47 @@ namespace weft {
 
 class Neighbors {
   public:
-    /// members: of the team. sources: whom this rank gets a block from; destinations: whom it sends
-    /// one to; in the order of the blocks. A member is named once at most in each, and may be this
-    /// rank. If a names b as a destination, b names a as a source.
+    /// members: size of the team. sources: ranks that send a block to this rank; destinations:
+    /// ranks that receive a block from it; both in the order of the blocks. Each list names a
+    /// member at most once, and may name this rank. If a names b as a destination, b names a as a
+    /// source.
     Neighbors(Rank members, std::vector<Rank> sources, std::vector<Rank> destinations)
         : in_(members, std::move(destinations), "destinations"),
           out_(members, std::move(sources), "sources") {}
 
-    /// On a grid whose last coordinate runs quickest: for each dimension the neighbor before and
-    /// the one after it, where there is one, each both a source and a destination. Where a closed
-    /// dimension is so short that both are the same rank, or this one itself, that rank is named
-    /// once.
+    /// Returns the neighbors of a rank on a grid whose last coordinate varies fastest. They are,
+    /// for each dimension, the previous and the next rank where they exist, each as source and
+    /// destination. In a short periodic dimension both can be the same rank, or this rank; it is
+    /// then listed once.
     [[nodiscard]] static Neighbors on_grid(std::span<const Rank> extents,
                                            const std::vector<bool>& periodic, Rank rank);
 
     [[nodiscard]] std::span<const Rank> sources() const { return out_.ranks; }
     [[nodiscard]] std::span<const Rank> destinations() const { return in_.ranks; }
 
-    // A call refers to arrays of this object: run(), start() or prepare() it before the next one is
-    // made.
+    // A Call refers to arrays of this object. Pass it to run(), start() or prepare() before making
+    // the next one.
 
-    /// in: a block of count elements for each destination; out: one from each source.
+    /// in: a block of count elements for each destination; out: a block from each source.
     [[nodiscard]] Call alltoall(const void* in, void* out, std::size_t count, Type type) {
         in_.spread(count, count);
         out_.spread(count, count);
         return call(in, out, type);
     }
-    /// in: one block, for all destinations; out: one from each source.
+    /// in: one block, sent to all destinations; out: a block from each source.
     [[nodiscard]] Call allgather(const void* in, void* out, std::size_t count, Type type) {
         in_.spread(count, 0);
         out_.spread(count, count);
         return call(in, out, type);
     }
-    /// in_blocks: what goes to each destination; out_blocks: what comes from each source.
+    /// in_blocks: data for each destination; out_blocks: data from each source.
     [[nodiscard]] Call alltoallv(const void* in, Blocks in_blocks, void* out, Blocks out_blocks,
                                  Type type) {
         in_.place(in_blocks, "in");
         out_.place(out_blocks, "out");
         return call(in, out, type);
     }
-    /// in: count elements, for all destinations; out_blocks: what comes from each source.
+    /// in: count elements, sent to all destinations; out_blocks: data from each source.
     [[nodiscard]] Call allgatherv(const void* in, std::size_t count, void* out, Blocks out_blocks,
                                   Type type) {
         in_.spread(count, 0);
@@ -69,7 +69,7 @@ class Neighbors {
     }
 
   private:
-    /// What is sent, or received: blocks by neighbor, and the same by member.
+    /// Sent or received blocks, by neighbor and by member.
     struct Side {
         Side(Rank members, std::vector<Rank> named, const char* what)
             : ranks(std::move(named)),
@@ -89,7 +89,7 @@ class Neighbors {
             counts[member] = count;
             displacements[member] = displacement;
         }
-        /// Blocks of equal size, each so far behind the one before.
+        /// Sets blocks of equal size, that start `apart` elements from each other.
         void spread(std::size_t count, std::size_t apart) {
             for (std::size_t i = 0; i < ranks.size(); ++i) set(i, count, i * apart);
         }
@@ -128,7 +128,7 @@ inline Neighbors Neighbors::on_grid(std::span<const Rank> extents,
     Rank members = 1;
     for (const Rank extent : extents) members *= extent;
     std::vector<Rank> named;
-    Rank reach = members;  // from a rank to the next one along a dimension
+    Rank reach = members;  // distance of adjacent ranks along a dimension
     for (std::size_t i = 0; i < extents.size(); ++i) {
         reach /= extents[i];
         const Rank at = rank / reach % extents[i];

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// onesided.hpp - the one-sided calls of a team, as weft::Team has them.
+// onesided.hpp - one-sided calls of a team; base class of weft::Team.
 //
-// On memory of a peer, named by this rank's address of the same symmetric memory
-// (Team::allocate()). Peers are ranks of the team, this rank included; they do nothing but make
-// calls into the library now and then. Not collective. Semantics where OpenSHMEM 1.5 has the call:
-// as there.
+// These calls access the memory of one peer, a rank of the team or this rank itself. This rank's
+// address of the same symmetric memory (Team::allocate()) names it. They are not collective, but
+// the peer must call into the library from time to time. Semantics follow OpenSHMEM 1.5 where it
+// has the call.
 #pragma once
 
 #include <bit>
@@ -26,33 +26,34 @@ namespace detail {
 struct TeamLink;
 }  // namespace detail
 
-/// A word that atomic operations and waits work on.
+/// Word types of atomic operations and waits.
 template <class T>
 concept Word = std::is_integral_v<T> &&(sizeof(T) == 4 || sizeof(T) == 8);
 
-/// What can be fetched and set atomically: words, float and double.
+/// Types that can be fetched and set atomically: words, float and double.
 template <class T>
 concept Cell = Word<T> || std::is_same_v<T, float> || std::is_same_v<T, double>;
 
-/// What a Team can do to the memory of its members.
+/// One-sided access to the memory of a team's members.
 class WEFT_API OneSidedCalls {
   public:
-    /// Copies into a peer's memory. Returns when `src` may be changed; the data lands some time
-    /// before the next quiet() returns.
+    /// Copies into a peer's memory. Returns when `src` may be changed; the data is delivered before
+    /// the next quiet() returns.
     void put(void* dst, const void* src, std::size_t bytes, Rank peer);
-    /// Copies from a peer's memory. Returns when the data is here.
+    /// Copies from a peer's memory. Returns when `dst` holds the data.
     void get(void* dst, const void* src, std::size_t bytes, Rank peer);
-    /// The same, and return at once: memory of this rank belongs to the library until quiet().
+    /// Start a put() or get() and return at once: memory of this rank belongs to the library until
+    /// quiet().
     void put_nbi(void* dst, const void* src, std::size_t bytes, Rank peer);
     void get_nbi(void* dst, const void* src, std::size_t bytes, Rank peer);
-    /// put(), and then, when the data is there, sets the peer's `signal` to value or adds to it. A
-    /// rank that sees the signal changed sees the data. bytes may be 0.
+    /// Does a put(). After its delivery, sets the peer's `signal` to value or adds value to it. A
+    /// rank that sees the change also sees the data. bytes may be 0.
     void put_signal(void* dst, const void* src, std::size_t bytes, std::uint64_t* signal,
                     std::uint64_t value, SignalOp op, Rank peer);
     void put_signal_nbi(void* dst, const void* src, std::size_t bytes, std::uint64_t* signal,
                         std::uint64_t value, SignalOp op, Rank peer);
 
-    /// Elements of src; dst has at least as many.
+    /// Copies the elements of src; dst has at least the same size.
     template <class T>
     void put(std::span<T> dst, std::span<const std::type_identity_t<T>> src, Rank peer) {
         static_assert(std::is_trivially_copyable_v<T>, "elements travel as bytes");
@@ -66,14 +67,14 @@ class WEFT_API OneSidedCalls {
         get(dst.data(), src.data(), src.size_bytes(), peer);
     }
 
-    /// Blocks of `bytes` bytes, block i at i * stride bytes from the first on either side. Strides
-    /// may be negative. They return as put() and get() do.
+    /// Copy blocks of `bytes` bytes; block i is i * stride bytes behind the first on either side.
+    /// Strides may be negative. They return as put() and get() do.
     void put_strided(void* dst, std::ptrdiff_t dst_stride, const void* src,
                      std::ptrdiff_t src_stride, std::size_t bytes, std::size_t count, Rank peer);
     void get_strided(void* dst, std::ptrdiff_t dst_stride, const void* src,
                      std::ptrdiff_t src_stride, std::size_t bytes, std::size_t count, Rank peer);
 
-    /// One element.
+    /// Copies one element.
     template <class T>
     void p(T* dst, std::type_identity_t<T> value, Rank peer) {
         static_assert(std::is_trivially_copyable_v<T>, "elements travel as bytes");
@@ -87,8 +88,8 @@ class WEFT_API OneSidedCalls {
         return value;
     }
 
-    /// Atomic operations on a peer's word, aligned to its size, with those of all ranks. They
-    /// return what the word was.
+    /// The following atomic operations change a peer's word, aligned to its size, and return its
+    /// former value. They are atomic for all ranks.
     template <Word T>
     T fetch_add(T* word, std::type_identity_t<T> add, Rank peer) {
         return value<T>(change(AtomicKind::add, word, sizeof(T), bits(add), 0, peer));
@@ -113,16 +114,16 @@ class WEFT_API OneSidedCalls {
     T swap(T* word, std::type_identity_t<T> wanted, Rank peer) {
         return value<T>(change(AtomicKind::set, word, sizeof(T), bits(wanted), 0, peer));
     }
-    /// Stores value if the word is `expected`.
+    /// Stores `wanted` if the word equals `expected`.
     template <Word T>
     T compare_swap(T* word, std::type_identity_t<T> expected, std::type_identity_t<T> wanted,
                    Rank peer) {
         return value<T>(
             change(AtomicKind::compare_swap, word, sizeof(T), bits(wanted), bits(expected), peer));
     }
-    /// The same without the former value: they return at once, and the change lands some time
-    /// before the next quiet() returns. kind: none of fetch and compare_swap; those of floating
-    /// point have set() only.
+    /// Starts an atomic operation without a result, and returns at once; the change is made before
+    /// the next quiet() returns. kind: neither fetch nor compare_swap. Floating point has set()
+    /// only.
     template <Word T>
     void atomic(AtomicKind kind, T* word, std::type_identity_t<T> operand, Rank peer) {
         apply(kind, word, sizeof(T), bits(operand), peer);
@@ -135,42 +136,42 @@ class WEFT_API OneSidedCalls {
     void set(T* word, std::type_identity_t<T> operand, Rank peer) {
         apply(AtomicKind::set, word, sizeof(T), bits(operand), peer);
     }
-    /// With the former value, which is in *result when quiet() returns.
+    /// Starts an atomic operation; *result holds the former value when quiet() returns.
     template <Word T>
     void atomic_nbi(AtomicKind kind, T* word, std::type_identity_t<T> operand, T* result, Rank peer,
                     std::type_identity_t<T> expected = 0) {
         start_change(kind, word, sizeof(T), bits(operand), bits(expected), peer, result);
     }
 
-    /// A lock is one word of symmetric memory, 0 on all members at first: one member at a time
-    /// holds it, in the order in which they came. unlock() begins with a quiet().
+    /// A lock is one word of symmetric memory, initially 0 on all members. One member at a time
+    /// holds it; members get it in the order of their requests. unlock() begins with a quiet().
     void lock(std::uint64_t* lock);
     [[nodiscard]] bool try_lock(std::uint64_t* lock);
     void unlock(std::uint64_t* lock);
 
-    /// A message to a peer, handled there by what Runtime::on_message() has set for `handler`; see
+    /// Sends a message to the peer's handler with this number (Runtime::on_message()); see
     /// messages.h. Returns when the bytes may be changed. In a handler it never waits.
     void send(Rank peer, int handler, const void* data, std::size_t bytes);
 
-    /// At each peer, what was put (signals and atomic operations included) before lands before what
-    /// is put after. Says nothing about gets.
+    /// Orders deliveries at each peer: earlier puts (signals and atomic operations included) before
+    /// later ones. Does not order gets.
     void fence();
-    /// Returns when all that was put and got is done, here and at the peers.
+    /// Waits until all puts and gets are complete, here and at the peers.
     void quiet();
-    /// Returns when this rank's word compares so; drives everything meanwhile. Others change the
-    /// word by put() of just this word, put_signal() or an atomic operation.
+    /// Waits until this rank's word satisfies the comparison; drives all transfers meanwhile. Peers
+    /// change the word by put() of just this word, put_signal() or an atomic operation.
     template <Word T>
     void wait_until(const T* word, Compare compare, std::type_identity_t<T> wanted) {
         static_cast<void>(wait(word, sizeof(T), std::is_signed_v<T>, compare, bits(wanted)));
     }
-    /// The same for so long at most; whether the word compares so.
+    /// Waits for at most `time`. Returns true if the word satisfies the comparison.
     template <Word T>
     [[nodiscard]] bool wait_until(const T* word, Compare compare, std::type_identity_t<T> wanted,
                                   std::chrono::nanoseconds time) {
         return wait_for(word, sizeof(T), std::is_signed_v<T>, compare, bits(wanted), time);
     }
-    /// The same for a row of words: one of them, whose place is returned; all of them, each at some
-    /// time.
+    /// Wait for one word of a row, whose index is returned, or until each word of a row has
+    /// satisfied the comparison once.
     template <Word T>
     std::size_t wait_until_any(std::span<const T> words, Compare compare,
                                std::type_identity_t<T> wanted) {
@@ -181,7 +182,7 @@ class WEFT_API OneSidedCalls {
     void wait_until_all(std::span<const T> words, Compare compare, std::type_identity_t<T> wanted) {
         wait_all(words.data(), words.size(), sizeof(T), std::is_signed_v<T>, compare, bits(wanted));
     }
-    /// Whether wait_until() would return, after everything was driven once.
+    /// Drives all transfers once. Returns true if wait_until() would return.
     template <Word T>
     [[nodiscard]] bool test_until(const T* word, Compare compare, std::type_identity_t<T> wanted) {
         return test(word, sizeof(T), std::is_signed_v<T>, compare, bits(wanted));
@@ -192,7 +193,7 @@ class WEFT_API OneSidedCalls {
     explicit OneSidedCalls(std::shared_ptr<detail::TeamLink> link) noexcept
         : link_(std::move(link)) {}
 
-    std::shared_ptr<detail::TeamLink> link_;  ///< what the handle stands for
+    std::shared_ptr<detail::TeamLink> link_;  ///< state of the team that this handle refers to
 
   private:
     template <Cell T>
@@ -202,7 +203,7 @@ class WEFT_API OneSidedCalls {
         } else if constexpr (!std::is_integral_v<T>) {
             return std::bit_cast<std::uint64_t>(value);
         } else {
-            return static_cast<std::uint64_t>(value);  // a sign goes on into the upper half
+            return static_cast<std::uint64_t>(value);  // sign-extended
         }
     }
     template <Cell T>

@@ -39,8 +39,8 @@ inline constexpr std::size_t kRpcMessageBytes = 2048;
 /// Bytes of the head with which each request and reply starts.
 inline constexpr std::size_t kRpcHeadBytes = 16;
 
-/// Calls a function with arguments read from bytes and writes its result. False: not as many bytes
-/// as its arguments have.
+/// Calls a function with arguments read from bytes and writes its result. Returns false, and does
+/// not call, if `bytes` is not the size of the arguments.
 using Invoker = bool (*)(const std::byte* arguments, std::size_t bytes, std::byte* result);
 
 struct KnownFunction {
@@ -96,7 +96,8 @@ struct Callable<Function, R (*)(Parameters...)> {
         return true;
     }
     static std::uint64_t name() { return hash_of(__PRETTY_FUNCTION__); }
-    /// Two functions of one name in different files are known by neither.
+    /// Registers the function. If two files define functions of the same name, neither can be
+    /// called.
     static bool learn() {
         const auto [at, is_new] =
             known_functions().try_emplace(name(), KnownFunction{&invoke, kResultBytes<R>});

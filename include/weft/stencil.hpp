@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// stencil.hpp - exchanges of equal blocks with the neighbors on a grid, those across corners too.
+// stencil.hpp - exchanges of equal blocks with the neighbors on a grid, including diagonal ones.
 //
-// Neighbors are the members at the same offsets from each: all of a box around it, or those along
-// the axes. A block can go straight to each neighbor (26 messages in a box of three dimensions), or
-// dimension after dimension, where all that goes equally far is one message (6 of them): fewer
-// messages, more bytes. Which of the two is predicted to be quicker is chosen, for each size.
+// Neighbors are the members at fixed offsets: all in a box around each member, or those along the
+// axes. The direct way sends each block to its neighbor (26 messages in a box of three dimensions).
+// The combined way works dimension by dimension and joins blocks with the same offset into one
+// message: 6 messages, but more bytes. By default, the way with the lower predicted time is used
+// for each size.
 #pragma once
 
 #include <cstddef>
@@ -19,41 +20,41 @@ namespace weft {
 
 class WEFT_API Stencil {
   public:
-    /// Which members around one are its neighbors.
+    /// Set of neighbors.
     enum class Shape : std::uint8_t {
-        box,  ///< all whose coordinates differ by `reach` at most
-        star  ///< those of them that differ in one coordinate only
+        box,  ///< members of `box` that differ in one coordinate only
+        star  ///< those members that differ in one coordinate only
     };
     enum class Way : std::uint8_t {
-        predicted,  ///< the quicker one, as far as is known
+        predicted,  ///< the way with the lower predicted time
         direct,
         combined
     };
 
-    /// Not collective; the same on all members. extents: ranks along each dimension of the grid,
-    /// of all members together; the last coordinate runs quickest. periodic: by dimension, whether
-    /// the last rank is next to the first.
+    /// Makes a stencil. Not collective; arguments are equal on all members. extents: ranks along
+    /// each dimension of the grid, which has all members; the last coordinate varies fastest.
+    /// periodic: by dimension, true if the last rank is next to the first.
     Stencil(Team team, std::span<const Rank> extents, const std::vector<bool>& periodic,
             Shape shape = Shape::box, int reach = 1);
     Stencil(Stencil&& other) noexcept;
     Stencil& operator=(Stencil&& other) noexcept;
     ~Stencil();
 
-    /// In the order of the blocks: -1 where the grid ends. A box: in lexical order of the offsets,
-    /// from -reach, -reach, ... on; a star: dimension after dimension, the nearest first, the one
-    /// before this rank before the one after it. On a short periodic dimension a member can be a
-    /// neighbor several times, and this rank its own.
+    /// Returns the neighbors in the order of the blocks; -1 outside the grid. A box is in lexical
+    /// order of the offsets, starting with -reach, -reach, ... A star is ordered by dimension, then
+    /// by distance, the previous rank before the next one. On a short periodic dimension, a member
+    /// can be a neighbor several times, and this rank its own.
     [[nodiscard]] const std::vector<Rank>& neighbors() const;
 
-    /// Collective: in: a block of count elements for each neighbor; out: one from each. In place of
-    /// a neighbor that is missing, nothing is read or written. in and out are separate.
+    /// Collective. in: a block of count elements for each neighbor; out: a block from each. Blocks
+    /// of missing neighbors are neither read nor written. in and out must not overlap.
     void alltoall(const void* in, void* out, std::size_t count, Type type);
-    /// The same with one block for all neighbors.
+    /// Does the same with one block for all neighbors.
     void allgather(const void* in, void* out, std::size_t count, Type type);
 
-    /// The same on all members: for calls from now on.
+    /// Sets the way of later calls; equal on all members.
     void set_way(Way way);
-    /// Of a call with so many elements. Not collective.
+    /// Return the way that a call with `count` elements would use. Not collective.
     [[nodiscard]] Way alltoall_way(std::size_t count, Type type);
     [[nodiscard]] Way allgather_way(std::size_t count, Type type);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// types.hpp - the small words of the public interface: ranks, collectives, element types,
-// operations, statuses.
+// types.hpp - basic types of the public interface: ranks, collectives, element types, operations,
+// statuses.
 #pragma once
 
 #include <cstddef>
@@ -11,8 +11,8 @@ namespace weft {
 /// Index of a member of a team, 0..size-1.
 using Rank = std::int32_t;
 
-/// Element types. Sizes are those of the C++ types of the same name; elements.hpp has those that
-/// C++ lacks.
+/// Element types. Sizes are those of the C++ types of the same names; elements.hpp defines types
+/// that C++ lacks.
 enum class Type : std::uint8_t {
     int8,
     int16,
@@ -38,13 +38,13 @@ enum class Type : std::uint8_t {
     longdouble_int,
     double_int64,
     int64_int64,
-    user,  ///< elements that only a user operation understands; the call says how large they are
+    user,  ///< elements of a user operation, with the size that the call gives
 };
 inline constexpr int kBuiltinTypes = 24;
 
-/// Reduction operations. Which types have which: docs/guide/programming.md. Logical ones read an
-/// element as (x != 0) and give 0 or 1. min and max: a NaN operand wins, and -0.0 is less than
-/// +0.0; minloc and maxloc likewise, and of equal values the one with the lower index wins.
+/// Reduction operations. docs/guide/programming.md lists the types of each. Logical operations read
+/// an element as (x != 0) and give 0 or 1. In all minima and maxima a NaN wins and -0.0 is less
+/// than +0.0; minloc and maxloc choose the lower index among equal values.
 enum class Op : std::uint8_t {
     sum,
     prod,
@@ -62,12 +62,11 @@ enum class Op : std::uint8_t {
 };
 inline constexpr int kBuiltinOps = 12;
 
-/// A user operation: for i < count, inout[i] = in[i] (op) inout[i], where `in` holds the
-/// contributions of the lower ranks. Called on the thread that drives the runtime; under
-/// WEFT_PROGRESS=thread perhaps on the progress thread, never on two threads at once.
+/// A user operation: for i < count, sets inout[i] = in[i] (op) inout[i], where `in` holds the
+/// contributions of lower ranks. It runs on the thread that drives the runtime, under
+/// WEFT_PROGRESS=thread perhaps the progress thread; never on two threads at once.
 using UserFunction = void (*)(const void* in, void* inout, std::size_t count, void* argument);
 
-/// The collectives.
 enum class Collective : std::uint8_t {
     barrier,
     broadcast,
@@ -87,21 +86,21 @@ enum class Collective : std::uint8_t {
     reduce_scatterv
 };
 
-/// How a waiting rank compares a word with a value.
+/// Comparison of a word with a value.
 enum class Compare : std::uint8_t { eq, ne, gt, ge, lt, le };
 
-/// What an atomic operation does to a word.
+/// Effect of an atomic operation on a word.
 enum class AtomicKind : std::uint8_t { fetch, set, compare_swap, add, band, bor, bxor };
 
-/// What a signal does to its word.
+/// Effect of a signal on its word.
 enum class SignalOp : std::uint8_t { set, add };
 
 /// How a call ended. Values are those of weft_status in the C interface.
 enum class Status : std::int32_t {
     ok = 0,
     argument,     ///< unusable arguments, or ranks that disagree about them
-    memory,       ///< not enough memory of the kind that was asked for
-    environment,  ///< no provider, no launcher, a refused system call
+    memory,       ///< not enough memory of the requested kind
+    environment,  ///< no provider, no launcher, or a failed system call
     peer,         ///< another rank died or reported a failure
     timeout,
     unsupported,

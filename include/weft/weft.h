@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // weft.h - the C interface: a runtime, teams of ranks, symmetric memory, collectives.
 //
-// A process joins its job with weft_init(); the job was started by `weft run`, mpirun, srun or any
-// other PMIx host (a process started by itself is a job of one rank). Calls on a team are
-// collective unless they say otherwise: all members make them in the same order, with the same
-// counts, types, operations and roots. Ranks that disagree get WEFT_ERR_ARGUMENT and a text that
-// names both sides.
+// A process joins its job with weft_init(). `weft run`, mpirun, srun or any other PMIx host starts
+// the job; a process started without one is a job of one rank. Calls on a team are collective
+// unless they say otherwise: all members make them in the same order, with the same counts, types,
+// operations and roots. Ranks that disagree get WEFT_ERR_ARGUMENT and a text that names both sides.
 //
-// Errors     Functions return WEFT_OK or a status; weft_last_error() then has a sentence that names
-//            the argument or the rank and what was expected. A call whose arguments are refused
-//            changes nothing. After any other failure of a collective the team can only be freed;
-//            other teams go on. Ranks of the node that do not know of it yet may still use its
-//            buffers, and get WEFT_OK for undefined contents: leave these alone until all know.
-// Handles    belong to the library. One that has been freed, or whose runtime has been finalized,
-//            is refused with WEFT_ERR_ARGUMENT; so is NULL. Other pointers must not be passed.
-// Threads    One thread at a time drives a runtime and everything made from it, unless it was made
-//            with WEFT_THREADS_MULTIPLE (threads.h). weft_last_error() is per thread;
-//            weft_op_create() and weft_op_free() may be called by any thread. Threads that call
-//            weft_init() at once take turns.
-// Progress   Data of others moves on during calls into the library only; a program that computes
-//            for long calls weft_progress() now and then.
-// Buffers    of any alignment, anywhere in memory, unless a function asks for symmetric memory.
+// Errors     Functions return WEFT_OK or an error status. weft_last_error() then returns a sentence
+//            that names the argument or rank and the expected value. A call whose arguments are
+//            refused has no effect. After any other failure of a collective, the team can only be
+//            freed; other teams are not affected. Local peers that have not noticed the failure yet
+//            may still access its buffers, and get WEFT_OK with undefined contents: do not change
+//            these buffers until all ranks know.
+// Handles    belong to the library. NULL, freed handles and handles of a finalized runtime are
+//            refused with WEFT_ERR_ARGUMENT. Passing any other pointer is undefined.
+// Threads    One thread at a time may use a runtime and its objects, unless the runtime was made
+//            with WEFT_THREADS_MULTIPLE (threads.h). weft_last_error() is per thread. Any thread
+//            may call weft_op_create() and weft_op_free(). Concurrent calls of weft_init() are
+//            serialized.
+// Progress   Data of other ranks advances only during calls into the library. A program that
+//            computes for long calls weft_progress() from time to time.
+// Buffers    may have any alignment and any address, unless a function requires symmetric memory.
 #ifndef WEFT_WEFT_H
 #define WEFT_WEFT_H
 
@@ -34,7 +34,7 @@
 #define WEFT_VERSION_MINOR 1
 #define WEFT_VERSION_PATCH 0
 
-/// What the enumerations are to C++, where an unknown number may then be passed and is refused.
+/// Gives enumerations the type int in C++, so that unknown values can be passed, and are refused.
 #ifdef __cplusplus
 #define WEFT_AS_INT : int
 extern "C" {
@@ -50,15 +50,15 @@ typedef struct weft_request weft_request;  ///< a started call, or a call that c
 typedef enum weft_status WEFT_AS_INT {
     WEFT_OK = 0,
     WEFT_ERR_ARGUMENT,              ///< unusable arguments, or ranks that disagree about them
-    WEFT_ERR_MEMORY,                ///< not enough memory of the kind that was asked for
-    WEFT_ERR_ENVIRONMENT,           ///< no provider, no launcher, a refused system call
+    WEFT_ERR_MEMORY,                ///< not enough memory of the requested kind
+    WEFT_ERR_ENVIRONMENT,           ///< no provider, no launcher, or a failed system call
     WEFT_ERR_PEER,                  ///< another rank died or reported a failure
-    WEFT_ERR_TIMEOUT,               ///< the time that a call was given is over
-    WEFT_ERR_UNSUPPORTED,           ///< a thing of this interface that this version cannot do yet
+    WEFT_ERR_TIMEOUT,               ///< the call's time limit has passed
+    WEFT_ERR_UNSUPPORTED,           ///< feature of this interface that this version lacks
     WEFT_STATUS_RANGE = 0x7fffffff  ///< no status: makes the enumeration as large as an int
 } weft_status;
 
-/// Element types. Pairs are structures of a value and an index, such as struct { double value; int
+/// Element types. A pair is a structure of a value and an index, such as struct { double value; int
 /// index; }.
 typedef enum weft_type WEFT_AS_INT {
     WEFT_INT8 = 0,
@@ -88,13 +88,13 @@ typedef enum weft_type WEFT_AS_INT {
     WEFT_TYPE_RANGE = 0x7fffffff  ///< no type: makes the enumeration as large as an int
 } weft_type;
 
-/// Operations, and those that weft_op_create() makes. Integers have all but MINLOC and MAXLOC; bool
-/// has the logical and bitwise ones (LAND to BXOR); floating point has SUM to LXOR; complex numbers
-/// have SUM and PROD; pairs have MINLOC and MAXLOC. What does not exist is refused. Logical ones
-/// read an element as (x != 0) and give 0 or 1. Integers wrap. MIN and MAX: a NaN wins, -0.0 is
-/// less than +0.0; MINLOC and MAXLOC likewise, and of equal values that with the lower index wins.
-/// 16-bit floats are computed with in float, and rounded to the nearest, ties to even. Padding of
-/// elements is 0 in what an operation gives.
+/// Built-in operations; weft_op_create() makes more. Integers have all but MINLOC and MAXLOC. Bool
+/// has the logical and bitwise operations (LAND to BXOR), floating point SUM to LXOR, complex
+/// numbers SUM and PROD, pairs MINLOC and MAXLOC. Other combinations are refused. Logical
+/// operations read an element as (x != 0) and give 0 or 1. Integers wrap. In all minima and maxima
+/// a NaN wins and -0.0 is less than +0.0; MINLOC and MAXLOC choose the lower index among equal
+/// values. 16-bit floats are computed in float and rounded to nearest, ties to even. Padding in
+/// results is 0.
 typedef enum weft_op WEFT_AS_INT {
     WEFT_SUM = 0,
     WEFT_PROD,
@@ -108,108 +108,107 @@ typedef enum weft_op WEFT_AS_INT {
     WEFT_BXOR,
     WEFT_MINLOC,
     WEFT_MAXLOC,
-    WEFT_OP_NONE = 0x3fffffff,  ///< no operation: what weft_op_free() leaves
+    WEFT_OP_NONE = 0x3fffffff,  ///< no operation; set by weft_op_free()
     WEFT_OP_RANGE = 0x7fffffff  ///< no operation: makes the enumeration as large as an int
 } weft_op;
 
-/// Bytes of an element; 0 if there is no such type.
+/// Returns the size of an element in bytes; 0 if the type is unknown.
 WEFT_API size_t weft_type_size(weft_type type);
 
-/// As `in`: the input stands in `out`.
+/// Pass as `in` to operate in place on `out`.
 #define WEFT_IN_PLACE ((void*)-1)
 
 // --- errors, version -----------------------------------------------------------------------------
 
-/// Why the last call of the calling thread that failed did so: a sentence, never NULL. Valid until
-/// the thread's next failure. Calls that succeed leave it alone.
+/// Describes the last failed call of the calling thread in a sentence; never NULL. Valid until the
+/// thread's next failure. Calls that succeed do not change it.
 WEFT_API const char* weft_last_error(void);
 
-/// Version of the library in use, as "0.1.0".
+/// Returns the version of the loaded library, such as "0.1.0".
 WEFT_API const char* weft_version(void);
 
 // --- runtime -------------------------------------------------------------------------------------
 
 /// Joins the job; returns when all ranks have joined. Settings come from the environment (WEFT_*).
-/// *out: the runtime, to be ended by weft_finalize(); untouched on failure.
+/// *out: the runtime, which weft_finalize() ends; unchanged on failure.
 WEFT_API weft_status weft_init(weft_runtime** out);
 
-/// weft_init() for ranks that meet so; no launcher is asked. If a rank cannot join, all learn why,
-/// all get a failure, and their job goes on without this library, which leaves nothing behind.
-/// Signals are left alone. *out as weft_init().
+/// Does what weft_init() does, for ranks that `bootstrap` connects instead of a launcher. If a rank
+/// cannot join, all ranks get a failure that names the reason; the job continues without this
+/// library, and all its resources are released. Signal handlers are not changed.
 WEFT_API weft_status weft_init_with(const weft_bootstrap* bootstrap, weft_runtime** out);
 
-/// Collective over the job: returns when everything started is complete and all ranks are here, and
-/// leaves the job. The runtime, its teams, requests and memory are gone, whatever the status says.
+/// Leaves the job. Collective over the job: waits until all started calls are complete and all
+/// ranks have called it. Frees the runtime, its teams, requests and memory, whatever the status.
 WEFT_API weft_status weft_finalize(weft_runtime* runtime);
 
-/// Moves started calls, and what others put to this rank, forward. Not collective; does not wait.
+/// Advances started calls and puts of other ranks to this rank. Not collective; does not wait.
 WEFT_API void weft_progress(weft_runtime* runtime);
 
-/// From now on, whatever waits in this runtime also calls fn(arg) again and again while it waits:
-/// the progress of another library that this thread has to serve. fn must not use this runtime,
-/// which refuses its calls meanwhile. One at a time: the last one stays; NULL takes it away.
+/// Sets a function that each wait in this runtime calls repeatedly, to drive another library that
+/// this thread must serve. fn must not use this runtime, which refuses such calls. A runtime has
+/// one such function: a new one replaces it, NULL removes it.
 WEFT_API weft_status weft_on_progress(weft_runtime* runtime, void (*fn)(void* arg), void* arg);
 
 // --- teams ---------------------------------------------------------------------------------------
 
-/// All ranks of the job; belongs to the runtime. NULL if the runtime is not usable.
+/// Returns the team of all ranks; the runtime owns it. NULL if the runtime is not usable.
 WEFT_API weft_team* weft_world(weft_runtime* runtime);
-/// Of this process in the team: 0 to weft_size()-1. -1 if the team is not usable. Not collective.
+/// Returns this rank's index in the team, 0 to weft_size()-1. -1 if not usable. Not collective.
 WEFT_API int weft_rank(const weft_team* team);
-/// Number of members; -1 if the team is not usable. Not collective.
+/// Returns the number of members; -1 if the team is not usable. Not collective.
 WEFT_API int weft_size(const weft_team* team);
 
-/// Members with the same color form a team, ordered by key, then by rank. color < 0: no team, *out
-/// is NULL. The team is ended by weft_team_free(). Each rank can be in 32 teams at a time; if any
-/// of the new teams finds no place, all members of `team` get WEFT_ERR_MEMORY and none is made.
+/// Forms a team of each color's members, ordered by key, then by rank. color < 0: no team, *out is
+/// NULL. weft_team_free() ends the team. A rank can be in at most 32 teams. If a member of a new
+/// team has reached this limit, all members of `team` get WEFT_ERR_MEMORY and no team is made.
 WEFT_API weft_status weft_team_split(weft_team* team, int color, int key, weft_team** out);
-/// Members that share memory with this one form a team, in the same order.
+/// Forms a team of the members that share memory with this rank, in the same order.
 WEFT_API weft_status weft_team_split_node(weft_team* team, weft_team** out);
-/// A team of these `count` ranks of the world, in this order. Only they call it, all with the same
-/// ranks; what else they are doing does not matter. allgather: as that of weft_bootstrap, among the
-/// members alone, in the order of `ranks`. No place on a member: WEFT_ERR_MEMORY on all, as above.
+/// Makes a team of `count` ranks of the world, in the order of `ranks`. Only these ranks call it,
+/// with equal `ranks`, whatever other calls are in flight. allgather: as in weft_bootstrap, but
+/// among these members, in the order of `ranks`. The limit of weft_team_split() applies.
 WEFT_API weft_status weft_team_create(weft_runtime* runtime, const int* ranks, int count,
                                       int (*allgather)(void* arg, const void* mine, void* all,
                                                        size_t bytes),
                                       void* arg, weft_team** out);
-/// Not collective, does not wait: this rank makes no more calls on a team that a split or
-/// weft_team_create() made. Calls in flight go on, and their requests stay. Its place is free again
-/// when all members have said so. Memory that was allocated on the team has been freed before.
+/// Ends this rank's use of a team made by a split or weft_team_create(). Not collective; does not
+/// wait. Calls in flight continue, and their requests stay valid. The team's place is free after
+/// all members have dropped it. Free memory of the team before.
 WEFT_API weft_status weft_team_drop(weft_team* team);
-/// Ends a team made by a split, and frees the memory allocated on it, as weft_free() does.
-/// Collective over that team; its parent may be gone. No call of it may be in flight. The world
-/// stays. A team that has failed is dropped instead, as by weft_team_drop(); one that fails now,
-/// too, with that status.
+/// Ends a team made by a split, and frees its memory as weft_free() does. Collective over that
+/// team; its parent may have ended. No call of the team may be in flight. The world cannot be
+/// freed. A team that has failed, or fails during this call, is dropped as by weft_team_drop().
 WEFT_API weft_status weft_team_free(weft_team* team);
 
 // --- symmetric memory ----------------------------------------------------------------------------
 
-/// `bytes` bytes at the same offset of every member's heap, aligned to 64 bytes; not cleared. All
-/// members ask for the same size, whatever else they have allocated on other teams. 0 bytes give a
-/// pointer of its own, too. *out is this rank's memory, until weft_free(), the end of the team or
-/// of the runtime.
+/// Allocates `bytes` bytes at the same offset of every member's heap, aligned to 64 bytes, not
+/// cleared. All members request the same size, whatever they have allocated on other teams. Each
+/// call returns a distinct pointer, also for 0 bytes. *out: this rank's memory, valid until
+/// weft_free() or the end of the team or runtime.
 WEFT_API weft_status weft_alloc(weft_team* team, size_t bytes, void** out);
-/// The same with an alignment: a power of two, at most the size of the heap and 1 GiB.
+/// Allocates with an alignment: a power of two, at most the size of the heap and 1 GiB.
 WEFT_API weft_status weft_alloc_aligned(weft_team* team, size_t alignment, size_t bytes,
                                         void** out);
-/// Frees what weft_alloc() gave on the same team, all members the same memory, in any order of
-/// blocks. As shmem_free() of OpenSHMEM 1.5 it begins with a weft_quiet() of each member and
-/// returns when all have entered: no put that was started before reaches what is allocated next.
-/// NULL is refused.
+/// Frees memory that weft_alloc() returned on the same team; all members free the same memory.
+/// Blocks may be freed in any order. As shmem_free() of OpenSHMEM 1.5, it begins with a
+/// weft_quiet() of each member and returns when all have entered. So no earlier put reaches a later
+/// allocation. NULL is refused.
 WEFT_API weft_status weft_free(weft_team* team, void* memory);
 
-/// Where member `peer` has what this rank has at `symmetric` (any address in memory of
-/// weft_alloc(), or in a name of weft_register()): a pointer for loads and stores if they reach it,
-/// else NULL; NULL also if an argument is not usable. Not collective. As shmem_ptr() of OpenSHMEM
-/// 1.5, with ranks of the team.
+/// Translates `symmetric` (any address in memory of weft_alloc(), or in a name of weft_register())
+/// to member `peer`'s memory. Returns a pointer for loads and stores; NULL if they cannot reach
+/// that memory, or an argument is not usable. Not collective. As shmem_ptr() of OpenSHMEM 1.5, with
+/// ranks of the team.
 WEFT_API void* weft_ptr(const weft_team* team, void* symmetric, int peer);
 
 // --- one-sided calls -----------------------------------------------------------------------------
 //
-// On memory of one peer, named by this rank's address of the same symmetric memory (weft_alloc());
-// other memory: weft_register() in onesided.h.
-// Not collective: the peer, a rank of the team and perhaps this one, only has to call into the
-// library now and then. Semantics are those of OpenSHMEM 1.5 where it has the call.
+// These calls access the memory of one peer, a rank of the team or this rank itself. This rank's
+// address of the same symmetric memory (weft_alloc()) names it; for other memory see
+// weft_register() in onesided.h. They are not collective, but the peer must call into the library
+// from time to time. Semantics follow OpenSHMEM 1.5 where it has the call.
 
 /// How weft_wait_until() compares the word with the value.
 typedef enum weft_compare WEFT_AS_INT {
@@ -222,85 +221,86 @@ typedef enum weft_compare WEFT_AS_INT {
     WEFT_COMPARE_RANGE = 0x7fffffff  ///< no comparison: makes the enumeration as large as an int
 } weft_compare;
 
-/// Copies `bytes` bytes from src to dst in the peer's memory. Returns when src may be changed; the
-/// data lands some time before the next weft_quiet() returns.
+/// Copies `bytes` bytes from src to dst in the peer's memory. Returns when src may be changed. The
+/// data is delivered before the next weft_quiet() returns.
 WEFT_API weft_status weft_put(weft_team* team, void* dst, const void* src, size_t bytes, int peer);
-/// The same, and returns at once: src belongs to the library until weft_quiet().
+/// Starts a weft_put() and returns at once: src belongs to the library until weft_quiet().
 WEFT_API weft_status weft_put_nbi(weft_team* team, void* dst, const void* src, size_t bytes,
                                   int peer);
-/// Copies from src in the peer's memory to dst, any memory. Returns when the data is there.
+/// Copies from src in the peer's memory to dst, any local memory. Returns when dst holds the data.
 WEFT_API weft_status weft_get(weft_team* team, void* dst, const void* src, size_t bytes, int peer);
-/// The same, and returns at once: the data is there when weft_quiet() returns.
+/// Starts a weft_get() and returns at once: dst holds the data when weft_quiet() returns.
 WEFT_API weft_status weft_get_nbi(weft_team* team, void* dst, const void* src, size_t bytes,
                                   int peer);
 
-/// weft_put(), and then, when the data is there, *signal at the peer is set to value, or, if add is
-/// not 0, value is added to it. A rank that sees the signal changed sees the data. bytes may be 0.
+/// Does a weft_put(). After its delivery, *signal at the peer is set to value, or value is added to
+/// it if add is not 0. A rank that sees the change also sees the data. bytes may be 0.
 WEFT_API weft_status weft_put_signal(weft_team* team, void* dst, const void* src, size_t bytes,
                                      uint64_t* signal, uint64_t value, int add, int peer);
-/// The same, and returns at once: src belongs to the library until weft_quiet().
+/// Starts a weft_put_signal(); returns at once: src belongs to the library until weft_quiet().
 WEFT_API weft_status weft_put_signal_nbi(weft_team* team, void* dst, const void* src, size_t bytes,
                                          uint64_t* signal, uint64_t value, int add, int peer);
 
-/// Returns when this rank's *word compares so with value; cmp: a weft_compare. Drives everything
-/// meanwhile. Others change the word by a put of just this word, a signal, or an atomic operation.
+/// Waits until this rank's *word compares with value as `cmp`, a weft_compare, says. Drives all
+/// transfers meanwhile. Peers change the word by a put of just this word, a signal or an atomic
+/// operation.
 WEFT_API weft_status weft_wait_until(weft_team* team, const uint64_t* word, int cmp,
                                      uint64_t value);
-/// Moves everything that is in flight once. *holds: 1 if weft_wait_until() would return, else 0.
+/// Drives all transfers once. *holds: 1 if weft_wait_until() would return, else 0.
 WEFT_API weft_status weft_test_until(weft_team* team, const uint64_t* word, int cmp, uint64_t value,
                                      int* holds);
 
 /// @name Atomic operations
-/// on a peer's word, aligned to 8 bytes, together with those of all ranks. *old: what the word was.
-/// If it is NULL nothing comes back: the change lands some time before the next weft_quiet()
-/// returns. Other kinds and types of words: weft_atomic() in onesided.h.
+/// on a peer's word, aligned to 8 bytes; atomic for all ranks. *old: the former value. If old is
+/// NULL, no value is returned, and the change is made before the next weft_quiet() returns. For
+/// other operations and types of words see weft_atomic() in onesided.h.
 /// @{
 WEFT_API weft_status weft_fetch_add(weft_team* team, uint64_t* word, uint64_t add, int peer,
                                     uint64_t* old);
 WEFT_API weft_status weft_swap(weft_team* team, uint64_t* word, uint64_t value, int peer,
                                uint64_t* old);
-/// Stores value if the word is `expected`.
+/// Stores value if the word equals `expected`.
 WEFT_API weft_status weft_compare_swap(weft_team* team, uint64_t* word, uint64_t expected,
                                        uint64_t value, int peer, uint64_t* old);
 /// @}
 
-/// At each peer, what this rank has put before (signals and atomic operations included) lands
-/// before what it puts after. Says nothing about gets, nor about what others put.
+/// Orders deliveries at each peer: earlier puts of this rank (signals and atomic operations
+/// included) before later ones. Does not order gets or puts of other ranks.
 WEFT_API weft_status weft_fence(weft_team* team);
-/// Returns when all that this rank has put and got, on any team, is done here and at the peers;
-/// but for what went through a context (onesided.h).
+/// Waits until all puts and gets of this rank, on all teams, are complete here and at the peers.
+/// Those made through a context (onesided.h) are not included.
 WEFT_API weft_status weft_quiet(weft_team* team);
 
 // --- collectives ---------------------------------------------------------------------------------
 
-/// Returns when all members have entered.
+/// Waits until all members have entered.
 WEFT_API weft_status weft_barrier(weft_team* team);
 
-/// The root's `count` elements reach the buffer of every member.
+/// Copies the root's `count` elements to the buffer of every member.
 WEFT_API weft_status weft_broadcast(weft_team* team, void* buffer, size_t count, weft_type type,
                                     int root);
 
-/// out[i] = in[i] of rank 0 (op) in[i] of rank 1 (op) ..., the same bits on every member; `count`
-/// elements. in: WEFT_IN_PLACE, `out` itself, or memory that does not overlap `out`.
+/// Computes out[i] = in[i] of rank 0 (op) in[i] of rank 1 (op) ... for `count` elements, bitwise
+/// equal on all members. in: WEFT_IN_PLACE, `out` itself, or memory that does not overlap `out`.
 WEFT_API weft_status weft_allreduce(weft_team* team, const void* in, void* out, size_t count,
                                     weft_type type, weft_op op);
 
-/// The same for the root alone: `out` counts only there, and may be NULL elsewhere.
+/// Does a weft_allreduce() for the root alone. Other ranks' `out` is ignored and may be NULL.
 WEFT_API weft_status weft_reduce(weft_team* team, const void* in, void* out, size_t count,
                                  weft_type type, weft_op op, int root);
 
-// Calls that move blocks, one for each member: the vector of all blocks is one picture on all
-// members. WEFT_IN_PLACE as `in` (in gather, of the root) means that `out` holds this whole vector:
-// the own block lies there already, where it belongs, and in reduce_scatter the result comes there.
-// In scatter the root's `out` may be WEFT_IN_PLACE: its block stays where it is.
+// The following calls move blocks, one for each member. With WEFT_IN_PLACE as `in` (in gather, at
+// the root only), `out` is the buffer of all blocks in rank order. It holds this rank's block at
+// its place; reduce_scatter writes the result to this place. In scatter, the root may pass
+// WEFT_IN_PLACE as `out`: its block then stays in `in`.
 
-/// in: `count` elements; the root's out: weft_size() blocks of `count` elements, in rank order;
+/// in: `count` elements. The root's out: weft_size() blocks of `count` elements, in rank order;
 /// elsewhere out may be NULL.
 WEFT_API weft_status weft_gather(weft_team* team, const void* in, void* out, size_t count,
                                  weft_type type, int root);
 
-/// The root's in: weft_size() blocks of `count` elements; out: this rank's block. Elsewhere in may
-/// be NULL.
+/// The root's in: weft_size() blocks of `count` elements; elsewhere in may be NULL. out: this
+/// rank's block.
 WEFT_API weft_status weft_scatter(weft_team* team, const void* in, void* out, size_t count,
                                   weft_type type, int root);
 
@@ -308,84 +308,83 @@ WEFT_API weft_status weft_scatter(weft_team* team, const void* in, void* out, si
 WEFT_API weft_status weft_allgather(weft_team* team, const void* in, void* out, size_t count,
                                     weft_type type);
 
-/// in: a block of `count` elements for each member; out: one from each, in rank order.
+/// in: a block of `count` elements for each member; out: a block from each, in rank order.
 WEFT_API weft_status weft_alltoall(weft_team* team, const void* in, void* out, size_t count,
                                    weft_type type);
 
-/// in: weft_size() blocks of `count` elements; out: this rank's block of the reduction of all.
+/// in: weft_size() blocks of `count` elements; out: this rank's block of the reduction.
 WEFT_API weft_status weft_reduce_scatter(weft_team* team, const void* in, void* out, size_t count,
                                          weft_type type, weft_op op);
 
-// Calls with blocks of different sizes. Counts and displacements are in elements, one for each
-// member, in rank order; displacements say where blocks start, and NULL displacements mean that
-// they follow each other in rank order. Blocks that are written must not overlap. The arrays are
-// read during the call alone (of the started and persistent forms: while the request is made). Any
-// count may be 0, and memory that no element goes to or comes from may be NULL. WEFT_IN_PLACE: as
-// above, the own block being where its displacement says. Where two members differ in a count that
-// only they know, who waits for the other gets WEFT_ERR_ARGUMENT and a text with both ranks and
-// counts; who is sent what it takes for 0 elements does not.
+// The following calls have blocks of different sizes. Counts and displacements are in elements, one
+// for each member, in rank order. A displacement is the start of a block; NULL displacements mean
+// contiguous blocks in rank order. Written blocks must not overlap. The arrays are read only during
+// the call (in the started and persistent forms, while the request is made). Any count may be 0; a
+// buffer without elements may be NULL. WEFT_IN_PLACE works as above, with this rank's block at its
+// displacement. If two members disagree about a count that only they know, the waiting member gets
+// WEFT_ERR_ARGUMENT and a text with both ranks and counts. A member that expects 0 elements does
+// not wait, and so gets no error.
 
-/// in: `count` elements; the root's out gets `counts[r]` elements of rank r at `displacements[r]`.
-/// counts, displacements and out count at the root only. Each rank's `count` is what the root has
-/// for it in `counts`.
+/// in: `count` elements. The root's out gets `counts[r]` elements of rank r at `displacements[r]`.
+/// Only the root's counts, displacements and out are read. `count` of rank r must equal the root's
+/// `counts[r]`.
 WEFT_API weft_status weft_gatherv(weft_team* team, const void* in, size_t count, void* out,
                                   const size_t* counts, const size_t* displacements, weft_type type,
                                   int root);
 
-/// Of the root's in, `counts[r]` elements at `displacements[r]` go to out of rank r, which expects
-/// `count`. in, counts and displacements count at the root only.
+/// Sends `counts[r]` elements, at `displacements[r]` of the root's in, to out of rank r, which
+/// expects `count`. Only the root's in, counts and displacements are read.
 WEFT_API weft_status weft_scatterv(weft_team* team, const void* in, const size_t* counts,
                                    const size_t* displacements, void* out, size_t count,
                                    weft_type type, int root);
 
-/// in: `counts[weft_rank()]` elements; out gets those of rank r at `displacements[r]`. All members
-/// give the same counts; displacements may differ.
+/// in: `counts[weft_rank()]` elements; out gets the elements of rank r at `displacements[r]`.
+/// Counts must be equal on all members; displacements may differ.
 WEFT_API weft_status weft_allgatherv(weft_team* team, const void* in, void* out,
                                      const size_t* counts, const size_t* displacements,
                                      weft_type type);
 
-/// `in_counts[r]` elements of in, at `in_displacements[r]`, go to rank r, whose out_counts say the
-/// same of this rank: `out_counts[r]` elements come from rank r and go to out at
-/// `out_displacements[r]`. in: not WEFT_IN_PLACE, and no block of it overlaps one of out.
+/// Sends `in_counts[r]` elements, at `in_displacements[r]` of in, to rank r, and receives
+/// `out_counts[r]` from it at `out_displacements[r]` of out. Rank r's counts for this rank must
+/// match. in: not WEFT_IN_PLACE; its blocks must not overlap blocks of out.
 WEFT_API weft_status weft_alltoallv(weft_team* team, const void* in, const size_t* in_counts,
                                     const size_t* in_displacements, void* out,
                                     const size_t* out_counts, const size_t* out_displacements,
                                     weft_type type);
 
-/// in: blocks of `counts[r]` elements that follow each other; out: this rank's block of the
-/// reduction of all. All members give the same counts.
+/// in: contiguous blocks of `counts[r]` elements; out: this rank's block of the reduction. Counts
+/// must be equal on all members.
 WEFT_API weft_status weft_reduce_scatterv(weft_team* team, const void* in, void* out,
                                           const size_t* counts, weft_type type, weft_op op);
 
-/// out = in of rank 0 (op) ... (op) in of this rank; `count` elements.
+/// Computes out = in of rank 0 (op) ... (op) in of this rank, for `count` elements.
 WEFT_API weft_status weft_scan(weft_team* team, const void* in, void* out, size_t count,
                                weft_type type, weft_op op);
 
-/// The same without this rank's own; rank 0's out is left alone and may be NULL.
+/// Does a weft_scan() without this rank's own `in`. Rank 0's out is not written and may be NULL.
 WEFT_API weft_status weft_exscan(weft_team* team, const void* in, void* out, size_t count,
                                  weft_type type, weft_op op);
 
-/// Makes an operation of the user's: for i < count, inout[i] = in[i] (op) inout[i], where `in`
-/// holds the contributions of lower ranks; elements are of the type that the collective is called
-/// with. fn runs on the thread that drives the runtime: one that is in a call of it or, under
-/// WEFT_PROGRESS=thread, the runtime's own. It must not use the runtime. A C++ exception that
-/// leaves fn makes the call fail with WEFT_ERR_ARGUMENT on this rank and on those that wait for it.
-/// commutative: whether
-/// operands may be swapped; if 0, contributions are combined in rank order. Not collective, of no
-/// runtime: usable by all of the process until weft_op_free().
+/// Makes a user operation: for i < count, inout[i] = in[i] (op) inout[i], where `in` holds the
+/// contributions of lower ranks. Elements have the type that is passed to the collective. fn runs
+/// on the thread that drives the runtime, under WEFT_PROGRESS=thread perhaps the runtime's own. It
+/// must not use the runtime. If a C++ exception leaves fn, the call fails with WEFT_ERR_ARGUMENT on
+/// this rank and on the ranks that wait for it. commutative: not 0 if operands may be swapped; if
+/// 0, contributions are combined in rank order. Not collective. All runtimes of the process may use
+/// the operation until weft_op_free().
 WEFT_API weft_status weft_op_create(void (*fn)(const void* in, void* inout, size_t count,
                                                void* arg),
                                     void* arg, int commutative, weft_op* out);
-/// Ends an operation and sets *op to WEFT_OP_NONE. Started calls that use it keep it until they are
-/// complete. Built-in operations are refused.
+/// Frees an operation and sets *op to WEFT_OP_NONE. Started calls keep it until they are complete.
+/// Built-in operations are refused.
 WEFT_API weft_status weft_op_free(weft_op* op);
 
 // --- started calls -------------------------------------------------------------------------------
 
 /// @name Started calls
-/// never wait, whatever was started before on this or any other team. Buffers belong to the library
-/// until the request is complete. *request: to be ended by weft_wait() or weft_test(); untouched if
-/// the start fails. The other arguments are those of the blocking calls.
+/// never wait, whatever calls were started before on any team. Buffers belong to the library until
+/// the request is complete. *request: ended by weft_wait() or weft_test(); unchanged if the start
+/// fails. The other arguments are those of the blocking calls.
 /// @{
 WEFT_API weft_status weft_ibarrier(weft_team* team, weft_request** request);
 WEFT_API weft_status weft_ibroadcast(weft_team* team, void* buffer, size_t count, weft_type type,
@@ -426,22 +425,21 @@ WEFT_API weft_status weft_ireduce_scatterv(weft_team* team, const void* in, void
                                            weft_request** request);
 /// @}
 
-/// Moves everything that is in flight once. *done: 1 if the call is complete, else 0. A complete
-/// request is gone and *request NULL; a persistent one stays, and can be started again. NULL
-/// requests and persistent ones that are not started are done. A call that failed is done, with its
-/// status.
+/// Drives all calls once. *done: 1 if the call is complete, else 0. A complete request is freed and
+/// *request set to NULL; a persistent one stays, and can be started again. NULL requests and
+/// unstarted persistent ones are done. A failed call is done, and its status is returned.
 WEFT_API weft_status weft_test(weft_request** request, int* done);
-/// *done: 1 if weft_test() would find the call complete without moving anything, else 0. Moves
-/// nothing and ends nothing: for one who asks about many requests after one weft_progress().
+/// Tests without driving anything and without freeing the request. *done: as weft_test() would set
+/// it. For programs that test many requests after one weft_progress().
 WEFT_API weft_status weft_request_ended(const weft_request* request, int* done);
-/// Returns when the call is complete; otherwise as weft_test().
+/// Waits until the call is complete; otherwise as weft_test().
 WEFT_API weft_status weft_wait(weft_request** request);
 
 // --- persistent calls ----------------------------------------------------------------------------
 
 /// @name Persistent calls
-/// are prepared once and started often. Preparing is not collective and moves nothing, but checks
-/// the arguments; starting is what all members do in the same order. *request: to be ended by
+/// are prepared once and started many times. Preparing is not collective and moves no data, but
+/// checks the arguments. All members start them in the same order. *request: ended by
 /// weft_request_free().
 /// @{
 WEFT_API weft_status weft_barrier_init(weft_team* team, weft_request** request);
@@ -484,9 +482,9 @@ WEFT_API weft_status weft_reduce_scatterv_init(weft_team* team, const void* in, 
                                                weft_request** request);
 /// @}
 
-/// Starts a persistent call, which is not in flight; never waits.
+/// Starts a persistent call that is not in flight; never waits.
 WEFT_API weft_status weft_start(weft_request* request);
-/// Ends a request that is not in flight and sets *request to NULL; NULL requests are left alone.
+/// Frees a request that is not in flight and sets *request to NULL. NULL requests are ignored.
 WEFT_API weft_status weft_request_free(weft_request** request);
 
 #ifdef __cplusplus

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // weft.hpp - the C++ interface: a runtime, teams of ranks, collectives, symmetric memory.
 //
-// A process joins its job by making a Runtime; the job was started by `weft run`, mpirun, srun or
-// any other PMIx host (a process started by itself is a job of one rank). Calls on a team are
+// A process joins its job by making a Runtime. `weft run`, mpirun, srun or any other PMIx host
+// starts the job; a process started without one is a job of one rank. Calls on a team are
 // collective: all members make them in the same order, with the same counts, types, operations and
 // roots. Ranks that disagree get an Error that names both sides.
 //
-// Threads: one thread at a time drives a runtime and everything made from it, unless it was made
-// with Threads::multiple. Threads that make runtimes at once take turns.
-// Progress: data of others moves on during calls into the library only; a program that computes for
-// long calls Runtime::progress() now and then.
-// Errors: weft::Error, with a status and a text that names argument, rank and what was expected. A
-// call whose arguments are refused changes nothing; after any other Error of a collective the team
-// can only be freed, and other teams go on. Teams that have been freed, and all that belongs to a
-// runtime that is gone, are refused.
+// Threads: one thread at a time may use a runtime and its objects, unless the runtime was made with
+// Threads::multiple. Threads that make runtimes at once are serialized.
+// Progress: data of other ranks advances only during calls into the library. A program that
+// computes for long calls Runtime::progress() from time to time.
+// Errors: weft::Error, with a status and a text that names the argument or rank and the expected
+// value. A call whose arguments are refused has no effect. After any other Error of a collective,
+// the team can only be freed; other teams are not affected. Freed teams, and objects of an ended
+// runtime, are refused.
 // Ownership: the runtime owns teams and memory. Destructors never communicate, so a program that
-// stops in the middle does not hang: what an object of this interface owned is abandoned, and freed
-// once the other members have abandoned it, too, or with the runtime.
+// stops early does not hang. Objects of this interface abandon what they own; it is freed after all
+// members have abandoned it, or with the runtime.
 #pragma once
 
 #include <concepts>
@@ -38,8 +38,8 @@
 
 namespace weft {
 
-/// A started call. Destroying it does not wait: the buffers then have to stay valid until the team
-/// is idle, for example until its next barrier() returns.
+/// A started call. The destructor does not wait: the buffers must then stay valid until the team is
+/// idle, for example until its next barrier() returns.
 class WEFT_API Request {
   public:
     Request() noexcept;
@@ -47,10 +47,10 @@ class WEFT_API Request {
     Request& operator=(Request&& other) noexcept;
     ~Request();
 
-    /// Drives everything that is in flight once; true when this call is complete, or if there is
-    /// none. An Error if the call failed.
+    /// Drives all calls once. Returns true if this call is complete, or if the request is empty.
+    /// Throws an Error if the call failed.
     bool test();
-    /// Returns when this call is complete. An Error if it failed.
+    /// Waits until this call is complete. Throws an Error if it failed.
     void wait();
 
   private:
@@ -67,12 +67,12 @@ class WEFT_API PersistentRequest {
     PersistentRequest() noexcept;
     PersistentRequest(PersistentRequest&& other) noexcept;
     PersistentRequest& operator=(PersistentRequest&& other) noexcept;
-    /// As that of a Request, if the call is in flight.
+    /// Acts as ~Request() if the call is in flight.
     ~PersistentRequest();
 
-    /// Collective, never waits. The call must not be in flight.
+    /// Starts the call, which must not be in flight. Collective; never waits.
     void start();
-    /// As those of a Request; a call that is not started is complete.
+    /// Act as in Request. A call that is not started is complete.
     bool test();
     void wait();
 
@@ -89,10 +89,10 @@ namespace detail {
 struct RuntimeLink;
 }  // namespace detail
 
-/// Which threads of the program call: one at a time; or any, at once: see weft_threads in weft.h.
+/// Concurrency of the program's calls; see weft_threads in threads.h.
 enum class Threads : std::uint8_t { single, multiple };
 
-/// What a call would take by some algorithm.
+/// Predicted time of a call with an algorithm.
 struct PredictedAlgorithm {
     std::string algorithm;
     double predicted_us = 0;
@@ -102,19 +102,19 @@ struct PredictedAlgorithm {
 /// runtime.
 class WEFT_API Team : public OneSidedCalls {
   public:
-    /// No team; its calls are refused.
+    /// Makes an empty handle, whose calls are refused.
     Team() noexcept = default;
 
-    /// Of this process: 0 to size()-1. Not collective.
+    /// Returns this rank's index in the team, 0 to size()-1. Not collective.
     [[nodiscard]] Rank rank() const;
-    /// Number of members. Not collective.
+    /// Returns the number of members. Not collective.
     [[nodiscard]] Rank size() const;
 
     /// @name Collectives
-    /// take a Call in three forms: run() returns when it is complete here; start() never waits,
-    /// whatever was started before, on this or any other team, and its buffers belong to the
-    /// library until the request is complete; prepare() checks the arguments and moves nothing (it
-    /// is not collective), so that PersistentRequest::start() can make the same call often.
+    /// take a Call in three forms. run() returns when it is complete here. start() never waits,
+    /// whatever calls were started before on any team; its buffers belong to the library until the
+    /// request is complete. prepare() is not collective, checks the arguments and moves no data;
+    /// PersistentRequest::start() then makes the call any number of times.
     /// @{
     void run(const Call& call);
     [[nodiscard]] Request start(const Call& call);
@@ -122,7 +122,7 @@ class WEFT_API Team : public OneSidedCalls {
     /// @}
 
     /// @name Short forms of run()
-    /// with the arguments of Call's functions of the same names, which say what they do.
+    /// take the arguments of the functions of Call with the same names.
     /// @{
     void barrier() { run(Call::barrier()); }
     void broadcast(void* buffer, std::size_t count, Type type, Rank root) {
@@ -194,97 +194,97 @@ class WEFT_API Team : public OneSidedCalls {
     }
     /// @}
 
-    /// buffer: the same size on all members.
+    /// buffer: of the same size on all members.
     template <class T>
     void broadcast(std::span<T> buffer, Rank root) {
         broadcast(buffer.data(), buffer.size(), type_of<T>(), root);
     }
-    /// in.size() elements; out has at least as many.
+    /// Reduces in.size() elements; out has at least this size.
     template <class T>
     void allreduce(std::span<const std::type_identity_t<T>> in, std::span<T> out, Op op) {
         if (out.size() < in.size())
             throw Error(Status::argument, "allreduce: out is shorter than in");
         allreduce(in.data(), out.data(), in.size(), type_of<T>(), op);
     }
-    /// in.size() elements; the root's out has at least as many.
+    /// Reduces in.size() elements; the root's out has at least this size.
     template <class T>
     void reduce(std::span<const std::type_identity_t<T>> in, std::span<T> out, Op op, Rank root) {
         if (rank() == root && out.size() < in.size())
             throw Error(Status::argument, "reduce: out is shorter than in");
         reduce(in.data(), out.data(), in.size(), type_of<T>(), op, root);
     }
-    /// In place.
+    /// Reduces in place.
     template <class T>
     void allreduce(std::span<T> inout, Op op) {
         allreduce(inout.data(), inout.data(), inout.size(), type_of<T>(), op);
     }
-    /// Of one value each.
+    /// Reduces one value of each member.
     template <Element T>
     [[nodiscard]] T allreduce(T value, Op op) {
         allreduce(&value, &value, 1, type_of<T>(), op);
         return value;
     }
 
-    /// A handle of the same team whose one-sided calls have a fence and a quiet of their own: those
-    /// of the context concern what was put and got through it, those of the team leave it out. Not
-    /// collective. It ends with the team.
+    /// Makes a handle of the same team with its own fence and quiet. Those of the context apply
+    /// only to puts and gets made through it; those of the team exclude them. Not collective. The
+    /// context ends with the team.
     [[nodiscard]] Team make_context();
 
-    /// Collective: members with the same color form a team, ordered by key, then rank. No team
-    /// where color < 0. If any of the new teams finds no place (each rank can be in 32 at a time),
-    /// all members get an Error of Status::memory.
+    /// Forms a team of each color's members, ordered by key, then by rank; none if color < 0.
+    /// Collective. A rank can be in at most 32 teams. If a member of a new team has reached this
+    /// limit, all members get an Error of Status::memory.
     [[nodiscard]] std::optional<Team> split(int color, int key);
-    /// Collective: members that share memory with this one form a team, in the same order.
+    /// Forms a team of the members that share memory with this rank, in the same order. Collective.
     [[nodiscard]] Team split_by_node();
-    /// Collective: ends a team made by a split and release()s its memory. No started call of it may
-    /// be in flight. All copies of the handle are refused afterwards. A team that has failed is
-    /// dropped instead; one that fails now, too, with that Error.
+    /// Ends a team made by a split and releases its memory. Collective. No started call of the team
+    /// may be in flight. All copies of the handle are refused afterwards. A team that has failed,
+    /// or fails now with that Error, is dropped.
     void free();
-    /// This rank has no more use for a team made by a split. Not collective, never waits: calls in
-    /// flight go on, and their requests end as ever. The team and its memory are reclaimed by a
-    /// later split() of a team that has all its members, once all of them have dropped it, or with
-    /// the runtime. All copies of the handle are refused afterwards.
+    /// Ends this rank's use of a team made by a split. Not collective; never waits. Calls in flight
+    /// continue, and their requests complete normally. After all members have dropped the team, a
+    /// later split() of a team with all its members frees it and its memory; else the runtime does.
+    /// All copies of the handle are refused afterwards.
     void drop();
 
-    /// Collective: `bytes` bytes at the same offset of every member's heap, not cleared; alignment:
-    /// a power of two, at most the size of the heap and 1 GiB. Ends with release(), free() of the
-    /// team, or the runtime.
+    /// Allocates `bytes` bytes at the same offset of every member's heap, not cleared. Collective.
+    /// alignment: a power of two, at most the size of the heap and 1 GiB. release(), free() of the
+    /// team or the end of the runtime frees the memory.
     [[nodiscard]] void* allocate(std::size_t bytes, std::size_t alignment = 64);
-    /// Collective, with what allocate() gave: a quiet() of each; returns when all have entered.
+    /// Frees memory of allocate(): does a quiet() and returns when all have entered. Collective.
     void release(void* memory);
-    /// Where a member has what this rank has at `symmetric`, which lies in memory of allocate(): a
-    /// pointer for loads and stores, nullptr if the two share no memory. Not collective. As
+    /// Translates `symmetric`, an address in memory of allocate(), to a member's memory. Returns a
+    /// pointer for loads and stores; nullptr if the two ranks share no memory. Not collective. As
     /// shmem_ptr() of OpenSHMEM 1.5, with ranks of the team.
     [[nodiscard]] void* ptr(const void* symmetric, Rank peer) const;
 
-    /// Collective: lets members put to, get from and change words in memory of this rank, any that
-    /// it may read and write; each registers what it likes, or 0 bytes. The result is a name, not
-    /// memory: where one-sided calls of this team take memory of a peer, byte i behind it is byte i
-    /// of what that peer has registered. The memory stays the caller's, and where it is, until
-    /// unregister_memory(), free() of the team, or the end of the runtime. See weft_register() in
-    /// onesided.h.
+    /// Lets members access memory of this rank with puts, gets, signals and atomic operations.
+    /// Collective; each member registers its own range, or 0 bytes. The result is a name, not an
+    /// address of memory: in one-sided calls of this team, byte i after it is byte i of the peer's
+    /// range. The caller owns the memory, and keeps it in place until unregister_memory(), free()
+    /// of the team or the end of the runtime. See weft_register() in onesided.h.
     [[nodiscard]] void* register_memory(void* memory, std::size_t bytes);
     template <class T>
     [[nodiscard]] T* register_memory(std::span<T> memory) {
         static_assert(std::is_trivially_copyable_v<T>, "elements travel as bytes");
         return static_cast<T*>(register_memory(memory.data(), memory.size_bytes()));
     }
-    /// Collective, with what register_memory() gave: a quiet() of each; returns when all have
-    /// entered.
+    /// Ends a registration: does a quiet() and returns when all have entered. Collective. name:
+    /// from register_memory().
     void unregister_memory(const void* name);
-    /// Bytes that a member has registered by that name; 0 if it is none. Not collective.
+    /// Returns the number of bytes that a member has registered under that name; 0 if there is no
+    /// such name. Not collective.
     [[nodiscard]] std::size_t registered_bytes(const void* name, Rank peer) const;
 
-    /// Which algorithm a collective uses from now on, as `weft list` names them; empty: the
-    /// library's choice. All members make the same call. A name that there is not is refused here,
-    /// one that does not serve so many ranks by the call that would use it.
+    /// Sets the algorithm of later calls of a collective, by a name of `weft list`; empty: the
+    /// library chooses. All members make the same call. Unknown names are rejected here,
+    /// unsupported team sizes by the first call.
     void set_algorithm(std::string_view collective, std::string_view spec);
-    /// The algorithm that a call would use now. Type and count do not matter to a barrier.
+    /// Returns the algorithm that a call would use now. Type and count do not matter to a barrier.
     [[nodiscard]] std::string algorithm_of(std::string_view collective, std::size_t count,
                                            Type type) const;
-    /// Algorithms that such a call could use, the one with the least predicted time first, without
-    /// those that do not give it what it needs. Not for calls whose counts only the two ends of a
-    /// message know.
+    /// Returns the usable algorithms of such a call, ordered by predicted time. Algorithms that
+    /// lack a required property are excluded. Not for calls whose counts only sender and receiver
+    /// know.
     [[nodiscard]] std::vector<PredictedAlgorithm> candidates_of(std::string_view collective,
                                                                 std::size_t count, Type type) const;
 
@@ -297,25 +297,25 @@ class WEFT_API Team : public OneSidedCalls {
         : OneSidedCalls(std::move(link)) {}
 };
 
-/// A team that ends with this object, which drop()s it: members do not wait for each other. Where
-/// that is too late, call free().
+/// A team that this object owns. The destructor does a drop(): members do not wait for each other.
+/// Call free() to end the team earlier.
 class WEFT_API OwnedTeam : public Team {
   public:
-    /// Owns a team that split() or split_by_node() made. No copy of the handle may be used
-    /// afterwards.
+    /// Takes ownership of a team that split() or split_by_node() made. Copies of the handle must
+    /// not be used afterwards.
     explicit OwnedTeam(Team team) noexcept : Team(std::move(team)) {}
     OwnedTeam(OwnedTeam&& other) noexcept;
     OwnedTeam& operator=(OwnedTeam&& other) noexcept;
     ~OwnedTeam();
 };
 
-/// Symmetric memory that ends with this object, which members abandon without waiting for each
-/// other: it is freed by a later allocate() of the same team, once all members have abandoned it,
-/// or with the team. Where that is too late, call free().
+/// Symmetric memory that this object owns. The destructor abandons it without waiting for other
+/// members. A later allocate() of the same team frees it after all members have abandoned it, or
+/// the end of the team does. Call free() to free it earlier.
 class WEFT_API Memory {
   public:
     Memory() noexcept = default;
-    /// Collective over the team; see Team::allocate().
+    /// Allocates memory. Collective over the team; see Team::allocate().
     Memory(Team team, std::size_t bytes, std::size_t alignment = 64);
     Memory(Memory&& other) noexcept;
     Memory& operator=(Memory&& other) noexcept;
@@ -323,20 +323,20 @@ class WEFT_API Memory {
 
     [[nodiscard]] void* data() const noexcept { return data_; }
     [[nodiscard]] std::size_t size_bytes() const noexcept { return bytes_; }
-    /// As elements; those that fit as a whole.
+    /// Returns the memory as whole elements; rest bytes are left out.
     template <class T>
     [[nodiscard]] std::span<T> as() const noexcept {
         static_assert(std::is_trivially_copyable_v<T>, "peers write elements as bytes");
         return {static_cast<T*>(data_), bytes_ / sizeof(T)};
     }
-    /// A member's, for loads and stores; empty if it shares no memory with this rank.
+    /// Returns a member's memory for loads and stores; empty if it shares no memory with this rank.
     template <class T>
     [[nodiscard]] std::span<T> on(Rank peer) const {
         static_assert(std::is_trivially_copyable_v<T>, "peers write elements as bytes");
         void* const there = team_.ptr(data_, peer);
         return {static_cast<T*>(there), there == nullptr ? 0 : bytes_ / sizeof(T)};
     }
-    /// Collective: frees it now.
+    /// Frees the memory now. Collective.
     void free();
 
   private:
@@ -353,48 +353,47 @@ class WEFT_API Runtime {
     /// Joins the job; returns when all ranks have joined. Settings come from the environment
     /// (WEFT_*).
     Runtime();
-    /// The same for a program whose threads call so. WEFT_THREADS=multiple says the same.
+    /// Joins the job with this level. WEFT_THREADS=multiple also requests concurrent threads.
     explicit Runtime(Threads threads);
-    /// The other one is left empty, to be destroyed or assigned to.
+    /// Leaves the other object empty; it can be destroyed or assigned to.
     Runtime(Runtime&&) noexcept;
     Runtime& operator=(Runtime&&) noexcept;
-    /// Leaves without waiting for anyone: call finalize() before.
+    /// Leaves the job without waiting for other ranks: call finalize() before.
     ~Runtime();
 
-    /// All ranks of the job.
+    /// Returns the team of all ranks.
     [[nodiscard]] Team world();
-    /// Collective over all ranks: returns when everything started is complete and all ranks are
-    /// here. Afterwards calls on its teams are refused, and memory from allocate() is gone with the
+    /// Waits until all started calls are complete and all ranks have called it. Collective over all
+    /// ranks. Afterwards calls on its teams are refused; memory of allocate() is freed with the
     /// runtime.
     void finalize();
-    /// Moves started calls, and what others put to this rank, forward. Not collective; does not
-    /// wait.
+    /// Advances started calls and puts of other ranks to this rank. Not collective; does not wait.
     void progress();
-    /// From now on, whatever waits in this runtime also calls function(argument) again and again
-    /// while it waits: the progress of another library that this thread has to serve. It must not
-    /// use this runtime, nor throw. One at a time: the last one stays; nullptr takes it away.
+    /// Sets a function that each wait in this runtime calls repeatedly, to drive another library
+    /// that this thread must serve. It must not use this runtime or throw. A new function replaces
+    /// the old one; nullptr removes it.
     void on_progress(void (*function)(void* argument), void* argument);
 
-    /// From now on messages for this number (0 to 255) are handled by function(argument, sender's
-    /// rank in the world, bytes): one at a time, inside calls that drive the runtime. It may send()
-    /// messages, must make no other call, nor throw. nullptr: they wait. See rpc.hpp for functions
-    /// with arguments and a result.
+    /// Sets the handler of messages with this number (0 to 255). It runs during calls that drive
+    /// the runtime, one message at a time; `peer` is the sender's rank in the world. A handler may
+    /// send() messages, but must not make other calls or throw. With nullptr, messages wait. See
+    /// rpc.hpp for functions with arguments and a result.
     void on_message(int handler,
                     void (*function)(void* argument, Rank peer, const std::byte* data,
                                      std::size_t bytes),
                     void* argument);
 
-    /// The same as world().allocate() and release().
+    /// Do the same as world().allocate() and release().
     [[nodiscard]] void* allocate(std::size_t bytes, std::size_t alignment = 64);
     void release(void* memory);
 
-    /// Nodes of the job, virtual ones included.
+    /// Returns the number of nodes in the job, virtual ones included.
     [[nodiscard]] int nodes() const noexcept;
-    /// Provider of the network under this job, "none" if all ranks share one node.
+    /// Returns the provider of the job's network; "none" if all ranks share one node.
     [[nodiscard]] std::string provider() const;
-    /// How data is known to have arrived before its flag; "none" on one node.
+    /// Returns the notify strategy, by which ranks learn of delivered data; "none" on one node.
     [[nodiscard]] std::string notify() const;
-    /// Writes that this rank has made over the network so far.
+    /// Returns the number of network writes that this rank has made.
     [[nodiscard]] std::uint64_t network_writes() const noexcept;
 
   private:

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-// shmem.h - the place of <shmem.h> before OpenSHMEM 1.2.
+// shmem.h - location of <shmem.h> before OpenSHMEM 1.2.
 #ifndef WEFT_OPENSHMEM_MPP_SHMEM_H
 #define WEFT_OPENSHMEM_MPP_SHMEM_H
 
