@@ -16,7 +16,7 @@ using collectives::VectorPart;
 
 namespace {
 
-/// The arrays of a vector's blocks.
+/// Reads the arrays of a buffer's blocks.
 Result<Blocks> blocks_of(const run::Team& team, std::string_view name,
                          const BlockArguments& arguments) {
     if (arguments.counts == nullptr) return base::fail(Status::argument, "{} is NULL", name);
@@ -43,7 +43,7 @@ Result<void> read_blocks(const run::Team& team, const CallArguments& arguments, 
     return {};
 }
 
-/// Whether only arguments are in place that may be.
+/// Checks that only arguments that permit WEFT_IN_PLACE have it.
 Result<void> check_in_place(const run::Team& team, const CallArguments& arguments) {
     const collectives::CollectiveTraits& traits = collectives::traits_of(arguments.collective);
     const bool in = arguments.in == WEFT_IN_PLACE;
@@ -72,7 +72,7 @@ Result<void> check_in_place(const run::Team& team, const CallArguments& argument
     return {};
 }
 
-/// The element of the vector of all blocks that this rank's block starts at.
+/// Returns the offset of this rank's block in the buffer of all blocks, in elements.
 std::uint64_t own_block(const run::Team& team, const Call& call) {
     const auto rank = static_cast<std::size_t>(team.rank());
     const Blocks& blocks = call.in_blocks.counts.empty() ? call.out_blocks : call.in_blocks;
@@ -82,7 +82,7 @@ std::uint64_t own_block(const run::Team& team, const Call& call) {
     return std::accumulate(earlier.begin(), earlier.end(), std::uint64_t{0});
 }
 
-/// Of a call in place, whose other argument is the vector: each side has its part of that.
+/// Resolves WEFT_IN_PLACE: derives both addresses from the one given, the buffer of all blocks.
 void place(const run::Team& team, Call& call) {
     const collectives::CollectiveTraits& traits = collectives::traits_of(call.collective);
     auto* const vector =
@@ -93,7 +93,7 @@ void place(const run::Team& team, Call& call) {
     };
     call.in = part(traits.input);
     call.out = part(traits.output);
-    // The root's own count is the one that it has for itself.
+    // The root's own count is the count of its own block.
     const Blocks& blocks = call.in_blocks.counts.empty() ? call.out_blocks : call.in_blocks;
     if (traits.rooted() && !blocks.counts.empty())
         call.count = blocks.counts[static_cast<std::size_t>(team.rank())];
@@ -125,7 +125,7 @@ weft_status start(const char* function, weft_team* handle, weft_request** reques
         if (request == nullptr) return base::fail(Status::argument, "request is NULL");
         const auto call = read(*found->team, arguments);
         if (!call) return call.failure();
-        // First the handle: a call that has been started cannot be taken back.
+        // The handle is made first: a started call cannot be revoked.
         const auto made = found->context->add_request({});
         if (!made) return made.failure();
         const auto operation = found->team->start(*call);

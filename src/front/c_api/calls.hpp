@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // calls.hpp - the arguments of the collectives of the C interface, and the three forms of a call.
 //
-// Idea     Each collective has one line, which names its arguments; its blocking, started and
-//          persistent form read these into a weft::Call.
+// Idea     Each collective has one line, which names its arguments. Its blocking, started and
+//          persistent forms convert these to a weft::Call.
 // Next     collectives.cpp for the collectives; requests.cpp for how requests end.
 #pragma once
 
@@ -33,10 +33,10 @@ struct CallArguments {
     BlockArguments out_blocks = {};
 };
 
-/// What the arguments mean on a team.
+/// Converts the arguments to a call on a team.
 [[nodiscard]] base::Result<Call> read(const run::Team& team, const CallArguments& arguments);
 
-/// The moment at which a call's time is over, or why there is none.
+/// Returns the deadline of a call; fails if timeout_ns is negative.
 [[nodiscard]] inline base::Result<base::Deadline> deadline_of(std::int64_t timeout_ns) {
     if (timeout_ns < 0)
         return base::fail(Status::argument, "timeout_ns is {}, expected 0 or more", timeout_ns);

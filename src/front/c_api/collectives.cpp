@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // collectives.cpp - the collectives of the C interface: the arguments of each, and its three forms.
 //
-// Holds    A blocking call that is the last one of its collective again goes straight to its team.
-// Next     calls.hpp for what arguments mean; run/runtime/team.cpp for the call.
+// Holds    A blocking call that repeats the last call of its collective goes directly to its team.
+// Next     calls.hpp for the meaning of arguments; run/runtime/team.cpp for the call.
 #include "collectives/collective_traits.hpp"
 #include "front/c_api/calls.hpp"
 #include "front/c_api/errors.hpp"
@@ -14,7 +14,8 @@ using weft::c_api::start;
 
 namespace {
 
-/// Built-in type and operation, no counts, not in place: what is given is what is meant.
+/// Returns true for a built-in type and operation without counts and not in place. Such arguments
+/// need no translation.
 bool is_plain(const CallArguments& arguments) {
     return static_cast<unsigned>(arguments.type) < weft::kBuiltinTypes &&
            static_cast<unsigned>(arguments.op) < weft::kBuiltinOps &&
@@ -46,9 +47,8 @@ weft_status run_any(const char* function, weft_team* handle,
     }
 }
 
-/// Compiled into each entry: a call that is the last one of its collective again, memory and all,
-/// goes straight on; nothing of it is checked anew. Nothing is kept over the call, so that it needs
-/// no memory.
+/// Inlined into each entry. A call that repeats the last call of its collective, with the same
+/// memory, is not checked again. The caller's arguments stay in registers.
 [[gnu::always_inline]] inline weft_status run(const char* function, weft_team* handle,
                                               CallArguments arguments) noexcept {
     namespace c_api = weft::c_api;
@@ -60,7 +60,7 @@ weft_status run_any(const char* function, weft_team* handle,
                          static_cast<unsigned>(arguments.type), static_cast<unsigned>(arguments.op),
                          arguments.root);
     if (last == nullptr) [[unlikely]] {
-        const CallArguments kept = arguments;  // only here they have to lie in memory
+        const CallArguments kept = arguments;  // kept in memory on this path only
         return run_any(function, handle, kept);
     }
     try {
@@ -73,9 +73,9 @@ weft_status run_any(const char* function, weft_team* handle,
 
 }  // namespace
 
-/// The three forms of a collective: weft_NAME, weft_iNAME and weft_NAME_init. `parameters` are
-/// those between the team and the request, in parentheses; then what they mean, in the order of
-/// CallArguments.
+/// Defines the three forms of a collective: weft_NAME, weft_iNAME and weft_NAME_init. `parameters`,
+/// in parentheses, are those between the team and the request. The other arguments initialize
+/// CallArguments in the order of its members.
 #define WEFT_FORMS(name, parameters, ...)                                            \
     extern "C" weft_status weft_##name(weft_team* team, WEFT_LIST parameters) {      \
         return run(__func__, team, {Collective::name, __VA_ARGS__});                 \

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // errors.hpp - how failures leave the C interface: a status, and a sentence for the calling thread.
 //
-// Holds    No exception passes an entry. The sentence lies in memory of the thread that is there
-//          before anything fails, so it can be written when memory is short. It is per thread and
-//          so outside any runtime: weft_last_error() has no argument.
+// Holds    No exception leaves an entry. The sentence is in thread-local memory that exists before
+//          any failure, so it can be written when memory is short. It is outside any runtime,
+//          because weft_last_error() has no argument.
 #pragma once
 
 #include <exception>
@@ -16,16 +16,16 @@
 
 namespace weft::c_api {
 
-/// Keeps "function: text." for the thread and gives the status.
+/// Stores "function: text." for the calling thread and returns the status.
 weft_status refuse(const char* function, Status status, std::string_view text) noexcept;
 inline weft_status refuse(const char* function, const base::Failure& failure) noexcept {
     return refuse(function, failure.status, failure.text);
 }
-/// The failure of what is being thrown; to be called in a handler.
+/// Stores the current exception as a failure. Call it in a catch block only.
 weft_status refuse_exception(const char* function) noexcept;
 
-/// Runs the body of an entry: a function that returns base::Result<void> and looks up its handle
-/// first. The look-up refuses a forked child, whose copies of handles are wiped.
+/// Runs the body of an entry: a function that returns base::Result<void> and first looks up its
+/// handle. The look-up refuses a forked child, in which handles are wiped.
 template <class Body>
 weft_status guarded_by_handle(const char* function, Body&& body) noexcept {
     try {

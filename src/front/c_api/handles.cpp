@@ -16,7 +16,7 @@ namespace {
 
 constexpr int kNoMemory = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
 
-/// What the head takes: a page, of 4 KiB or, where processors know others, up to 64.
+/// Returns the size of the head: one page, 4 KiB to 64 KiB.
 std::size_t head_bytes() {
     return static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
 }
@@ -26,7 +26,7 @@ base::Failure refused(const char* call) {
                       std::strerror(errno));
 }
 
-/// The context of a handle, in a state to be used, or why not.
+/// Returns the context of a handle; fails if the handle is not usable.
 base::Result<Context*> find_context(const void* handle, std::string_view what,
                                     From caller = From::program) {
     if (base::is_forked_child()) return base::fork_failure();
@@ -75,7 +75,7 @@ base::Result<Context::Head*> Context::create(std::unique_ptr<run::Runtime> runti
 
 void Context::destroy(Head& head) {
     delete std::exchange(head.context, nullptr);
-    // Other memory may take the rest of the range: no handle is read through.
+    // The rest of the range is free for other memory, because handles are never dereferenced.
     ::munmap(reinterpret_cast<std::byte*>(&head) + head_bytes(), kRange - head_bytes());
 }
 
@@ -90,7 +90,7 @@ Context::Context(Head& head, std::unique_ptr<run::Runtime> runtime)
     entries_ = 1;
 }
 
-/// Views stay mapped after the runtime: a program that uses a stale one is refused.
+/// Views stay mapped after the runtime, so a program that uses a stale view is refused.
 Context::~Context() {
     for (const NearView& view : views_) view.view->ranks = 0;
 }
@@ -109,7 +109,7 @@ base::Result<weft_near*> Context::place_for_view() {
 }
 
 base::Result<std::uintptr_t> Context::add(HandleEntry::Kind kind, HandleEntry*& entry) {
-    // Some handles are left unused for a while, so that stale ones are noticed for longer.
+    // Freed entries rest for a while, so that stale handles are detected for longer.
     constexpr std::size_t kResting = 64;
     std::size_t index = entries_.load(std::memory_order_relaxed);
     if (unused_.size() > kResting) {
@@ -121,8 +121,7 @@ base::Result<std::uintptr_t> Context::add(HandleEntry::Kind kind, HandleEntry*& 
         // Release: pairs with the acquire of find().
         entries_.store(index + 1, std::memory_order_release);
     } else {
-        return base::fail(Status::memory,
-                          "{} teams and requests are in use, and there can be no more",
+        return base::fail(Status::memory, "{} teams and requests are in use, which is the maximum",
                           index - 1 - unused_.size());
     }
     entry = &entry_at(index);

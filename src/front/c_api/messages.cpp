@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // messages.cpp - active messages of the C interface.
 //
-// Holds    A handler's record lives as long as its runtime: one that is replaced may still run.
-// Next     run/onesided/messages.hpp for how they travel.
+// Holds    A handler's record is kept until its runtime ends: a replaced handler may still run.
+// Next     run/onesided/messages.hpp for the transfer of messages.
 
 #include "front/c_api/errors.hpp"
 #include "front/c_api/handles.hpp"
@@ -14,7 +14,7 @@ using weft::base::Done;
 using weft::base::fail;
 using weft::base::Result;
 
-/// What a handler learns of a message.
+/// State of a message while its handler runs.
 struct weft_am {
     weft::run::Runtime* runtime = nullptr;
     Rank peer = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// near.cpp - the views of teams' memory that near.h compiles loads and stores from.
+// near.cpp - the views of team memory that the inline functions of near.h use.
 //
-// Next     handles.hpp for who keeps them.
+// Next     handles.hpp, which keeps them.
 #include "weft/near.h"
 
 #include <cstddef>

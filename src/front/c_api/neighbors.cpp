@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // neighbors.cpp - exchanges with neighbors in the C interface: calls of weft::Neighbors.
 //
-// Next     weft/neighbors.hpp; calls.hpp for what becomes of their arguments.
+// Next     weft/neighbors.hpp; calls.hpp for the conversion of arguments.
 #include "weft/neighbors.h"
 
 #include <limits>
@@ -35,7 +35,7 @@ Result<std::vector<Rank>> ranks_of(const int* ranks, int count, const char* what
     return std::vector<Rank>(ranks, ranks + count);
 }
 
-/// Neighbors' own refusals are exceptions with a status.
+/// Makes the list; Neighbors reports refusals by exceptions with a status.
 template <class Make>
 Result<void> make(weft_team* team, weft_neighbors** out, Make make_for) {
     if (out == nullptr) return fail(Status::argument, "out is NULL");
@@ -85,7 +85,7 @@ weft_status run(const char* function, weft_team* team, const c_api::CallArgument
     });
 }
 
-/// perform(team, arguments) for the call that call_of(neighbors) makes.
+/// Calls perform(team, arguments) for the call that call_of(neighbors) makes.
 template <class CallOf, class Perform>
 weft_status with_call(const char* function, weft_neighbors* neighbors, weft_type type,
                       CallOf call_of, Perform perform) noexcept {
@@ -156,8 +156,9 @@ extern "C" int weft_neighbors_destinations(const weft_neighbors* neighbors) {
     return neighbors == nullptr ? -1 : count_of(neighbors->of.destinations());
 }
 
-/// The three forms of an exchange: weft_NAME, weft_iNAME and weft_NAME_init. `parameters` are those
-/// between the neighbors and the request, in parentheses; then the call, of the Neighbors `of`.
+/// Defines the three forms of an exchange: weft_NAME, weft_iNAME and weft_NAME_init. `parameters`,
+/// in parentheses, are those between the neighbors and the request; the last argument makes the
+/// Call from the Neighbors `of`.
 #define WEFT_FORMS(name, parameters, ...)                                                      \
     extern "C" weft_status weft_##name(weft_neighbors* neighbors, WEFT_LIST parameters) {      \
         const char* const function = __func__;                                                 \
@@ -185,7 +186,7 @@ extern "C" int weft_neighbors_destinations(const weft_neighbors* neighbors) {
     }
 #define WEFT_LIST(...) __VA_ARGS__
 
-// The type is read with the other arguments, as it may be one of pairs.
+// The type is read with the other arguments, because it may be a pair.
 WEFT_FORMS(neighbor_alltoall, (const void* in, void* out, size_t count, weft_type type),
            of.alltoall(in, out, count, weft::Type::uint8))
 WEFT_FORMS(neighbor_allgather, (const void* in, void* out, size_t count, weft_type type),

@@ -15,7 +15,7 @@ namespace weft::c_api {
 
 namespace {
 
-constexpr std::uint32_t kUserMark = 0x4000'0000;  ///< a user's: mark, uses, entry
+constexpr std::uint32_t kUserMark = 0x4000'0000;  ///< number of a user operation: mark, uses, entry
 constexpr unsigned kEntryBits = 16;
 constexpr std::uint32_t kEntryMask = (1U << kEntryBits) - 1;
 constexpr std::uint32_t kUsesMask = (1U << 14) - 1;
@@ -26,11 +26,12 @@ static_assert(WEFT_DOUBLE == static_cast<int>(Type::float64) &&
               WEFT_LONGDOUBLE_INT == static_cast<int>(Type::longdouble_int) &&
               WEFT_MINLOC == static_cast<int>(Op::minloc));
 
-/// A user's operation as the engine knows it, for elements of each built-in type.
+/// A user operation in the engine's form, for elements of each built-in type.
 using Operations = std::array<run::UserOperation, kBuiltinTypes>;
 using HeldOperations = std::shared_ptr<const Operations>;
 
-/// The users' operations of this process. There is one table, since their numbers name no runtime.
+/// User operations of this process. The table is global, because operation numbers belong
+/// to no runtime.
 class Table {
   public:
     [[nodiscard]] base::Result<weft_op> add(HeldOperations operations) {
@@ -49,7 +50,7 @@ class Table {
         entry.operations = std::move(operations);
         return static_cast<weft_op>(kUserMark | entry.uses << kEntryBits | index);
     }
-    /// nullptr if the number stands for nothing any more.
+    /// Returns nullptr if the number is stale.
     [[nodiscard]] HeldOperations find(weft_op op) {
         const std::lock_guard lock(mutex_);
         const OperationEntry* const entry = entry_of(op);
@@ -82,10 +83,11 @@ class Table {
 
     std::mutex mutex_;
     std::vector<OperationEntry> entries_;
-    std::deque<std::uint32_t> unused_;  ///< oldest first, so that stale numbers are noticed longest
+    std::deque<std::uint32_t>
+        unused_;  ///< oldest first, so that stale numbers are detected for longer
 };
 
-/// Never destroyed: calls of other threads may come while the process ends.
+/// Never destroyed: other threads may call while the process exits.
 Table& table() {
     static Table& only = *new Table;
     return only;

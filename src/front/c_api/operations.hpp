@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// operations.hpp - types and operations of the C interface, the user's included.
+// operations.hpp - types and operations of the C interface, including user operations.
 //
-// Idea     weft_op is a number, and weft_op_create() has no runtime: so what the numbers of users'
-//          operations mean is kept once for the process, under a lock that only these cost.
-// Holds    A number has an entry and a count of its uses, so one that has been freed is refused.
-//          Plans hold what they use.
+// Idea     weft_op is a number, and weft_op_create() takes no runtime. So user operations are in
+//          one table of the process; only these pay for its lock.
+// Holds    A number has an entry and a use count, so a freed operation is refused. Plans keep the
+//          operations that they use.
 #pragma once
 
 #include "base/result.hpp"
@@ -15,7 +15,7 @@ namespace weft::c_api {
 
 [[nodiscard]] base::Result<Type> type_of(weft_type type);
 
-/// Gives the call its operation; its type is known.
+/// Sets the operation of a call whose type is set.
 [[nodiscard]] base::Result<void> set_operation(Call& call, weft_op op);
 
 }  // namespace weft::c_api

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// registered.cpp - memory of the caller that peers put to and get from, in the C interface.
+// registered.cpp - registered memory of the caller, in the C interface.
 //
 // Next     run/runtime/registered_memory.hpp.
 #include "front/c_api/errors.hpp"

@@ -25,7 +25,7 @@ static_assert(static_cast<int>(Compare::eq) == WEFT_EQ &&
               static_cast<int>(Compare::ge) == WEFT_GE &&
               static_cast<int>(Compare::lt) == WEFT_LT && static_cast<int>(Compare::le) == WEFT_LE);
 
-/// Finds the team and calls on its members' memory.
+/// Finds the team and makes a call on its members' memory.
 template <class Call>
 weft_status on(const char* function, weft_team* team, Call call) {
     return c_api::guarded_by_handle(function, [&]() -> Result<void> {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// requests.cpp - how started and persistent calls of the C interface are started again and end.
+// requests.cpp - start, test, wait and end of started and persistent calls of the C interface.
 #include <utility>
 
 #include "front/c_api/calls.hpp"
@@ -15,7 +15,7 @@ using weft::base::Result;
 
 namespace {
 
-/// Ends a request whose operation has ended, or that has none; how it ended.
+/// Ends a request that is complete or has no operation, and returns its outcome.
 Result<void> end(const c_api::RequestHandle& found, weft_request** request) {
     c_api::CallRequest& ended = *found.request;
     Result<void> outcome;
@@ -28,14 +28,14 @@ Result<void> end(const c_api::RequestHandle& found, weft_request** request) {
     return outcome;
 }
 
-/// Whether the call is complete, as it stands.
+/// Returns true if the call is complete, without driving anything.
 bool has_ended(const c_api::RequestHandle& found) {
     const c_api::CallRequest& call = *found.request;
     if (call.operation != nullptr) return found.context->runtime().ended(*call.operation);
     return call.pending == 0;
 }
 
-/// Drives everything until the request is complete or the time is over, and ends it if it is.
+/// Drives all calls until the request is complete, and ends it; fails after the deadline.
 Result<void> wait_for(const c_api::RequestHandle& found, weft_request** request,
                       weft::base::Deadline deadline) {
     c_api::CallRequest& call = *found.request;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// runtime.cpp - weft_init() and what concerns a runtime as a whole.
+// runtime.cpp - weft_init() and other functions on a whole runtime.
 #include <unistd.h>
 
 #include <cstdio>

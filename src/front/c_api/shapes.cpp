@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// shapes.cpp - the calls of onesided.h that are made of others: teams by strides and rows, memory
-// that is cleared or moved, collectives of strided blocks and of unknown counts.
+// shapes.cpp - calls of onesided.h that are composed of other calls: teams by strides and rows,
+// memory that is cleared or moved, collectives of strided blocks and of unknown counts.
 //
-// Next     teams.cpp and collectives.cpp for what they are made of.
+// Next     teams.cpp and collectives.cpp for these calls.
 #include <algorithm>
 #include <cstring>
 #include <limits>
@@ -22,7 +22,7 @@ using weft::run::Team;
 
 namespace {
 
-/// A handle for a new team, if there is one for this rank.
+/// Makes a handle for a new team if this rank is a member.
 Result<weft_team*> handle_for(c_api::Context& context, const Result<Team*>& made) {
     if (!made) return made.failure();
     return *made == nullptr ? Result<weft_team*>(nullptr) : context.add_team(**made);
@@ -44,7 +44,7 @@ Result<void> check_stride(const Team& team, int start, int stride, int size) {
     return Done{};
 }
 
-/// This rank's place among the members; -1: not among them.
+/// Returns this rank's index among the members; -1 if it is not a member.
 int place_of(Rank rank, int start, int stride, int size) {
     for (int place = 0; place < size; ++place)
         if (start + place * stride == rank) return place;
@@ -62,7 +62,7 @@ Result<void> run(Team& team, const c_api::CallArguments& arguments) {
     return team.failure();
 }
 
-/// Returns whether the strided buffer of a collective fits into the address space.
+/// Returns true if the strided buffer of a collective fits into the address space.
 bool fits(std::size_t count, std::size_t members, std::size_t bytes, std::size_t stride) {
     constexpr auto kMost = static_cast<std::size_t>(std::numeric_limits<std::ptrdiff_t>::max());
     return count == 0 || stride <= kMost / bytes / members / count;

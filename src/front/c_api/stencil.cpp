@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// stencil.cpp - exchanges with the members around each on a grid, in the C interface.
+// stencil.cpp - exchanges with the members around each member of a grid, in the C interface.
 //
-// Next     run/runtime/stencil_exchange.hpp for what they do; neighbors.cpp for any graph.
+// Next     run/runtime/stencil_exchange.hpp for the exchanges; neighbors.cpp for arbitrary graphs.
 #include <memory>
 #include <optional>
 #include <vector>

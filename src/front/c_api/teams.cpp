@@ -13,7 +13,7 @@ using weft::base::Result;
 
 namespace {
 
-/// Splits by `split` and gives the new team, if there is one for this rank, a handle.
+/// Splits by `split` and, if this rank is in a new team, makes its handle.
 template <class Split>
 Result<void> split_by(weft_team* team, weft_team** out, Split split) {
     const auto found = c_api::find_team(team);
@@ -41,7 +41,7 @@ Result<void> allocate(weft_team* team, std::size_t bytes, std::size_t alignment,
     return Done{};
 }
 
-/// Whether the handle is that of a team that may end.
+/// Checks that the team of a handle may be ended.
 Result<void> check_end(const c_api::TeamHandle& found, const weft_team* team) {
     if (found.stream != nullptr)
         return fail(Status::argument, "the team is a context: weft_context_free() ends it");
@@ -49,7 +49,7 @@ Result<void> check_end(const c_api::TeamHandle& found, const weft_team* team) {
     return Done{};
 }
 
-/// The members of a team that is to be, or what is wrong with them.
+/// Checks and returns the members of a new team.
 Result<std::vector<weft::Rank>> members_of(weft::run::Runtime& runtime, const int* ranks,
                                            int count) {
     if (ranks == nullptr || count < 1)
@@ -72,7 +72,7 @@ Result<std::vector<weft::Rank>> members_of(weft::run::Runtime& runtime, const in
     return members;
 }
 
-/// Something about a team that no failure has a place in: then -1.
+/// Asks about a team, for functions without a status; returns -1 on failure.
 template <class Ask>
 int ask(const char* function, const weft_team* team, Ask answer) {
     int value = -1;

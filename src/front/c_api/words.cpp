@@ -2,7 +2,7 @@
 // words.cpp - the calls of onesided.h on peers' memory: words of all kinds, strides, waits for
 // words, contexts, locks.
 //
-// Next     remote_memory.cpp for those of weft.h; shapes.cpp for teams, memory and collectives.
+// Next     remote_memory.cpp for the calls of weft.h; shapes.cpp for teams, memory and collectives.
 #include <cstring>
 
 #include "front/c_api/calls.hpp"
@@ -33,7 +33,7 @@ weft_status on(const char* function, weft_team* team, Call call) {
     });
 }
 
-/// The types of words.
+/// Properties of a word's type.
 struct WordType {
     std::uint8_t width = 8;
     bool is_signed = false;
@@ -62,7 +62,7 @@ Result<WordType> word_type(weft_type type) {
     }
 }
 
-/// A value of this rank, widened by its sign if it has one.
+/// Returns a value of this rank, sign-extended if its type is signed.
 std::uint64_t value_at(const void* value, const WordType& type) {
     std::uint64_t wide = 0;
     if (type.width == sizeof wide) {
@@ -74,7 +74,7 @@ std::uint64_t value_at(const void* value, const WordType& type) {
     return type.is_signed ? static_cast<std::uint64_t>(static_cast<std::int32_t>(narrow)) : narrow;
 }
 
-/// What each kind does to a word whose value is wanted; without the value a set is a store.
+/// Maps a kind to a request. A set without a returned value is a store.
 Result<RequestKind> request_kind(weft_atomic_kind kind, bool wants_value) {
     switch (kind) {
         case WEFT_ATOMIC_FETCH:
@@ -92,7 +92,7 @@ Result<RequestKind> request_kind(weft_atomic_kind kind, bool wants_value) {
         case WEFT_ATOMIC_XOR:
             return RequestKind::bxor;
         default:
-            return fail(Status::argument, "kind: there is no weft_atomic_kind {}",
+            return fail(Status::argument, "kind is {}, expected a weft_atomic_kind",
                         static_cast<int>(kind));
     }
 }
@@ -150,7 +150,7 @@ Result<WordWait> read_words(const weft_words* words) {
     return wait;
 }
 
-/// Reads the words and calls with their waits.
+/// Reads the words and makes a call with their wait.
 template <class Call>
 weft_status on_words(const char* function, weft_team* team, const weft_words* words, Call call) {
     return on(function, team, [&](RemoteMemory remote) -> Result<void> {

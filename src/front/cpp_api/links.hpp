@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// links.hpp - what handles of the C++ interface hold, so that one that is stale is refused.
+// links.hpp - shared state of handles in the C++ interface, which makes stale handles detectable.
 //
-// Idea     Copies of a handle share a link; freeing the team, or the end of the runtime, empties
-//          it.
-// Holds    A call follows one pointer more than it would without.
+// Idea     Copies of a handle share a link. Freeing the team, or the end of the
+//          runtime, empties it.
+// Holds    A link costs each call one more indirection.
 #pragma once
 
 #include <memory>
@@ -20,13 +20,13 @@ namespace weft {
 namespace detail {
 
 struct RuntimeLink {
-    run::Runtime* runtime = nullptr;  ///< nullptr once it is gone
+    run::Runtime* runtime = nullptr;  ///< nullptr after the runtime has ended
     std::vector<std::shared_ptr<TeamLink>> teams;
-    std::mutex mutex;  ///< of `teams`: threads may make and end some at once
+    std::mutex mutex;  ///< protects `teams`: threads may make and end teams at once
 };
 
 struct TeamLink {
-    run::Team* team = nullptr;  ///< nullptr once freed or gone
+    run::Team* team = nullptr;  ///< nullptr after the team has ended
     std::shared_ptr<RuntimeLink> runtime;
     run::Stream* stream = nullptr;  ///< of a context; nullptr: the team itself
 };
@@ -47,7 +47,7 @@ T succeed(base::Result<T> result) {
     return std::move(*result);
 }
 
-/// Throws in a forked child.
+/// Throws in a forked child, else does nothing.
 inline void refuse_forks() {
     if (base::is_forked_child()) [[unlikely]]
         raise(base::fork_failure());
@@ -62,10 +62,10 @@ inline void refuse_forks() {
     return *link->team;
 }
 
-/// The link of a team that has none yet.
+/// Makes the link of a new team.
 [[nodiscard]] std::shared_ptr<TeamLink> link_to(run::Team& team,
                                                 const std::shared_ptr<RuntimeLink>& runtime);
-/// All handles of the team are refused from now on.
+/// Makes all handles of the team refused from now on.
 void cut(TeamLink& link) noexcept;
 
 }  // namespace detail

@@ -8,7 +8,7 @@ using detail::team_of;
 
 namespace {
 
-/// The runtime that drives a started call.
+/// Returns the runtime that drives a started call.
 run::Runtime& runtime_of(const std::shared_ptr<detail::RuntimeLink>& link) {
     detail::refuse_forks();
     if (link->runtime == nullptr)

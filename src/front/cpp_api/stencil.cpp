@@ -12,7 +12,7 @@ namespace {
 using Data = run::StencilExchange::Data;
 using collectives::NeighborWay;
 
-/// A handle that says what it stands for.
+/// A handle that gives access to its team.
 class OpenTeam : public Team {
   public:
     explicit OpenTeam(Team team) : Team(std::move(team)) {}
@@ -33,7 +33,7 @@ struct Stencil::State {
     run::StencilExchange exchange;
 
     void run(Data data, const void* in, void* out, std::size_t count, Type type) {
-        static_cast<void>(team.get());  // refused if it is gone
+        static_cast<void>(team.get());  // throws if the team has ended
         detail::succeed(exchange.run(data, in, out, count, type));
     }
     [[nodiscard]] Way way_of(Data data, std::size_t count, Type type) {

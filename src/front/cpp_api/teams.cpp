@@ -33,10 +33,10 @@ void cut(TeamLink& link) noexcept {
     });
 }
 
-/// Contexts end with their team.
+/// Checks that the handle is a team that may be ended; contexts end with their team.
 static void check_end(const TeamLink& link, const char* call) {
     if (link.stream != nullptr)
-        throw Error(Status::argument, fmt::format("{}: the handle is that of a context", call));
+        throw Error(Status::argument, fmt::format("{}: the handle is a context", call));
     if (link.team->id() == 0)
         throw Error(Status::argument, fmt::format("{}: the world team stays", call));
 }
@@ -208,7 +208,7 @@ void Memory::free() {
     bytes_ = 0;
 }
 
-/// Memory of a team that is gone has gone with it.
+/// Does nothing if the team has ended, because its memory ended with it.
 void Memory::abandon() noexcept {
     if (data_ != nullptr && !base::is_forked_child() && team_.link_->team != nullptr)
         team_.link_->team->abandon(data_);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // weft.cpp - the runtime of the C++ interface.
 //
-// Next     links.hpp for what handles hold; teams.cpp and requests.cpp for the rest of the
-//          interface.
+// Next     links.hpp for the state of handles; teams.cpp and requests.cpp for the rest
+//          of the interface.
 #include "weft/weft.hpp"
 
 #include <unistd.h>
@@ -18,7 +18,7 @@ struct Runtime::State {
     std::shared_ptr<detail::RuntimeLink> link = std::make_shared<detail::RuntimeLink>();
     std::shared_ptr<detail::TeamLink> world;
 
-    /// For a call of the program; throws in a forked child.
+    /// Returns the runtime for a call of the program; throws in a forked child.
     [[nodiscard]] run::Runtime& get() const {
         detail::refuse_forks();
         return *runtime;
@@ -27,8 +27,7 @@ struct Runtime::State {
     State() = default;
     State(const State&) = delete;
     State& operator=(const State&) = delete;
-    /// A forked child leaves everything to its parent: threads, files and the network are not its
-    /// own.
+    /// A forked child leaves everything to its parent, which owns threads, files and the network.
     ~State() {
         if (base::is_forked_child()) {
             static_cast<void>(runtime.release());
