@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// calls.cpp - the entries of MPI that this library stands before, for C.
+// calls.cpp - the C entries of MPI that this library replaces.
 //
-// Idea     Each collective has one line of parameters and one function that prepares it; its
-//          blocking and its started entry, and the same with long counts where the host has them,
-//          come from these.
-// Holds    Nothing else of MPI is here: what is not served goes on to PMPI with all its arguments.
-// Next     prepared.hpp for what the arguments mean; fortran.cpp for Fortran.
+// Idea     Each collective has one line of parameters and one function that prepares it. These
+//          define its blocking entry, its started entry and, where the host has them, the entries
+//          with long counts.
+// Holds    All other entries of MPI are left to the host. Calls that weft does not serve are passed
+//          to PMPI with all arguments.
+// Next     prepared.hpp for the meaning of arguments; fortran.cpp for Fortran.
 #include <mpi.h>
 
 #include <cstddef>
@@ -29,14 +30,14 @@ using weft::mpi::Why;
 
 namespace {
 
-/// Blocks with one type.
+/// Returns blocks with one type.
 template <class Count, class Displacement>
 BlocksOf<Count, Displacement> blocks(const void* memory, const Count* counts,
                                      const Displacement* displacements, const MPI_Datatype& type) {
     return {memory, counts, displacements, &type};
 }
 
-/// Blocks with a type for each rank, and displacements in bytes.
+/// Returns blocks with a type for each rank, and displacements in bytes.
 template <class Count, class Displacement>
 BlocksOf<Count, Displacement> own_blocks(const void* memory, const Count* counts,
                                          const Displacement* displacements,
@@ -46,10 +47,10 @@ BlocksOf<Count, Displacement> own_blocks(const void* memory, const Count* counts
 
 }  // namespace
 
-/// The blocking and the started entry of a collective. `parameters` and `arguments` are those
-/// before the communicator; `glance` is what a Shortcut keeps of them; `prepare` is how the
-/// PreparedCall is made. The blocking entry is a function of a few jumps: what it does for a call
-/// that the host serves is as long as a tenth of that call (hence noinline for the rest).
+/// Defines the blocking and the started entry of a collective. `parameters` and `arguments` are
+/// those before the communicator, `glance` is their part in a Shortcut, and `prepare` makes the
+/// PreparedCall. The inline part of the blocking entry must be short, because it delays each call
+/// that the host serves. So the rest is noinline.
 #define WEFT_MPI_PAIR(Name, Started, kind, parameters, arguments, glance, prepare)                \
     static                                                                                        \
         __attribute__((noinline)) int long_way_##Name(WEFT_MPI_LIST parameters, MPI_Comm comm) {  \

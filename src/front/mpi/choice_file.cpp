@@ -15,7 +15,7 @@ namespace weft::mpi {
 
 namespace {
 
-constexpr std::string_view kHead = "# weft: who is quicker: MPI, ranks, collective, from bytes\n";
+constexpr std::string_view kHead = "# weft: faster library: MPI, ranks, collective, from bytes\n";
 
 struct Line {
     std::string mpi;
@@ -39,7 +39,7 @@ std::optional<Line> read_line(const std::string& text) {
     return line;
 }
 
-/// Calls act(line as text, Line or nothing) for each line that is not empty and no remark.
+/// Calls act(text of the line, Line or nothing) for each line that is neither empty nor a comment.
 template <class Act>
 void for_each_line(std::string_view text, Act act) {
     std::istringstream lines{std::string(text)};

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// choice_file.hpp - what trials have shown, kept in a file for later jobs.
+// choice_file.hpp - results of trials in a file, for later jobs.
 //
-// Idea     A line of text for each place of communicators of some size: the MPI, ranks, collective,
-//          bytes from which on, and the quicker library. Rank 0 reads the file and gives it to all
-//          ranks when the runtime starts, and replaces it when MPI ends.
-// Holds    Lines of other MPIs stay as they are, and so do lines about places that this job has
-//          not tried. A line that is not understood is reported and left out; the others count.
-//          Jobs may replace the file at the same time: each writes a file of its own and renames
-//          it, so a reader never sees part of a file.
+// Idea     The file has a line for each place of communicators of one size: the MPI, ranks,
+//          collective, lowest bytes, and the faster library. Rank 0 reads the file and sends it to
+//          all ranks when the runtime starts, and replaces it when MPI ends.
+// Holds    Lines of other MPIs, and of places that this job has not tried, are kept. A malformed
+//          line is reported and dropped; the others count. Jobs may replace the file at the same
+//          time: each writes a new file and renames it, so a reader never sees part of a file.
 // Next     choices.hpp for the trials; WEFT_MPI_TUNING in docs/guide/mpi-backing.md.
 #pragma once
 
@@ -20,10 +19,10 @@
 
 namespace weft::mpi {
 
-/// By the number of ranks of a communicator.
+/// Verdicts by number of ranks of a communicator.
 using KnownWays = std::map<int, Choices::Ways>;
 
-/// What a file says of this MPI; `complaint`: the first line that says nothing, if any.
+/// Reads the verdicts of this MPI. `complaint` receives the first malformed line, if any.
 [[nodiscard]] KnownWays read_ways(std::string_view text, std::string_view mpi,
                                   std::string& complaint);
 

@@ -8,12 +8,12 @@ namespace weft::mpi {
 
 namespace {
 
-/// Bits of the sizes from which on fewer calls are tried.
+/// Size classes from which on fewer calls are tried.
 constexpr std::size_t kLongSize = std::bit_width(std::size_t{256} << 10);
 constexpr std::size_t kLongestSize = std::bit_width(std::size_t{1} << 20);
 
-/// A block of a stream that takes so many times as long as its calls is none: the program does
-/// something else between them.
+/// A long block that takes more than this factor of its calls' single times is not a stream: the
+/// program does other work between the calls.
 constexpr double kStreamGaps = 4;
 
 constexpr bool is_long(Choices::Place place) {
@@ -74,8 +74,8 @@ bool Choices::tried(Place place, const Turn& turn, double begun_us, double ended
     return ++trial.block == 2 * kRounds;
 }
 
-/// To look for a call's communicator and its arguments takes a fifth of the quickest calls of a
-/// host, which those will not pay that go to the host for good.
+/// Calls of a long block that are not timed can skip the look-up of communicator and arguments,
+/// which takes a fifth of the host's fastest calls.
 Glances* Choices::glances(Place place) {
     Trial* const trial = trials_[place].get();
     if (trial == nullptr || !trial->as_stream || trial->block % 2 != 0) return nullptr;
@@ -118,7 +118,8 @@ void Choices::count(Trial& trial, const Blocks& longest) {
     trial.rounds += kRounds;
 }
 
-/// How many calls a long block has; 0: it would not be longer than those that were.
+/// Returns the number of calls in a long block; 0 if it would be shorter than twice
+/// the present block.
 unsigned Choices::calls_of_stream(const Trial& trial, const Blocks& longest) {
     const Times times = medians(longest);
     const double call_us = std::max({times[0], times[1], kStreamUs / kStreamMax});
@@ -138,8 +139,8 @@ void Choices::warmed_up(Trial& trial, const Blocks& longest) {
     trial.warm_up.reset();
 }
 
-/// The library that is quicker gets so many calls, up to kLongBlockMax, that those of the other one
-/// lose a thirtieth of the time at most.
+/// Gives the faster library up to kLongBlockMax calls in a block, so that calls of the slower
+/// library lose at most a thirtieth of the time.
 void Choices::set_lengths(Trial& trial, const Times& call_us) {
     const unsigned block = trial.pace.block;
     const std::size_t quicker = call_us[0] < call_us[1] ? 0 : 1;

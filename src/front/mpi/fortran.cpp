@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// fortran.cpp - the entries of MPI that this library stands before, for Fortran.
+// fortran.cpp - the Fortran entries of MPI that this library replaces.
 //
-// Why      Open MPI's Fortran library calls PMPI, so a C entry never sees these calls. That of
-//          MPICH calls the C entries: nothing is needed there.
-// Holds    Names are those of gfortran, with one underscore behind, for mpif.h and `use mpi`, and
-//          those that the library of `use mpi_f08` calls. What has no entry here (alltoallw,
-//          operations made in Fortran) is the host's, on all ranks.
+// Why      Open MPI's Fortran library calls PMPI, so a C entry never sees these calls. MPICH's
+//          calls the C entries, so MPICH needs no Fortran entries.
+// Holds    Names follow gfortran, with a trailing underscore, for mpif.h and `use mpi`; others are
+//          the names that the library of `use mpi_f08` calls. Calls without an entry here
+//          (alltoallw, operations made in Fortran) go to the host on all ranks.
 // Next     calls.cpp, whose entries do the work.
 #include <dlfcn.h>
 #include <mpi.h>
@@ -14,7 +14,7 @@
 
 namespace {
 
-/// Where a common block of the host lies that stands for a special address.
+/// Returns the address of a common block by which the host marks a special address.
 void* sentinel(const char* common) {
     return dlsym(RTLD_DEFAULT, common);
 }
@@ -40,12 +40,12 @@ void give(MPI_Fint* error, int result) {
 }  // namespace
 
 #define WEFT_FORTRAN_ENTRY extern "C" __attribute__((visibility("default"))) void
-/// The same under the name that the library of mpi_f08 calls.
+/// Defines an alias with the name that the library of mpi_f08 calls.
 #define WEFT_FORTRAN_F08(name, ...) \
     WEFT_FORTRAN_ENTRY ompi_##name##_f(__VA_ARGS__) __attribute__((alias("mpi_" #name "_")));
 
-/// The blocking and the started entry: `parameters` and `arguments` are those before the
-/// communicator.
+/// Defines the blocking and the started entry. `parameters` and `arguments` are those
+/// before the communicator.
 #define WEFT_FORTRAN(name, Name, Started, parameters, arguments)                                   \
     WEFT_FORTRAN_ENTRY mpi_##name##_(WEFT_FORTRAN_LIST parameters, MPI_Fint* comm,                 \
                                      MPI_Fint* error) {                                            \
@@ -112,7 +112,7 @@ WEFT_FORTRAN(alltoallv, Alltoallv, Ialltoallv,
              (memory_of(in), in_counts, in_places, type_of(in_type), memory_of(out), out_counts,
               out_places, type_of(out_type)))
 
-// The host's own entries for Fortran call PMPI_Init, which the layer does not see.
+// The host's Fortran entries call PMPI_Init, which the layer does not intercept.
 WEFT_FORTRAN_ENTRY mpi_init_(MPI_Fint* error) {
     give(error, MPI_Init(nullptr, nullptr));
 }

@@ -39,7 +39,7 @@ bool on_host_progress(int (*function)()) {
 
 namespace {
 
-// Relaxed: one thread sets it, and a call more or less does not matter.
+// Relaxed: one thread sets it, and its first use may be delayed.
 std::atomic<int (*)()> on_progress{nullptr};
 
 }  // namespace
@@ -54,11 +54,11 @@ bool on_host_progress(int (*function)()) {
     return dlsym(RTLD_DEFAULT, "ucp_worker_create") != nullptr;
 }
 
-/// UCX's function of this name: all waits of MPICH come through here.
+/// Replaces UCX's function of this name, which all waits of MPICH call.
 extern "C" __attribute__((visibility("default"))) unsigned ucp_worker_progress(void* worker) {
     using Progress = unsigned (*)(void*);
     static const auto next = reinterpret_cast<Progress>(dlsym(RTLD_NEXT, "ucp_worker_progress"));
-    if (next == nullptr) std::abort();  // a program without UCX that calls it
+    if (next == nullptr) std::abort();  // a program without UCX calls it
     if (int (*const function)() = on_progress.load(std::memory_order_relaxed)) function();
     return next(worker);
 }

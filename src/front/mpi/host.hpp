@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// host.hpp - where the progress of the two runtimes meets, in each MPI its own way.
+// host.hpp - mutual progress of weft and the host's MPI, for each MPI.
 //
-// Idea     While weft waits, it calls drive_host(). While the host waits, in whatever call of its,
-//          it calls the function that on_host_progress() was given: Open MPI has a list of such
-//          functions, MPICH moves everything through UCX, whose entry this library stands before.
-// Why      A rank that is blocked in MPI_Recv has to forward what others have started with weft,
-//          and one that is blocked in weft has to answer the rendezvous of a message of MPI.
-//          Wrapping the calls that wait could not help in those that have no started form.
+// Idea     While weft waits, it calls drive_host(). While the host waits in any call, it calls the
+//          function set by on_host_progress(). Open MPI has a list of such functions. MPICH makes
+//          all progress through UCX, whose function this library replaces.
+// Why      A rank that is blocked in MPI_Recv must forward data of calls that peers have started
+//          with weft. A rank that is blocked in weft must answer the rendezvous of an MPI message.
+//          Wrapping the waiting calls cannot help, because some have no started form.
 // Next     layer.hpp.
 #pragma once
 
@@ -14,8 +14,8 @@
 
 namespace weft::mpi {
 
-/// Whether requests can be completed within the host's progress when it runs for several threads;
-/// MPICH 4.0 holds a lock then that its entries take.
+/// True if the host's progress may complete requests when it runs for several threads. MPICH 4.0
+/// then holds a lock that its entries take.
 #if defined(OPEN_MPI)
 inline constexpr bool kRequestsEndInProgress = true;
 #else
@@ -31,11 +31,11 @@ inline constexpr bool kBarriersDeliver = false;
 inline constexpr bool kBarriersDeliver = true;
 #endif
 
-/// Moves what the host has in flight; `comm`: one that carries no messages.
+/// Drives the host's transfers. comm: a communicator without messages.
 void drive_host(MPI_Comm comm);
 
-/// From now on the host calls it while it waits; nullptr: no more. False: it cannot, so that a
-/// started call moves in calls of weft alone.
+/// Makes the host call the function while it waits; nullptr: stops that. Returns false if the host
+/// cannot; then only calls of weft drive started calls.
 bool on_host_progress(int (*function)());
 
 }  // namespace weft::mpi

@@ -18,10 +18,12 @@ namespace weft::mpi {
 
 namespace {
 
-/// This thread is in a call of weft's: what the host calls meanwhile must not enter it again.
+/// True while this thread is in a call of weft, which functions called by the host must
+/// not enter again.
 thread_local bool inside_weft __attribute__((tls_model("initial-exec"))) = false;
 
-/// The host has called this thread's progress(), perhaps with locks that its entries need.
+/// True while the host has called progress() on this thread, perhaps with locks that
+/// its entries need.
 thread_local bool inside_host __attribute__((tls_model("initial-exec"))) = false;
 
 int error_class(weft_status status) {
@@ -83,7 +85,7 @@ Fence& fence() {
 }  // namespace
 
 Layer& Layer::get() {
-    static Layer& only = *new Layer;  // MPI may end while the process does
+    static Layer& only = *new Layer;  // not destroyed: MPI may end while the process exits
     return only;
 }
 
@@ -147,7 +149,7 @@ int Layer::exchange(void* comm, const void* mine, void* all, std::size_t bytes) 
                : 1;
 }
 
-/// The members may be elsewhere, and wait for what this rank has to forward.
+/// The other members may be in other calls, and wait for data that this rank must forward.
 int Layer::share_among_members(void* comm, const void* mine, void* all, std::size_t bytes) {
     Layer& layer = get();
     inside_weft = false;
@@ -200,7 +202,7 @@ bool Layer::join() {
     return true;
 }
 
-/// MPI_Finalize has begun on this rank.
+/// Called when MPI_Finalize has begun on this rank.
 void Layer::end() {
     kinds_on_ = 0;
     write_tuning();
@@ -227,7 +229,7 @@ Communicator* Layer::find(MPI_Comm comm) {
     return known != nullptr ? known : learn(comm);
 }
 
-/// nullptr: the host will say what is wrong.
+/// Returns nullptr for an invalid communicator; the host reports the error.
 Communicator* Layer::learn(MPI_Comm comm) {
     if (comm == MPI_COMM_NULL) return nullptr;
     Communicator fresh{.place = {.comm = comm, .rank = 0, .size = 0}};
@@ -241,14 +243,14 @@ Communicator* Layer::learn(MPI_Comm comm) {
     if (inter != 0) fresh.refused = Why::inter;
     if (fresh.refused != Why::served && !statistics_.wanted())
         handed_back.store(comm, std::memory_order_relaxed);
-    // A team costs as much as hundreds of calls gain, and many communicators live for a few only.
+    // Making a team takes as long as hundreds of calls save, and many communicators have few calls.
     if (comm != MPI_COMM_WORLD) fresh.next_try = calls_before_team_ + 1;
     return &communicators_.add(comm, std::move(fresh));
 }
 
 void Layer::forget(MPI_Comm comm) {
     if (is_handed_back(comm)) handed_back.store(MPI_COMM_NULL, std::memory_order_relaxed);
-    forget_shortcuts(comm);  // none are remembered where threads may be in calls meanwhile
+    forget_shortcuts(comm);  // shortcuts are not used in programs with several threads
     weft_team* team = nullptr;
     {
         const std::lock_guard lock(tables_mutex());
@@ -282,9 +284,9 @@ void Layer::drop_late() {
     for (weft_team* const team : teams) weft_team_drop(team);
 }
 
-/// Returns the ranks in MPI_COMM_WORLD of a communicator's members; an empty list if a member is a
-/// process of another job. Guarantee `members`: all members get the same answer, since jobs share
-/// no process.
+/// Returns the ranks in MPI_COMM_WORLD of a communicator's members; an empty list if a member is
+/// a process of another job. Guarantee `members`: all members get the same answer, since jobs
+/// share no process.
 std::vector<int> Layer::ranks_in_world(const Place& place) const {
     MPI_Group members = MPI_GROUP_NULL;
     MPI_Group world = MPI_GROUP_NULL;
@@ -310,8 +312,8 @@ Why Layer::try_team(Communicator& at) {
     const std::vector<int> members = ranks_in_world(at.place);
     if (members.empty()) return at.refused = Why::other_jobs;
     if (at.place.size == world_size_) join();
-    // Exchange `team`. A member may not have joined yet, or another of its threads may be making a
-    // team.
+    // Exchange `team`. A member may not have joined yet, or another of its threads may be
+    // making a team.
     int ready = 0;
     {
         const std::lock_guard lock(tables_mutex());
@@ -363,7 +365,7 @@ int Layer::serve(Communicator& at, PreparedCall& call) {
     return MPI_SUCCESS;
 }
 
-/// Of several threads, each has the runtime for one look at a time.
+/// Gives each thread the runtime for one step at a time.
 weft_status Layer::run_shared(weft_team* team, PreparedCall& call) {
     weft_request* request = nullptr;
     {
@@ -402,7 +404,8 @@ int Layer::start(Communicator& at, std::unique_ptr<StartedCall> call, MPI_Reques
 }
 
 int Layer::progress() {
-    constexpr unsigned kIdleEvery = 64;  // with nothing started, peers on the network may need it
+    constexpr unsigned kIdleEvery =
+        64;  // without started calls, network peers may still need progress
     const bool idle = started_count_.load(std::memory_order_relaxed) == 0;
     if (inside_weft || runtime_ == nullptr || (idle && ++idle_looks_ % kIdleEvery != 0)) return 0;
     StartedCalls ended;

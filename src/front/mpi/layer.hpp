@@ -4,9 +4,9 @@
 // Rule     Whether weft serves a call depends only on facts that MPI guarantees to be equal on all
 //          members, or on an exchange in which all members take part. Each condition in this folder
 //          names the guarantee or the exchange that it rests on.
-// Idea     A blocking collective call on a communicator of two ranks or more finds or makes the
-//          communicator's team; a started one uses the team that is there. Calls that have a team
-//          and a meaning for weft are served, everything else goes to PMPI.
+// Idea     A blocking collective call on a communicator of at least two ranks finds or makes the
+//          communicator's team. A started call uses an existing team. Calls with a team are served
+//          if weft supports them; all others go to PMPI.
 // Facts    MPI guarantees `members`, the group of a communicator, and whether it has two groups.
 //          It guarantees `order`, the order of the collective calls on a communicator. It
 //          guarantees `root`, the root of a call. It guarantees `bytes`, the bytes of a block
@@ -50,18 +50,18 @@
 
 namespace weft::mpi {
 
-/// What is known of a communicator.
+/// State of a communicator.
 struct Communicator {
     Place place{};
     Why refused = Why::served;  ///< why the host serves all calls
     weft_team* team = nullptr;
-    unsigned calls = 0;                ///< blocking ones that had no team
-    unsigned next_try = 1;             ///< the call at which a team is tried to be made
-    std::unique_ptr<Choices> choices;  ///< of calls that are served only where weft is quicker
+    unsigned calls = 0;                ///< blocking calls without a team
+    unsigned next_try = 1;             ///< value of `calls` at which to try to make a team
+    std::unique_ptr<Choices> choices;  ///< for calls that weft serves only where it is faster
 };
 
-/// A communicator whose calls all go to the host and are not counted; MPI_COMM_NULL: none is known.
-/// Relaxed: whether a thread sees it changes the way of a call to the host, and nothing else.
+/// A communicator whose calls all go to the host uncounted; MPI_COMM_NULL if there is none.
+/// Relaxed: a late store only delays the shortcut to the host.
 inline std::atomic<MPI_Comm> handed_back{MPI_COMM_NULL};
 
 [[nodiscard]] inline bool is_handed_back(MPI_Comm comm) {
@@ -80,7 +80,8 @@ class Layer {
   public:
     static Layer& get();
 
-    /// A blocking call. prepare(PreparedCall&): why it cannot be served. host(): the call of PMPI.
+    /// Makes a blocking call. prepare(PreparedCall&) returns why weft cannot serve it;
+    /// host() calls PMPI.
     template <class Prepare, class Host>
     int blocking(Kind kind, const Shortcut& shortcut, Prepare prepare, Host host) {
         const MPI_Comm comm = shortcut.comm;
@@ -107,7 +108,7 @@ class Layer {
         return result;
     }
 
-    /// The same of a started call.
+    /// Makes a started call.
     template <class Prepare, class Host>
     int started(Kind kind, MPI_Comm comm, MPI_Request* request, Prepare prepare, Host host) {
         const Timer timer(statistics_);
@@ -116,7 +117,7 @@ class Layer {
             why = at->refused;
             if (why == Why::served && (at->team == nullptr || request == nullptr))
                 why = Why::no_team;
-            // Exchange `start`: a rank with one thread hands the call back, too.
+            // Exchange `start`: a rank with one thread also hands the call back.
             if (why == Why::served && threads_anywhere_ && !kRequestsEndInProgress)
                 why = Why::threads;
             if (why == Why::served) {
@@ -138,12 +139,12 @@ class Layer {
     /// Called when MPI_Init has returned on this rank. Collective over MPI_COMM_WORLD: ranks
     /// compare their settings. Never called in a program that uses sessions alone.
     void begin();
-    /// Whether begin() was called.
+    /// Returns true if begin() was called.
     [[nodiscard]] bool begun() const { return begun_; }
-    /// An attribute of ours was deleted: with its communicator, or with MPI.
+    /// Called when an attribute of this layer is deleted: with its communicator, or when MPI ends.
     void forget(MPI_Comm comm);
     void end();
-    /// Moves what was started; the number of calls that have ended.
+    /// Drives started calls. Returns the number of calls that have completed.
     int progress();
 
   private:
@@ -152,12 +153,12 @@ class Layer {
         PreparedCall call;
         MPI_Comm comm;
         weft_request* request = nullptr;
-        MPI_Request hosts = MPI_REQUEST_NULL;  ///< what the program waits for
-        int* error = nullptr;  ///< the result of the host's request, and gone with that
+        MPI_Request hosts = MPI_REQUEST_NULL;  ///< request that the program waits for
+        int* error = nullptr;                  ///< result of the host's request, freed with it
     };
     using StartedCalls = std::list<std::unique_ptr<StartedCall>>;
 
-    /// The time of a call, if it is wanted.
+    /// Measures the time of a call if statistics are wanted.
     class Timer {
       public:
         explicit Timer(const Statistics& statistics) {
@@ -173,7 +174,7 @@ class Layer {
         std::chrono::steady_clock::time_point begun_;
     };
 
-    /// This thread is in weft, and no other one is.
+    /// Exclusive use of weft by this thread.
     class Turn {
       public:
         explicit Turn(Layer& layer);
@@ -214,7 +215,7 @@ class Layer {
     void share_choices(Communicator& at);
     void compare(Communicator& at, Choices::Place place);
     void remember_host(Kind kind, const Shortcut& shortcut, Glances* left);
-    /// A blocking call by whom it is quicker with.
+    /// Makes a blocking call with the faster library.
     template <class Host>
     int quicker(Communicator& at, PreparedCall& call, const Shortcut& shortcut, Host& host,
                 const Timer& timer) {
@@ -247,30 +248,30 @@ class Layer {
     static int share_among_members(void* comm, const void* mine, void* all, std::size_t bytes);
 
     std::uint32_t kinds_on_ = 0;      ///< bits of Kind
-    std::uint32_t kinds_chosen_ = 0;  ///< of these, those that are served where weft is quicker
+    std::uint32_t kinds_chosen_ = 0;  ///< subset of kinds_on_: served where weft is faster
     unsigned calls_before_team_ = 8;
     bool begun_ = false;
     bool threaded_ = false;          ///< this rank has MPI_THREAD_MULTIPLE, so it takes locks
     bool threads_anywhere_ = false;  ///< some rank has MPI_THREAD_MULTIPLE
     bool progress_ = true;
-    bool refused_ = false;   ///< the runtime could not start
-    bool creating_ = false;  ///< a thread makes a team
+    bool refused_ = false;   ///< the runtime failed to start
+    bool creating_ = false;  ///< a thread is making a team
     int comm_key_ = MPI_KEYVAL_INVALID;
     int end_key_ = MPI_KEYVAL_INVALID;
     int world_size_ = 0;
-    MPI_Comm own_ = MPI_COMM_NULL;  ///< a duplicate of MPI_COMM_WORLD for the layer alone
+    MPI_Comm own_ = MPI_COMM_NULL;  ///< duplicate of MPI_COMM_WORLD, used by the layer only
     weft_runtime* runtime_ = nullptr;
     std::mutex join_mutex_;
     std::mutex turn_mutex_;
     HandleMap<MPI_Comm, Communicator> communicators_;
-    std::vector<weft_team*> late_teams_;  ///< to drop once no call of weft is under way
+    std::vector<weft_team*> late_teams_;  ///< dropped when no call of weft is in progress
     StartedCalls started_;
     std::atomic<std::size_t> started_count_{0};
     unsigned idle_looks_ = 0;
     Statistics statistics_;
     std::string tuning_file_;
-    KnownWays known_;    ///< what the file said, and what trials have shown since
-    bool news_ = false;  ///< a trial has shown something
+    KnownWays known_;    ///< verdicts of the file and of trials in this job
+    bool news_ = false;  ///< trials have added a verdict
 };
 
 }  // namespace weft::mpi

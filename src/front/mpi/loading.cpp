@@ -76,7 +76,8 @@ std::string preloads_without(const std::string& layer) {
     return kept;
 }
 
-/// Before main(): starts a program that was linked with the other MPI again, without the layer.
+/// Runs before main(). If the program was linked with the other MPI, starts it again
+/// without the layer.
 __attribute__((constructor)) void check_program(int, char** arguments, char**) {
     const std::string host = file_of(reinterpret_cast<const void*>(&PMPI_Init));
     if (host.empty() || finds(host, kSymbolOfOpenMpi) == kIsForOpenMpi) return;
@@ -98,7 +99,7 @@ __attribute__((constructor)) void check_program(int, char** arguments, char**) {
     ::_exit(1);
 }
 
-/// After main(): reports that the program has used MPI without starting it through the layer.
+/// Runs after main(). Reports that the program has used MPI without starting it through the layer.
 __attribute__((destructor)) void check_use() {
     int over = 0;
     if (Layer::get().begun() || !is_first_rank() || PMPI_Finalized(&over) != MPI_SUCCESS ||

@@ -9,12 +9,12 @@ namespace weft::mpi {
 
 namespace {
 
-/// Bytes that the host packs at a time: its counts of bytes are ints.
+/// Largest number of bytes that the host packs at a time: its counts of bytes are ints.
 constexpr std::size_t kPackedMax = std::size_t{1} << 30;
 
 /// Data at an address that the host accepts. The host refuses a null pointer as the address of
-/// data, although MPI_BOTTOM may be one. So data at a null address is given as data at the address
-/// of a variable, with a type whose displacement leads back to 0.
+/// data, although MPI_BOTTOM may be null. Data at a null address is passed as data at a variable's
+/// address, with a type whose displacement leads back to 0.
 class Located {
   public:
     Located(const void* memory, int count, MPI_Datatype type)
@@ -64,7 +64,7 @@ int unpack_large(const std::byte* from, std::size_t bytes, const Located& to) {
 
 #else
 
-/// A type of `bytes` bytes, which may be more than an int counts.
+/// Returns a type of `bytes` bytes, which may exceed the range of an int.
 MPI_Datatype bytes_as_type(std::size_t bytes) {
     MPI_Datatype piece = MPI_DATATYPE_NULL;
     MPI_Datatype made = MPI_DATATYPE_NULL;
@@ -79,7 +79,7 @@ MPI_Datatype bytes_as_type(std::size_t bytes) {
     return made;
 }
 
-/// Uses a communicator of its own, so that no receive of the program matches the message.
+/// Uses a separate communicator, so that no receive of the program matches the message.
 int send_to_self(const void* from, int sent, MPI_Datatype sent_type, void* to, int received,
                  MPI_Datatype received_type) {
     MPI_Comm self = MPI_COMM_NULL;

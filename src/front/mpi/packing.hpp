@@ -6,8 +6,8 @@
 //          an offset, since MPICH refuses a null pointer. A single element of more than 1 GiB is
 //          packed with a count of type MPI_Count where the host has that (MPI 4). Otherwise the
 //          rank sends the element to itself as bytes.
-// Holds    The tables of types are not used here: several threads may pack at a time. keep() holds
-//          a type that its program may free before the data is unpacked.
+// Holds    The tables of types are not used here, so several threads may pack at a time. keep()
+//          holds a type that the program may free before the data is unpacked.
 // Next     prepared.hpp for the calls that the data belongs to.
 #pragma once
 
@@ -27,7 +27,7 @@ namespace weft::mpi {
     return static_cast<std::size_t>(count) * facts.size;
 }
 
-/// Elements of the program's that become bytes.
+/// Elements of the program to pack.
 struct Packing {
     std::byte* to = nullptr;
     const void* memory = nullptr;
@@ -39,7 +39,7 @@ struct Packing {
     [[nodiscard]] int pack() const;
 };
 
-/// Bytes that become elements of the program's.
+/// Bytes to unpack into elements of the program.
 struct Unpacking {
     const std::byte* from = nullptr;
     void* memory = nullptr;
@@ -48,7 +48,7 @@ struct Unpacking {
     TypeFacts facts;
     bool kept = false;
 
-    /// The type stays usable, whatever the program does, until the bytes are unpacked.
+    /// Keeps the type usable until the bytes are unpacked, even if the program frees it.
     void keep();
     /// Returns MPI_SUCCESS or the host's error.
     [[nodiscard]] int unpack();

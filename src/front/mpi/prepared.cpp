@@ -12,7 +12,7 @@ std::byte* PreparedCall::make_room(std::unique_ptr<std::byte[]>& memory, std::si
     return memory.get();
 }
 
-/// Takes `times` blocks of the caller's data as input; count_ becomes the bytes of one block.
+/// Reads `times` blocks of the caller's data as input; count_ becomes the bytes of a block.
 Why PreparedCall::read(const Elements& given, MPI_Count times) {
     const TypeFacts* const facts = facts_for(given.count, given.type);
     if (facts == nullptr) return Why::arguments;
@@ -25,8 +25,8 @@ Why PreparedCall::read(const Elements& given, MPI_Count times) {
     return Why::served;
 }
 
-/// Takes room for `times` blocks of the caller as output; count_ becomes the bytes of one block.
-/// keeps_own: this rank's block in that room is input, too.
+/// Uses `times` blocks of the caller's memory as output; count_ becomes the bytes of a block.
+/// keeps_own: this rank's block there is also input.
 Why PreparedCall::write(const Elements& given, MPI_Count times, bool keeps_own) {
     const TypeFacts* const facts = facts_for(given.count, given.type);
     if (facts == nullptr) return Why::arguments;
@@ -147,8 +147,8 @@ Why PreparedCall::reduce_blocks(const void* in, const Elements& out, MPI_Op op) 
     return why;
 }
 
-/// The sum of `counts` decides whether the type is looked at: MPI guarantees that all members give
-/// the same counts, while the rank's own block may be empty.
+/// Reads the type only if the sum of `counts` is not 0. MPI guarantees equal counts on all members,
+/// while this rank's own block may be empty.
 template <class Count>
 Why PreparedCall::reduce_scatter(const void* in, const Elements& out, const Count* counts,
                                  MPI_Op op) {
@@ -166,8 +166,8 @@ Why PreparedCall::reduce_scatter(const void* in, const Elements& out, const Coun
     return why;
 }
 
-/// MPI's call in place changes only the start of the buffer, where the rank's block of the result
-/// goes. So the buffer is only input, and finish() copies the result there.
+/// In place, MPI changes only the start of the buffer, where the rank's block of the result
+/// belongs. So the buffer is only input, and finish() copies the result to its start.
 void PreparedCall::take_result_apart(std::size_t bytes) {
     in_ = out_;
     move_to_ = out_;
@@ -182,7 +182,7 @@ template Why PreparedCall::reduce_scatter(const void*, const Elements&, const MP
 
 // --- use -----------------------------------------------------------------------------------------
 
-/// The call of weft, blocking (weft_NAME) or started (weft_iNAME, one argument more).
+/// Makes the call of weft, blocking (weft_NAME) or started (weft_iNAME, with one more argument).
 #define WEFT_MPI_CALL(PREFIX, ...)                                                                 \
     const std::size_t* const counts = out_blocks_.counts.data();                                   \
     const std::size_t* const places = out_blocks_.displacements.data();                            \
@@ -247,7 +247,7 @@ weft_status PreparedCall::start(weft_team* team, weft_request** request) {
 }
 #undef WEFT_MPI_CALL
 
-/// The other members may be in the call already, so an error of the host is kept until the end.
+/// An error of the host is kept until the end, because other members may already be in the call.
 void PreparedCall::begin() {
     for (const Packing& one : packings_)
         if (const int error = one.pack(); error_ == MPI_SUCCESS) error_ = error;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// prepared.hpp - a collective call of MPI as one of ours: bytes or elements, buffers, counts.
+// prepared.hpp - a collective call of MPI as a call of weft: bytes or elements, buffers, counts.
 //
-// Idea     One function a collective turns MPI's arguments into a PreparedCall; the blocking, the
-//          started and the long-count form of all languages use it. The host packs data of types
-//          that are not contiguous into memory of the call when the call begins, and unpacks it at
-//          the end.
-// Holds    Data movement is served whatever the types, the addresses and the counts of a rank are.
-//          Whether a reduction is served depends on its count, type and operation, which MPI
-//          guarantees to be equal on all members. The type of data without elements is never read.
-//          Calls with erroneous arguments go to the host, which reports them.
+// Idea     One function for each collective converts MPI's arguments to a PreparedCall. The
+//          blocking, started and long-count forms of all languages use it. The host packs data of
+//          types that are not contiguous into memory of the call when the call begins, and unpacks
+//          it at the end.
+// Holds    Data movement is served for all types, addresses and counts of a rank. Whether a
+//          reduction is served depends on its count, type and operation, which MPI guarantees to be
+//          equal on all members. The type of data without elements is never read. Calls with
+//          erroneous arguments go to the host, which reports them.
 // Next     calls.cpp for the entries of MPI; layer.hpp for how a prepared call is run.
 #pragma once
 
@@ -25,7 +25,7 @@
 
 namespace weft::mpi {
 
-/// Where a call is made.
+/// Communicator, rank and size of a call.
 struct Place {
     MPI_Comm comm;
     int rank;
@@ -39,13 +39,13 @@ struct Elements {
     MPI_Datatype type;
 };
 
-/// Memory of the caller with a block for each rank; arrays of int, or of the long forms.
+/// Memory of the caller with a block for each rank; the arrays are of int, or of the long forms.
 template <class Count, class Displacement>
 struct BlocksOf {
     const void* memory;
     const Count* counts;
-    const Displacement* displacements;  ///< nullptr: blocks follow each other
-    const MPI_Datatype* types;          ///< one, or with `own_types` one for each rank
+    const Displacement* displacements;  ///< nullptr: contiguous blocks
+    const MPI_Datatype* types;          ///< one type, or one for each rank if `own_types`
     bool own_types = false;             ///< then displacements are in bytes
 };
 
@@ -60,7 +60,7 @@ class PreparedCall {
     /// allreduce, scan and exscan.
     Why all_reduce(const void* in, const Elements& out, MPI_Op op);
     Why reduce(const void* in, const Elements& out, MPI_Op op, int root);
-    /// Of blocks of `out.count` elements, one a rank (reduce_scatter_block).
+    /// Reduces blocks of `out.count` elements, one for each rank (reduce_scatter_block).
     Why reduce_blocks(const void* in, const Elements& out, MPI_Op op);
     template <class Count>
     Why reduce_scatter(const void* in, const Elements& out, const Count* counts, MPI_Op op);
@@ -80,26 +80,26 @@ class PreparedCall {
 
     // --- using it ---
     [[nodiscard]] weft_status run(weft_team* team);
-    /// The program may free its types and its communicator while the call is in flight.
+    /// Starts the call. The program may free its types and its communicator while it is in flight.
     [[nodiscard]] weft_status start(weft_team* team, weft_request** request);
-    /// After the call: results that were packed, or that MPI wants elsewhere, go to their place.
-    /// Returns MPI_SUCCESS, or the first error of the host's functions that pack and unpack.
+    /// Ends the call: moves results that are packed, or not yet at their place. Returns
+    /// MPI_SUCCESS, or the first error of the host's pack and unpack functions.
     [[nodiscard]] int finish();
-    /// Bytes that this rank gives.
+    /// Returns the bytes that this rank contributes.
     [[nodiscard]] std::size_t bytes() const;
-    /// How large the call is, the same on all ranks: bytes of a block or of all blocks; 0 where a
-    /// count is known to two ranks alone.
+    /// Returns the size of the call, equal on all ranks: bytes of a block or of all blocks. 0 if
+    /// only two ranks know a count.
     [[nodiscard]] std::size_t common_bytes() const;
     [[nodiscard]] Kind kind() const { return kind_; }
 
   private:
     struct Block {
         std::size_t count = 0;
-        std::ptrdiff_t at = 0;  ///< bytes from the caller's memory on
+        std::ptrdiff_t at = 0;  ///< offset in bytes from the caller's memory
         MPI_Datatype type = MPI_DATATYPE_NULL;
         const TypeFacts* facts = nullptr;
     };
-    /// Counts and displacements in bytes, and the memory that they count from.
+    /// Counts and displacements in bytes.
     struct Vector {
         std::vector<std::size_t> counts;
         std::vector<std::size_t> displacements;
@@ -122,20 +122,21 @@ class PreparedCall {
     Place place_;
     const void* in_ = nullptr;
     void* out_ = nullptr;
-    std::size_t count_ = 0;  ///< of elements of type_, as the call of weft takes it
+    std::size_t count_ = 0;  ///< elements of type_ in the call of weft
     weft_type type_ = WEFT_UINT8;
     std::size_t element_bytes_ = 1;
     weft_op op_ = WEFT_SUM;
     int root_ = 0;
     Vector in_blocks_;
     Vector out_blocks_;
-    std::unique_ptr<std::byte[]> sent_;      ///< what was packed
-    std::unique_ptr<std::byte[]> received_;  ///< what is to be unpacked
+    std::unique_ptr<std::byte[]> sent_;      ///< packed data to send
+    std::unique_ptr<std::byte[]> received_;  ///< received data to unpack
     std::vector<Packing> packings_;
     std::vector<Unpacking> unpackings_;
-    void* move_to_ = nullptr;  ///< where finish() copies the first bytes of out_
+    void* move_to_ = nullptr;  ///< destination to which finish() copies the first bytes of out_
     std::size_t move_bytes_ = 0;
-    std::shared_ptr<const void> kept_operation_;  ///< the program may free its operation meanwhile
+    std::shared_ptr<const void>
+        kept_operation_;  ///< keeps an operation that the program may free during the call
     int error_ = MPI_SUCCESS;
 };
 

@@ -39,7 +39,8 @@ bool all_contiguous(const Blocks& blocks) {
         blocks, [](const auto& block) { return block.count == 0 || block.facts->contiguous; });
 }
 
-/// Whether two blocks share bytes: erroneous in MPI, but programs do it and get away with it.
+/// Returns true if two blocks share bytes. This is erroneous in MPI, but works in programs
+/// that do it.
 template <class Blocks>
 bool overlap(const Blocks& blocks) {
     std::vector<std::pair<std::ptrdiff_t, std::ptrdiff_t>> held;
@@ -174,7 +175,7 @@ Why PreparedCall::alltoallv(const BlocksOf<Count, Displacement>& in,
     if (const Why why = blocks_of(out, blocks); why != Why::served) return why;
     const bool in_place = in.memory == MPI_IN_PLACE;
     if (in_place) {
-        // The buffer gets the result, so a copy of the data is sent.
+        // The result overwrites the buffer, so a copy of the data is sent.
         read_blocks(out.memory, blocks);
         if (sent_ == nullptr) {
             std::size_t bytes = 0;

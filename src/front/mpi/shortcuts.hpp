@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// shortcuts.hpp - calls that the host is quicker at go there after a glance at their arguments.
+// shortcuts.hpp - a fast path to the host, for calls that the host serves faster.
 //
-// Why      The quickest calls of a host take 70 ns in a stream. To find the communicator, to read
-//          the arguments and to ask whose turn it is would be a fifth of that.
-// Holds    What is remembered is what the long way has decided: the arguments that it depends on,
-//          with types and operations that no program can free. It goes with its communicator.
-//          While both libraries are tried, those calls of the host that are timed together go this
-//          way, too; they are counted down, so that it does not matter which rank remembers them.
-// Next     choices.hpp for who decides; calls.cpp for who looks.
+// Why      The host's fastest calls take 70 ns in a stream. Looking up the communicator, reading
+//          the arguments and asking for the next turn would add a fifth.
+// Holds    A shortcut remembers a decision of the slow path: the arguments on which it depends,
+//          with types and operations that no program can free. It ends with its communicator.
+//          During trials, host calls that are timed together also use it. They are counted, so
+//          ranks may differ in whether they remember them.
+// Next     choices.hpp for decisions; calls.cpp for the look-up.
 #pragma once
 
 #include <mpi.h>
@@ -20,9 +20,9 @@
 
 namespace weft::mpi {
 
-/// The arguments of a call that the choice depends on.
+/// Arguments on which the decision about a call depends.
 struct Shortcut {
-    static constexpr MPI_Count kNever = -1;  ///< the count of calls that none is kept for
+    static constexpr MPI_Count kNever = -1;  ///< count of calls that are not remembered
 
     MPI_Comm comm = MPI_COMM_NULL;
     MPI_Count count = 0;
@@ -32,7 +32,8 @@ struct Shortcut {
     MPI_Count other_count = 0;
     MPI_Datatype other_type = MPI_DATATYPE_NULL;
 
-    /// Of the fields behind comm, the first `kFields`: those that calls of a kind differ in.
+    /// Compares comm and the first `kFields` fields after it, which are those in which calls of
+    /// the kind differ.
     template <std::size_t kFields>
     [[nodiscard]] bool equals(const Shortcut& other) const {
         if (comm != other.comm) return false;
@@ -40,7 +41,7 @@ struct Shortcut {
             if (count != other.count) return false;
         if constexpr (kFields > 1)
             if (type != other.type) return false;
-        if constexpr (kFields == 3)  // with a root there is no operation to look at
+        if constexpr (kFields == 3)  // calls with a root have no operation here
             if (op != other.op) return false;
         if constexpr (kFields > 3)
             if (root != other.root) return false;
@@ -50,7 +51,7 @@ struct Shortcut {
     }
 };
 
-/// For calls that go to the host for good: as good as no number.
+/// Counter for calls that go to the host permanently; in effect unlimited.
 inline Glances no_end = Glances{1} << 62;
 
 struct Remembered {
@@ -58,10 +59,10 @@ struct Remembered {
     Glances* left = &no_end;
 };
 
-/// By Kind, the last call that the host was found to be quicker at. One thread uses it.
+/// Last call of each Kind for which the host was found faster. Only one thread uses it.
 inline std::array<Remembered, kKindNames.size()> shortcuts;
 
-/// kFields: as many as all calls of the kind give.
+/// kFields: number of fields that all calls of the kind set.
 template <std::size_t kFields>
 [[nodiscard]] inline bool has_shortcut(Kind kind, const Shortcut& call) {
     const Remembered& known = shortcuts[static_cast<std::size_t>(kind)];
@@ -75,7 +76,7 @@ inline void remember(Kind kind, const Shortcut& call, Glances* left = &no_end) {
         shortcuts[static_cast<std::size_t>(kind)] = {.call = call, .left = left};
 }
 
-/// Its handle may soon be that of another communicator, on some of the ranks.
+/// The handle may soon be reused for another communicator, on some of the ranks.
 inline void forget_shortcuts(MPI_Comm comm) {
     for (Remembered& one : shortcuts)
         if (one.call.comm == comm) one = {};

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// statistics.hpp - which collective calls there are, what became of each, and the table of that.
+// statistics.hpp - kinds of collective calls, the library that served each call, and the
+// table of both.
 //
-// Next     layer.hpp for who counts; WEFT_MPI_STATS in docs/guide/mpi-backing.md.
+// Next     layer.hpp for counting; WEFT_MPI_STATS in docs/guide/mpi-backing.md.
 #pragma once
 
 #include <mpi.h>
@@ -12,7 +13,7 @@
 
 namespace weft::mpi {
 
-/// The collective calls of MPI; those that are started share the number of the blocking ones.
+/// Collective calls of MPI. Started and blocking calls share a kind.
 enum class Kind : std::uint8_t {
     barrier,
     broadcast,
@@ -40,19 +41,19 @@ inline constexpr std::array<std::string_view, 17> kKindNames{
     "scatterv",  "allgatherv",    "alltoallv",
     "alltoallw", "reduce_scatter"};
 
-/// Why a call went to the host.
+/// Reason why a call went to the host.
 enum class Why : std::uint8_t {
-    served,      ///< it did not
-    off,         ///< by the environment, or because the library could not start
-    one_rank,    ///< the host does that at once
-    inter,       ///< between two groups
+    served,      ///< none: weft served the call
+    off,         ///< disabled by the environment, or the library could not start
+    one_rank,    ///< the host serves it at once
+    inter,       ///< intercommunicator
     other_jobs,  ///< a member is a process of another job: spawned, or connected
-    no_team,  ///< the communicator has none: its first call was a started one, or no place is free
-    type,     ///< no reduction of ours on this type
-    operation,  ///< none by this operation, or by this one on this type
-    arguments,  ///< the host says what is wrong with them
-    threads,    ///< the host cannot wait for our requests under MPI_THREAD_MULTIPLE
-    slower,     ///< the host is quicker at this, by the rules of `auto`
+    no_team,     ///< no team yet: only started calls so far, or no place is free
+    type,        ///< weft does not reduce this type
+    operation,   ///< unknown to weft, or not defined on this type
+    arguments,   ///< erroneous: the host reports the error
+    threads,     ///< the host cannot wait for our requests under MPI_THREAD_MULTIPLE
+    slower,      ///< the host is faster, by the rules of `auto`
 };
 inline constexpr std::array<std::string_view, 11> kWhyNames{
     "served", "off",       "one rank",  "between groups", "other jobs",     "no team",
@@ -71,13 +72,14 @@ class Statistics {
         if (why != Why::served) row.host_ns += ns;
     }
 
-    /// Collective over the communicator: rank 0 prints the sums over all ranks to standard error.
+    /// Prints the sums over all ranks to standard error, on rank 0. Collective
+    /// over the communicator.
     void print(MPI_Comm comm) const;
 
   private:
     struct Row {
         std::array<std::uint64_t, kWhyNames.size()> by_why{};
-        std::uint64_t bytes = 0;  ///< that this rank gave, of calls that were served
+        std::uint64_t bytes = 0;  ///< contributed by this rank in calls that weft served
         std::uint64_t served_ns = 0;
         std::uint64_t host_ns = 0;
     };

@@ -22,7 +22,7 @@ constexpr std::uint32_t kArithmetic = bit(WEFT_SUM) | bit(WEFT_PROD);
 constexpr std::uint32_t kLogical = bit(WEFT_LAND) | bit(WEFT_LOR) | bit(WEFT_LXOR);
 constexpr std::uint32_t kBits = bit(WEFT_BAND) | bit(WEFT_BOR) | bit(WEFT_BXOR);
 
-/// MPI 4.0, 6.9.2: which operations there are on which types.
+/// Operations that MPI allows on types: MPI 4.0, 6.9.2.
 constexpr std::uint32_t kCInteger = kOrder | kArithmetic | kLogical | kBits;
 constexpr std::uint32_t kFortranInteger = kOrder | kArithmetic | kBits;
 constexpr std::uint32_t kFloating = kOrder | kArithmetic;
@@ -41,7 +41,8 @@ struct Builtin {
     std::uint32_t operations;
 };
 
-/// Pairs with padding are missing: what lies between their members is the program's.
+/// Returns the types without padding between members. Weft would overwrite padding, which belongs
+/// to the program.
 std::vector<Builtin> builtin_types() {
     return {
         {MPI_SIGNED_CHAR, WEFT_INT8, kCInteger},
@@ -102,7 +103,7 @@ std::vector<BuiltinOp> builtin_operations() {
             {MPI_BXOR, WEFT_BXOR}, {MPI_MINLOC, WEFT_MINLOC}, {MPI_MAXLOC, WEFT_MAXLOC}};
 }
 
-/// A user's operation on elements of one type: what weft calls.
+/// A user operation of MPI on elements of one type, in the form that weft calls.
 struct UserCall {
     MPI_User_function* function;
     MPI_Datatype type;
@@ -137,13 +138,14 @@ struct Operation {
 struct Tables {
     HandleMap<MPI_Datatype, TypeFacts> types;
     HandleMap<MPI_Op, Operation> operations;
-    int type_key = MPI_KEYVAL_INVALID;  ///< of the attribute that tells the end of a type
+    int type_key = MPI_KEYVAL_INVALID;  ///< of the attribute that reports the end of a type
 
     Tables();
 };
 
 Tables& tables() {
-    static Tables& only = *new Tables;  // programs may free types while the process ends
+    static Tables& only =
+        *new Tables;  // not destroyed: programs may free types while the process exits
     return only;
 }
 
@@ -167,7 +169,7 @@ Tables::Tables() {
         operations.add(builtin.op, {.builtin = builtin.ours, .by_type = {}});
 }
 
-/// Whether two elements, packed, are the bytes that lie there: tried on bytes that differ.
+/// Returns true if packing two elements does not change their bytes, tested with bytes that differ.
 bool packs_to_itself(MPI_Datatype type, std::size_t size) {
     constexpr std::size_t kTriedMax = std::size_t{1} << 16;
     if (size == 0) return true;
@@ -249,7 +251,7 @@ const TypeFacts* learn(MPI_Datatype type) {
     facts.contiguous = facts.contiguous && is_in_order(type, facts.size);
     Tables& all = tables();
     if (!is_named(type)) {
-        // Made here and not in the constructor, which may run before a program that uses sessions
+        // Made here, not in the constructor, which may run before a program that uses sessions
         // alone has made one.
         if (all.type_key == MPI_KEYVAL_INVALID)
             PMPI_Type_create_keyval(MPI_TYPE_NULL_COPY_FN, forget_type, &all.type_key, nullptr);
@@ -298,7 +300,7 @@ std::optional<ServedOperation> operation_for(MPI_Op op, MPI_Datatype type, const
                            &made.ours) != WEFT_OK)
             made.ours = WEFT_OP_NONE;
     }
-    // A lack of room for operations is a fact of this rank alone, so the call is not handed back:
+    // Lack of space for operations is a fact of this rank only, so the call is not handed back:
     // weft refuses WEFT_OP_NONE, and the call returns an error.
     return ServedOperation{.op = made.ours, .keeps = made.call};
 }

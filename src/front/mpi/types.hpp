@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// types.hpp - what MPI's types and operations are to us.
+// types.hpp - weft's equivalents of MPI's types and operations.
 //
-// Idea     Movement needs bytes alone: how many an element has, and whether elements lie back to
-//          back in order, so that they need not be packed. Reductions need an element type, and a
-//          class that says which operations MPI allows on it.
-// Why      Ranks may describe the same data differently, as MPI asks only for equal signatures. So
-//          movement is decided by bytes, which are the same on all ranks; a type that is not
-//          contiguous is packed on its rank and changes nothing for the others.
-// Holds    What MPI does not allow is not in the tables, and so goes to the host, which says so.
-// Next     prepared.hpp for who asks.
+// Idea     Data movement needs only the bytes of an element, and whether elements are contiguous
+//          and in order, so that packing is not necessary. Reductions need an element type, and the
+//          set of operations that MPI allows on it.
+// Why      Ranks may describe the same data differently, because MPI requires only equal
+//          signatures. So movement is decided by bytes, which are equal on all ranks. A rank packs
+//          data of types that are not contiguous; this does not affect the other ranks.
+// Holds    Combinations that MPI does not allow are not in the tables. They go to the host, which
+//          reports the error.
+// Next     prepared.hpp, which uses these.
 #pragma once
 
 #include <mpi.h>
@@ -25,10 +26,10 @@ namespace weft::mpi {
 
 struct TypeFacts {
     std::size_t size = 0;  ///< bytes of an element's data
-    MPI_Aint extent = 0;   ///< from an element to the next one
+    MPI_Aint extent = 0;   ///< distance from an element to the next
     bool contiguous = false;
     std::optional<weft_type> element;  ///< for reductions
-    std::uint32_t operations = 0;      ///< bits of weft_op that MPI allows on it
+    std::uint32_t operations = 0;      ///< bits of weft_op that MPI allows on `element`
 };
 
 /// Returns facts about the type of `count` elements. If `count` is 0, the type is not read: it may
@@ -47,11 +48,11 @@ struct ServedOperation {
     std::shared_ptr<const void> keeps;
 };
 
-/// The operation of weft for `op` on elements of this type; nothing if weft has none.
+/// Returns weft's operation for `op` on elements of this type; nothing if weft has none.
 [[nodiscard]] std::optional<ServedOperation> operation_for(MPI_Op op, MPI_Datatype type,
                                                            const TypeFacts& facts);
 
-/// Called when a program has made or frees an operation of its own, from C. Any thread may call.
+/// Record that a C program has made or frees a user operation. Any thread may call.
 void note_user_operation(MPI_Op op, MPI_User_function* function, bool commutative);
 void forget_user_operation(MPI_Op op);
 

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// warm_up.hpp - the first calls of a long kind: weft's, and as many of the host's between them as
-// keep what weft's may cost within bounds.
+// warm_up.hpp - the first calls of a long kind: alternates weft and the host, and bounds the cost
+// of weft's calls.
 //
-// Idea     Two calls of each library come first. If weft is much quicker, it is called. Else only
-//          as often as a thirtieth of the time spent pays for: for what all its calls have cost
-//          beyond the host's, less what quicker ones have gained, and for what the next one is
-//          expected to cost. A call that takes longer than was to be expected counts as what was
-//          expected, or as two of the host's if that is more: it shares buffers, which comes once.
-// Why      Weft shares buffers of long calls after up to 18 of them. A program that makes only so
-//          many shall not pay for what it never gains from, and one that makes many finds out soon.
-// Holds    All is computed from times that the members agree on, so all come to the same. As long
-//          as weft is not much quicker, calls take at most 1.04 of the host's time, and what those
-//          take beyond that which are longer than was to be expected.
+// Idea     Two calls of each library come first. If weft is clearly faster, it gets the next calls.
+//          Otherwise weft is called only when its loss stays below a thirtieth of the time spent.
+//          The loss is the time beyond the host's of all calls of weft, reduced by the gain of
+//          faster ones, plus the expected loss of the next call. A call that takes longer than
+//          expected counts as the expected time, or as two host calls if that is more: it shares
+//          buffers, which happens once.
+// Why      Weft shares buffers of long calls after at most 18 of them. A program with few calls
+//          must not pay for sharing, and a program with many must find out soon.
+// Holds    All members compute from the same agreed times, so they decide equally. While weft is
+//          not clearly faster, calls take at most 1.04 of the host's time, plus the excess of calls
+//          that take longer than expected.
 // Next     choices.hpp.
 #pragma once
 
@@ -24,28 +25,28 @@ namespace weft::mpi {
 
 class WarmUp {
   public:
-    /// Microseconds: of the host's calls (the mean), and of each of weft's since the last
-    /// comparison.
+    /// Microseconds: mean of the host's calls, and each of weft's calls since the last comparison.
     struct Times {
         double hosts_us = 0;
         std::array<double, 2> ours_us{};
     };
-    /// Of each library, to begin with.
+    /// First calls of each library.
     static constexpr unsigned kFirst = 2;
-    /// What may be lost of all time.
+    /// Largest fraction of the time that may be lost.
     static constexpr double kShare = 1.0 / 30;
-    /// Weft is much quicker with so much of the host's time; less may be chance.
+    /// Weft is clearly faster below this fraction of the host's time; smaller gains may be noise.
     static constexpr double kClear = 0.75;
-    static constexpr double kHostsMax = 1 << 20;  ///< calls between two of weft's
+    static constexpr double kHostsMax =
+        1 << 20;  ///< largest number of host calls between two calls of weft
 
     explicit WarmUp(unsigned calls) : left_(calls) {}
 
-    /// Where the next call goes.
+    /// Returns true if the next call goes to the host.
     [[nodiscard]] bool host() const { return hosts_ < hosts_wanted_; }
-    /// A call is over. True: compared() is due.
+    /// Records a call. Returns true if compared() is due.
     bool called(bool host, double us) {
         if (host) {
-            // The first one may wait for ranks that come from the other library.
+            // The first one may wait for ranks still in the other library.
             if (++hosts_ > 1 || hosts_wanted_ == 1) sum_us_ += us;
             return false;
         }
@@ -56,14 +57,14 @@ class WarmUp {
         const unsigned timed = std::max(hosts_, 2U) - 1;
         return {.hosts_us = sum_us_ / timed, .ours_us = ours_us_};
     }
-    /// The times of the slowest members. False: it is over.
+    /// Takes the times of the slowest members. Returns false if the warm-up is over.
     bool compared(const Times& longest) {
         if (hosts_ != 0) hosts_us_ = longest.hosts_us;
         spent_us_ += hosts_ * hosts_us_;
         for (unsigned call = 0; call < ours_; ++call) {
             const double us = longest.ours_us[call];
             spent_us_ += us;
-            // One alone may be disturbed, or do what further ones need not.
+            // A single call may be disturbed, or do work that later calls need not do.
             lost_us_ += std::min(us, std::max(expected_us_, 2 * hosts_us_)) - hosts_us_;
             expected_us_ = last_us_ == 0 ? us : std::min(us, last_us_);
             last_us_ = us;
@@ -75,12 +76,13 @@ class WarmUp {
         sum_us_ = 0;
         return left_ != 0;
     }
-    /// Microseconds that a call of each is expected to take now.
+    /// Return the expected time of a call of each library, in microseconds.
     [[nodiscard]] double expected_us() const { return expected_us_; }
     [[nodiscard]] double hosts_us() const { return hosts_us_; }
 
   private:
-    /// Calls of the host before the next one of weft. One at least, to know what it takes now.
+    /// Returns the number of host calls before weft's next call. It is at least 1, to measure the
+    /// host's present time.
     [[nodiscard]] unsigned hosts_first() const {
         if (expected_us_ <= kClear * hosts_us_) return 0;
         const double loss_us = std::max(expected_us_ - hosts_us_, 0.0);
