@@ -137,8 +137,8 @@ struct Call {
     [[nodiscard]] static Call allgatherv(const void* in, void* out, Blocks out_blocks, Type type) {
         return {Collective::allgatherv, in, out, 0, type, {}, -1, {}, {}, out_blocks};
     }
-    /// in_blocks: data for each member; out_blocks: data from each. No block of in overlaps a block
-    /// of out.
+    /// in_blocks: data for each member; out_blocks: data from each. No block of in overlaps a
+    /// block of out.
     [[nodiscard]] static Call alltoallv(const void* in, Blocks in_blocks, void* out,
                                         Blocks out_blocks, Type type) {
         return {Collective::alltoallv, in, out, 0, type, {}, -1, {}, in_blocks, out_blocks};

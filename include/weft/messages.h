@@ -29,9 +29,9 @@ WEFT_API weft_status weft_am_register(weft_runtime* runtime, int handler, weft_a
 /// Returns the largest size of a message: 2048 bytes, or 256 in jobs of more than 1024 ranks. 0 if
 /// the runtime is not usable.
 WEFT_API size_t weft_am_bytes_max(const weft_runtime* runtime);
-/// Sends a message to a peer or to this rank itself; data may be changed after the return. Outside
-/// handlers it may wait until the peer has received earlier messages, and drives all transfers
-/// meanwhile.
+/// Sends a message to a peer or to this rank itself; data may be changed after the return.
+/// Outside handlers it may wait until the peer has received earlier messages, and drives
+/// all transfers meanwhile.
 WEFT_API weft_status weft_am_request(weft_team* team, int peer, int handler, const void* data,
                                      size_t bytes);
 /// Sends a message to the sender of `message`. Only in a handler.

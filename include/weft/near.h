@@ -2,11 +2,11 @@
 // near.h - puts, gets and atomic operations on local peers' memory by load, store or atomic
 // instructions, without a call into the library.
 //
-// weft_near_open() returns a view of a team's symmetric memory, which the functions of this header
-// take. They are compiled inline and access peers directly where loads and stores can reach them.
-// For other peers, and for arguments that are refused, they call the function of weft.h or
-// onesided.h with the same meaning. weft_fence() and weft_quiet() of the team order and complete
-// their puts.
+// weft_near_open() returns a view of a team's symmetric memory, which the functions of this
+// header take. They are compiled inline and access peers directly where loads and stores can
+// reach them. For other peers, and for arguments that are refused, they call the function of
+// weft.h or onesided.h with the same meaning. weft_fence() and weft_quiet() of the team order and
+// complete their puts.
 //
 // The structure is part of the binary interface: new fields are added only at its end, and the
 // program passes the size that it knows to weft_near_open().

@@ -43,8 +43,8 @@ WEFT_API weft_status weft_neighbor_alltoall(weft_neighbors* neighbors, const voi
 WEFT_API weft_status weft_neighbor_allgather(weft_neighbors* neighbors, const void* in, void* out,
                                              size_t count, weft_type type);
 /// Sends `in_counts[i]` elements, at `in_displacements[i]` of in, to destination i. Receives
-/// `out_counts[i]` elements from source i at `out_displacements[i]` of out. NULL displacements mean
-/// contiguous blocks.
+/// `out_counts[i]` elements from source i at `out_displacements[i]` of out. NULL displacements
+/// mean contiguous blocks.
 WEFT_API weft_status weft_neighbor_alltoallv(weft_neighbors* neighbors, const void* in,
                                              const size_t* in_counts,
                                              const size_t* in_displacements, void* out,

@@ -22,8 +22,8 @@ class Neighbors {
   public:
     /// members: size of the team. sources: ranks that send a block to this rank; destinations:
     /// ranks that receive a block from it; both in the order of the blocks. Each list names a
-    /// member at most once, and may name this rank. If a names b as a destination, b names a as a
-    /// source.
+    /// member at most once, and may name this rank. If a names b as a destination, b names a
+    /// as a source.
     Neighbors(Rank members, std::vector<Rank> sources, std::vector<Rank> destinations)
         : in_(members, std::move(destinations), "destinations"),
           out_(members, std::move(sources), "sources") {}

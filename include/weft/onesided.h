@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// onesided.h - further one-sided calls of the C interface: all kinds of words, strides, waits for
-// several words, contexts, locks, memory of the caller, and other functions for OpenSHMEM and GASPI
-// programs.
+// onesided.h - further one-sided calls of the C interface: all kinds of words, strides, waits
+// for several words, contexts, locks, memory of the caller, and other functions for OpenSHMEM
+// and GASPI programs.
 //
 // weft.h includes this header; its introduction also applies here. Memory of a peer is named by
 // this rank's address of the same symmetric memory, or as weft_register() says. A word has 4 or 8
@@ -52,8 +52,8 @@ WEFT_API weft_status weft_atomic(weft_team* team, weft_atomic_kind kind, weft_ty
 WEFT_API weft_status weft_atomic_nbi(weft_team* team, weft_atomic_kind kind, weft_type type,
                                      void* word, const void* operand, const void* compare,
                                      void* result, int peer);
-/// Sets the peer's signal to value, or adds value to it if add is not 0: a weft_put_signal()
-/// without data.
+/// Sets the peer's signal to value, or adds value to it if add is not 0: a
+/// weft_put_signal() without data.
 WEFT_API weft_status weft_signal(weft_team* team, uint64_t* signal, uint64_t value, int add,
                                  int peer);
 
@@ -72,8 +72,8 @@ WEFT_API weft_status weft_get_strided(weft_team* team, void* dst, ptrdiff_t dst_
 
 // --- gets with a request -------------------------------------------------------------------------
 
-/// Starts a weft_get() with a request: dst holds the data when weft_wait() or weft_test() completes
-/// the request.
+/// Starts a weft_get() with a request: dst holds the data when weft_wait() or weft_test()
+/// completes the request.
 WEFT_API weft_status weft_iget(weft_team* team, void* dst, const void* src, size_t bytes, int peer,
                                weft_request** request);
 
@@ -134,9 +134,9 @@ WEFT_API weft_status weft_context_free(weft_team* context);
 // --- locks ---------------------------------------------------------------------------------------
 
 /// @name Locks
-/// A lock is one word of symmetric memory of the team, initially 0 on all members. One member at a
-/// time holds it; members get it in the order of their requests. A waiting member polls its own
-/// memory.
+/// A lock is one word of symmetric memory of the team, initially 0 on all members. One member
+/// at a time holds it; members get it in the order of their requests. A waiting member polls
+/// its own memory.
 /// @{
 WEFT_API weft_status weft_lock_set(weft_team* team, uint64_t* lock);
 /// Tries to get the lock. *got: 1 if this rank now holds it, 0 if another rank does.
@@ -147,9 +147,9 @@ WEFT_API weft_status weft_lock_clear(weft_team* team, uint64_t* lock);
 
 // --- teams ---------------------------------------------------------------------------------------
 
-/// Forms a team of the `size` members start, start + stride, ..., in this order; *out is NULL
-/// elsewhere. Collective over `team`, with equal numbers on all members. stride: not 0; may be
-/// negative.
+/// Forms a team of the `size` members start, start + stride, ..., in this order; *out is
+/// NULL elsewhere. Collective over `team`, with equal numbers on all members. stride: not 0;
+/// may be negative.
 WEFT_API weft_status weft_team_split_strided(weft_team* team, int start, int stride, int size,
                                              weft_team** out);
 /// Arranges the members in rows of x_range ranks (the last may be shorter), and forms a team of
@@ -191,9 +191,9 @@ typedef enum weft_memory_kind WEFT_AS_INT {
 /// operations. Any memory that this rank may read and write will do: static, stack, malloc(),
 /// mmap() or weft_alloc() memory. Collective over `team`; each member registers its own range, or
 /// nothing (0 bytes). *segment: a name for the memory of all members. In one-sided calls of this
-/// team and its contexts, (char*)*segment + i is byte i of the range that the peer has registered.
-/// A name is valid only in calls: loads and stores of it fail. Locks must be in memory of
-/// weft_alloc().
+/// team and its contexts, (char*)*segment + i is byte i of the range that the peer has
+/// registered. A name is valid only in calls: loads and stores of it fail. Locks must be in
+/// memory of weft_alloc().
 ///
 /// The caller owns the memory, accesses it as symmetric memory, and waits for words by their own
 /// addresses. It must stay in place until weft_unregister(), weft_team_free() or weft_finalize()
@@ -217,9 +217,9 @@ WEFT_API size_t weft_registered_bytes(const weft_team* team, const void* segment
 
 // --- collectives ---------------------------------------------------------------------------------
 
-/// Does a weft_alltoall() on elements with a distance of `in_stride` and `out_stride` elements:
-/// element k for rank r is in[(r * count + k) * in_stride]. Strides are at least 1. in: not
-/// WEFT_IN_PLACE.
+/// Does a weft_alltoall() on elements with a distance of `in_stride` and `out_stride`
+/// elements: element k for rank r is in[(r * count + k) * in_stride]. Strides are at least 1.
+/// in: not WEFT_IN_PLACE.
 WEFT_API weft_status weft_alltoall_strided(weft_team* team, const void* in, size_t in_stride,
                                            void* out, size_t out_stride, size_t count,
                                            weft_type type);

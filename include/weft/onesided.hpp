@@ -42,8 +42,8 @@ class WEFT_API OneSidedCalls {
     void put(void* dst, const void* src, std::size_t bytes, Rank peer);
     /// Copies from a peer's memory. Returns when `dst` holds the data.
     void get(void* dst, const void* src, std::size_t bytes, Rank peer);
-    /// Start a put() or get() and return at once: memory of this rank belongs to the library until
-    /// quiet().
+    /// Start a put() or get() and return at once: memory of this rank belongs to the
+    /// library until quiet().
     void put_nbi(void* dst, const void* src, std::size_t bytes, Rank peer);
     void get_nbi(void* dst, const void* src, std::size_t bytes, Rank peer);
     /// Does a put(). After its delivery, sets the peer's `signal` to value or adds value to it. A
@@ -121,9 +121,9 @@ class WEFT_API OneSidedCalls {
         return value<T>(
             change(AtomicKind::compare_swap, word, sizeof(T), bits(wanted), bits(expected), peer));
     }
-    /// Starts an atomic operation without a result, and returns at once; the change is made before
-    /// the next quiet() returns. kind: neither fetch nor compare_swap. Floating point has set()
-    /// only.
+    /// Starts an atomic operation without a result, and returns at once; the change is made
+    /// before the next quiet() returns. kind: neither fetch nor compare_swap. Floating point
+    /// has set() only.
     template <Word T>
     void atomic(AtomicKind kind, T* word, std::type_identity_t<T> operand, Rank peer) {
         apply(kind, word, sizeof(T), bits(operand), peer);

@@ -96,8 +96,8 @@ struct Callable<Function, R (*)(Parameters...)> {
         return true;
     }
     static std::uint64_t name() { return hash_of(__PRETTY_FUNCTION__); }
-    /// Registers the function. If two files define functions of the same name, neither can be
-    /// called.
+    /// Registers the function. If two files define functions of the same name, neither
+    /// can be called.
     static bool learn() {
         const auto [at, is_new] =
             known_functions().try_emplace(name(), KnownFunction{&invoke, kResultBytes<R>});
@@ -133,9 +133,9 @@ class Future {
     [[nodiscard]] bool ready() {
         return world_.test_until(&call_->state, Compare::ne, std::uint64_t{0});
     }
-    /// Drives everything until the result is there. Throws an Error if the peer does not know the
-    /// function, if the function threw there, or if its result is larger than a message of this
-    /// job.
+    /// Drives everything until the result is there. Throws an Error if the peer does not know
+    /// the function, if the function threw there, or if its result is larger than a message
+    /// of this job.
     T get() {
         world_.wait_until(&call_->state, Compare::ne, std::uint64_t{0});
         const auto state = static_cast<detail::RpcState>(call_->state);

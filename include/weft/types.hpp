@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// types.hpp - basic types of the public interface: ranks, collectives, element types, operations,
-// statuses.
+// types.hpp - basic types of the public interface: ranks, collectives, element
+// types, operations, statuses.
 #pragma once
 
 #include <cstddef>

@@ -14,10 +14,10 @@
 //            these buffers until all ranks know.
 // Handles    belong to the library. NULL, freed handles and handles of a finalized runtime are
 //            refused with WEFT_ERR_ARGUMENT. Passing any other pointer is undefined.
-// Threads    One thread at a time may use a runtime and its objects, unless the runtime was made
-//            with WEFT_THREADS_MULTIPLE (threads.h). weft_last_error() is per thread. Any thread
-//            may call weft_op_create() and weft_op_free(). Concurrent calls of weft_init() are
-//            serialized.
+// Threads    One thread at a time may use a runtime and its objects, unless the runtime was
+//            made with WEFT_THREADS_MULTIPLE (threads.h). weft_last_error() is per thread. Any
+//            thread may call weft_op_create() and weft_op_free(). Concurrent calls of
+//            weft_init() are serialized.
 // Progress   Data of other ranks advances only during calls into the library. A program that
 //            computes for long calls weft_progress() from time to time.
 // Buffers    may have any alignment and any address, unless a function requires symmetric memory.
@@ -58,8 +58,8 @@ typedef enum weft_status WEFT_AS_INT {
     WEFT_STATUS_RANGE = 0x7fffffff  ///< no status: makes the enumeration as large as an int
 } weft_status;
 
-/// Element types. A pair is a structure of a value and an index, such as struct { double value; int
-/// index; }.
+/// Element types. A pair is a structure of a value and an index, such as struct { double value;
+/// int index; }.
 typedef enum weft_type WEFT_AS_INT {
     WEFT_INT8 = 0,
     WEFT_INT16,
@@ -241,9 +241,9 @@ WEFT_API weft_status weft_put_signal(weft_team* team, void* dst, const void* src
 WEFT_API weft_status weft_put_signal_nbi(weft_team* team, void* dst, const void* src, size_t bytes,
                                          uint64_t* signal, uint64_t value, int add, int peer);
 
-/// Waits until this rank's *word compares with value as `cmp`, a weft_compare, says. Drives all
-/// transfers meanwhile. Peers change the word by a put of just this word, a signal or an atomic
-/// operation.
+/// Waits until this rank's *word compares with value as `cmp`, a weft_compare, says. Drives
+/// all transfers meanwhile. Peers change the word by a put of just this word, a signal or
+/// an atomic operation.
 WEFT_API weft_status weft_wait_until(weft_team* team, const uint64_t* word, int cmp,
                                      uint64_t value);
 /// Drives all transfers once. *holds: 1 if weft_wait_until() would return, else 0.
@@ -299,8 +299,8 @@ WEFT_API weft_status weft_reduce(weft_team* team, const void* in, void* out, siz
 WEFT_API weft_status weft_gather(weft_team* team, const void* in, void* out, size_t count,
                                  weft_type type, int root);
 
-/// The root's in: weft_size() blocks of `count` elements; elsewhere in may be NULL. out: this
-/// rank's block.
+/// The root's in: weft_size() blocks of `count` elements; elsewhere in may be NULL. out:
+/// this rank's block.
 WEFT_API weft_status weft_scatter(weft_team* team, const void* in, void* out, size_t count,
                                   weft_type type, int root);
 
@@ -325,9 +325,9 @@ WEFT_API weft_status weft_reduce_scatter(weft_team* team, const void* in, void* 
 // WEFT_ERR_ARGUMENT and a text with both ranks and counts. A member that expects 0 elements does
 // not wait, and so gets no error.
 
-/// in: `count` elements. The root's out gets `counts[r]` elements of rank r at `displacements[r]`.
-/// Only the root's counts, displacements and out are read. `count` of rank r must equal the root's
-/// `counts[r]`.
+/// in: `count` elements. The root's out gets `counts[r]` elements of rank r at
+/// `displacements[r]`. Only the root's counts, displacements and out are read. `count` of rank r
+/// must equal the root's `counts[r]`.
 WEFT_API weft_status weft_gatherv(weft_team* team, const void* in, size_t count, void* out,
                                   const size_t* counts, const size_t* displacements, weft_type type,
                                   int root);
@@ -438,9 +438,9 @@ WEFT_API weft_status weft_wait(weft_request** request);
 // --- persistent calls ----------------------------------------------------------------------------
 
 /// @name Persistent calls
-/// are prepared once and started many times. Preparing is not collective and moves no data, but
-/// checks the arguments. All members start them in the same order. *request: ended by
-/// weft_request_free().
+/// are prepared once and started many times. Preparing is not collective and moves no
+/// data, but checks the arguments. All members start them in the same order. *request:
+/// ended by weft_request_free().
 /// @{
 WEFT_API weft_status weft_barrier_init(weft_team* team, weft_request** request);
 WEFT_API weft_status weft_broadcast_init(weft_team* team, void* buffer, size_t count,

@@ -98,8 +98,8 @@ struct PredictedAlgorithm {
     double predicted_us = 0;
 };
 
-/// A team of ranks: a handle, cheap to copy, valid until free() of any copy or the end of its
-/// runtime.
+/// A team of ranks: a handle, cheap to copy, valid until free() of any copy or the end
+/// of its runtime.
 class WEFT_API Team : public OneSidedCalls {
   public:
     /// Makes an empty handle, whose calls are refused.
@@ -268,11 +268,11 @@ class WEFT_API Team : public OneSidedCalls {
         static_assert(std::is_trivially_copyable_v<T>, "elements travel as bytes");
         return static_cast<T*>(register_memory(memory.data(), memory.size_bytes()));
     }
-    /// Ends a registration: does a quiet() and returns when all have entered. Collective. name:
-    /// from register_memory().
+    /// Ends a registration: does a quiet() and returns when all have entered. Collective.
+    /// name: from register_memory().
     void unregister_memory(const void* name);
-    /// Returns the number of bytes that a member has registered under that name; 0 if there is no
-    /// such name. Not collective.
+    /// Returns the number of bytes that a member has registered under that name; 0 if it is
+    /// unknown. Not collective.
     [[nodiscard]] std::size_t registered_bytes(const void* name, Rank peer) const;
 
     /// Sets the algorithm of later calls of a collective, by a name of `weft list`; empty: the
@@ -282,9 +282,9 @@ class WEFT_API Team : public OneSidedCalls {
     /// Returns the algorithm that a call would use now. Type and count do not matter to a barrier.
     [[nodiscard]] std::string algorithm_of(std::string_view collective, std::size_t count,
                                            Type type) const;
-    /// Returns the usable algorithms of such a call, ordered by predicted time. Algorithms that
-    /// lack a required property are excluded. Not for calls whose counts only sender and receiver
-    /// know.
+    /// Returns the usable algorithms of such a call, ordered by predicted time. Algorithms
+    /// that lack a required property are excluded. Not for calls whose counts only sender
+    /// and receiver know.
     [[nodiscard]] std::vector<PredictedAlgorithm> candidates_of(std::string_view collective,
                                                                 std::size_t count, Type type) const;
 
@@ -350,8 +350,8 @@ class WEFT_API Memory {
 /// This process's membership in its job.
 class WEFT_API Runtime {
   public:
-    /// Joins the job; returns when all ranks have joined. Settings come from the environment
-    /// (WEFT_*).
+    /// Joins the job; returns when all ranks have joined. Settings come from
+    /// the environment (WEFT_*).
     Runtime();
     /// Joins the job with this level. WEFT_THREADS=multiple also requests concurrent threads.
     explicit Runtime(Threads threads);
@@ -363,9 +363,9 @@ class WEFT_API Runtime {
 
     /// Returns the team of all ranks.
     [[nodiscard]] Team world();
-    /// Waits until all started calls are complete and all ranks have called it. Collective over all
-    /// ranks. Afterwards calls on its teams are refused; memory of allocate() is freed with the
-    /// runtime.
+    /// Waits until all started calls are complete and all ranks have called it. Collective
+    /// over all ranks. Afterwards calls on its teams are refused; memory of allocate() is
+    /// freed with the runtime.
     void finalize();
     /// Advances started calls and puts of other ranks to this rank. Not collective; does not wait.
     void progress();
