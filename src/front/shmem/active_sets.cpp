@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// active_sets.cpp - sets of PEs that are named by start, stride and size in each call.
+// active_sets.cpp - sets of PEs that each call names by start, stride and size.
 //
-// Idea     A set is made a team of weft when its members first use it, and stays: all of them make
-//          the same calls of it, so they agree on when that is. They learn about each other by puts
-//          with signals into memory that is set aside for each pair of PEs.
-// Holds    Two cells for each pair, used in turn: the one of exchange k is written again in k + 2,
-//          which its writer starts after this PE's k + 1, and so after this PE has read k.
-//          pSync and pWrk are not used.
+// Idea     The members of a set make a permanent team of weft when they first use the set. All
+//          members make the same calls on it, so they agree on the first one. They exchange data by
+//          puts with signals, into cells that are reserved for each pair of PEs.
+// Holds    Each pair alternates between two cells. The writer reuses the cell of exchange k in k +
+//          2. It starts k + 2 after this PE's k + 1, and so after this PE has read k. pSync and
+//          pWrk are not used.
 #include <map>
 #include <mutex>
 #include <tuple>
@@ -17,20 +17,20 @@ namespace weft::shmem {
 
 namespace {
 
-constexpr std::size_t kOfferBytes = 56;  ///< what weft_team_create() exchanges is less
+constexpr std::size_t kOfferBytes = 56;  ///< more than weft_team_create() exchanges
 
 struct Cell {
-    std::uint64_t exchanges = 0;  ///< number of the exchange that this is of
+    std::uint64_t exchanges = 0;  ///< number of the exchange
     std::byte offer[kOfferBytes];
 };
 
 struct ActiveSets {
     std::map<std::tuple<int, int, int>, weft_shmem_team> teams;
-    Cell* cells = nullptr;                 ///< in the heap: two for each PE
-    std::vector<std::uint64_t> exchanges;  ///< by PE: how many with it
+    Cell* cells = nullptr;                 ///< in the heap; two for each PE
+    std::vector<std::uint64_t> exchanges;  ///< by PE: number of exchanges
 };
 ActiveSets sets;
-std::mutex making;  ///< of a set: one at a time
+std::mutex making;  ///< held while a set is made
 
 int exchange(void* members_of, const void* mine, void* all, std::size_t bytes) {
     const auto& members = *static_cast<const std::vector<int>*>(members_of);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // atomics.cpp - atomic operations on words of PEs.
 //
-// Idea     Near: the processor's. Far: weft's, which has them all.
-// Holds    Both change words by the processor's atomic operations at their owner, so near and far
-//          PEs may use the same word.
+// Idea     A local peer's word is changed by an atomic instruction, a remote one's by weft.
+// Holds    In both cases the word changes by atomic instructions of the owner's node, so local and
+//          remote PEs may use the same word.
 #include <bit>
 #include <type_traits>
 
@@ -16,7 +16,7 @@ namespace {
 template <class T>
 using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
 
-/// The word of a call: its heap address, its copy at a local peer, and the PE of the world.
+/// Word of a call: its heap address, its copy at a local peer, and the PE of the world.
 struct Word {
     std::byte* place = nullptr;
     std::byte* near = nullptr;  ///< nullptr: the peer is remote
@@ -32,7 +32,8 @@ Word find(const char* routine, shmem_ctx_t ctx, const void* address, std::size_t
     return word;
 }
 
-/// The operations: the near way, and weft's name. T: an integer, or its bits.
+/// The operations: one for local peers, and weft's kind. T: an integer type, which may hold
+/// other values' bits.
 struct Fetch {
     static constexpr weft_atomic_kind kKind = WEFT_ATOMIC_FETCH;
     template <class T>
@@ -95,7 +96,7 @@ T change(const char* routine, shmem_ctx_t ctx, const T* address, T value, T cond
     if (word.near != nullptr)
         return std::bit_cast<T>(Operation::template near<B>(
             std::atomic_ref<B>(*reinterpret_cast<B*>(word.near)), bits, other));
-    // As bits: the integer operations that exist do not care about signs, and the others copy.
+    // Passed as bits: integer operations do not depend on signs, and the others only copy.
     constexpr weft_type kType = sizeof(B) == 8 ? WEFT_UINT64 : WEFT_UINT32;
     B old{};
     check(routine, weft_atomic(stream_of(ctx), Operation::kKind, kType, word.place, &bits, &other,
@@ -119,8 +120,8 @@ T fetch(const char* routine, shmem_ctx_t ctx, const T* source, int pe) {
 
 namespace shmem = weft::shmem;
 
-// Each operation with a result, with one that is there by the next quiet, and without. Results are
-// there at once, which is sooner than the second form asks for.
+// Defines each operation with a result at once, with a result at the next quiet, and without a
+// result. The second form also returns its result at once.
 #define FETCHING(NAME, OPERATION, T, PARAMETERS, VALUE, COND)                                     \
     SHMEM_ROUTINE(T, NAME, (T * dest PARAMETERS, int pe)) {                                       \
         return shmem::change<shmem::OPERATION, T>(#NAME, SHMEM_CTX_DEFAULT, dest, VALUE, COND,    \

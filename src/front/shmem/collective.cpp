@@ -12,7 +12,7 @@ namespace weft::shmem {
 
 namespace {
 
-/// A buffer to pass to weft, or the reason why it cannot be used.
+/// A buffer to pass to weft, or the reason why it is not usable.
 struct Buffer {
     void* at = nullptr;
     std::size_t bytes = 0;
@@ -27,7 +27,7 @@ Buffer find_buffer(const char* argument, const void* address, std::size_t bytes)
     return {const_cast<void*>(address), bytes, {}};
 }
 
-/// Finds a buffer that holds the shares of `blocks` members.
+/// Finds a buffer with the shares of `blocks` members.
 Buffer find_buffer(const char* argument, const void* address, const Elements& elements,
                    int blocks = 1) {
     std::size_t bytes = 0;
@@ -94,7 +94,7 @@ Outcome allgather(const weft_shmem_team& team, const void* in, void* out,
 
 Outcome collect(const weft_shmem_team& team, const void* in, void* out, const Elements& elements) {
     const Buffer from = find_buffer("source", in, elements);
-    // Members agree on the outcome by their sizes: no member waits for one that has failed.
+    // Members exchange the outcome with their sizes, so no member waits for a failed one.
     constexpr std::size_t kUnusable = SIZE_MAX;
     const std::size_t mine = from.problem.empty() ? from.bytes : kUnusable;
     std::vector<std::size_t> counts(static_cast<std::size_t>(team.size));
@@ -129,7 +129,7 @@ Outcome alltoall(const weft_shmem_team& team, const void* in, void* out, const E
 
 namespace {
 
-/// Finds a buffer in which each element is `stride` elements behind the one before.
+/// Finds a buffer whose elements have a stride of `stride` elements.
 Buffer find_strided(const char* argument, const void* address, const Elements& elements, int blocks,
                     std::ptrdiff_t stride) {
     Buffer found = find_buffer(argument, address, elements, blocks);

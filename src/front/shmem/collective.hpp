@@ -11,10 +11,10 @@
 
 namespace weft::shmem {
 
-/// Outcome of a collective: why it failed; empty if it succeeded.
+/// Result of a collective: the reason of a failure; empty on success.
 using Outcome = std::string;
 
-/// One member's share of a buffer.
+/// Share of one member in a buffer.
 struct Elements {
     std::size_t count = 0;
     std::size_t size = 1;  ///< bytes of one element
@@ -32,7 +32,7 @@ Outcome allgather(const weft_shmem_team& team, const void* in, void* out, const 
 Outcome collect(const weft_shmem_team& team, const void* in, void* out, const Elements& elements);
 Outcome alltoall(const weft_shmem_team& team, const void* in, void* out, const Elements& elements);
 
-/// Distances between neighbouring elements, in elements; at least 1.
+/// Distances between adjacent elements, in elements; at least 1.
 struct Strides {
     std::ptrdiff_t to = 1;
     std::ptrdiff_t from = 1;
@@ -40,13 +40,13 @@ struct Strides {
 Outcome alltoall(const weft_shmem_team& team, const void* in, void* out, const Elements& elements,
                  const Strides& strides);
 
-/// For routines without a status: a failure ends the job.
+/// Ends the job on a failure, for routines without a status.
 inline void check(const char* routine, const Outcome& outcome) {
     if (!outcome.empty()) [[unlikely]]
         refuse(routine, outcome.c_str());
 }
 
-/// The team of an active set, which its members make when they first use it.
+/// Returns the team of an active set. Its members make the team when they first use the set.
 const weft_shmem_team& active_set(const char* routine, int start, int log_stride, int size);
 
 }  // namespace weft::shmem

@@ -8,7 +8,7 @@ namespace weft::shmem {
 
 namespace {
 
-/// weft's type of a C type, by its kind and size.
+/// Returns weft's type of a C type, by its kind and size.
 template <class T>
 constexpr weft_type type_of() {
     if constexpr (std::is_same_v<T, float>)
@@ -95,7 +95,7 @@ int reduce_of(shmem_team_t handle, void* dest, const void* source, const Element
     });
 }
 
-/// As the arguments of a call give it.
+/// An active set, as a call's arguments name it.
 struct Set {
     int start = 0;
     int log_stride = 0;
@@ -143,7 +143,7 @@ SHMEM_ROUTINE(void, sync, (int start, int log_stride, int size, long*)) {
     shmem::check("sync", shmem::meet(shmem::active_set("sync", start, log_stride, size)));
 }
 
-// What moves bytes is the same for all types.
+// Routines that only move bytes are equal for all types.
 #define MOVING(BROADCAST, COLLECT, FCOLLECT, ALLTOALL, ALLTOALLS, T, BYTES)                       \
     SHMEM_ROUTINE(int, BROADCAST,                                                                 \
                   (shmem_team_t team, T * dest, const T* source, size_t nelems, int root)) {      \

@@ -13,10 +13,10 @@ namespace weft::shmem {
 
 namespace {
 
-/// The first object is the program itself.
+/// Reads the first object, which is the program itself.
 int read_program(dl_phdr_info* info, std::size_t, void* out) {
     const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
-    std::uintptr_t sealed_end = 0;  // pages that the loader has made read-only after relocating
+    std::uintptr_t sealed_end = 0;  // pages that the loader makes read-only after relocation
     std::uintptr_t sealed_begin = 0;
     for (int i = 0; i < info->dlpi_phnum; ++i) {
         const ElfW(Phdr)& header = info->dlpi_phdr[i];
@@ -30,7 +30,7 @@ int read_program(dl_phdr_info* info, std::size_t, void* out) {
         if (header.p_type != PT_LOAD || (header.p_flags & PF_W) == 0) continue;
         std::uintptr_t begin = info->dlpi_addr + header.p_vaddr;
         const std::uintptr_t end = begin + header.p_memsz;
-        // The loader seals whole pages: what shares the last one with variables stays writable.
+        // The loader seals whole pages; a last page shared with variables stays writable.
         if (begin / page == sealed_begin / page && sealed_end > begin)
             begin = std::max(begin, sealed_end) / page * page;
         else
@@ -51,14 +51,15 @@ std::vector<DataPages> find_data_pages() {
 
 int share_pages(const DataPages& pages, std::byte* heap) {
     auto* const at = reinterpret_cast<void*>(pages.begin);
-    // Pages of zeros need no memory: a program may have large variables that it hardly uses.
+    // Pages of zeros are not written, because a program may have large variables that
+    // it hardly uses.
     const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
     const std::vector<std::byte> zeros(page);
     for (std::size_t done = 0; done < pages.bytes; done += page) {
         const std::byte* const from = static_cast<const std::byte*>(at) + done;
         if (std::memcmp(from, zeros.data(), page) != 0) std::memcpy(heap + done, from, page);
     }
-    // Of a shared mapping, an old size of 0 asks for a second mapping of the same pages.
+    // With an old size of 0, mremap() maps the pages of a shared mapping a second time.
     void* const mapped = mremap(heap, 0, pages.bytes, MREMAP_MAYMOVE | MREMAP_FIXED, at);
     return mapped == at ? 0 : errno;
 }

@@ -12,7 +12,7 @@ Job job;
 
 void refuse(const char* routine, const char* problem) {
     std::fprintf(stderr, "shmem_%s: PE %d: %s\n", routine, job.rank, problem);
-    // A forked child has copies of the parent's unwritten output: the parent writes it.
+    // A forked child does not flush, because the parent writes the output that both hold.
     if (!job.forked) std::fflush(nullptr);
     _Exit(EXIT_FAILURE);  // the launcher ends the other PEs
 }

@@ -27,7 +27,7 @@
 #include "front/shmem/routine.hpp"
 #include "weft/weft.h"
 
-/// What the handles of shmem.h point to.
+/// Objects behind the handles of shmem.h.
 struct weft_shmem_team {
     weft_team* team = nullptr;
     int rank = -1;
@@ -36,9 +36,9 @@ struct weft_shmem_team {
     shmem_team_config_t config{};
 };
 struct weft_shmem_context {
-    std::shared_ptr<const weft_shmem_team> team;  ///< PEs of its calls are this team's
-    shmem_team_t handle = SHMEM_TEAM_INVALID;     ///< of that team
-    weft_team* stream = nullptr;                  ///< its calls, with PEs of the world
+    std::shared_ptr<const weft_shmem_team> team;  ///< team of the PE arguments
+    shmem_team_t handle = SHMEM_TEAM_INVALID;     ///< handle of that team
+    weft_team* stream = nullptr;                  ///< makes the calls, with PEs of the world
     long options = 0;
 };
 
@@ -62,18 +62,18 @@ struct Job {
     int rank = -1;
     int size = 0;
     int level = SHMEM_THREAD_SINGLE;
-    bool all_near = false;  ///< there is no network
-    /// At a word before a wait drives everything: none where PEs outnumber the processors, since
-    /// the one that is to write may need this one's.
+    bool all_near = false;  ///< the job uses no network
+    /// Number of polls of a word before a wait drives everything. 0 if PEs outnumber the
+    /// processors, because the writing PE may need this PE's processor.
     int looks = 0;
     SharedRange ranges[kRangesMax];  ///< of variables
     std::size_t range_count = 0;
-    // Bounds of all objects that were ever allocated. One thread may allocate while others put.
+    // Bounds of all objects ever allocated. One thread may allocate while others put.
     static constexpr std::uintptr_t kNoHeap = UINTPTR_MAX;
     std::atomic<std::uintptr_t> heap_begin{kNoHeap};
     std::atomic<std::uintptr_t> heap_end{0};
-    std::vector<std::ptrdiff_t> to_peer;       ///< by PE: from this heap to the peer's, or kFar
-    std::atomic<std::uint32_t> near_calls{0};  ///< approximate: threads may lose some
+    std::vector<std::ptrdiff_t> to_peer;  ///< by PE: distance from this heap to the peer's, or kFar
+    std::atomic<std::uint32_t> near_calls{0};  ///< approximate: threads may lose increments
 };
 extern Job job;
 
@@ -88,7 +88,7 @@ inline void require_job(const char* routine) {
 }
 /// Ends the job with weft's message if `status` is a failure.
 void check(const char* routine, weft_status status);
-/// For routines that return a status: 0, or -1 after the sentence.
+/// Return 0, or -1 after printing the failure, for routines with a status.
 int report(const char* routine, weft_status status);
 int report(const char* routine, const std::string& problem);
 /// Returns why the current process has no job; empty if it has one.
@@ -107,10 +107,10 @@ inline std::size_t bytes_of(const char* routine, std::size_t count, std::size_t 
     return bytes;
 }
 
-/// Drives everything once, and lets other processes have the core.
+/// Drives everything once, and yields the processor to other processes.
 void drive_and_yield();
 void drive();
-/// For calls that otherwise never do.
+/// Drives everything once in a number of calls, for calls that do not drive otherwise.
 void drive_now_and_then();
 
 /// Returns the heap address of a range of symmetric memory; nullptr if any byte of it is outside
@@ -144,8 +144,8 @@ inline std::byte* require_symmetric(const char* routine, const char* argument,
     return place;
 }
 
-/// Returns the copy of `place` at a local peer; nullptr for a remote peer. `place` is a result of
-/// symmetric().
+/// Returns the copy of `place` at a local peer; nullptr for a remote peer. `place` is a
+/// result of symmetric().
 inline std::byte* local_copy(std::byte* place, int world_pe) {
     const std::ptrdiff_t distance = job.to_peer[static_cast<std::size_t>(world_pe)];
     if (distance == Job::kFar) [[unlikely]]
@@ -156,7 +156,7 @@ inline std::byte* local_copy(std::byte* place, int world_pe) {
     return place + distance;
 }
 
-/// The PE of the world that a context's `pe` is.
+/// Returns the PE of the world for a context's `pe`.
 inline int world_pe(const char* routine, shmem_ctx_t context, int pe) {
     if (context == SHMEM_CTX_DEFAULT) [[likely]] {
         if (static_cast<unsigned>(pe) >= static_cast<unsigned>(job.size))
@@ -170,18 +170,18 @@ inline int world_pe(const char* routine, shmem_ctx_t context, int pe) {
     return team.world_ranks[static_cast<std::size_t>(pe)];
 }
 
-/// What a context's calls are made with: a fence and a quiet of their own.
+/// Returns the weft team of a context, which has its own fence and quiet.
 inline weft_team* stream_of(shmem_ctx_t context) {
     return context == SHMEM_CTX_DEFAULT ? job.world : context->stream;
 }
 
 /// Returns the team of a handle; nullptr for other values, and for all values without a job.
 const weft_shmem_team* find_team(shmem_team_t team);
-/// The teams that are always there: made when the job starts, gone when it ends.
+/// Makes the predefined teams when the job starts. end_teams() ends all teams.
 void make_predefined_teams();
 void end_teams();
 
-/// Sets up and ends what active sets need.
+/// Set up and end the memory of active sets.
 void start_active_sets();
 void end_active_sets();
 

@@ -17,12 +17,12 @@ std::unordered_map<void*, std::size_t>& sizes() {
     return *held;
 }
 
-/// A multiple of a word more than was asked for, so that the word around any byte can be read.
+/// Allocates a multiple of a word, so that the word around each byte can be read.
 void* allocate(const char* routine, std::size_t alignment, std::size_t size) {
     shmem::require_job(routine);
     if (size == 0) return nullptr;
-    // weft's exchange returns when all have entered: with the quiet before it, this is the barrier
-    // that OpenSHMEM asks for.
+    // weft's exchange returns when all have entered. With the quiet before it, this is the barrier
+    // that OpenSHMEM requires.
     shmem::check(routine, weft_quiet(job.world));
     void* memory = nullptr;
     const std::size_t whole = (size + 7) / 8 * 8;
@@ -90,11 +90,11 @@ SHMEM_ROUTINE(void*, realloc, (void* ptr, size_t size)) {
     if (held == sizes().end())
         shmem::refuse("realloc", "ptr: not from shmem_malloc or its relatives, or freed before");
     const std::size_t before = held->second;
-    pshmem_barrier_all();  // what was put into it is there
+    pshmem_barrier_all();  // completes puts to the old memory
     void* const memory = allocate("realloc", 64, size);
     if (memory == nullptr) return nullptr;
     std::memcpy(memory, ptr, std::min(before, size));
-    pshmem_free(ptr);  // returns when all have copied
+    pshmem_free(ptr);  // returns when all PEs have copied
     return memory;
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// routine.hpp - how a routine of shmem.h is defined: under two names.
+// routine.hpp - definition of a routine of shmem.h under two names.
 //
-// Idea     The definition is pshmem_x; shmem_x is a weak name of it. A tool, or a program, that has
-//          a shmem_x of its own is called instead and reaches ours by pshmem_x.
+// Idea     The definition is pshmem_x; shmem_x is a weak alias. If a tool or program defines its
+//          own shmem_x, callers use that one, and it can call pshmem_x.
 #pragma once
 
 #pragma GCC visibility push(default)

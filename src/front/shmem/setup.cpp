@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// setup.cpp - the start and the end of a PE, and what it can be asked.
+// setup.cpp - start, end and queries of a PE.
 #include <pthread.h>
 #include <unistd.h>
 
@@ -16,15 +16,15 @@ namespace weft::shmem {
 namespace {
 
 constexpr std::size_t kDefaultHeap = std::size_t{256} << 20;
-constexpr std::size_t kOwnRoom = std::size_t{4} << 20;  ///< for active sets, and to align in
+constexpr std::size_t kOwnRoom = std::size_t{4} << 20;  ///< for active sets and alignment
 
-/// Of the kernel: 4 KiB, or up to 64 where processors know others. The program's variables are
-/// mapped in such pages.
+/// Returns the kernel's page size, 4 KiB to 64 KiB. The program's variables are mapped
+/// in such pages.
 std::size_t page_bytes() {
     return static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
 }
 
-/// SHMEM_SYMMETRIC_SIZE: a number, perhaps with a fraction, perhaps with K, M, G or T behind it.
+/// Reads SHMEM_SYMMETRIC_SIZE: a number, possibly with a fraction and with a suffix K, M, G or T.
 std::size_t symmetric_size() {
     const char* const text = std::getenv("SHMEM_SYMMETRIC_SIZE");
     if (text == nullptr || *text == '\0') return kDefaultHeap;
@@ -39,8 +39,8 @@ std::size_t symmetric_size() {
     return static_cast<std::size_t>(value);
 }
 
-/// Sets an environment variable while the object lives: weft_init_threads() takes settings from the
-/// environment only.
+/// Sets an environment variable during the object's life, because weft_init_threads() takes
+/// settings only from the environment.
 class TemporaryVariable {
   public:
     TemporaryVariable(const char* name, const std::string& value) : name_(name) {
@@ -103,14 +103,14 @@ void share_variables(const std::vector<DataPages>& pages, std::size_t bytes) {
 }
 
 void finalize_at_exit(int status, void*) {
-    // A child that clone() or _Fork() made has run no fork handler.
+    // A child of clone() or _Fork() has not run the fork handler.
     if (job.runtime == nullptr || getpid() != job.process) return;
-    // Other PEs may never finalize if this one has failed: the launcher then ends them.
+    // After a failure of this PE, other PEs may never finalize; the launcher then ends them.
     if (status == 0) pshmem_finalize();
 }
 
-/// Takes the job away from a forked child, in which it runs as a fork handler. It only stores into
-/// variables: another thread of the parent may have held any lock.
+/// Takes the job away from a forked child, as its fork handler. It only stores to variables,
+/// because another thread of the parent may hold a lock.
 void leave_job_to_parent() {
     if (job.runtime == nullptr) return;
     job.forked = true;
@@ -131,7 +131,7 @@ void print_information() {
             "SHMEM_SYMMETRIC_SIZE  bytes of each PE's heap, with K, M, G or T (%zu)\n"
             "SHMEM_VERSION         prints the version at the start\n"
             "SHMEM_INFO            prints this table at the start\n"
-            "SHMEM_DEBUG           no effect; WEFT_LOG=info says what weft decides\n",
+            "SHMEM_DEBUG           no effect; WEFT_LOG=info logs the decisions of weft\n",
             symmetric_size());
     std::fflush(stdout);
 }
@@ -162,7 +162,7 @@ SHMEM_ROUTINE(int, init_thread, (int requested, int* provided)) {
         const int mates = shmem::find_team(SHMEM_TEAM_SHARED)->size;
         job.looks = job.all_near && mates <= sysconf(_SC_NPROCESSORS_ONLN) ? kLooks : 0;
         shmem::start_active_sets();
-        shmem::check("init", weft_barrier(job.world));  // all variables are shared
+        shmem::check("init", weft_barrier(job.world));  // the variables of all PEs are shared
         job.process = getpid();
         static const int follows_forks =
             pthread_atfork(nullptr, nullptr, shmem::leave_job_to_parent);
@@ -189,7 +189,7 @@ SHMEM_ROUTINE(void, finalize, (void)) {
     shmem::end_teams();
     weft_runtime* const runtime = job.runtime;
     job.runtime = nullptr;
-    job.size = 0;  // every PE is refused from now on
+    job.size = 0;  // from now on every PE number is refused
     job.range_count = 0;
     job.heap_begin = shmem::Job::kNoHeap;
     job.heap_end = 0;
@@ -232,7 +232,7 @@ SHMEM_ROUTINE(void, info_get_name, (char* name)) {
     std::strcpy(name, SHMEM_VENDOR_STRING);
 }
 
-// For tools that stand in between; by itself this library profiles nothing.
+// Only for tools that intercept it; this library does no profiling.
 SHMEM_ROUTINE(void, pcontrol, (int, ...)) {}
 
 extern "C" void start_pes(int) {

@@ -19,7 +19,7 @@ using TeamPointer = std::shared_ptr<weft_shmem_team>;
 TeamPointer world;
 TeamPointer node;
 std::vector<TeamPointer> split_teams;
-std::mutex tables;  ///< of split_teams: threads may make and end some at once
+std::mutex tables;  ///< protects split_teams: threads may make and end teams at once
 
 TeamPointer describe(weft_team* team, const weft_shmem_team& parent) {
     auto made = std::make_shared<weft_shmem_team>();
@@ -45,7 +45,7 @@ TeamPointer find(shmem_team_t team) {
     return found == split_teams.end() ? nullptr : *found;
 }
 
-/// One of the teams that a split makes; this PE is member `key` of it, or in no team if color < 0.
+/// A team that a split makes. This PE is member `key`, or in no team if color < 0.
 struct Part {
     int color = -1;
     int key = 0;
@@ -73,7 +73,7 @@ int create_context(shmem_team_t handle, long options, shmem_ctx_t* ctx) {
     auto team = find(handle);
     if (team == nullptr) return -1;
     weft_team* stream = nullptr;
-    // The numbers of weft's hints are those of the options.
+    // Options and weft's hints have the same values.
     constexpr long kHints = SHMEM_CTX_SERIALIZED | SHMEM_CTX_PRIVATE | SHMEM_CTX_NOSTORE;
     const auto status = weft_context_create(job.world, static_cast<int>(options & kHints), &stream);
     if (status != WEFT_OK) return report("ctx_create", status);
@@ -95,7 +95,7 @@ void make_predefined_teams() {
 }
 
 void end_teams() {
-    split_teams.clear();  // weft ends theirs with the job
+    split_teams.clear();  // weft ends its teams with the job
     world = node = nullptr;
 }
 
@@ -136,7 +136,7 @@ SHMEM_ROUTINE(int, team_split_strided,
     const auto* const found = shmem::find_team(parent);
     if (found == nullptr) return -1;
     const long last = start + static_cast<long>(stride) * (static_cast<long>(size) - 1);
-    // All members see the same, and none of them goes on.
+    // All members see equal arguments, so all return here.
     if (size < 1 || start < 0 || start >= found->size || last < 0 || last >= found->size ||
         (stride == 0 && size > 1))
         return -1;
@@ -193,7 +193,7 @@ SHMEM_ROUTINE(void, ctx_destroy, (shmem_ctx_t ctx)) {
     if (ctx == SHMEM_CTX_INVALID) return;
     shmem::require_job("ctx_destroy");
     if (ctx == SHMEM_CTX_DEFAULT) shmem::refuse("ctx_destroy", "ctx: the default context stays");
-    shmem::check("ctx_destroy", weft_context_free(ctx->stream));  // after a quiet of it
+    shmem::check("ctx_destroy", weft_context_free(ctx->stream));  // does a quiet first
     delete ctx;
 }
 

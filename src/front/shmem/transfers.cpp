@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // transfers.cpp - puts, gets, their strided and signalled forms, fence and quiet.
 //
-// Idea     A routine for a type gives the size of its elements to the one function for bytes.
-//          Local peers: loads and stores, whole words. Remote peers: weft's calls.
-// Holds    Transfers of 0 elements do nothing, whatever the addresses. A transfer is refused
-//          before its first byte moves: its size must not wrap, and its symmetric range must be in
-//          one region.
+// Idea     A routine for a type passes the size of its elements to one function for bytes. Local
+//          peers are accessed by loads and stores of whole words, remote peers by calls of weft.
+// Holds    Transfers of 0 elements do nothing, whatever the addresses are. A transfer is refused
+//          before its first byte moves: its size must not wrap, and its symmetric range must be
+//          in one region.
 #include <cstdio>
 
 #include "front/shmem/job.hpp"
@@ -16,8 +16,8 @@ namespace {
 
 enum class When : bool { reusable, at_once };
 
-/// Release: pairs with the acquire of a wait for the word, by whose sight the peer may write anew
-/// what this PE has read before.
+/// Copies a word. Release: pairs with the acquire of a wait for the word, so that the peer may
+/// overwrite data that this PE has read before.
 template <class Word>
 void copy_word(std::byte* to, const std::byte* from) {
     Word value;
@@ -29,7 +29,7 @@ bool aligned(const void* address, std::size_t bytes) {
     return reinterpret_cast<std::uintptr_t>(address) % bytes == 0;
 }
 
-/// Elements that peers wait for change at once, not byte by byte.
+/// Copies elements; a single aligned element changes at once, because peers may wait for it.
 void copy(std::byte* to, const std::byte* from, std::size_t bytes) {
     if (bytes == 8 && aligned(to, 8) && aligned(from, 8)) return copy_word<std::uint64_t>(to, from);
     if (bytes == 4 && aligned(to, 4) && aligned(from, 4)) return copy_word<std::uint32_t>(to, from);
@@ -37,7 +37,7 @@ void copy(std::byte* to, const std::byte* from, std::size_t bytes) {
     std::memmove(to, from, bytes);
 }
 
-/// What was got has been read before anything that follows is seen: no later store overtakes it.
+/// Ends a get: all its loads are complete before later accesses.
 void end_get() {
     std::atomic_thread_fence(std::memory_order_acquire);
 }
@@ -73,7 +73,7 @@ void get(const char* routine, shmem_ctx_t ctx, void* dest, const void* source, s
     check(routine, call(stream_of(ctx), dest, place, bytes, world));
 }
 
-/// `count` elements of `size` bytes, at strides of `to` and `from` elements.
+/// Shape of a transfer: `count` elements of `size` bytes, at strides of `to` and `from` elements.
 struct Strided {
     std::ptrdiff_t to = 1;
     std::ptrdiff_t from = 1;
@@ -88,15 +88,15 @@ struct Strided {
     }
 };
 
-/// Returns the distance in bytes from the first element to the last one; negative if the stride is.
-/// A product that wraps ends the job. `strided.count` must not be 0.
+/// Returns the distance in bytes from the first element to the last one; negative for a negative
+/// stride. A product that wraps ends the job. `strided.count` must not be 0.
 std::ptrdiff_t distance(const char* routine, const char* argument, std::ptrdiff_t stride,
                         const Strided& strided) {
     std::ptrdiff_t step = 0;
     std::ptrdiff_t last = 0;
     bool wraps = __builtin_mul_overflow(stride, strided.size, &step);
     wraps = wraps || __builtin_mul_overflow(step, strided.count - 1, &last);
-    // The negation and the size of one element have to fit as well.
+    // The negation and the size of an element must also fit.
     constexpr std::ptrdiff_t kMax = PTRDIFF_MAX / 2;
     if (wraps || last > kMax || last < -kMax) [[unlikely]] {
         char text[128];
@@ -108,8 +108,8 @@ std::ptrdiff_t distance(const char* routine, const char* argument, std::ptrdiff_
     return last;
 }
 
-/// Returns the heap address of the first element. Elements outside the region of the lowest one
-/// end the job.
+/// Returns the heap address of the first element. Ends the job if an element is outside the region
+/// of the lowest one.
 std::byte* require_elements(const char* routine, const char* argument, const void* first,
                             std::ptrdiff_t last, std::size_t size) {
     const std::ptrdiff_t below = last < 0 ? last : 0;
@@ -156,7 +156,7 @@ void iget(const char* routine, shmem_ctx_t ctx, void* dest, const void* source,
                                     strided.from_bytes(1), strided.size, strided.count, world));
 }
 
-/// The word that is raised behind the data.
+/// Signal to raise after the data.
 struct SignalWord {
     std::uint64_t* word = nullptr;
     std::uint64_t value = 0;
@@ -218,7 +218,7 @@ SHMEM_ROUTINE(void, ctx_quiet, (shmem_ctx_t ctx)) {
     shmem::check("ctx_quiet", weft_quiet(shmem::stream_of(ctx)));
 }
 
-// Each routine without and with a context.
+// Defines each routine without and with a context.
 #define MOVE(NAME, FUNCTION, WHEN, T, BYTES)                                             \
     SHMEM_ROUTINE(void, NAME, (T * dest, const T* source, size_t nelems, int pe)) {      \
         shmem::FUNCTION(#NAME, SHMEM_CTX_DEFAULT, dest, source,                          \

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// waits.cpp - waits for, and tests of, words that other PEs change.
+// waits.cpp - waits for words that other PEs change, and tests of them.
 //
-// Idea     A wait for one word of any type is a wait of weft until the word of 8 bytes around it
-//          changes, again and again until the comparison holds: weft knows how to wait.
-// Holds    A word is read with acquire, which pairs with the release of a signal or an atomic
-//          operation, here or at this PE's service of far PEs.
+// Idea     A wait for one word of any type waits, through weft, for changes of the 8-byte word
+//          around it until the comparison holds.
+// Holds    A word is read with acquire. This pairs with the release of a signal or atomic
+//          operation, by a local peer or by this PE on behalf of a remote peer.
 #include <type_traits>
 
 #include "front/shmem/job.hpp"
@@ -36,15 +36,15 @@ T load(const volatile T* word) {
     return std::atomic_ref<T>(*const_cast<T*>(word)).load(std::memory_order_acquire);
 }
 
-/// The words that a call is about, and what each is compared with.
+/// Words that a call waits for, and their comparison.
 template <class T>
 struct Condition {
     const volatile T* words = nullptr;
     std::size_t count = 0;
-    const int* excluded = nullptr;  ///< by word, where not 0; nullptr: none
+    const int* excluded = nullptr;  ///< by word: ignored if not 0; may be nullptr
     int cmp = SHMEM_CMP_EQ;
     const T* values = nullptr;
-    bool one_value = true;  ///< values points to one for all
+    bool one_value = true;  ///< `values` has one value for all words
 
     [[nodiscard]] bool asks(std::size_t i) const { return excluded == nullptr || excluded[i] == 0; }
     [[nodiscard]] bool met(std::size_t i) const {
@@ -52,7 +52,7 @@ struct Condition {
     }
 };
 
-/// Ends the job if the words are not symmetric memory, or `cmp` is no comparison.
+/// Ends the job if the words are not symmetric memory, or `cmp` is not a comparison.
 template <class T>
 void check_wait(const char* routine, const Condition<T>& condition) {
     require_job(routine);
@@ -62,8 +62,7 @@ void check_wait(const char* routine, const Condition<T>& condition) {
     if (bytes != 0) require_symmetric(routine, "the words", condition.words, bytes);
 }
 
-/// Between looks: who writes the word just now is not held up by this PE's looking, and a quarter
-/// of the time is saved.
+/// Pauses between polls, so that the writer of the word is delayed less.
 void pause_briefly() {
 #if defined(__x86_64__)
     __builtin_ia32_pause();
@@ -72,7 +71,7 @@ void pause_briefly() {
 #endif
 }
 
-/// Returns when *word has another value than `seen`, or has had a chance to get one.
+/// Waits until *word differs from `seen`, or may have changed.
 void await_change(const std::uint64_t* word, std::uint64_t seen) {
     check("wait_until", weft_wait_until(job.world, word, WEFT_NE, seen));
 }
@@ -81,13 +80,14 @@ template <class T>
 void wait_for(const Condition<T>& condition, std::size_t i) {
     const auto at = reinterpret_cast<std::uintptr_t>(condition.words + i);
     auto* const whole = reinterpret_cast<std::uint64_t*>(at / 8 * 8);
-    // What a near PE writes just now is seen sooner so than between two polls of everything.
+    // Polls first: a local peer's store is seen earlier than between two rounds
+    // of driving everything.
     for (int look = 0; look < job.looks; ++look) {
         if (condition.met(i)) return;
         pause_briefly();
     }
     for (;;) {
-        // Read before the condition is: a change between the two ends the wait at once.
+        // Read before the condition, so that a change in between ends the wait at once.
         const std::uint64_t seen = load<std::uint64_t>(whole);
         if (condition.met(i)) return;
         await_change(whole, seen);
@@ -108,8 +108,8 @@ bool test_all(const Condition<T>& condition) {
     return true;
 }
 
-/// Indices of the words that meet their condition, up to `limit` of them. `next` is where the last
-/// search of the thread has ended, so that no word is passed over again and again.
+/// Returns the indices of words that meet their condition, at most `limit`. `next` is the end of
+/// the thread's last search, so that no word is repeatedly missed.
 template <class T>
 std::size_t find(const Condition<T>& condition, std::size_t* indices, std::size_t limit) {
     static thread_local std::size_t next = 0;
@@ -131,7 +131,7 @@ bool asks_any(const Condition<T>& condition) {
 
 enum class WaitForm : bool { wait, test };
 
-/// Returns when a word may have changed. Words of 2 bytes are not weft's.
+/// Waits until a word may have changed. weft has no waits for words of 2 bytes.
 template <class T>
 void await_any(const Condition<T>& condition) {
     if (sizeof(T) < 4) return drive_and_yield();
@@ -172,7 +172,7 @@ template <class T>
 int test(const char* routine, const Condition<T>& condition) {
     check_wait(routine, condition);
     if (test_all(condition)) return 1;
-    drive_and_yield();  // who tests in a loop has others on its core
+    drive_and_yield();  // a program that tests in a loop may share its core
     return test_all(condition) ? 1 : 0;
 }
 
