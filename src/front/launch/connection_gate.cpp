@@ -18,12 +18,12 @@
 namespace weft::front {
 namespace {
 
-/// Sockets that are connecting, or that their process has closed, are shown with user 0.
+/// Sockets that are connecting, or closed by their process, are reported with user 0.
 constexpr unsigned kEstablished = 1;  // TCP_ESTABLISHED of the kernel
 
-/// The ends of a connection as its other end has them. Those of the server only, which listens on
-/// 127.0.0.1: the other end of a connection of the network may be on another machine, or in another
-/// network of this one, where this kernel's record of sockets does not show it.
+/// Addresses of a connection as seen from its other end. Only for connections to the server, which
+/// listens on 127.0.0.1. Other connections may end on another machine or in another network
+/// namespace, where this kernel's records do not show them.
 struct Ends {
     sockaddr_in there{};
     sockaddr_in here{};
@@ -43,7 +43,7 @@ std::optional<Ends> ends_of(int connection) {
     return ends;
 }
 
-/// The kernel's record of one socket; nothing if it gives none.
+/// Returns the kernel's record of a socket; nothing if it has none.
 std::optional<inet_diag_msg> ask_kernel(const Ends& ends) {
     const FileDescriptor netlink(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG));
     if (!netlink.open()) return std::nullopt;
@@ -82,7 +82,7 @@ OtherEnd other_end_of(int connection) {
     const auto ends = ends_of(connection);
     if (!ends) return {};
     const auto record = ask_kernel(*ends);
-    // A kernel that answers this way at all knows the end that is here.
+    // A kernel that can answer at all has a record of the end on this side.
     OtherEnd end{.known = record || ask_kernel({.there = ends->here, .here = ends->there}),
                  .user = std::nullopt};
     if (record && record->idiag_state == kEstablished && record->idiag_inode != 0)
@@ -100,8 +100,8 @@ void keep_connection_gate() {}
 
 }  // namespace weft::front
 
-/// In place of the C library's, for all libraries of this program: the PMIx server is the only one
-/// that accepts connections. A connection that is refused looks as if it had never come.
+/// Replaces the C library's function in this program, where only the PMIx server accepts
+/// connections. A refused connection looks to the caller as if it had not arrived.
 extern "C" __attribute__((visibility("default"))) int accept(int socket, sockaddr* address,
                                                              socklen_t* bytes) {
     const auto connection =

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// core_binding.hpp - which CPUs make up each core that this process may use.
+// core_binding.hpp - CPUs of each core that this process may use.
 #pragma once
 
 #include <sched.h>
@@ -10,7 +10,7 @@
 
 namespace weft::front {
 
-/// One entry per usable core: its usable hardware threads.
+/// Returns one entry for each usable core: its usable hardware threads.
 [[nodiscard]] base::Result<std::vector<cpu_set_t>> usable_cores();
 
 }  // namespace weft::front

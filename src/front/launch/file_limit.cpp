@@ -12,8 +12,8 @@ namespace {
 
 /// Files of the launcher and its PMIx server: 14 with PMIx 4.2, and a reserve for other versions.
 constexpr rlim_t kServerFiles = 16;
-/// Files that are open for a moment only. Two threads may each read a folder of /proc and a file in
-/// it. While a rank starts, the far ends of its two label pipes are open.
+/// Files that are open briefly. Two threads may each read a folder of /proc and a file in it. While
+/// a rank starts, the write ends of its two label pipes are open.
 constexpr rlim_t kPassingFiles = 6;
 
 /// Files of the ranks: a connection and a process file for each, and two pipes for labels.
@@ -21,7 +21,8 @@ rlim_t files_of_ranks(Rank ranks, bool label) {
     return static_cast<rlim_t>(ranks) * (label ? 4 : 2);
 }
 
-/// Counts unused file numbers below the limit, up to `enough`. Inherited files use numbers, too.
+/// Returns the number of unused file numbers below the limit, at most `enough`. Inherited files
+/// also use numbers.
 rlim_t free_files(rlim_t limit, rlim_t enough) {
     rlim_t count = 0;
     for (rlim_t file = 0; file < limit && count < enough; ++file) {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// file_limit.hpp - whether the limit on open files (ulimit -n) leaves room for a job.
+// file_limit.hpp - checks that the limit on open files (ulimit -n) suffices for a job.
 //
-// Why      A PMIx server that runs out of files drops the connections of ranks, and they wait for
-//          it without end.
+// Why      A PMIx server without free files drops connections of ranks, which then wait forever.
 #pragma once
 
 #include "base/result.hpp"

@@ -23,7 +23,7 @@ namespace {
 
 constexpr pid_t kAllDone = 0;
 
-/// Processes of this user whose environment has the setting.
+/// Returns the processes of this user whose environment has the setting.
 std::vector<pid_t> processes_with(const std::string& setting) {
     std::vector<pid_t> found;
     std::error_code error;
@@ -40,7 +40,7 @@ std::vector<pid_t> processes_with(const std::string& setting) {
     return found;
 }
 
-/// A process that forks while it is looked for has a child that is found by the next look.
+/// Kills the processes of the job. Searches repeatedly, because a process may fork during a search.
 void kill_processes_of(const std::string& job_name) {
     constexpr int kLooksMax = 100;
     const std::string setting = "PMIX_NAMESPACE=" + job_name;
@@ -52,14 +52,14 @@ void kill_processes_of(const std::string& job_name) {
     }
 }
 
-/// The life of the helper.
+/// Main function of the helper.
 [[noreturn]] void guard(int pipe, const GuardedJob& job) {
     sigset_t all;
     ::sigfillset(&all);
-    ::sigprocmask(SIG_SETMASK, &all, nullptr);  // Signals to the launcher are not for it.
+    ::sigprocmask(SIG_SETMASK, &all, nullptr);  // signals to the launcher are not for the helper
     ::setpgid(0, 0);
     ::prctl(PR_SET_NAME, "weft-guardian");
-    // The launcher's other files must close when the launcher closes them.
+    // The helper must not hold the launcher's other files open.
     ::dup2(pipe, 0);
     ::close_range(1, ~0U, 0);
     std::vector<pid_t> groups;
@@ -98,7 +98,7 @@ base::Result<std::unique_ptr<Guardian>> Guardian::start(const GuardedJob& job) {
 
 Guardian::~Guardian() {
     send(kAllDone);
-    ::kill(pid_, SIGCONT);  // It may have been stopped.
+    ::kill(pid_, SIGCONT);  // it may have been stopped
     ::waitpid(pid_, nullptr, 0);
 }
 
@@ -111,7 +111,7 @@ void Guardian::forget(pid_t group) {
 }
 
 void Guardian::send(pid_t word) {
-    // A guardian that was killed is no reason to fail; the launcher ignores SIGPIPE.
+    // The launcher ignores SIGPIPE, so a killed guardian causes no failure.
     [[maybe_unused]] const auto written = ::write(pipe_.number(), &word, sizeof word);
 }
 

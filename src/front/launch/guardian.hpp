@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// guardian.hpp - a helper process that cleans up should the launcher itself be killed.
+// guardian.hpp - a helper process that cleans up if the launcher is killed.
 //
-// Idea     It sleeps on a pipe whose other end only the launcher holds. If the pipe closes without
-//          the word that all is done, it kills what is left of the job and removes its folder.
-// Why      SIGKILL gives a launcher no chance to clean up, and the death signal of the ranks does
-//          not reach processes that they started themselves. Those are found by the job's name in
-//          their environment, also if they have left the process group of their rank.
+// Idea     It sleeps on a pipe whose write end only the launcher holds. If the pipe closes without
+//          the final word, the helper kills the processes of the job and removes its folder.
+// Why      A launcher killed by SIGKILL cannot clean up, and the death signal of ranks does not
+//          reach the processes that they have started. The helper finds these by the job's name in
+//          their environment, even if they have left the process group of their rank.
 #pragma once
 
 #include <sys/types.h>
@@ -18,7 +18,7 @@
 
 namespace weft::front {
 
-/// What it cleans up besides process groups.
+/// Data for the cleanup, besides process groups.
 struct GuardedJob {
     std::string folder;
     std::string job_name;  ///< value of PMIX_NAMESPACE in the environment of its processes
@@ -26,17 +26,17 @@ struct GuardedJob {
 
 class Guardian {
   public:
-    /// Must run before this process has threads.
+    /// Starts the helper. Must run before this process has threads.
     [[nodiscard]] static base::Result<std::unique_ptr<Guardian>> start(const GuardedJob& job);
 
-    /// Sends the helper the word that all is done and waits until it has ended.
+    /// Sends the final word and waits until the helper has ended.
     ~Guardian();
     Guardian(const Guardian&) = delete;
     Guardian& operator=(const Guardian&) = delete;
 
-    /// From now on this process group is killed if the launcher dies.
+    /// Adds a process group that is killed if the launcher dies.
     void watch(pid_t group);
-    /// Its leader has ended: its number may come to mean another group.
+    /// Removes a process group whose leader has ended, because its number may be reused.
     void forget(pid_t group);
 
     [[nodiscard]] pid_t pid() const { return pid_; }

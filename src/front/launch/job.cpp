@@ -30,16 +30,17 @@ namespace {
 
 constexpr auto kGrace = std::chrono::seconds(2);
 constexpr int kRankLostStatus = 3;
-/// How long a rank that has failed is held back as the cause while others are still ending.
+/// Longest time for which a failed rank is not reported as the cause because other
+/// ranks are ending.
 constexpr auto kJudging = std::chrono::milliseconds(500);
-/// How often a process is looked at whose end is known but cannot be collected yet.
+/// Interval between checks of a process that has ended but cannot be reaped yet.
 constexpr auto kLookAgain = std::chrono::milliseconds(20);
-/// How long a message of the launcher may take to be written before things go on without it.
+/// Time limits for writing a message of the launcher.
 constexpr auto kMessage = std::chrono::milliseconds(100);
 constexpr auto kLastMessage = std::chrono::seconds(1);
 
-/// A file that becomes readable when the process ends (the C library's own function for it cannot
-/// be called from C++ in all versions).
+/// Opens a file that becomes readable when the process ends. Some versions of the C library declare
+/// their function for this in a form that C++ cannot call.
 FileDescriptor open_process_file(pid_t pid) {
     return FileDescriptor(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
 }
@@ -125,7 +126,7 @@ base::Result<void> Job::start_rank(Rank rank, const SpawnOptions& spawning) {
         set_variable(own.environment, {base::kNodeIdVariable, std::to_string(node_of_[index])});
     }
     if (!cores_.empty()) own.cpus = &cores_[index % cores_.size()];
-    // One rank can read what is piped into the launcher. A terminal stays with the launcher's
+    // Rank 0 can read data that is piped into the launcher. A terminal stays with the launcher's
     // process group: a rank that read from it would be stopped.
     if (rank != 0 || ::isatty(STDIN_FILENO) == 1) own.input = no_input_.number();
     if (auto done = wrap(rank, own); !done) return done;
@@ -148,7 +149,7 @@ base::Result<void> Job::start_rank(Rank rank, const SpawnOptions& spawning) {
     return add_to_watched(process.ended.number(), Source::rank, index);
 }
 
-/// Puts the wrapper's words in front of those of its rank.
+/// Puts the wrapper's words before the words of its rank.
 base::Result<void> Job::wrap(Rank rank, SpawnOptions& own) {
     if (!options_.wrapper || options_.wrapper->rank != rank) return {};
     const Wrapper& wrapper = *options_.wrapper;
@@ -201,12 +202,12 @@ int Job::watch() {
         reap_orphans();
         if (running_ == 0 && !std::exchange(descendants_ended, true)) end_what_ranks_left();
     }
-    if (status_) base::remove_unused_shared_files();  // what killed ranks have left
+    if (status_) base::remove_unused_shared_files();  // files of killed ranks
     writers_[1]->wait_until_idle(kLastMessage);
     return status_.value_or(0);
 }
 
-/// Processes of a rank that it has not waited for.
+/// Ends processes that a rank has started and not waited for.
 void Job::end_what_ranks_left() {
     for (const pid_t pid : end_descendants(guardian_->pid(), kGrace))
         tell(fmt::format("weft run: process {}, which a rank has left, {}\n", pid,
@@ -264,7 +265,7 @@ void Job::handle_signal() {
         default:
             break;
     }
-    if (status_) {  // The second signal ends the grace period.
+    if (status_) {  // the second signal ends the grace period
         waits_for_readers_ = false;
         return signal_ranks(SIGKILL);
     }
@@ -272,8 +273,8 @@ void Job::handle_signal() {
     fail(128 + signal, fmt::format("got signal {} ({})", signal, ::strsignal(signal)));
 }
 
-/// The terminal's stop key reaches the launcher alone: the ranks are process groups of their own.
-/// The time in which all stand still does not count.
+/// Stops the ranks for the terminal's stop key, which reaches only the launcher, because ranks have
+/// their own process groups. The stopped time does not count against the time limit.
 void Job::handle_stop_request() {
     if (status_) return;
     signal_ranks(SIGSTOP);
@@ -322,7 +323,7 @@ void Job::handle_rank_end(Rank rank) {
     settle_ends();
 }
 
-/// Reaps what has ended. The first failure waits until it is known to be the cause.
+/// Reaps ended ranks. The first failure is held back until it is known to be the cause.
 void Job::settle_ends() {
     while (!ended_.empty()) {
         const auto next = status_ ? std::optional(ended_.front()) : cause_among_the_ending();
@@ -331,9 +332,9 @@ void Job::settle_ends() {
     }
 }
 
-/// A rank that is killed closes its connections before it counts as ended, so ranks that notice and
-/// give up may be seen to end first. Then the one that was killed is the cause. Nothing while that
-/// is not known yet.
+/// Returns the rank whose end to settle first; nothing while this is not known. A killed rank
+/// closes its connections before its process counts as ended. So ranks that notice this and give up
+/// may seem to end first, although the killed rank is the cause.
 std::optional<Rank> Job::cause_among_the_ending() {
     const Rank first_seen = ended_.front();
     const auto first_end =
@@ -353,7 +354,7 @@ std::optional<Rank> Job::cause_among_the_ending() {
     return first_seen;
 }
 
-/// False if the process cannot be collected yet.
+/// Returns false if the process cannot be reaped yet.
 bool Job::reap(Rank rank) {
     RankProcess& process = processes_[static_cast<std::size_t>(rank)];
     int ending = 0;
@@ -367,7 +368,7 @@ bool Job::reap(Rank rank) {
 }
 
 void Job::report_end(Rank rank, int ending) {
-    end_if_aborted();  // The rank may have ended because it aborted the job.
+    end_if_aborted();  // the rank may have aborted the job
     if (WIFSIGNALED(ending) || WEXITSTATUS(ending) != 0) {
         fail(shell_status(ending), fmt::format("rank {} {}", rank, describe_end(ending)));
     } else if (server_->membership(rank) == Membership::joined) {
@@ -381,7 +382,8 @@ void Job::report_end(Rank rank, int ending) {
     }
 }
 
-/// Ranks that have joined would wait forever for a rank that ends without joining.
+/// Fails the job if a rank has ended without joining: ranks that have joined would wait
+/// for it forever.
 void Job::check_outsiders() {
     if (!outsider_ || !server_->anyone_joined()) return;
     fail(
@@ -404,8 +406,8 @@ void Job::handle_deadlines() {
     }
 }
 
-/// If all that are left have outlived SIGKILL: it was not permitted, or the kernel does not let
-/// them begin to end.
+/// Gives up if all remaining ranks have survived SIGKILL: it was not permitted, or the kernel does
+/// not let them end.
 void Job::give_ranks_up() {
     std::string left;
     for (Rank rank = 0; rank < options_.ranks; ++rank) {
@@ -415,13 +417,13 @@ void Job::give_ranks_up() {
         left += fmt::format("weft run: rank {} (process {}) {}\n", rank, process.pid,
                             why_it_runs(process.pid));
     }
-    if (left.empty()) return;  // What is waited for are readers of output.
+    if (left.empty()) return;  // only readers of output are waited for
     tell(left);
     ranks_are_given_up_ = true;
 }
 
-/// Orphans of ranks become children of the launcher. A rank that has ended is left to its own file:
-/// that tells in which order ranks ended.
+/// Reaps orphans of ranks, which become children of the launcher. Ended ranks are left to their
+/// process files, which show the order of ends.
 void Job::reap_orphans() {
     while (children_changed_) {
         siginfo_t child = {};
@@ -432,12 +434,13 @@ void Job::reap_orphans() {
         const bool is_rank = std::ranges::any_of(processes_, [&](const RankProcess& process) {
             return process.exists() && process.pid == child.si_pid;
         });
-        if (is_rank) return;  // reap() will have it looked at again.
+        if (is_rank) return;  // reap() makes it checked again
         ::waitpid(child.si_pid, nullptr, WNOHANG);
     }
 }
 
-/// Whatever the reason, the ranks get SIGTERM, on which they print what they wait for.
+/// Ends the job: prints the reason and sends SIGTERM, on which ranks print the waits
+/// that block them.
 void Job::fail(int status, const std::string& reason) {
     if (status_) return;
     status_ = status;
@@ -446,7 +449,7 @@ void Job::fail(int status, const std::string& reason) {
     signal_ranks(SIGTERM);
 }
 
-/// Ranks that have not joined yet may have no runtime that could report what they wait for.
+/// Lists ranks that have not joined, because these may have no runtime that reports waits.
 std::string Job::outsiders() const {
     std::vector<Rank> outside;
     for (Rank rank = 0; rank < options_.ranks; ++rank) {
@@ -458,14 +461,14 @@ std::string Job::outsiders() const {
                            : fmt::format("weft run: not in the job yet: {}\n", rank_list(outside));
 }
 
-/// Before what the ranks say to the same file, where that is possible.
+/// Prints a message, if possible before the ranks print to the same file.
 void Job::tell(const std::string& text) {
     writers_[1]->write(text);
     writers_[1]->wait_until_idle(kMessage);
 }
 
-/// Each rank leads a process group, which its own children belong to. A stopped rank cannot act on
-/// a signal that ends it before it runs again.
+/// Signals the process group of each rank, to which its children belong. A stopped rank must run
+/// again before it can act on a signal that ends it.
 void Job::signal_ranks(int signal) {
     for (const RankProcess& process : processes_) {
         if (!process.exists()) continue;

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// job.hpp - one running job: its ranks, the events that it waits for, and how it ends.
+// job.hpp - one running job: its ranks, the events that it waits for, and its end.
 //
-// Idea     Everything that can happen (a rank ends, output arrives, an abort, a signal) is a file
-//          in one epoll set. Its ready list is in order of arrival, so of several ranks that die
-//          together the first one is known.
-// Holds    The first thing that goes wrong decides the status; then all ranks get SIGTERM, two
-//          seconds, SIGKILL. Ranks that run weft print on SIGTERM what they wait for.
-//          Nothing in the loop blocks: neither a write (output_writer.hpp) nor the end of a process
-//          that takes its time.
+// Idea     Every event (end of a rank, output, abort, signal) is a file in one epoll set. Its ready
+//          list is in order of arrival, which shows which of several dying ranks was first.
+// Holds    The first failure decides the status. Then all ranks get SIGTERM and, two seconds later,
+//          SIGKILL. On SIGTERM, ranks that run weft print the waits that block them. Nothing in the
+//          loop blocks: neither a write (output_writer.hpp) nor a process that is slow to end.
 // Next     process.hpp for children, pmix_server.hpp for their PMIx server.
 #pragma once
 
@@ -92,27 +90,28 @@ class Job {
     FileDescriptor watched_;  ///< the epoll set
     std::unique_ptr<ScratchFolder> folder_;
     std::unique_ptr<Guardian> guardian_;
-    PmixServer* server_ = nullptr;  ///< lives as long as the process
+    PmixServer* server_ = nullptr;  ///< never destroyed: the server exists until the process ends
     std::vector<RankProcess> processes_;
     std::shared_ptr<OutputWriter> writers_[2];  ///< of standard output and error
     std::vector<LabelPipe> outputs_;
-    std::vector<std::size_t> paused_;  ///< outputs_ that wait for room to write to
+    std::vector<std::size_t> paused_;  ///< outputs_ whose writer has no room
     FileDescriptor no_input_;
     std::vector<cpu_set_t> cores_;
-    TerminalLoan terminal_;  ///< to a debugger
+    TerminalLoan terminal_;  ///< for a debugger
     std::vector<Rank> node_of_;
     Rank running_ = 0;
-    std::deque<Rank> ended_;  ///< not yet reaped, in order of their ends
+    std::deque<Rank> ended_;  ///< not yet reaped, in the order of their ends
     bool children_changed_ = false;
-    std::optional<Rank> outsider_;  ///< a rank that exited with status 0 and never joined
+    std::optional<Rank> outsider_;  ///< a rank that exited with status 0 without joining
 
-    std::optional<int> status_;                  ///< decided by the first thing that went wrong
-    std::optional<Clock::time_point> deadline_;  ///< of the job
-    std::optional<Clock::time_point> grace_deadline_;  ///< set once the ranks got SIGTERM
-    std::optional<Clock::time_point> judging_until_;   ///< a rank that is ending may be the cause
+    std::optional<int> status_;                        ///< decided by the first failure
+    std::optional<Clock::time_point> deadline_;        ///< of the job
+    std::optional<Clock::time_point> grace_deadline_;  ///< set after SIGTERM to the ranks
+    std::optional<Clock::time_point>
+        judging_until_;  ///< while set, a rank that is ending may be the cause
     bool ranks_are_killed_ = false;
     bool ranks_are_given_up_ = false;
-    bool waits_for_readers_ = true;  ///< of labelled output, once all ranks have ended
+    bool waits_for_readers_ = true;  ///< for readers of labelled output, after all ranks have ended
     bool readers_get_no_more_than_the_grace_ = false;  ///< after a signal or the timeout
 };
 

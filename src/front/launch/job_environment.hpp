@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// job_environment.hpp - the variables that ranks get.
+// job_environment.hpp - environment variables of the ranks.
 #pragma once
 
 #include <string>
@@ -10,26 +10,26 @@
 
 namespace weft::front {
 
-/// Removes what an outer launcher has set about this process's place in its own job from the
-/// environment of this process.
+/// Removes variables by which an outer launcher has described this process as a rank of
+/// its own job.
 void forget_outer_job();
 
-/// Sets HOME to "/" for this process and the ranks if no home folder can be found: PMIx 4 and 5
-/// crash without one. Container engines set the same value for users without an entry in the user
-/// database.
+/// Sets HOME to "/" for this process and the ranks if no home folder can be found: PMIx 4 and
+/// 5 crash without one. Container engines set the same value for users without an entry in
+/// the user database.
 void provide_home();
 
-/// Asks the hwloc inside the PMIx server to look at this machine's hardware only, and quietly. By
-/// itself it asks for ten X displays at the name "localhost", which costs seconds where names are
-/// looked up over the network, and complains where /sys is not mounted. Changes the environment of
-/// this process, not that of the ranks if theirs was taken before; what the user has set stays.
+/// Restricts the hwloc inside the PMIx server to this machine's hardware, without messages. By
+/// default it looks for ten X displays at "localhost", which takes seconds if names are resolved
+/// over the network, and it complains where /sys is not mounted. Changes the environment of this
+/// process, not a copy made before for the ranks. User settings are kept.
 void restrain_hwloc();
 
-/// This process's variables as "NAME=value", with those of the options on top.
+/// Returns this process's variables as "NAME=value", overridden by those of the options.
 [[nodiscard]] std::vector<std::string> environment_of_job(
     const std::vector<EnvironmentVariable>& settings);
 
-/// Sets one of a list of "NAME=value".
+/// Sets a variable in a list of "NAME=value".
 void set_variable(std::vector<std::string>& environment, const EnvironmentVariable& variable);
 
 }  // namespace weft::front

@@ -40,10 +40,9 @@ bool LabelPipe::pass_on() {
         const bool closing = count <= 0;
         if (!closing) pending_.append(buffer.data(), static_cast<std::size_t>(count));
         write_lines(closing);
-        // When our output has no reader, closing the pipe reports that to the rank as usual
-        // (SIGPIPE).
+        // If the output has lost its reader, closing the pipe reports this to the rank by SIGPIPE.
         if (closing || target_->has_lost_its_reader()) reader_.close();
-        // A rank that prints without end must not keep the others' events waiting.
+        // Yields to events of other ranks if this rank prints without end.
         if (count == static_cast<ssize_t>(buffer.size())) return reader_.open();
     }
     return reader_.open();

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// label_pipes.hpp - what ranks print, read through pipes and passed on line by line with "[rank] ".
+// label_pipes.hpp - reads the output of ranks from pipes and prefixes each line with "[rank] ".
 //
 // Holds    Lines of different ranks never mix. Text without a line end is passed on when its pipe
-//          closes or when it has grown to a limit. While the writer has no room nothing is read,
-//          so a slow reader slows down the ranks that print, and no others.
+//          closes or when it reaches a limit. While the writer has no room, it does not read: a slow
+//          reader slows down only the ranks that print.
 #pragma once
 
 #include <memory>
@@ -18,19 +18,19 @@ namespace weft::front {
 
 class LabelPipe {
   public:
-    /// A pipe whose lines go to `target` with the rank in front. The end to write to is left in
-    /// `pipe_end`.
+    /// Makes a pipe whose lines go to `target`, prefixed with the rank. `pipe_end` receives
+    /// the write end.
     [[nodiscard]] static base::Result<LabelPipe> create(Rank rank,
                                                         std::shared_ptr<OutputWriter> target,
                                                         FileDescriptor& pipe_end);
 
-    /// Passes on what has arrived, as far as there is room. False once there will be no more (the
-    /// pipe is closed then).
+    /// Passes on the text that has arrived, if there is room. Returns false after the end of the
+    /// text, and closes the pipe.
     bool pass_on();
-    /// Whether pass_on() would get anywhere.
+    /// Returns true if pass_on() could write.
     [[nodiscard]] bool has_room() const { return target_->has_room(); }
 
-    /// The end to wait on; negative once closed.
+    /// Returns the read end; negative after closing.
     [[nodiscard]] int reader() const { return reader_.number(); }
 
   private:
@@ -40,7 +40,7 @@ class LabelPipe {
     std::string label_;
     std::shared_ptr<OutputWriter> target_;
     FileDescriptor reader_;
-    std::string pending_;  ///< text that has no line end yet
+    std::string pending_;  ///< text without a line end so far
 };
 
 }  // namespace weft::front

@@ -36,7 +36,7 @@ LauncherSignals::LauncherSignals() {
     ::sigaddset(&taken, SIGCHLD);
     ::sigprocmask(SIG_BLOCK, &taken, &inherited_.mask);
     set_handler(SIGCHLD, SIG_DFL);
-    // A reader that has gone and a file that may not grow are errors of the write.
+    // A missing reader and a file that may not grow are reported as errors of the write.
     set_handler(SIGPIPE, SIG_IGN);
     set_handler(SIGXFSZ, SIG_IGN);
     file_ = FileDescriptor(::signalfd(-1, &taken, SFD_CLOEXEC | SFD_NONBLOCK));

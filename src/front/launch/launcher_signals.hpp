@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// launcher_signals.hpp - the signals of the launcher, read from a file instead of interrupting it.
+// launcher_signals.hpp - signals of the launcher, read from a file.
 //
-// Idea     Blocked and read through a signalfd: those that end the job, those that are passed on to
-//          the ranks, those of a shell's job control, and that of children.
-// Holds    What was ignored when the launcher was executed (nohup, background jobs of scripts)
-//          stays ignored, here and in the ranks. The one exception is SIGCHLD: ignored, it would
-//          keep the ends of the ranks from the launcher; the ranks still find it as it was.
+// Idea     The signals are blocked and read through a signalfd: signals that end the job, those
+//          passed on to the ranks, those of a shell's job control, and SIGCHLD.
+// Holds    Signals that were ignored when the launcher was executed (nohup, background jobs
+//          of scripts) stay ignored, here and in the ranks. The exception is SIGCHLD: if it
+//          were ignored, the launcher could not see the ends of ranks. Ranks still inherit
+//          its original action.
 #pragma once
 
 #include <signal.h>
@@ -16,7 +17,7 @@
 
 namespace weft::front {
 
-/// What a rank starts with, where the launcher changed it for itself.
+/// Signal state that ranks start with, where the launcher has changed its own.
 struct InheritedSignals {
     struct Action {
         int signal = 0;
@@ -25,22 +26,22 @@ struct InheritedSignals {
     sigset_t mask = {};
     std::array<Action, 3> actions = {{{SIGPIPE, {}}, {SIGXFSZ, {}}, {SIGCHLD, {}}}};
 
-    /// Gives the calling process what it started with. Makes system calls only.
+    /// Restores this state in the calling process. Makes system calls only.
     void restore() const;
 };
 
 class LauncherSignals {
   public:
     LauncherSignals();
-    /// Gives the process its former mask and actions, but for SIGPIPE: the PMIx server lives as
-    /// long as the process and may still answer ranks that have gone.
+    /// Restores the former mask and actions. SIGPIPE stays ignored, because the PMIx server exists
+    /// until the process ends and may answer ranks that have gone.
     ~LauncherSignals();
     LauncherSignals(const LauncherSignals&) = delete;
     LauncherSignals& operator=(const LauncherSignals&) = delete;
 
     [[nodiscard]] int file() const { return file_.number(); }
     [[nodiscard]] const InheritedSignals& inherited() const { return inherited_; }
-    /// The next signal that has arrived, or 0.
+    /// Returns the next signal that has arrived, or 0.
     [[nodiscard]] int take() const;
 
   private:

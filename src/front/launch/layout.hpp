@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// layout.hpp - how many ranks each virtual node of a job holds.
+// layout.hpp - number of ranks on each virtual node of a job.
 //
-// Holds    Ranks are dealt in blocks: node 0 has the first ones. Every node has at least one rank.
+// Holds    Ranks are distributed in blocks, starting with node 0. Every node has at least one rank.
 #pragma once
 
 #include <string>
@@ -12,16 +12,16 @@
 
 namespace weft::front {
 
-/// Block distribution of `ranks` over `nodes`; the first nodes get the extra ranks.
+/// Distributes `ranks` over `nodes` in blocks; the first nodes get the extra ranks.
 [[nodiscard]] base::Result<std::vector<Rank>> spread_over_nodes(Rank ranks, Rank nodes);
 
-/// "3,1,4": ranks per node; "18x128": 128 nodes of 18.
+/// Parses "3,1,4" (ranks per node) or "18x128" (128 nodes of 18).
 [[nodiscard]] base::Result<std::vector<Rank>> parse_layout(std::string_view text);
 
-/// "rank 3", "ranks 0, 2-5, 7"; the ranks ascend and there is one or more.
+/// Returns "rank 3" or "ranks 0, 2-5, 7". The ranks ascend, and there is at least one.
 [[nodiscard]] std::string rank_list(const std::vector<Rank>& ranks);
 
-/// Node of every rank.
+/// Returns the node of each rank.
 [[nodiscard]] std::vector<Rank> node_of_ranks(const std::vector<Rank>& ranks_per_node);
 
 }  // namespace weft::front

@@ -22,13 +22,14 @@ namespace {
 
 constexpr std::size_t kPendingBytesMax = 256 * 1024;
 
-/// 0, or why the rest of the text cannot be written.
+/// Returns 0, or the error that prevents writing the rest of the text.
 int write_all(int target, std::string_view text) {
     while (!text.empty()) {
         const ssize_t written = ::write(target, text.data(), text.size());
         if (written >= 0) {
             text.remove_prefix(static_cast<std::size_t>(written));
-        } else if (errno == EAGAIN) {  // Non-blocking, as another process has set it: wait for it.
+        } else if (errno ==
+                   EAGAIN) {  // another process has made the file non-blocking: wait for room
             pollfd room = {.fd = target, .events = POLLOUT, .revents = 0};
             ::poll(&room, 1, -1);
         } else if (errno != EINTR) {
@@ -48,11 +49,11 @@ struct OutputWriter::State {
 
     const int target;
     const FileDescriptor event_file;
-    std::mutex mutex;  ///< of all below
+    std::mutex mutex;  ///< protects all members below
     std::condition_variable changed;
     std::string pending;
-    bool running = false;  ///< there is a thread
-    bool writing = false;  ///< it is in a write
+    bool running = false;  ///< the thread exists
+    bool writing = false;  ///< the thread is in a write
     bool reader_gone = false;
     bool closing = false;
 };
@@ -77,7 +78,7 @@ void OutputWriter::State::run() {
     }
 }
 
-/// With the mutex held. Where no thread can be had, the caller has to write by itself.
+/// Call with the mutex held. Returns false if no thread can start; the caller then writes itself.
 bool OutputWriter::State::start_thread(const std::shared_ptr<State>& self) {
     if (running) return true;
     try {
@@ -111,7 +112,7 @@ void OutputWriter::write(std::string_view text) {
         state_->changed.notify_all();
         return;
     }
-    // A pipe that is ready takes so many bytes at once; what it takes no more is lost.
+    // A pipe that is ready takes PIPE_BUF bytes at once; text that it does not take is lost.
     pollfd room = {.fd = state_->target, .events = POLLOUT, .revents = 0};
     while (!text.empty() && !state_->reader_gone && ::poll(&room, 1, 0) == 1) {
         const std::string_view part = text.substr(0, PIPE_BUF);

@@ -9,7 +9,7 @@
 namespace weft::front {
 namespace {
 
-/// The size that the C library gives threads when the stack has no limit.
+/// Stack size that the C library gives threads when the stack has no limit.
 constexpr std::size_t kStackBytes = std::size_t{2} << 20;
 
 /// Raises the default of this process to kStackBytes; returns an error number.

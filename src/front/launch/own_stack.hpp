@@ -2,7 +2,7 @@
 // own_stack.hpp - runs a function on a stack whose size does not depend on ulimit -s.
 //
 // Why      PMIx_server_setup_fork() has a stack frame of 200 KiB, and threads that PMIx starts have
-//          stacks of the limit's size. Under a small limit both would end the launcher by SIGSEGV.
+//          stacks of the limit's size. With a small limit, both would end the launcher by SIGSEGV.
 #pragma once
 
 #include <functional>
@@ -11,9 +11,9 @@
 
 namespace weft::front {
 
-/// Runs `work` in a new thread and returns when it has ended. Its stack, and the stacks of threads
-/// that this process starts from then on, have at least 2 MiB. Fails if the thread cannot be
-/// started. For the launcher only: it changes a default of the process.
+/// Runs `work` in a new thread and waits for its end. Its stack, and those of threads started later
+/// in this process, have at least 2 MiB. Fails if the thread cannot start. Only for the launcher,
+/// because it changes a default of the process.
 [[nodiscard]] base::Result<void> run_on_own_stack(const std::function<void()>& work);
 
 }  // namespace weft::front

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // pmix_server.cpp - the server side of PMIx: the job's description, fences, aborts.
 //
-// Why      Two settings of the library decide how long a small job takes to start, and are made
-//          here for this process only: its topology discovery skips I/O devices (reading PCI
-//          registers took 10 of 14 ms), and small jobs keep job data in messages instead of mapped
-//          files (6 ms per rank less; from some 16 ranks on the files win).
+// Why      Two settings of the library, made for this process only, decide the start-up time of
+//          small jobs. Topology discovery skips I/O devices, because reading PCI registers took 10
+//          of 14 ms. Small jobs keep job data in messages instead of mapped files, which saves 6 ms
+//          per rank; from about 16 ranks on, files are faster.
 // Holds    A callback that returns PMIX_OPERATION_SUCCEEDED is done; one that returns PMIX_SUCCESS
-//          owes a call of its callback.
+//          must call its own callback later.
 #include "front/launch/pmix_server.hpp"
 
 #include <pmix.h>
@@ -34,8 +34,7 @@ namespace {
 
 constexpr Rank kRanksInMessagesMax = 16;
 
-/// The library takes fence callbacks that do not say whose they are, so the one server that a
-/// process can host is found here.
+/// The one server of this process. Fence callbacks carry no context that would identify it.
 std::atomic<PmixServer*> hosted_server{nullptr};
 
 base::Failure pmix_failure(std::string_view what, pmix_status_t status) {
@@ -43,7 +42,7 @@ base::Failure pmix_failure(std::string_view what, pmix_status_t status) {
                       PMIx_Error_string(status));
 }
 
-/// Attributes for the library, built one by one.
+/// Attributes for the library, added one by one.
 class InfoList {
   public:
     explicit InfoList(std::size_t capacity) : list_(capacity) {}
@@ -67,7 +66,7 @@ class InfoList {
     std::size_t count_ = 0;
 };
 
-/// The names of the nodes ("a,b") and the ranks on each ("0,1;2").
+/// Names of the nodes ("a,b") and ranks of each ("0,1;2").
 struct Maps {
     std::string first_host;
     std::string hosts;
@@ -94,8 +93,9 @@ Maps describe_nodes(const PmixServerOptions& options) {
     return maps;
 }
 
-/// PMIx 4 does not end a fence by itself that a dead rank is missing from. Asks the library that is
-/// there, "OpenPMIx 5.0.7, ...": the files of both versions have one name.
+/// Returns true if the library itself ends a fence that misses a dead rank; PMIx 4 does not.
+/// Asks the loaded library ("OpenPMIx 5.0.7, ..."), because the files of both versions have
+/// the same name.
 bool wants_fence_witness() {
     const char* const version = PMIx_Get_version();
     return std::atoi(version + std::strcspn(version, "0123456789")) >= 5;
@@ -148,7 +148,7 @@ struct PmixServer::Callbacks {
         return PMIX_OPERATION_SUCCEEDED;
     }
 
-    /// Whether the library itself says that ranks are missing from a fence.
+    /// Returns true if the library reports that ranks are missing from a fence.
     static bool some_are_missing(const pmix_info_t info[], std::size_t count) {
         return std::any_of(info, info + count, [](const pmix_info_t& each) {
             return std::string_view(each.key) == PMIX_LOCAL_COLLECTIVE_STATUS &&
@@ -161,16 +161,16 @@ struct PmixServer::Callbacks {
                                pmix_modex_cbfunc_t answer, void* argument) {
         const PmixServer* const server = hosted_server;
         if (some_are_missing(info, count) || (server != nullptr && server->lost_a_rank())) {
-            return PMIX_SUCCESS;  // Never answered.
+            return PMIX_SUCCESS;  // never answered
         }
-        // All ranks are here: what they contributed is the result.
+        // All ranks have entered: the result is their contributions.
         answer(PMIX_SUCCESS, data, bytes, argument, nullptr, nullptr);
         return PMIX_SUCCESS;
     }
 
     static pmix_status_t fetch_remote(const pmix_proc_t*, const pmix_info_t[], std::size_t,
                                       pmix_modex_cbfunc_t, void*) {
-        return PMIX_ERR_NOT_FOUND;  // There is no other server to ask.
+        return PMIX_ERR_NOT_FOUND;  // this job has one server only
     }
 };
 
@@ -186,7 +186,7 @@ base::Result<PmixServer*> PmixServer::start(const PmixServerOptions& options) {
     if (!hosted_server.compare_exchange_strong(none, owner.get())) {
         return base::fail(Status::environment, "PMIx server: this process hosts one already");
     }
-    PmixServer* const server = owner.release();  // Kept by hosted_server from now on.
+    PmixServer* const server = owner.release();  // hosted_server keeps it from now on
     prepare_settings(options.ranks);
     keep_connection_gate();
     base::Result<void> outcome;
@@ -197,10 +197,10 @@ base::Result<PmixServer*> PmixServer::start(const PmixServerOptions& options) {
 }
 
 base::Result<void> PmixServer::set_up(const PmixServerOptions& options) {
-    // Not derived from the job's name, which must not be found where this one is shown.
+    // Not derived from the job's name, which must stay secret where this name is shown.
     const auto server_name = random_job_name();
     if (!server_name) return server_name.failure();
-    // The library keeps the address of this table for as long as the process lives.
+    // The library keeps the address of this table until the process ends.
     static pmix_server_module_t module = [] {
         pmix_server_module_t table = {};
         table.client_connected2 = Callbacks::joined;
@@ -257,7 +257,7 @@ base::Result<void> PmixServer::register_job(const PmixServerOptions& options) {
     info.add(PMIX_PROC_MAP, ranks, PMIX_REGEX);
     info.add_text(PMIX_TMPDIR, options.folder);
     info.add_text(PMIX_NSDIR, options.folder);
-    // Without a callback the call returns when the work is done.
+    // Without a callback, the call returns after the work is done.
     const pmix_status_t status = PMIx_server_register_nspace(
         name_.c_str(), options.ranks, info.data(), info.count(), nullptr, nullptr);
     if (status != PMIX_SUCCESS && status != PMIX_OPERATION_SUCCEEDED) {
@@ -316,9 +316,9 @@ std::optional<AbortRequest> PmixServer::abort_request() const {
     return abort_request_;
 }
 
-/// Whether a rank has ended, or begun to, that was never released from the job. Looks without
-/// reaping, because the launcher wants to know how it ended. The library counts a rank out as soon
-/// as its connection is closed, which is before the process counts as ended.
+/// Returns true if a rank that was not released from the job has ended or begun to end. Does not
+/// reap, because the launcher needs the exit status. The library removes a rank when its connection
+/// closes, which is before its process counts as ended.
 bool PmixServer::lost_a_rank() const {
     for (std::size_t rank = 0; rank < processes_.size(); ++rank) {
         const pid_t pid = processes_[rank];

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // pmix_server.hpp - the PMIx server that the launcher hosts for the ranks of one job.
 //
-// Idea     All ranks are clients of one server; virtual nodes are only host names in the maps that
-//          it hands out. So the server never has to communicate with another one.
-// Holds    The library calls back on a thread of its own; events are kept here until they are
-//          taken, and event_file() becomes readable when there is one. One server per process, and
-//          it stays until the process ends: a limit of the library.
-// Next     job.cpp, which owns one.
+// Idea     All ranks are clients of one server. Virtual nodes are only host names in its maps, so
+//          it never communicates with another server.
+// Holds    The library calls back on its own thread. Events are kept until they are taken;
+//          event_file() is readable while there are any. A process has one server, which exists
+//          until the process ends: a limit of the library.
+// Next     job.cpp, which owns the server.
 #pragma once
 
 #include <sys/types.h>
@@ -30,9 +30,9 @@ struct PmixServerOptions {
     std::string job_name;              ///< the job's PMIx namespace: see random_job_name()
 };
 
-/// A name that only those know who were told it. The library takes a client that names a job and a
-/// rank of it for that rank: what the client says of its user is not checked over TCP. So the name
-/// is the key to the job: 128 random bits, which only the environment of the ranks holds.
+/// Returns a name of 128 random bits, which is the key to the job. The library believes any TCP
+/// client that names a job and a rank, without checking its user. Only the environment of the ranks
+/// holds the name.
 [[nodiscard]] base::Result<std::string> random_job_name();
 
 struct AbortRequest {
@@ -41,14 +41,14 @@ struct AbortRequest {
     std::string text;
 };
 
-/// How far a rank has come with its PMIx calls.
+/// Progress of a rank's PMIx calls.
 enum class Membership : std::uint8_t { outside, joined, left };
 
 class PmixServer {
   public:
-    /// The server lives until the process ends. Stopping it is not safe: when clients have died in
-    /// the middle of a call, PMIx_server_finalize() may wait forever for a lock of its ended
-    /// thread (seen in 4.2.2 in one of ten such jobs).
+    /// Starts the server, which exists until the process ends. Stopping it is not safe. If clients
+    /// have died during a call, PMIx_server_finalize() may wait forever for a lock of its ended
+    /// thread (seen with 4.2.2 in one of ten such jobs).
     [[nodiscard]] static base::Result<PmixServer*> start(const PmixServerOptions& options);
     PmixServer(const PmixServer&) = delete;
     PmixServer& operator=(const PmixServer&) = delete;
@@ -56,13 +56,13 @@ class PmixServer {
     /// Returns the variables ("NAME=value") that make a process this rank.
     [[nodiscard]] const std::vector<std::string>& environment_of(Rank rank) const;
 
-    /// The process that is this rank, from now on. Fences that a dead rank is missing from are
-    /// never answered: the launcher ends the ranks that wait in them.
+    /// Sets the process of a rank. Fences that miss a dead rank are never answered; the launcher
+    /// ends the ranks that wait in them.
     void set_process(Rank rank, pid_t pid);
 
     [[nodiscard]] Membership membership(Rank rank) const;
     [[nodiscard]] bool anyone_joined() const;
-    /// From now on event_file() becomes readable when a rank joins, too.
+    /// Makes event_file() readable also when a rank joins, from now on.
     void report_joins() { reporting_joins_ = true; }
     [[nodiscard]] int event_file() const { return event_file_.number(); }
     [[nodiscard]] std::optional<AbortRequest> abort_request() const;
@@ -70,7 +70,7 @@ class PmixServer {
   private:
     struct Callbacks;
     explicit PmixServer(const PmixServerOptions& options);
-    /// The part of start() that calls the PMIx library.
+    /// Makes the calls of the PMIx library for start().
     base::Result<void> set_up(const PmixServerOptions& options);
     base::Result<void> register_job(const PmixServerOptions& options);
     base::Result<void> register_rank(Rank rank);
@@ -82,11 +82,11 @@ class PmixServer {
     std::vector<std::vector<std::string>> environments_;  ///< by rank; filled by start()
     std::vector<std::atomic<pid_t>> processes_;           ///< 0: not yet started
     std::vector<std::atomic<Membership>> membership_;
-    // Sequentially consistent, like membership_: either the asker of report_joins() sees the rank
-    // that joins, or that rank sees that it must be reported.
+    // Sequentially consistent, like membership_: either the caller of report_joins() sees the rank
+    // that joins, or that rank sees that it must report.
     std::atomic<bool> reporting_joins_{false};
     mutable std::mutex mutex_;
-    std::optional<AbortRequest> abort_request_;  ///< the first one; guarded by mutex_
+    std::optional<AbortRequest> abort_request_;  ///< the first request; guarded by mutex_
 };
 
 }  // namespace weft::front

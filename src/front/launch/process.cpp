@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // process.cpp - vfork and exec with what posix_spawn lacks: a death signal, CPUs, closed files.
 //
-// Why      vfork: a launcher that hosts a server has threads and memory; copying its page tables
-//          for every rank would cost more than the rest of the start.
+// Why      vfork: the launcher hosts a server, and so has threads and memory. Copying its page
+//          tables for each rank would cost more than the rest of the start.
 // Holds    Between vfork and exec the child makes system calls only.
 #include "front/launch/process.hpp"
 
@@ -27,7 +27,7 @@
 namespace weft::front {
 namespace {
 
-/// Between two looks at processes that have been killed.
+/// Interval between checks of killed processes.
 constexpr std::chrono::microseconds kFirstPause{100};
 constexpr std::chrono::microseconds kLongestPause{20'000};
 
@@ -39,12 +39,12 @@ std::vector<char*> pointers_to(const std::vector<std::string>& strings) {
     return pointers;
 }
 
-/// Runs in the child: turns it into the program. Returns only if that failed, with errno.
+/// Runs in the child: executes the program. Returns only on failure, with errno.
 int become_program(const SpawnOptions& options, char* const* arguments, char* const* environment,
                    pid_t parent) {
     if (::setpgid(0, 0) != 0) return errno;
     if (::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) return errno;
-    if (::getppid() != parent) ::_exit(127);  // It died before the line above.
+    if (::getppid() != parent) ::_exit(127);  // the parent died before prctl()
     const int files[3] = {options.input, options.output, options.error};
     for (int target = 0; target < 3; ++target) {
         if (files[target] >= 0 && ::dup2(files[target], target) < 0) return errno;
@@ -64,7 +64,7 @@ bool executable(const std::string& path) {
            ::access(path.c_str(), X_OK) == 0;
 }
 
-/// Children of all threads, as far as the kernel lists them.
+/// Returns the children of all threads that the kernel lists.
 std::vector<pid_t> children_of_this_process() {
     std::vector<pid_t> children;
     std::error_code error;
@@ -75,13 +75,14 @@ std::vector<pid_t> children_of_this_process() {
     return children;
 }
 
-/// None if there is no such thread (any more).
+/// Returns nothing for an unknown thread.
 std::optional<bool> thread_is_ending(const std::string& folder) {
     constexpr unsigned long kExiting = 4;  // PF_EXITING of the kernel
     std::ifstream file(folder + "/stat");
     std::string text;
     std::getline(file, text);
-    // The name, in parentheses, may contain anything. After it: state, five numbers, flags.
+    // The name, in parentheses, may contain any character. The state, five numbers and the
+    // flags follow it.
     const std::size_t name_end = text.rfind(')');
     if (name_end == std::string::npos) return std::nullopt;
     std::istringstream fields(text.substr(name_end + 1));
@@ -99,7 +100,7 @@ std::optional<bool> thread_is_ending(const std::string& folder) {
 base::Result<void> open_missing_standard_files() {
     for (const int file : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
         if (::fcntl(file, F_GETFD) >= 0) continue;
-        // The lowest free number is this one: those below are open by now.
+        // The lowest free number is this one, because all lower ones are open.
         if (::open("/dev/null", O_RDWR) != file)
             return base::fail(Status::environment, "cannot open /dev/null: {}", ::strerror(errno));
     }
@@ -110,7 +111,7 @@ base::Result<pid_t> spawn(const SpawnOptions& options) {
     const std::vector<char*> arguments = pointers_to(options.arguments);
     const std::vector<char*> environment = pointers_to(options.environment);
     const pid_t parent = ::getpid();
-    volatile int child_error = 0;  // The child shares this memory until it executes the program.
+    volatile int child_error = 0;  // the child shares this memory until it executes the program
     const pid_t child = ::vfork();
     if (child == 0) {
         child_error = become_program(options, arguments.data(), environment.data(), parent);
@@ -162,7 +163,7 @@ int shell_status(int wait_status) {
 bool is_ending(pid_t pid) {
     const std::string folder = fmt::format("/proc/{}", pid);
     if (!thread_is_ending(folder).value_or(false)) return false;
-    // A main thread may end by itself and leave the process to others.
+    // The main thread may end while other threads of the process continue.
     std::error_code gone;
     for (std::filesystem::directory_iterator thread(folder + "/task", gone), end;
          !gone && thread != end; thread.increment(gone)) {
@@ -194,7 +195,7 @@ std::vector<pid_t> end_descendants(pid_t spared, std::chrono::milliseconds limit
         left = children_of_this_process();
         std::erase(left, spared);
         for (const pid_t child : left) ::kill(child, SIGKILL);
-        // What one of them leaves behind is a child of this process then: look again.
+        // Orphans of killed children become children of this process, so it searches again.
         while (::waitpid(-1, nullptr, WNOHANG) > 0) {
         }
         if (left.empty() || Clock::now() >= deadline) return left;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// process.hpp - starting a child process, describing how it ended, and ending all descendants.
+// process.hpp - starts a child process, describes its end, and ends all descendants.
 #pragma once
 
 #include <sched.h>
@@ -19,31 +19,32 @@ struct SpawnOptions {
     std::string program;                 ///< path of the file to execute
     std::vector<std::string> arguments;  ///< from argv[0] on
     std::vector<std::string> environment;
-    int input = -1;   ///< becomes the child's standard input; -1: this process's own
-    int output = -1;  ///< likewise
+    int input = -1;   ///< becomes the child's standard input; -1: that of this process
+    int output = -1;  ///< becomes its standard output
     int error = -1;
-    const cpu_set_t* cpus = nullptr;            ///< where it may run; null: as this process
-    const InheritedSignals* signals = nullptr;  ///< what it starts with; null: as this process
+    const cpu_set_t* cpus = nullptr;  ///< CPUs of the child; nullptr: as this process
+    const InheritedSignals* signals =
+        nullptr;  ///< signal state of the child; nullptr: as this process
 };
 
-/// Opens /dev/null as each of the standard three files that is closed: nothing else must take their
-/// numbers, here or in a child.
+/// Opens /dev/null for each closed standard file, so that no other file takes their numbers, here
+/// or in a child.
 [[nodiscard]] base::Result<void> open_missing_standard_files();
 
-/// Starts a child in a process group of its own that gets SIGKILL when this thread ends. Only the
-/// standard three files are passed on.
+/// Starts a child in a new process group. It gets SIGKILL when this thread ends, and inherits only
+/// the three standard files.
 [[nodiscard]] base::Result<pid_t> spawn(const SpawnOptions& options);
 
-/// The file that a shell would execute for this name.
+/// Returns the file that a shell would execute for this name.
 [[nodiscard]] base::Result<std::string> find_program(const std::string& name);
 
-/// "was killed by signal 9 (Killed)", "exited with status 7".
+/// Describes the end, as "was killed by signal 9 (Killed)" or "exited with status 7".
 [[nodiscard]] std::string describe_end(int wait_status);
 
-/// The exit status that a shell would report: 128 + signal if killed.
+/// Returns the exit status that a shell would report: 128 + signal if killed.
 [[nodiscard]] int shell_status(int wait_status);
 
-/// Whether the process has begun to end: its memory and files may be gone already.
+/// Returns true if the process has begun to end: its memory and files may already be gone.
 [[nodiscard]] bool is_ending(pid_t pid);
 
 struct ProcessEnd {
@@ -52,19 +53,19 @@ struct ProcessEnd {
         false;  ///< by a signal other than SIGPIPE, which follows from the end of another process
 };
 
-/// How a child has ended, if it has; it remains to be reaped.
+/// Returns how a child has ended, if it has; does not reap it.
 [[nodiscard]] std::optional<ProcessEnd> end_without_reaping(pid_t pid);
 
-/// Makes orphans of this process's descendants its children, so that end_descendants() finds them.
+/// Makes orphans of descendants children of this process, so that end_descendants() finds them.
 void adopt_orphans();
 
-/// Kills and reaps every child of this process but `spared`, and the children that come up by that.
-/// Where there is no /proc to find them by, only reaps what has ended. Result: those that run on
-/// after `limit`, because they are other users' (a rank may have become one) or the kernel keeps
-/// them.
+/// Kills and reaps all children of this process except `spared`, and children that it
+/// then inherits. Without /proc, only reaps ended ones. Returns the processes that still
+/// run after `limit`: they belong to other users (a rank may have changed its user), or the
+/// kernel keeps them.
 [[nodiscard]] std::vector<pid_t> end_descendants(pid_t spared, std::chrono::milliseconds limit);
 
-/// For a message about a process that SIGKILL has not ended.
+/// Returns the reason why SIGKILL has not ended a process, for messages.
 [[nodiscard]] std::string why_it_runs(pid_t pid);
 
 }  // namespace weft::front

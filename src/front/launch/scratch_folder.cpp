@@ -27,7 +27,7 @@ ScratchFolder::ScratchFolder(ScratchFolder&& other) noexcept
 
 ScratchFolder::~ScratchFolder() {
     if (path_.empty()) return;
-    std::error_code ignored;  // It may have been removed already: nothing to report.
+    std::error_code ignored;  // it may already have been removed
     std::filesystem::remove_all(path_, ignored);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// scratch_folder.hpp - a private folder (mode 0700) that goes away with its owner.
+// scratch_folder.hpp - a private folder (mode 0700) that its owner removes at its end.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@ namespace weft::front {
 
 class ScratchFolder {
   public:
-    /// Makes a folder of its own below $TMPDIR, or /tmp.
+    /// Makes a new folder below $TMPDIR, or /tmp.
     [[nodiscard]] static base::Result<ScratchFolder> create();
 
     ScratchFolder(ScratchFolder&& other) noexcept;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// terminal_loan.hpp - the terminal, given to one child for as long as the job runs.
+// terminal_loan.hpp - gives the terminal to one child while the job runs.
 //
-// Why      Ranks are process groups of their own; only the one in the foreground may read what is
-//          typed, and only to it goes the terminal's interrupt key.
-// Holds    The terminal comes back to the launcher's group, however the job ends.
+// Why      Ranks have their own process groups. Only the foreground group may read the terminal,
+//          and only this group gets the terminal's interrupt key.
+// Holds    The terminal returns to the launcher's group at any end of the job.
 #pragma once
 
 #include <signal.h>
@@ -21,15 +21,15 @@ class TerminalLoan {
         if (lent_) give_to(::getpgrp());
     }
 
-    /// To a child that leads its process group.
+    /// Lends the terminal to a child that leads its process group.
     void lend(pid_t child) {
         lent_ = give_to(child);
-        // It was stopped if it read before it was in the foreground.
+        // The child was stopped if it read before its group was in the foreground.
         if (lent_) ::kill(-child, SIGCONT);
     }
 
   private:
-    /// Who is not in the foreground, as the launcher is not from then on, gets SIGTTOU for it.
+    /// Ignores SIGTTOU meanwhile, which a process outside the foreground group gets for this call.
     static bool give_to(pid_t group) {
         struct sigaction ignore = {};
         struct sigaction before = {};
