@@ -2,8 +2,8 @@
 // label_pipes.hpp - reads the output of ranks from pipes and prefixes each line with "[rank] ".
 //
 // Holds    Lines of different ranks never mix. Text without a line end is passed on when its pipe
-//          closes or when it reaches a limit. While the writer has no room, it does not read: a slow
-//          reader slows down only the ranks that print.
+//          closes or when it reaches a limit. The launcher reads only while the writer has room, so
+//          a slow reader slows down only the ranks that print.
 #pragma once
 
 #include <memory>
