@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// line.hpp - the straight line through measured points, and how well it fits.
+// line.hpp - straight line through measured points, with the quality of its fit.
 //
-// Holds    Pure. Least squares; at least two points with different x, else it is our own bug.
-// Next     front/cli/fit_command.cpp for whose points.
+// Holds    Pure. Least squares; needs at least two points with different x.
+// Next     front/cli/fit_command.cpp, which fits costs.
 #pragma once
 
 #include <span>
@@ -20,10 +20,10 @@ using Points = std::vector<Point>;
 struct Line {
     double intercept = 0;
     double slope = 0;
-    double r2 = 0;  ///< part of the variance of y that it explains; 1 if y does not vary
+    double r2 = 0;  ///< fraction of the variance of y that the line explains; 1 if y is constant
 };
 [[nodiscard]] Line fit_line(std::span<const Point> points);
-/// The one from which points differ least in proportion to their y, which is more than 0.
+/// Minimizes relative instead of absolute differences; all y must be positive.
 [[nodiscard]] Line fit_line_by_ratio(std::span<const Point> points);
 
 }  // namespace weft::lab

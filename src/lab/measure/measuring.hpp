@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// measuring.hpp - the loop that times a call made by all ranks, for us and for the peers.
+// measuring.hpp - times calls of all ranks, for weft and for the libraries compared with it.
 //
-// Idea     A batch of calls is timed as a whole on each rank. A sample is the time per call of one
-//          batch, on the rank where it was largest. What is said about a call is the summary of the
-//          samples of some batches (docs/performance.md).
-// Why      Reading the clock costs as much as the fastest calls, and a rank that only starts a call
-//          looks fast: hence batches, and the largest over ranks. One loop for every side, since a
-//          ratio of two loops says nothing.
-// Holds    Every decision (calls per batch, when to stop) comes from values that largest() has made
+// Idea     Each rank times a batch of calls as a whole. A sample is the time per call of a batch,
+//          on the slowest rank. The result summarizes the samples (docs/performance.md).
+// Why      Reading the clock takes the time of a fast call, and a rank that only starts a call
+//          seems fast. So batches are timed, and the slowest rank counts. All libraries use this
+//          loop, because times of different loops cannot be compared.
+// Holds    Every decision (calls per batch, when to stop) depends on values that largest() has made
 //          equal on all ranks. The subject communicates only in call(), align() and largest().
-// Next     statistics.hpp for the summary; ping_pong.hpp for the figure to print beside it.
+// Next     statistics.hpp for the summary; ping_pong.hpp for the reference time printed with it.
 #pragma once
 
 #include <algorithm>
@@ -24,28 +23,28 @@
 
 namespace weft::lab {
 
-/// What is measured, and how the ranks that measure it talk to each other.
+/// A measured call, and the communication of the ranks that measure it.
 template <class S>
 concept MeasuringSubject = requires(S& subject, std::uint64_t batch, std::span<double> values) {
     { subject.now_ns() } -> std::same_as<std::uint64_t>;
-    subject.align();         // returns once every rank has come
-    subject.prepare(batch);  // inputs of this batch; results of earlier ones spoiled
+    subject.align();         // returns after all ranks have entered
+    subject.prepare(batch);  // writes inputs of this batch; overwrites earlier results
     subject.call();          // one call, complete on return
-    { subject.check(batch) } -> std::same_as<bool>;  // the last call's result is right here
-    subject.largest(values);  // each value becomes the largest over the ranks
+    { subject.check(batch) } -> std::same_as<bool>;  // checks the last call's result on this rank
+    subject.largest(values);  // replaces each value by the largest over the ranks
 };
 
-/// One that needs something made before its calls, such as buffers that no call had.
+/// A subject that must prepare calls, for example with fresh buffers.
 template <class S>
 concept SuppliedSubject = MeasuringSubject<S> && requires(S& subject, std::uint64_t calls) {
-    { subject.calls_max() } -> std::same_as<std::uint64_t>;  // that can be supplied at once
-    subject.supply(calls);  // for so many calls; not timed, contents do not matter
+    { subject.calls_max() } -> std::same_as<std::uint64_t>;  // calls per supply(), at most
+    subject.supply(calls);  // prepares calls; not timed; contents are arbitrary
 };
 
-/// One whose ranks can add up what they have.
+/// A subject whose ranks can add values.
 template <class S>
 concept AddingSubject = MeasuringSubject<S> && requires(S& subject, std::span<double> values) {
-    subject.sum(values);  // each value becomes the sum over the ranks
+    subject.sum(values);  // replaces each value by the sum over the ranks
 };
 
 enum class MeasuringLoop : std::uint8_t {
@@ -55,31 +54,31 @@ enum class MeasuringLoop : std::uint8_t {
 
 struct MeasuringOptions {
     MeasuringLoop loop = MeasuringLoop::back_to_back;
-    std::uint64_t iterations = 0;  ///< timed calls in all; 0: as many as fit into `seconds`
-    double seconds = 0.2;          ///< for all batches of one measurement together
-    std::uint64_t warmup = 16;     ///< calls before anything is timed
-    std::uint64_t batches = 20;    ///< samples; fewer if there are fewer iterations
+    std::uint64_t iterations = 0;  ///< number of timed calls; 0: limited by `seconds`
+    double seconds = 0.2;          ///< time limit for all batches of a measurement
+    std::uint64_t warmup = 16;     ///< calls before the first timed one
+    std::uint64_t batches = 20;    ///< number of samples, at most `iterations`
 };
 
-/// Of the mean times of a call on each rank.
+/// Mean times of a call, over the ranks.
 struct OverRanks {
     double min = 0;
-    double mean = 0;  ///< 0 if the subject cannot add up
+    double mean = 0;  ///< 0 if the subject cannot add
     double max = 0;
 };
 
 struct Measurement {
-    std::uint64_t iterations = 0;  ///< timed calls in all
+    std::uint64_t iterations = 0;  ///< number of timed calls
     OverRanks ranks_us;
     Summary call_us;       ///< over batches
-    bool checked = false;  ///< results were right on all ranks after every batch
+    bool checked = false;  ///< results were correct on all ranks after each batch
 };
 
 namespace measuring {
 
 inline constexpr std::uint64_t kCallsMax = std::uint64_t{1} << 30;
 
-/// For how many calls every rank can be supplied.
+/// Returns the number of calls that every rank can supply at once.
 template <MeasuringSubject S>
 std::uint64_t calls_max(S& subject) {
     if constexpr (SuppliedSubject<S>) {
@@ -120,14 +119,14 @@ BatchTime time_batch(S& subject, MeasuringLoop loop, std::uint64_t calls) {
     return {static_cast<double>(in_calls), static_cast<double>(subject.now_ns() - begin)};
 }
 
-/// How many calls make a batch, and about how long it takes.
+/// Calls in a batch, and its approximate duration.
 struct Fitting {
     std::uint64_t calls = 1;
     double batch_ns = 1;
 };
 
-/// Calls that fill `target_ns`, `most` at most. The quickest of three tries counts: one that
-/// was disturbed would make the batches too short.
+/// Finds the number of calls that take `target_ns`, at most `most`. Uses the fastest of three
+/// tries, because a disturbed try would make the batches too short.
 template <MeasuringSubject S>
 Fitting calibrate(S& subject, MeasuringLoop loop, double target_ns, std::uint64_t most) {
     for (std::uint64_t calls = 1;; calls *= 4) {
@@ -146,9 +145,9 @@ Fitting calibrate(S& subject, MeasuringLoop loop, double target_ns, std::uint64_
     }
 }
 
-/// Calls before anything is timed, which end early if they take eight times as long as the timed
-/// ones may (0: as long as they take). Not earlier: libraries learn from the first calls which
-/// buffers come again, and of few timed calls one in which they act on it is most.
+/// Makes `calls` untimed calls. Ends early after eight times the time for timed calls (0: no
+/// limit). Libraries learn from the first calls which buffers recur, and act on it in a later call.
+/// With few timed calls, this call would dominate the result, so the limit is not lower.
 template <MeasuringSubject S>
 void warm_up(S& subject, std::uint64_t calls, double seconds, std::uint64_t most) {
     const std::uint64_t begin = subject.now_ns();
@@ -162,7 +161,7 @@ void warm_up(S& subject, std::uint64_t calls, double seconds, std::uint64_t most
     }
 }
 
-/// Of every rank's own mean time of a call.
+/// Summarizes the mean times of all ranks.
 template <MeasuringSubject S>
 OverRanks over_ranks(S& subject, double own_us) {
     double extremes[] = {own_us, -own_us};
@@ -178,7 +177,7 @@ OverRanks over_ranks(S& subject, double own_us) {
 
 }  // namespace measuring
 
-/// Measures the subject. Every rank calls it with the same options and gets the same result.
+/// Measures the subject. All ranks call it with equal options and get equal results.
 template <MeasuringSubject S>
 [[nodiscard]] Measurement measure(S& subject, const MeasuringOptions& options) {
     std::uint64_t batches = std::max<std::uint64_t>(options.batches, 1);
@@ -190,7 +189,7 @@ template <MeasuringSubject S>
         const double target_ns = options.seconds * 1e9 / static_cast<double>(batches);
         const measuring::Fitting fitting =
             measuring::calibrate(subject, options.loop, target_ns, most);
-        // One call may take longer than a batch should: fewer batches then.
+        // If a call takes longer than a batch should, there are fewer batches.
         const double room = options.seconds * 1e9 / fitting.batch_ns;
         batches = std::clamp<std::uint64_t>(static_cast<std::uint64_t>(std::min(room + 0.5, 1e9)),
                                             1, batches);
@@ -206,7 +205,7 @@ template <MeasuringSubject S>
         measuring::supply(subject, calls);
         subject.prepare(batch + 1);
         const auto elapsed = measuring::time_batch(subject, options.loop, calls);
-        subject.align();  // a rank that checks results takes the processor of one still measured
+        subject.align();  // a rank that checks results would disturb a rank that is still measuring
         own_ns += elapsed.calls_ns;
         samples_us.push_back(elapsed.calls_ns / static_cast<double>(calls) / 1000);
         if (!subject.check(batch + 1)) wrong = 1;
@@ -221,8 +220,9 @@ template <MeasuringSubject S>
             .checked = wrong == 0};
 }
 
-/// Times so many calls one by one: what batches hide. Each is a time in microseconds, the clock's
-/// reading included, on the rank where it was largest. Every rank gets the same.
+/// Times `calls` calls separately, to show the variation that batches hide. Returns the time
+/// of each in microseconds on its slowest rank, including a reading of the clock. All ranks
+/// get equal results.
 template <MeasuringSubject S>
 [[nodiscard]] std::vector<double> measure_singly(S& subject, MeasuringLoop loop,
                                                  std::uint64_t calls) {
@@ -237,7 +237,7 @@ template <MeasuringSubject S>
         if (loop == MeasuringLoop::separated) subject.align();
         const std::uint64_t entry = subject.now_ns();
         subject.call();
-        // A clock may stand still between two readings; a call takes time all the same.
+        // Coarse clocks may show no difference; a call is then counted as 1 ns.
         const std::uint64_t elapsed = std::max<std::uint64_t>(subject.now_ns() - entry, 1);
         times_us.push_back(static_cast<double>(elapsed) / 1000);
     }

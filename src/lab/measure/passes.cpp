@@ -14,8 +14,8 @@ namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
-/// Of the passes whose cost is at most so many times the least one, the middle one; of two the
-/// quicker.
+/// Returns the middle one of the passes that cost at most `times` times the minimum. Of two middle
+/// passes, returns the faster.
 template <class Cost>
 std::size_t middle(std::span<const Pass> passes, double times, Cost cost) {
     std::vector<std::size_t> order(passes.size());

@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// passes.hpp - which of several passes of the same measurements counts.
+// passes.hpp - selects among repeated passes of the same measurements.
 //
-// Why      Machines have modes: on some, a line takes several times as long from one processor to
-//          the other for seconds or minutes, and then not any more. Costs that were measured in one
-//          mode choose wrongly for calls in another, and most wrongly those of which some were
-//          measured in the one and some in the other: then what is used in place seems slow, and
-//          put targets quick.
-// Idea     Of near puts a pass of the quick mode, which is the one that every fit finds again: of
-//          its passes the middle one, since the quickest of them owes that to chance. Of a rank's
-//          own copies the quickest pass; of far costs, mostly of system calls, the middle one.
-//          Copies out of a mate's buffer hardly depend on the mode, so what else disturbs a pass
-//          counts more: of each size the middle time of all passes.
-// Holds    Pure. Else what belongs together is of one pass: costs are differences of measured
-//          times, which say nothing if one of the two was measured in another mode.
+// Why      Machines have modes: on some, a cache line takes several times as long between two
+//          processors for seconds or minutes. Costs measured in one mode lead to wrong choices in
+//          another. Mixtures are worst: then access in place may seem slow and put targets fast,
+//          or the reverse.
+// Idea     Local puts use a pass of the fast mode, which every fit finds again. Among its passes
+//          the middle one counts, because the fastest is fast by chance. A rank's own copies use
+//          the fastest pass. Remote costs, mostly of system calls, use the middle pass. Copies from
+//          a peer's buffer hardly depend on the mode; other disturbances dominate, so each size
+//          uses the median of all passes.
+// Holds    Pure. Except for these copies, related values come from one pass. Costs are differences
+//          of times, which are meaningless across modes.
 // Next     front/cli/fit_command.cpp.
 #pragma once
 
@@ -26,10 +25,10 @@
 namespace weft::lab {
 
 struct Pass {
-    /// Of a flag that was timed again and again, in the order of time; none where none could be.
+    /// Repeated times of a flag, in order of measurement; empty if they could not be measured.
     std::vector<double> flags_ns;
-    /// By which passes are compared: some message to a rank of the node and to one of another, and
-    /// a rank's own copy, where that was measured; and a call in which two ranks copy.
+    /// Costs by which passes are compared: a message to a local and to a remote rank, a rank's own
+    /// copy (if measured), and a call in which two ranks copy.
     std::optional<double> near_ns;
     std::optional<double> far_ns;
     std::optional<double> copies_ns;
@@ -43,18 +42,17 @@ struct ChosenPasses {
     double flag_min_ns = 0;  ///< of all passes
     double flag_max_ns = 0;
 
-    /// The machine has changed its mode, or was busy with something else.
+    /// Returns true if the flag times differ: the machine changed its mode or was busy.
     [[nodiscard]] bool differ() const;
 };
 
-/// Flags, and costs of passes, that take up to so many times as long are taken to be of the same
-/// mode.
+/// Largest ratio of two flag times, or of two passes' costs, within one mode.
 inline constexpr double kSameMode = 1.5;
 
-/// Of one pass at least.
+/// Chooses among at least one pass.
 [[nodiscard]] ChosenPasses choose_passes(std::span<const Pass> passes);
 
-/// Of points that each pass has measured at the same places, the median of each place.
+/// Returns the median of each point over passes that have measured at equal places.
 [[nodiscard]] Points middle_points(std::span<const Points> passes);
 
 }  // namespace weft::lab

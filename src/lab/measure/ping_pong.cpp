@@ -23,14 +23,15 @@ namespace {
 
 constexpr std::uint32_t kTripsPerBatch = 1000;
 constexpr std::uint32_t kBatchesMax = 4096;
-constexpr std::uint64_t kDeadlineNs = 10'000'000'000;  // beyond what was asked for
+constexpr std::uint64_t kDeadlineNs = 10'000'000'000;  // in addition to the requested time
 
 /// The page that the children and their parent share.
 struct Shared {
-    // The line that travels, or one for each direction, not next to each other; odd: second's turn.
+    // The word that both write, or one for each direction in separate lines. Odd: turn
+    // of the second.
     alignas(256) std::atomic<std::uint64_t> turn{0};
     alignas(256) std::atomic<std::uint64_t> turn_back{0};
-    alignas(64) std::atomic<bool> stopped{false};  // one side has ended, well or not
+    alignas(64) std::atomic<bool> stopped{false};  // one side has ended, with or without an error
     std::uint64_t deadline_ns = 0;
     std::uint32_t batches = 0;
     double half_trip_ns[kBatchesMax] = {};
@@ -45,7 +46,7 @@ void relax() {
 #endif
 }
 
-/// Waits until it is turn `expected`; false if the other side has ended or the deadline passed.
+/// Waits for turn `expected`. Returns false if the other side has ended or the deadline passed.
 bool await_turn(Shared& shared, const std::atomic<std::uint64_t>& word, std::uint64_t expected) {
     for (std::uint32_t polls = 1;; ++polls) {
         // Acquire: pairs with the release of the other side's turn.
@@ -64,7 +65,7 @@ bool pin_to(int processor) {
     return sched_setaffinity(0, sizeof set, &set) == 0;
 }
 
-/// First child: serves, and times batches until the time is over.
+/// First child: starts each exchange, and times batches until the time is over.
 bool serve(Shared& shared, std::uint64_t duration_ns) {
     const std::atomic<std::uint64_t>& back = shared.back();
     std::uint64_t turn = 0;
@@ -76,7 +77,7 @@ bool serve(Shared& shared, std::uint64_t duration_ns) {
             if (!await_turn(shared, back, turn + 2)) return false;
         }
         const std::uint64_t now = base::monotonic_ns();
-        // The first batch waits for the other child to start and counts for nothing.
+        // The first batch includes the start of the other child and does not count.
         if (batch == 0) {
             end_ns = now + duration_ns;
             continue;
@@ -88,7 +89,7 @@ bool serve(Shared& shared, std::uint64_t duration_ns) {
     return true;
 }
 
-/// Second child: answers every turn until the first has ended.
+/// Second child: answers every turn until the first child ends.
 bool answer(Shared& shared) {
     std::atomic<std::uint64_t>& back = shared.back();
     for (std::uint64_t turn = 0; await_turn(shared, shared.turn, turn + 1); turn += 2)

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ping_pong.hpp - the calibrator: how long one cache line takes between two processors right now.
+// ping_pong.hpp - the calibrator: present transfer time of a cache line between two processors.
 //
-// Idea     Two processes, each pinned to a processor of its own, take turns at writing one word in
-//          a page they share; half a turn is the time of one cache line on its way.
-// Why      On a virtual machine this time changes several-fold within minutes without any doing of
-//          ours. Printed beside a figure it says in which mode of the machine the figure was taken.
-//          With a word for each direction, as puts and signals have it, the line must also be taken
-//          from the one that looks at it before it is written: that is what a signal can cost at
-//          least.
-// Holds    The caller's own affinity stays as it is: both processes are children. Ends by a
-//          deadline.
+// Idea     Two processes, pinned to different processors, alternate in writing one word of a shared
+//          page. Half a round trip is the time of one transfer.
+// Why      On a virtual machine this time varies several-fold within minutes, without an action of
+//          ours. Printed with a result, it shows the machine's mode during the measurement. Puts
+//          and signals use one word for each direction. Then the writer must first take the line
+//          back from the reader that polls it: the minimum cost of a signal.
+// Holds    The caller's affinity does not change, because both processes are children. A deadline
+//          ends the measurement.
 // Next     docs/performance.md.
 #pragma once
 
@@ -21,9 +20,9 @@ namespace weft::lab {
 
 struct PingPongOptions {
     double seconds = 0.03;     ///< how long to measure
-    int first_processor = -1;  ///< -1: the first two that this process may use
+    int first_processor = -1;  ///< -1: the first two processors that this process may use
     int second_processor = -1;
-    bool two_words = false;  ///< each process has a word of its own, which the other writes
+    bool two_words = false;  ///< each process writes its own word, which the other polls
 };
 
 struct PingPong {
@@ -33,8 +32,8 @@ struct PingPong {
     int second_processor = 0;
 };
 
-/// Environment failures: fewer than two usable processors, refused system calls, a child that was
-/// held up for seconds.
+/// Fails with Status::environment if there are fewer than two usable processors, a system call
+/// fails, or a child is delayed for seconds.
 [[nodiscard]] base::Result<PingPong> measure_ping_pong(const PingPongOptions& options = {});
 
 }  // namespace weft::lab

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// statistics.hpp - what is said about a series of samples: median, percentiles, extremes.
+// statistics.hpp - summary of samples: median, percentiles, extremes.
 //
-// Holds    Pure; samples are taken as a span and left in their order. No samples is our own bug.
-// Next     docs/performance.md for what a sample is.
+// Holds    Pure; the order of the samples does not change. There must be at least one sample.
+// Next     docs/performance.md for the definition of a sample.
 #pragma once
 
 #include <cstddef>
@@ -11,11 +11,11 @@
 
 namespace weft::lab {
 
-/// The middle sample; between two middle ones, their mean.
+/// Returns the middle sample; with two middle samples, their mean.
 [[nodiscard]] double median(std::span<const double> samples);
 
-/// The smallest sample that at least `percent` per cent of the samples do not exceed (nearest
-/// rank): always one of the samples. 0 <= percent <= 100.
+/// Returns the smallest sample that at least `percent` per cent of the samples do not exceed
+/// (nearest rank). 0 <= percent <= 100.
 [[nodiscard]] double percentile(std::span<const double> samples, double percent);
 
 struct Summary {
@@ -27,15 +27,15 @@ struct Summary {
 };
 [[nodiscard]] Summary summarize(std::span<const double> samples);
 
-/// Samples from `from` on and below `to`.
+/// Samples in [from, to).
 struct Bin {
     double from = 0;
     double to = 0;
     std::size_t count = 0;
 };
-/// Bins side by side that hold all samples, none empty at either end. Borders are powers of the
-/// square root of two, so that a bin means the same in every histogram. Samples of 0 or less are
-/// our own bug.
+/// Returns adjacent bins that hold all samples; the first and the last are not empty.
+/// Borders are powers of the square root of two, so all histograms have the same bins.
+/// Samples must be positive.
 [[nodiscard]] std::vector<Bin> histogram(std::span<const double> samples);
 
 }  // namespace weft::lab

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t kTile = 64;
 
-/// Of the ranks from range.rank on; at most a tile.
+/// Folds the elements of the ranks range.rank .. last_rank; at most one tile.
 void fold(const Samples& samples, Op op, Rank last_rank, SampleRange range, std::byte* to) {
     samples.write(to, range);
     while (++range.rank <= last_rank) {

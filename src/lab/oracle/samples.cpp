@@ -17,7 +17,7 @@ namespace weft::oracle {
 
 namespace {
 
-/// x -> factor x + shift.
+/// The map x -> factor x + shift.
 struct Affine {
     std::uint64_t factor, shift;
     friend bool operator==(const Affine&, const Affine&) = default;
@@ -34,14 +34,15 @@ constexpr bool kIsPair = requires(T pair) {
     pair.index;
 };
 
-/// What is drawn for one element.
+/// Random data of one element.
 struct Draw {
-    std::uint64_t bits;  ///< differ by rank
-    bool may_be_zero;    ///< the same on all ranks
-    bool inverse;  ///< ranks 2k and 2k + 1 have the same bits; the second one's value is inverse
+    std::uint64_t bits;  ///< different on each rank
+    bool may_be_zero;    ///< equal on all ranks
+    bool inverse;        ///< ranks 2k and 2k + 1 have equal bits; the second one uses the inverse
 };
 
-/// 1, i and 1 + i, or their inverses; floats take 1, 2 and 4. Products of pairs of ranks are 1.
+/// Returns 1, i or 1 + i, or an inverse; floats are 1, 2 and 4. Products of such pairs of
+/// ranks are 1.
 template <class T>
 T invertible(Draw draw) {
     const std::uint64_t which = draw.bits % 3;
@@ -73,7 +74,7 @@ T value_of(Draw draw) {
                 static_cast<std::uint32_t>(bits >> 32)};
     } else if constexpr (std::is_same_v<T, bool>) {
         return bits % 2 == 1;
-    } else if constexpr (kIsNarrow<T>) {  // they have few places
+    } else if constexpr (kIsNarrow<T>) {  // these types have few bits of precision
         return T(draw.may_be_zero && bits >> 60 == 0 ? 0.0F : bits % 3 == 0 ? 2.0F : 1.0F);
     } else if constexpr (kIsPair<T>) {
         T pair;
@@ -97,7 +98,7 @@ T fold_logical(Op op, bool a, bool b) {
 
 template <class T>
 T fold_whole(Op op, T a, T b) {
-    using Wide = std::uint64_t;  // wraps as the narrow type does
+    using Wide = std::uint64_t;  // wraps like the narrow type
     if (op == Op::sum) return static_cast<T>(static_cast<Wide>(a) + static_cast<Wide>(b));
     if (op == Op::prod) return static_cast<T>(static_cast<Wide>(a) * static_cast<Wide>(b));
     if (op == Op::band) return static_cast<T>(a & b);
@@ -119,7 +120,7 @@ T fold_floating(Op op, T a, T b) {
 
 template <class T>
 T fold_two(Op op, T a, T b) {
-    if constexpr (std::is_same_v<T, Affine>) {  // a acts first
+    if constexpr (std::is_same_v<T, Affine>) {  // a is applied first
         return {b.factor * a.factor, b.factor * a.shift + b.shift};
     } else if constexpr (std::is_same_v<T, Triple>) {
         return {a.sum + b.sum, std::max(a.most, b.most), a.toggled ^ b.toggled};
@@ -148,7 +149,7 @@ T element_at(const void* from, std::size_t index) {
     return value;
 }
 
-/// A number; the bytes of a long double that no value uses are 0.
+/// Writes a number; unused bytes of a long double are 0.
 template <class T>
 void put_number(std::byte* to, T value) {
     constexpr bool kExtended =
@@ -158,7 +159,7 @@ void put_number(std::byte* to, T value) {
     std::memset(to + kUsed, 0, sizeof value - kUsed);
 }
 
-/// Of a pair the value and the index, each for itself.
+/// Writes an element; in a pair, the value and the index separately.
 template <class T>
 void put_element(void* to, std::size_t index, const T& value) {
     std::byte* const at = static_cast<std::byte*>(to) + index * sizeof value;
@@ -212,7 +213,7 @@ template <class T>
 constexpr Samples kSamplesOf{detail::TypeOf<T>::kType, sizeof(T),     &write_range<T>,
                              &fold_range<T>,           &all_equal<T>, &combine_range<T>};
 
-/// In the order of their numbers, as in_order() sees.
+/// In the order of Type's values; in_order() checks this.
 using Elements =
     std::tuple<std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint8_t, std::uint16_t,
                std::uint32_t, std::uint64_t, float, double, long double, std::complex<float>,

@@ -16,7 +16,7 @@ namespace weft::lab {
 
 namespace {
 
-/// As CLI::IsMember, with a message that says which word was probably meant.
+/// Works as CLI::IsMember, with a message that suggests the closest word.
 struct OneOf : CLI::Validator {
     explicit OneOf(std::vector<std::string> words)
         : CLI::Validator(fmt::format("{{{}}}", fmt::join(words, ","))) {
@@ -144,7 +144,7 @@ std::string unknown_option(const CLI::App& command, const std::string& word) {
     }
     const std::string name = word.substr(0, word.find('='));
     const bool weft_itself = command.get_parent() == nullptr;
-    const bool letter = !name.starts_with("--");  // any other letter is as near
+    const bool letter = !name.starts_with("--");  // other letters are not suggested
     return fmt::format("unknown option {}{}{}{}", name, weft_itself ? "" : " of weft ",
                        weft_itself ? "" : command.get_name(),
                        letter ? "" : base::did_you_mean(name, known));
@@ -190,7 +190,7 @@ std::size_t first_word_of_program(const CLI::App& command, const std::vector<std
         const bool is_alone = is_long ? equals == std::string::npos : word.size() == 2;
         const CLI::Option* const option =
             command.get_option_no_throw(is_long ? word.substr(0, equals) : word.substr(0, 2));
-        if (option == nullptr) return words.size();  // the parser names it
+        if (option == nullptr) return words.size();  // the parser reports it
         if (is_alone && option->get_items_expected_max() > 0) ++i;
     }
     return words.size();

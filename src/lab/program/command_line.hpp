@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// command_line.hpp - how a program declares and reads its options: `weft` and its commands, the
-// programs of perf.
+// command_line.hpp - declares and reads command-line options, for `weft` and the programs of perf.
 //
-// Idea     Thin names over CLI11, which parses. CLI11 is seen by command_line.cpp, and by main.cpp
-//          and reference.cpp of `weft`: including it costs seconds of compile time in each file.
-// Holds    Values are references into the program's arguments, which live as long as the parser.
+// Idea     A thin layer over CLI11, which parses. Only command_line.cpp, and main.cpp and
+//          reference.cpp of `weft`, include CLI11, because it adds seconds of compile time
+//          to each file.
+// Holds    Values refer to variables of the program, which must exist as long as the parser.
 #pragma once
 
 #include <functional>
@@ -28,60 +28,60 @@ class Option {
     explicit Option(CLI::Option* option) : option_(option) {}
 
     Option& required();
-    /// Help shows the value that it has unless given.
+    /// Shows the value's default in the help.
     Option& shows_default();
     Option& one_of(std::vector<std::string> words);
     Option& within(int least, int most);
     Option& within(double least, double most);
     Option& existing_file();
-    /// May be given several times, with one value each.
+    /// Permits several occurrences, with one value each.
     Option& one_value_each();
-    /// Several values stand in one word, as in 1,2,3.
+    /// Permits several values in one word, as in 1,2,3.
     Option& comma_separated();
-    /// Cannot be given together with these.
+    /// Forbids use together with these options.
     Option& excludes(CLI::App& command, std::initializer_list<const char*> names);
 
   private:
     CLI::Option* option_;
 };
 
-/// A name that begins with a dash is an option, any other one a positional argument. T:
-/// std::string, a number, an std::optional of one, or several of one (instantiated in
-/// command_line.cpp).
+/// Adds an option if the name begins with a dash, else a positional argument. T: std::string, a
+/// number, or an std::optional or a container of these (instantiated in command_line.cpp).
 template <class T>
 Option add_option(CLI::App& command, const char* name, T& value, const char* help);
 void add_flag(CLI::App& command, const char* name, bool& value, const char* help);
 
 CLI::App& add_command(CLI::App& app, const char* name, const char* summary);
-/// What the command does once its options are read; the result is the exit status of weft.
+/// Sets the function that runs the command after its options are read. Its result is the exit
+/// status of weft.
 void on_run(CLI::App& command, int& exit_status, std::function<int()> run);
 void set_footer(CLI::App& command, const char* text);
 /// Appends a line to the examples at the end of a command's help.
 void add_example(CLI::App& app, const char* command, const char* line);
-/// What stands in front of these lines.
+/// Title of these lines.
 inline constexpr const char* kExamplesTitle = "Examples:";
-/// Words that are no option of the command are kept: unknown_words() has them when it runs.
+/// Keeps words that are not options of the command; unknown_words() returns them.
 void keep_unknown_words(CLI::App& command);
 [[nodiscard]] std::vector<std::string> unknown_words(const CLI::App& command);
-/// Says that the command has no such option, and which one was probably meant.
+/// Returns a message about an unknown option, with the closest known one.
 [[nodiscard]] std::string unknown_option(const CLI::App& command, const std::string& word);
-/// Why the parser refused a command line, with what was probably meant.
+/// Returns why the parser refused a command line, with a suggestion.
 [[nodiscard]] std::string reason_of(const CLI::App& app, const CLI::ParseError& refusal);
-/// The first line of a command's examples, or nothing.
+/// Returns the first line of a command's examples, or an empty string.
 [[nodiscard]] std::string first_example(const CLI::App& command);
-/// Name of the command on the command line, as far as that was read; nothing if there is none.
+/// Returns the command's name on the command line, if the parser has read it; else an empty string.
 [[nodiscard]] std::string command_given(const CLI::App& app);
-/// Of a command that starts a program: where among its words the program stands, behind the
-/// options and their values; the number of words if it is not there.
+/// Returns the index of the program among the words of a command that starts one, after the options
+/// and their values. Returns the number of words without a program.
 [[nodiscard]] std::size_t first_word_of_program(const CLI::App& command,
                                                 const std::vector<std::string>& words);
-/// What --help prints for weft, or for one of its commands.
+/// Returns the text of --help for weft or one of its commands.
 [[nodiscard]] std::string help_text(const CLI::App& app, const std::string& command);
 
 /// The arguments of a program that has no commands.
 class CommandLine {
   public:
-    /// `name`: of the program, for what it says of its arguments.
+    /// name: of the program, for its messages.
     CommandLine(std::string name, std::string summary);
     ~CommandLine();
 
@@ -91,9 +91,9 @@ class CommandLine {
         return add_option(*app_, name, value, help);
     }
     void flag(const char* name, bool& value, const char* help);
-    /// Reads the arguments. Nothing if the program can work; otherwise its exit status: 0 after
-    /// --help, 2 if the arguments are unusable. Prints the help or the reason only if it `speaks`
-    /// (of a job: rank 0).
+    /// Reads the arguments. Returns nothing if the program can run, otherwise its exit status: 0
+    /// after --help, 2 for unusable arguments. Prints help and messages only if `speaks` (in a job:
+    /// on rank 0).
     [[nodiscard]] std::optional<int> read(int argc, char** argv, bool speaks = true);
 
   private:

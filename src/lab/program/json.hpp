@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// json.hpp - JSON as programs write and read it.
+// json.hpp - JSON values that programs write and read.
 //
-// Idea     A value of our own, whose members stay in the order in which they were written. What is
-//          printed and parsed goes through the JSON library, in json.cpp alone.
-// Why      The library's templates cost each file that includes them one to three seconds of
-//          compile time, half a second of it even where nothing is used.
-// Holds    {{"name", value}, ...} is an object, {value, ...} an array. What is not there reads as
-//          null, at() throws.
+// Idea     A separate value type whose members keep their order of insertion. Only json.cpp uses
+//          the JSON library, to print and parse.
+// Why      Including the library's templates costs each file one to three seconds of compile time.
+// Holds    {{"name", value}, ...} is an object, {value, ...} an array. A missing member reads as
+//          null; at() throws.
 #pragma once
 
 #include <compare>
@@ -29,12 +28,12 @@ class Json {
         null,
         boolean,
         integer,
-        natural,  ///< an integer without a sign
+        natural,  ///< an integer without sign
         number,
         string,
         array,
         object,
-        discarded,  ///< what was read is no JSON
+        discarded,  ///< the text was not valid JSON
     };
 
     Json(std::nullptr_t = nullptr) {}
@@ -55,7 +54,7 @@ class Json {
     Json(const std::map<std::string, T>& values) : kind_(Kind::object) {
         for (const auto& [name, value] : values) (*this)[name] = value;
     }
-    /// An object if all are arrays of a name and a value, else an array.
+    /// Makes an object if all parts are arrays of a name and a value, else an array.
     Json(std::initializer_list<Json> parts);
 
     [[nodiscard]] static Json array() { return Json(Kind::array); }
@@ -75,7 +74,7 @@ class Json {
     [[nodiscard]] bool is_object() const { return kind_ == Kind::object; }
     [[nodiscard]] bool is_discarded() const { return kind_ == Kind::discarded; }
 
-    /// A string, bool or number; throws if it is another kind of value.
+    /// Returns a string, bool or number; throws for other kinds.
     template <class T>
     [[nodiscard]] T get() const {
         if constexpr (std::same_as<T, std::string>)
@@ -104,10 +103,10 @@ class Json {
     [[nodiscard]] const Json& operator[](std::size_t index) const { return parts_[index]; }
     [[nodiscard]] Json& operator[](std::size_t index) { return parts_[index]; }
     [[nodiscard]] const Json& at(std::size_t index) const { return parts_.at(index); }
-    /// Null becomes an array.
+    /// Appends to an array. A null value becomes an array first.
     void push_back(Json value);
 
-    /// Null becomes an object; a member that is not there is added.
+    /// Returns a member, which is added if missing. A null value becomes an object first.
     [[nodiscard]] Json& operator[](std::string_view name);
     [[nodiscard]] const Json& operator[](std::string_view name) const;
     [[nodiscard]] const Json& at(std::string_view name) const;
@@ -121,17 +120,17 @@ class Json {
         return value(name, std::string(otherwise));
     }
     void erase(std::string_view name);
-    /// Takes all members of another object.
+    /// Sets all members of another object.
     void update(const Json& other);
-    /// Names and values of an object.
+    /// Returns names and values of an object.
     [[nodiscard]] std::vector<std::pair<const std::string&, const Json&>> items() const;
 
-    /// On one line, or each value on a line of its own.
+    /// Prints on one line, or each value on its own line.
     [[nodiscard]] std::string dump(int indent = -1) const;
 
-    /// Numbers are equal by value, objects if their members are, in the same order.
+    /// Compares numbers by value, objects by their members, including order.
     friend bool operator==(const Json& a, const Json& b);
-    /// Of numbers; anything else is unordered.
+    /// Orders numbers; other values are unordered.
     friend std::partial_ordering operator<=>(const Json& a, const Json& b);
     friend std::ostream& operator<<(std::ostream& out, const Json& value);
 
@@ -153,14 +152,14 @@ class Json {
     std::vector<Json> parts_;
 };
 
-/// For GoogleTest, which would print it as a list.
+/// Prints the value for GoogleTest, which would print it as a list.
 void PrintTo(const Json& value, std::ostream* out);
 
-/// The characters of a string, anything else as it stands in a line of JSON.
+/// Returns the characters of a string; for other values, their JSON text.
 [[nodiscard]] std::string json_text(const Json& value);
 /// Prints the value on a line of stdout.
 void print_json(const Json& value);
-/// Value of the text; is_discarded() if the text is no JSON.
+/// Parses the text; is_discarded() is true if it is not valid JSON.
 [[nodiscard]] Json read_json(const std::string& text);
 
 }  // namespace weft::lab
