@@ -14,7 +14,7 @@ namespace weft::lab {
 
 namespace {
 
-/// Counts the puts and signals of ranks, as their steps are said (a StepSink).
+/// Counts puts and signals of ranks from their steps (a StepSink).
 class CountSink {
   public:
     CountSink(const Stages& stages, const VectorSize& size)
@@ -180,7 +180,7 @@ std::vector<std::size_t> pareto_front(std::span<const Cost> costs) {
     std::vector<std::size_t> order(costs.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::ranges::stable_sort(order, {}, key);
-    // In the order of time only energy and memory are left to compare.
+    // The costs are sorted by time, so only energy and memory are compared.
     std::vector<std::size_t> front;
     for (const std::size_t candidate : order) {
         const Cost& cost = costs[candidate];

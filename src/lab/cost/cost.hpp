@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// cost.hpp - what a call costs in time, energy and descriptor memory, counted from its programs.
+// cost.hpp - time, energy and descriptor memory of a call, counted from its programs.
 //
-// Idea     Time comes from the simulator. Energy is e for each message and E for each byte, and the
-//          static power for as long as the call takes (Hoefler and Moor, section 2). Memory is what
-//          the rank with most puts and signals needs for their descriptors, loop bodies counted
-//          once.
-// Next     formulas.hpp for what papers say instead; docs/selection.md.
+// Idea     Time comes from the simulator. Energy is e per message, E per byte, and static power
+//          during the call (Hoefler and Moor, section 2). Memory is that of the descriptors of the
+//          rank with the most puts and signals, with loop bodies counted once.
+// Next     formulas.hpp for costs from papers; docs/selection.md.
 #pragma once
 
 #include <functional>
@@ -23,14 +22,15 @@ using plan::Stages;
 using plan::Time;
 using plan::VectorSize;
 
-/// The programs of a call, however they come.
+/// Programs of a call, from any source.
 struct Programs {
     Rank size = 1;
-    const Stages* stages = nullptr;  ///< if the algorithm has that form
+    const Stages* stages = nullptr;  ///< set if the algorithm has this form
     std::vector<Rank> node_of =
-        {};  ///< by rank; empty: all on one node. For machines with two ways
+        {};  ///< by rank; empty: all on one node. Only for machines with local and remote costs
     std::function<base::Result<Program>(Rank)> program_of;
-    /// Calls that have put targets at a time; for calls between nodes that follow each other.
+    /// Returns the number of calls that have put targets at once, for successive
+    /// calls between nodes.
     std::function<std::uint32_t()> banks = {};
 };
 
@@ -44,14 +44,14 @@ struct Cost {
     std::uint64_t descriptor_bytes = 0;
 
     [[nodiscard]] double time_us() const { return static_cast<double>(time) * 1e-6; }
-    /// Energy times delay.
+    /// Returns energy times delay.
     [[nodiscard]] double edp() const { return total_uj * time_us(); }
 };
 
 [[nodiscard]] base::Result<Cost> cost_of(const Programs& programs, const VectorSize& size,
                                          const CostParameters& parameters);
 
-/// What a call takes on a machine whose ranks share processors, by the programs of all of them.
+/// Predicts the time of a call on a machine whose ranks share processors, from all programs.
 [[nodiscard]] base::Result<plan::Predicted> shared_time(const Programs& programs,
                                                         const VectorSize& size,
                                                         const plan::Machine& machine);
@@ -60,8 +60,8 @@ enum class Objective : std::uint8_t { time, energy, memory, edp };
 [[nodiscard]] base::Result<Objective> parse_objective(std::string_view text);
 [[nodiscard]] double value_of(const Cost& cost, Objective objective);
 
-/// Neither is better in all of time, energy and memory: those costs that no other one dominates, by
-/// index. Of equal ones the first.
+/// Returns the indices of the costs that no other cost dominates in time, energy and memory. Of
+/// equal costs, the first one counts.
 [[nodiscard]] std::vector<std::size_t> pareto_front(std::span<const Cost> costs);
 
 }  // namespace weft::lab

@@ -28,8 +28,8 @@ FormulaResults optimal_messages(Values v) {
             {"cost_per_log", cost(best)}};
 }
 
-/// Karp et al.: every rank that has the value goes on sending it; the earliest receivers are the
-/// tree.
+/// Karp et al.: each rank with the value continues to send it; the earliest receivers
+/// form the tree.
 FormulaResults optimal_tree(Values v) {
     const double overhead = v[2];
     const double gap = std::max(v[3], overhead);
@@ -39,8 +39,8 @@ FormulaResults optimal_tree(Values v) {
     for (int ranks = 1; ranks < static_cast<int>(v[0]); ++ranks) {
         last = arrivals.top();
         arrivals.pop();
-        arrivals.push(last + gap);                  // the same sender's next message
-        arrivals.push(last + 2 * overhead + v[1]);  // the receiver's first one
+        arrivals.push(last + gap);                  // the next message of the same sender
+        arrivals.push(last + 2 * overhead + v[1]);  // the first message of the receiver
     }
     return {{"time", last}};
 }
@@ -67,7 +67,7 @@ std::vector<Formula> make_table() {
 double messages_optimal(double ratio, double scale) {
     using boost::math::policies::domain_error;
     using boost::math::policies::ignore_error;
-    constexpr boost::math::policies::policy<domain_error<ignore_error>> kQuiet;  // not a number
+    constexpr boost::math::policies::policy<domain_error<ignore_error>> kQuiet;  // returns NaN
     return std::exp(boost::math::lambert_w0((ratio - 1) / scale, kQuiet) + 1) - 1;
 }
 
@@ -83,7 +83,7 @@ base::Result<FormulaResults> evaluate_formula(std::string_view name,
         std::string known;
         for (const Formula& each : formulas())
             known += fmt::format("{}{}", known.empty() ? "" : ", ", each.name);
-        return base::fail(Status::argument, "unknown formula '{}'; there are {}", name, known);
+        return base::fail(Status::argument, "unknown formula '{}'; known: {}", name, known);
     }
     std::vector<double> values;
     for (const FormulaArgument& argument : formula->arguments) values.push_back(argument.usual);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// formulas.hpp - what papers say that algorithms cost, beside what is counted from programs.
+// formulas.hpp - costs of algorithms according to papers.
 //
-// Idea     A formula is an entry of a table: a name, where it is from, the numbers it needs with
-//          their usual values, and a function to named results. So commands and tests evaluate all
-//          in one way.
-// Why      Papers' formulas have errors; each entry has the right form, and where the printed one
-//          is known to be wrong both, under two names.
-// Holds    Times are in the unit of the times that go in; p is the number of ranks. Nothing here is
-//          used to simulate or to choose.
+// Idea     A formula is an entry of a table: a name, its source, its arguments with usual
+//          values, and a function that returns named results. Commands and tests evaluate all of
+//          them in one way.
+// Why      Formulas in papers have errors. Each entry has the correct form; if the printed form is
+//          known to be wrong, it is a second entry.
+// Holds    Results have the time unit of the arguments; p is the number of ranks. Simulation and
+//          selection do not use formulas.
 #pragma once
 
 #include <span>
@@ -34,7 +34,7 @@ struct Formula {
     std::string_view what;
     std::string_view source;
     std::vector<FormulaArgument> arguments;
-    /// The arguments' values in their order.
+    /// Takes the arguments' values in their order.
     FormulaResults (*evaluate)(std::span<const double> values) = nullptr;
 };
 
@@ -44,14 +44,14 @@ struct FormulaValue {
     std::string name;
     double value = 0;
 };
-/// The formula with some arguments set; the others have their usual values.
+/// Evaluates a formula with the given arguments; the others have their usual values.
 [[nodiscard]] base::Result<FormulaResults> evaluate_formula(std::string_view name,
                                                             std::span<const FormulaValue> given);
 
-/// The number of messages in a row that makes recursive multiplying fastest, as a real number,
-/// where a message costs alpha_p once and alpha_r each and ratio = alpha_p / alpha_r (Ruefenacht et
-/// al., equation 5). `scale`: e for the right form, 1 for the printed one, in which a factor got
-/// lost; there it is not a number for small ratios.
+/// Returns the number of successive messages that makes recursive multiplying fastest, as a real
+/// number. A message costs alpha_p once and alpha_r each; ratio = alpha_p / alpha_r (Ruefenacht et
+/// al., equation 5). scale: e for the correct form; 1 for the printed form, which lacks a factor
+/// and is NaN for small ratios.
 [[nodiscard]] double messages_optimal(double ratio, double scale);
 
 }  // namespace weft::lab

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// formulas_by_paper.hpp - the entries of formulas.hpp that one paper contributes.
+// formulas_by_paper.hpp - entries of formulas.hpp, by paper.
 #pragma once
 
 #include <vector>
@@ -12,7 +12,7 @@ void add_rabenseifner(std::vector<Formula>& table);
 void add_kolmakov(std::vector<Formula>& table);
 void add_hoefler(std::vector<Formula>& table);
 
-/// ceil(log2 p) and floor(log2 p) of a whole number.
+/// Return ceil(log2 p) and floor(log2 p) of a whole number.
 [[nodiscard]] inline double log2_up(double p) {
     double steps = 0;
     for (double reach = 1; reach < p; reach *= 2) ++steps;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // formulas_hoefler.cpp - Hoefler and Moor, Energy, memory and runtime tradeoffs, sections 3 and 4.
 //
-// Idea     LogGP with o > g: every message costs its sender o + sG and its receiver o. Dynamic
-//          energy is e for each message and E for each byte; memory is d for each message of the
-//          busiest rank. `total` adds the static power for the time: once, for all ranks.
-// Holds    Exact forms. Where the paper's tables drop terms that count (an o for each level of
-//          k-ary trees, levels of complete trees), those are given too, as time_table and
-//          time_complete. Times are in microseconds, energies in microjoules, G in microseconds per
-//          byte.
+// Idea     LogGP with o > g: each message costs its sender o + sG and its receiver o. Dynamic
+//          energy is e per message and E per byte; memory is d for each message of the busiest
+//          rank. `total` adds the static power over the time, once for all ranks.
+// Holds    Exact forms. The paper's tables drop some significant terms (an o for each level of
+//          k-ary trees, levels of complete trees). Their values are also given, as time_table
+//          and time_complete. Times are in microseconds, energies in microjoules, G in
+//          microseconds per byte.
 #include <cmath>
 
 #include "lab/cost/formulas_by_paper.hpp"
@@ -23,16 +23,16 @@ struct Machine {
         segments = k;
     }
     double p, s, L, o, G, e, E, watt, d;
-    double k;         ///< the tenth argument: degree of a tree, or
+    double k;         ///< tenth argument: degree of a tree, or
     double segments;  ///< pieces of a pipeline
 
     [[nodiscard]] double bytes_time() const { return s * G; }
     [[nodiscard]] double log() const { return std::log2(p); }
-    /// Of so many messages of so many bytes each, in microjoules.
+    /// Returns the energy of `messages` messages of `bytes` bytes each, in microjoules.
     [[nodiscard]] double energy(double messages, double bytes) const {
         return messages * (e + bytes * E) * 1e-6;
     }
-    /// Time, energies and memory, and twice of each: up and down the same tree.
+    /// Returns time, energies and memory, each also doubled, for both directions of a tree.
     [[nodiscard]] FormulaResults results(double time, double dynamic, double messages_max) const {
         const double memory = d * messages_max;
         return {{"time", time},
@@ -59,7 +59,7 @@ FormulaResults kary_tree(std::span<const double> v) {
         return height;
     };
     const double level = m.L + m.k * (m.o + m.bytes_time());
-    double complete = 0;  // levels below the root of the complete tree
+    double complete = 0;  // levels of the complete tree below its root
     for (double held = 1, row = 1; held < m.p; held += row, ++complete) row *= m.k;
     const double printed = levels(m.p);
     FormulaResults results = m.results((level + m.o) * printed, m.energy(m.p - 1, m.s), m.k);

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // formulas_kolmakov.cpp - Kolmakov and Zhang, the generalised schedule over a cyclic group.
 //
-// Idea     L = ceil(log2 p) halving steps, N_0 = p, N_{i+1} = ceil(N_i / 2), and as many back.
-//          Leaving out the last r steps back costs vectors that have to be reduced R times over,
-//          R = N_{L-r}. a, b, g as in Rabenseifner's formulas, vectors of bytes / p each.
-// Holds    The numbers of vectors are exact for every p and r; times of r > 0 are upper bounds that
-//          are met for p = 2^L - 1. The equations' right-hand sides are reconstructed.
+// Idea     L = ceil(log2 p) halving steps, N_0 = p, N_{i+1} = ceil(N_i / 2), and the same number
+//          of steps back. Omitting the last r steps back costs vectors that must be reduced R
+//          times, with R = N_{L-r}. a, b, g are as in Rabenseifner's formulas; vectors have bytes
+//          / p bytes.
+// Holds    The numbers of vectors are exact for every p and r. Times for r > 0 are upper bounds,
+//          which are reached for p = 2^L - 1. The equations' right-hand sides are reconstructed.
 #include <algorithm>
 #include <cmath>
 
@@ -19,17 +20,17 @@ struct Counts {
     double steps = 0, sent = 0, reduced = 0;
 };
 
-/// Vectors sent and reduced by each rank.
+/// Returns the vectors that each rank sends and reduces.
 Counts counts_of(double p, double left_out) {
     const double steps = log2_up(p);
     double results = p;
-    double extra = 0;  // reductions for each result vector beyond the first
+    double extra = 0;  // reductions for each result vector after the first
     bool odd_before = false;
     double n = p;
     for (double step = 0; step < steps; ++step) {
         if (step == steps - left_out) results = n;
         const bool odd = std::fmod(n, 2) == 1;
-        // A lead differs from the regular vectors once a step was odd; then both are kept.
+        // After an odd step the first vector differs from the regular ones; both are then kept.
         extra += step + 1 < steps && !odd && odd_before ? 2 : 1;
         odd_before = odd_before || odd;
         n = std::ceil(n / 2);

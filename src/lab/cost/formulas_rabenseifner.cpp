@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// formulas_rabenseifner.cpp - Rabenseifner, Optimization of collective reduction operations,
-// section 3.
+// formulas_rabenseifner.cpp - Rabenseifner, Optimization of collective reduction
+// operations, section 3.
 //
-// Idea     a: start-up of an exchange, b: per byte of it, g: per byte reduced, n: bytes; fa and fb:
-//          how much a one-directional message costs of a bidirectional one.
-// Holds    p' = 2^floor(log2 p), where the paper prints ceil. Doubling over a p that is no power of
-//          two is given as printed (one message more) and as MPICH does it (two, and one
-//          reduction).
+// Idea     a: start-up of an exchange, b: per byte exchanged, g: per byte reduced, n: bytes. fa and
+//          fb: cost of a one-directional message relative to a bidirectional one.
+// Holds    p' = 2^floor(log2 p), where the paper prints ceil. Doubling for a p that is not a
+//          power of two is given as printed (one more message) and as in MPICH (two more messages
+//          and a reduction).
 #include <cmath>
 
 #include "lab/cost/formulas_by_paper.hpp"

@@ -13,9 +13,9 @@ namespace weft::lab {
 namespace {
 
 std::array<CostParameters, 3> make_named() {
-    // Hoefler and Moor, section 4.1. They derive 8.1 nJ per byte from 8.1 pJ per packet of 2048
-    // bytes, which would be femtojoules per byte; the printed value stands here, as their figure 5
-    // uses it.
+    // Hoefler and Moor, section 4.1. They derive 8.1 nJ per byte from 8.1 pJ per packet of
+    // 2048 bytes, which would be femtojoules per byte. The printed value is used here, as in
+    // their figure 5.
     CostParameters infiniband{.name = "infiniband-2007",
                               .wire = {.model = WireModel::loggp,
                                        .latency = 6'000'000,
@@ -49,7 +49,7 @@ base::Result<void> keep(const base::Result<Value>& parsed, T& field) {
 
 base::Result<void> set(CostParameters& parameters, std::string_view key, std::string_view value) {
     ModelParameters& wire = parameters.wire;
-    // Reductions cost the same by either model.
+    // Both models use the same costs of reductions.
     const base::Result<bool> of_machine = parameters.measured.set(key, value);
     if (!of_machine) return of_machine.failure();
     if (key == "model") return keep(parse_wire_model(value), wire.model);

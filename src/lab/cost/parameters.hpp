@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// parameters.hpp - what a machine charges: time by a model of messages, energy, descriptors.
+// parameters.hpp - cost parameters of a machine: message times, energy, descriptors.
 //
-// Idea     A set has a name. Three come with the papers; any other is read from text, one `key
-//          value` a line, so that who has a file reads it and this room stays without files.
-// Holds    Every key may be left out (then it is 0) and none may stand twice.
+// Idea     A set has a name. Three sets come from the papers; others are parsed from text, with one
+//          `key value` per line. Callers read files, so this room needs no file access.
+// Holds    Missing keys are 0; no key may be repeated.
 #pragma once
 
 #include <cstdint>
@@ -22,24 +22,23 @@ namespace weft::lab {
 struct CostParameters {
     std::string name;
     ModelParameters wire;
-    /// Near and far puts and the nodes' cards, each with costs of its own, without the ranks: in
-    /// place of `wire`.
+    /// Separate costs of local and remote puts and of the nodes' NICs, without the
+    /// ranks; replaces `wire`.
     std::optional<plan::Machine> machine;
-    plan::MeasuredCosts measured;  ///< what `machine` was made from
-    double message_pj = 0;         ///< energy of a message without its bytes
-    double byte_pj = 0;            ///< energy of a byte, from the source's memory to the target's
-    double static_w = 0;  ///< drawn for as long as the call takes; one such term for all ranks
-    std::uint64_t descriptor_bytes =
-        32;  ///< of one put or signal, as an offloading device keeps it
+    plan::MeasuredCosts measured;         ///< source of `machine`
+    double message_pj = 0;                ///< energy of a message, without its bytes
+    double byte_pj = 0;                   ///< energy of a byte, from memory to memory
+    double static_w = 0;                  ///< power during the call; one such term for all ranks
+    std::uint64_t descriptor_bytes = 32;  ///< of a put or signal, in an offloading device
 };
 
-/// The sets that have a name: infiniband-2007, archer-xc30-min, archer-xc30-median.
+/// Returns the named sets: infiniband-2007, archer-xc30-min, archer-xc30-median.
 [[nodiscard]] std::span<const CostParameters> named_parameters();
 
-/// Lines `key value`; # starts a comment. Keys: model, latency_ns, issue_ns, overhead_ns, gap_ns,
-/// turn_ns, ns_per_byte, reduce_ns, reduce_ns_per_byte, message_pj, byte_pj, static_w,
-/// descriptor_bytes; and of a machine with two ways those of plan/select/measured_costs.cpp. A
-/// failure names the line.
+/// Parses lines `key value`; # starts a comment. Keys: model, latency_ns, issue_ns, overhead_ns,
+/// gap_ns, turn_ns, ns_per_byte, reduce_ns, reduce_ns_per_byte, message_pj, byte_pj, static_w,
+/// descriptor_bytes, and for machines with local and remote costs those of
+/// plan/select/measured_costs.cpp. A failure names the line.
 [[nodiscard]] base::Result<CostParameters> parse_parameters(std::string_view name,
                                                             std::string_view text);
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// event_queue.hpp - events in the order of their times, for times that never go back.
+// event_queue.hpp - priority queue of events, for times that never decrease.
 //
-// Idea     A radix heap: an event lies in the bucket of the highest bit in which its time differs
-//          from the time that was taken last. Taking from an empty front bucket spreads the lowest
-//          bucket that holds something; every event moves down at most 64 times, mostly a few.
-// Source   Ahuja, Mehlhorn, Orlin and Tarjan, Faster algorithms for the shortest path problem,
-//          1990.
-// Holds    push(time) with time not before the last pop. Events of one time come in an order that
-//          depends on the order of pushes alone.
+// Idea     A radix heap: the bucket of an event is the highest bit in which its time differs from
+//          the last time taken. When the front bucket is empty, the lowest bucket with events is
+//          redistributed. An event moves down at most 64 times, and usually a few times.
+// Source   Ahuja, Mehlhorn, Orlin and Tarjan, Faster algorithms for the shortest
+//          path problem, 1990.
+// Holds    push() needs a time not before the last pop. The order of events with equal times
+//          depends only on the order of pushes.
 #pragma once
 
 #include <array>

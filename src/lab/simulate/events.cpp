@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// events.cpp - a queue of arrivals, and of messages that enter ports and links.
+// events.cpp - simulation by a queue of arrivals, and of messages that enter ports and links.
 //
-// Idea     A lane runs ahead until it misses something; its messages become events. Without
-//          contention an event is an arrival. With it, a message takes its links one after the
-//          other: it enters a link when the link is free and holds it for as long as its bytes take
-//          there; the latency is added at the end (cut-through). Links are named by the topology
-//          and numbered as they come into use. Where ranks have several lanes, what is possible on
-//          their processors is in the same order.
-// Holds    Links serve in the order of arrival, so the answer depends on the order of time alone.
+// Idea     A lane runs ahead until it needs a message that has not arrived; its own messages
+//          become events. Without contention, an event is an arrival. With contention, a message
+//          takes its links in order: it enters a free link, and occupies it while its bytes pass.
+//          The latency is added at the end (cut-through). The topology names links; they get
+//          numbers when first used. If ranks have several lanes, the steps of their processors are
+//          in the same order of time.
+// Holds    Links serve messages in the order of arrival, so results depend only on the
+//          order of time.
 #include "lab/simulate/events.hpp"
 
 #include <queue>
@@ -23,12 +24,12 @@ namespace {
 
 using plan::Departure;
 
-/// Messages under way, and when each link is free again.
+/// Messages in flight, and the time at which each link becomes free.
 class Traffic {
   public:
     explicit Traffic(const Queueing& queueing) : queueing_(queueing) {}
 
-    /// A message that leaves; its first event.
+    /// Adds a departing message; returns its first event.
     [[nodiscard]] Event enter(const Departure& departure) {
         std::uint32_t id = 0;
         if (free_.empty()) {
@@ -56,7 +57,7 @@ class Traffic {
         Event next;
         Departure departure;
     };
-    /// What comes of an event: the message enters a link, or has arrived.
+    /// Handles an event: the message enters a link or has arrived.
     Step advance(const Event& event) {
         Flight& flight = flights_[event.what];
         if (event.detail > flight.links.size()) {
@@ -84,8 +85,8 @@ class Traffic {
     std::unordered_map<std::uint64_t, Time> links_;
 };
 
-/// Ranks with several lanes: what their processors do next and what is under way, in one order of
-/// time. The radix heap is not for this: a processor's next step may come before the next event.
+/// Simulates ranks with several lanes: processor steps and messages in one order of time. It cannot
+/// use the radix heap, because a processor's next step may precede the next event.
 class SharedRun {
   public:
     SharedRun(std::span<const plan::ImagePart> parts, const plan::Surroundings& around,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// events.hpp - the engine in order of time, the only one that knows contention.
+// events.hpp - the simulation engine in order of time, the only one that models contention.
 //
 // Next     topology.hpp for ports and links; docs/selection.md.
 #pragma once
@@ -13,14 +13,14 @@ namespace weft::lab {
 
 enum class Contention : std::uint8_t { none, ports, links };
 
-/// What messages queue for.
+/// Contended resources of messages.
 struct Queueing {
     Contention contention = Contention::none;
-    Topology topology{0};  ///< whose ports or links they are
+    Topology topology{0};  ///< of the ports or links
 };
 
-/// Status::argument if the programs deadlock: the text names rank and signal. Outcome::events
-/// counts what the queue held.
+/// Simulates the programs. Returns Status::argument if they deadlock; the text names rank and
+/// signal. Outcome::events is the number of queued events.
 [[nodiscard]] base::Result<plan::Outcome> simulate_events(std::span<const plan::ImagePart> parts,
                                                           const plan::Surroundings& surroundings,
                                                           const Queueing& queueing = {},

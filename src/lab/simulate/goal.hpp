@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// goal.hpp - programs as text for LogGOPSim (GOAL), and such text simulated here.
+// goal.hpp - programs as text for LogGOPSim (GOAL), and the simulation of such text.
 //
-// Idea     Each rank's lane becomes a list of operations: send, recv, and calc for a reduction. An
-//          operation requires the one before it; waits that stand next to each other are receptions
-//          that all require the same and are all required by what follows, so they are taken as
-//          they arrive.
-// Why      A second pair of eyes: the text can go to another simulator, and the reader here shares
-//          nothing with the engines that read programs: it knows operations, what they require, and
+// Idea     Each lane of a rank becomes a list of operations: send, recv, and calc for a reduction.
+//          An operation requires the previous one. Adjacent waits become receptions with equal
+//          requirements, and all of them are required by the next operation. So they complete in
+//          the order of arrival.
+// Why      An independent check: another simulator can read the text, and the reader here shares no
+//          code with the engines that read programs. It knows operations, their requirements, and
 //          one processor for each rank.
-// Holds    A tag names number and segment of a signal. Loops are unrolled. GOAL counts calc in
-//          whole nanoseconds: a reduction is rounded to the nearest one, its label has the
-//          picoseconds, which the reader here counts, and one that takes no time is left out.
-//          LogGOPSim's scanner takes no blanks before an operation and its simulator
-//          no message of 0 bytes: what carries nothing is written as 1b with a label that begins
-//          with s, and such a message has no bytes here.
+// Holds    A tag encodes number and segment of a signal. Loops are unrolled. GOAL counts calc in
+//          whole nanoseconds: a reduction is rounded to the nearest one, and omitted if it takes no
+//          time. Its label has the picoseconds, which the reader here uses. LogGOPSim accepts no
+//          blanks before an operation and no message of 0 bytes. A message without data is written
+//          as 1b with a label that begins with s, and has 0 bytes here.
 // Next     docs/selection.md; Hoefler, Siebert and Lumsdaine, Group Operation Assembly Language.
 #pragma once
 
@@ -33,23 +32,24 @@ using plan::Program;
 using plan::Time;
 using plan::VectorSize;
 
-/// The programs of all ranks, in order, for vectors of that size. The model says what reductions
-/// take.
+/// Writes the programs of all ranks, in order, for buffers of that size. The model gives the
+/// times of reductions.
 [[nodiscard]] base::Result<std::string> to_goal(std::span<const Program> programs,
                                                 const VectorSize& size, const MessageModel& model);
 
-/// What the labels of signals begin with.
+/// First character of the labels of signals.
 inline constexpr char kSignalLabel = 's';
-/// Likewise those of a calc that is no whole number of nanoseconds: p7_1400 is one of 1400 ps.
+/// First character of the label of a calc that is not a whole number of nanoseconds: p7_1400
+/// takes 1400 ps.
 inline constexpr char kPicosecondLabel = 'p';
-/// What is written of such a time.
+/// Returns the nanoseconds to write for a time.
 [[nodiscard]] constexpr std::uint64_t nearest_nanoseconds(Time time) {
     constexpr auto kUnit = static_cast<std::uint64_t>(plan::kPicosecondsPerNanosecond);
     return (static_cast<std::uint64_t>(time) + kUnit / 2) / kUnit;
 }
 
-/// Reads GOAL (num_ranks, rank { }, calc, send, recv, requires; no tag is tag 0; clauses cpu and
-/// nic must be 0) and simulates it. A failure names the line, or the rank that waits forever.
+/// Reads GOAL (num_ranks, rank { }, calc, send, recv, requires; the default tag is 0; clauses cpu
+/// and nic must be 0) and simulates it. A failure names the line, or the rank that waits forever.
 [[nodiscard]] base::Result<Outcome> simulate_goal(std::string_view text, const MessageModel& model);
 
 }  // namespace weft::lab

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// goal_read.cpp - GOAL read and simulated.
+// goal_read.cpp - reads and simulates GOAL.
 //
-// Idea     Operations become possible when all that they require is done and, for a recv, its
-//          message is there. A queue orders them by that time; each takes its rank's processor when
-//          it is free.
-// Why      Files of a million operations are usual: an operation is one small value, what requires
-//          it stands in one table, and messages that wait are chained through the operations.
+// Idea     An operation is possible when all operations that it requires are done and, for a recv,
+//          its message has arrived. A queue orders operations by that time; each starts when its
+//          rank's processor is free.
+// Why      Files often have a million operations. So an operation is a small value, one table holds
+//          the dependent operations, and waiting messages are linked through the operations.
 // Holds    Memory grows with the text, not with the numbers in it: a rank that the text does not
-//          open costs nothing. A time beyond the clock is a failure.
+//          open needs no memory. A time beyond the clock's range is a failure.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -32,16 +32,16 @@ constexpr std::uint32_t kNoOperation = std::numeric_limits<std::uint32_t>::max()
 
 struct GoalOperation {
     std::uint64_t amount = 0;  ///< picoseconds or bytes
-    Time ready = 0;            ///< all that it requires is done; of a send that is: it arrives
-    std::uint32_t place = 0;   ///< of its rank among those that the text opens
-    std::uint32_t edge = 0;    ///< send, receive: which messages it may be or take
-    std::uint32_t requires_left = 0;    ///< operations that it requires and that are not done
-    std::uint32_t next = kNoOperation;  ///< in the queue of its edge
+    Time ready = 0;  ///< time at which all requirements are done; for a completed send, its arrival
+    std::uint32_t place = 0;            ///< index of its rank among those that the text opens
+    std::uint32_t edge = 0;             ///< for send and receive: identifies matching messages
+    std::uint32_t requires_left = 0;    ///< required operations that are not done
+    std::uint32_t next = kNoOperation;  ///< next operation in the queue of its edge
     GoalKind kind = GoalKind::calc;
     bool done = false;
 };
 
-/// Numbers for what messages match by: source, target and tag. Open addressing.
+/// Numbers the combinations of source, target and tag by which messages match. Open addressing.
 class Edges {
   public:
     [[nodiscard]] std::uint32_t number_of(Rank source, Rank target, std::uint32_t tag) {
@@ -79,7 +79,8 @@ class Edges {
     std::uint32_t count_ = 0;
 };
 
-/// What requires an operation stands in `later`, from `first_later` of it to that of the next one.
+/// A parsed text. `later` lists the operations that require each operation, from its `first_later`
+/// up to that of the next one.
 struct GoalText {
     std::int64_t ranks = 0;
     std::vector<Rank> opened;  ///< ranks, by place
@@ -89,7 +90,7 @@ struct GoalText {
     std::vector<std::uint32_t> later;
 };
 
-/// Words of a line, and the line's number for what is wrong with it.
+/// Splits the text into words, and counts lines for messages.
 class Reader {
   public:
     explicit Reader(std::string_view text) : text_(text) {}
@@ -171,14 +172,14 @@ class Reader {
         return {};
     }
 
-    /// Mostly it is the last one.
+    /// Returns the operation with a label, usually the last one.
     [[nodiscard]] std::uint32_t operation_named(std::string_view label) const {
         if (label == last_label_) return static_cast<std::uint32_t>(goal_.operations.size() - 1);
         const auto found = labels_.find(label);
         return found == labels_.end() ? kNoOperation : found->second;
     }
 
-    /// What requires what becomes a table, in the order of the lines.
+    /// Converts the requirements to a table, in the order of the lines.
     void close_rank() {
         const auto by_earlier = [](const auto& edge) { return edge.first; };
         if (!std::ranges::is_sorted(requires_, {}, by_earlier))
@@ -223,7 +224,7 @@ class Reader {
         return {};
     }
 
-    /// Of a calc: what its label says, if that is rounded to what the line says.
+    /// Returns the exact time of a calc from its label, if it rounds to the number in the line.
     static std::uint64_t picoseconds_of(std::string_view label, std::uint64_t ns) {
         const std::size_t mark = label.find('_');
         std::int64_t exact = 0;
@@ -257,7 +258,7 @@ class Reader {
         return {};
     }
 
-    /// The words from there on: a tag (0 if there is none), cpu and nic.
+    /// Reads the clauses from word `at` on: tag (default 0), cpu and nic.
     base::Result<std::uint32_t> read_clauses(std::size_t at) {
         std::uint32_t tag = 0;
         for (; at + 1 < words_.size(); at += 2) {
@@ -290,7 +291,7 @@ class Reader {
     std::size_t line_ = 0;
     std::unordered_map<Rank, std::uint32_t> places_;
     Rank rank_ = plan::kNoRank;
-    // Of the open rank: its first operation, labels, and what is required by what.
+    // State of the open rank: first operation, labels and requirements.
     std::uint32_t first_ = 0;
     std::uint32_t place_ = 0;
     std::unordered_map<std::string_view, std::uint32_t> labels_;
@@ -300,8 +301,8 @@ class Reader {
     GoalText goal_;
 };
 
-/// Operations of one edge that wait for each other, first come first served: a ring, of which the
-/// last one is known.
+/// FIFO queues of waiting operations, one for each edge: circular lists, each known by
+/// its last operation.
 class Queues {
   public:
     Queues(std::vector<GoalOperation>& operations, std::uint32_t edges)
@@ -329,7 +330,8 @@ class Queues {
     std::vector<std::uint32_t> last_;  ///< by edge
 };
 
-/// One processor a rank; operations start in the order in which they become possible.
+/// Simulates one processor for each rank. Operations start in the order in which
+/// they become possible.
 class GoalRun {
   public:
     GoalRun(GoalText goal, const MessageModel& model)
@@ -365,7 +367,7 @@ class GoalRun {
   private:
     using Possible = std::pair<Time, std::uint32_t>;
 
-    /// All that it requires is done.
+    /// Marks an operation whose requirements are done.
     void ready(std::uint32_t index) {
         const GoalOperation& operation = goal_.operations[index];
         if (operation.kind != GoalKind::receive)
@@ -391,10 +393,10 @@ class GoalRun {
             meet(index, waiting_.pop(sent.edge));
     }
 
-    /// Half of what the clock can count, so that one operation more cannot pass its end.
+    /// Half of the clock's range, so that one more operation cannot overflow it.
     static constexpr double kTimeMax = 4e18;
 
-    /// At least what the operation adds to any clock, in picoseconds.
+    /// Returns an upper bound of an operation's addition to any clock, in picoseconds.
     [[nodiscard]] double cost_max(const GoalOperation& operation) const {
         const auto amount = static_cast<double>(operation.amount);
         if (operation.kind == GoalKind::calc) return amount;
@@ -433,7 +435,7 @@ class GoalRun {
     const MessageModel& model_;
     std::vector<plan::Clock> clocks_;  ///< by place
     std::priority_queue<Possible, std::vector<Possible>, std::greater<>> possible_;
-    Queues arrived_;  ///< sends whose message is not taken yet
+    Queues arrived_;  ///< sends with unreceived messages
     Queues waiting_;  ///< receptions without a message
     std::uint64_t messages_ = 0;
 };

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// goal_write.cpp - programs as GOAL.
+// goal_write.cpp - writes programs as GOAL.
 //
-// Idea     One pass over all programs for the bytes of each message, since a recv names them, too;
-//          then rank by rank, remembering only what the next operation requires.
+// Idea     A first pass over all programs collects the bytes of each message, which a recv
+//          must name. Then ranks are written in order, remembering only the requirements of
+//          the next operation.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,14 +19,15 @@ namespace weft::lab {
 
 namespace {
 
-/// Bytes of each message, by source, target and tag: a recv names them, too.
+/// Bytes of each message, by source, target and tag, for the receiving side.
 class Sizes {
   public:
     void add(Rank source, Rank target, std::uint64_t tag, std::uint64_t bytes) {
         entries_.push_back({source, target, tag, bytes});
     }
     void sort() { std::ranges::sort(entries_, {}, &Entry::key); }
-    /// 0 if it is never sent: the text is written all the same, and its reader reports it.
+    /// Returns 0 if the message is never sent. The text is still written; its reader
+    /// reports the error.
     [[nodiscard]] std::uint64_t bytes_of(Rank source, Rank target, std::uint64_t tag) const {
         const Entry sought{source, target, tag};
         const auto found = std::ranges::lower_bound(entries_, sought.key(), {}, &Entry::key);
@@ -74,7 +76,7 @@ class RankWriter {
 
   private:
     void add(const plan::Happening& happening) {
-        // Receptions that stand next to each other require the same, so the first one settles.
+        // Adjacent receptions have the same requirements, so only the first one settles.
         const bool receives = happening.kind == plan::StepKind::wait;
         if (!receives || !receiving_) settle();
         receiving_ = receives;
@@ -130,7 +132,7 @@ class RankWriter {
         return sizes_.bytes_of(wait.peer, program_.rank, wait.key);
     }
 
-    /// What comes now requires what was written since the last call.
+    /// Makes later operations require those written since the last call.
     void settle() {
         if (next_.empty()) return;
         last_ = std::move(next_);
@@ -142,7 +144,7 @@ class RankWriter {
     const VectorSize& size_;
     const MessageModel& model_;
     const Sizes& sizes_;
-    Label own_;  ///< of the operation that is being written
+    Label own_;  ///< of the current operation
     std::vector<Label> last_;
     std::vector<Label> next_;
     std::uint64_t label_ = 0;

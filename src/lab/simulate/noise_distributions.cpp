@@ -27,13 +27,14 @@ std::array<std::uint64_t, (1 << kTableBits) + 1> make_logarithms() {
     return logarithms;
 }
 
-/// -ln(u) with u = mantissa * 2^-k: k ln 2 - ln(mantissa), the latter from the table.
+/// Returns -ln(u) with u = mantissa * 2^-k, which is k ln 2 - ln(mantissa); the
+/// table holds ln(mantissa).
 Time exponential(std::uint64_t draw, Time scale) {
     static const auto logarithms = make_logarithms();
     constexpr std::uint64_t kLn2 = 2977044472;  // ln 2 in units of 2^-32
     const std::uint64_t bits = draw | 1;
     const auto zeros = static_cast<unsigned>(std::countl_zero(bits));
-    const std::uint64_t mantissa = bits << zeros << 1;  // without the leading one
+    const std::uint64_t mantissa = bits << zeros << 1;  // without the leading bit
     const std::size_t entry = mantissa >> (64 - kTableBits);
     const std::uint64_t between = mantissa << kTableBits >> 32;
     const std::uint64_t low = logarithms[entry];
@@ -43,7 +44,7 @@ Time exponential(std::uint64_t draw, Time scale) {
     return static_cast<Time>(Wide{value} * static_cast<std::uint64_t>(scale) >> 32);
 }
 
-/// The distance from the mean: delays are never negative.
+/// Returns the distance from the mean, because delays are never negative.
 Time normal(std::uint64_t draw, Time scale) {
     std::int64_t sum = 0;
     for (int word = 0; word < 3; ++word) {
@@ -51,7 +52,7 @@ Time normal(std::uint64_t draw, Time scale) {
             sum += static_cast<std::int64_t>(draw >> shift & 0xffff);
         draw = base::mix(draw + plan::Noise::kOdd);
     }
-    constexpr std::int64_t kMean = 12 * 0xffff / 2;  // and a standard deviation of 2^16
+    constexpr std::int64_t kMean = 12 * 0xffff / 2;  // with a standard deviation of 2^16
     const auto distance = static_cast<std::uint64_t>(sum < kMean ? kMean - sum : sum - kMean);
     return static_cast<Time>(Wide{distance} * static_cast<std::uint64_t>(scale) >> 16);
 }

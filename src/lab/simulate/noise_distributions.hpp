@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // noise_distributions.hpp - distributions of noise by name.
 //
-// Holds    The normal distribution is the sum of twelve uniform draws, cut at six standard
-//          deviations.
+// Holds    The normal distribution is the sum of twelve uniform draws, cut at
+//          six standard deviations.
 #pragma once
 
 #include <cstdint>
@@ -15,11 +15,11 @@ namespace weft::lab {
 
 enum class Distribution : std::uint8_t { uniform, normal, exponential };
 
-/// `scale`: the longest delay, the standard deviation, or the mean.
+/// Makes noise. scale: maximum, standard deviation or mean of the delay.
 [[nodiscard]] plan::Noise make_noise(Distribution distribution, plan::Time scale,
                                      std::uint64_t seed = 1);
 
-/// "uniform:NS", "normal:NS" or "exponential:NS".
+/// Parses "uniform:NS", "normal:NS" or "exponential:NS".
 [[nodiscard]] base::Result<plan::Noise> parse_noise(std::string_view text, std::uint64_t seed);
 
 }  // namespace weft::lab

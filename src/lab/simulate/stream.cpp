@@ -9,8 +9,8 @@ namespace weft::lab {
 
 namespace {
 
-/// Takes the steps of one rank after the other, each for what it costs, and keeps none (a
-/// StepSink). The steps are those of programs in one lane that have the same header.
+/// Records the cost of each step of a rank, and stores no step (a StepSink). The steps are those of
+/// one-lane programs with equal headers.
 class ImageSteps {
   public:
     /// The part must outlive this.
@@ -108,17 +108,17 @@ class ImageSteps {
     Rank size_;
     std::uint32_t segments_;
     std::uint32_t segment_ = 0;
-    /// The block that was measured last, and its bytes.
+    /// Last measured block, and its bytes.
     std::uint32_t first_ = 0;
     std::uint32_t count_ = 0;
     std::uint64_t bytes_ = 0;
-    /// For messages of so many bytes: the index of the time that one keeps its sender busy.
+    /// Index of the time for which a message of busy_bytes_ occupies its sender.
     std::uint64_t busy_bytes_ = 0;
     std::uint32_t busy_ = kUnknown;
-    /// By the number of operands of so many bytes: the index of the time that combining them takes.
+    /// Indices of the times for combining operands of combine_bytes_, by number of operands.
     std::vector<std::uint32_t> combines_;
     std::uint64_t combine_bytes_ = 0;
-    plan::Block operand_;  ///< the first one of those said
+    plan::Block operand_;  ///< first operand of the step
     std::uint32_t operands_ = 0;
 };
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// stream.hpp - generated programs straight into an image, step by step.
+// stream.hpp - converts generated programs to an image, step by step.
 //
-// Idea     The generator says what a rank does; the image takes each step for what it costs. That
-//          is the program of the rank, without its steps and blocks ever being laid out.
-// Holds    The same image as adding program_of() each rank.
+// Idea     The generator emits a rank's steps, and the image records the cost of each. No program
+//          with steps and blocks is stored.
+// Holds    The image equals the one made by adding program_of() of each rank.
 #pragma once
 
 #include <functional>
@@ -13,7 +13,7 @@
 
 namespace weft::lab {
 
-/// The ranks first .. last-1. Reports now and then which rank it is at.
+/// Adds the ranks first .. last-1. Calls `progress` regularly with the present rank.
 [[nodiscard]] base::Result<void> add_programs(plan::ImagePart& part, const plan::Stages& stages,
                                               Rank first, Rank last,
                                               const std::function<void(Rank)>& progress = {});

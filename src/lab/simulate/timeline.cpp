@@ -35,7 +35,7 @@ struct Look {
     const char* word;  ///< in the legend
     const char* colour;
 };
-/// In the order of Span::Kind.
+/// By Span::Kind.
 constexpr std::array<Look, 6> kLooks{{{"send", "sends", "#3572b0"},
                                       {"flight", "message under way", "#6a9a3f"},
                                       {"wait", "waits", "#c4c4c4"},
@@ -54,17 +54,17 @@ constexpr double kLeft = 70;
 constexpr double kTop = 58;
 constexpr double kRowMost = 24;
 constexpr double kRowLeast = 1;
-constexpr double kRowsHeight = 1000;  ///< of all rows, if that makes them no thinner than kRowLeast
+constexpr double kRowsHeight = 1000;  ///< of all rows, unless rows become thinner than kRowLeast
 constexpr double kLabelHeight = 13;
-/// More messages than this have no hints, and more make their lines fainter.
+/// With more messages, hints are omitted and lines become fainter.
 constexpr std::size_t kDistinctMessages = 600;
-/// Viewers take pictures of some megabytes: of more messages than this a part is drawn, and of more
-/// bars than this those of one rank and kind that nearly touch become one.
+/// Viewers handle pictures of a few megabytes. Above these limits, only a sample of the messages is
+/// drawn, and bars of one rank and kind that almost touch are joined.
 constexpr std::size_t kMessagesMost = 10'000;
 constexpr std::size_t kBarsMost = 20'000;
 constexpr double kTouching = 1;  ///< units of the picture
 
-/// 1, 2 or 5 times a power of ten: the least that is not below the value.
+/// Returns the smallest 1, 2 or 5 times a power of ten that is not below the value.
 double round_step(double value) {
     const double power = std::pow(10.0, std::floor(std::log10(value)));
     for (const double factor : {1.0, 2.0, 5.0})
@@ -103,12 +103,13 @@ class Picture {
         add_labels(ranks);
     }
 
-    /// As much time as two bars may lie apart that are drawn as one.
+    /// Returns the largest gap between two bars that are drawn as one.
     [[nodiscard]] Time touching() const {
         return static_cast<Time>(static_cast<double>(end_) * kTouching / kWidth);
     }
 
-    /// busy: the part of a bar's time that it is there for; where less, the bar is paler.
+    /// Draws a span. busy: fraction of the bar's time that is active; the bar is paler if
+    /// less than 1.
     void add(const Span& span, double busy = 1) {
         if (span.kind == Span::Kind::flight) {
             if (!is_drawn(seen_++)) return;
@@ -161,7 +162,7 @@ class Picture {
             at += 23 + 7.0 * static_cast<double>(word.size()) + 14;
         }
     }
-    /// Lines at round times, over all rows.
+    /// Draws lines at round times across all rows.
     void add_axis() {
         const double end_ns = std::max(plan::nanoseconds(end_), 1e-3);
         const Unit unit = unit_for(end_ns);
@@ -179,7 +180,7 @@ class Picture {
         print("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\">time in {}</text>\n",
               kLeft + kWidth / 2, base + 32, unit.name);
     }
-    /// As many as fit, of round ranks.
+    /// Draws labels of round ranks, limited by the space.
     void add_labels(Rank ranks) {
         const auto every = static_cast<Rank>(std::max(1.0, round_step(kLabelHeight / row_)));
         for (Rank rank = 0; rank < ranks; rank += every)
@@ -187,7 +188,7 @@ class Picture {
                   y(rank) + 4, rank);
     }
 
-    /// By a hash of its number: every n-th would be the same ranks in each round.
+    /// Selects by a hash: every n-th message would belong to the same ranks in each round.
     [[nodiscard]] bool is_drawn(std::uint64_t number) const {
         if (one_of_ <= 1) return true;
         return (number * 0x9e3779b97f4a7c15U >> 33U) % one_of_ == 0;
@@ -208,18 +209,18 @@ class Picture {
     double rows_;
     Time end_ = 0;
     std::size_t messages_ = 0;
-    std::size_t one_of_ = 1;  ///< of so many messages one is drawn
-    std::uint64_t seen_ = 0;  ///< messages, drawn or not
+    std::size_t one_of_ = 1;  ///< one of this number of messages is drawn
+    std::uint64_t seen_ = 0;  ///< messages so far, drawn or not
     std::string text_;
 };
 
-/// What is drawn as one.
+/// Spans that are drawn as one bar.
 struct Bar {
     Span span;
-    Time busy = 0;  ///< within its time
+    Time busy = 0;  ///< active time within the span
 };
-/// Bars of one rank and kind that lie no further apart than this are one (none if it is below 0);
-/// messages are as they were.
+/// Joins bars of one rank and kind with gaps of at most the given size (none if negative).
+/// Messages are not joined.
 std::vector<Bar> with_joined_bars(std::span<const Span> spans, Rank ranks, Time apart) {
     std::vector<Span> ordered(spans.begin(), spans.end());
     if (apart >= 0) std::ranges::stable_sort(ordered, {}, &Span::begin);
@@ -249,7 +250,7 @@ std::uint64_t whole_ns(Time time) {
     return static_cast<std::uint64_t>(std::llround(plan::nanoseconds(time)));
 }
 
-/// Threads of one rank: what overlaps lies on different ones.
+/// Assigns threads to the spans of a rank, so that overlapping spans are on different threads.
 class Threads {
   public:
     int place(const Span& span) {
@@ -273,7 +274,7 @@ std::string timeline_svg(const std::string& title, Rank ranks, std::span<const S
         spans, [](const Span& span) { return span.kind != Span::Kind::flight; });
     const bool many = static_cast<std::size_t>(bars) > kBarsMost;
     const std::vector<Bar> all = with_joined_bars(spans, ranks, many ? picture.touching() : -1);
-    // Lines first, so that bars lie on top of them.
+    // Lines first, so that bars cover them.
     for (const bool line : {true, false}) {
         for (const auto& [span, busy] : all) {
             const bool is_line = span.kind == Span::Kind::flight || span.kind == Span::Kind::wait;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// timeline.hpp - who did what when, as a picture or as data.
+// timeline.hpp - activities of ranks over time, as a picture or as data.
 //
-// Idea     One row for each rank; bars for what it does (send, compute, noise), a faint line while
-//          it waits, and a slanted line from sender to receiver for each message under way. Rows
-//          become thinner the more ranks there are, so that a picture fits a page.
-// Next     base/trace_events.hpp for the form that traces of real jobs have, too.
+// Idea     Each rank has a row, with bars for its activities (send, compute, noise) and a faint
+//          line while it waits. A slanted line from sender to receiver shows each message in
+//          flight. Rows become thinner with more ranks, so the picture fits a page.
+// Next     base/trace_events.hpp for the format, which traces of real jobs also use.
 #pragma once
 
 #include <span>
@@ -18,15 +18,15 @@ namespace weft::lab {
 using plan::Span;
 using plan::Time;
 
-/// Text as it has to stand in SVG and HTML.
+/// Escapes text for SVG and HTML.
 [[nodiscard]] std::string escaped(std::string_view text);
-/// title: what is shown, on one line.
+/// Draws a timeline. title: description, on one line.
 [[nodiscard]] std::string timeline_svg(const std::string& title, Rank ranks,
                                        std::span<const Span> spans);
-/// {"ranks":N,"spans":[{"rank","kind","peer","begin_ns","end_ns"}]}; peer is -1 where there is
-/// none.
+/// Returns {"ranks":N,"spans":[{"rank","kind","peer","begin_ns","end_ns"}]}; peer is -1 for
+/// activities without one.
 [[nodiscard]] std::string timeline_json(Rank ranks, std::span<const Span> spans);
-/// In the trace-event format, as WEFT_TRACE writes it for real jobs.
+/// Returns trace events, in the format of WEFT_TRACE.
 [[nodiscard]] std::string timeline_trace(const std::string& title, Rank ranks,
                                          std::span<const Span> spans);
 

@@ -114,7 +114,7 @@ base::Result<void> Topology::complete(Rank ranks) {
     return base::Done{};
 }
 
-/// Levels to climb until both are below one switch.
+/// Returns the levels up to the lowest common switch.
 int Topology::tree_levels(Rank a, Rank b) const {
     int levels = 0;
     while (a != b) {
@@ -133,8 +133,8 @@ Time Topology::between_nodes(Rank a, Rank b) const {
         case Kind::fat_tree:
             return 2 * tree_levels(a, b) * hop_;
         case Kind::dragonfly: {
-            // In a group all routers see each other; a message to another group leaves by the
-            // router that owns the link there and enters by the one that owns the link back.
+            // In a group, all routers are connected. A message to another group leaves by the
+            // router that owns the link to it, and enters by the router that owns the link back.
             const Rank router_a = a / nodes_per_router_;
             const Rank router_b = b / nodes_per_router_;
             if (router_a == router_b) return 0;
@@ -187,12 +187,12 @@ void Topology::torus_route(Rank a, Rank b, std::vector<std::uint64_t>& links) co
 void Topology::route(Rank source, Rank target, std::vector<std::uint64_t>& links) const {
     const Rank a = node(source);
     const Rank b = node(target);
-    if (a == b && kind_ != Kind::uniform) return;  // over the node's memory
+    if (a == b && kind_ != Kind::uniform) return;  // within the node's memory
     links.push_back(port(source, true));
     const auto word = [](Rank value) { return static_cast<std::uint64_t>(value); };
     if (kind_ == Kind::fat_tree) {
-        // As many links lead up from a switch as it has nodes below; the target chooses among them,
-        // so on the way down only messages to the same node meet, at its port.
+        // A switch has equal numbers of links up and of nodes below. The target selects the link,
+        // so on the way down messages share a link only if they have the same node, at its port.
         const int levels = tree_levels(a, b);
         Rank below = a;
         Rank width = 1;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // topology.hpp - latency and links between ranks, by arithmetic on coordinates.
 //
-// Idea     Ranks fill nodes in order, nodes fill the network in order; the latency of a message is
-//          the model's latency and so much for each link on its way. Nothing is stored per rank or
-//          link.
+// Idea     Ranks fill nodes in order, and nodes fill the network in order. The latency of a message
+//          is the model's latency plus a cost for each link of its route. Nothing is stored per
+//          rank or link.
 //            two-level:ranks=R,near=NS     R ranks on a node; near replaces the latency there
-//            fat-tree:radix=K,hop=NS       each switch has K children; up to the common one, down
+//            fat-tree:radix=K,hop=NS       each switch has K children; routes go up and down
 //            dragonfly:routers=A,nodes=P,hop=NS,global=NS  groups of A routers with P nodes each
-//            torus:dims=4x4x2,hop=NS       dimension after dimension, the shorter way round
-//          All but two-level take ranks=R (per node, default 1) and near=NS (default: the latency).
+//            torus:dims=4x4x2,hop=NS       by dimension, in the shorter direction
+//            All but two-level take ranks=R (per node, default 1) and near=NS (default: latency).
 // Holds    Latency is symmetric. A route names each link once, in the order of travel.
 // Next     docs/selection.md; events.hpp for messages that queue on the links.
 #pragma once
@@ -27,15 +27,15 @@ using plan::Time;
 
 class Topology final : public plan::Network {
   public:
-    /// Every rank on a node of its own, at the same latency from all others.
+    /// Makes a topology with one rank on each node, and equal latency between all ranks.
     explicit Topology(Time latency) : latency_(latency), near_(latency) {}
     [[nodiscard]] static base::Result<Topology> parse(std::string_view text, Time latency,
                                                       Rank ranks);
 
     [[nodiscard]] Time latency(Rank source, Rank target) const override;
-    /// Appends the links of a message; the ports of nodes are the first and last.
+    /// Appends the links of a message; the first and the last are the ports of the nodes.
     void route(Rank source, Rank target, std::vector<std::uint64_t>& links) const;
-    /// The port by which the node of a rank sends (or receives).
+    /// Returns the port by which the node of a rank sends or receives.
     [[nodiscard]] std::uint64_t port(Rank rank, bool sending) const {
         return link(sending ? LinkKind::out : LinkKind::in, static_cast<std::uint64_t>(node(rank)),
                     0);
