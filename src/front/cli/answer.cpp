@@ -16,7 +16,7 @@ int status_of(const base::Result<int>& status) {
 
 namespace {
 
-/// As a person reads it: of a number no more digits than it has.
+/// Formats a value for people; numbers have no more digits than needed.
 std::string plain_text(const Json& value) {
     if (value.is_null() || (value.is_string() && json_text(value).empty())) return "-";
     return value.is_number_float() ? fmt::format("{:.10g}", value.get<double>()) : json_text(value);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// answer.hpp - what commands share that answer one question in one process: arguments, files,
-// results.
+// answer.hpp - arguments, files and results of commands that answer one question in one process.
 #pragma once
 
 #include <cstddef>
@@ -14,21 +13,21 @@
 
 namespace weft::front {
 
-/// The exit status that `status` says; a failure is reported on stderr.
+/// Returns the exit status; prints a failure to stderr.
 [[nodiscard]] int status_of(const base::Result<int>& status);
 
-/// Prints one JSON object on a line, or a line `name value` for each member, and a line
-/// `name part value` for each part of a member that is an object itself.
+/// Prints one JSON object on a line, or a line `name value` for each member. For a member that is
+/// an object, prints a line `name part value` for each of its parts.
 void print_answer(const Json& object, bool json);
 
-/// Of a file of programs or operations.
+/// Size limit of a file of programs or operations.
 inline constexpr std::size_t kTextBytesMax = std::size_t{1} << 30;
-/// `option`: the one that names the file.
+/// option: the option that names the file, for messages.
 [[nodiscard]] base::Result<void> write_file(const char* option, const std::string& path,
                                             const std::string& text);
 
-/// Adds a command: run(arguments) is called once its arguments are parsed, which live as long as
-/// it.
+/// Adds a command. run(arguments) is called after parsing; the arguments exist as long
+/// as the command.
 template <class Arguments>
 [[nodiscard]] std::pair<CLI::App*, Arguments*> add_command(
     CLI::App& app, int& exit_status, const char* name, const char* summary,

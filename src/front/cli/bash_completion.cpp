@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// bash_completion.cpp - a completion script for bash out of the parser's description.
+// bash_completion.cpp - writes a completion script for bash from the parser's description.
 //
-// Idea     Tables in the script say which options a command has, and which words a value may be; a
-//          few lines of bash look the word at the cursor up in them. After -- stands another
-//          program; `weft run` also takes one where no option stands.
+// Idea     Tables in the script list the options of each command and the words of each value; a few
+//          lines of bash look up the word at the cursor. After -- another program follows; `weft
+//          run` also accepts one in place of an option.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -25,12 +25,12 @@ const std::vector<std::string>& words_of(const OptionText& option) {
     return option.choices.empty() ? option.suggestions : option.choices;
 }
 
-/// A set of parameters is a name or a file.
+/// Returns true for an option that takes a file, or a name or file (--params).
 bool takes_file(const OptionText& option) {
     return words_of(option).empty() || option.names.back() == "--params";
 }
 
-/// A branch of a case for each option that takes a value.
+/// Writes a branch of a case for each option with a value.
 std::string value_branches(const CommandText& command) {
     std::string text;
     for (const OptionText& option : command.options) {

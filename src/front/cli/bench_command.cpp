@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // bench_command.cpp - `weft bench`: times collectives on the ranks of a job and checks each result.
 //
-// Idea     Every rank of a job runs this command; rank 0 prints. The loop is
-//          lab/measure/measuring.hpp, which the MPI peer of perf/ uses as well, over the public
-//          interface.
-// Holds    What the arguments alone decide is checked before the job is joined. A failure that all
-//          ranks find is reported by rank 0 alone.
-// Next     docs/performance.md for what the figures mean; bench_subjects.hpp and bench_puts.hpp for
-//          the calls.
+// Idea     All ranks of a job run this command; rank 0 prints. The loop is
+//          lab/measure/measuring.hpp, which the MPI counterpart in perf/ also uses, with calls of
+//          the public interface.
+// Holds    Arguments are checked before the job is joined, where this does not need the job. If all
+//          ranks find a failure, only rank 0 reports it.
+// Next     docs/performance.md for the meaning of the numbers; bench_subjects.hpp and
+//          bench_puts.hpp for the calls.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -44,17 +44,17 @@ namespace weft::front {
 
 namespace {
 
-/// What one subject gives.
+/// Result of one subject.
 struct Measured {
     lab::Measurement batches;
     std::vector<double> single_calls_us;
 };
 
-// At most: calls that a histogram is made of; schedules in the notation that "all" stands for.
+// Limits: calls in a histogram, and schedules of the notation in "all".
 constexpr std::uint64_t kSingleCallsMax = 10'000;
 constexpr std::size_t kSchedulesMax = 16;
 
-/// Whether the algorithm has programs for a job of this size.
+/// Checks that the algorithm has programs for a job of this size.
 base::Result<void> check_fit(const BenchOptions& options, const std::string& text, Rank size) {
     if (has_pairwise_counts(options)) return check_spec(options, text);
     const auto spec = collectives::parse_spec(text);
@@ -68,7 +68,7 @@ base::Result<void> check_fit(const BenchOptions& options, const std::string& tex
     return {};
 }
 
-/// What all ranks can check in the same way once they know how many they are.
+/// Checks the options that depend on the number of ranks; equal on all ranks.
 base::Result<void> check_job(const BenchOptions& options, Rank size) {
     if (is_rooted(options) && options.root >= size)
         return base::fail(Status::argument, "--root: {} is not a rank, expected 0..{}",
@@ -88,8 +88,8 @@ base::Result<void> check_job(const BenchOptions& options, Rank size) {
     return {};
 }
 
-/// Every algorithm of the collective that fits the job, by its name and with its parameters set to
-/// what is worth trying; of those with a notation the factored schedules.
+/// Returns the specs of every algorithm of the collective that fits the job, with parameter values
+/// that are worth trying. Algorithms with a notation contribute factored schedules.
 std::vector<std::string> all_specs(const BenchOptions& options, Rank size) {
     if (has_pairwise_counts(options)) return {std::string(collectives::kPairwiseAlgorithm)};
     std::vector<std::string> specs;
@@ -109,7 +109,7 @@ std::vector<std::string> all_specs(const BenchOptions& options, Rank size) {
     return specs;
 }
 
-/// The specs to time: as given, "all" replaced.
+/// Returns the specs to time: the given ones, with "all" replaced.
 std::vector<std::string> specs_for(const BenchOptions& options, Rank size) {
     std::vector<std::string> specs;
     for (const std::string& given : options.algorithms) {
@@ -136,7 +136,7 @@ Measured measure_made(Subject& subject, const BenchOptions& options) {
     return measure_as_is(delayed, options);
 }
 
-/// Buffers are made first; the ranks then agree whether all of them have theirs.
+/// Makes buffers first; the ranks then agree whether all of them have buffers.
 template <class Subject, class... Arguments>
 base::Result<Measured> measure_subject(Team world, const BenchOptions& options, std::uint64_t bytes,
                                        Arguments... arguments) {
@@ -151,7 +151,7 @@ base::Result<Measured> measure_subject(Team world, const BenchOptions& options, 
     return measure_made(*subject, options);
 }
 
-/// A collective with data.
+/// Times a collective with data.
 base::Result<Measured> measure_call(Team world, const BenchOptions& options, std::uint64_t bytes) {
     const CallOptions call{.collective = traits_of(options)->collective,
                            .type = options.element,
@@ -173,7 +173,7 @@ base::Result<Measured> measure_call(Team world, const BenchOptions& options, std
     }
 }
 
-/// A put bench; times are made those of one put.
+/// Runs a put bench; converts times to those of one put.
 base::Result<BenchRow> measure_puts(Team world, const BenchOptions& options, std::uint64_t bytes) {
     const bool latency = options.collective == "put-latency";
     const PutStream stream{.puts = puts_per_call(options.collective, bytes),
@@ -220,14 +220,14 @@ void print_object(const BenchOptions& options, Runtime& runtime, double calibrat
     print_json(object);
 }
 
-/// The calibrator is measured before the job is joined: the other ranks then sleep in start-up.
+/// Runs the calibrator before the job is joined, because the other ranks then sleep in start-up.
 double calibrate_first_rank() {
     if (!is_first_rank()) return 0;
     const auto measured = lab::measure_ping_pong({.seconds = 0.01});
     return measured ? measured->median_ns : 0;
 }
 
-/// Times one spec with one size. A failure is the same on all ranks.
+/// Times one spec with one size. A failure is equal on all ranks.
 base::Result<BenchRow> measure_row(Team world, const BenchOptions& options, std::uint64_t bytes,
                                    const std::string& spec) {
     if (is_put_bench(options.collective)) return measure_puts(world, options, bytes);
@@ -254,8 +254,8 @@ base::Result<BenchRow> measure_memcpy(Team world, const BenchOptions& options,
                     std::move(measured->single_calls_us)};
 }
 
-/// Nothing for what "all" stands for and all ranks refuse: what does not fit the job's nodes, or
-/// reaches buffers that cannot be reached.
+/// Returns nothing for a candidate of "all" that all ranks refuse: it does not fit the job's nodes,
+/// or needs buffers that peers cannot access.
 std::optional<base::Result<BenchRow>> try_measuring(Team world, const BenchOptions& options,
                                                     std::uint64_t bytes, const std::string& spec) {
     try {
@@ -269,7 +269,7 @@ std::optional<base::Result<BenchRow>> try_measuring(Team world, const BenchOptio
     }
 }
 
-/// All rows in turn; each is printed as it comes if there is a printer.
+/// Measures all rows in order, and prints each one if there is a printer.
 base::Result<std::vector<BenchRow>> measure_rows(Team world, const BenchOptions& options,
                                                  const BenchPrinter* printer) {
     const std::vector<std::string> specs = specs_for(options, world.size());
@@ -279,7 +279,7 @@ base::Result<std::vector<BenchRow>> measure_rows(Team world, const BenchOptions&
         const std::size_t first = rows.size();
         const auto add = [&](const BenchRow& row) {
             rows.push_back(row);
-            // Of several the quickest is marked, which is known when all are measured.
+            // The fastest of several specs is marked, which requires all their results.
             if (printer != nullptr && specs.size() == 1) printer->print(row);
         };
         for (const std::string& spec : specs) {
@@ -306,14 +306,14 @@ base::Result<std::vector<BenchRow>> measure_rows(Team world, const BenchOptions&
     return rows;
 }
 
-/// The widest spec that will be shown.
+/// Returns the length of the longest spec to show.
 std::size_t widest_of(const std::vector<std::string>& specs) {
     std::size_t widest = 0;
     for (const std::string& spec : specs) widest = std::max(widest, spec.size());
     return widest;
 }
 
-/// Leaves the job on a failure that all ranks have found.
+/// Leaves the job after a failure that all ranks have found.
 int leave(Runtime& runtime, const base::Failure& failure) {
     if (runtime.world().rank() == 0) fmt::print(stderr, "weft bench: {}\n", failure.text);
     runtime.finalize();
@@ -384,7 +384,7 @@ int run_bench(BenchOptions& options) {
     }
 }
 
-/// What is called how, and what is shown beside it.
+/// Adds options for the kinds of calls and additional measurements.
 void add_kinds_of_calls(CLI::App& command, BenchOptions& options) {
     add_option(command, "--loop", options.loop, "how calls follow each other")
         .one_of({"back-to-back", "separated"})

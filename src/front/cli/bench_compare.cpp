@@ -25,15 +25,15 @@ namespace {
 using Words = std::vector<std::string>;
 
 constexpr int kRounds = 5;
-/// Between virtual nodes: transports of Open MPI and of MPICH's UCX that go through memory.
+/// For virtual nodes: excludes transports of Open MPI and of MPICH's UCX that use shared memory.
 constexpr const char* kNoSharedMemory = "^vader,ofi,openib,uct";
 constexpr const char* kNoSharedPages = "^posix,sysv,cma,knem,xpmem";
 
-/// One library: how its jobs are started, and what they have said.
+/// A library: the command that starts its jobs, and their results.
 struct Side {
     std::string name;
     Words command;
-    std::map<std::uint64_t, std::vector<double>> times_us;  ///< by size, one of each round
+    std::map<std::uint64_t, std::vector<double>> times_us;  ///< by size; one for each round
     std::string failure;                                    ///< the first one
 };
 
@@ -42,7 +42,7 @@ void append(Words& words, Words more) {
                  std::make_move_iterator(more.end()));
 }
 
-/// What all sides are told. The time of a row is shared by the rounds.
+/// Returns the measuring options of all sides. The rounds share the time of a row.
 Words measuring_words(const BenchOptions& options) {
     const lab::MeasuringOptions& measuring = options.measuring;
     Words words{"--bytes",   fmt::format("{}", fmt::join(options.bytes, ",")),
@@ -121,7 +121,7 @@ base::Result<std::vector<Side>> sides_of(const BenchOptions& options) {
     return sides;
 }
 
-/// One job of a side; what fails is said once.
+/// Runs one job of a side. Reports only the first failure.
 void run_round(Side& side, double seconds, bool& right) {
     if (!side.failure.empty()) return;
     const auto found = json_of(side.command, seconds);
@@ -143,7 +143,7 @@ std::optional<double> median_of(const Side& side, std::uint64_t bytes) {
     return lab::median(found->second);
 }
 
-/// Of one size: each side's time, by its name, and weft's over the least of the others.
+/// Times of one size, by side, and the ratio of weft's to the fastest of the others.
 struct Row {
     std::uint64_t bytes = 0;
     std::vector<std::optional<double>> us;
@@ -209,7 +209,7 @@ void print_object(const BenchOptions& options, const std::vector<Side>& sides,
 int run_comparison(const BenchOptions& options) {
     auto sides = sides_of(options);
     if (!sides) return refuse("bench", sides.failure());
-    // A job may take longer than its rows where a call takes longer than a batch should.
+    // A job may take longer than the time of its rows if a call takes longer than a batch should.
     const double seconds =
         60 + 4 * options.measuring.seconds * static_cast<double>(options.bytes.size());
     bool right = true;

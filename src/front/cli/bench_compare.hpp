@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// bench_compare.hpp - `weft bench --compare`: MPI libraries timed beside weft on this machine.
+// bench_compare.hpp - `weft bench --compare`: times weft and MPI libraries on this machine.
 //
-// Idea     Rounds of jobs, weft's and each library's in turn, all with the measuring loop of
-//          lab/measure. What counts is the median over rounds, and the ratio of weft to the best
-//          library.
-// Why      A machine changes from minute to minute: only what ran side by side can be compared.
-// Holds    Programs that call MPI libraries are not part of weft: they are peer_openmpi and
-//          peer_mpich beside its executable, which perf/ builds. Open MPI yields by itself where
-//          ranks share processors, MPICH by a preload. Between virtual nodes both go over TCP.
+// Idea     Rounds of jobs alternate between weft and each library, all with the measuring
+//          loop of lab/measure. The result is the median over rounds, and the ratio of weft
+//          to the fastest library.
+// Why      A machine changes within minutes, so only alternating measurements can be compared.
+// Holds    Programs that call MPI are not part of weft. They are peer_openmpi and peer_mpich in the
+//          folder of the executable, which perf/ builds. On shared processors, Open MPI yields on
+//          its own, and MPICH through a preload. Between virtual nodes both use TCP.
 // Next     perf/compare for all collectives, with plots, a calibrator and spreads.
 #pragma once
 
@@ -15,7 +15,7 @@
 
 namespace weft::front {
 
-/// The exit status; prints the table or the object, and what fails.
+/// Returns the exit status; prints the table or the object, and failures.
 [[nodiscard]] int run_comparison(const BenchOptions& options);
 
 }  // namespace weft::front

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// bench_delay.hpp - a call made slower on purpose, to test whether a comparison detects it.
+// bench_delay.hpp - delays calls on purpose, to test whether a comparison detects it.
 //
-// Idea     A subject around another one, whose calls take so many nanoseconds more on every rank.
-//          They are spent by counting, since to read the clock takes as long as a tenth of the
-//          fastest calls, and for some calls at once: a processor that waits for a cache line runs
-//          ahead, and a few nanoseconds would pass meanwhile.
-// Next     perf/tell-apart for the comparison; docs/performance.md for what it must find.
+// Idea     A subject wraps another one and adds a given number of nanoseconds to each call on every
+//          rank. The delay is a counting loop, because reading the clock takes a tenth of the
+//          fastest calls. Delays of several calls are spent together: a processor that waits for a
+//          cache line executes ahead, and would hide a few nanoseconds.
+// Next     perf/tell-apart for the comparison; docs/performance.md for the required sensitivity.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +19,7 @@
 
 namespace weft::front {
 
-/// Lets time pass by counting; how fast a processor counts is measured when this is made.
+/// Delays by counting; the counting speed is measured on construction.
 class CountedDelay {
   public:
     explicit CountedDelay(double ns)
@@ -28,7 +28,7 @@ class CountedDelay {
           steps_(static_cast<std::uint64_t>(
               std::llround(ns * static_cast<double>(every_) / step_ns()))) {}
 
-    /// The delay of one call; that of several calls is spent in the last of them.
+    /// Spends the delay of one call; that of several calls is spent in the last one.
     void spend() {
         if (--left_ != 0) return;
         left_ = every_;
@@ -41,7 +41,7 @@ class CountedDelay {
     static void count_to(std::uint64_t steps) {
         for (volatile std::uint64_t i = 0; i < steps;) i = i + 1;
     }
-    /// The quickest of some tries: one that was disturbed would make delays too short.
+    /// Takes the fastest of several tries, because a disturbed try would make delays too short.
     static double step_ns() {
         constexpr std::uint64_t kSteps = 100'000;
         double quickest = std::numeric_limits<double>::infinity();

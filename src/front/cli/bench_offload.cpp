@@ -30,26 +30,26 @@ namespace {
 
 constexpr std::uint64_t kRounds = 50;
 constexpr std::uint64_t kAwayRounds = 3;
-/// By how much a rank that is to sleep starts before the others: time to get out of the library.
+/// Time by which a rank that will sleep starts before the others, to leave the library first.
 constexpr double kHeadStartMs = 10;
 
 struct OffloadRow {
     std::string algorithm;
     std::uint64_t bytes = 0;
     std::uint64_t rounds = 0;
-    std::vector<std::uint64_t> descriptors;  ///< by rank: queued in one call
+    std::vector<std::uint64_t> descriptors;  ///< by rank: queued in a call
     double ordinary_us = 0;
     double offloaded_us = 0;
     double ordinary_away_us = 0;
     double offloaded_away_us = 0;
-    /// Rounds in which the others started when one rank slept, and were through before it woke up.
+    /// Rounds in which the other ranks started during one rank's sleep, and ended before it woke.
     std::uint64_t ordinary_early = 0;
     std::uint64_t offloaded_early = 0;
-    std::uint64_t entries_away = 0;  ///< calls of the network by the rank that slept
+    std::uint64_t entries_away = 0;  ///< network calls by the sleeping rank
     bool checked = true;
 };
 
-/// The rounds of one size.
+/// Rounds of one size.
 class OffloadRounds {
   public:
     OffloadRounds(run::Runtime& runtime, const BenchOptions& options, std::uint64_t bytes)
@@ -110,7 +110,7 @@ class OffloadRounds {
         return (root + team_.size() / 2) % team_.size();
     }
 
-    /// Inputs of this round, and what the call has to give.
+    /// Writes the inputs of this round, and computes the expected results.
     void prepare() {
         ++batch_;
         if (in_.empty()) return;
@@ -191,7 +191,8 @@ class OffloadRounds {
         return {};
     }
 
-    /// Collective: whether one rank was away before the others began and until they had ended.
+    /// Returns true if one rank slept from before the others began until they
+    /// had ended. Collective.
     base::Result<bool> was_within(bool sleeps, const Interval& absence, const Interval& call) {
         constexpr double kNever = std::numeric_limits<double>::lowest();
         double first = sleeps ? kNever : -static_cast<double>(call.begin);
@@ -208,7 +209,7 @@ class OffloadRounds {
                           run::Purpose::observing);
     }
 
-    /// What each rank knows for itself, brought together.
+    /// Combines the values of all ranks.
     base::Result<OffloadRow> summarize(OffloadRow row) {
         row.descriptors.resize(static_cast<std::size_t>(team_.size()));
         if (auto done =

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// bench_offload.hpp - `weft bench --offload`: what a call takes that the network runs, beside the
-// same call started as usual.
+// bench_offload.hpp - `weft bench --offload`: time of a call that the network runs, compared with
+// an ordinary started call.
 //
-// Idea     Per size four medians over rounds: both kinds of call with all ranks there, and with one
-//          that starts its part and then sleeps. Of each round the slowest rank that is there
-//          counts.
-// Why      A rank that is away is what offloading is for: through it others have to get, without
-//          it. The one that sleeps passes messages on in trees and exchanges.
-// Holds    Results are checked, the sleeper's included. The number of descriptors is what was
-//          queued, not what was planned. Who was through first is told by the clock of the host.
+// Idea     For each size it reports four medians over rounds: both kinds of call, with all ranks
+//          present, and with one rank that starts its part and then sleeps. The slowest present
+//          rank determines a round's time.
+// Why      Offloading is meant for absent ranks: the other ranks must get past them. The sleeping
+//          rank forwards messages in trees and exchanges.
+// Holds    Results are checked, also on the sleeping rank. Descriptors are counted when queued, not
+//          planned. The order of ends is determined by the host's clock.
 #pragma once
 
 #include "front/cli/bench_options.hpp"
 
 namespace weft::front {
 
-/// In a job; rank 0 prints. The exit status.
+/// Runs the bench in a job; rank 0 prints. Returns the exit status.
 [[nodiscard]] int bench_offload(const BenchOptions& options);
 
 }  // namespace weft::front

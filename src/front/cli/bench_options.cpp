@@ -35,7 +35,8 @@ bool has_operation(const BenchOptions& options) {
 
 namespace {
 
-/// A call with one count becomes the one with a count for each member, if blocks shall differ.
+/// Replaces a call with one count by the call with a count for each member, if blocks
+/// have different sizes.
 base::Result<void> complete_counts(BenchOptions& options) {
     const auto* const traits = traits_of(options);
     if (options.counts == "same" || (traits != nullptr && traits->has_counts())) return {};
@@ -70,7 +71,7 @@ base::Result<void> check_spec(const BenchOptions& options, const std::string& gi
 
 namespace {
 
-/// Whether there are algorithms of these names, and a root where one is needed.
+/// Checks that algorithms of these names exist, and that a root is given where needed.
 base::Result<void> check_specs(const BenchOptions& options) {
     if (is_rooted(options) && options.root < 0)
         return base::fail(Status::argument, "--root: {} is not a rank, expected 0 or more",
@@ -83,7 +84,7 @@ base::Result<void> check_specs(const BenchOptions& options) {
     return {};
 }
 
-/// Puts have no algorithm, type or operation; bytes are bytes.
+/// Puts have no algorithm, type or operation; --bytes is in bytes.
 base::Result<void> complete_put(BenchOptions& options, const std::vector<std::uint64_t>& bytes) {
     if (options.algorithms != std::vector<std::string>{"auto"})
         return base::fail(Status::argument, "--algorithm: {} has none", options.collective);
@@ -97,13 +98,13 @@ base::Result<void> complete_put(BenchOptions& options, const std::vector<std::ui
     return {};
 }
 
-/// Sizes that were not asked for suit any type.
+/// Returns default sizes, which suit any type.
 std::string default_bytes(std::uint64_t element_bytes) {
     const std::uint64_t least = (8 + element_bytes - 1) / element_bytes * element_bytes;
     return std::to_string(least) + BenchOptions::kSweepEnd;
 }
 
-/// What a bench of its own form has not.
+/// Refuses options that a special bench does not have.
 base::Result<void> refuse_given(const BenchOptions& options, std::string_view bench) {
     struct Given {
         bool is = false;
@@ -148,7 +149,7 @@ base::Result<void> check_peers(const BenchOptions& options) {
     return refuse_given(options, "--compare");
 }
 
-/// How many pairs of ranks put at the same time.
+/// Checks the number of pairs that put at the same time.
 base::Result<void> check_pairs(const BenchOptions& options) {
     if (options.pairs == 1) return {};
     if (!is_put_bench(options.collective) || options.collective == "put-latency")

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// bench_options.hpp - what `weft bench` is asked for, as written and as read.
+// bench_options.hpp - options of `weft bench`, as written and as read.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ namespace weft::front {
 
 struct BenchOptions {
     std::string collective;
-    static constexpr const char* kSweep = "8:4M";  ///< unless sizes are given
+    static constexpr const char* kSweep = "8:4M";  ///< default sizes
     static constexpr const char* kSweepEnd = ":4M";
 
     std::string bytes_text = kSweep;
@@ -33,15 +33,15 @@ struct BenchOptions {
     bool osu = false;
     bool histogram = false;
     bool memcpy = false;
-    std::uint64_t pairs = 1;    ///< of puts: ranks that put at the same time
-    std::optional<Rank> ranks;  ///< of a job that the bench starts itself
+    std::uint64_t pairs = 1;    ///< for puts: pairs that put at the same time
+    std::optional<Rank> ranks;  ///< ranks of a job that the bench starts itself
     std::optional<Rank> nodes;
-    std::string page;  ///< file for a page with plots; empty: none
-    std::string of;    ///< of the overlap bench: the collective
+    std::string page;  ///< file for a page with plots; empty: no page
+    std::string of;    ///< for the overlap bench: the collective
     bool offload = false;
     std::uint64_t offload_budget = 0;  ///< descriptors queued at a time; 0: all of a call
-    double away_ms = 20;               ///< that a rank sleeps in an offloaded call; 0: none does
-    std::vector<std::string> peers;    ///< MPI libraries to time beside
+    double away_ms = 20;             ///< sleep of one rank in an offloaded call; 0: no rank sleeps
+    std::vector<std::string> peers;  ///< MPI libraries to compare with
     lab::MeasuringOptions measuring;
 
     // Read from the texts above.
@@ -50,19 +50,19 @@ struct BenchOptions {
     Op operation = Op::sum;
 };
 
-/// The bench of calls that go on while their ranks do something else.
+/// The bench of calls that proceed while their ranks do other work.
 inline constexpr std::string_view kOverlapBench = "overlap";
 
-/// The collective that a bench is of; nullptr if it is one of puts.
+/// Returns the collective of a bench; nullptr for put benches.
 [[nodiscard]] const collectives::CollectiveTraits* traits_of(const BenchOptions& options);
-/// The one whose algorithms a call has.
+/// Returns the collective whose algorithms serve the call.
 [[nodiscard]] std::string_view algorithms_of(const BenchOptions& options);
 [[nodiscard]] bool is_rooted(const BenchOptions& options);
 [[nodiscard]] bool has_operation(const BenchOptions& options);
-/// Whether the call has one way only, by which its ranks exchange what is for each other.
+/// Returns true if the call has only one algorithm, a direct exchange between its ranks.
 [[nodiscard]] bool has_pairwise_counts(const BenchOptions& options);
 [[nodiscard]] base::Result<void> check_spec(const BenchOptions& options, const std::string& given);
-/// Reads the option texts; what does not depend on the job is checked here.
+/// Reads the option texts, and checks all that does not depend on the job.
 [[nodiscard]] base::Result<void> complete(BenchOptions& options);
 
 }  // namespace weft::front

@@ -37,7 +37,7 @@ void work_for(double us, Beside beside) {
     }
 }
 
-/// The rounds of one size.
+/// Rounds of one size.
 class Rounds {
   public:
     Rounds(Team world, const BenchOptions& options, std::uint64_t bytes)
@@ -47,7 +47,7 @@ class Rounds {
                     .op = options.operation,
                     .root = options.root}) {}
 
-    /// The median of so many rounds.
+    /// Returns the median of `rounds` rounds.
     double median(std::uint64_t rounds, Beside beside, double work_us) {
         std::vector<double> times;
         subject_.prepare(++batch_);
@@ -77,8 +77,8 @@ class Rounds {
     bool checked_ = true;
 };
 
-/// Of each kind: as asked for, or as many as fit into the time; a round beside work takes twice
-/// as long.
+/// Returns the number of rounds of each kind: as requested, or limited by the time. A round with
+/// work takes twice the time.
 std::uint64_t rounds_of(const lab::MeasuringOptions& measuring, double blocking_us) {
     constexpr std::uint64_t kLeast = 5;
     constexpr std::uint64_t kMost = 1000;

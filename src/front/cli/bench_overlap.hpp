@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// bench_overlap.hpp - `weft bench overlap`: how much of a call a computation beside it hides.
+// bench_overlap.hpp - `weft bench overlap`: fraction of a call that concurrent work hides.
 //
-// Idea     Per size: the time of a blocking call, then of a started one beside which the rank
-//          computes, or sleeps, for as long before it waits. Hidden is the part of the call that
-//          the other work covered: (blocking + work - both) / blocking.
-// Why      Sleeping stands for work that leaves the rank's processor free (an accelerator). Where
-//          ranks share processors only a progress thread with one to spare can hide anything.
-// Holds    Medians over rounds; of each round the slowest rank counts. The last result of each kind
-//          of round is checked.
+// Idea     For each size it times a blocking call, then a started call during which the rank
+//          computes or sleeps for the same time before it waits. Hidden is the fraction of the call
+//          that the work covered: (blocking + work - both) / blocking.
+// Why      Sleeping represents work that leaves the rank's processor free (an accelerator). If
+//          ranks share processors, only a progress thread with a spare processor can hide anything.
+// Holds    Medians over rounds; the slowest rank determines a round's time. The last result of each
+//          kind of round is checked.
 #pragma once
 
 #include <cstdint>
@@ -27,13 +27,13 @@ struct OverlapRow {
     double sleeping_us = 0;
     bool checked = false;
 
-    /// Below zero where both together take longer than one after the other.
+    /// Returns the hidden fraction; negative if both together take longer than separately.
     [[nodiscard]] double hidden(double both_us) const {
         return (2 * blocking_us - both_us) / blocking_us;
     }
 };
 
-/// All sizes of the options, on all ranks; rank 0 prints a row as it comes if `prints`.
+/// Measures all sizes, on all ranks. Rank 0 prints each row if `prints`.
 [[nodiscard]] std::vector<OverlapRow> measure_overlap(Runtime& runtime, const BenchOptions& options,
                                                       bool prints);
 

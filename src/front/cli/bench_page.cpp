@@ -26,11 +26,11 @@ constexpr double kHeight = 380;
 constexpr double kLeft = 62;
 constexpr double kTop = 34;
 
-/// Rows of one spec, over all sizes.
+/// Rows of one spec, for all sizes.
 struct Series {
     std::string name;
     std::vector<const BenchRow*> rows;
-    bool wins = false;  ///< quickest somewhere
+    bool wins = false;  ///< fastest for some size
     std::string colour;
 };
 
@@ -43,7 +43,7 @@ std::vector<Series> series_of(std::span<const BenchRow> rows) {
         found->rows.push_back(&row);
         found->wins = found->wins || row.quickest;
     }
-    // Among many lines only few have colours: those that win somewhere.
+    // If there are many lines, only lines that win for some size have colours.
     std::ranges::stable_sort(all, std::greater<>(), &Series::wins);
     const bool all_coloured = all.size() <= kColours.size();
     std::size_t used = 0;
@@ -56,7 +56,7 @@ std::vector<Series> series_of(std::span<const BenchRow> rows) {
 
 using Value = std::function<double(const BenchRow&)>;
 
-/// Both axes are logarithmic.
+/// A plot with two logarithmic axes.
 class Plot {
   public:
     Plot(std::string title, const std::vector<Series>& series, Value value)
@@ -65,7 +65,7 @@ class Plot {
             for (const BenchRow* row : one.rows) take(*row);
     }
 
-    /// Empty if there is nothing to show.
+    /// Returns the SVG text; empty if there is nothing to show.
     [[nodiscard]] std::string text() {
         if (x_max_ == 0 || !(y_min_ < std::numeric_limits<double>::infinity())) return "";
         print(
@@ -74,7 +74,7 @@ class Plot {
             "<text x=\"{2:.0f}\" y=\"18\" font-size=\"14\">{3}</text>\n",
             kLeft + kWidth + 20, kTop + kHeight + 44, kLeft, lab::escaped(title_));
         add_grid();
-        // Grey ones first, so that the others lie on top.
+        // Grey lines first, so that the others cover them.
         for (auto one = series_.rbegin(); one != series_.rend(); ++one) add_line(*one);
         return std::move(text_) + "</svg>\n";
     }

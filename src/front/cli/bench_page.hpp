@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// bench_page.hpp - the result of `weft bench` as one page that a browser shows: plots and a table.
+// bench_page.hpp - results of `weft bench` as a page for browsers: plots and a table.
 //
-// Holds    The page is one file and loads nothing; it can be sent by mail or kept beside a report.
+// Holds    The page is one file and loads nothing, so it can be mailed or archived.
 #pragma once
 
 #include <span>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // bench_puts.hpp - the one-sided calls that `weft bench put-*` times, from rank 0 to the last rank.
 //
-// Idea     A subject fits lab::MeasuringSubject. Latency: to and fro, each side waits for the
-//          other's flag. Rate and bandwidth: a window of puts without waits, one quiet, and a
-//          signal that lets the target check. Ranks between the two only align.
-// Holds    What lands differs from batch to batch, and both ends check it.
+// Idea     A subject models lab::MeasuringSubject. Latency: a round trip in which each side waits
+//          for the other's flag. Rate and bandwidth: a window of puts without waits, a quiet, and a
+//          signal after which the target checks. Other ranks only align.
+// Holds    Each batch puts different data, and both ends check it.
 // Next     bench_subjects.hpp for collectives.
 #pragma once
 
@@ -22,7 +22,7 @@ inline constexpr std::string_view kPutBenches[] = {"put-latency", "put-rate", "p
     return std::ranges::find(kPutBenches, name) != std::end(kPutBenches);
 }
 
-/// What the put subjects share: a flag and a window of slots in symmetric memory.
+/// Base of put subjects: a flag and a window of slots in symmetric memory.
 class PutJob : public BenchJob {
   public:
     PutJob(Team world, std::uint64_t bytes, std::uint64_t slots)
@@ -63,7 +63,7 @@ class PutJob : public BenchJob {
     std::uint64_t turn_ = 0;
 };
 
-/// One call: there and back. Eight bytes are the flag itself; all else has its signal.
+/// A call is a round trip. Eight bytes are the flag itself; larger puts have a signal.
 class PutLatencySubject : public PutJob {
   public:
     static constexpr std::uint64_t kPutsPerCall = 2;
@@ -94,9 +94,9 @@ class PutLatencySubject : public PutJob {
     }
 };
 
-/// What the ranks of a stream do: the first ones put to the last ones, or these back, too.
+/// Ranks of a stream: the first ones put to the last ones, optionally in both directions.
 struct PutStream {
-    std::uint64_t puts = 1;  ///< of each sender in a call
+    std::uint64_t puts = 1;  ///< by each sender in a call
     Rank pairs = 1;
     bool both_ways = false;
 
@@ -105,14 +105,14 @@ struct PutStream {
     }
 };
 
-/// One call: a window of puts, then a quiet.
+/// A call is a window of puts, then a quiet.
 class PutStreamSubject : public PutJob {
   public:
     PutStreamSubject(Team world, std::uint64_t bytes, const PutStream& stream)
         : PutJob(world, bytes, slots_for(bytes, stream.puts)),
           puts_(stream.puts),
           slots_(slots_for(bytes, stream.puts)) {
-        const Rank first = world.size() - stream.pairs;  // of the last ones
+        const Rank first = world.size() - stream.pairs;  // of the last ranks
         const Rank me = world.rank();
         if (me < stream.pairs) {
             peer_ = first + me;
@@ -146,7 +146,7 @@ class PutStreamSubject : public PutJob {
     }
 
   private:
-    /// Slots that are written in turn: few enough to fit the heap.
+    /// Returns the number of slots, which puts use cyclically; it is limited by the heap.
     [[nodiscard]] static std::uint64_t slots_for(std::uint64_t bytes, std::uint64_t puts) {
         constexpr std::uint64_t kWindowBytes = std::uint64_t{16} << 20;
         return std::clamp<std::uint64_t>(kWindowBytes / std::max<std::uint64_t>(bytes, 1), 1, puts);
@@ -159,7 +159,7 @@ class PutStreamSubject : public PutJob {
     bool receives_ = false;
 };
 
-/// Puts of one sender in one call of a bench of streams.
+/// Returns the puts of one sender in a call of a stream bench.
 [[nodiscard]] inline std::uint64_t puts_per_call(std::string_view bench, std::uint64_t bytes) {
     constexpr std::uint64_t kRateWindow = 1024;
     constexpr std::uint64_t kBandwidthWindow = 64;

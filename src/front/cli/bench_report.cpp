@@ -15,10 +15,10 @@ namespace weft::front {
 
 namespace {
 
-// Letters of the column of algorithms.
+// Width of the column of algorithms, in characters.
 constexpr std::size_t kNameLeast = 24;
 constexpr std::size_t kNameMost = 48;
-/// Between two lines about progress where no one watches.
+/// Interval of progress lines if stderr is not a terminal.
 constexpr std::uint64_t kQuietNs = 60'000'000'000;
 
 double rate_per_s(const BenchRow& row) {
@@ -26,12 +26,12 @@ double rate_per_s(const BenchRow& row) {
 }
 
 struct Bandwidths {
-    double algorithm = 0;  ///< bytes a second
+    double algorithm = 0;  ///< bytes per second
     double bus = 0;
 };
 Bandwidths bandwidths_of(const BenchRow& row, const BandwidthFactors& factors) {
     const double bytes = static_cast<double>(row.bytes);
-    // A copy by rank 0 alone is one of as many bytes as it says.
+    // A copy by rank 0 alone copies exactly the bytes in its row.
     const BandwidthFactors own = row.algorithm == kMemcpyName ? BandwidthFactors{1, 1} : factors;
     const double rate = rate_per_s(row);
     return {rate * bytes * own.algorithm, rate * bytes * own.bus};
@@ -41,7 +41,7 @@ std::string gigabytes(double bytes_per_s) {
     return bytes_per_s == 0 ? "-" : fmt::format("{:.3f}", bytes_per_s * 1e-9);
 }
 
-/// A bar for each bin; the longest one fills the width.
+/// Prints a bar for each bin; the longest one fills the width.
 void print_histogram(const std::vector<double>& calls_us) {
     constexpr std::size_t kWidth = 50;
     const std::vector<lab::Bin> bins = lab::histogram(calls_us);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// bench_report.hpp - how `weft bench` shows what it has measured: table, columns, histogram,
-// progress.
+// bench_report.hpp - output of `weft bench`: table, columns, histogram, progress.
 #pragma once
 
 #include <cstddef>
@@ -16,32 +15,32 @@
 
 namespace weft::front {
 
-/// What --memcpy adds for comparison.
+/// Name of the row that --memcpy adds.
 inline constexpr std::string_view kMemcpyName = "memcpy";
 
-/// One line of the result.
+/// Row of the result.
 struct BenchRow {
     std::string algorithm;
     std::uint64_t bytes = 0;
     lab::Measurement measurement;
-    double puts_per_call = 0;             ///< of a put bench
-    std::vector<double> single_calls_us;  ///< calls timed one by one, if asked for
-    bool quickest = false;                ///< of several algorithms with this size
-    std::string asked = {};               ///< the spec that was asked for, such as auto
+    double puts_per_call = 0;             ///< in a put bench
+    std::vector<double> single_calls_us;  ///< calls timed singly, if requested
+    bool quickest = false;                ///< fastest of several algorithms with this size
+    std::string asked = {};               ///< requested spec, such as auto
 };
 
-/// Says so of the one with the least median; copies of memory are no algorithm.
+/// Marks the row with the least median; copies of memory are not candidates.
 void mark_quickest(std::span<BenchRow> rows);
 
-/// What a byte of --bytes stands for in bandwidths, as nccl-tests defines them: the algorithm's
-/// counts the bytes of the whole vector once, the bus's what a link must carry at least.
+/// Factors from --bytes to bandwidths, as nccl-tests defines them. The algorithm bandwidth counts
+/// the bytes of the whole buffer once, the bus bandwidth the minimum that a link must carry.
 struct BandwidthFactors {
     double algorithm = 0;  ///< 0: the call has no data
     double bus = 0;
 };
 [[nodiscard]] BandwidthFactors bandwidth_factors(std::string_view collective, Rank ranks);
 
-/// What stands above all lines.
+/// Facts printed above the rows.
 struct BenchHead {
     std::string collective;
     Rank ranks = 0;
@@ -51,16 +50,16 @@ struct BenchHead {
     std::string buffers;
     std::string counts;
     double calibrator_ns = 0;
-    std::uint64_t pairs = 1;  ///< of puts
+    std::uint64_t pairs = 1;  ///< for puts
 };
 
 [[nodiscard]] Json to_json(const BenchRow& row, const BandwidthFactors& factors);
 
-/// Prints as rows come. Two forms: a table of its own, and the two columns of the OSU
-/// micro-benchmarks, size and latency, bandwidth or rate, for scripts that read those.
+/// Prints rows one by one, as a table or in the two columns of the OSU micro-benchmarks (size, and
+/// latency, bandwidth or rate), for scripts that read these.
 class BenchPrinter {
   public:
-    /// widest: letters of the longest spec.
+    /// widest: length of the longest spec, in characters.
     BenchPrinter(BenchHead head, bool osu, std::size_t widest);
 
     [[nodiscard]] const BenchHead& head() const { return head_; }
@@ -75,17 +74,17 @@ class BenchPrinter {
     bool osu_;
     std::size_t name_width_;
     BandwidthFactors factors_;
-    mutable std::string shown_;  ///< the algorithm of the last row, where rows do not name it
+    mutable std::string shown_;  ///< algorithm of the last row, where rows do not name it
 };
 
-/// One line on stderr that is written anew if that is a terminal; else a line a minute.
+/// One line on stderr that is overwritten if that is a terminal; else one line per minute.
 class BenchProgress {
   public:
-    /// `rows` in all.
+    /// rows: total number.
     BenchProgress(bool speaks, std::size_t rows);
 
     void begin(std::string_view algorithm, std::uint64_t bytes);
-    /// Before anything else is printed.
+    /// Clears the line. Call it before other output.
     void clear() const;
 
   private:

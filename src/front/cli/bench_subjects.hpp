@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // bench_subjects.hpp - the calls that `weft bench` times, each with inputs and expected results.
 //
-// Idea     A subject fits lab::MeasuringSubject. Inputs and expected results are the oracle's.
+// Idea     A subject models lab::MeasuringSubject. The oracle gives inputs and expected results.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +21,7 @@
 
 namespace weft::front {
 
-/// What the subjects share: how the ranks of a bench meet and agree.
+/// Base of subjects: synchronization and agreement of the ranks.
 class BenchJob {
   public:
     explicit BenchJob(Team world) : world_(world) {}
@@ -41,8 +41,8 @@ class BarrierSubject : public BenchJob {
 
     void prepare(std::uint64_t) {}
     void call() { world_.barrier(); }
-    /// One rank comes late, each in turn: no rank may leave before it has come. Clocks of one
-    /// machine agree; ranks of several machines only check that they get through.
+    /// Delays each rank once in a while: no rank may leave before it has entered. Clocks of one
+    /// machine agree; ranks of several machines only check that the call returns.
     [[nodiscard]] bool check(std::uint64_t batch) {
         constexpr std::uint64_t kLateNs = 50'000;
         const std::uint64_t begin = now_ns();
@@ -61,8 +61,8 @@ class BarrierSubject : public BenchJob {
 
 enum class BufferKind : std::uint8_t { reused, rotated, fresh };
 
-/// The buffer of a call: always the same one, or each time the next of so many that caches do not
-/// hold them, or one that no call had before. What it shows is the buffer of the last call.
+/// Buffer of a call: always the same, the next of a set that exceeds the caches, or a fresh one.
+/// Its address is that of the last call's buffer.
 class CallBuffer {
   public:
     CallBuffer(std::size_t bytes, BufferKind kind)
@@ -80,7 +80,7 @@ class CallBuffer {
         shown_ = shown_ + 1 < copies_ ? shown_ + 1 : 0;
     }
     void clear() { std::fill(held_.begin(), held_.end(), std::byte{}); }
-    /// write(start) fills one buffer.
+    /// Calls write(start) for each buffer.
     template <class Write>
     void fill(Write write) {
         if (fresh_) return fresh_->for_each(write);
@@ -94,7 +94,7 @@ class CallBuffer {
     }
 
   private:
-    /// More than 64 MiB together, but no more than a thousand.
+    /// Returns the number of buffers: more than 64 MiB in total, but at most a thousand.
     [[nodiscard]] static std::size_t copies_of(std::size_t bytes) {
         constexpr std::size_t kTotalBytes = std::size_t{64} << 20;
         constexpr std::size_t kCopiesMax = 1000;
@@ -108,7 +108,7 @@ class CallBuffer {
     std::optional<lab::FreshBuffers> fresh_;
 };
 
-/// What is called.
+/// Parameters of a call.
 struct CallOptions {
     Collective collective = Collective::allreduce;
     Type type = Type::float64;
@@ -118,8 +118,8 @@ struct CallOptions {
     bool uneven = false;  ///< blocks of calls with counts differ in size
 };
 
-/// Any collective with data. `bytes` are those of one block, on average if blocks differ (of the
-/// vector, where there are no blocks), so that calls with and without counts move as much.
+/// Any collective with data. `bytes` is the size of a block (on average, if blocks differ), or of
+/// the buffer in calls without blocks. So calls with and without counts move equal amounts.
 class CallSubject : public BenchJob {
   public:
     CallSubject(Team world, std::uint64_t bytes, const CallOptions& options)
@@ -143,7 +143,7 @@ class CallSubject : public BenchJob {
         in_.fill([&](std::byte* start) { oracle_.write(batch, start); });
     }
     void call() { world_.run(next()); }
-    /// The same call, which goes on while the rank does something else.
+    /// Starts the same call, which proceeds while the rank does other work.
     [[nodiscard]] Request start() { return world_.start(next()); }
     [[nodiscard]] bool check(std::uint64_t batch) {
         return oracle_.holds(batch, is_broadcast() ? in_.data() : out_.data());
@@ -167,8 +167,8 @@ class CallSubject : public BenchJob {
   private:
     using Counts = std::vector<std::size_t>;
 
-    /// Of alltoallv the block from one rank to another has the size whose number is the sum of both
-    /// ranks, modulo the ranks: all send as much, and all get as much.
+    /// In alltoallv, the size index of a block is the sum of both ranks, modulo the number of
+    /// ranks. So all ranks send and receive equal amounts.
     [[nodiscard]] static oracle::CallFacts facts_of(Rank size, std::uint64_t bytes,
                                                     const CallOptions& options) {
         const auto& traits = collectives::traits_of(options.collective);
@@ -197,8 +197,8 @@ class CallSubject : public BenchJob {
     [[nodiscard]] bool is_broadcast() const {
         return oracle_.facts().collective == Collective::broadcast;
     }
-    /// A broadcast has one buffer; rank 0 has one for its result of an exclusive scan, which has
-    /// none.
+    /// Returns the size of the output. A broadcast has one buffer only. Rank 0 of an exclusive scan
+    /// has a buffer, although it has no result.
     [[nodiscard]] std::size_t output_bytes() const {
         if (is_broadcast()) return 0;
         const bool ignored = out_counts_.empty() && !oracle_.traits().rooted();
@@ -226,7 +226,7 @@ class CallSubject : public BenchJob {
     Call call_;
 };
 
-/// The same by the calls that most programs make.
+/// The same through the calls that most programs make.
 class AllreduceSubject : public CallSubject {
   public:
     using CallSubject::CallSubject;
@@ -255,7 +255,7 @@ class ReduceSubject : public CallSubject {
     }
 };
 
-/// What moving as many bytes takes that are at hand: rank 0 copies them, the others do nothing.
+/// A local copy by rank 0, as a reference; the other ranks do nothing.
 class MemcpySubject : public BenchJob {
   public:
     MemcpySubject(Team world, std::uint64_t bytes)

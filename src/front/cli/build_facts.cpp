@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// build_facts.cpp - the commit comes from a file that each build looks after
-// (cmake/WriteCommit.cmake); the rest is known when the build is configured.
+// build_facts.cpp - facts about this build. Each build updates the commit in a file
+// (cmake/WriteCommit.cmake); the other facts are known when the build is configured.
 #include "front/cli/build_facts.hpp"
 
 #include <fmt/format.h>

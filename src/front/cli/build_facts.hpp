@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// build_facts.hpp - out of which sources and how this executable was built.
+// build_facts.hpp - sources and compiler of this executable.
 #pragma once
 
 #include <string>
 
 namespace weft::front {
 
-/// Of the sources, with -dirty if they differ from it; "unknown" where there is no repository.
+/// Returns the commit of the sources, with -dirty if they differ from it; "unknown"
+/// without a repository.
 [[nodiscard]] std::string build_commit();
 [[nodiscard]] std::string build_compiler();  ///< "GNU 12.2.0"
-[[nodiscard]] std::string build_type();      ///< of CMake
+[[nodiscard]] std::string build_type();      ///< CMake's build type
 
-/// "weft 0.1.0 (commit 1a2b3c4d5e, GNU 12.2.0, Release)"
+/// Returns "weft 0.1.0 (commit 1a2b3c4d5e, GNU 12.2.0, Release)".
 [[nodiscard]] std::string version_line();
 
 }  // namespace weft::front

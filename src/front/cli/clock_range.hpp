@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// clock_range.hpp - whether a simulation fits the simulator's clock.
+// clock_range.hpp - checks that a simulation fits the simulator's clock.
 #pragma once
 
 #include "base/result.hpp"
@@ -8,11 +8,12 @@
 
 namespace weft::front {
 
-/// Whether `chain` messages one after the other still are a 64-bit number of picoseconds.
+/// Checks that the time of `chain` successive messages fits 64 bits of picoseconds.
 [[nodiscard]] base::Result<void> check_range(const plan::MessageModel& model,
                                              const plan::VectorSize& size, double chain);
 
-/// At least as many messages as any rank handles, plus as many as it waits for others to handle.
+/// Returns an upper bound of the messages that a rank handles, plus those it waits for
+/// others to handle.
 [[nodiscard]] double chain_of(const plan::Stages& stages);
 
 }  // namespace weft::front

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// command.hpp - what commands of `weft` take from lab/program: how options are declared, and JSON.
+// command.hpp - declarations of lab/program for commands of `weft`: options and JSON.
 #pragma once
 
 #include "lab/program/command_line.hpp"

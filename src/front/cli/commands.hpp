@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// commands.hpp - one function for each command: it adds itself to the application and stores its
-// exit status.
+// commands.hpp - a function for each command that adds it to the application. The command stores
+// its exit status.
 //
-// Next     main.cpp lists them; <name>_command.cpp has each.
+// Next     main.cpp calls them; <name>_command.cpp defines each.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@
 
 namespace weft::front {
 
-/// `program`: it and its arguments, which the parser does not see.
+/// program: the words of the program, which the parser does not see.
 void add_run_command(CLI::App& app, const std::vector<std::string>& program, int& exit_status);
 void add_bench_command(CLI::App& app, int& exit_status);
 void add_fit_command(CLI::App& app, int& exit_status);
@@ -30,7 +30,7 @@ void add_formula_command(CLI::App& app, int& exit_status);
 void add_explain_command(CLI::App& app, int& exit_status);
 void add_mpi_check_command(CLI::App& app, int& exit_status);
 void add_help_command(CLI::App& app, int& exit_status);
-/// To the help of the commands, which are all there by now.
+/// Adds examples to the help of all commands. Call it last.
 void add_examples(CLI::App& app);
 
 }  // namespace weft::front

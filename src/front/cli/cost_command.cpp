@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// cost_command.cpp - `weft cost`: time, energy and descriptor memory of a call, counted and by
-// formula.
+// cost_command.cpp - `weft cost`: time, energy and descriptor memory of a call, counted
+// and by formula.
 //
-// Idea     Counted figures come from the programs; the formula beside them is what a paper says of
-//          algorithms of that shape. Without --algorithm (or with "all") every algorithm that fits
-//          the size is a candidate, schedules of the notation among them; limits strike some out,
-//          and the objective or --pareto picks.
-// Holds    Status 1: no candidate keeps the limits.
+// Idea     Counted numbers come from the programs, the formula next to them from a paper on
+//          algorithms of that shape. Without --algorithm (or with "all"), every algorithm that fits
+//          the size is a candidate, including schedules of the notation. Limits exclude candidates,
+//          and the objective or --pareto selects among the rest.
+// Holds    Status 1: no candidate satisfies the limits.
 // Next     docs/selection.md; lab/cost/cost.hpp.
 #include <fmt/format.h>
 
@@ -47,7 +47,7 @@ struct Candidate {
     std::optional<Figures> formula;
 };
 
-/// Candidates among the schedules of the notation, at most.
+/// Largest number of candidates among the schedules of the notation.
 constexpr std::size_t kSchedulesMax = 10'000;
 
 base::Result<Candidate> cost_of(const ProgramQuestion& question,
@@ -129,7 +129,7 @@ class Question {
 
   private:
     [[nodiscard]] bool asks_all() const {
-        if (pairwise_) return false;  // they have one algorithm
+        if (pairwise_) return false;  // these calls have one algorithm
         return arguments_.programs.algorithm.empty() || arguments_.programs.algorithm == "all";
     }
 
@@ -211,14 +211,14 @@ class Question {
                 .message = model.busy(bytes) + model.combine(bytes, 2)};
     }
 
-    /// Up to so many of each kind.
+    /// Adds a limited number of schedules of each kind.
     template <class Add>
     void add_schedules(Add add) {
         const Rank size = question_->request.size;
         for (const auto family :
              {collectives::ScheduleFamily::factored, collectives::ScheduleFamily::split,
               collectives::ScheduleFamily::merged}) {
-            // Programs of all ranks are counted, so fewer schedules of many ranks are looked at.
+            // Counting needs the programs of all ranks, so larger teams get fewer schedules.
             std::size_t left = kSchedulesMax / static_cast<std::size_t>(1 + size / 128);
             collectives::for_each_schedule(size, family,
                                            [&](const collectives::Schedule& schedule) {

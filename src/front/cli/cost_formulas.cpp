@@ -7,7 +7,7 @@ namespace weft::front {
 
 namespace {
 
-/// Formulas by shape: stages of so many messages, or a tree.
+/// Formulas by shape: stages with given numbers of messages, or a tree.
 class Formulas {
   public:
     Formulas(const ProgramQuestion& question, const lab::CostParameters& parameters)
@@ -55,12 +55,12 @@ class Formulas {
         return figures;
     }
 
-    /// `levels` of a tree, in each of which a rank sends `fan` messages.
+    /// Costs of a tree with `levels` levels, in each of which a rank sends `fan` messages.
     [[nodiscard]] Figures of_tree(double levels, double descriptors, double fan) const {
         return figures(levels * (fan * busy_us() + after_us()), size_ - 1, descriptors);
     }
 
-    /// Up a tree and down again: twice the figures of one tree, and what is combined on the way up.
+    /// Costs of the way up and down a tree: twice that of one tree, plus combining.
     [[nodiscard]] std::optional<Figures> of_two_trees(
         const collectives::AlgorithmSpec& spec) const {
         const collectives::SpecParameter* tree = spec.find("tree");
@@ -84,7 +84,7 @@ class Formulas {
         return both;
     }
 
-    /// The sum over the stages: a latency, and the messages of the rank that sends most.
+    /// Adds up the stages: a latency, and the messages of the rank that sends most.
     [[nodiscard]] std::optional<Figures> of_schedule(const collectives::Schedule& schedule) const {
         const auto shape = collectives::validate(schedule, size_);
         if (!shape) return std::nullopt;
@@ -125,7 +125,7 @@ class Formulas {
         return figures(time, messages, descriptors);
     }
 
-    /// Recursive doubling as MPICH completes it.
+    /// Returns recursive doubling as in MPICH.
     [[nodiscard]] collectives::Schedule doubling() const {
         Rank power = 1;
         while (power <= size_ / 2) power *= 2;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// cost_formulas.hpp - what papers say that an algorithm costs, in the figures of `weft cost`.
+// cost_formulas.hpp - costs of an algorithm by papers' formulas, in the fields of `weft cost`.
 //
-// Next     lab/cost/formulas.hpp for the formulas as such, with a paper's own letters.
+// Next     lab/cost/formulas.hpp for the formulas with the papers' own arguments.
 #pragma once
 
 #include <optional>
@@ -11,17 +11,18 @@
 
 namespace weft::front {
 
-/// Figures that a formula gives; those of the programs have the same fields.
+/// Results of a formula; counted results have the same fields.
 struct Figures {
     double time_us = 0;
     double dynamic_energy_uj = 0;
     double total_energy_uj = 0;
     double descriptor_bytes = 0;
     double messages = 0;
-    std::optional<double> time_table_us;  ///< where a paper's table drops a term that its text has
+    std::optional<double>
+        time_table_us;  ///< set where a paper's table drops a term that its text has
 };
 
-/// Nothing if no paper has one for such an algorithm.
+/// Returns nothing if no paper has a formula for such an algorithm.
 [[nodiscard]] std::optional<Figures> paper_formula(const ProgramQuestion& question,
                                                    const lab::CostParameters& parameters);
 

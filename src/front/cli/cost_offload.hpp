@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // cost_offload.hpp - `weft cost --offload`: the descriptors of an offloaded call, by rank.
 //
-// Next     plan/offload/offload.hpp for what they are; docs/offload.md for the formulas.
+// Next     plan/offload/offload.hpp for descriptors; docs/offload.md for the formulas.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ struct OffloadArguments {
 
 void add_offload_arguments(CLI::App& command, OffloadArguments& arguments);
 
-/// Prints them; the exit status.
+/// Prints the descriptors; returns the exit status.
 [[nodiscard]] base::Result<int> cost_of_offload(const ProgramArguments& programs,
                                                 const OffloadArguments& arguments, bool json);
 

@@ -69,7 +69,7 @@ plan::Contract CountedCall::contract() const {
         const auto first = static_cast<std::uint32_t>(sent(header.rank).size());
         return plan::UnitRange{first, header.units - std::min(first, header.units)};
     };
-    // Each block that a rank gets is the one that its sender has for it.
+    // Each received block is the one that its sender has for this rank.
     contract.expected = [this](const plan::Program& header) {
         std::vector<plan::Expectation> list;
         auto unit = static_cast<std::uint32_t>(sent(header.rank).size());

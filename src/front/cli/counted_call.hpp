@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// counted_call.hpp - a call whose blocks have counts of their own, as the command line names it.
+// counted_call.hpp - a call with a count for each block, as given on the command line.
 //
-// Idea     Where all ranks know the counts, the algorithms of equal blocks serve the call. Where
-//          only the two ends of a message do, there is one way: each message straight to its rank.
+// Idea     If all ranks know the counts, the algorithms of equal blocks serve the call. If only
+//          sender and receiver know a count, each message goes directly to its rank.
 // Next     collectives/v_collective.hpp for the programs of such messages.
 #pragma once
 
@@ -21,17 +21,17 @@ struct CountedCall {
     const collectives::CollectiveTraits* traits = nullptr;
     Rank size = 1;
     Rank root = 0;
-    std::vector<std::uint64_t> counts;  ///< elements of each rank's block
+    std::vector<std::uint64_t> counts;  ///< elements of the block of each rank
 
     [[nodiscard]] std::uint64_t elements() const;  ///< of all blocks
     [[nodiscard]] bool all_alike() const;
 
-    // Of a call whose counts the two ends know: every message goes in one piece. Rank i of an
-    // alltoallv sends to rank j what is rank j's count.
+    // For calls whose counts only sender and receiver know: each message is sent in one piece. In
+    // an alltoallv, rank i sends the count of rank j to rank j.
     [[nodiscard]] std::vector<collectives::Message> sent(Rank rank) const;
     [[nodiscard]] std::vector<collectives::Message> received(Rank rank) const;
     [[nodiscard]] base::Result<plan::Program> program(Rank rank) const;
-    /// Refers to the call, which has to live as long.
+    /// Refers to this call, which must outlive the contract.
     [[nodiscard]] plan::Contract contract() const;
 
   private:

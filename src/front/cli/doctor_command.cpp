@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// doctor_command.cpp - `weft doctor`: what keeps jobs from running or from being fast here, and the
-// command that mends it.
+// doctor_command.cpp - `weft doctor`: finds problems that prevent jobs here or make them slow, and
+// prints a command that solves each.
 //
-// Idea     What a job gets is asked of jobs: two small ones are started, one whose ranks share
-//          memory and one of two virtual nodes, and what they say is read. The rest are limits and
-//          files of this process.
-// Holds    Status 1 if a job cannot run here. What only slows jobs down, or is missing for some
-//          networks alone, is a note.
+// Idea     It starts two small jobs, one whose ranks share memory and one of two virtual nodes, and
+//          reads their reports. The other checks concern limits and files of this process.
+// Holds    Status 1 if a job cannot run here. A problem that only slows jobs down, or concerns only
+//          some networks, is a note.
 #include <fmt/format.h>
 #include <sched.h>
 #include <sys/resource.h>
@@ -44,7 +43,7 @@ struct Check {
     State state = State::ok;
     std::string what;
     std::string found;
-    std::string mend;  ///< a command, or what to do; empty: nothing is to be done
+    std::string mend;  ///< a command or advice; empty: nothing to do
 };
 
 std::string_view name_of(State state) {
@@ -52,7 +51,7 @@ std::string_view name_of(State state) {
     return kNames[static_cast<std::size_t>(state)];
 }
 
-/// What a small job of this executable says of itself, or why there is none.
+/// Report of a small job of this executable, or the reason of its failure.
 struct Trial {
     Json info;
     std::string problem;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// enumerate_command.cpp - `weft enumerate`: all schedules of recursive multiplying for so many
-// ranks.
+// enumerate_command.cpp - `weft enumerate`: all schedules of recursive multiplying for a
+// number of ranks.
 //
-// Idea     Or, with --best, the one of all kinds that the pipelining postal model finds cheapest,
-//          by a search that does not build the others.
-// Holds    Schedules are printed as they are found; --count counts without making them.
+// Idea     With --best, it instead searches for the cheapest schedule of any kind under the
+//          pipelined postal model, without building the others.
+// Holds    Schedules are printed when found; --count counts without making them.
 // Next     collectives/notation/enumerate.hpp for the three kinds, optimum.hpp for the search.
 #include <fmt/format.h>
 
@@ -42,7 +42,7 @@ ScheduleFamily family_of(const std::string& kind) {
     return kind == "split" ? ScheduleFamily::split : ScheduleFamily::merged;
 }
 
-/// Writes pieces of text to stdout, many at a time.
+/// Buffers text and writes it to stdout in large pieces.
 class Output {
   public:
     void add(std::string_view text) {
@@ -54,7 +54,7 @@ class Output {
         std::fflush(stdout);
         buffer_.clear();
     }
-    /// Whether stdout can still be written.
+    /// Returns true if stdout can still be written.
     [[nodiscard]] static bool open() { return std::ferror(stdout) == 0; }
 
   private:
@@ -66,7 +66,7 @@ std::string_view name_of(ScheduleFamily family) {
     return family == ScheduleFamily::split ? "split" : "merged";
 }
 
-/// The tables of the search take so many bytes for each rank up to the number asked for.
+/// Limited by memory: the search has tables with an entry for each number of ranks.
 constexpr Rank kBestRanksMax = 100'000'000;
 
 base::Result<collectives::StageCost> read_cost(const EnumerateArguments& arguments) {
@@ -74,13 +74,13 @@ base::Result<collectives::StageCost> read_cost(const EnumerateArguments& argumen
     if (!latency) return latency.failure().within("--latency-ns");
     const auto issue = plan::parse_nanoseconds(arguments.issue);
     if (!issue) return issue.failure().within("--issue-ns");
-    // So that the sum over so many ranks stays a 64-bit number.
+    // Limited so that sums over all ranks fit 64 bits.
     if (*issue > 10'000'000'000)
         return base::fail(Status::argument, "--issue-ns: {} is more than 10 ms", arguments.issue);
     return collectives::StageCost{*latency, *issue};
 }
 
-/// Only schedules whose factors do not fall: one for each set of factors.
+/// Counts only schedules with ascending factors, one for each set of factors.
 std::uint64_t count_unordered(Rank ranks) {
     std::uint64_t count = 0;
     collectives::for_each_schedule(
@@ -116,7 +116,7 @@ base::Result<int> print_counts(const EnumerateArguments& arguments) {
     return 0;
 }
 
-/// For how many numbers of ranks a split or a merge beats all factored schedules.
+/// Prints the numbers of ranks for which a split or a merge beats all factored schedules.
 base::Result<int> print_improved(const EnumerateArguments& arguments,
                                  const collectives::StageCost& cost) {
     constexpr Rank kMost = 100'000;
@@ -182,7 +182,7 @@ base::Result<int> enumerate(const EnumerateArguments& arguments) {
         return base::fail(Status::argument, "--unordered is for factored schedules");
     if (arguments.count) return print_counts(arguments);
     Output output;
-    // The schedule without stages, of one rank, has no text: it is counted, not named.
+    // The schedule of one rank has no stages and no text: it is counted, but not listed.
     if (arguments.json)
         output.add(fmt::format("{{\"ranks\":{},\"kind\":\"{}\",\"count\":{},\"schedules\":[",
                                arguments.ranks, arguments.kind,

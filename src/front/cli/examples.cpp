@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// examples.cpp - the examples that the help and the man page of each command show.
+// examples.cpp - examples in the help and the man page of each command.
 //
-// Holds    Each ends with status 0 where weft, ./a.out (a program that uses it) and nothing else is
-//          at hand, in this order and in one folder: tests/cli/shown_test.py runs them all.
+// Holds    Each example ends with status 0 if only weft and ./a.out (a program that uses it) are
+//          available, in this order and in one folder: tests/cli/shown_test.py runs them all.
 #include <array>
 #include <string_view>
 

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// explain_command.cpp - `weft explain`: the algorithm that a call would use, and what the others
-// would take.
+// explain_command.cpp - `weft explain`: the algorithm that a call would use, and predicted times
+// of the others.
 //
-// Idea     The runtime's own choice, asked for a team that is described by options. Unless options
-//          say otherwise that is a job of `weft run` on this machine: all nodes share its
-//          processors.
+// Idea     Calls the runtime's selection for a team that options describe. By default this is a job
+//          of `weft run` on this machine, whose nodes all share its processors.
 // Next     docs/selection.md; run/runtime/choice.hpp.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -56,7 +55,7 @@ struct ExplainArguments {
 
 constexpr Rank kRanksMax = 1'000'000;
 
-/// Processors that a program started from here may use.
+/// Returns the number of processors that a program started here may use.
 int processors_here() {
     cpu_set_t set;
     CPU_ZERO(&set);
@@ -85,7 +84,7 @@ base::Result<void> check(const ExplainArguments& arguments) {
     return {};
 }
 
-/// The node of each rank, as `weft run` has it.
+/// Returns the node of each rank, as in `weft run`.
 base::Result<std::vector<Rank>> nodes_of(const ExplainArguments& arguments) {
     if (!arguments.layout.empty()) return read_nodes(arguments.layout, arguments.ranks);
     const auto spread = spread_over_nodes(arguments.ranks, arguments.nodes.value_or(1));
@@ -93,13 +92,13 @@ base::Result<std::vector<Rank>> nodes_of(const ExplainArguments& arguments) {
     return node_of_ranks(*spread);
 }
 
-/// What an option says, or else the variable that a job would read.
+/// Returns the option's value, or else that of the variable which a job would read.
 std::string given_or(const std::string& option, const char* variable) {
     const char* const set = std::getenv(variable);
     return !option.empty() || set == nullptr ? option : set;
 }
 
-/// What puts cost, and the processors of each node, if a file says so.
+/// Cost of puts, and the processors of each node if a file gives them.
 struct Costs {
     plan::Machine machine;
     std::optional<int> processors;
@@ -110,7 +109,7 @@ base::Result<Costs> costs_of(const ExplainArguments& arguments) {
     const std::string params = given_or(arguments.params, "WEFT_PARAMETERS");
     if (params.empty()) {
         const auto known = run::providers_with_costs();
-        // "none" is what a job on one node reports.
+        // A job on one node reports "none".
         const bool any = provider.empty() || provider == "none";
         if (!any && std::ranges::find(known, provider) == known.end())
             return base::fail(Status::argument,
@@ -162,14 +161,14 @@ base::Result<run::CallClass> call_of(const ExplainArguments& arguments, Collecti
     return call;
 }
 
-/// What is left to choose where counts differ.
+/// Adapts the candidates to calls with counts.
 void adapt_to_counts(plan::Choice& choice, const collectives::CollectiveTraits& traits) {
     if (!traits.has_counts()) return;
     if (!traits.has_pairwise_counts()) {
         choice.reason += "; chosen by the mean count";
         return;
     }
-    // Straight from rank to rank, as the direct and flat algorithms of equal blocks go.
+    // These calls send directly from rank to rank, as these algorithms of equal blocks do.
     std::erase_if(choice.candidates, [](const plan::RankedCandidate& candidate) {
         return candidate.algorithm != "direct" && candidate.algorithm != "flat";
     });
@@ -187,18 +186,18 @@ base::Result<plan::Tuning> tuning_of(const ExplainArguments& arguments) {
     return tuning;
 }
 
-/// Where the choice is from: what was measured, or the model.
+/// Returns the source of the choice: a measurement or the model.
 std::string_view source_of(const plan::Choice& choice) {
     return choice.measured_us ? "measured" : "model";
 }
 
-/// By algorithm, what a job on this machine took; a reason where none could run.
+/// Measured times by algorithm in a job on this machine, or reasons of failures.
 struct MeasuredTimes {
     std::map<std::string, double> us;
     std::map<std::string, std::string> failures;
 };
 
-/// The job that is described, as far as one of this machine can be it.
+/// Returns the words that start the described job, as far as this machine permits.
 base::Result<std::vector<std::string>> words_of_job(const ExplainArguments& arguments) {
     if (arguments.hosts.value_or(1) != 1)
         return base::fail(Status::argument, "--measure: jobs run on this machine alone: --hosts 1");
@@ -223,7 +222,7 @@ base::Result<std::vector<std::string>> words_of_job(const ExplainArguments& argu
     return words;
 }
 
-/// One row of a bench, into the times of its algorithm.
+/// Adds a row of a bench to the times of its algorithm.
 void take_row(const Json& row, const std::string& algorithm, MeasuredTimes& found) {
     if (row.at("checked").get<bool>())
         found.us[algorithm] = row.at("median_us").get<double>();
@@ -231,8 +230,8 @@ void take_row(const Json& row, const std::string& algorithm, MeasuredTimes& foun
         found.failures[algorithm] = "the result is wrong";
 }
 
-/// All candidates in one job; if that cannot be, each in a job of its own: what one of them cannot
-/// do keeps no other one from running.
+/// Measures all candidates in one job. If that fails, measures each in a separate job, so that a
+/// failure of one does not affect the others.
 base::Result<MeasuredTimes> measure(const plan::Choice& choice, const ExplainArguments& arguments) {
     constexpr double kSecondsMost = 120;
     const auto job = words_of_job(arguments);
@@ -260,7 +259,7 @@ base::Result<MeasuredTimes> measure(const plan::Choice& choice, const ExplainArg
     return found;
 }
 
-/// Whether the call could be offloaded, and when that pays: one line.
+/// Returns a line that tells whether the call can be offloaded, and when that pays.
 std::string offload_line(const ExplainArguments& arguments,
                          const collectives::CollectiveTraits& traits, Rank nodes) {
     if (const auto usual = run::usual_offload(traits.collective); !usual)

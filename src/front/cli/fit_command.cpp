@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// fit_command.cpp - `weft fit`: what puts cost on the nodes of this job, measured and fitted.
+// fit_command.cpp - `weft fit`: measures and fits the cost of puts on the nodes of this job.
 //
-// Idea     All is measured in several passes that lie apart, since machines have modes that last
-//          for seconds or minutes; passes.hpp says which of them count.
-// Next     fit_measure.hpp for what is measured, fit_report.hpp for what is made of it.
+// Idea     Everything is measured in several separate passes, because machines have modes that last
+//          for seconds or minutes; passes.hpp selects among them.
+// Next     fit_measure.hpp for the measurements, fit_report.hpp for the costs.
 #include <algorithm>
 #include <iterator>
 #include <memory>
@@ -29,7 +29,7 @@ struct FitArguments {
     double pause = 3;
 };
 
-/// Tells at rank 0 what is seen.
+/// Measures in passes; rank 0 prints progress.
 base::Result<void> fit_in_passes(Runtime& runtime, const FitArguments& arguments) {
     FitMeasure measure(runtime, arguments.repetitions);
     std::vector<FitPass> passes;

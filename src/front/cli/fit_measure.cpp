@@ -24,8 +24,8 @@ constexpr std::size_t kPeersMax = 8;
 constexpr std::size_t kBytesMax = 262144;
 constexpr std::array<std::size_t, 6> kTurnBytes{8, 1024, 4096, 16384, 65536, kBytesMax};
 constexpr std::array<std::size_t, 4> kBlockBytes{4096, 16384, 65536, kBytesMax};
-constexpr std::size_t kData = 64;   ///< in the memory of all: after the flags,
-constexpr std::size_t kPlaces = 4;  ///< so many of the largest
+constexpr std::size_t kData = 64;   ///< offset in the memory of all ranks, after the flags,
+constexpr std::size_t kPlaces = 4;  ///< and number of the largest blocks
 
 }  // namespace
 
@@ -95,7 +95,7 @@ Way FitMeasure::measure_way(Way way) {
         way.turns = measure_turns(first);
         way.flag_us = near ? half_turn_us(first, 0, waits_apart()) : 0;
     });
-    // Who is near needs no processor to receive; who is far has to look at the network.
+    // A local peer needs no processor to receive; a remote one must poll the network.
     if (way.peers.size() > 1)
         for (const bool blocking : {false, true})
             while_others_sleep(near ? std::vector<Rank>{} : way.peers,
@@ -110,8 +110,8 @@ Way FitMeasure::measure_way(Way way) {
     return way;
 }
 
-/// Rank 0 and these peers work; who waits for a message takes the processors of those that are
-/// timed, so the others look only now and then whether it is over.
+/// Runs `work` on rank 0 and these peers. A waiting rank would take processors from the timed ones,
+/// so the others poll for the end only from time to time.
 void FitMeasure::while_others_sleep(const std::vector<Rank>& peers,
                                     const std::function<void()>& work, std::optional<int> shared) {
     constexpr std::chrono::milliseconds kNap{2};
@@ -120,7 +120,8 @@ void FitMeasure::while_others_sleep(const std::vector<Rank>& peers,
         return rank == 0 || std::ranges::find(peers, rank) != peers.end();
     };
     if (works(world_.rank())) {
-        // Two that yield to each other may else share a processor, and leave another one idle.
+        // Otherwise two ranks that yield to each other might share a processor and
+        // leave another idle.
         std::optional<int> own = shared;
         const Rank other = world_.rank() == 0 && !peers.empty() ? peers.front() : 0;
         if (!own && peers.size() == 1) own = processors_.apart(world_.rank(), other);
@@ -136,13 +137,14 @@ void FitMeasure::while_others_sleep(const std::vector<Rank>& peers,
     agree_on_turns();
 }
 
-/// Ranks that took no part have not counted.
+/// Makes the counts of turns equal, because ranks that took no part have not counted.
 void FitMeasure::agree_on_turns() {
     turn_ = world_.allreduce<std::uint64_t>(turn_, Op::max);
     world_.barrier();
 }
 
-/// Mates of rank 0; and ranks of other nodes, first of nodes that are not named yet.
+/// Finds local peers of rank 0 and ranks of other nodes, with a different node for
+/// each if possible.
 void FitMeasure::find_peers() {
     Team node = world_.split_by_node();
     Rank leader = world_.rank();
@@ -164,7 +166,7 @@ void FitMeasure::find_peers() {
     for (Way* way : {&near_, &far_}) way->peers.resize(std::min(way->peers.size(), kPeersMax));
 }
 
-/// Peers look at the network until rank 0 has all its times.
+/// Peers poll the network until rank 0 has all its times.
 void FitMeasure::multicast(Way& way, bool blocking) {
     const char* const mode = blocking ? "blocking" : "non-blocking";
     Multicast issued{mode, "issued", {}};
@@ -199,7 +201,7 @@ void FitMeasure::put(Rank peer, bool blocking) {
         world_.put_nbi(data(), source_.data(), sizeof(std::uint64_t), peer);
 }
 
-/// Half of a turn there and back, medians, over the bytes of a put.
+/// Returns the line of half round trips (medians) over the bytes of a put.
 lab::Line FitMeasure::measure_turns(Rank peer) {
     std::vector<lab::Point> points;
     for (const std::size_t bytes : kTurnBytes) {
@@ -229,8 +231,8 @@ void FitMeasure::send(Rank peer, std::size_t bytes) {
     world_.put_signal(data(), source_.data(), bytes, flag_, turn_, SignalOp::set, peer);
 }
 
-/// With a peer of the same host, where ranks give way to each other. Near, without looking at the
-/// network: a job on one node has none.
+/// Measures with a peer of the same host where ranks share processors. A local peer does not poll
+/// the network, because a job on one node has none.
 std::optional<double> FitMeasure::measure_shared(Way& way) {
     const bool near = way.name == std::string_view("near");
     if (!processors_.crowd().shares() || (!near && processors_.crowd().ranks != world_.size()))
@@ -259,10 +261,10 @@ double FitMeasure::half_turn_us(Rank peer, std::size_t bytes, Waits waits) {
     return lab::median(times);
 }
 
-/// The peer sends while rank 0 sleeps.
+/// Measures receptions: the peer sends while rank 0 sleeps.
 double FitMeasure::measure_receptions(const Way& way) {
     const Rank peer = way.peers.front();
-    // Messages are there before it wakes, over a slow network, too.
+    // The messages arrive before it wakes, also over a slow network.
     const auto nap =
         std::max(std::chrono::microseconds(2000),
                  std::chrono::microseconds(static_cast<std::int64_t>(way.turns.intercept * 8)));
@@ -292,8 +294,8 @@ double FitMeasure::measure_receptions(const Way& way) {
     return points.empty() ? 0 : lab::fit_line(points).slope;
 }
 
-/// Each sends a block to the next one and gets one. What is near is copied from where it was put,
-/// as out of a slot: that is part of the put. Places take turns, as slots do.
+/// Each rank sends a block to the next and receives one. Local data is also copied out of its
+/// target, as from a slot: that is part of the put. Blocks alternate between places, as with slots.
 lab::Line FitMeasure::measure_blocks(const std::vector<Rank>& peers, bool near) {
     std::vector<Rank> ring{0};
     ring.insert(ring.end(), peers.begin(), peers.end());
@@ -320,7 +322,7 @@ lab::Line FitMeasure::measure_blocks(const std::vector<Rank>& peers, bool near) 
     return lab::fit_line(points);
 }
 
-/// Rank 0 and that peer, if there is one.
+/// Runs `work` on rank 0 and the peer, if there is one.
 void FitMeasure::with_pair(std::optional<Rank> peer, const std::function<void(Team)>& work) {
     const bool takes_part = peer && (world_.rank() == 0 || world_.rank() == *peer);
     Team part = *world_.split(takes_part ? 0 : 1, world_.rank());
@@ -331,7 +333,7 @@ void FitMeasure::with_pair(std::optional<Rank> peer, const std::function<void(Te
     world_.barrier();
 }
 
-/// Of so many calls in a row; in some streams no rank looked at the network, as on one node.
+/// Measures successive calls. In some of the streams no rank polled the network, as on one node.
 double FitMeasure::call_us(Team team, const std::function<void()>& call, int calls) const {
     std::vector<double> times;
     for (int i = 0; i < repetitions_; ++i) {
@@ -343,7 +345,7 @@ double FitMeasure::call_us(Team team, const std::function<void()>& call, int cal
     return calls > 1 ? lab::percentile(times, kQuick) : lab::median(times);
 }
 
-/// Over a slow network a stream of many would take long.
+/// Over a slow network, a long stream would take too much time.
 Calls FitMeasure::calls_of(Team pair, bool near) {
     constexpr std::size_t kCell = 5;
     constexpr std::size_t kSlot = 8;
@@ -376,7 +378,7 @@ Calls FitMeasure::calls_of(Team pair, bool near) {
     return found;
 }
 
-/// One by one; of one that goes one way its receiver knows how long it took.
+/// Times calls singly. In one-way calls the receiver measures the time.
 void FitMeasure::time_long_calls(Team pair, Calls& found) {
     constexpr Rank kSender = 1;
     pair.set_algorithm("broadcast", "flat");

@@ -1,21 +1,23 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// fit_measure.hpp - what `weft fit` measures on the ranks of a job.
+// fit_measure.hpp - measurements of `weft fit` on the ranks of a job.
 //
-// Idea     Rank 0 puts 8 bytes to 1, 2, ... 8 distinct peers at once, blocking and non-blocking:
-//          the line through these times has the time of a further message as its slope (the
-//          multicast benchmark of Ruefenacht et al., section 5.1). Turns with one peer give half a
-//          round trip; messages that are there already, what it takes to receive one; blocks that
-//          all send to the next one at the same time, the time per byte; turns with a peer on the
-//          same processor, how long a rank waits for its turn there. Near and far peers are
-//          measured apart. What it takes to copy between the buffers of two ranks of a node comes
-//          from broadcasts to one near peer: of memory that both have mapped, and of buffers that
-//          never come again, which the kernel copies; reductions of the former, what it takes to
-//          combine there. Short calls with one peer, in streams and one by one, and streams of a
-//          rank alone give what a call takes beyond its messages, and what a message of a call
-//          takes; calls of up to 256 KiB with a far peer, what each byte takes there.
-//          Between all that a flag is timed, which tells in which mode the machine is.
+// Idea     Local and remote peers are measured separately:
+//          - Multicasts: rank 0 puts 8 bytes to 1 to 8 distinct peers at once, blocking and
+//            non-blocking. The slope of these times is the time of a further message (the multicast
+//            benchmark of Ruefenacht et al., section 5.1).
+//          - Exchanges with one peer give half a round trip, messages that have already arrived the
+//            time to receive one. Blocks that all ranks send to the next one at the same time give
+//            the time per byte. Exchanges with a peer on the same processor give the waiting time
+//            for a turn there.
+//          - Copies between buffers on a node: broadcasts to one local peer, from memory that both
+//            have mapped, and from fresh buffers, which the kernel copies. Reductions of mapped
+//            memory give the time to combine there.
+//          - Short calls with one peer, in streams and singly, and streams of a rank alone give the
+//            time of a call and of its messages. Calls of up to 256 KiB with a remote peer give the
+//            time per byte.
+//          A flag is timed in between, which shows the mode of the machine.
 // Holds    Ranks that take no part in a measurement sleep. Results are at rank 0.
-// Next     fit_command.cpp for what is made of it.
+// Next     fit_command.cpp, which uses the results.
 #pragma once
 
 #include <cstddef>
@@ -31,59 +33,63 @@
 
 namespace weft::front {
 
-/// Times of one kind of multicast, by the number of peers.
+/// Times of a kind of multicast, by the number of peers.
 struct Multicast {
     const char* mode = "";   ///< blocking or non-blocking puts
-    const char* until = "";  ///< they are issued, or have landed
+    const char* until = "";  ///< measured until puts are issued or delivered
     std::vector<lab::Summary> by_peers;
 
     [[nodiscard]] lab::Line line(double lab::Summary::*statistic) const;
 };
 
-/// Short calls of two ranks, us; near, each of a stream of them, but for the last two.
+/// Times of short calls of two ranks, in microseconds. For local peers, all but the last two are
+/// per call in a stream.
 struct Calls {
-    double alone_us = 0;      ///< of a rank alone: it enters and leaves
-    double broadcast_us = 0;  ///< of 8 bytes
-    double cell_us = 0;       ///< exchanges of bytes that fit a cell,
-    double slot_us = 0;       ///< and of a few more
-    double one_way_us = 0;    ///< a reduction after a barrier, at its root,
-    double exchange_us = 0;   ///< and an exchange
-    lab::Line received;       ///< far: over bytes, a broadcast that rank 0 receives,
-    double both_ways_us = 0;  ///< and what a byte of an alltoall takes more
+    double alone_us = 0;      ///< a rank alone: enters and leaves
+    double broadcast_us = 0;  ///< 8 bytes
+    double cell_us = 0;       ///< exchange of bytes that fit a cell
+    double slot_us = 0;       ///< exchange of a few more bytes
+    double one_way_us = 0;    ///< a reduction after a barrier, at its root
+    double exchange_us = 0;   ///< an exchange after a barrier
+    lab::Line received;       ///< remote: a broadcast that rank 0 receives, over bytes
+    double both_ways_us = 0;  ///< additional time per byte of an alltoall
 };
 
-/// What is measured with the peers of one kind.
+/// Results with the peers of one kind.
 struct Way {
-    const char* name = "";  ///< near or far
+    const char* name = "";  ///< "near" (local) or "far" (remote)
     std::vector<Rank> peers;
     std::vector<Multicast> multicasts;
-    lab::Line turns;   ///< half a round trip over bytes
-    lab::Line blocks;  ///< by processors: time over the bytes that each sends and receives
-    std::optional<double> receive_us;  ///< far: a message that is there
-    Calls calls;                       ///< with the first of the peers
-    double flag_us = 0;                ///< near: half a round trip of a flag between two that spin
-    /// Half a round trip of two that share a processor, where ranks do,
+    lab::Line turns;  ///< half round trips over bytes
+    lab::Line
+        blocks;  ///< between processors: time over the bytes that each rank sends and receives
+    std::optional<double> receive_us;  ///< remote: reception of a message that has arrived
+    Calls calls;                       ///< with the first peer
+    double flag_us = 0;  ///< local: half a round trip of a flag between two spinning ranks
+    /// Half a round trip of two ranks on one processor, where ranks share processors.
     std::optional<double> shared_us;
-    bool bound = false;  ///< unless they are bound to different ones
+    bool bound = false;  ///< the two ranks are bound to different processors
 };
 
-/// Broadcasts in which two ranks copy one half each, and reductions of as much each: times over
-/// bytes.
+/// Broadcasts in which each of two ranks copies one half, and reductions of equal amounts:
+/// times over bytes.
 struct NearCopies {
-    lab::Points of_job;  ///< in place, of the job's own memory
+    lab::Points of_job;  ///< in place, in the job's own memory
     lab::Points in_place;
     lab::Points by_kernel;
     lab::Points reduced;              ///< in place
-    std::optional<double> expose_us;  ///< by its owner, of a buffer that is adopted
+    std::optional<double> expose_us;  ///< time of the owner to expose a remapped buffer
 };
 
-/// A rank's copies between vectors of its own.
+/// Copies of a rank between its own buffers.
 struct OwnMemory {
-    std::size_t cache_bytes = std::size_t{1} << 20;  ///< of its processor, if that is not known
-    double copy_ns_per_byte = 0;                     ///< there
-    double cold_ns_per_byte = 0;    ///< more, for each byte read or written beyond these
-    double unpack_ns_per_byte = 0;  ///< where neither end lies in any cache
-    double reduce_ns_per_byte = 0;  ///< of doubles that are added to others, in a cache
+    std::size_t cache_bytes = std::size_t{1}
+                              << 20;  ///< cache of its processor; this default if unknown
+    double copy_ns_per_byte = 0;      ///< within the cache
+    double cold_ns_per_byte =
+        0;  ///< additional time for each byte read or written beyond the cache
+    double unpack_ns_per_byte = 0;  ///< neither end is in any cache
+    double reduce_ns_per_byte = 0;  ///< of doubles added to others in a cache
 };
 
 /// Times over pages.
@@ -92,19 +98,19 @@ struct Adoption {
     lab::Points window;
 };
 
-/// All that is measured once.
+/// Results of one pass.
 struct FitPass {
     std::vector<Way> ways;
-    std::optional<NearCopies> copies;  ///< if rank 0 has a near peer whose buffers it reaches
+    std::optional<NearCopies> copies;  ///< if rank 0 can access a local peer's buffers
     OwnMemory memory;
-    std::optional<Adoption> adoption;  ///< where buffers are adopted
-    /// Half round trips of a flag to the near peer, if it has a processor of its own.
+    std::optional<Adoption> adoption;  ///< if buffers are remapped
+    /// Half round trips of a flag to the local peer, if it has its own processor.
     std::vector<double> flags_us;
 };
 
-/// Since then.
+/// Returns the time since begin_ns.
 [[nodiscard]] double elapsed_us(std::uint64_t begin_ns);
-/// Where little else than the work itself counts: per cent of the times that are less.
+/// Percentile for times with few disturbances.
 inline constexpr double kQuick = 10;
 
 class FitMeasure {
@@ -112,7 +118,7 @@ class FitMeasure {
     FitMeasure(Runtime& runtime, int repetitions);
 
     [[nodiscard]] FitPass pass();
-    /// All ranks sleep.
+    /// Lets all ranks sleep.
     void pause(double seconds);
 
   private:
@@ -131,7 +137,8 @@ class FitMeasure {
     [[nodiscard]] std::optional<double> measure_shared(Way& way);
     [[nodiscard]] double measure_receptions(const Way& way);
     [[nodiscard]] lab::Line measure_blocks(const std::vector<Rank>& peers, bool near);
-    /// Spinning or yielding by themselves, as ranks do that have a processor each, or share one.
+    /// Method of waiting: as the job does, or as ranks with (spinning) or without (yielding)
+    /// their own processor.
     enum class Waits : std::uint8_t { usual, spinning, yielding };
     [[nodiscard]] Waits waits_apart() const;
     void turn(Rank peer, std::size_t bytes, Waits waits = Waits::usual);
@@ -151,17 +158,17 @@ class FitMeasure {
     Team world_;
     int repetitions_;
     Memory memory_;
-    std::uint64_t* flag_;            ///< of turns,
-    std::uint64_t* wake_;            ///< and of sleepers
-    std::vector<std::byte> source_;  ///< two blocks, for exchanges,
-    std::vector<std::byte> copy_;    ///< likewise
-    /// The same in all passes: memory of one that was adopted and freed is not adopted again.
+    std::uint64_t* flag_;            ///< of exchanges
+    std::uint64_t* wake_;            ///< of sleeping ranks
+    std::vector<std::byte> source_;  ///< two blocks, for exchanges
+    std::vector<std::byte> copy_;    ///< two blocks
+    /// Kept over all passes, because memory that was remapped and freed is not remapped again.
     std::vector<std::byte> own_;
     std::vector<std::byte> exposed_;
     std::uint64_t turn_ = 0;
     std::uint64_t phase_ = 0;
     RankProcessors processors_;
-    Way near_;  ///< the peers alone
+    Way near_;  ///< only the peers
     Way far_;
     std::vector<double> flags_us_;
 };

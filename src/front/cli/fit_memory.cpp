@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// fit_memory.cpp - the part of `weft fit` that measures memory: a rank's own, and that of two ranks
-// of a node which copy out of each other's buffers.
+// fit_memory.cpp - memory measurements of `weft fit`: a rank's own memory, and buffers that two
+// ranks of a node copy from each other.
 //
-// Next     fit_measure.cpp for what measures puts.
+// Next     fit_measure.cpp for puts.
 #include <unistd.h>
 
 #include <algorithm>
@@ -26,12 +26,12 @@ constexpr std::array<std::size_t, 4> kCopiedBytes{32768, 65536, 131072, 262144};
 constexpr std::array<std::size_t, 4> kAdoptedPages{8, 32, 64, 128};
 constexpr std::size_t kPageBytes = 4096;
 constexpr std::size_t kUnpackedBytes = std::size_t{256} << 10;
-/// Of the last cache, if that is not known; and of what is used in place of a larger one.
+/// Default of an unknown size of the last cache, and limit of a larger one.
 constexpr std::size_t kLastCacheBytes = std::size_t{32} << 20;
 constexpr std::size_t kLastCacheMax = std::size_t{128} << 20;
 
-/// Copying what lies in no cache to where nothing does, piece by piece: twice as much as the last
-/// cache holds.
+/// Measures copies between memory that is in no cache, in pieces; their total is twice
+/// the last cache.
 double unpack_ns_per_byte(int repetitions) {
     const long cache = ::sysconf(_SC_LEVEL3_CACHE_SIZE);
     const std::size_t known = cache > 0 ? static_cast<std::size_t>(cache) : kLastCacheBytes;
@@ -49,7 +49,7 @@ double unpack_ns_per_byte(int repetitions) {
     return lab::median(times) * 1000 / kUnpackedBytes;
 }
 
-/// Adding a vector of doubles to another, in a cache.
+/// Measures the addition of a vector of doubles to another, in a cache.
 double reduce_ns_per_byte() {
     constexpr std::size_t kElements = 4096;
     constexpr int kRounds = 200;
@@ -74,8 +74,8 @@ std::optional<NearCopies> FitMeasure::copies() {
     return found;
 }
 
-/// Of the program, as calls have them, which are adopted once they come again; of those of the
-/// job's own memory where no buffer is.
+/// Measures copies of the program's buffers, which are remapped after some calls; of the job's own
+/// memory if no buffer is.
 std::optional<NearCopies> FitMeasure::copies_of(Team pair) {
     constexpr int kCallsUntilAdopted = 64;
     pair.set_algorithm("broadcast", "mapped");
@@ -117,11 +117,11 @@ std::optional<NearCopies> FitMeasure::copies_of(Team pair) {
         return found;
     } catch (const Error& error) {
         if (error.status() != Status::unsupported) throw;
-        return std::nullopt;  // found by both
+        return std::nullopt;  // both ranks find this
     }
 }
 
-/// To expose a buffer that is adopted; nothing where none is.
+/// Measures exposing a remapped buffer; returns nothing if it is not remapped.
 std::optional<double> FitMeasure::expose_us(std::size_t bytes) {
     run::AdoptionProbe probe;
     exposed_.resize(bytes);
@@ -149,7 +149,7 @@ OwnMemory FitMeasure::own_memory() {
         };
         const std::size_t few = found.cache_bytes / 16;
         found.copy_ns_per_byte = copy_us(few) * 1000 / static_cast<double>(few);
-        const std::size_t many = found.cache_bytes * 2;  // of which a quarter stays
+        const std::size_t many = found.cache_bytes * 2;  // a quarter of it stays in the cache
         const double cold_ns =
             copy_us(many) * 1000 - found.copy_ns_per_byte * static_cast<double>(many);
         found.cold_ns_per_byte = cold_ns / static_cast<double>(2 * many - found.cache_bytes);
@@ -159,8 +159,8 @@ OwnMemory FitMeasure::own_memory() {
     return found;
 }
 
-/// In a job of several nodes who waits looks at the network, too, which takes longer than the
-/// messages of these calls: what counts is when neither had to.
+/// In a job of several nodes, waiting ranks also poll the network, which takes longer than these
+/// calls' messages. So the times without polling count.
 lab::Points FitMeasure::measure_copies(Team pair,
                                        const std::function<std::byte*(std::size_t)>& next,
                                        const std::function<void(std::byte*, std::size_t)>& call) {
@@ -180,14 +180,14 @@ lab::Points FitMeasure::measure_copies(Team pair,
 }
 
 std::optional<Adoption> FitMeasure::adoption() {
-    // No more than may be adopted at a time, with what the job has adopted.
+    // Limited to the buffers that may be remapped at a time.
     constexpr int kBuffersMax = 32;
     std::optional<Adoption> found;
     while_others_sleep({}, [&] {
         run::AdoptionProbe probe;
         Adoption measured;
         for (const std::size_t pages : kAdoptedPages) {
-            lab::FreshBuffers fresh((pages + 1) * kPageBytes);  // its first page is not whole
+            lab::FreshBuffers fresh((pages + 1) * kPageBytes);  // its first page is partial
             std::vector<double> adopted;
             std::vector<double> mapped;
             for (int i = 0; i < std::min(kBuffersMax, repetitions_); ++i) {

@@ -10,7 +10,7 @@ namespace weft::front {
 
 namespace {
 
-/// Of the host with most ranks for each processor that any of them may use.
+/// Returns the counts of the host with the most ranks per usable processor.
 Crowd crowd_of(Team world, const std::vector<cpu_set_t>& allowed) {
     using Name = std::array<char, 64>;
     Name own{};

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// fit_processors.hpp - on which processors the ranks of a job may run, and two of them apart or
-// together.
+// fit_processors.hpp - processors on which the ranks of a job may run, and choices for two ranks.
 //
-// Why      Launchers may bind each rank to processors of its own: then the ranks of a host do not
-//          share any, and none can be made to.
+// Why      Launchers may bind each rank to its own processors. Then the ranks of a host share none,
+//          and cannot be made to share one.
 // Next     fit_measure.hpp.
 #pragma once
 
@@ -16,7 +15,7 @@
 
 namespace weft::front {
 
-/// Ranks and processors of the host where most ranks share one.
+/// Ranks and processors of the host with the most ranks per processor.
 struct Crowd {
     int ranks = 1;
     int processors = 1;
@@ -26,13 +25,13 @@ struct Crowd {
 
 class RankProcessors {
   public:
-    /// Asks all ranks.
+    /// Collective: asks all ranks.
     explicit RankProcessors(Team world);
 
     [[nodiscard]] const Crowd& crowd() const { return crowd_; }
-    /// One that both may use, if there is any.
+    /// Returns a processor that both may use, if there is one.
     [[nodiscard]] std::optional<int> common(Rank a, Rank b) const;
-    /// One for `rank` that leaves another one to the other; nothing if there is none.
+    /// Returns a processor for `rank` that leaves another one for `other`; nothing if impossible.
     [[nodiscard]] std::optional<int> apart(Rank rank, Rank other) const;
 
   private:
@@ -40,11 +39,11 @@ class RankProcessors {
         return allowed_[static_cast<std::size_t>(rank)];
     }
 
-    std::vector<cpu_set_t> allowed_;  ///< by rank; empty sets where that is not known
+    std::vector<cpu_set_t> allowed_;  ///< by rank; empty set: unknown
     Crowd crowd_;
 };
 
-/// As long as it lives, the calling process runs on that processor.
+/// Binds the calling process to the processor during the object's life.
 class OnProcessor {
   public:
     explicit OnProcessor(int processor);

@@ -23,15 +23,15 @@ namespace weft::front {
 
 namespace {
 
-/// Passes are compared by what a put of so many takes.
+/// Size of the put by which passes are compared.
 constexpr double kTypicalBytes = 16384;
 
-/// Three decimal places, as files of parameters have them at most.
+/// Rounds to three decimal places, the maximum in files of parameters.
 double rounded(double value) {
     return std::max(0.0, std::round(value * 1000) / 1000);
 }
 
-/// What a job without a file reckons with.
+/// Default cost of a job without a file.
 double usual_ns(plan::Time time) {
     return static_cast<double>(time) / 1000;
 }
@@ -40,8 +40,8 @@ bool is_near(const Way& way) {
     return way.name == std::string_view("near");
 }
 
-/// From the sender's begin to the receiver's end. On a node, of ranks that have a processor each,
-/// even if those of this job do not.
+/// Returns the time from the sender's begin to the receiver's end. On a node it assumes ranks with
+/// their own processors, even if the ranks of this job share some.
 double message_ns(const Way& way) {
     if (is_near(way)) return (way.flag_us + way.calls.alone_us) * 1000;
     return (way.calls.one_way_us + way.calls.exchange_us) / 2 * 1000;
@@ -64,29 +64,30 @@ double receive_ns(const Way& way) {
     return way.receive_us ? std::clamp(*way.receive_us * 1000, 0.0, rest_ns) : rest_ns / 2;
 }
 
-/// From the turn of one rank to that of the next one on its processor: between two that only wait
-/// for each other half a round trip is a message and one turn, which takes no less than on one
-/// node alone. Where ranks share none, what is assumed of the provider.
+/// Returns the time from the turn of one rank to that of the next on its processor. Between
+/// two ranks that only wait for each other, half a round trip is a message and one turn. The
+/// result is at least the default of one node. If ranks share no processor, returns the
+/// provider's assumed cost.
 double turn_ns(const Way& way, const plan::PutCost& assumed) {
     if (!way.shared_us) return plan::nanoseconds(assumed.turn);
     return std::max(usual_ns(plan::kSharedMemory.turn), *way.shared_us * 1000 - message_ns(way));
 }
 
-/// Of a message that goes one way. What is near is copied from where it was put, too; what is far
-/// has a cost of its own for that (copy_ns).
+/// Returns the time per byte of a one-way message. Locally it includes the copy out of the target;
+/// remotely that copy has its own cost (copy_ns).
 double byte_ns(const Way& way, double copy_ns) {
     if (is_near(way)) return way.blocks.slope * 1000;
     return std::max(0.0, way.calls.received.slope * 1000 - copy_ns);
 }
 
-/// Beyond that, where both send.
+/// Returns the additional time per byte if both ranks send.
 double receive_byte_ns(const Way& way, double copy_ns) {
     if (is_near(way)) return 0;
     // In an exchange each rank also copies the block that it keeps.
     return std::clamp(way.calls.both_ways_us * 1000 - copy_ns, 0.0, byte_ns(way, copy_ns));
 }
 
-/// The keys of one way, as lab/cost/parameters.hpp reads them.
+/// Adds the keys of local or remote puts, as lab/cost/parameters.hpp reads them.
 void add_parameters(Json& parameters, const Way& way, double copy_ns,
                     const plan::PutCost& assumed) {
     const auto key = [&](const char* name) { return fmt::format("{}_{}", way.name, name); };
@@ -102,10 +103,10 @@ void add_parameters(Json& parameters, const Way& way, double copy_ns,
     if (is_near(way)) parameters["call_ns"] = rounded(way.calls.alone_us * 1000);
 }
 
-/// What two ranks copy takes half as long as one of them would need; the rest is waiting, for which
-/// memory that need not be exposed stands, what exposing takes, and what each step takes.
+/// Two ranks copy in half the time of one. The rest is waiting (measured with memory that need not
+/// be exposed), exposing, and a fixed time for each step.
 void add_parameters(Json& parameters, const NearCopies& copies) {
-    // In a job of several nodes each wait may look at the network, too.
+    // In a job of several nodes, each wait may also poll the network.
     const double waits_ns = lab::fit_line_by_ratio(copies.of_job).intercept * 1000;
     const double expose_ns = rounded(copies.expose_us.value_or(0) * 1000);
     parameters["expose_ns"] = copies.expose_us ? expose_ns : usual_ns(plan::kExpose);
@@ -113,7 +114,7 @@ void add_parameters(Json& parameters, const NearCopies& copies) {
          {std::tuple{"mapped", copies.in_place, expose_ns, plan::kMapped},
           {"kernel", copies.by_kernel, 0.0, plan::kKernelCopy}}) {
         const lab::Line line = lab::fit_line_by_ratio(points);
-        // A difference of three times, which can be lost among them.
+        // A difference of three times, which may be lost in their noise.
         const double each_ns = rounded(line.intercept * 1000 - waits_ns - exposed_ns);
         parameters[fmt::format("{}_ns", way)] = each_ns > 0 ? each_ns : usual_ns(usual);
         parameters[fmt::format("{}_ns_per_byte", way)] =
@@ -127,7 +128,7 @@ void add_parameters(Json& parameters, const NearCopies& copies) {
 void add_parameters(Json& parameters, const OwnMemory& memory) {
     parameters["copy_ns_per_byte"] = plan::readable_nanoseconds_per_byte(memory.copy_ns_per_byte);
     parameters["cold_ns_per_byte"] = plan::readable_nanoseconds_per_byte(memory.cold_ns_per_byte);
-    // What the network wrote last lies in no cache of a rank, and what it is copied to neither.
+    // Neither the data written by the network nor the destination of its copy is in a cache.
     parameters["unpack_ns_per_byte"] =
         plan::readable_nanoseconds_per_byte(memory.unpack_ns_per_byte);
     parameters["cache_bytes"] = memory.cache_bytes;
@@ -166,7 +167,8 @@ lab::Points middle_of(const std::vector<Measured>& passes, lab::Points Measured:
     return lab::middle_points(all);
 }
 
-/// Copies of the job's own memory, where no buffer was adopted, do not count if one ever was.
+/// Ignores copies of the job's own memory, made where no buffer was remapped, if a pass
+/// has remapped buffers.
 std::optional<NearCopies> middle_copies(const std::vector<FitPass>& passes) {
     std::vector<NearCopies> all;
     for (const FitPass& pass : passes)
@@ -193,7 +195,7 @@ std::optional<Adoption> middle_adoption(const std::vector<FitPass>& passes) {
     return Adoption{middle_of(all, &Adoption::adopt), middle_of(all, &Adoption::window)};
 }
 
-/// A small difference of two times of a pass, so the middle of all passes.
+/// Returns the median of all passes, because this is a small difference of two times of a pass.
 double middle_both_ways_us(const std::vector<FitPass>& passes, std::string_view name) {
     std::vector<double> all;
     for (const FitPass& pass : passes)
@@ -201,7 +203,7 @@ double middle_both_ways_us(const std::vector<FitPass>& passes, std::string_view 
     return lab::median(all);
 }
 
-/// The costs that the file has: of copies the middle ones, of all else each kind of one pass.
+/// Returns the costs for the file: the median pass for copies, and one pass for each other kind.
 FitPass chosen_of(const std::vector<FitPass>& passes, const lab::ChosenPasses& chosen) {
     FitPass costs = passes[chosen.near];
     costs.copies = middle_copies(passes);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// fit_report.hpp - what `weft fit` makes of what it has measured: the costs of a file.
+// fit_report.hpp - costs that `weft fit` derives from its measurements, for a file.
 //
-// Holds    What a message takes is issue, latency and receive. Near, that is a flag that two pass
-//          to each other, and a call; far, the mean of a call that goes one way and an exchange,
-//          since in the latter each rank has to send before it can receive. Near puts take their
-//          sender and their receiver what a call of a stream takes beyond entering it. Each cost is
-//          made of times of one pass.
-// Next     lab/measure/passes.hpp for which; docs/selection.md for the file.
+// Holds    The time of a message is issue + latency + receive. Locally, this is the time of a flag
+//          between two ranks, and of a call. Remotely, it is the mean of a one-way call and an
+//          exchange, because in an exchange each rank must send before it receives. A local put
+//          costs its sender and receiver the time of a call in a stream, without entering it. All
+//          times of a cost come from one pass.
+// Next     lab/measure/passes.hpp for the pass; docs/selection.md for the file.
 #pragma once
 
 #include <vector>
@@ -17,15 +17,15 @@
 
 namespace weft::front {
 
-/// By what passes are compared.
+/// Returns the values by which passes are compared.
 [[nodiscard]] lab::Pass seen_of(const FitPass& pass);
 
-/// Contents of the file, out of these passes.
+/// Returns the contents of the file.
 [[nodiscard]] Json report_of(Runtime& runtime, const std::vector<FitPass>& passes,
                              const std::vector<lab::Pass>& seen, const lab::ChosenPasses& chosen);
 void print_text(const Json& report);
 
-/// To stderr.
+/// Print to stderr.
 void print_pass(const lab::Pass& seen, std::size_t number, int passes);
 void print_modes(const lab::ChosenPasses& chosen);
 

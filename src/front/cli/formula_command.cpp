@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// formula_command.cpp - `weft formula`: what a paper's formula gives for some numbers.
+// formula_command.cpp - `weft formula`: evaluates a paper's formula for given numbers.
 //
-// Holds    Without a name all formulas are listed with their arguments and usual values.
+// Holds    Without a name, lists all formulas with their arguments and usual values.
 #include <fmt/format.h>
 
 #include <charconv>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// goal_command.cpp - `weft goal`: what a schedule in GOAL, ours or another's, takes under a model
-// of messages.
+// goal_command.cpp - `weft goal`: simulates a schedule in GOAL, from weft or another tool, under
+// a message model.
 //
 // Next     lab/simulate/goal.hpp; `weft simulate --goal` writes such files.
 #include <fmt/format.h>

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// help_command.cpp - `weft help`: what --help says, and the same as man pages, completion and
-// values.
+// help_command.cpp - `weft help`: the text of --help, also as man pages, completion and values.
 //
-// Next     reference.hpp for what all of it is written from.
+// Next     reference.hpp for the source of all these texts.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -33,7 +32,7 @@ base::Result<void> write_page(const std::filesystem::path& path, const std::stri
     return write_file("--write", path.string(), text);
 }
 
-/// All pages, and the completion, where an installation has them below its share/.
+/// Writes all pages and the completion, to their places below an installation's share/.
 base::Result<void> write_all(const Reference& reference, const std::filesystem::path& folder) {
     const auto pages = folder / "man/man1";
     if (auto done = write_page(pages / "weft.1", man_page(reference)); !done) return done;

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// info_command.cpp - `weft info`: what this job got, or what this machine has for one.
+// info_command.cpp - `weft info`: describes this job, or this machine's resources for a job.
 //
-// Idea     Without a launcher this process is a job of one rank, which asks about the network all
-//          the same. Under a launcher every rank runs the command and the first one prints.
-// Holds    A network that cannot be used is an answer here and no failure, as long as the job does
-//          without it.
-// Next     info_report.hpp for what is said; run/runtime/describe.hpp for where it comes from.
+// Idea     Without a launcher this process is a job of one rank, which still queries the network.
+//          Under a launcher every rank runs the command and rank 0 prints.
+// Holds    An unusable network is a result, not a failure, unless the job needs it.
+// Next     info_report.hpp for the contents; run/runtime/describe.hpp for their source.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -47,7 +46,7 @@ int tell_provider(const InfoArguments& arguments) {
     return 0;
 }
 
-/// All ranks; the first one prints.
+/// Called on all ranks; rank 0 prints.
 base::Result<void> report(run::Runtime& runtime, bool json) {
     if (runtime.world().rank() != 0) return runtime.finalize();
     auto machine = topology::read_machine();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// info_report.hpp - what `weft info` knows, as one JSON object and as a text for people.
+// info_report.hpp - the report of `weft info`, as a JSON object and as a text for people.
 //
-// Idea     The object is made first and the text is written from it, so both say the same.
+// Idea     The text is written from the object, so both have the same contents.
 #pragma once
 
 #include <string>
@@ -23,11 +23,11 @@ struct InfoFacts {
 [[nodiscard]] Json info_json(const InfoFacts& facts);
 [[nodiscard]] std::string info_text(const Json& info);
 
-/// Of a provider that need not be here.
+/// Describes a provider, which need not be installed.
 [[nodiscard]] Json provider_json(const run::ProviderDescription& provider);
 [[nodiscard]] std::string provider_text(const Json& provider);
 
-/// The table of settings, with what is in force.
+/// Returns the table of settings with their present values.
 [[nodiscard]] Json environment_json(const base::Settings& settings);
 [[nodiscard]] std::string environment_text(const Json& settings);
 

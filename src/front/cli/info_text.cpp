@@ -19,7 +19,7 @@ std::string bytes(const Json& number) {
     return base::format_bytes(number.get<std::uint64_t>());
 }
 
-/// Values of an array with something between them.
+/// Joins the values of an array.
 std::string joined(const Json& values, std::string_view between) {
     std::string text;
     for (const Json& value : values)
@@ -27,7 +27,7 @@ std::string joined(const Json& values, std::string_view between) {
     return text;
 }
 
-/// How node-mates get at each other's buffers.
+/// Describes the access of local peers to each other's buffers.
 std::string buffers_text(const Json& mapping) {
     if (mapping["direct"] != true) {
         const std::string problem = json_text(mapping["direct_problem"]);

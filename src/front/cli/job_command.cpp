@@ -51,8 +51,8 @@ base::Failure start_job(Rank ranks, std::optional<Rank> nodes) {
                       std::strerror(errno));
 }
 
-/// The end of the first rank ends the job. The others give it the time to speak; it would be ended
-/// unheard if they were quicker.
+/// Prints the failure on rank 0. The other ranks wait first, because the launcher ends the job when
+/// a rank exits, before rank 0 may have printed.
 int refuse(const char* command, const base::Failure& failure) {
     const bool on_all_ranks = exit_status_of(failure.status) == kUnusableArguments;
     if (on_all_ranks && !is_first_rank()) {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// job_command.hpp - what commands share that every rank of a job runs, and of which the first rank
-// speaks.
+// job_command.hpp - functions for commands that all ranks of a job run, with output by rank 0.
 #pragma once
 
 #include <optional>
@@ -10,19 +9,19 @@
 
 namespace weft::front {
 
-/// Whether the launcher calls this process rank 0, or there is none. Known before the job is
-/// joined.
+/// Returns true on rank 0 by the launcher's variables, or without a launcher. Works before the
+/// job is joined.
 [[nodiscard]] bool is_first_rank();
 
-/// Whether a launcher has started this process.
+/// Returns true if a launcher has started this process.
 [[nodiscard]] bool is_in_job();
 
-/// Replaces this process by `weft run`, which starts so many ranks of the same command. Returns
-/// only if that fails.
+/// Replaces this process by `weft run`, which starts `ranks` ranks of the same command. Returns
+/// only on failure.
 [[nodiscard]] base::Failure start_job(Rank ranks, std::optional<Rank> nodes);
 
-/// Says on stderr why the command stops, outside of a job; returns its exit status. What the
-/// arguments or the environment of all ranks have wrong is reported by the first rank alone.
+/// Prints the reason to stderr, outside of a job, and returns the exit status. Failures that all
+/// ranks share (arguments, environment) are printed by rank 0 only.
 [[nodiscard]] int refuse(const char* command, const base::Failure& failure);
 
 }  // namespace weft::front

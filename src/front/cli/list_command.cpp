@@ -69,8 +69,8 @@ Json to_json(const Algorithm& algorithm) {
             {"notation", properties.notation}};
 }
 
-/// Calls whose blocks have counts go by the algorithms of equal blocks; those whose counts only the
-/// two ends of a message know, straight from rank to rank alone.
+/// Calls with counts use the algorithms of equal blocks. If only sender and receiver know a count,
+/// they use only direct sends.
 bool serves(const Algorithm& algorithm, const collectives::CollectiveTraits& traits) {
     if (algorithm.collective != collectives::traits_of(traits.even).name) return false;
     return !traits.has_pairwise_counts() || algorithm.name == "flat" || algorithm.name == "direct";

@@ -16,7 +16,7 @@ Rank nodes_on(const plan::Machine& machine) {
     return machine.node_of.empty() ? 1 : std::ranges::max(machine.node_of) + 1;
 }
 
-/// What messages cost that are the same near and far.
+/// Sets equal costs of local and remote messages.
 base::Result<void> set_puts(plan::Machine& machine, const lab::ModelParameters& wire) {
     const plan::MessageModel model = lab::message_model(wire);
     if (model.blocking || model.gap > 0)

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // main.cpp - the `weft` executable: one subcommand per question.
 //
-// Idea     Each command lives in its own <name>_command.cpp, which adds itself to the application
-//          and stores its exit status; main only lists them and maps the parser's outcomes to
-//          statuses.
-// Holds    0 done and right, 1 the answer is no, 2 unusable arguments, 3 the environment failed.
-//          Results go to stdout, everything else to stderr.
-// Next     the add_... functions, one header each.
+// Idea     Each command is in its own <name>_command.cpp, adds itself to the application and
+//          stores its exit status. main() only lists the commands and maps the parser's
+//          outcomes to statuses.
+// Holds    Status 0: done and right; 1: the answer is no; 2: unusable arguments; 3: the environment
+//          failed. Results go to stdout, everything else to stderr.
+// Next     commands.hpp for the add_... functions.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -25,7 +25,7 @@ namespace {
 using weft::front::kEnvironmentFailed;
 using weft::front::kUnusableArguments;
 
-/// Prints what the parser has to say: help and version are answers, anything else is a refusal.
+/// Prints the parser's outcome: help and version are results, all else is an error.
 int report_parse_outcome(const CLI::App& app, const CLI::ParseError& outcome) {
     if (outcome.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success)) {
         return app.exit(outcome);
@@ -53,7 +53,7 @@ std::string names_of_commands(const CLI::App& app) {
     return names;
 }
 
-/// The number of ranks as mpirun takes it, -np 4, in this program's words; and its -host is no -h.
+/// Accepts mpirun's -np 4 for the number of ranks; its -host is not -h.
 void read_as_mpirun(std::vector<std::string>& words) {
     for (std::string& word : words) {
         if (word == "--np" || word.starts_with("--np=")) word.replace(0, 4, "--ranks");
@@ -62,10 +62,9 @@ void read_as_mpirun(std::vector<std::string>& words) {
     }
 }
 
-/// The words after -- belong to another program and are taken as they are: the parser would look
-/// for options and lists in them. `weft run` also takes the first word for the program that is
-/// neither an option nor the value of one.
-/// The arguments come out last one first, as the parser wants them.
+/// Separates the words after --, which belong to another program, because the parser would search
+/// them for options and lists. In `weft run`, the first word that is neither an option nor an
+/// option's value also starts the program. `arguments` is in reverse order, as the parser requires.
 void split_at_program(const CLI::App& app, int argc, char** argv,
                       std::vector<std::string>& arguments, std::vector<std::string>& program) {
     const std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
@@ -95,7 +94,7 @@ int main(int argc, char** argv) {
     CLI::App app("weft: one-sided collectives on libfabric", "weft");
     app.set_help_flag("-h,--help", "print this help and exit");
     app.set_version_flag("--version", weft::front::version_line(), "print the version and exit");
-    // Not more than one; that there is one is checked below, so that an unknown word is named.
+    // At most one. A missing one is reported below, so that an unknown word is named.
     app.require_subcommand(0, 1);
     std::vector<std::string> program;
     weft::front::add_run_command(app, program, exit_status);
@@ -118,7 +117,7 @@ int main(int argc, char** argv) {
     weft::front::add_examples(app);
     std::vector<std::string> arguments;
     split_at_program(app, argc, argv, arguments, program);
-    // Called before any command runs.
+    // Called before a command runs.
     app.parse_complete_callback([&app, &program] {
         if (!program.empty() && !app.got_subcommand("run")) throw CLI::ExtrasError(program);
     });

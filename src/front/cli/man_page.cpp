@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// man_page.cpp - man pages out of the parser's description.
+// man_page.cpp - writes man pages from the parser's description.
 //
-// Holds    No date, so that the same sources give the same page.
+// Holds    There is no date, so equal sources give equal pages.
 #include <fmt/format.h>
 
 #include <cctype>
@@ -14,7 +14,7 @@ namespace weft::front {
 
 namespace {
 
-/// Text as man(7) takes it: no line begins with a control character, and dashes are dashes.
+/// Escapes text for man(7): no line begins with a control character, and dashes stay dashes.
 std::string roff(const std::string& text) {
     std::string out;
     bool line_begins = true;
@@ -42,7 +42,7 @@ std::string ended(std::string text) {
     return text;
 }
 
-/// Not for the help of options, which may begin with a value that has to be written so.
+/// Not for the help of options, which may begin with a value in exact spelling.
 std::string sentence(std::string text) {
     if (!text.empty())
         text.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(text.front())));
@@ -54,7 +54,7 @@ std::string head(const std::string& name, const std::string& summary) {
                        upper(roff(name)), WEFT_VERSION, roff(name), roff(summary));
 }
 
-/// Names in bold, the value in italics, as the synopsis and the list of options show them.
+/// Formats names in bold and the value in italics, for the synopsis and the list of options.
 std::string tag(const OptionText& option) {
     std::string text;
     for (const std::string& name : option.names)
@@ -136,7 +136,7 @@ std::string man_page(const CommandText& command) {
         for (const std::string& example : command.examples) text += roff(example) + "\n";
         text += ".fi\n";
     }
-    // A launcher's status is that of what it launches; its footer says so.
+    // A launcher returns the status of its program; its footer explains this.
     if (!command.runs_program) text += exit_statuses();
     return text + ".SH SEE ALSO\n\\fBweft\\fR(1)\n";
 }

@@ -16,7 +16,7 @@ namespace weft::front {
 
 namespace {
 
-/// A file in JSON, as `weft fit` writes it, as lines `key value`.
+/// Converts a JSON file of `weft fit` to lines `key value`; returns other text unchanged.
 base::Result<std::string> lines_of(const std::string& text) {
     const std::size_t first = text.find_first_not_of(" \t\r\n");
     if (first == std::string::npos || text[first] != '{') return text;

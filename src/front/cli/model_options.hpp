@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// model_options.hpp - the arguments that say what messages cost: number by number, or as a named
-// set or file.
+// model_options.hpp - arguments for message costs: numbers, or a named set or file.
 #pragma once
 
 #include <string>
@@ -11,9 +10,9 @@
 
 namespace weft::front {
 
-/// As they were written on the command line.
+/// Texts from the command line.
 struct ModelArguments {
-    std::string params;  ///< in place of all the others
+    std::string params;  ///< replaces all others
     std::string model = "pipelined-postal";
     std::string latency = "0";
     std::string issue = "0";
@@ -24,11 +23,11 @@ struct ModelArguments {
     std::string gap = "0";
 };
 
-/// Adds --params, --model, --latency-ns and so on to a command.
+/// Adds --params, --model, --latency-ns and the other options to a command.
 void add_model_arguments(CLI::App& command, ModelArguments& arguments);
 [[nodiscard]] base::Result<lab::ModelParameters> read_model(const ModelArguments& arguments);
 
-/// The set of that name, or else the file. A failure begins with --params.
+/// Reads the set or, if none has that name, the file. Failures begin with --params.
 [[nodiscard]] base::Result<lab::CostParameters> read_parameters(const std::string& name);
 
 }  // namespace weft::front

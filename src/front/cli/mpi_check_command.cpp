@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// mpi_check_command.cpp - `weft mpi-check`: whether the layer for MPI serves a program, and what it
-// gains.
+// mpi_check_command.cpp - `weft mpi-check`: tells whether the MPI layer serves a program,
+// and its gain.
 //
 // Idea     The program runs twice under the launcher of its MPI with the layer preloaded: once with
-//          all calls handed back, once as it is meant. The layer's statistics tell the rest.
-// Next     src/front/mpi/statistics.cpp prints what is read here.
+//          all calls handed back, once normally. The layer's statistics give the other results.
+// Next     src/front/mpi/statistics.cpp, which prints the statistics.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/wait.h>
@@ -35,7 +35,7 @@ struct CheckArguments {
     std::string program;
 };
 
-/// The MPI that a program is linked with, as the dynamic linker tells.
+/// Returns the MPI that a program is linked with, by ldd.
 base::Result<std::string> mpi_of(const std::string& program) {
     const std::string file = fmt::format("ldd '{}' 2>/dev/null", program);
     std::FILE* const pipe =
@@ -53,7 +53,7 @@ base::Result<std::string> mpi_of(const std::string& program) {
                       program);
 }
 
-/// The layer lies beside the command, or where libraries are installed.
+/// Finds the layer in the folder of the command, or where libraries are installed.
 base::Result<std::string> layer_for(const std::string& mpi) {
     namespace fs = std::filesystem;
     const std::string name = fmt::format("libweft-mpi-{}.so", mpi);
@@ -68,7 +68,7 @@ base::Result<std::string> layer_for(const std::string& mpi) {
 struct Trial {
     int status = 0;  ///< as a shell would report it
     double seconds = 0;
-    std::string errors;  ///< what the ranks said, and the statistics
+    std::string errors;  ///< output of the ranks on stderr, with the statistics
 };
 
 Words launch_words(const std::string& mpi, const std::string& layer, const char* mode,
@@ -120,7 +120,7 @@ base::Result<Trial> try_program(const Words& words) {
     return trial;
 }
 
-/// Sums of a table of the layer.
+/// Sums of the layer's table.
 struct Sums {
     long calls = 0;
     long served = 0;

@@ -10,7 +10,7 @@ namespace {
 constexpr std::string_view kGather = "neighbor_allgather";
 constexpr std::string_view kExchange = "neighbor_alltoall";
 
-/// "4x4x4"
+/// Parses "4x4x4".
 base::Result<std::vector<Rank>> parse_grid(std::string_view text) {
     std::vector<Rank> extents;
     const char* const end = text.data() + text.size();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// neighbor_options.hpp - the arguments that name a neighborhood collective on a grid of ranks.
+// neighbor_options.hpp - arguments of a neighborhood collective on a grid of ranks.
 //
 // Next     program_options.hpp; collectives/neighborhood/exchange.hpp for the programs.
 #pragma once
@@ -15,7 +15,7 @@
 
 namespace weft::front {
 
-/// As they were written on the command line.
+/// Texts from the command line.
 struct NeighborArguments {
     std::string grid;
     bool periodic = false;
@@ -36,7 +36,7 @@ void add_neighbor_arguments(CLI::App& command, NeighborArguments& arguments);
 
 [[nodiscard]] bool is_neighborhood(std::string_view collective);
 
-/// ranks: if --ranks was given.
+/// ranks: the value of --ranks, if given.
 [[nodiscard]] base::Result<std::shared_ptr<const NeighborCall>> read_neighbors(
     const NeighborArguments& arguments, std::string_view collective, std::string_view algorithm,
     std::optional<Rank> ranks);

@@ -15,14 +15,14 @@ namespace weft::front {
 
 namespace {
 
-/// One word for a shell, whatever is in it.
+/// Quotes a word for a shell.
 std::string as_one_word(std::string_view word) {
     std::string text = "'";
     for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
     return text + "'";
 }
 
-/// Of all that a program said, the object that stands on a line; discarded if there is none.
+/// Returns the JSON object on a line of a program's output; discarded if there is none.
 Json object_in(std::string_view text) {
     while (!text.empty()) {
         const std::string_view line = text.substr(0, text.find('\n'));
@@ -35,7 +35,7 @@ Json object_in(std::string_view text) {
     return Json::discarded();
 }
 
-/// The first line that says something: launchers frame theirs with rules.
+/// Returns the first line with text, because launchers frame their messages with rules.
 std::string first_words(std::string_view text) {
     while (!text.empty()) {
         const std::string_view line = text.substr(0, text.find('\n'));
@@ -66,7 +66,7 @@ base::Result<Json> json_of(const std::vector<std::string>& words, double seconds
         text.append(piece.data(), bytes);
     const int ended = ::pclose(pipe);
     const int status = WIFEXITED(ended) ? WEXITSTATUS(ended) : 128 + WTERMSIG(ended);
-    // Status 1 says that an answer is no; the object says which.
+    // Status 1 means that an answer is no; the object has the answer.
     Json found = status <= 1 ? object_in(text) : Json::discarded();
     if (found.is_object()) return found;
     if (status == 124) return base::fail(Status::environment, "no end within {:.0f} s", seconds);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// other_program.hpp - what commands share that ask another program, or a job of their own, for an
-// answer in JSON.
+// other_program.hpp - runs another program or job, for commands that need its JSON answer.
 #pragma once
 
 #include <string>
@@ -11,11 +10,11 @@
 
 namespace weft::front {
 
-/// Where the executable of this process lies.
+/// Returns the path of this process's executable.
 [[nodiscard]] base::Result<std::string> own_program();
 
-/// Runs a program of these words to its end, for so many seconds at most: the JSON object that it
-/// prints on a line. The failure is the first line of what it says instead.
+/// Runs a program for at most `seconds` seconds, and returns the JSON object that it prints on a
+/// line. On failure the text is the first line of its output.
 [[nodiscard]] base::Result<Json> json_of(const std::vector<std::string>& words, double seconds);
 
 }  // namespace weft::front

@@ -24,7 +24,7 @@ base::Result<collectives::Placement> parse_placement(const std::string& text) {
     return base::fail(Status::argument, "--placement: expected ordered or paper, got '{}'", text);
 }
 
-/// Steps and blocks of the programs that are kept, 32 bytes each.
+/// Limit of stored steps and blocks of programs, 32 bytes each.
 constexpr std::size_t kStepsMax = std::size_t{1} << 27;
 
 }  // namespace
@@ -140,7 +140,7 @@ base::Result<std::shared_ptr<const CountedCall>> read_counted(const ProgramArgum
 
 namespace {
 
-/// The same for so many ranks, laid out as --layout says.
+/// Reads the request for `ranks` ranks, with the layout of --layout.
 base::Result<collectives::GenerateRequest> read_request(const ProgramArguments& arguments,
                                                         Rank ranks) {
     auto request = read_request(arguments);
@@ -216,7 +216,7 @@ base::Result<ProgramQuestion> read_question(const ProgramArguments& arguments, R
 base::Result<ProgramQuestion> for_models(ProgramQuestion question) {
     if (!question.is_pairwise()) return question;
     const CountedCall& call = *question.counted;
-    // A block of an alltoall has one size in the vectors of all ranks.
+    // A block of an alltoall has one size on all ranks.
     if (call.traits->even == Collective::alltoall && !call.all_alike())
         return base::fail(Status::unsupported,
                           "--counts: an alltoallv whose counts differ is not simulated");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// program_options.hpp - the arguments that name a set of programs: collective, algorithm, ranks,
-// ...
+// program_options.hpp - arguments that name a set of programs: collective, algorithm,
+// ranks and others.
 #pragma once
 
 #include <memory>
@@ -17,83 +17,83 @@
 
 namespace weft::front {
 
-/// Ranks at most where something is kept for each of them.
+/// Largest number of ranks where data is kept for each of them.
 inline constexpr Rank kListedRanksMax = 1 << 22;
 [[nodiscard]] base::Result<void> check_ranks(Rank ranks, Rank most = kListedRanksMax);
 
-/// As they were written on the command line.
+/// Texts from the command line.
 struct ProgramArguments {
     std::string collective;
     std::string algorithm;
     std::optional<Rank> ranks;
-    std::optional<Rank> root;  ///< 0 unless given
+    std::optional<Rank> root;  ///< default: 0
     std::string bytes = "8";
     std::string type = "double";
-    std::string counts;  ///< of a call whose blocks differ; none: those of --bytes
+    std::string counts;  ///< of a call with different blocks; empty: --bytes gives their size
     std::string placement = "ordered";
-    std::string layout;  ///< none: all ranks on one node
+    std::string layout;  ///< empty: all ranks on one node
     bool ordered = false;
     NeighborArguments neighbors;
 };
 
-/// Adds COLLECTIVE, --algorithm, --ranks, --root, --bytes, --type, --counts, --placement,
-/// --layout, --ordered and those of neighborhoods to a command.
+/// Adds COLLECTIVE, --algorithm, --ranks, --root, --bytes, --type, --counts, --placement, --layout,
+/// --ordered and the options of neighborhoods to a command.
 void add_program_arguments(CLI::App& command, ProgramArguments& arguments);
 
-/// The node of each of `ranks` ranks, from the text of --layout.
+/// Returns the node of each of `ranks` ranks from the text of --layout.
 [[nodiscard]] base::Result<std::vector<Rank>> read_nodes(const std::string& layout, Rank ranks);
-/// Which node each of `ranks` ranks is on, by --layout; of no team if that was not given.
+/// Returns the layout of --layout for `ranks` ranks; an empty one if it was not given.
 [[nodiscard]] base::Result<plan::Layout> read_layout(const ProgramArguments& arguments, Rank ranks);
 
-/// What --bytes and --type say.
+/// Values of --bytes and --type.
 struct Elements {
     Type type;
-    std::uint32_t bytes = 0;  ///< of each
+    std::uint32_t bytes = 0;  ///< of each element
     std::uint64_t count = 0;
 };
 [[nodiscard]] base::Result<Elements> read_elements(const std::string& bytes,
                                                    const std::string& type_name);
 
-/// The same, read and checked against each other.
+/// The arguments, read and checked for consistency.
 struct ProgramQuestion {
-    std::string collective;  ///< whose algorithms serve the call
+    std::string collective;  ///< collective whose algorithms serve the call
     collectives::AlgorithmSpec spec;
-    collectives::GenerateRequest request;  ///< of rank 0
-    /// Of a call whose blocks have counts of their own.
+    collectives::GenerateRequest request;  ///< for rank 0
+    /// Set for a call with a count for each block.
     std::shared_ptr<const CountedCall> counted = nullptr;
-    /// Of a call among the neighbors of a grid; the spec says nothing then.
+    /// Set for a call among the neighbors of a grid; `spec` is then not used.
     std::shared_ptr<const NeighborCall> neighbors = nullptr;
 
-    /// Only the two ends of a message know its count.
+    /// Returns true if only sender and receiver know a message's count.
     [[nodiscard]] bool is_pairwise() const {
         return counted != nullptr && counted->traits->has_pairwise_counts();
     }
 };
-/// Stages are of equal blocks: others have none.
+/// Returns the stages of the call. Fails for blocks of different sizes.
 [[nodiscard]] base::Result<plan::Stages> stages_of(const ProgramQuestion& question);
-/// The same call by programs of which all ranks know all counts, as models need them.
+/// Returns the same call with programs in which all ranks know all counts, as models need them.
 [[nodiscard]] base::Result<ProgramQuestion> for_models(ProgramQuestion question);
-/// Whether there is a collective of that name, with counts or without.
+/// Checks that a collective of that name exists, with or without counts.
 [[nodiscard]] base::Result<void> check_any_collective(const std::string& name);
-/// The call with counts that the arguments name, of so many ranks; nothing if its blocks are equal.
+/// Reads the call with counts, for `ranks` ranks; empty if its blocks are equal.
 [[nodiscard]] base::Result<std::shared_ptr<const CountedCall>> read_counted(
     const ProgramArguments& arguments, Rank ranks);
-/// Elements of --bytes and --type, and the placement; needs no algorithm.
+/// Reads --bytes, --type and the placement; needs no algorithm.
 [[nodiscard]] base::Result<collectives::GenerateRequest> read_request(
     const ProgramArguments& arguments);
-/// `ranks_max`: unless a layout or counts list the ranks.
+/// ranks_max: limit, unless a layout or counts list the ranks.
 [[nodiscard]] base::Result<ProgramQuestion> read_question(const ProgramArguments& arguments,
                                                           Rank ranks_max = kListedRanksMax);
 
 [[nodiscard]] base::Result<plan::Program> generate_one(const ProgramQuestion& question, Rank rank);
-/// Fails where they are too many to be kept.
+/// Fails if there are too many steps to keep.
 [[nodiscard]] base::Result<std::vector<plan::Program>> generate_all(
     const ProgramQuestion& question);
 
-/// The node of each rank; none if the request has no layout.
+/// Returns the node of each rank; empty if the request has no layout.
 [[nodiscard]] std::vector<Rank> nodes_of(const collectives::GenerateRequest& request);
 
-/// A failure that points at a character means one of the spec.
+/// Returns the failure, with its position understood as a character of the spec.
 [[nodiscard]] base::Failure in_spec(const base::Failure& failure);
 
 }  // namespace weft::front

@@ -24,7 +24,8 @@ std::vector<std::string> split(const std::string& text, char between) {
     return parts;
 }
 
-/// The parser writes a kind of value and what is asked of it as TEXT:{a,b} or UINT:INT in [0 - 9].
+/// Reads the parser's text of a value's kind and restriction, such as TEXT:{a,b} or UINT:INT in [0
+/// - 9].
 void read_type(const std::string& type, OptionText& text) {
     const std::size_t colon = type.find(':');
     text.value = type.substr(0, colon);
@@ -51,7 +52,7 @@ std::vector<std::string> words(const Names& names) {
     return {names.begin(), names.end()};
 }
 
-/// Values of options that have the same meaning in all commands.
+/// Returns suggested values of options with equal meaning in all commands.
 std::vector<std::string> suggestions_for(const std::string& option) {
     if (option == "--type") return words(base::type_names());
     if (option == "--op") return words(base::op_names());
@@ -81,7 +82,7 @@ OptionText describe_option(const CLI::Option& option) {
     for (const std::string& name : option.get_lnames()) text.names.push_back("--" + name);
     if (text.names.empty()) text.names.push_back(option.get_name(true, false));
     if (option.get_items_expected_max() > 0) read_type(option.get_type_name(), text);
-    // An argument that names a collective may be checked by its command later than by the parser.
+    // The command, not the parser, may check an argument that names a collective.
     if (text.choices.empty() && text.names.front() == "collective")
         for (const std::string_view name : collectives::kCollectiveNames)
             text.choices.emplace_back(name);

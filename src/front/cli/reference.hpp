@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// reference.hpp - what the parser knows of each command, as values, and what is written from them.
+// reference.hpp - the parser's description of all commands as values, and texts written from it.
 //
 // Idea     The parser's description of the commands is the only one. --help prints it; man pages,
 //          bash completion and `weft help --json` are written from the values here.
-// Next     help_command.cpp for who asks.
+// Next     help_command.cpp, which prints these texts.
 #pragma once
 
 #include <string>
@@ -13,14 +13,14 @@
 
 namespace weft::front {
 
-/// An option or, without a dash in front, an argument.
+/// An option or, without leading dash, an argument.
 struct OptionText {
-    std::vector<std::string> names;  ///< "-n", "--ranks"; one name of an argument
-    std::string value;               ///< what kind of value it takes; empty: none
+    std::vector<std::string> names;  ///< "-n", "--ranks"; a single name for an argument
+    std::string value;               ///< kind of value; empty: no value
     std::vector<std::string> choices;
-    std::vector<std::string> suggestions;  ///< some values, where the parser lets pass any
-    std::string range;                     ///< that a number has to lie in
-    std::string fallback;                  ///< value unless given
+    std::vector<std::string> suggestions;  ///< example values, where others are also permitted
+    std::string range;                     ///< permitted range of a number
+    std::string fallback;                  ///< default value
     std::string help;
     bool required = false;
     bool repeats = false;
@@ -45,10 +45,10 @@ struct Reference {
 [[nodiscard]] Reference describe(const CLI::App& app);
 
 [[nodiscard]] Json to_json(const Reference& reference);
-/// weft(1), and weft-NAME(1) of a command, in the language of man(7).
+/// Return weft(1), or weft-NAME(1) of a command, in the format of man(7).
 [[nodiscard]] std::string man_page(const Reference& reference);
 [[nodiscard]] std::string man_page(const CommandText& command);
-/// A script for bash to read.
+/// Returns a script for bash to source.
 [[nodiscard]] std::string bash_completion(const Reference& reference);
 
 }  // namespace weft::front

@@ -21,7 +21,7 @@
 namespace weft::front {
 namespace {
 
-/// More ranks than this on one machine are taken for a typing error.
+/// A larger number of ranks on one machine is taken for a typing error.
 constexpr Rank kRanksMax = 4096;
 
 struct RunArguments {
@@ -34,11 +34,11 @@ struct RunArguments {
     std::string bind = "none";
     std::optional<Rank> gdb;
     std::optional<Rank> valgrind;
-    std::string unknown;  ///< what is wrong with an option that there is not
+    std::string unknown;  ///< message about an unknown option
     std::vector<std::string> command;
 };
 
-/// NAME=VALUE, or NAME for the value that it has here.
+/// Parses NAME=VALUE, or NAME with its present value.
 base::Result<EnvironmentVariable> parse_variable(const std::string& text) {
     const std::size_t equals = text.find('=');
     const std::string name = text.substr(0, equals);
@@ -54,7 +54,7 @@ base::Result<EnvironmentVariable> parse_variable(const std::string& text) {
     return EnvironmentVariable{name, value};
 }
 
-/// Settles how many ranks there are and on which virtual nodes.
+/// Determines the number of ranks and their virtual nodes.
 base::Result<void> settle_ranks(const RunArguments& arguments, JobOptions& job) {
     if (arguments.nodes && !arguments.layout.empty())
         return base::fail(Status::argument, "--nodes and --layout exclude each other");
@@ -91,7 +91,8 @@ base::Result<void> settle_ranks(const RunArguments& arguments, JobOptions& job) 
     return {};
 }
 
-/// The tool that one rank runs under. Without a terminal a debugger prints where the rank crashes.
+/// Returns the tool that one rank runs under. Without a terminal, a debugger prints where
+/// the rank crashes.
 base::Result<std::optional<Wrapper>> wrapper_of(const RunArguments& arguments, Rank ranks) {
     std::optional<Wrapper> wrapper;
     if (!arguments.gdb && !arguments.valgrind) return wrapper;
@@ -114,7 +115,7 @@ base::Result<std::optional<Wrapper>> wrapper_of(const RunArguments& arguments, R
     return wrapper;
 }
 
-/// What weft run has instead of an option of other launchers, or nothing.
+/// Returns a hint to the equivalent of another launcher's option, or an empty string.
 std::string words_on_option_of_mpirun(std::string_view word) {
     struct Other {
         const char* options;  ///< with a blank at both ends of each
@@ -196,7 +197,7 @@ void add_run_command(CLI::App& app, const std::vector<std::string>& program, int
                "run this rank under gdb; without a terminal, print where it crashes");
     add_option(command, "--valgrind", arguments->valgrind,
                "run this rank under valgrind; status 9 if that finds an error");
-    keep_unknown_words(command);  // Refused below; the help shows that a program follows.
+    keep_unknown_words(command);  // refused below; the help then shows that a program follows
     set_footer(
         command,
         "The first word that is neither an option nor the value of one is the program; -- may\n"

@@ -24,10 +24,10 @@ struct ShowArguments {
     bool json = false;
 };
 
-/// A picture of so many ranks is no picture.
+/// A picture of more ranks would not be readable.
 constexpr Rank kPictureRanksMax = 1024;
 
-/// The programs that are asked for.
+/// Returns the requested programs.
 base::Result<std::vector<plan::Program>> programs_of(const ShowArguments& arguments) {
     const auto question = read_question(arguments.programs);
     if (!question) return question.failure();

@@ -19,7 +19,7 @@ namespace weft::front {
 
 namespace {
 
-/// In the order of plan::StepKind.
+/// By plan::StepKind.
 constexpr std::array kKinds{"put",   "signal", "expose", "publish", "wait",
                             "flush", "reduce", "copy",   "loop"};
 constexpr std::array kFills{"#cfe0f2", "#cfe0f2", "#cfe0f2", "#cfe0f2", "#eeeeee",
@@ -56,7 +56,7 @@ Json json_of(const plan::Program& program, const plan::Step& step, std::size_t l
     return one;
 }
 
-/// A message: to whom (of what is published: by whom), and under which number.
+/// A message: receiver (for published data: the publisher), number, and whether it is published.
 using Message = std::tuple<Rank, std::uint32_t, bool>;
 
 }  // namespace

@@ -11,12 +11,13 @@
 
 namespace weft::front {
 
-/// For Graphviz: a column for each rank, its steps from top to bottom, and an edge for each message
-/// from what raises a signal to the wait for it. Loops are drawn once.
+/// Returns a graph for Graphviz: a column of steps for each rank, and an edge for each message from
+/// the step that raises a signal to the wait for it. Loops are drawn once.
 [[nodiscard]] std::string dot_of(std::span<const plan::Program> programs);
-/// Who sends to whom in which order, if each message takes 1000 ns and the next 100 ns more.
+/// Draws the messages of all ranks over time, with a latency of 1000 ns and 100 ns per message.
 [[nodiscard]] base::Result<std::string> svg_of(std::span<const plan::Program> programs);
-/// Steps in the order of their lanes, with their text form; docs/interfaces.md has the fields.
+/// Returns the steps in the order of their lanes, with their text form; docs/interfaces.md
+/// lists the fields.
 [[nodiscard]] Json json_of(std::span<const plan::Program> programs);
 
 }  // namespace weft::front

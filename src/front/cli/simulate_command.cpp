@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// simulate_command.cpp - `weft simulate`: when would each rank be done under a model of messages?
+// simulate_command.cpp - `weft simulate`: completion times of the ranks under a message model.
 //
-// Idea     The engine is chosen by what the question has in it; generate_s is the time to make what
-//          the engine reads, simulate_s the time of the engine. Programs of many ranks are
-//          generated on all processors, each one boiled down at once.
-// Holds    Numbers of nanoseconds are read digit by digit (plan/simulate/duration.hpp). Long work
-//          reports its progress on stderr, on a terminal alone.
+// Idea     The question determines the engine. generate_s is the time to make the engine's input,
+//          simulate_s the time of the engine. Programs of many ranks are generated on all
+//          processors, and each is compressed at once.
+// Holds    Nanoseconds are parsed digit by digit (plan/simulate/duration.hpp). Long work reports
+//          its progress on stderr, only on a terminal.
 // Next     docs/selection.md for models, engines and topologies.
 #include <fmt/format.h>
 #include <unistd.h>
@@ -56,10 +56,10 @@ struct SimulateArguments {
     bool json = false;
 };
 
-/// More ranks than this make no picture.
+/// A picture of more ranks would not be readable.
 constexpr Rank kTimelineRanksMax = 1024;
 
-/// "RANK:NS,RANK:NS": ranks that enter late.
+/// Parses "RANK:NS,RANK:NS": ranks that enter late.
 base::Result<std::vector<std::pair<Rank, plan::Time>>> read_skew(const std::string& text,
                                                                  Rank size) {
     std::vector<std::pair<Rank, plan::Time>> starts;
@@ -77,7 +77,7 @@ base::Result<std::vector<std::pair<Rank, plan::Time>>> read_skew(const std::stri
     return starts;
 }
 
-/// Says on a terminal, once a second, how far long work is.
+/// Prints the progress of long work, once a second, on a terminal.
 class Progress {
   public:
     void operator()(const char* what, double done) {
@@ -92,11 +92,12 @@ class Progress {
     std::uint64_t next_ = base::monotonic_ns() + 2'000'000'000;
 };
 
-/// What is asked, besides the programs.
+/// Conditions of the simulation, besides the programs.
 struct Conditions {
     plan::Surroundings around;
     lab::Queueing queueing;
-    std::optional<plan::Machine> machine;  ///< with two ways: what its parts of the image need
+    std::optional<plan::Machine>
+        machine;  ///< with local and remote costs: data for parts of the image
 };
 
 base::Result<Conditions> read_conditions(const SimulateArguments& arguments,
@@ -154,7 +155,7 @@ struct Run {
     plan::Outcome outcome;
     double generate_s = 0;
     double simulate_s = 0;
-    std::optional<plan::Time> in_stream = std::nullopt;  ///< where ranks share processors
+    std::optional<plan::Time> in_stream = std::nullopt;  ///< set where ranks share processors
 };
 
 class Simulation {
@@ -181,7 +182,7 @@ class Simulation {
         auto stages = stages_of(question_);
         if (!stages && stages.failure().status != Status::unsupported)
             return in_spec(stages.failure());
-        if (stages && !far_) stages_ = *std::move(stages);  // stages know one way
+        if (stages && !far_) stages_ = *std::move(stages);  // stages have only one kind of costs
         const std::string& engine = arguments_.engine;
         const bool traced = !arguments_.timeline.empty() || !arguments_.trace.empty();
         if (traced && (engine == "structured" || engine == "folded"))
@@ -224,7 +225,7 @@ class Simulation {
         return static_cast<double>(base::monotonic_ns() - begin) * 1e-9;
     }
 
-    /// No message costs more, near or far.
+    /// Returns a model whose costs are upper bounds for local and remote messages.
     [[nodiscard]] plan::MessageModel dearest() const {
         plan::MessageModel model = around_.model;
         if (!far_) return model;
@@ -247,7 +248,8 @@ class Simulation {
         return Run{name, *outcome, generate_s_, simulate_s};
     }
 
-    /// The model's latency has the turns of a rank that waits.
+    /// Simulates ranks that share processors. The model's latency includes the turns of
+    /// a waiting rank.
     base::Result<Run> run_shared() {
         const std::uint64_t begin = base::monotonic_ns();
         double raises = 0;
@@ -272,7 +274,7 @@ class Simulation {
             return base::fail(Status::argument, "{}: {} ranks are more than {}",
                               arguments_.timeline.empty() ? "--trace" : "--timeline",
                               question_.request.size, kTimelineRanksMax);
-        // One message must fit before it is counted in; how many there are is known afterwards.
+        // One message must fit before messages are counted; their number is known afterwards.
         if (auto fits = check_range(dearest(), size_, 1); !fits) return fits.failure();
         auto parts = generate_parts();
         if (!parts) return parts.failure();
@@ -366,7 +368,7 @@ Json to_json(lab::WireModel model, const ProgramQuestion& question, const Run& r
     return object;
 }
 
-/// As people write it.
+/// Formats a size for people.
 std::string size_in_words(std::uint64_t bytes) {
     std::string text = base::format_bytes(bytes);
     const char last = text.back();
@@ -411,7 +413,7 @@ base::Result<void> write_goal(const std::string& path, const ProgramQuestion& qu
     return write_file("--goal", path, *text);
 }
 
-/// Without any cost all is done at once, which answers nothing.
+/// Refuses a model without costs, because all ranks would end at once.
 base::Result<void> check_costs(const SimulateArguments& arguments,
                                const lab::ModelParameters& model) {
     const bool costs = (model.latency | model.issue | model.byte_fs | model.reduce |
@@ -429,7 +431,7 @@ base::Result<int> simulate(const SimulateArguments& arguments) {
         !arguments.timeline.ends_with(".json"))
         return base::fail(Status::argument, "--timeline: {} must end in .svg or .json",
                           arguments.timeline);
-    // The folded engine keeps nothing for single ranks.
+    // The folded engine keeps no data for single ranks.
     auto asked = read_question(arguments.programs, std::numeric_limits<Rank>::max());
     if (!asked) return asked.failure();
     const auto question = for_models(*std::move(asked));

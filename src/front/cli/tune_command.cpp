@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// tune_command.cpp - `weft tune`: measures which algorithms are quickest and keeps that in a file.
+// tune_command.cpp - `weft tune`: measures the fastest algorithms and stores them in a file.
 //
-// Idea     The ranks of a job measure one point after the other: a collective and a size, among the
-//          algorithms that the model does not think much slower than the best. Rank 0 writes each
-//          point into the file when it is known. Outside of a job the command starts one for each
-//          number of ranks and each layout that it is asked for.
-//          What a job finds may hold for that job alone: where its processes and their memory came
-//          to lie counts. So each is started several times, and the winner is who is the quickest
-//          over all of them.
-// Holds    A point that the file has of so many jobs is not measured again unless that is asked
-//          for: a run that was ended goes on where it was.
+// Idea     The ranks of a job measure one point after another: a collective and a size, with the
+//          algorithms that the model predicts to be not much slower than the best. Rank 0 writes
+//          each result to the file at once. Outside of a job, the command starts a job for each
+//          requested number of ranks and layout. Results of a job may depend on the placement of
+//          its processes and memory. So each job is started several times, and the winner is the
+//          fastest algorithm over all of them.
+// Holds    A point with results of the requested number of jobs is not measured again unless
+//          requested, so an interrupted run can be continued.
 // Next     tune_point.hpp for one point, tuning_file.hpp for the file; docs/selection.md.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -61,7 +60,7 @@ struct TuneArguments {
     bool again = false;
 };
 
-/// What is asked for, read from the texts.
+/// The requested points, read from the texts.
 struct TunePlan {
     std::vector<Collective> collectives;
     std::vector<std::uint64_t> bytes;
@@ -69,7 +68,7 @@ struct TunePlan {
     Op op = Op::sum;
 };
 
-/// Those with equal blocks: calls with counts take the choice of the mean count.
+/// Returns the collectives with equal blocks; calls with counts use the choice for the mean count.
 std::vector<std::string> names_of_collectives() {
     std::vector<std::string> names;
     for (const collectives::CollectiveTraits& traits : collectives::kCollectives)
@@ -102,7 +101,7 @@ base::Result<TunePlan> read_plan(const TuneArguments& arguments) {
     return plan;
 }
 
-/// The layout of the job as a text, the same on all ranks.
+/// Returns the layout of the job as a text, equal on all ranks.
 std::string layout_of(Team world) {
     Team node = world.split_by_node();
     int first = world.rank();
@@ -113,12 +112,12 @@ std::string layout_of(Team world) {
     return plan::layout_text(node_of, world.size());
 }
 
-/// How many jobs have measured a point.
+/// Returns the number of jobs that have measured a point.
 std::uint64_t jobs_of(const Json& point) {
     return point.value("jobs", std::uint64_t{1});
 }
 
-/// What earlier jobs have measured of each contender, before what this one has.
+/// Inserts the results of earlier jobs before those of this job, for each contender.
 void add_earlier_jobs(TunedResult& result, const Json* known) {
     for (Contender& contender : result.contenders) {
         if (known != nullptr && known->contains("tried"))
@@ -129,7 +128,7 @@ void add_earlier_jobs(TunedResult& result, const Json* known) {
                         contender.jobs_us.push_back(time.get<double>());
         contender.jobs_us.push_back(contender.median_us());
     }
-    // Who is new has too few: then only this job counts.
+    // A new contender has too few results; then only this job counts.
     const std::size_t most = result.contenders.front().jobs_us.size();
     const bool all = std::ranges::all_of(result.contenders, [&](const Contender& contender) {
         return contender.jobs_us.size() == most;
@@ -139,7 +138,7 @@ void add_earlier_jobs(TunedResult& result, const Json* known) {
         contender.jobs_us.erase(contender.jobs_us.begin(), contender.jobs_us.end() - 1);
 }
 
-/// One job's share of the work.
+/// Work of one job.
 class Tuner {
   public:
     Tuner(Runtime& runtime, const TuneArguments& arguments, const TunePlan& plan)
@@ -168,7 +167,7 @@ class Tuner {
     }
 
   private:
-    /// Only rank 0 has the file; all learn whether it can be used.
+    /// Opens the file on rank 0; all ranks learn whether it is usable.
     base::Result<void> open_file() {
         base::Result<void> done;
         if (world_.rank() == 0) {
@@ -181,7 +180,7 @@ class Tuner {
         return agreed(std::move(done));
     }
 
-    /// What rank 0 found, as an answer for all.
+    /// Sends rank 0's result to all ranks.
     base::Result<void> agreed(base::Result<void> done) {
         std::int32_t good = done ? 1 : 0;
         world_.broadcast(&good, 1, Type::int32, 0);
@@ -203,7 +202,7 @@ class Tuner {
                                  .bit_identical};
     }
 
-    /// Whether there is time for a point that the file does not have; rank 0 decides.
+    /// Returns true if the file lacks the point and time is left. Rank 0 decides.
     [[nodiscard]] bool is_wanted(const plan::TunedCase& of, std::uint64_t bytes) {
         std::int32_t wanted = 1;
         if (world_.rank() == 0) {
@@ -236,7 +235,7 @@ class Tuner {
         return 0;
     }
 
-    /// The model's candidates up to a factor from its best; or all that there are.
+    /// Returns the model's candidates up to a factor from its best, or all candidates.
     [[nodiscard]] std::vector<Contender> contenders_for(const TuneCall& call) {
         const auto& traits = collectives::traits_of(call.collective);
         std::vector<Contender> contenders;
@@ -257,7 +256,7 @@ class Tuner {
         return contenders;
     }
 
-    /// Every schedule of the notation: factored, split and merged ones.
+    /// Adds all schedules of the notation: factored, split and merged ones.
     void add_schedules(std::string_view collective, std::vector<Contender>& contenders) const {
         const bool notation = std::ranges::any_of(
             collectives::algorithms_of(collective),
@@ -321,10 +320,10 @@ class Tuner {
     std::string layout_;
     std::string provider_;
     std::uint64_t begin_ns_;
-    std::optional<TuningFile> file_;  ///< of rank 0
+    std::optional<TuningFile> file_;  ///< only on rank 0
 };
 
-/// Starts a job of this command with the same arguments but for the layouts.
+/// Starts a job of this command with the same arguments, except layouts.
 base::Result<int> start_job(const TuneArguments& arguments, const std::string& layout) {
     const std::string self = std::filesystem::read_symlink("/proc/self/exe").string();
     std::vector<std::string> words{self, "run", "--layout", layout, "--", self, "tune"};

@@ -17,16 +17,16 @@ namespace weft::front {
 
 namespace {
 
-constexpr double kBatchNs = 4e6;          // a batch is so long, or one call
-constexpr std::uint64_t kWarmCalls = 12;  // buffers are adopted when they have come some times
-constexpr std::size_t kRoundsMin = 12;    // before a winner is believed
-constexpr std::size_t kRoundsAlike = 7;   // so many rounds with the same winner
+constexpr double kBatchNs = 4e6;          // duration of a batch, unless one call takes longer
+constexpr std::uint64_t kWarmCalls = 12;  // after these calls, buffers are remapped
+constexpr std::size_t kRoundsMin = 12;    // before a winner is accepted
+constexpr std::size_t kRoundsAlike = 7;   // rounds in which the winner must stay the same
 constexpr std::size_t kRoundsBeforeOut = 4;
 constexpr std::uint64_t kBanksMax = 512;  // of put targets, for calls of a few bytes
-constexpr double kEqual = 1.02;           // what two medians may differ and count as equal,
+constexpr double kEqual = 1.02;           // ratio of medians that counts as equal,
 constexpr double kEqualJobs = 1.04;       // and over several jobs, which see several modes
 
-/// The call with its buffers; barriers have none.
+/// The call with its buffers; a barrier has no buffers.
 class TunedSubject {
   public:
     TunedSubject(Team world, const TuneCall& call) {
@@ -84,8 +84,8 @@ class Tournament {
     }
 
   private:
-    /// Checks each result, warms up and finds how many calls make a batch. Who refuses the call is
-    /// no contender: all ranks refuse it.
+    /// Checks each result, warms up and determines the calls of a batch. An algorithm that refuses
+    /// the call is removed; all ranks refuse it.
     base::Result<void> enter(TunedSubject& subject) {
         std::vector<Contender> able;
         for (Contender& contender : result_.contenders) {
@@ -116,20 +116,20 @@ class Tournament {
         return {};
     }
 
-    /// Until buffers are reached as they will be in the long run.
+    /// Makes calls until buffers are accessed as in later calls.
     static void warm_up(TunedSubject& subject) {
         for (std::uint64_t call = 0; call < kWarmCalls; ++call) subject.call();
     }
 
-    /// What the one before has left in the caches is not the fault of who is next: its put targets
-    /// come again after some hundred calls. Two names of one program differed by a factor of two.
+    /// Restores the caches after another algorithm's calls: put targets recur only after some
+    /// hundred calls. Without this, two names of one program differed by a factor of two.
     static void return_to_caches(TunedSubject& subject, std::uint64_t batch) {
         const std::uint64_t calls = std::clamp<std::uint64_t>(batch / 2, 1, kBanksMax);
         for (std::uint64_t call = 0; call < calls; ++call) subject.call();
     }
 
-    /// A batch of each, beginning with another one in each round, and every other round in reverse:
-    /// none comes always after the same one.
+    /// Runs a batch of each. Each round begins with another algorithm, and every other round is in
+    /// reverse order, so that no algorithm always follows the same one.
     void play_round(TunedSubject& subject) {
         const std::size_t count = result_.contenders.size();
         for (std::size_t i = 0; i < count; ++i) {
@@ -149,8 +149,8 @@ class Tournament {
         ++result_.rounds;
     }
 
-    /// Of those that are equal within kEqual the one that was given first wins: that the model
-    /// prefers.
+    /// Chooses the first of the algorithms that are equal within kEqual, which is the one that
+    /// the model prefers.
     void judge() {
         double best = std::numeric_limits<double>::infinity();
         for (const Contender& contender : result_.contenders)

@@ -57,7 +57,7 @@ Json choices_of(const Json& points) {
     return choices;
 }
 
-/// What was tried, and how long it took in each job.
+/// Checks the list of tried algorithms with their times in each job.
 bool is_tried(const Json& tried) {
     return tried.is_array() && std::ranges::all_of(tried, [](const Json& one) {
                if (!one.is_object() || !one.contains("algorithm") || !one["algorithm"].is_string())
@@ -69,7 +69,7 @@ bool is_tried(const Json& tried) {
            });
 }
 
-/// Whether members of points have the types that are read from them.
+/// Checks the types of all members that are read.
 bool is_tuning(const Json& object) {
     if (!object.is_object() || !object.contains("points") || !object["points"].is_array())
         return false;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// tuning_file.hpp - the file of `weft tune`: what was measured, and the choices made of it.
+// tuning_file.hpp - the file of `weft tune`: measurements, and choices derived from them.
 //
-// Idea     `points` has a member for each case and size that was measured; the choices, which jobs
-//          read, are made of all points whenever one is added. So a file grows by runs for other
-//          collectives, sizes, ranks and layouts, and a run that was ended goes on.
-// Holds    A file is replaced as a whole, so who reads it never sees half of one.
-// Next     plan/select/tuning.hpp for ranges; run/runtime/measured_files.hpp for who reads them.
+// Idea     `points` has a member for each measured case and size. The choices, which jobs read, are
+//          derived from all points whenever one is added. So runs for other collectives, sizes,
+//          ranks and layouts extend a file, and an interrupted run can be continued.
+// Holds    A file is replaced as a whole, so a reader never sees part of one.
+// Next     plan/select/tuning.hpp for ranges; run/runtime/measured_files.hpp for its use in jobs.
 #pragma once
 
 #include <cstdint>
@@ -19,13 +19,13 @@ namespace weft::front {
 
 class TuningFile {
   public:
-    /// Reads the file if there is one.
+    /// Opens a file; it need not exist.
     [[nodiscard]] static base::Result<TuningFile> open(const std::string& path);
 
-    /// What it says of such a point; null if nothing.
+    /// Returns the point of this case and size; nullptr if there is none.
     [[nodiscard]] const Json* find(const plan::TunedCase& of, std::uint64_t bytes) const;
-    /// Adds a point in place of an older one of the same case and size, and writes the file.
-    /// details: what else people may want to know of it.
+    /// Adds a point, or replaces the point of the same case and size, and writes the file. details:
+    /// further information for people.
     base::Result<void> add(const plan::TunedPoint& point, Json details);
     [[nodiscard]] const Json& json() const { return object_; }
 
@@ -37,7 +37,7 @@ class TuningFile {
     Json object_;
 };
 
-/// Of this machine, for people who read files of measurements.
+/// Returns the name of this machine, for readers of the file.
 [[nodiscard]] std::string machine_name();
 
 }  // namespace weft::front

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// verify_command.cpp - `weft verify`: are these programs a right implementation of the collective?
+// verify_command.cpp - `weft verify`: checks whether programs implement a collective.
 //
-// Idea     The programs come from a generator or from a file in the text form; the verifier sees no
-//          difference. --layout rewrites them first as the runtime would on nodes of those sizes.
-// Holds    Status 0: valid; 1: not valid, and the error says rank, step and reason; 2: no programs.
+// Idea     The programs come from a generator or a file in the text form; the verifier treats both
+//          equally. With --layout, they are first rewritten as the runtime does for such nodes.
+// Holds    Status 0: valid; 1: not valid, with rank, step and reason; 2: no programs.
 #include <fmt/format.h>
 
 #include <memory>
@@ -29,7 +29,7 @@ struct VerifyArguments {
     bool json = false;
 };
 
-/// The root that the file and --root agree upon; a rooted collective without one has root 0.
+/// Determines the root from the file and --root, which must agree. The default is 0.
 base::Result<void> settle_root(const VerifyArguments& arguments,
                                std::vector<plan::Program>& programs) {
     const auto size = static_cast<Rank>(programs.size());
@@ -97,7 +97,7 @@ base::Result<std::vector<plan::Program>> programs_of(const VerifyArguments& argu
     return generate_all(*question);
 }
 
-/// What the programs of so many ranks must achieve, and of which size their vectors are.
+/// Requirements of the programs, and sizes of their buffers.
 struct Aim {
     std::shared_ptr<const CountedCall> counted;
     plan::Contract contract;
@@ -124,8 +124,8 @@ base::Result<Aim> aim_of(const VerifyArguments& arguments, Rank ranks,
     return aim;
 }
 
-/// What the runtime makes of the programs if the ranks of a node map each other: payloads that fit
-/// a cell are published to node-mates.
+/// Rewrites the programs as the runtime does if local peers map each other's memory: payloads that
+/// fit a cell are published to them.
 base::Result<void> lay_out(std::vector<plan::Program>& programs, const VerifyArguments& arguments,
                            const collectives::GenerateRequest& request) {
     const auto layout = read_layout(arguments.programs, static_cast<Rank>(programs.size()));

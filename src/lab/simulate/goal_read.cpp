@@ -79,8 +79,8 @@ class Edges {
     std::uint32_t count_ = 0;
 };
 
-/// A parsed text. `later` lists the operations that require each operation, from its `first_later`
-/// up to that of the next one.
+/// A parsed text. `later` has the operations that require operation i, at the indices
+/// first_later[i] to first_later[i + 1] - 1.
 struct GoalText {
     std::int64_t ranks = 0;
     std::vector<Rank> opened;  ///< ranks, by place
