@@ -173,7 +173,7 @@ base::Result<Measured> measure_call(Team world, const BenchOptions& options, std
     }
 }
 
-/// Runs a put bench; converts times to those of one put.
+/// Runs a put bench; converts times to the time of one put.
 base::Result<BenchRow> measure_puts(Team world, const BenchOptions& options, std::uint64_t bytes) {
     const bool latency = options.collective == "put-latency";
     const PutStream stream{.puts = puts_per_call(options.collective, bytes),

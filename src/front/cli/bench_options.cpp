@@ -145,7 +145,7 @@ base::Result<void> check_peers(const BenchOptions& options) {
                           options.collective);
     if (!options.ranks)
         return base::fail(Status::argument,
-                          "--compare: jobs of all libraries are started in turn: give -n");
+                          "--compare: the bench starts the jobs of all libraries: give -n");
     return refuse_given(options, "--compare");
 }
 

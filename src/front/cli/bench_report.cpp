@@ -153,7 +153,7 @@ void BenchPrinter::print_head() const {
     std::fflush(stdout);
 }
 
-/// Columns are size and value alone, so what was run stands in a comment where it changes.
+/// Prints size and value. The algorithm is in a comment line, printed when it changes.
 void BenchPrinter::print_osu(const BenchRow& row) const {
     double value = row.measurement.call_us.median;
     if (head_.collective == "put-rate") value = rate_per_s(row);

@@ -111,7 +111,8 @@ class Doctor {
         const std::string count = fmt::format("{} of {} usable here", usable, all);
         if (usable < all)
             add(State::note, "processors", count,
-                "taskset -c 0-" + std::to_string(all - 1) + " weft run ... (if that is not meant)");
+                "taskset -c 0-" + std::to_string(all - 1) +
+                    " weft run ... (if the limit is not intended)");
         else
             add(State::ok, "processors", count);
         double load = 0;
@@ -119,7 +120,7 @@ class Doctor {
         const std::string text = fmt::format("{:.1f} on {} processors", load, all);
         if (load > 0.5 * all)
             add(State::note, "load", text + ": times will be too high",
-                "top (and end or wait for what it shows)");
+                "top (shows the busy processes)");
         else
             add(State::ok, "load", text);
     }
@@ -180,13 +181,13 @@ class Doctor {
         const Json& mapping = trial.info["mapping"];
         const std::string problem = json_text(mapping["direct_problem"]);
         if (!problem.empty())
-            add(State::note, "buffers of node-mates", "are not reached in place: " + problem,
-                "docs/direct-memory.md says what it takes");
+            add(State::note, "buffers of local peers", "are not reached in place: " + problem,
+                "see docs/direct-memory.md");
         else
-            add(State::ok, "buffers of node-mates", "are reached in place");
+            add(State::ok, "buffers of local peers", "are reached in place");
         if (const std::string off = json_text(mapping["adoption_off"]); !off.empty())
             add(State::note, "pages of buffers", "are not shared, but copied: " + off,
-                "docs/direct-memory.md says what it takes");
+                "see docs/direct-memory.md");
     }
 
     void judge_network(const Trial& trial) {
@@ -269,7 +270,7 @@ void add_doctor_command(CLI::App& app, int& exit_status) {
         *command,
         "Starts two small jobs, and looks at limits, shared memory, processors, load, networks\n"
         "and launchers. A line begins with ok, note (slower, or missing for some networks) or\n"
-        "bad (jobs do not run); below it stands what mends it. Status 1 if a line is bad.");
+        "bad (jobs do not run). The next line tells how to fix it. Status 1 if a line is bad.");
 }
 
 }  // namespace weft::front

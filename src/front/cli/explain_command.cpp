@@ -270,8 +270,8 @@ std::string offload_line(const ExplainArguments& arguments,
     const run::OffloadVerdict verdict = run::judge_offload(provider);
     if (!verdict.promised) return fmt::format("no: over {} {}", provider, verdict.why);
     return fmt::format(
-        "over {}, {}: it pays where ranks are away while others wait for them, as what a rank "
-        "passes on does not wait for it; where all ranks are there, a started call is faster",
+        "over {}, {}: it pays if ranks are absent while others wait for them, because the network "
+        "forwards their data; if all ranks are present, a started call is faster",
         provider, verdict.why);
 }
 

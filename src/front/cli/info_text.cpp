@@ -35,7 +35,7 @@ std::string buffers_text(const Json& mapping) {
                            problem.empty() ? "" : " (" + problem + ")");
     }
     const std::string off = json_text(mapping["adoption_off"]);
-    if (off.empty()) return "  their large buffers: read and written where they lie\n";
+    if (off.empty()) return "  their large buffers: read and written in place\n";
     return fmt::format(
         "  their large buffers: copied by the kernel; in place only in the heap ({})\n", off);
 }
@@ -47,7 +47,7 @@ std::string job_text(const Json& info) {
         text += fmt::format("  {} on {} ({})\n", count(job["ranks"], "rank"),
                             count(job["nodes"], "node"), joined(job["ranks_per_node"], ", "));
     } else {
-        text += "  this process alone; start it with weft run to see what a job gets\n";
+        text += "  this process alone; start it with weft run to see a job\n";
     }
     text +=
         fmt::format("  waits {}: {} on this host, which may use {}\n",
@@ -55,8 +55,9 @@ std::string job_text(const Json& info) {
                     count(job["host_ranks"], "rank"), count(job["host_processors"], "processor"));
     text +=
         info["mapping"]["mode"] == "equal"
-            ? "  node-mates' memory: mapped at equal addresses, so pointers into it are shared\n"
-            : "  node-mates' memory: mapped at different addresses, so only offsets are shared\n";
+            ? "  memory of local peers: mapped at equal addresses, so pointers into it are shared\n"
+            : "  memory of local peers: mapped at different addresses, so only offsets are "
+              "shared\n";
     text += buffers_text(info["mapping"]);
     if (const std::string problems = json_text(info["mapping"]["problems"]); !problems.empty())
         text += fmt::format("    {}\n", problems);

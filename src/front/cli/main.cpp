@@ -33,11 +33,10 @@ int report_parse_outcome(const CLI::App& app, const CLI::ParseError& outcome) {
     const std::string reason = weft::front::reason_of(app, outcome);
     const std::string command = weft::lab::command_given(app);
     if (command.empty()) {
-        fmt::print(
-            stderr,
-            "weft: {}\n  weft --help says what each command does; weft run -n 4 PROGRAM starts "
-            "a program\n",
-            reason);
+        fmt::print(stderr,
+                   "weft: {}\n  weft --help lists the commands; weft run -n 4 PROGRAM starts "
+                   "a program\n",
+                   reason);
         return kUnusableArguments;
     }
     const std::string example = weft::lab::first_example(*app.get_subcommand(command));

@@ -22,7 +22,7 @@ std::string as_one_word(std::string_view word) {
     return text + "'";
 }
 
-/// Returns the JSON object on a line of a program's output; discarded if there is none.
+/// Returns the JSON object on a line of a program's output; discarded if it has none.
 Json object_in(std::string_view text) {
     while (!text.empty()) {
         const std::string_view line = text.substr(0, text.find('\n'));

@@ -48,7 +48,7 @@ base::Result<EnvironmentVariable> parse_variable(const std::string& text) {
     if (equals != std::string::npos) return EnvironmentVariable{name, text.substr(equals + 1)};
     const char* const value = std::getenv(name.c_str());
     if (value == nullptr) {
-        return base::fail(Status::argument, "-x {}: there is no such variable here; write {}=VALUE",
+        return base::fail(Status::argument, "-x {}: the variable is not set here; write {}=VALUE",
                           name, name);
     }
     return EnvironmentVariable{name, value};

@@ -22,7 +22,7 @@ class TuningFile {
     /// Opens a file; it need not exist.
     [[nodiscard]] static base::Result<TuningFile> open(const std::string& path);
 
-    /// Returns the point of this case and size; nullptr if there is none.
+    /// Returns the point of this case and size; nullptr if it is missing.
     [[nodiscard]] const Json* find(const plan::TunedCase& of, std::uint64_t bytes) const;
     /// Adds a point, or replaces the point of the same case and size, and writes the file. details:
     /// further information for people.
