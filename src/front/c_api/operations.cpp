@@ -83,8 +83,7 @@ class Table {
 
     std::mutex mutex_;
     std::vector<OperationEntry> entries_;
-    std::deque<std::uint32_t>
-        unused_;  ///< oldest first, so that stale numbers are detected for longer
+    std::deque<std::uint32_t> unused_;  ///< oldest first: stale numbers are detected longer
 };
 
 /// Never destroyed: other threads may call while the process exits.

@@ -41,8 +41,8 @@ class BarrierSubject : public BenchJob {
 
     void prepare(std::uint64_t) {}
     void call() { world_.barrier(); }
-    /// Delays each rank once in a while: no rank may leave before it has entered. Clocks of one
-    /// machine agree; ranks of several machines only check that the call returns.
+    /// Delays one rank in each check, in rotation: no rank may leave before it has entered. Clocks
+    /// of one machine agree; ranks of several machines only check that the call returns.
     [[nodiscard]] bool check(std::uint64_t batch) {
         constexpr std::uint64_t kLateNs = 50'000;
         const std::uint64_t begin = now_ns();

@@ -18,8 +18,7 @@ struct Figures {
     double total_energy_uj = 0;
     double descriptor_bytes = 0;
     double messages = 0;
-    std::optional<double>
-        time_table_us;  ///< set where a paper's table drops a term that its text has
+    std::optional<double> time_table_us;  ///< if the table of a paper drops a term of its text
 };
 
 /// Returns nothing if no paper has a formula for such an algorithm.

@@ -333,7 +333,8 @@ void FitMeasure::with_pair(std::optional<Rank> peer, const std::function<void(Te
     world_.barrier();
 }
 
-/// Measures successive calls. In some of the streams no rank polled the network, as on one node.
+/// Returns the time per call. For streams it takes a low percentile, so that calls without polls of
+/// the network count, as on one node.
 double FitMeasure::call_us(Team team, const std::function<void()>& call, int calls) const {
     std::vector<double> times;
     for (int i = 0; i < repetitions_; ++i) {

@@ -42,8 +42,8 @@ struct Multicast {
     [[nodiscard]] lab::Line line(double lab::Summary::*statistic) const;
 };
 
-/// Times of short calls of two ranks, in microseconds. For local peers, all but the last two are
-/// per call in a stream.
+/// Times of short calls of two ranks, in microseconds. The first four are per call in streams for
+/// local peers; all others are of single calls.
 struct Calls {
     double alone_us = 0;      ///< a rank alone: enters and leaves
     double broadcast_us = 0;  ///< 8 bytes
@@ -60,9 +60,8 @@ struct Way {
     const char* name = "";  ///< "near" (local) or "far" (remote)
     std::vector<Rank> peers;
     std::vector<Multicast> multicasts;
-    lab::Line turns;  ///< half round trips over bytes
-    lab::Line
-        blocks;  ///< between processors: time over the bytes that each rank sends and receives
+    lab::Line turns;                   ///< half round trips over bytes
+    lab::Line blocks;                  ///< time over bytes, for one rank per processor
     std::optional<double> receive_us;  ///< remote: reception of a message that has arrived
     Calls calls;                       ///< with the first peer
     double flag_us = 0;  ///< local: half a round trip of a flag between two spinning ranks

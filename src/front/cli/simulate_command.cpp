@@ -96,8 +96,7 @@ class Progress {
 struct Conditions {
     plan::Surroundings around;
     lab::Queueing queueing;
-    std::optional<plan::Machine>
-        machine;  ///< with local and remote costs: data for parts of the image
+    std::optional<plan::Machine> machine;  ///< set for local and remote costs
 };
 
 base::Result<Conditions> read_conditions(const SimulateArguments& arguments,

@@ -107,8 +107,7 @@ class Job {
     std::optional<int> status_;                        ///< decided by the first failure
     std::optional<Clock::time_point> deadline_;        ///< of the job
     std::optional<Clock::time_point> grace_deadline_;  ///< set after SIGTERM to the ranks
-    std::optional<Clock::time_point>
-        judging_until_;  ///< while set, a rank that is ending may be the cause
+    std::optional<Clock::time_point> judging_until_;   ///< an ending rank may be the cause
     bool ranks_are_killed_ = false;
     bool ranks_are_given_up_ = false;
     bool waits_for_readers_ = true;  ///< for readers of labelled output, after all ranks have ended

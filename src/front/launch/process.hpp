@@ -22,9 +22,8 @@ struct SpawnOptions {
     int input = -1;   ///< becomes the child's standard input; -1: that of this process
     int output = -1;  ///< becomes its standard output
     int error = -1;
-    const cpu_set_t* cpus = nullptr;  ///< CPUs of the child; nullptr: as this process
-    const InheritedSignals* signals =
-        nullptr;  ///< signal state of the child; nullptr: as this process
+    const cpu_set_t* cpus = nullptr;            ///< of the child; nullptr: as this process
+    const InheritedSignals* signals = nullptr;  ///< of the child; nullptr: as this process
 };
 
 /// Opens /dev/null for each closed standard file, so that no other file takes their numbers, here
@@ -49,8 +48,7 @@ struct SpawnOptions {
 
 struct ProcessEnd {
     bool failed = false;  ///< killed, or exited with a status other than 0
-    bool killed =
-        false;  ///< by a signal other than SIGPIPE, which follows from the end of another process
+    bool killed = false;  ///< by a signal, except SIGPIPE, which other processes\' ends cause
 };
 
 /// Returns how a child has ended, if it has; does not reap it.

@@ -135,8 +135,7 @@ class PreparedCall {
     std::vector<Unpacking> unpackings_;
     void* move_to_ = nullptr;  ///< destination to which finish() copies the first bytes of out_
     std::size_t move_bytes_ = 0;
-    std::shared_ptr<const void>
-        kept_operation_;  ///< keeps an operation that the program may free during the call
+    std::shared_ptr<const void> kept_operation_;  ///< the program may free it during the call
     int error_ = MPI_SUCCESS;
 };
 

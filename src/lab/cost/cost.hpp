@@ -26,8 +26,7 @@ using plan::VectorSize;
 struct Programs {
     Rank size = 1;
     const Stages* stages = nullptr;  ///< set if the algorithm has this form
-    std::vector<Rank> node_of =
-        {};  ///< by rank; empty: all on one node. Only for machines with local and remote costs
+    std::vector<Rank> node_of = {};  ///< by rank; empty: all on one node
     std::function<base::Result<Program>(Rank)> program_of;
     /// Returns the number of calls that have put targets at once, for successive
     /// calls between nodes.

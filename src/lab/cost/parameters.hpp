@@ -3,7 +3,7 @@
 //
 // Idea     A set has a name. Three sets come from the papers; others are parsed from text, with one
 //          `key value` per line. Callers read files, so this room needs no file access.
-// Holds    Missing keys are 0; no key may be repeated.
+// Holds    Missing keys keep their defaults; no key may be repeated.
 #pragma once
 
 #include <cstdint>
