@@ -93,9 +93,9 @@ WEFT_API weft_status weft_neighbor_allgatherv_init(weft_neighbors* neighbors, co
 /// @name Stencils
 /// Exchanges of equal blocks with all members around each member of a grid, including diagonal
 /// neighbors. The direct way sends each block to its neighbor (26 messages in three dimensions).
-/// The combined way works dimension by dimension and joins blocks with the same offset into one
-/// message: 6 messages, but more bytes. By default, the way with the lower predicted time is used
-/// for each size.
+/// The combined way exchanges along one dimension after another. It joins all blocks for the same
+/// distance in that dimension into one message: 6 messages, but more bytes. By default, the way
+/// with the lower predicted time is used for each size.
 /// @{
 typedef struct weft_stencil weft_stencil;
 

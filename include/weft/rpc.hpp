@@ -168,7 +168,7 @@ class Rpc {
     }
     Rpc(const Rpc&) = delete;
     Rpc& operator=(const Rpc&) = delete;
-    /// Before finalize() of the runtime.
+    /// Removes the handlers. Destroy an Rpc before finalize() of its runtime.
     ~Rpc() {
         try {
             runtime_.on_message(kRequest, nullptr, nullptr);

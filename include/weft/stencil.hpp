@@ -3,9 +3,9 @@
 //
 // Neighbors are the members at fixed offsets: all in a box around each member, or those along the
 // axes. The direct way sends each block to its neighbor (26 messages in a box of three dimensions).
-// The combined way works dimension by dimension and joins blocks with the same offset into one
-// message: 6 messages, but more bytes. By default, the way with the lower predicted time is used
-// for each size.
+// The combined way exchanges along one dimension after another. It joins all blocks for the same
+// distance in that dimension into one message: 6 messages, but more bytes. By default, the way with
+// the lower predicted time is used for each size.
 #pragma once
 
 #include <cstddef>

@@ -12,7 +12,7 @@ struct Sentence {
     char text[2048] = "No call of this thread has failed.";
 };
 
-/// Per thread, because weft_last_error() has no argument.
+/// Returns the sentence of the calling thread, because weft_last_error() has no argument.
 Sentence& last_sentence() noexcept {
     static thread_local Sentence sentence;
     return sentence;

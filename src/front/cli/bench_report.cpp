@@ -65,6 +65,7 @@ void mark_quickest(std::span<BenchRow> rows) {
     })->quickest = true;
 }
 
+/// Returns the factors.
 /// https://github.com/NVIDIA/nccl-tests/blob/master/doc/PERFORMANCE.md has the reasons.
 BandwidthFactors bandwidth_factors(std::string_view collective, Rank ranks) {
     const double n = ranks;

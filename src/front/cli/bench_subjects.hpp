@@ -167,8 +167,8 @@ class CallSubject : public BenchJob {
   private:
     using Counts = std::vector<std::size_t>;
 
-    /// In alltoallv, the size index of a block is the sum of both ranks, modulo the number of
-    /// ranks. So all ranks send and receive equal amounts.
+    /// Returns the facts of a call. In alltoallv, the size index of a block is the sum of both
+    /// ranks, modulo the number of ranks. So all ranks send and receive equal amounts.
     [[nodiscard]] static oracle::CallFacts facts_of(Rank size, std::uint64_t bytes,
                                                     const CallOptions& options) {
         const auto& traits = collectives::traits_of(options.collective);

@@ -38,7 +38,7 @@ struct CountedCall {
     [[nodiscard]] std::uint64_t between(Rank from, Rank to) const;
 };
 
-/// --counts, one for each rank, or `each` for all.
+/// Reads --counts: a count for each rank, or `each` for all.
 [[nodiscard]] base::Result<std::vector<std::uint64_t>> read_counts(const std::string& text,
                                                                    Rank ranks, std::uint64_t each);
 

@@ -294,7 +294,7 @@ double FitMeasure::measure_receptions(const Way& way) {
     return points.empty() ? 0 : lab::fit_line(points).slope;
 }
 
-/// Each rank sends a block to the next and receives one. Local data is also copied out of its
+/// Times a ring in which each rank sends a block to the next. Local data is also copied out of its
 /// target, as from a slot: that is part of the put. Blocks alternate between places, as with slots.
 lab::Line FitMeasure::measure_blocks(const std::vector<Rank>& peers, bool near) {
     std::vector<Rank> ring{0};
@@ -346,7 +346,8 @@ double FitMeasure::call_us(Team team, const std::function<void()>& call, int cal
     return calls > 1 ? lab::percentile(times, kQuick) : lab::median(times);
 }
 
-/// Over a slow network, a long stream would take too much time.
+/// Times short calls. Streams are only used locally, because they would take long over
+/// a slow network.
 Calls FitMeasure::calls_of(Team pair, bool near) {
     constexpr std::size_t kCell = 5;
     constexpr std::size_t kSlot = 8;

@@ -159,8 +159,8 @@ OwnMemory FitMeasure::own_memory() {
     return found;
 }
 
-/// In a job of several nodes, waiting ranks also poll the network, which takes longer than these
-/// calls' messages. So the times without polling count.
+/// Measures copies. In a job of several nodes, waiting ranks also poll the network, which takes
+/// longer than these calls' messages. So the times without polling count.
 lab::Points FitMeasure::measure_copies(Team pair,
                                        const std::function<std::byte*(std::size_t)>& next,
                                        const std::function<void(std::byte*, std::size_t)>& call) {

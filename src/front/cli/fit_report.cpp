@@ -31,7 +31,7 @@ double rounded(double value) {
     return std::max(0.0, std::round(value * 1000) / 1000);
 }
 
-/// Default cost of a job without a file.
+/// Returns the default cost of a job without a file.
 double usual_ns(plan::Time time) {
     return static_cast<double>(time) / 1000;
 }
@@ -103,8 +103,8 @@ void add_parameters(Json& parameters, const Way& way, double copy_ns,
     if (is_near(way)) parameters["call_ns"] = rounded(way.calls.alone_us * 1000);
 }
 
-/// Two ranks copy in half the time of one. The rest is waiting (measured with memory that need not
-/// be exposed), exposing, and a fixed time for each step.
+/// Adds the costs of copies. Two ranks copy in half the time of one. The rest is waiting (measured
+/// with memory that need not be exposed), exposing, and a fixed time for each step.
 void add_parameters(Json& parameters, const NearCopies& copies) {
     // In a job of several nodes, each wait may also poll the network.
     const double waits_ns = lab::fit_line_by_ratio(copies.of_job).intercept * 1000;

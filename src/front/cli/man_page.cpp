@@ -42,7 +42,7 @@ std::string ended(std::string text) {
     return text;
 }
 
-/// Not for the help of options, which may begin with a value in exact spelling.
+/// Makes a sentence. Not for the help of options, which may begin with a value in exact spelling.
 std::string sentence(std::string text) {
     if (!text.empty())
         text.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(text.front())));

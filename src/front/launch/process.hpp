@@ -48,7 +48,7 @@ struct SpawnOptions {
 
 struct ProcessEnd {
     bool failed = false;  ///< killed, or exited with a status other than 0
-    bool killed = false;  ///< by a signal, except SIGPIPE, which other processes\' ends cause
+    bool killed = false;  ///< by a signal, except SIGPIPE, which other processes' ends cause
 };
 
 /// Returns how a child has ended, if it has; does not reap it.

@@ -149,7 +149,8 @@ int Layer::exchange(void* comm, const void* mine, void* all, std::size_t bytes) 
                : 1;
 }
 
-/// The other members may be in other calls, and wait for data that this rank must forward.
+/// Exchanges data to make a team. The other members may be in other calls, and wait for data that
+/// this rank must forward.
 int Layer::share_among_members(void* comm, const void* mine, void* all, std::size_t bytes) {
     Layer& layer = get();
     inside_weft = false;

@@ -57,7 +57,7 @@ class PreparedCall {
 
     // --- making it: each returns why it cannot be served, or Why::served ---
     Why broadcast(const Elements& buffer, int root);
-    /// allreduce, scan and exscan.
+    /// Prepares allreduce, scan or exscan.
     Why all_reduce(const void* in, const Elements& out, MPI_Op op);
     Why reduce(const void* in, const Elements& out, MPI_Op op, int root);
     /// Reduces blocks of `out.count` elements, one for each rank (reduce_scatter_block).

@@ -38,7 +38,7 @@ std::string variable_of(std::string_view kind) {
     return name;
 }
 
-/// All variables of the layer, in an order that is equal on all ranks.
+/// Returns all variables of the layer, in an order that is equal on all ranks.
 std::vector<std::string> variables() {
     std::vector<std::string> names;
     for (const std::string_view name : {kMode, kStatistics, kTeamAfter, kTuning, kProgress})
@@ -89,8 +89,8 @@ class Reader {
     std::string& complaint_;
 };
 
-/// Returns each variable with its value, one a line. A value may be any text, so its length
-/// precedes it.
+/// Returns each variable with its value, one a line. A value may be any text, so its
+/// length precedes it.
 std::string text_of_settings() {
     std::string text;
     for (const std::string& name : variables()) {
@@ -100,7 +100,7 @@ std::string text_of_settings() {
     return text;
 }
 
-/// FNV-1a.
+/// Returns the FNV-1a hash.
 std::int64_t hash_of(std::string_view text) {
     std::uint64_t hash = 0xcbf29ce484222325;
     for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;

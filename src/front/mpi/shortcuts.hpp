@@ -76,7 +76,7 @@ inline void remember(Kind kind, const Shortcut& call, Glances* left = &no_end) {
         shortcuts[static_cast<std::size_t>(kind)] = {.call = call, .left = left};
 }
 
-/// The handle may soon be reused for another communicator, on some of the ranks.
+/// Removes a communicator's shortcuts. Its handle may soon be reused on some of the ranks.
 inline void forget_shortcuts(MPI_Comm comm) {
     for (Remembered& one : shortcuts)
         if (one.call.comm == comm) one = {};

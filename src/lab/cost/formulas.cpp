@@ -28,7 +28,7 @@ FormulaResults optimal_messages(Values v) {
             {"cost_per_log", cost(best)}};
 }
 
-/// Karp et al.: each rank with the value continues to send it; the earliest receivers
+/// Evaluates Karp et al.: each rank with the value continues to send it; the earliest receivers
 /// form the tree.
 FormulaResults optimal_tree(Values v) {
     const double overhead = v[2];

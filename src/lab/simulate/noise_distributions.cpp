@@ -17,7 +17,7 @@ __extension__ using Wide = unsigned __int128;
 
 constexpr int kTableBits = 10;
 
-/// -ln(1 - i / 2^kTableBits / 2) in units of 2^-32, for the mantissa of an exponential draw.
+/// Returns ln(1 + i / 2^kTableBits) in units of 2^-32, by i: logarithms of the mantissa.
 std::array<std::uint64_t, (1 << kTableBits) + 1> make_logarithms() {
     std::array<std::uint64_t, (1 << kTableBits) + 1> logarithms{};
     for (std::size_t i = 0; i < logarithms.size(); ++i) {
