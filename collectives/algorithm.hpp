@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// algorithm.hpp - what a generator is: a pure function from spec and request to one rank's program.
+// algorithm.hpp - an algorithm of a collective, and the request from which it generates programs.
 //
-// Idea     Algorithms that go stage by stage give the programs of all ranks as one small value
-//          (plan/schedule/stages.hpp), from which the program of a rank is read; others give a
-//          rank's program directly.
-// Next     registry.hpp for the list of all of them; README.md for how to add one.
+// Idea     A generator is a pure function: it turns a spec and a request into the program of one
+//          rank. Algorithms with stages return the programs of all ranks as one small value
+//          (plan/schedule/stages.hpp), from which the program of each rank is read.
+// Next     registry.hpp for the list of algorithms; README.md for how to add one.
 #pragma once
 
 #include <algorithm>
@@ -24,62 +24,62 @@
 
 namespace weft::collectives {
 
-/// Where the remainders of a merge stand. Ordered: so that results are in rank order; paper: first
-/// of all, as the paper's peer tables have it, which is in rank order for one remainder or group
-/// only.
+/// Position of the remainders of a merge. `ordered`: they are placed so that results are in rank
+/// order. `paper`: they are the first ranks, as in the paper's peer tables. That is in rank order
+/// only if there is one remainder or one group.
 enum class Placement : std::uint8_t { ordered, paper };
 
 struct KnownShapes;
 
-/// What one rank knows about the call. All but `rank` is the same on all ranks.
+/// A call as one rank sees it. All members except `rank` are equal on all ranks.
 struct GenerateRequest {
     Rank rank = 0;
     int size = 1;
     Rank root = plan::kNoRank;
-    std::uint32_t segments = 1;  ///< what each piece of the spec's pipeline is cut into
-    /// Of the vector that is cut into units: where there is a block for each rank, of all blocks
-    /// together.
+    std::uint32_t segments = 1;  ///< further cuts of each piece of the spec's pipeline
+    /// Elements of the vector that is cut into units. In collectives with a block for each rank,
+    /// these are the elements of all blocks together.
     std::uint64_t elements = 0;
     std::uint32_t element_bytes = 1;
     Placement placement = Placement::ordered;
-    bool ordered =
-        false;  ///< operands must be combined in rank order: the operation does not commute
-    plan::Layout layout;  ///< which node each rank is on; none given: all are on one
-    /// Elements of each rank's block, where blocks differ; `elements` is their sum. Steps name
-    /// blocks, not sizes, so algorithms need not read them: generate() gives their programs the
-    /// counts.
+    /// Operands must be combined in rank order, because the operation does not commute.
+    bool ordered = false;
+    plan::Layout layout;  ///< node of each rank; not given: all ranks are on one node
+    /// Elements of each rank's block if blocks differ in size; `elements` is their sum.
+    /// Algorithms need not read them, because steps name blocks, not sizes. generate() adds the
+    /// counts to the programs.
     std::span<const std::uint64_t> counts = {};
-    /// Of requests that differ in the rank alone: what is made once for all of them. May be null.
+    /// Cache shared by requests that differ only in `rank`. May be null.
     KnownShapes* known_shapes = nullptr;
     bool repeats_blocks = false;  ///< as in plan::Program
 };
 
-/// The nodes of a request.
+/// Returns the layout of a request; a single node if none was given.
 [[nodiscard]] inline plan::Layout layout_of(const GenerateRequest& request) {
     return request.layout.is_given() ? request.layout : plan::Layout(request.size, request.size);
 }
 
 struct Parameter {
     std::string_view name;
-    std::string_view fallback;  ///< its value if it is not given
+    std::string_view fallback;  ///< value if the spec does not give one
     std::string_view help;
     std::string_view tries = "";  ///< further values worth trying, comma separated
 };
 
-/// What holds for every program of an algorithm. The verifier proves it again for each one.
+/// Properties of every program of an algorithm. The verifier checks them for each program.
 struct Properties {
-    bool ordered = false;        ///< operands in rank order, at least if the request asks for it
+    bool ordered = false;  ///< combines operands in rank order, at least if the request asks for it
     bool bit_identical = false;  ///< every rank gets the same bits, floating point included
     bool synchronizing = false;  ///< completion anywhere implies entry everywhere (elements > 0)
     bool notation = false;       ///< a schedule in the notation names this algorithm
     bool power_of_two = false;   ///< for power-of-two sizes only
-    bool for_nodes =
-        false;  ///< worth a prediction only where some of several nodes hold several ranks
-    bool consecutive_nodes = false;  ///< the ranks of each node must follow each other
-    bool even_nodes = false;         ///< nodes must hold equally many ranks
+    /// Worth a prediction only if there are several nodes and some have several ranks.
+    bool for_nodes = false;
+    bool consecutive_nodes = false;  ///< the ranks of each node must be consecutive
+    bool even_nodes = false;         ///< all nodes must have the same number of ranks
     bool one_node = false;           ///< all ranks must be on one node
-    bool direct = false;             ///< ranks read and write each other's vectors where they lie
-    bool two_trees = false;          ///< a tree for each half: of two ranks both are the same
+    bool direct = false;             ///< ranks access each other's buffers in place
+    bool two_trees = false;  ///< uses a tree for each half; with two ranks both trees are equal
 
     [[nodiscard]] bool fit(const plan::Layout& layout) const {
         return (!one_node || layout.nodes() <= 1) && (!consecutive_nodes || layout.contiguous()) &&
@@ -87,19 +87,22 @@ struct Properties {
     }
 };
 
-/// What the choice of an algorithm depends on; the same on all ranks.
+/// Input for the choice of an algorithm; equal on all ranks.
 struct CandidateRequest {
     Rank size = 1;
-    Rank ranks_per_node = 0;   ///< if ranks fill all nodes evenly and in order; else 0
-    StageCost stage;           ///< what a stage and a message in it cost, roughly
-    std::int64_t round = 0;    ///< of a put without its bytes, from the sender to the receiver, and
-    std::int64_t vector = 0;   ///< of sending and reducing the bytes of a vector: picoseconds
-    std::int64_t combine = 0;  ///< of reducing what has come, if others can send meanwhile
-    plan::Layout layout;       ///< which node each rank is on; none given: all are on one
-    bool direct = false;       ///< ranks of a node reach each other's vectors
-    bool lands = false;        ///< payloads that cross the network may land in vectors
+    Rank ranks_per_node = 0;  ///< if all nodes are full and ranks are in node order; else 0
+    StageCost stage;          ///< approximate costs of a stage and of a message in it
+    /// Time of a put without its bytes, from the sender to the receiver, in picoseconds.
+    std::int64_t round = 0;
+    /// Time to send and reduce the bytes of a vector, in picoseconds.
+    std::int64_t vector = 0;
+    /// Time to reduce received data while others can send, in picoseconds.
+    std::int64_t combine = 0;
+    plan::Layout layout;  ///< node of each rank; not given: all ranks are on one node
+    bool direct = false;  ///< local peers can access each other's buffers
+    bool lands = false;   ///< payloads from other nodes may be delivered directly into buffers
 
-    /// Several nodes, of which some hold several ranks.
+    /// Returns true if there are several nodes and some have several ranks.
     [[nodiscard]] bool mixed() const { return layout.nodes() > 1 && layout.most() > 1; }
 };
 
@@ -110,19 +113,21 @@ struct Algorithm {
     std::string_view source;
     std::vector<Parameter> parameters;
     Properties properties;
-    /// One of the two. The value for all ranks, where there is one; its rank does not count. What
-    /// is refused is refused on all ranks: by what all know, never by what one of them has to do.
+    /// Exactly one of `generate` and `stages` is set. `stages` returns the value for all ranks and
+    /// ignores `rank` of the request. A refusal depends only on facts that all ranks know, so all
+    /// ranks refuse the same requests.
     base::Result<plan::Program> (*generate)(const AlgorithmSpec&, const GenerateRequest&) = nullptr;
     base::Result<plan::Stages> (*stages)(const AlgorithmSpec&, const GenerateRequest&) = nullptr;
-    /// Specs besides the plain name that are worth a prediction, a few.
+    /// Returns a few specs, in addition to the plain name, that are worth a prediction.
     std::vector<std::string> (*variants)(const CandidateRequest&) = nullptr;
-    /// Of a spec that says more than the name: by the algorithms that it names in turn.
+    /// Returns the properties of a spec with parameters, if they depend on the algorithms it names.
     Properties (*refine)(const AlgorithmSpec&) = nullptr;
-    /// Whether every rank gets the same bits with such parameters on such nodes, although the
-    /// properties do not promise it for all.
+    /// Returns true if all ranks get equal bits with these parameters on these nodes, although
+    /// `properties` does not promise it in general.
     bool (*same_bits)(const AlgorithmSpec&, const plan::Layout&) = nullptr;
-    /// The first rank that is bound to do the same as the request's, at the same distances from
-    /// itself and with as many bytes; the request's if none is known.
+    /// Returns the lowest rank known to run the same steps as the request's rank, with equal
+    /// distances to its peers and equal bytes. If it knows no such rank, it returns
+    /// the request's rank.
     Rank (*same_as)(const GenerateRequest&) = nullptr;
 
     [[nodiscard]] Properties properties_of(const AlgorithmSpec& spec) const {
@@ -135,7 +140,7 @@ struct Algorithm {
     }
 };
 
-/// The header that the programs of a call start from.
+/// Returns a program without steps, with the facts of the call.
 [[nodiscard]] inline plan::Program program_header(std::string_view collective,
                                                   const AlgorithmSpec& spec,
                                                   const GenerateRequest& request) {
@@ -149,11 +154,11 @@ struct Algorithm {
     return header;
 }
 
-/// Most pieces that a pipeline has.
+/// Largest number of pieces of a pipeline.
 inline constexpr std::uint32_t kSegmentsMax = 1 << 20;
 
-/// Pieces of the pipeline: as many as the spec says (else one), each in as many as the request asks
-/// for. More pieces than elements are allowed: some are empty.
+/// Returns the number of pieces of the pipeline: the spec's `segments` (default 1) times the
+/// segments of the request. It may exceed the number of elements; then some pieces are empty.
 [[nodiscard]] inline base::Result<std::uint32_t> pipeline_segments(const AlgorithmSpec& spec,
                                                                    const GenerateRequest& request) {
     constexpr std::int64_t kMost = kSegmentsMax;
@@ -163,8 +168,9 @@ inline constexpr std::uint32_t kSegmentsMax = 1 << 20;
     return static_cast<std::uint32_t>(std::min(*given * std::int64_t{request.segments}, kMost));
 }
 
-/// For algorithms that are made to be pipelines: the request in pieces of about 8 KiB, at most 64,
-/// unless the spec says how many. What the request asks for is asked of each piece.
+/// Returns the request for an algorithm that is a pipeline by design. Unless the spec gives
+/// `segments`, the vector is cut into pieces of about 8 KiB, at most 64. Each piece is then cut
+/// into the request's segments.
 [[nodiscard]] inline GenerateRequest in_pieces(const AlgorithmSpec& spec, GenerateRequest request) {
     constexpr std::uint64_t kPieceBytes = 8192;
     constexpr std::uint64_t kPiecesMax = 64;
@@ -177,7 +183,7 @@ inline constexpr std::uint32_t kSegmentsMax = 1 << 20;
     return request;
 }
 
-/// The parameter `k` of a spec: a number of ranks.
+/// Returns the parameter `k` of a spec, a number of ranks.
 [[nodiscard]] inline base::Result<Rank> radix_parameter(const AlgorithmSpec& spec,
                                                         std::int64_t fallback, std::int64_t least) {
     const base::Result<std::int64_t> k = number_parameter(
@@ -187,7 +193,7 @@ inline constexpr std::uint32_t kSegmentsMax = 1 << 20;
     return static_cast<Rank>(*k);
 }
 
-/// What a parameter `segments` means, for the list of algorithms.
+/// Help text of the parameter `segments`, for the list of algorithms.
 inline constexpr std::string_view kSegmentsHelp = "pieces of the vector that follow each other";
 
 }  // namespace weft::collectives

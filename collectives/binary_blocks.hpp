@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// binary_blocks.hpp - ranks in blocks of powers of two, each of which hands over to the next larger
-// one.
+// binary_blocks.hpp - reduction in blocks of ranks whose sizes are powers of two.
 //
-// Idea     n is a sum of powers of two; so many ranks, in rank order and the largest first, form a
-//          block. Each block does recursive halving. Then, smallest block first, every rank sends
-//          what it has to the ranks of the next larger block that have the parts of it; so the
-//          largest block has the result.
+// Idea     n is a sum of powers of two. The ranks form one block for each of these powers, in rank
+//          order, the largest block first. Each block does recursive halving. Then, from the
+//          smallest block on, every rank sends its range to the ranks of the next larger block that
+//          have parts of it. The largest block ends up with the result.
 // Source   Rabenseifner, Optimization of collective reduction operations, section 3.6.
-// Holds    Combined in rank order. A rank of the largest block that is through knows that all have
-//          entered.
+// Holds    Combines in rank order. When a rank of the largest block completes, all
+//          ranks have entered.
 // Next     halving.hpp; binary_blocks.cpp of allreduce and reduce.
 #pragma once
 
@@ -20,7 +19,7 @@
 
 namespace weft::collectives {
 
-/// A rank's place among the blocks, and its steps up to the result.
+/// Position of a rank in the blocks, and the steps that reduce to the largest block.
 class BinaryBlocks {
   public:
     BinaryBlocks(BlockWriter& writer, Partial& partial, Rank rank, Rank size)
@@ -40,8 +39,10 @@ class BinaryBlocks {
         blocks_ = 1U << teams_.front().exponent;
     }
 
-    /// Numbers: the halvings, then what comes up. If there are credits for what goes up, they have
-    /// a number for each part of a rank's range, the first of which is given.
+    /// Halves within the block, combines the values of the smaller block, and sends the range
+    /// to the larger block. Uses the numbers of the halvings, and then one for values from
+    /// smaller blocks. `credits`: number of the first credit, if slots need them; each part of
+    /// a range has one.
     void reduce_up(std::optional<std::uint32_t> credits = std::nullopt) {
         halving().halve(0);
         if (has_smaller()) {
@@ -60,7 +61,7 @@ class BinaryBlocks {
             writer_->reserve_capacity(up_number(), blocks_ >> larger);
         });
     }
-    /// For parts that come back, from number `first` on.
+    /// Reserves capacity for parts that are sent back to smaller blocks, from number `first` on.
     void reserve_back(std::uint32_t first) {
         for_each_border([&](std::uint32_t larger, std::uint32_t parts) {
             for (std::uint32_t part = 0; part < parts; ++part)
@@ -68,14 +69,14 @@ class BinaryBlocks {
         });
     }
 
-    /// Among the ranks of this rank's block.
+    /// Returns the halving among the ranks of this rank's block.
     [[nodiscard]] Halving halving() {
         return {writer_,
                 partial_,
                 {number_, team().exponent, blocks_},
                 [team = team()](std::uint32_t number) { return rank_of(team, number); }};
     }
-    /// Among those of the largest block, for whose number 0 some rank may stand.
+    /// Returns the halving of the largest block for `number`, in which rank `zero` has number 0.
     [[nodiscard]] Halving halving_of_largest(std::uint32_t number, Rank zero) {
         return {
             writer_,
@@ -84,8 +85,8 @@ class BinaryBlocks {
             [zero](std::uint32_t other) { return other == 0 ? zero : static_cast<Rank>(other); }};
     }
 
-    /// The ranks of the next larger block with parts of this rank's range: visit(rank, part, its
-    /// range).
+    /// Calls visit(rank, part, its range) for the ranks of the next larger block that have parts of
+    /// this rank's range.
     template <class Visit>
     void for_each_above(Visit visit) const {
         const Team& larger = teams_[index_ - 1];
@@ -94,14 +95,14 @@ class BinaryBlocks {
             visit(rank_of(larger, number), part, halved(blocks_, number, larger.exponent));
         }
     }
-    /// The rank of the next smaller block with this rank's range, and which part of that one's this
-    /// is.
+    /// Returns the rank of the next smaller block whose range contains this rank's range.
     [[nodiscard]] Rank below() const {
         const Team& smaller = teams_[index_ + 1];
         return rank_of(smaller, number_ & ((1U << smaller.exponent) - 1));
     }
+    /// Returns the index of this rank's range among the parts of below()'s range.
     [[nodiscard]] std::uint32_t part() const { return number_ >> teams_[index_ + 1].exponent; }
-    /// Most parts of any rank's range.
+    /// Returns the largest number of parts of any rank's range.
     [[nodiscard]] std::uint32_t parts_max() const {
         std::uint32_t most = 0;
         for_each_border([&](std::uint32_t, std::uint32_t parts) { most = std::max(most, parts); });
@@ -110,21 +111,21 @@ class BinaryBlocks {
 
     [[nodiscard]] bool has_larger() const { return index_ > 0; }
     [[nodiscard]] bool has_smaller() const { return index_ + 1 < teams_.size(); }
-    [[nodiscard]] std::uint32_t number() const { return number_; }  ///< in its block
-    /// What this rank has when its block has been halved.
+    [[nodiscard]] std::uint32_t number() const { return number_; }  ///< in this rank's block
+    /// Returns the range that this rank has after its block has halved.
     [[nodiscard]] BlockRange own() const { return halved(blocks_, number_, team().exponent); }
     [[nodiscard]] std::uint32_t blocks() const { return blocks_; }  ///< of the vector
     [[nodiscard]] std::uint32_t steps() const { return teams_.front().exponent; }
     [[nodiscard]] std::uint32_t up_number() const { return steps(); }
 
   private:
-    /// A block of ranks.
+    /// A block of ranks: `first` is its lowest rank, and it has 2^exponent ranks.
     struct Team {
         std::uint32_t first = 0;
         std::uint32_t exponent = 0;
     };
 
-    /// visit(exponent of the larger block, parts of a rank's range in the smaller one).
+    /// Calls visit(exponent of the larger block, parts of a rank's range in the smaller block).
     template <class Visit>
     void for_each_border(Visit visit) const {
         for (std::size_t team = 1; team < teams_.size(); ++team) {
@@ -140,8 +141,8 @@ class BinaryBlocks {
     BlockWriter& writer_;
     Partial& partial_;
     std::vector<Team> teams_;   ///< largest first
-    std::uint32_t blocks_ = 1;  ///< ranks of the largest one
-    std::size_t index_ = 0;     ///< this rank's
+    std::uint32_t blocks_ = 1;  ///< ranks of the largest block
+    std::size_t index_ = 0;     ///< of this rank's block
     std::uint32_t number_ = 0;
 };
 

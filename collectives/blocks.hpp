@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// blocks.hpp - what all generators that write a rank's program begin and end with.
+// blocks.hpp - common frame of all generators that write the program of one rank.
 //
-// Idea     A generator writes the steps of one segment of the pipeline; the vector is one block, or
-//          cut into some. Blocks are units of the segment; the loop moves from one segment to the
-//          next, which is a range of the vector or a piece of every block.
+// Idea     A generator writes the steps of one segment of the pipeline. A vector has one or
+//          more blocks, and steps refer to blocks as units of the segment. The loop
+//          advances from segment to segment: to the next range of the vector, or to the
+//          next piece of every block.
 // Next     algorithm.hpp for requests; the files that include this one.
 #pragma once
 
@@ -13,13 +14,13 @@
 
 namespace weft::collectives {
 
-/// What a segment of a pipeline is.
+/// Meaning of a segment of a pipeline.
 enum class Cut : std::uint8_t {
     vector,  ///< a range of the vector, cut into blocks
-    blocks,  ///< a piece of each block, where blocks belong to ranks
+    blocks,  ///< a piece of each block; for collectives with a block for each rank
 };
 
-/// As many blocks as before, but each so many after the last one.
+/// Returns the same number of blocks with a stride that is `stride` times as large.
 [[nodiscard]] constexpr plan::Block strided(plan::Block blocks, std::uint32_t stride) {
     if (blocks.count > 1) blocks.stride *= stride;
     return blocks;
@@ -54,7 +55,7 @@ class BlockWriter {
                                    std::uint32_t count = 1) const {
         return placed(plan::slot(index, first, count));
     }
-    /// The same blocks, where those past the last are the first ones.
+    /// Returns blocks that may wrap around the end of the vector, as at most two runs.
     [[nodiscard]] std::vector<plan::Block> around(plan::Block block) const {
         const std::uint32_t pieces = cut_ == Cut::blocks ? segments_ : 1;
         const std::uint32_t left = blocks_ - block.first / pieces;
@@ -66,8 +67,8 @@ class BlockWriter {
         return {block, rest};
     }
 
-    // Credits: in a pipeline the reader of a slot signals its writer, which puts to it again two
-    // segments later.
+    // Credits: in a pipeline the reader of a slot signals its writer, which puts to the slot again
+    // two segments later.
     void await_credit(Rank peer, std::uint32_t number) {
         if (pipelined()) builder_.wait(peer, number, 0, kDepth);
     }
@@ -77,7 +78,7 @@ class BlockWriter {
     void reserve_credits(std::uint32_t first, std::uint32_t count) {
         if (pipelined()) builder_.reserve_slots(first + count);
     }
-    /// Steps from here on form another lane, for the same segments.
+    /// Begins another lane for the same segments; later steps belong to it.
     void begin_lane() {
         if (pipelined()) builder_.end_loop();
         builder_.begin_lane();
@@ -108,7 +109,7 @@ class BlockWriter {
     plan::Builder builder_;
 };
 
-/// A slot of a block for each rank but the root, which puts nothing.
+/// Reserves a slot of one block for each rank except the root, which puts nothing.
 inline void reserve_slot_of_each(BlockWriter& writer, const GenerateRequest& request) {
     const auto root = static_cast<std::uint32_t>(request.root);
     writer->reserve_capacities(0, root, 1);
@@ -116,15 +117,15 @@ inline void reserve_slot_of_each(BlockWriter& writer, const GenerateRequest& req
     writer->reserve_capacities(root + 1, static_cast<std::uint32_t>(request.size) - root - 1, 1);
 }
 
-/// What a generator says of its programs.
+/// Facts about the programs of a generator.
 struct BlockCall {
     std::string_view collective;
     std::uint32_t blocks = 0;                   ///< of the vector; 0: one for each rank
-    Cut cut = Cut::vector;                      ///< where the collective has no block for each rank
+    Cut cut = Cut::vector;                      ///< how a pipeline is cut
     std::uint32_t depth = BlockWriter::kDepth;  ///< copies of each slot in a pipeline
-    bool synchronizing = false;                 ///< if there are elements
+    bool synchronizing = false;                 ///< unless the call has no elements
 };
-/// The program of which `write(writer, request)` writes a segment.
+/// Returns the program whose segments `write(writer, request)` writes.
 template <class Write>
 [[nodiscard]] base::Result<plan::Program> program_by_blocks(const BlockCall& call,
                                                             const AlgorithmSpec& spec,
@@ -135,7 +136,7 @@ template <class Write>
     const CollectiveTraits& traits = *find_collective(call.collective);
     plan::Program header = program_header(call.collective, spec, request);
     if (!traits.rooted()) header.root = plan::kNoRank;
-    if (request.elements == 0) {  // nothing to send: such a call never is synchronizing
+    if (request.elements == 0) {  // without data no call is synchronizing
         header.units = 0;
         return plan::Builder(std::move(header)).finish();
     }
@@ -154,8 +155,8 @@ struct BlockRange {
     std::uint32_t count = 0;
 };
 
-/// What is left of `all` blocks (a power of two) after `steps` halvings by the bits of a number,
-/// lowest first: its lower half where the bit is 0.
+/// Returns the part of `all` blocks (a power of two) that is left after `steps` halvings. Step k
+/// keeps the lower half if bit k of `number` is 0, and else the upper half.
 [[nodiscard]] inline BlockRange halved(std::uint32_t all, std::uint32_t number,
                                        std::uint32_t steps) {
     BlockRange range{0, all};

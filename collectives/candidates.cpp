@@ -23,9 +23,9 @@ bool has_parameter(const Algorithm& algorithm, const Parameter& parameter) {
            algorithm.parameters.end();
 }
 
-/// The number of pieces after which a pipeline over so many further ranks takes least: pieces are
-/// as large as makes a message cost what its bytes cost, weighed by how often each is passed on
-/// (Hoefler and Moor, N* = sqrt(s G (hops) / o)). A power of two.
+/// Returns the number of pieces, a power of two, with which a pipeline over `hops` further ranks
+/// takes the least time. It balances the costs of messages and bytes (Hoefler and Moor, N* = sqrt(s
+/// G (hops) / o)).
 std::uint32_t best_pieces(const CandidateRequest& request, std::int64_t vector, std::int64_t hops) {
     const std::int64_t message = std::max<std::int64_t>(1, request.round - request.stage.latency);
     const std::int64_t square = vector / message * std::max<std::int64_t>(0, hops);
@@ -34,8 +34,8 @@ std::uint32_t best_pieces(const CandidateRequest& request, std::int64_t vector, 
     return pieces;
 }
 
-/// One piece, and as many as suit a tree and a chain. Of a reduction the last rank combines pieces
-/// while others come in, too.
+/// Returns 1, the best number for a tree, and the best one for a chain. In a reduction, the last
+/// rank combines pieces while others arrive; the number for a tree accounts for that.
 std::vector<std::uint32_t> pieces_worth_trying(const CandidateRequest& request) {
     const auto others = std::max<std::uint32_t>(static_cast<std::uint32_t>(request.size), 2) - 1;
     const std::uint32_t tree =
@@ -67,7 +67,7 @@ std::vector<AlgorithmSpec> candidate_specs(std::string_view collective,
         if (is_pipeline(algorithm))
             for (const std::uint32_t each : pieces)
                 add(std::string(algorithm.name) + ":segments=" + std::to_string(each));
-        // Which way is quicker depends on the machine, and not only on the size.
+        // The faster method depends on the machine as well as on the size.
         if (request.direct && has_parameter(algorithm, kNearParameter))
             add(std::string(algorithm.name) + ":near=put");
         if (request.lands && has_parameter(algorithm, kIntoParameter))

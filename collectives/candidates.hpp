@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// candidates.hpp - the algorithms that are worth a prediction when none is forced.
+// candidates.hpp - specs of the algorithms that are worth a prediction if the caller forces none.
 //
-// Idea     Every algorithm of the list by its plain name, unless a parameter of it has no usual
-//          value, and what it names itself: variants of its parameters that suit so many ranks.
-//          Pipelines also in one piece, and in as many as suit what messages and bytes cost.
-//          Those that are made for nodes of several ranks only where there are such.
-// Holds    The same arguments give the same list, in the same order. There are a few dozen at most,
-//          whatever the number of ranks.
-// Next     algorithm.hpp, `variants`; plan/select for how they are ranked.
+// Idea     The list has every algorithm by its plain name, unless one of its parameters has no
+//          default. It also has the variants that an algorithm suggests for the call. Pipelines are
+//          listed with one piece, and with numbers of pieces that balance the costs of messages and
+//          bytes. Algorithms for nodes with several ranks are listed only if there are such nodes.
+// Holds    Equal arguments give the same list in the same order. It has a few dozen entries at
+//          most, for any number of ranks.
+// Next     algorithm.hpp, `variants`; plan/select for their ranking.
 #pragma once
 
 #include <string_view>
@@ -17,12 +17,12 @@
 
 namespace weft::collectives {
 
-/// Some may not fit the number of ranks: their generators say so.
+/// Returns the candidates. Some may not support the number of ranks; their generators fail then.
 [[nodiscard]] std::vector<AlgorithmSpec> candidate_specs(std::string_view collective,
                                                          const CandidateRequest& request);
 
-/// Whether the spec says no more than how many pieces its algorithm cuts the vector of this request
-/// into anyway: its programs are those of the plain name.
+/// Returns true if the spec only repeats the default number of pieces for this request. Then the
+/// plain name gives equal programs.
 [[nodiscard]] bool repeats_plain_name(const Algorithm& algorithm, const AlgorithmSpec& spec,
                                       const GenerateRequest& request);
 

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// collective_traits.hpp - what each collective is, in one table.
+// collective_traits.hpp - properties of each collective, in one table.
 //
-// Idea     A row says which part of the vector a rank reads and writes, whose contributions reach
-//          its output, and who knows the counts. Names, roots, contracts, checks of arguments,
-//          places of blocks in place, and what benches and tests expect are derived from that.
-// Holds    Rows are in the order of weft::Collective. A collective whose blocks have counts has a
-//          row of its own; what it shares with the one of equal blocks is found through `even`.
+// Idea     A row names the part of the vector that a rank reads and writes, the ranks that
+//          contribute to its output, and the ranks that know the counts. Names, roots,
+//          contracts, checks of arguments, block positions in place, benches and tests are
+//          derived from the table.
+// Holds    Rows are in the order of weft::Collective. A collective with counts has its own row, and
+//          `even` names the collective with equal blocks.
 // Next     contracts.cpp for what programs must achieve; README.md for how to add a collective.
 #pragma once
 
@@ -17,26 +18,26 @@
 
 namespace weft::collectives {
 
-/// The part of the vector of a call that a rank has. In rooted collectives others than the root
-/// have nothing of `whole_at_root`; only they see a difference.
+/// Part of the call's vector that a rank has. In rooted collectives only the
+/// root has `whole_at_root`.
 enum class VectorPart : std::uint8_t { none, whole, whole_at_root, whole_after_first, own_block };
 
-/// What stands at a place of the output. Ranks combined: those whose inputs are reduced there.
+/// Source of an element of the output. "Reduced" lists the ranks whose inputs are combined.
 enum class Contribution : std::uint8_t {
-    none,             ///< no data: completion anywhere means entry everywhere
-    root,             ///< the same place of the root's input
-    owner,            ///< the same place of the input of the rank that the block belongs to
-    owner_own_block,  ///< of the input of that rank, the block that belongs to this one
-    all,              ///< ranks combined: all
-    up_to_own,        ///< ranks combined: all up to this one
-    before_own        ///< ranks combined: all before this one
+    none,             ///< no data: completion on one rank means that all have entered
+    root,             ///< the same element of the root's input
+    owner,            ///< the same element of the input of the rank that owns the block
+    owner_own_block,  ///< this rank's block in the input of the rank that owns the block
+    all,              ///< reduced: all ranks
+    up_to_own,        ///< reduced: all ranks up to this one
+    before_own        ///< reduced: all ranks before this one
 };
 
-/// How large blocks are, and who knows it.
+/// Sizes of blocks, and the ranks that know them.
 enum class Counts : std::uint8_t { equal, known_to_all, known_to_pair };
 
-/// The argument that may say "in place"; the other one is the vector then, and each side has its
-/// part of it.
+/// Argument that may be WEFT_IN_PLACE. The other argument is then the whole vector, and each side
+/// uses its part of it.
 enum class InPlace : std::uint8_t { never, input, output };
 
 struct CollectiveTraits {
@@ -47,7 +48,7 @@ struct CollectiveTraits {
     Contribution contribution = Contribution::none;
     InPlace in_place = InPlace::input;
     Counts counts = Counts::equal;
-    Collective even = Collective::barrier;  ///< the same with equal blocks
+    Collective even = Collective::barrier;  ///< the collective with equal blocks
 
     [[nodiscard]] constexpr bool has_data() const { return contribution != Contribution::none; }
     [[nodiscard]] constexpr bool rooted() const {
@@ -55,13 +56,13 @@ struct CollectiveTraits {
                output == VectorPart::whole_at_root;
     }
     [[nodiscard]] constexpr bool reduces() const { return contribution >= Contribution::all; }
-    /// The vector has a block for each rank; a count is one of a block.
+    /// Returns true if the vector has a block for each rank. Counts are then counts of a block.
     [[nodiscard]] constexpr bool blocks() const {
         return input == VectorPart::own_block || output == VectorPart::own_block ||
                contribution == Contribution::owner_own_block;
     }
-    /// Blocks have counts of their own: of the input (output), an array where a rank has all of
-    /// them.
+    /// Returns true if blocks have their own counts. has_input_counts() and has_output_counts() say
+    /// if a rank passes an array of them for that side.
     [[nodiscard]] constexpr bool has_counts() const { return counts != Counts::equal; }
     [[nodiscard]] constexpr bool has_input_counts() const {
         return has_counts() && input != VectorPart::own_block;
@@ -72,7 +73,7 @@ struct CollectiveTraits {
     [[nodiscard]] constexpr bool has_pairwise_counts() const {
         return counts == Counts::known_to_pair;
     }
-    /// Completion anywhere must mean entry everywhere.
+    /// Returns true if completion on one rank must mean that all ranks have entered.
     [[nodiscard]] constexpr bool synchronizes() const { return !has_data(); }
 };
 
@@ -106,7 +107,8 @@ inline constexpr auto kCollectives = [] {
         CollectiveTraits{reduce_scatterv, "reduce_scatterv", Part::whole, Part::own_block,
                          From::all, InPlace::input, Counts::known_to_all, reduce_scatter},
     };
-    // No default of the member: clang 16 takes one that reads another member for no constant.
+    // Not a default member initializer: clang 16 rejects one that reads another member
+    // as not constant.
     for (CollectiveTraits& row : rows)
         if (!row.has_counts()) row.even = row.collective;
     return rows;
@@ -122,7 +124,7 @@ static_assert(
     }(),
     "rows are in the order of weft::Collective");
 
-/// Those whose blocks have counts come last.
+/// First collective with counts; all later ones have counts too.
 inline constexpr Collective kFirstWithCounts = [] {
     Collective first = Collective::barrier;
     for (std::size_t i = kCollectives.size(); i-- > 0 && kCollectives[i].has_counts();)
@@ -130,7 +132,7 @@ inline constexpr Collective kFirstWithCounts = [] {
     return first;
 }();
 
-/// Their names, in the same order.
+/// Names of the collectives, in the order of kCollectives.
 inline constexpr auto kCollectiveNames = [] {
     std::array<std::string_view, kCollectives.size()> names;
     for (std::size_t i = 0; i < names.size(); ++i) names[i] = kCollectives[i].name;
@@ -140,7 +142,7 @@ inline constexpr auto kCollectiveNames = [] {
 [[nodiscard]] constexpr const CollectiveTraits& traits_of(Collective collective) {
     return kCollectives[static_cast<std::size_t>(collective)];
 }
-/// nullptr if there is no collective of that name.
+/// Returns the traits of the named collective, or nullptr.
 [[nodiscard]] constexpr const CollectiveTraits* find_collective(std::string_view name) {
     for (const CollectiveTraits& traits : kCollectives) {
         if (traits.name == name) return &traits;

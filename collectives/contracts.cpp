@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// contracts.cpp - the contracts of all collectives, from the table of traits.
+// contracts.cpp - derives the contracts of all collectives from the table of traits.
 #include <array>
 
 #include "base/check.hpp"
@@ -13,7 +13,7 @@ namespace {
 using plan::Program;
 using plan::UnitRange;
 
-/// Units of each block, where the vector has one for each rank.
+/// Returns the units of each block, for vectors with a block for each rank.
 std::uint32_t units_of_block(const Program& header) {
     return header.units / static_cast<std::uint32_t>(header.size);
 }
@@ -40,7 +40,7 @@ UnitRange units_of(VectorPart part, const Program& header) {
     return {};
 }
 
-/// What a unit of the output must be.
+/// Returns the required contents of a unit of the output.
 plan::Expectation expected_of(Contribution contribution, const Program& header,
                               std::uint32_t unit) {
     const auto owner = [&] { return static_cast<Rank>(unit / units_of_block(header)); };

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// halving.hpp - recursive halving of a vector among a power of two of ranks, and the ways back.
+// halving.hpp - recursive halving of a vector among 2^k ranks, and the steps that undo it.
 //
-// Idea     In step k number w and number w xor 2^k each send the half of their range that the other
-//          keeps and combine the half that they keep, nearest numbers and longest messages first.
-//          Back the ranges go the same way: to all (doubling), or to one number (a gather). Where
-//          there is no power of two of ranks, pairs fold into one before.
+// Idea     Ranks have numbers. In step k, numbers w and w xor 2^k halve their common range: each
+//          sends the half that the other keeps, and combines the half that it keeps itself. The
+//          nearest numbers and the longest messages are first. Afterwards the ranges are sent back
+//          the same way to all numbers (doubling), or to one number (gather). If the number of
+//          ranks is not a power of two, pairs of ranks first fold into one number.
 // Source   Rabenseifner, Optimization of collective reduction operations, section 3.5.
-// Holds    Combined in the order of numbers. A number that is through knows that all have entered.
+// Holds    Combines in the order of numbers. When a number completes, all have entered.
 // Next     blocks.hpp; binary_blocks.hpp; halving_doubling.cpp of allreduce and reduce.
 #pragma once
 
@@ -17,7 +18,8 @@
 
 namespace weft::collectives {
 
-/// A rank's vector while it is combined: in the input, and after the first step where it is kept.
+/// Partial result of a rank: its input before the first step, then a range of the
+/// output or scratch.
 class Partial {
   public:
     enum class Kept : std::uint8_t { output, scratch };
@@ -33,7 +35,8 @@ class Partial {
         return combined_ ? kept(range) : writer_.input(range.first, range.count);
     }
 
-    /// With what comes from a rank before or after all whose values are in here.
+    /// Combines the range with a peer's payload. `from` tells if the peer's values are before or
+    /// after all values combined so far.
     void combine(BlockRange range, Rank peer, std::uint32_t number, From from) {
         writer_->wait(peer, number);
         const plan::Block came = writer_.slot(number, range.first, range.count);
@@ -42,7 +45,8 @@ class Partial {
                         {from == From::before ? came : own, from == From::before ? own : came});
         combined_ = true;
     }
-    /// What is done elsewhere. `sent`: puts may still read what stands in its place.
+    /// Replaces the range by a peer's finished result. `sent`: earlier puts may still
+    /// read the range.
     void take(BlockRange range, Rank peer, std::uint32_t number, bool sent = false) {
         writer_->wait(peer, number);
         if (sent) writer_->flush();
@@ -56,23 +60,23 @@ class Partial {
     bool combined_ = false;
 };
 
-/// What one of 2^steps numbers does; `rank_of` says who the others are.
+/// Steps of one of 2^steps numbers. `rank_of` maps a number to its rank.
 class Halving {
   public:
     struct Position {
         std::uint32_t number = 0;
         std::uint32_t steps = 0;
-        std::uint32_t blocks = 1;  ///< of the vector: a power of two, 2^steps at least
+        std::uint32_t blocks = 1;  ///< of the vector; a power of two, at least 2^steps
     };
 
     Halving(BlockWriter& writer, Partial& partial, Position position,
             std::function<Rank(std::uint32_t)> rank_of)
         : writer_(writer), partial_(partial), position_(position), rank_of_(std::move(rank_of)) {}
 
-    /// What this number has after all steps.
+    /// Returns the range that this number has after all steps.
     [[nodiscard]] BlockRange own() const { return range(position_.number, position_.steps); }
 
-    // Each takes as many numbers as there are steps, from `first` on.
+    // halve(), double_up() and gather() each use one number for each step, from `first` on.
     void halve(std::uint32_t first) {
         for (std::uint32_t step = 0; step < position_.steps; ++step) {
             const std::uint32_t other = position_.number ^ (1U << step);
@@ -90,8 +94,8 @@ class Halving {
             partial_.take(range(other, step + 1), rank_of_(other), first + step);
         }
     }
-    /// Of each two numbers that have ranges the one that differs from `to` puts its own to the
-    /// other.
+    /// Collects all ranges at number `to`. In each step, of two numbers with ranges, the one that
+    /// differs from `to` in the step's bit puts its range to the other.
     void gather(std::uint32_t to, std::uint32_t first) {
         for (std::uint32_t step = position_.steps; step-- > 0;) {
             const std::uint32_t other = position_.number ^ (1U << step);
@@ -103,7 +107,7 @@ class Halving {
         }
     }
 
-    /// What any of the three puts, on all ranks.
+    /// Reserves capacity, on all ranks, for the puts of halve(), double_up() and gather().
     static void reserve(BlockWriter& writer, std::uint32_t first, std::uint32_t steps,
                         std::uint32_t blocks) {
         for (std::uint32_t step = 0; step < steps; ++step)
@@ -121,7 +125,7 @@ class Halving {
     std::function<Rank(std::uint32_t)> rank_of_;
 };
 
-/// Ranks as a power of two of numbers: of each pair at the front one speaks for both.
+/// Maps ranks to a power of two of numbers. Each pair at the front shares a number.
 struct Folding {
     explicit Folding(Rank size)
         : numbers(std::bit_floor(static_cast<std::uint32_t>(size))),
@@ -140,14 +144,14 @@ struct Folding {
         const auto place = static_cast<std::uint32_t>(rank);
         return in_pair(rank) ? place / 2 : place - pairs;
     }
-    /// The rank with this number, of a pair the first one.
+    /// Returns the rank with this number; the first rank of a pair.
     [[nodiscard]] Rank first_of(std::uint32_t number) const {
         return static_cast<Rank>(number < pairs ? 2 * number : number + pairs);
     }
 };
 
-/// Each rank of a pair combines half of the vector; who does not speak for both hands its half
-/// over.
+/// Folds a pair: each rank combines half of the vector. Then the rank that does not represent the
+/// pair (`speaks` is false) sends its half to the other.
 inline void fold_pair(BlockWriter& writer, Partial& partial, Rank rank, BlockRange half,
                       bool speaks, std::uint32_t first) {
     const bool even = rank % 2 == 0;

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// landing.hpp - where the payloads of an algorithm land: in put targets, or where they belong.
+// landing.hpp - destination of an algorithm's payloads: slots or the receiver's buffer.
 //
-// Idea     A rank that copies a payload out of a slot, into a place of its vector that nothing else
-//          needs until then, may expose that place to the sender, who puts there. Between nodes
-//          that is one put from the caller's vector into the receiver's; to a mate the sender
-//          copies it there.
-// Why      A copy less of each byte, and no limit by the size of put targets: vectors go as a
-//          whole. It costs a signal for each message or for each pair of ranks, so it is for long
-//          ones.
-// Holds    The same way on all ranks: it follows from the spec. Calls whose blocks have counts use
-//          slots: such blocks may lie apart, which the sender does not know.
-// Next     near_way.hpp for blocks that mates read where they lie; docs/direct-memory.md.
+// Idea     With slots, the receiver copies each payload to its place in a buffer. If the place is
+//          free until then, the receiver may expose it, and the sender puts directly there.
+//          Between nodes this is one put from buffer to buffer. For a local peer, the sender
+//          copies the data there.
+// Why      It saves one copy of each byte, and put targets do not limit the size, so buffers are
+//          not cut into pieces. It costs one signal for each message or pair of ranks, so it
+//          suits long messages.
+// Holds    The spec decides, so all ranks use the same method. Calls with counts use slots, because
+//          the sender does not know the positions of blocks at the receiver.
+// Next     near_way.hpp for blocks that local peers read in place; docs/direct-memory.md.
 #pragma once
 
 #include "collectives/blocks.hpp"
@@ -22,8 +22,8 @@ enum class Landing : std::uint8_t { slot, vector };
 
 inline constexpr Parameter kIntoParameter{
     "into", "slot",
-    "where payloads land: slot (a put target, from which they are copied) or vector (where they "
-    "belong; ranks expose that first)",
+    "destination of payloads: slot (a put target; ranks copy from there) or vector (their place "
+    "in the buffer, which ranks expose first)",
     "vector"};
 
 [[nodiscard]] inline base::Result<Landing> landing(const AlgorithmSpec& spec) {
@@ -33,7 +33,7 @@ inline constexpr Parameter kIntoParameter{
         return fail_at(given->position, "into is '{}', expected slot or vector", given->value);
     const SpecParameter* const segments = spec.find("segments");
     if (segments == nullptr || segments->value == "1") return Landing::vector;
-    return fail_at(segments->position, "vectors go as a whole where into=vector, expected 1");
+    return fail_at(segments->position, "into=vector does not cut buffers into pieces, expected 1");
 }
 
 [[nodiscard]] inline bool lands_in_vectors(const AlgorithmSpec& spec) {
@@ -41,11 +41,12 @@ inline constexpr Parameter kIntoParameter{
     return into.ok() && *into == Landing::vector;
 }
 
-/// The spec for calls whose payloads must land in slots.
+/// Returns the spec with delivery to slots.
 [[nodiscard]] AlgorithmSpec into_slots(AlgorithmSpec spec);
 
-/// What an algorithm that has this parameter promises. By value: g++ 14 takes references to two
-/// files' own constants of one name for the same (tests/regress/merged_promises_test.cpp).
+/// Returns the properties of an algorithm with this parameter. The constant is
+/// passed by value: g++ 14 confuses references to constants of the same name in
+/// two files (tests/regress/merged_promises_test.cpp).
 template <Properties kUsual>
 [[nodiscard]] Properties with_landing(const AlgorithmSpec& spec) {
     Properties properties = kUsual;
@@ -53,7 +54,8 @@ template <Properties kUsual>
     return properties;
 }
 
-/// The program of which `write(writer, request, landing)` writes a segment, or all of it.
+/// Returns the program whose segments `write(writer, request, landing)` writes. With into=vector
+/// there is one segment.
 template <class Write>
 [[nodiscard]] base::Result<plan::Program> program_that_lands(const BlockCall& call,
                                                              const AlgorithmSpec& spec,
@@ -66,7 +68,7 @@ template <class Write>
         [&](BlockWriter& writer, const GenerateRequest& asked) { write(writer, asked, *into); });
 }
 
-/// Puts a block to the place that a rank has exposed for it, by the number `exposed`.
+/// Puts a block directly to the place that rank `to` has exposed for it by signal `exposed`.
 inline void put_into_place(BlockWriter& writer, Rank to, std::uint32_t number,
                            std::uint32_t exposed, plan::Block source) {
     writer->put_mapped(to, number, plan::mapped(to, exposed, source.first, source.count), source);

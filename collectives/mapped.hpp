@@ -1,33 +1,32 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// mapped.hpp - collectives of ranks that read and write each other's vectors where they lie.
+// mapped.hpp - collectives of ranks that read and write each other's buffers in place.
 //
-// Idea     A rank exposes a vector, or the block of it that is for a peer; who needs it waits for
-//          that, copies from it or reduces it in place, and tells the owner that it is done, who
-//          waits for that before its call ends. No byte is copied on the way: the programs have no
-//          payloads, only signals, and the rank that computes an element reads its operands and
-//          writes its targets itself.
-// Source   Huang et al., PiP-MColl, for what ranks of a node that share their addresses do there.
-// Memory   No put targets. As many cells as ranks for each of the purposes of a signal.
-// Holds    Every number (slot) has one sender: purpose x n + rank. Memory is exposed for as long as
-//          the call runs, and for writing only if peers write it. Input and output may be the same
-//          memory, also on some ranks only: each place is read by all who need it before it is
-//          written. All ranks are on one node. Vectors go as a whole: nothing limits their size, so
-//          the segments of a request do not matter.
-// Next     <collective>/mapped.cpp; src/base/reach.hpp for what a signal carries.
+// Idea     A rank exposes a buffer, or the block of it that a peer needs. The peer waits for
+//          that, copies or reduces the data in place, and signals that it is done. The owner
+//          waits for this signal before its call ends. Programs have signals but no payloads, so
+//          no byte is copied in between. The rank that computes an element reads all operands and
+//          writes all results itself.
+// Source   Huang et al., PiP-MColl, for ranks of a node that share an address space.
+// Memory   No put targets. One cell for each rank and each purpose of a signal.
+// Holds    Every number (slot) has one sender: purpose x n + rank. Memory is exposed until the end
+//          of the call, and for writing only if peers write to it. Input and output may be the same
+//          memory, also on some ranks only: all readers of a place finish before it is written. All
+//          ranks are on one node. No size limit applies, so the segments of a request are ignored.
+// Next     <collective>/mapped.cpp; src/base/reach.hpp for the contents of a signal.
 #pragma once
 
 #include "collectives/blocks.hpp"
 
 namespace weft::collectives {
 
-/// What a signal between ranks of mapped memory tells.
+/// Meaning of a signal between ranks, from its sender's view.
 enum class Purpose : std::uint8_t {
-    input,   ///< my input (or a block of it) lies here; peers read it
-    output,  ///< my output (or a block of it) lies here; peers write it
-    done,    ///< I am done with what you exposed to me
+    input,   ///< the sender's input, or a block of it, is exposed for reading
+    output,  ///< the sender's output, or a block of it, is exposed for writing
+    done,    ///< the sender has finished with the memory that the receiver exposed to it
 };
 
-/// Writes the program of a rank.
+/// Writes the program of one rank.
 class MappedWriter {
   public:
     MappedWriter(BlockWriter& writer, const GenerateRequest& request)
@@ -42,11 +41,12 @@ class MappedWriter {
     [[nodiscard]] Rank root() const { return root_; }
     [[nodiscard]] std::uint64_t bytes() const { return bytes_; }  ///< of the vector
     [[nodiscard]] bool is_root() const { return rank_ == root_; }
-    /// The number of this rank's block or slice.
+    /// Returns the number of this rank's block or slice.
     [[nodiscard]] std::uint32_t own() const { return static_cast<std::uint32_t>(rank_); }
     plan::Builder* operator->() { return &writer_.builder(); }
 
-    /// Calls visit(peer) for the other ranks, the next one first: not all begin with the same one.
+    /// Calls visit(peer) for all other ranks, from the next rank on, so that ranks start
+    /// with different peers.
     template <class Visit>
     void for_each_other(Visit visit) const {
         for (Rank ahead = 1; ahead < size_; ++ahead) visit((rank_ + ahead) % size_);
@@ -63,27 +63,27 @@ class MappedWriter {
     void await_all(Purpose purpose) {
         for_each_other([&](Rank peer) { await(peer, purpose); });
     }
-    /// To all, from all: no rank ends before what it has exposed is used no more.
+    /// Signals to all ranks and waits for all, so that exposed memory is unused when the call ends.
     void finish_with_all() {
         for_each_other([&](Rank peer) { tell_done(peer); });
         await_all(Purpose::done);
     }
 
-    /// A block that the peer has exposed alone, or this rank's.
+    /// Returns a block that the peer has exposed separately, or a block of this rank's own buffer.
     [[nodiscard]] plan::Block block(Rank peer, Purpose vector, std::uint32_t first,
                                     std::uint32_t count = 1) const {
         if (peer != rank_) return plan::mapped(peer, number(vector, peer), first, count);
         return vector == Purpose::input ? plan::input(first, count) : plan::output(first, count);
     }
-    /// The same block of the inputs (outputs) of all ranks, in rank order.
+    /// Returns the block `number` of the inputs (or outputs) of all ranks, in rank order.
     [[nodiscard]] std::vector<plan::Block> blocks(Purpose vector, std::uint32_t number) const {
         std::vector<plan::Block> all;
         for (Rank peer = 0; peer < size_; ++peer) all.push_back(block(peer, vector, number));
         return all;
     }
-    // Of two ranks: two units of `from`'s input go to the other's output; `from` copies the first
-    // one, the other rank the second. Each exposes only what the other one uses, since what is
-    // exposed counts as copied.
+    // For two ranks: two units of `from`'s input are copied to the other's output. `from` copies
+    // the first unit, the other rank the second. Each rank exposes only the unit that its peer
+    // uses, because exposed data counts as copied.
     void expose_halves(Rank from, std::uint32_t first) {
         if (rank_ == from)
             expose_input(1 - rank_, plan::input(first + 1));
@@ -118,14 +118,15 @@ class MappedWriter {
     std::uint64_t bytes_;
 };
 
-/// The entry of an algorithm whose programs `kWrite` writes. `blocks`: as in BlockCall.
+/// Describes the algorithm whose programs `kWrite` writes. `blocks` has the meaning it
+/// has in BlockCall.
 struct MappedCall {
     std::string_view collective;
     std::string_view summary;
     std::string_view source = "Huang et al., PiP-MColl, section III";
     std::uint32_t blocks = 0;
     bool synchronizing = false;
-    bool halves = false;  ///< of two ranks: blocks have two units, so that both ranks can copy
+    bool halves = false;  ///< with two ranks, blocks have two units so that both ranks can copy
 };
 template <const MappedCall& kCall, void (*kWrite)(MappedWriter&)>
 [[nodiscard]] Algorithm mapped_algorithm() {

@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// near_way.hpp - how algorithms in which every rank drives the network hand blocks to node-mates.
+// near_way.hpp - transfer of blocks to local peers, in algorithms where every rank
+// uses the network.
 //
-// Idea     Short payloads are put to mates as they are put to other nodes. The blocks of long ones
-//          are exposed where they lie: in the caller's vector, or in the slot to which another node
-//          has put them. A mate copies, reduces or puts on from there and says when it is done.
-// Why      A put to a mate copies the block into a slot, and the mate copies it again. An exposed
-//          block is copied once, by the one who needs it.
-// Source   Huang et al., PiP-MColl: shared receive buffers, ports that send from others' buffers,
-//          reductions straight from the sources.
-// Holds    The same way on all ranks: it follows from the spec and from what all know of the call.
-//          What would be put as one payload counts as one, however short its blocks are. Blocks of
-//          neighbours are exposed together where they adjoin in every vector, else one by one: so
-//          ranks may stand anywhere, and pieces follow each other like those of other blocks. The
-//          program waits for its mates at the end of each piece, so what they read there may be
-//          written in the next.
+// Idea     Short payloads are put to local peers as to other nodes. Blocks of long payloads are
+//          exposed in place: in the caller's buffer, or in the slot that another node has put
+//          them to. The local peer copies, reduces or forwards them from there, and signals that
+//          it is done.
+// Why      A put to a local peer copies the block into a slot, and the peer copies it out again. An
+//          exposed block is copied once, by the peer that needs it.
+// Source   Huang et al., PiP-MColl: shared receive buffers, ports that send from the buffers of
+//          other ranks, reductions directly from the sources.
+// Holds    All ranks use the same method, because it follows from the spec and from facts that all
+//          know. The length of a payload counts, not the length of its blocks. Blocks of
+//          consecutive ranks are exposed together if they adjoin in every buffer, else one by one.
+//          So any layout and any number of pieces work. At the end of each piece the program waits
+//          for its local peers, so the next piece may write to the memory that they have read.
 // Next     node_position.hpp for ports; mapped.hpp for collectives of one node.
 #pragma once
 
@@ -25,18 +26,18 @@ namespace weft::collectives {
 
 enum class NearWay : std::uint8_t { put, mapped };
 
-/// From so many bytes on it takes less time to read a block where it lies, and to say so, than to
-/// copy it into a slot and out again.
+/// From this size on, reading a block in place takes less time than a copy into a slot and out of
+/// it. The time includes the signal that the reader is done.
 inline constexpr std::uint64_t kNearMappedBytes = 8192;
 
 inline constexpr Parameter kNearParameter{
     "near", "auto",
-    "how ranks of a node hand each other blocks: put, mapped (others read them where they lie), or "
-    "auto (mapped from 8 KiB on, where that is possible)",
+    "how ranks of a node exchange blocks: put, mapped (local peers read them in place), or "
+    "auto (mapped from 8 KiB on, if possible)",
     "mapped"};
 
-/// What the parameter says; if it leaves the choice, by the bytes of the longest payload that one
-/// rank of a node would put to another.
+/// Returns the method that the spec names. If it leaves the choice, `bytes` decides: the size of
+/// the longest payload that a rank would put to a local peer.
 [[nodiscard]] inline base::Result<NearWay> near_way(const AlgorithmSpec& spec,
                                                     std::uint64_t bytes) {
     const SpecParameter* const given = spec.find(kNearParameter.name);
@@ -47,12 +48,13 @@ inline constexpr Parameter kNearParameter{
     return fail_at(given->position, "near is '{}', expected auto, put or mapped", given->value);
 }
 
-/// The spec for ranks that do not reach each other's memory: with `near=put`, if the algorithm has
-/// the parameter and the spec leaves the choice.
+/// Returns the spec for ranks that cannot access each other's memory. It adds `near=put` if the
+/// algorithm has the parameter and the spec does not give it.
 [[nodiscard]] AlgorithmSpec with_near_puts(std::string_view collective, AlgorithmSpec spec);
 
-/// What an algorithm that has this parameter promises. By value: g++ 14 takes references to two
-/// files' own constants of one name for the same (tests/regress/merged_promises_test.cpp).
+/// Returns the properties of an algorithm with this parameter. The constant is
+/// passed by value: g++ 14 confuses references to constants of the same name in
+/// two files (tests/regress/merged_promises_test.cpp).
 template <Properties kUsual>
 [[nodiscard]] Properties with_near_way(const AlgorithmSpec& spec) {
     Properties properties = kUsual;
@@ -61,13 +63,13 @@ template <Properties kUsual>
     return properties;
 }
 
-/// Bytes of a vector of which each rank has a block; of one block.
+/// Returns the bytes of one rank's block, for a vector with a block for each rank.
 [[nodiscard]] inline std::uint64_t block_bytes(const GenerateRequest& request) {
     return request.elements / static_cast<std::uint64_t>(request.size) * request.element_bytes;
 }
 
-/// Visits the runs of ranks (first, count) on some nodes whose blocks are exposed together: all
-/// that follow each other, if their blocks do so in memory, else each rank alone.
+/// Calls visit(first, count) for the runs of ranks, on some nodes, whose blocks are exposed
+/// together. A run has all consecutive ranks if their blocks adjoin in memory, else one rank.
 template <class Visit>
 void for_each_exposed_run(const BlockWriter& writer, const GenerateRequest& request,
                           const plan::Layout& layout, NodeWindow nodes, Visit visit) {
@@ -78,17 +80,17 @@ void for_each_exposed_run(const BlockWriter& writer, const GenerateRequest& requ
     });
 }
 
-/// The block that a mate has exposed, instead of putting it into this slot.
+/// Returns the block that a local peer has exposed instead of putting it into this slot.
 [[nodiscard]] inline plan::Block at_mate(Rank mate, plan::Block slot) {
     slot.buffer = plan::Buffer::mapped;
     slot.peer = mate;
     return slot;
 }
 
-/// Exposes blocks to the ranks of a node and learns when they are done with them.
+/// Exposes blocks to the local peers, and waits until they are done with them.
 class Mates {
   public:
-    /// A rank says that it is done by the number first_done + its place on the node.
+    /// A rank signals that it is done by number `first_done` + its local rank.
     Mates(plan::Builder& builder, const NodePosition& here, std::uint32_t first_done)
         : builder_(builder), here_(here), others_(here.others()), first_done_(first_done) {}
 

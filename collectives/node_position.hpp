@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// node_position.hpp - where a rank stands on its node, for algorithms in which every rank drives
-// the network.
+// node_position.hpp - position of a rank on its node, for algorithms where every rank
+// uses the network.
 //
-// Idea     The first ranks of each node, as many as the smallest node has, are its *ports*: port l
-//          of a node talks to port l of other nodes. Further ranks take part on their node only.
-// Why      With as many ports on each node every message has one sender and one receiver, whatever
-//          the layout, and every node can do what every other does.
+// Idea     The first ranks of each node are its *ports*; their number is the number of ranks of the
+//          smallest node. Port l of a node communicates with port l of other nodes. The remaining
+//          ranks communicate on their node only.
+// Why      With equal numbers of ports, every message has one sender and one receiver on any
+//          layout, and all nodes run the same algorithm.
 // Next     algorithm.hpp for requests; plan/schedule/layout.hpp.
 #pragma once
 
@@ -37,12 +38,13 @@ struct NodePosition {
 
     [[nodiscard]] bool is_port() const { return local < ports; }
     [[nodiscard]] Rank node_rank(Rank number) const { return layout.rank_at(node, number); }
-    /// The same port of another node; nodes are counted around.
+    /// Returns the rank with this rank's local number on node `other` modulo the number of nodes.
     [[nodiscard]] Rank partner(std::int64_t other) const {
         const auto around = static_cast<Rank>(((other % nodes) + nodes) % nodes);
         return layout.rank_at(around, local);
     }
-    /// All others on the node, beginning with the next one, so that no rank is the first of all.
+    /// Returns the other ranks of the node, from the next one on, so that ranks start
+    /// with different peers.
     [[nodiscard]] std::vector<Rank> others() const {
         std::vector<Rank> list;
         for (Rank k = 1; k < count; ++k) list.push_back(node_rank((local + k) % count));
@@ -50,13 +52,13 @@ struct NodePosition {
     }
 };
 
-/// Nodes from `first` on, counted around.
+/// Consecutive nodes from `first` on, modulo the number of nodes.
 struct NodeWindow {
     std::int64_t first = 0;
     Rank count = 0;
 };
 
-/// Visits the runs of ranks that follow each other (first, count) on some nodes, node by node.
+/// Calls visit(first, count) for the runs of consecutive ranks on some nodes, node by node.
 template <class Visit>
 void for_each_run(const plan::Layout& layout, NodeWindow nodes, Visit visit) {
     std::uint32_t first = 0;
@@ -82,7 +84,7 @@ void for_each_run(const plan::Layout& layout, NodeWindow nodes, Visit visit) {
     if (count > 0) visit(first, count);
 }
 
-/// The blocks of the ranks of some nodes, as `block_of(first, count)` names runs of them.
+/// Returns the blocks of the ranks of some nodes. `block_of(first, count)` returns those of a run.
 template <class BlockOf>
 [[nodiscard]] std::vector<plan::Block> blocks_of_nodes(const plan::Layout& layout, NodeWindow nodes,
                                                        BlockOf block_of) {
@@ -93,12 +95,12 @@ template <class BlockOf>
     return list;
 }
 
-/// More ranks than so many nodes hold, anywhere.
+/// Returns an upper bound of the ranks on any `nodes` nodes.
 [[nodiscard]] inline std::uint32_t ranks_at_most(const plan::Layout& layout, std::int64_t nodes) {
     return static_cast<std::uint32_t>(std::min<std::int64_t>(nodes * layout.most(), layout.size()));
 }
 
-/// Puts the same to several ranks under one number, so that near ones may read one copy.
+/// Puts the same data to several ranks under one number, so that local peers may share one copy.
 inline void share(plan::Builder& builder, const std::vector<Rank>& ranks, std::uint32_t number,
                   std::span<const plan::Block> source) {
     for (const Rank rank : ranks) builder.put(rank, number, source, plan::kShared);

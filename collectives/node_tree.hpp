@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// node_tree.hpp - gather and scatter in which every rank of a node passes on a part of the blocks.
+// node_tree.hpp - gather and scatter in which every rank of a node forwards a part of the blocks.
 //
-// Idea     Nodes are counted from the root's. An interval of them is split into B parts of nearly
-//          the same size; its first node keeps the first part, and port j of it passes part j+1 to
-//          port j of that part's first node. Each part is split likewise, until it is one node. On
-//          a node one rank holds what is there: the root, or the port by which it came. A scatter
-//          walks the tree down, a gather up: then all messages go the other way.
-// Source   Huang et al., PiP-MColl, section III-A1, for any number of nodes and any root; the paper
-//          gathers on nodes only.
-// Rounds   Over the network ceil(log_B N) for N nodes, B = ports + 1; on the node one for each, and
-//          one more.
-// Bytes    Over the network the blocks of all other nodes leave (reach) the root's node, each port
-//          a part of them.
-// Memory   Slots for the parts of each level; one vector of scratch on ranks that hold other nodes'
-//          blocks.
-// Good for Many nodes of several ranks.
-// Holds    Not synchronizing: in pieces there is a credit for each slot.
+// Idea     Nodes are numbered from the root's node on. An interval of nodes is split into B parts
+//          of almost equal size. Its first node keeps the first part, and its port j sends part j
+//          + 1 to port j of that part's first node. Parts are split in the same way until they
+//          have one node. On each node one rank, the holder, holds the node's blocks: the root,
+//          or the port that received them. A scatter goes down the tree. A gather goes up, with
+//          all messages reversed.
+// Source   Huang et al., PiP-MColl, section III-A1, here for any number of nodes and any root; the
+//          paper gathers on nodes only.
+// Rounds   Over the network ceil(log_B N) for N nodes, with B = ports + 1. On the node one for each
+//          of them, and one more.
+// Bytes    Over the network the blocks of all other nodes leave (reach) the root's node. Each port
+//          carries a part of them.
+// Memory   Slots for the parts of each level. One scratch vector on ranks that hold blocks
+//          of other nodes.
+// Good for Many nodes with several ranks.
+// Holds    Not synchronizing: pipelines have a credit for each slot.
 // Next     algorithms.cpp of gather and scatter.
 #pragma once
 
@@ -26,14 +27,14 @@
 
 namespace weft::collectives {
 
-/// Part j + 1 of a split: that of port j.
+/// Part `port` + 1 of a split, which this port carries.
 struct NodePart {
-    std::uint32_t level = 0;  ///< of the split, from the root on
+    std::uint32_t level = 0;  ///< of the split; the root's level is 0
     Rank port = 0;
-    NodeWindow nodes;  ///< first: the part's first node, by its number in the layout
+    NodeWindow nodes;  ///< `first`: number of the part's first node in the layout
 };
 
-/// Where a node is in the tree.
+/// Position of a node in the tree.
 struct NodeTree {
     NodeTree(const NodePosition& here, Rank root, Rank radix)
         : root_node(here.layout.node_of(root)), holder(here.layout.local_of(root)) {
@@ -69,14 +70,13 @@ struct NodeTree {
     }
 
     Rank root_node;
-    Rank holder;                  ///< local rank of who holds what this node has
-    Rank from = plan::kNoRank;    ///< the node that gives this one its part; none: it is the root's
-    NodePart got;                 ///< by which port, and what
-    std::vector<NodePart> given;  ///< to others, larger ones first
+    Rank holder;                ///< local rank of the rank that holds the blocks of this node
+    Rank from = plan::kNoRank;  ///< node that sends this node its part; kNoRank on the root's node
+    NodePart got;               ///< part that this node receives, and its port
+    std::vector<NodePart> given;  ///< parts for other nodes, larger ones first
 };
 
-/// Most nodes that a part has at each level of the tree of so many nodes: as many numbers as
-/// levels.
+/// Returns, for each level of the tree, the largest number of nodes that a part has.
 [[nodiscard]] inline std::vector<Rank> part_sizes(Rank nodes, Rank radix) {
     std::vector<Rank> sizes;
     for (Rank left = nodes; left > 1;) {
@@ -86,14 +86,14 @@ struct NodeTree {
     return sizes;
 }
 
-/// Numbers of slots and credits that both directions use: the same on all ranks.
+/// Numbers of slots and credits for both directions; equal on all ranks.
 struct NodeTreeNumbers {
     std::uint32_t levels = 0;
     std::uint32_t ports = 0;
     std::uint32_t most = 0;
 
-    // Slots: what crosses the network at a level, what a holder and a port hand each other, and
-    // blocks of mates.
+    // Slots: `far` for a level's messages over the network, `near` for those between holder and
+    // port, and `node_rank` for the blocks of local peers.
     [[nodiscard]] std::uint32_t far(std::uint32_t level) const { return level; }
     [[nodiscard]] std::uint32_t near(std::uint32_t level, Rank port) const {
         return levels + level * ports + static_cast<std::uint32_t>(port);
@@ -101,13 +101,12 @@ struct NodeTreeNumbers {
     [[nodiscard]] std::uint32_t node_rank(Rank local) const {
         return levels * (1 + ports) + static_cast<std::uint32_t>(local);
     }
-    /// The credit for a slot.
+    /// Returns the number of the credit for a slot.
     [[nodiscard]] std::uint32_t credit(std::uint32_t slot) const { return slots() + slot; }
     [[nodiscard]] std::uint32_t slots() const { return levels * (1 + ports) + most; }
 };
 
-/// The steps of a rank that walks the tree: down (scatter), or up (gather), where all messages go
-/// the other way.
+/// Steps of one rank along the tree: down (scatter), or up (gather) with all messages reversed.
 class NodeTreeBlocks {
   public:
     NodeTreeBlocks(BlockWriter& writer, const GenerateRequest& request)
@@ -176,7 +175,7 @@ class NodeTreeBlocks {
     }
 
     enum class Towards : std::uint8_t { holder, other_node };
-    /// As port for the holder.
+    /// Forwards a part between the holder and another node; the steps of a port.
     void pass(const NodePart& part, Towards towards) {
         std::uint32_t from_slot = numbers_.far(part.level);
         std::uint32_t to_slot = numbers_.near(part.level, part.port);
@@ -197,7 +196,7 @@ class NodeTreeBlocks {
     [[nodiscard]] bool is_holder() const { return here_.local == tree_.holder; }
     [[nodiscard]] Rank holder() const { return here_.node_rank(tree_.holder); }
     [[nodiscard]] std::uint32_t far_slot() const { return numbers_.far(tree_.got.level); }
-    /// How the holder reaches a part: by itself, or by way of the port.
+    /// Returns true if the holder sends this part itself, because it is the part's port.
     [[nodiscard]] bool is_own(const NodePart& part) const { return part.port == here_.local; }
     [[nodiscard]] std::uint32_t slot_of(const NodePart& part) const {
         return is_own(part) ? numbers_.far(part.level) : numbers_.near(part.level, part.port);
@@ -205,7 +204,7 @@ class NodeTreeBlocks {
     [[nodiscard]] Rank peer_of(const NodePart& part) const {
         return is_own(part) ? here_.partner(part.nodes.first) : here_.node_rank(part.port);
     }
-    /// visit(rank, number of what it and the holder exchange).
+    /// Calls visit(rank, number of its messages with the holder) for the local peers.
     template <class Visit>
     void for_each_mate(Visit visit) const {
         for (Rank k = 1; k < here_.count; ++k) {
@@ -214,7 +213,8 @@ class NodeTreeBlocks {
         }
     }
 
-    /// Where this rank has blocks: the root in its own vector.
+    /// Returns blocks in the buffer where this rank keeps them: the root's own
+    /// buffer, else scratch.
     [[nodiscard]] plan::Block kept(std::uint32_t first, std::uint32_t count) const {
         if (kept_ == plan::Buffer::scratch) return writer_.scratch(0, first, count);
         return kept_ == plan::Buffer::input ? writer_.input(first, count)
@@ -237,7 +237,7 @@ class NodeTreeBlocks {
         for (std::uint32_t level = 0; level < numbers_.levels; ++level) {
             const std::uint32_t units = ranks_at_most(here_.layout, sizes_[level]);
             writer_->reserve_capacity(numbers_.far(level), units);
-            // Nodes of a part that is smaller than the radix have idle ports.
+            // If a part has fewer nodes than the radix, some ports are idle.
             const Rank nodes = level == 0 ? here_.nodes : sizes_[level - 1];
             for (Rank port = 0; port < here_.ports; ++port)
                 writer_->reserve_capacity(numbers_.near(level, port),

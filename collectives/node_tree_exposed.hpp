@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// node_tree_exposed.hpp - scatter along the tree of nodes, of blocks that mates take from where
-// they lie.
+// node_tree_exposed.hpp - scatter along the tree of nodes, with blocks that local peers
+// read in place.
 //
-// Idea     The blocks of a node go down the tree of node_tree.hpp together (one by one in pieces,
-//          or if they do not adjoin). Who holds what a node has exposes what a mate needs: its
-//          block to a rank, to a port what it passes on. Ranks copy theirs, ports put theirs to the
-//          next node, out of the root's vector or out of the slot to which it was put. Blocks for
-//          the most distant nodes go first, those for the own node last.
-// Source   Huang et al., PiP-MColl, section III-A1, with its receive buffers that ranks of a node
-//          share.
-// Rounds   As in node_tree.hpp. Messages over the network: one for each node that blocks are
-//          for.
-// Bytes    A block is copied once on its last node, by the rank it is for, and not at all on nodes
-//          that it passes.
+// Idea     The blocks of a node go down the tree of node_tree.hpp together (one by one in
+//          pipelines, or if they do not adjoin). The holder exposes blocks to its local peers: to
+//          each rank its own block, to each port the blocks that it forwards. Ranks copy their
+//          block, ports put theirs to the next node. Both read the root's buffer, or the slot that
+//          the blocks were put to. Blocks for the most distant nodes are first, those for the
+//          holder's own node last.
+// Source   Huang et al., PiP-MColl, section III-A1, with its receive buffers that the ranks of
+//          a node share.
+// Rounds   As in node_tree.hpp. One message over the network for each node that the blocks are for.
+// Bytes    A block is copied once, on its last node, by the rank that it is for. Nodes in between
+//          do not copy it.
 // Memory   A slot for the blocks of each node; no scratch.
-// Holds    Not synchronizing: in pieces there is a credit for each port's part. The number of
-//          blocks is the rank of the first one: a rank is given each block by one other.
+// Holds    Not synchronizing: pipelines have a credit for each port's part. The number of a message
+//          is the rank of its first block, because a rank receives each block from one sender.
 // Next     near_way.hpp for exposed blocks.
 #pragma once
 
@@ -44,7 +44,7 @@ class ExposedTreeBlocks {
     }
 
   private:
-    /// All that this node has for itself and for others.
+    /// Sends or exposes all blocks that this node receives; the steps of the holder.
     void deal() {
         const bool top = tree_.from == plan::kNoRank;
         const NodeWindow all = top ? NodeWindow{here_.node, here_.nodes} : tree_.got.nodes;
@@ -68,7 +68,8 @@ class ExposedTreeBlocks {
         mates_.await_done();
         if (!top) writer_.give_credit(here_.partner(tree_.from), credit(tree_.got.level));
     }
-    /// One block of those that lie in `run`.
+    /// Copies a block of `run` to this rank's output, or exposes it to the local peer that
+    /// it is for.
     void deal_here(std::uint32_t rank, plan::Block run) {
         plan::Block block = writer_.input(rank);
         if (run.buffer == plan::Buffer::slot) {
@@ -81,7 +82,8 @@ class ExposedTreeBlocks {
             writer_->expose(static_cast<Rank>(rank), rank, block);
     }
 
-    /// What the holder has for this rank, and what this rank passes on for it.
+    /// Copies this rank's block, and forwards the blocks of this port; the steps of ranks
+    /// except the holder.
     void take() {
         const Rank holder = here_.node_rank(tree_.holder);
         const auto exposed = [&](std::uint32_t first, std::uint32_t count) {
@@ -102,8 +104,8 @@ class ExposedTreeBlocks {
         mates_.tell_done(holder);
     }
 
-    /// Calls visit(node, first, count) for what goes together of the blocks of some nodes, in the
-    /// order in which all pass them on: the last node's first.
+    /// Calls visit(node, first, count) for the runs of blocks that are sent together. All ranks use
+    /// the same order, from the last node to the first.
     template <class Visit>
     void for_each_run_of(NodeWindow nodes, Visit visit) const {
         for (Rank k = nodes.count - 1; k >= 0; --k) {
@@ -113,7 +115,7 @@ class ExposedTreeBlocks {
                 [&](std::uint32_t first, std::uint32_t count) { visit(node, first, count); });
         }
     }
-    /// The part that a node is in.
+    /// Returns the part that contains a node.
     [[nodiscard]] const NodePart& part_with(Rank node) const {
         const auto found = std::ranges::find_if(tree_.given, [&](const NodePart& part) {
             const auto after = static_cast<Rank>((node - part.nodes.first) % here_.nodes);

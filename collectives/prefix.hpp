@@ -1,27 +1,28 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// prefix.hpp - reductions over the ranks up to each rank, with its own value (scan) or without
-// (exscan).
+// prefix.hpp - reduction over all ranks up to each rank, with its own value (scan)
+// or without (exscan).
 //
-// Idea     linear: each rank gets the reduction over the ranks before it from the rank before, adds
-//          its own value and puts the sum to the next one; long vectors follow in pieces.
-//          recursive-doubling: in step k rank r puts the reduction over the last 2^k ranks, its own
-//          included, to rank r + 2^k, which puts it in front of what it has.
-// Source   Hoefler and Moor, Energy, Memory, and Runtime Tradeoffs, section 3.1.4 (linear
-//          pipeline); Hillis and Steele, Data parallel algorithms; Traeff, exclusive scan
-//          algorithms.
-// Rounds   linear: n - 1 for one piece; s pieces overlap. Messages: s (n - 1), one credit for each
-//          but two. recursive-doubling: ceil(log2 n). Messages: n - 2^k in step k.
-// Bytes    linear: every rank but the last sends one vector; every one but the first (exscan: and
-//          the last) reduces one. recursive-doubling: a rank sends at most ceil(log2 n) vectors and
-//          reduces as many (exscan: twice as many less one).
-// Memory   linear: one slot with two copies, one credit. recursive-doubling: a slot for each step,
-//          with segments two copies each and as many credits. exscan: one scratch vector. Where
-//          payloads land in vectors no slots, and one scratch vector more in place.
-// Good for linear: long vectors, since no rank sends or reduces more than one; unless given, pieces
-//          have about 8 KiB. recursive-doubling: short vectors. linear:into=vector: between nodes,
-//          where a put of all bytes takes less than pieces that are copied out of slots.
-// Holds    Not synchronizing. In rank order. Input and output may be the same memory: an exscan
-//          writes the output only when the input is read no more.
+// Idea     linear: each rank receives the reduction over the ranks before it from the
+//          previous rank, adds its own value and puts the sum to the next rank. Long vectors
+//          are cut into pieces.
+//          recursive-doubling: in step k rank r puts the reduction over the last 2^k ranks, itself
+//          included, to rank r + 2^k, which combines it before its own partial result.
+// Source   Hoefler and Moor, Energy, Memory, and Runtime Tradeoffs, section 3.1.4
+//          (linear pipeline); Hillis and Steele, Data parallel algorithms; Traeff,
+//          exclusive scan algorithms.
+// Rounds   linear: n - 1 for one piece; s pieces overlap. Messages: s (n - 1), and one credit for
+//          each but two. recursive-doubling: ceil(log2 n). Messages: n - 2^k in step k.
+// Bytes    linear: every rank but the last sends one vector; every rank but the first (exscan: and
+//          the last) reduces one. recursive-doubling: a rank sends and reduces at most ceil(log2 n)
+//          vectors (exscan: reduces at most twice that number less one).
+// Memory   linear: one slot with two copies, one credit. recursive-doubling: a slot for each step;
+//          with segments, two copies and a credit of each. exscan: one scratch vector. With
+//          into=vector: no slots, and one more scratch vector in place.
+// Good for linear: long vectors, since no rank sends or reduces more than one. The default is
+//          pieces of about 8 KiB. recursive-doubling: short vectors. linear:into=vector: between
+//          nodes, if one put of all bytes takes less time than pieces copied out of slots.
+// Holds    Not synchronizing. Combines in rank order. Input and output may be the same memory: an
+//          exscan writes the output only after all reads of the input.
 // Next     scan/algorithms.cpp, exscan/algorithms.cpp.
 #pragma once
 
@@ -33,8 +34,9 @@ namespace weft::collectives {
 
 enum class Prefix : bool { inclusive, exclusive };
 
-/// What comes lands in the output. In place that is where the input was, so a copy of it is added;
-/// if input and output lie apart that is the input itself (run/bind).
+/// Payloads are delivered directly into the output. In place, that overwrites the input,
+/// so the rank adds a copy of its input. If input and output differ, the "copy" is the
+/// input itself (run/bind).
 template <Prefix kPrefix>
 void write_linear_into_vectors(BlockWriter& writer, const GenerateRequest& request) {
     constexpr std::uint32_t kData = 0;
@@ -85,7 +87,7 @@ void write_linear(BlockWriter& writer, const GenerateRequest& request, Landing i
         writer.await_credit(rank + 1, kCredit);
         writer->put(rank + 1, kData, sum);
     }
-    // The next rank has its sum before this one keeps what came.
+    // The next rank has its sum before this rank stores the received value.
     if (kExclusive && rank > 0) {
         writer->copy(writer.output(0), came);
         writer.give_credit(rank - 1, kCredit);
@@ -95,8 +97,8 @@ void write_linear(BlockWriter& writer, const GenerateRequest& request, Landing i
     writer.reserve_credits(kCredit, 1);
 }
 
-/// What a rank of recursive doubling has: the reduction over the last ranks with its own value, and
-/// for an exscan that without it.
+/// Partial results of a rank in recursive doubling: the reduction over the last ranks with its own
+/// value and, for an exscan, the one without it.
 template <Prefix kPrefix>
 class DoublingPrefix {
   public:
@@ -108,7 +110,8 @@ class DoublingPrefix {
 
     [[nodiscard]] const plan::Block& sum() const { return sum_; }
 
-    /// `sent`: a put may still read the sum; `goes_on`: the sum is put once more.
+    /// Combines a received value. `sent`: a put may still read the sum. `goes_on`: the sum
+    /// is put again.
     void add(const plan::Block& came, bool sent, bool goes_on) {
         if constexpr (kPrefix == Prefix::inclusive) {
             if (sent) writer_->flush();
@@ -158,7 +161,7 @@ void write_doubling(BlockWriter& writer, const GenerateRequest& request) {
 
 inline constexpr Properties kLinearPrefix{.ordered = true, .bit_identical = true};
 
-/// Two entries for each of the collectives: scan or exscan.
+/// The entries of scan and exscan.
 template <Prefix kPrefix>
 [[nodiscard]] Algorithm linear_prefix() {
     static constexpr std::string_view kCollective =

@@ -243,7 +243,7 @@ base::Result<const Algorithm*> find_algorithm(std::string_view collective,
 
 namespace {
 
-/// The algorithm that a spec names, if the request fits it.
+/// Returns the algorithm that a spec names, or a failure if it does not support the request.
 base::Result<const Algorithm*> find_usable(std::string_view collective, const AlgorithmSpec& spec,
                                            const GenerateRequest& request) {
     base::Result<const Algorithm*> found = find_algorithm(collective, spec);

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// registry.hpp - every collective and algorithm there is, in one visible list.
+// registry.hpp - list of all collectives and algorithms.
 //
-// Idea     generate() turns (collective, spec, request) into the program of one rank; contract()
-//          says what the programs of all ranks must achieve. Nothing registers itself.
-// Holds    Pure: the same arguments give the same program. Time and memory follow the rank's own
-//          steps.
+// Idea     generate() turns (collective, spec, request) into the program of one rank. contract()
+//          gives the requirements on the programs of all ranks. The list is explicit: algorithms do
+//          not register themselves.
+// Holds    All functions are pure: equal arguments give equal results. Time and memory are
+//          proportional to the steps of the rank.
 // Next     algorithm.hpp for requests; README.md for how to add an algorithm.
 #pragma once
 
@@ -19,45 +20,45 @@
 
 namespace weft::collectives {
 
-/// All algorithms, those of one collective next to each other.
+/// Returns all algorithms; those of a collective are consecutive.
 [[nodiscard]] std::span<const Algorithm> algorithms();
-/// Those of one collective; none of an unknown one.
+/// Returns the algorithms of one collective; empty if the name is unknown.
 [[nodiscard]] std::span<const Algorithm> algorithms_of(std::string_view collective);
 
-/// The names of the collectives with equal blocks, in the order of their table.
+/// Returns the names of the collectives with equal blocks, in the order of kCollectives.
 [[nodiscard]] std::span<const std::string_view> collectives();
 
-/// What the named collective must achieve; nullptr for an unknown name.
+/// Returns the contract of the named collective, or nullptr if the name is unknown.
 [[nodiscard]] const plan::Contract* find_contract(std::string_view collective);
-/// Whether there is a collective of that name; a failure lists them all.
+/// Fails if the name is unknown; the message lists all collectives.
 [[nodiscard]] base::Result<void> check_collective(std::string_view collective);
-/// As find_contract(), for a name that is known to exist.
+/// Returns the contract of a collective that is known to exist.
 [[nodiscard]] const plan::Contract& contract(std::string_view collective);
 
-/// Whether calls of a collective that is known to exist have a root.
+/// Returns true if calls of the collective have a root. The name must be known to exist.
 [[nodiscard]] constexpr bool is_rooted(std::string_view collective) {
     return find_collective(collective)->rooted();
 }
 
-/// The collective's algorithms by name, and with each of their parameters set to values worth
-/// trying: what tests and benches run. Without those of the notation, which are named by their
-/// schedules.
+/// Returns the specs for tests and benches: all plain names, and each parameter with values worth
+/// trying. Algorithms with a schedule as a parameter are left out.
 [[nodiscard]] std::vector<std::string> specs_to_try(std::string_view collective);
 
-/// The entry that a spec names. A failure says which algorithms there are.
+/// Returns the algorithm that a spec names, or a failure that lists the known ones.
 [[nodiscard]] base::Result<const Algorithm*> find_algorithm(std::string_view collective,
                                                             const AlgorithmSpec& spec);
 
-/// Whether the algorithm has all the parameters that the spec gives it.
+/// Fails if the spec has a parameter that the algorithm does not have.
 [[nodiscard]] base::Result<void> check_parameters(const Algorithm& algorithm,
                                                   const AlgorithmSpec& spec);
 
-/// The program of rank request.rank.
+/// Returns the program of rank request.rank.
 [[nodiscard]] base::Result<plan::Program> generate(std::string_view collective,
                                                    const AlgorithmSpec& spec,
                                                    const GenerateRequest& request);
 
-/// The programs of all ranks as one value; Status::unsupported if the algorithm has no such form.
+/// Returns the programs of all ranks as one value, or Status::unsupported if the algorithm has
+/// no such form.
 [[nodiscard]] base::Result<plan::Stages> generate_stages(std::string_view collective,
                                                          const AlgorithmSpec& spec,
                                                          const GenerateRequest& request);

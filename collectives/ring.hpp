@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ring.hpp - once around the ring of ranks: a reduction, an allgather, and the two as an allreduce.
+// ring.hpp - one cycle around the ring of ranks: a reduction, an allgather, or both
+// as an allreduce.
 //
-// Idea     Reducing, block b starts at rank b + 1 and goes once around; each rank on the way adds
-//          its part, so that rank b ends up with it. Gathering, each rank passes on the block that
-//          came last, its own first.
-// Source   Rabenseifner, Optimization of collective reduction operations, section 3.7, with
-//          neighbours only.
-// Holds    n - 1 steps, a number each. A rank that is through knows that all have entered. Combined
-//          in the order of the ring: for operations that commute.
+// Idea     Reduction: block b starts at rank b + 1 and visits all ranks; each rank adds its part,
+//          and rank b gets the result. Allgather: each rank first sends its own block, then in each
+//          step the block that it has just received.
+// Source   Rabenseifner, Optimization of collective reduction operations, section 3.7,
+//          with neighbors only.
+// Holds    n - 1 steps with one number each. When a rank completes, all ranks have entered.
+//          Combines in the order of the ring, for commutative operations.
 // Next     blocks.hpp; ring.cpp of allreduce, allgather, reduce and reduce_scatter.
 #pragma once
 
@@ -16,7 +17,7 @@
 
 namespace weft::collectives {
 
-/// `kept` gives the place in which this rank keeps what it has combined of a block.
+/// Reduces around the ring. `kept` returns the place for this rank's partial result of a block.
 template <class Kept>
 void reduce_around(BlockWriter& writer, Rank rank, Rank size, Kept kept) {
     const auto block = [&](Rank back) {
@@ -32,9 +33,9 @@ void reduce_around(BlockWriter& writer, Rank rank, Rank size, Kept kept) {
     }
 }
 
-/// Passes finished blocks on, where block v is that of the rank with number v, from `first_number`
-/// on; where they land in vectors, one number more. `has(number, block)`: that rank has it already,
-/// and gets a bare signal.
+/// Passes finished blocks around the ring; block v belongs to the rank with number v. Uses numbers
+/// from `first_number` on, and one more with into=vector. `has(number, block)` tells if that rank
+/// already has the block; it then gets a signal without data.
 template <class Has>
 void pass_around(BlockWriter& writer, patterns::RelativeRank place, std::uint32_t first_number,
                  Landing into, Has has) {

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// subtree_blocks.hpp - gather and scatter along the binomial tree: the same messages in both
-// directions.
+// subtree_blocks.hpp - gather and scatter along the binomial tree, with the same messages reversed.
 //
-// Idea     A rank has the blocks of its subtree, a range of ranks counted from the root, and
-//          exchanges them with its parent in one message; largest subtrees come first.
-// Source   Hoefler and Moor, Energy, Memory, and Runtime Tradeoffs, section 3.1.3 (BT,
-//          personalised).
-// Rounds   As many as any number below n has bits: ceil(log2 n) at most. Messages: n - 1.
-// Bytes    In all as many blocks as the numbers below n have bits.
-// Memory   gather: slots for n - 1 blocks at the root. scatter: one slot for the largest subtree.
-//          One scratch vector in between. With segments two copies of each slot, and credits.
+// Idea     A rank holds the blocks of its subtree, a range of ranks counted from the root. It
+//          exchanges them with its parent in one message. Larger subtrees are first.
+// Source   Hoefler and Moor, Energy, Memory, and Runtime Tradeoffs, section
+//          3.1.3 (BT, personalised).
+// Rounds   The largest number of bits set in a number below n: at most ceil(log2 n). Messages:
+//          n - 1.
+// Bytes    In total, the number of bits set in all numbers below n, in blocks.
+// Memory   gather: slots for n - 1 blocks at the root. scatter: one slot for the largest
+//          subtree. Inner nodes have one scratch vector. With segments, two copies of each
+//          slot, and credits.
 // Good for Short blocks, any n and root.
-// Holds    Not synchronizing. In a gather each child has its own number at its parent and all have
-//          one credit; in a scatter it is the other way round.
+// Holds    Not synchronizing. In a gather each child has its own number at its parent, and all
+//          children share the number of the credit. In a scatter it is the other way round.
 // Next     algorithms.cpp of gather and scatter.
 #pragma once
 
@@ -23,7 +24,7 @@
 
 namespace weft::collectives {
 
-/// One rank of the binomial tree. A child at distance 2^j has index j.
+/// Steps of one rank of the binomial tree. A child at distance 2^j has index j.
 class SubtreeBlocks {
   public:
     SubtreeBlocks(BlockWriter& writer, const GenerateRequest& request)
@@ -91,7 +92,7 @@ class SubtreeBlocks {
     [[nodiscard]] static std::uint32_t index_of(Rank distance) {
         return static_cast<std::uint32_t>(std::countr_zero(static_cast<std::uint32_t>(distance)));
     }
-    /// Ranks of the largest subtree at distance 2^index.
+    /// Returns the ranks of the largest subtree at distance 2^index.
     [[nodiscard]] std::uint32_t largest(std::uint32_t index) const {
         return std::min(1U << index, static_cast<std::uint32_t>(own_.size) - (1U << index));
     }
@@ -99,7 +100,7 @@ class SubtreeBlocks {
     [[nodiscard]] std::uint32_t block_of(Rank number) const {
         return static_cast<std::uint32_t>(own_.rank_of(number));
     }
-    /// The blocks of consecutive numbers: of the root in its own vector, else in scratch.
+    /// Returns the blocks of consecutive numbers, in the root's own buffer or in scratch.
     [[nodiscard]] std::vector<plan::Block> range(plan::Buffer at_root, Rank number,
                                                  Rank count) const {
         const std::uint32_t first = block_of(number);
@@ -118,7 +119,7 @@ class SubtreeBlocks {
     patterns::RelativeRank own_;
     patterns::TreeNode node_;
     std::uint32_t block_;    ///< this rank's
-    std::uint32_t indices_;  ///< that children have
+    std::uint32_t indices_;  ///< number of indices that children have
 };
 
 }  // namespace weft::collectives

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// trees.hpp - the trees that specs name, for algorithms of several collectives that go along one.
+// trees.hpp - trees that specs name, for algorithms of several collectives.
 //
-// Idea     Most algorithms along trees differ in the tree alone: the name of an entry and its
-//          parameters give a rule, and one generator a collective follows it.
+// Idea     Most algorithms along trees differ only in the tree. The name of an algorithm and its
+//          parameters give the tree, and each collective has one generator that follows it.
 // Next     patterns/range_tree.hpp for the rules; trees.cpp of broadcast and reduce.
 #pragma once
 
@@ -14,7 +14,7 @@
 namespace weft::collectives {
 
 using Tree = base::Result<patterns::RangeTree>;
-/// A tree of so many ranks by the parameters of a spec.
+/// Returns a tree of `size` ranks for the parameters of a spec.
 using TreeOf = Tree (*)(const AlgorithmSpec&, Rank size);
 
 inline Tree flat_tree(const AlgorithmSpec&, Rank size) {
@@ -53,7 +53,7 @@ inline Tree logp_tree(const AlgorithmSpec& spec, Rank size) {
     if (auto latency = read("latency", costs.latency, 1); !latency) return latency.failure();
     if (auto overhead = read("overhead", costs.overhead, 0); !overhead) return overhead.failure();
     if (auto gap = read("gap", costs.gap, 1); !gap) return gap.failure();
-    // The tree depends on what the costs are to each other; it is found unit by unit of time.
+    // Only the ratios of the costs shape the tree, which is built unit by unit of time.
     const std::int64_t unit = std::gcd(std::gcd(costs.latency, costs.overhead), costs.gap);
     for (std::int64_t* cost : {&costs.latency, &costs.overhead, &costs.gap}) {
         *cost /= unit;

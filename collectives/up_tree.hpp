@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// up_tree.hpp - the steps of one rank for what goes up a binary tree whose subtrees lie to either
-// side of their tops.
+// up_tree.hpp - steps of one rank that reduces up a binary tree, with a subtree on each side
+// of a node.
 //
 // Idea     Wait for the partial results of the children, combine them with the own value in the
-//          order of numbers, put the result to the parent.
-// Holds    In a pipeline a slot is used again only with the credit of who read it.
+//          order of numbers, and put the result to the parent.
+// Holds    In a pipeline a slot is reused only after a credit from its reader.
 // Next     patterns/double_tree.hpp for the trees; double_tree.cpp of allreduce and reduce.
 #pragma once
 
@@ -16,11 +16,11 @@ namespace weft::collectives {
 class UpTree {
   public:
     struct Numbers {
-        std::uint32_t first_child = 0;  ///< of two
-        std::uint32_t credit = 0;       ///< of the parent
+        std::uint32_t first_child = 0;  ///< of two consecutive numbers
+        std::uint32_t credit = 0;       ///< from the parent
     };
 
-    /// Of one block of the vector.
+    /// Reduces block `block` of the vector.
     UpTree(BlockWriter& writer, const patterns::InnerPlace& place, std::uint32_t block,
            Numbers numbers)
         : writer_(writer), place_(place), block_(block), numbers_(numbers) {}

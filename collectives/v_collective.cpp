@@ -21,7 +21,7 @@ class MessagesWriter {
         }
     }
 
-    /// Units are numbered by 32 bits.
+    /// Returns true if 32 bits are enough to number all units.
     [[nodiscard]] bool fits() const {
         const std::uint64_t blocks = request_.sent.size() + request_.received.size();
         return pieces_max_ <= std::numeric_limits<std::uint32_t>::max() / (blocks + 1);
@@ -84,7 +84,7 @@ class MessagesWriter {
         return header;
     }
 
-    /// The message that a rank has for itself.
+    /// Copies the message that a rank has for itself.
     void keep(std::size_t block) {
         const auto found = std::ranges::find_if(request_.received, [&](const Message& message) {
             return message.peer == request_.rank &&
@@ -97,8 +97,8 @@ class MessagesWriter {
                       plan::input(unit_of(block), units));
     }
 
-    /// Calls body(place) for each piece of a message; place: for a block that goes on with the
-    /// pieces.
+    /// Calls body(place) for each piece of a message. `place` turns a block of the message into the
+    /// block of the current piece.
     template <class Body>
     void for_each_piece(const Message& message, Body body) {
         const auto count = static_cast<std::uint32_t>(pieces(message));
@@ -149,8 +149,8 @@ class MessagesWriter {
         const auto ranks = static_cast<std::uint32_t>(request_.size);
         return 2 * ranks * message.parallel + static_cast<std::uint32_t>(sender);
     }
-    /// The number of the credits that a rank gives, and of its signals that it has read what was
-    /// mapped.
+    /// Returns the number of credits that a rank gives, and of its signals that it has
+    /// read mapped data.
     [[nodiscard]] std::uint32_t credit_of(Rank giver, const Message& message) const {
         return static_cast<std::uint32_t>(request_.size) + number_of(giver, message);
     }

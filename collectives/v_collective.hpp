@@ -1,21 +1,23 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// v_collective.hpp - messages whose counts only their two ends know: straight from rank to rank.
+// v_collective.hpp - calls whose counts are known only to the two ends of each message.
 //
-// Idea     A call with counts that differ from rank to rank (alltoallv, gatherv, scatterv) is to
-//          each rank a list of messages that it puts and one of messages that it awaits. Its units
-//          are its own: a block for each message that it puts, then one for each that it gets.
-//          Every rank has a slot at every other, of a size that all know; a message goes through it
-//          in pieces, by credits. A lane for each message and direction: none waits for another. Or
-//          its sender exposes it where it lies, and its receiver copies it whole and says so.
-// Rounds   1. Messages: as many as have elements, in pieces. Of one that is mapped: 2, two signals.
+// Idea     In a call with counts that differ between ranks (alltoallv, gatherv, scatterv) each rank
+//          has a list of messages to send and one of messages to receive. Its units are local to
+//          it: a block for each sent message, then a block for each received one. Every rank has a
+//          slot at every other rank, with a size that all know. A message passes through it in
+//          pieces, controlled by credits. Each message and direction has its own lane, so that
+//          messages do not delay each other. Alternatively, the sender exposes its data in place,
+//          and the receiver copies it whole and signals the sender.
+// Rounds   1. Messages: one for each pair with elements, in pieces. A mapped message takes 2 rounds
+//          and two signals.
 // Memory   A slot for each rank of the team, twice; they share a bank.
-// Holds    Not synchronizing. Messages without elements are not sent, so a rank talks to those only
-//          that it has something for. The number of a message is its sender's rank; of a credit,
-//          and of the signal that a mapped message was read, n more than who gives it. Further
-//          messages between the same two, as a graph with parallel edges has them, have numbers
+// Holds    Not synchronizing. Messages without elements are not sent, so ranks without data for
+//          each other do not communicate. The number of a message is its sender's rank. A credit,
+//          or the signal that a mapped message was read, has the number n + rank of its sender.
+//          Parallel messages between the same two ranks (a graph with parallel edges) have numbers
 //          2 n higher each.
-// Next     plan/schedule/program.hpp (pairwise); run/bind for what ranks that disagree about a
-//          count find.
+// Next     plan/schedule/program.hpp (pairwise); run/bind for the errors of ranks that disagree
+//          about a count.
 #pragma once
 
 #include <cstdint>
@@ -27,17 +29,18 @@
 
 namespace weft::collectives {
 
-/// The only algorithm of calls whose counts only the two ends of a message know.
+/// The only algorithm of these calls.
 inline constexpr std::string_view kPairwiseAlgorithm = "direct";
 
-/// To or from a peer; of at least one element. A rank may have some to itself, sent and received.
+/// A message to or from a peer, with at least one element. A rank may have messages to itself; they
+/// are listed as sent and as received.
 struct Message {
     Rank peer = 0;
     std::uint64_t count = 0;
-    /// Read where it lies. Both ends must say so, from what both know: the count, and that they
-    /// reach each other's memory.
+    /// The receiver reads the data in place. Both ends must set it. They decide by facts that both
+    /// know: the count, and that they can access each other's memory.
     bool mapped = false;
-    /// Of several from one rank to another, which one.
+    /// Index among the messages from one rank to another.
     std::uint32_t parallel = 0;
 };
 
@@ -46,15 +49,18 @@ struct MessagesRequest {
     Rank rank = 0;
     Rank size = 1;
     Rank root = plan::kNoRank;
-    std::uint64_t piece_elements = 1;  ///< most that a slot holds; the same on all ranks
-    std::uint32_t parallel_max = 1;    ///< messages from one rank to another; likewise
-    std::span<const Message> sent;     ///< in any order
+    std::uint64_t piece_elements = 1;  ///< size of a slot; equal on all ranks
+    std::uint32_t parallel_max =
+        1;  ///< largest number of messages from one rank to another; equal on all ranks
+    std::span<const Message> sent;  ///< in any order
     std::span<const Message> received;
 };
 
-/// Copies of each slot: one is filled while the other one is read.
+/// Copies of each slot: the sender fills one while the receiver reads the other.
 inline constexpr std::uint32_t kVCollectiveDepth = 2;
 
+/// Returns the program of the request's rank. Fails with Status::memory if a message has too many
+/// pieces to count.
 [[nodiscard]] base::Result<plan::Program> generate_v_collective(const MessagesRequest& request);
 
 }  // namespace weft::collectives
