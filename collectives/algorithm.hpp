@@ -126,8 +126,8 @@ struct Algorithm {
     /// `properties` does not promise it in general.
     bool (*same_bits)(const AlgorithmSpec&, const plan::Layout&) = nullptr;
     /// Returns the lowest rank known to run the same steps as the request's rank, with equal
-    /// distances to its peers and equal bytes. If it knows no such rank, it returns
-    /// the request's rank.
+    /// distances to its peers and equal bytes. Without such a rank it returns the
+    /// request's rank.
     Rank (*same_as)(const GenerateRequest&) = nullptr;
 
     [[nodiscard]] Properties properties_of(const AlgorithmSpec& spec) const {

@@ -138,7 +138,7 @@ base::Result<void> check_request(const Algorithm& algorithm, const GenerateReque
         return base::fail(
             Status::argument, "{} {} needs nodes {}", algorithm.collective, algorithm.name,
             algorithm.properties.one_node     ? "to be one: all ranks share it"
-            : algorithm.properties.even_nodes ? "with as many ranks each"
+            : algorithm.properties.even_nodes ? "with equal numbers of ranks each"
                                               : "whose ranks follow each other in the team");
     if (!request.counts.empty() &&
         (!contract(algorithm.collective).block_per_rank ||

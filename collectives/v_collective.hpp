@@ -50,8 +50,8 @@ struct MessagesRequest {
     Rank size = 1;
     Rank root = plan::kNoRank;
     std::uint64_t piece_elements = 1;  ///< size of a slot; equal on all ranks
-    std::uint32_t parallel_max =
-        1;  ///< largest number of messages from one rank to another; equal on all ranks
+    /// Largest number of messages from one rank to another; equal on all ranks.
+    std::uint32_t parallel_max = 1;
     std::span<const Message> sent;  ///< in any order
     std::span<const Message> received;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// allgather.hpp - the entries of the registry: every rank gets the blocks of all.
+// allgather.hpp - algorithms of allgather: every rank receives the blocks of all ranks.
 #pragma once
 
 #include "collectives/algorithm.hpp"

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // bruck.cpp - allgather by Bruck's algorithm in any radix.
 //
-// Idea     A rank that has the blocks of h ranks from its own on gets those of the next (k - 1) h
-//          from the k - 1 ranks h, 2h, ... ahead; then it has k times as many.
+// Idea     A rank that has h blocks, from its own on, receives the next (k - 1) h blocks from the k
+//          - 1 ranks h, 2h, ... ahead. It then has k h blocks.
 // Source   Bruck et al., Efficient algorithms for all-to-all communications in multiport
 //          message-passing systems.
 // Rounds   ceil(log_k n). Messages: at most k - 1 a round and rank.
 // Bytes    A rank sends n - 1 blocks.
-// Memory   Slots for n - 1 blocks; no scratch: blocks are put where they belong.
+// Memory   Slots for n - 1 blocks; no scratch, because blocks are put to their final positions.
 // Good for Short blocks, any n; k as in knomial trees.
 // Holds    Synchronizing.
 #include "collectives/allgather/allgather.hpp"

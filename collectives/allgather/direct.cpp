@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// direct.cpp - allgather straight from all ranks to all ranks.
+// direct.cpp - allgather with puts from every rank to every other rank.
 //
-// Idea     Every rank puts its block to all others, beginning with the next rank.
+// Idea     Every rank puts its block to all other ranks, from the next rank on.
 // Source   Hoefler and Moor, Energy, Memory, and Runtime Tradeoffs, section 3.1.6 (DS).
 // Rounds   1. Messages: n (n - 1).
 // Bytes    A rank sends n - 1 blocks.
 // Memory   n slots of one block; no scratch.
-// Good for Few ranks, or ranks that share a node: each publishes its block once and all read in
-//          place.
+// Good for Few ranks, or ranks of one node: each publishes its block once, and all read
+//          it in place.
 // Holds    Synchronizing. The number of a put is the sender's rank, so puts are kShared.
 #include "collectives/allgather/allgather.hpp"
 #include "collectives/blocks.hpp"

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// mapped.cpp - allgather out of the memory of all ranks.
+// mapped.cpp - allgather that copies from the memory of all ranks.
 //
-// Idea     All expose their blocks to all; each rank copies every block straight into its output,
-//          beginning with that of the next rank.
+// Idea     All ranks expose their blocks to all. Each rank copies every block directly into its
+//          output, from the next rank's block on.
 // Source   Huang et al., PiP-MColl, section III.
 // Rounds   2. Messages: none; 2 n (n - 1) signals.
-// Bytes    Each rank copies n - 1 blocks from others, and its own unless it lies there.
+// Bytes    Each rank copies n - 1 blocks from other ranks, and its own block unless in place.
 // Memory   No put targets.
 // Good for Long blocks on one node.
-// Holds    Synchronizing. In place, the block that others read is not written.
+// Holds    Synchronizing. In place, no rank writes the block that others read.
 // Next     ../mapped.hpp.
 #include "collectives/mapped.hpp"
 

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// multi_object_bruck.cpp - allgather of short blocks in which all ranks of a node drive the
-// network.
+// multi_object_bruck.cpp - allgather of short blocks in which all ranks of a node use the network.
 //
-// Idea     The ranks of a node exchange their blocks. Then a node has those of S nodes, itself and
-//          the next ones; port j fetches what the node j*S further on has, all ports in one round,
-//          and hands it to its mates: then there are those of B*S nodes, B = ports + 1. The last
-//          round takes what is left. Long payloads are not handed to mates but exposed: the own
-//          block in the input, those of other nodes where the port's output has them.
-// Source   Huang et al., PiP-MColl, section III-A2, with the partner's rank and the remainder put
-//          right; Bruck et al. for one port.
-// Rounds   Over the network ceil(log_B N) for N nodes; one more on the node for each, and one
-//          before.
+// Idea     The ranks of a node exchange their blocks. In each round a node has the blocks of S
+//          nodes, itself and the next ones. Port j fetches the blocks of the node j*S ahead, all
+//          ports at the same time, and gives them to its local peers. Then the node has the
+//          blocks of B*S nodes, with B = ports + 1. The last round fetches the rest. Long
+//          payloads are exposed to local peers instead of put: the own block in the input, other
+//          blocks in the port's output.
+// Source   Huang et al., PiP-MColl, section III-A2, with corrections of the partner's rank and of
+//          the remainder; Bruck et al. for one port.
+// Rounds   Over the network ceil(log_B N) for N nodes. On the node one for each of them,
+//          and one before.
 // Bytes    Over the network all ports of a node together send the blocks of N-1 nodes.
-// Memory   Slots for a block of each mate, and in each round, for each port, for what it fetches,
-//          twice; once where blocks are exposed, and none of mates.
-// Good for Short blocks on many nodes of several ranks.
-// Holds    Synchronizing; bits are moved only. Blocks arrive where they belong: nothing is rotated
-//          in the end.
+// Memory   Slots for a block of each local peer and, in each round, twice for the blocks of each
+//          port. If blocks are exposed: once, and no slots for local peers.
+// Good for Short blocks on many nodes with several ranks.
+// Holds    Synchronizing; bits are only copied. Blocks arrive at their final positions, so
+//          no rotation follows.
 // Next     ../node_position.hpp for ports; ../near_way.hpp; multi_object_ring.cpp for long blocks.
 #include <algorithm>
 
@@ -36,7 +36,8 @@ class Writer {
           others_(here_.others()),
           radix_(radix) {}
 
-    /// The number of exposed blocks is the first one's rank.
+    /// Writes the program with exposed blocks. The number of a run of blocks is the rank of
+    /// its first block.
     void write_exposed() {
         const auto own = static_cast<std::uint32_t>(here_.rank);
         const auto size = static_cast<std::uint32_t>(here_.layout.size());
@@ -76,7 +77,7 @@ class Writer {
     }
 
   private:
-    /// What port `port` of a node fetches when each node has those of `have` nodes.
+    /// Returns the nodes whose blocks a port fetches when each node has the blocks of `have` nodes.
     [[nodiscard]] NodeWindow window(Rank node, Rank port, std::int64_t have) const {
         const std::int64_t distance = (port + 1) * have;
         return {node + distance,
@@ -99,7 +100,7 @@ class Writer {
                              });
         }
     }
-    /// What the node has, to one; what another has, from it.
+    /// Puts this node's blocks to one node, and receives the blocks of another.
     void fetch(std::int64_t have, std::uint32_t number, NodeWindow mine) {
         const std::int64_t distance = (here_.local + 1) * have;
         writer_->put(here_.partner(here_.node - distance), number,
@@ -135,7 +136,7 @@ class Writer {
         return number + 1 + static_cast<std::uint32_t>(port);
     }
 
-    /// Where the blocks of some nodes belong: runs of ranks that follow each other.
+    /// Returns the blocks of some nodes in the output, one run for each group of consecutive ranks.
     [[nodiscard]] std::vector<plan::Block> blocks(NodeWindow nodes) const {
         return blocks_of_nodes(here_.layout, nodes, [&](std::uint32_t first, std::uint32_t count) {
             return writer_.output(first, count);
@@ -146,8 +147,8 @@ class Writer {
             return writer_.slot(slot, first, count);
         });
     }
-    /// Capacities are the same on all ranks, windows are not where nodes are uneven: for the
-    /// largest nodes.
+    /// Capacities must be equal on all ranks, but windows differ if nodes have different sizes. So
+    /// the largest window of any node is reserved.
     void reserve(std::uint32_t number) {
         if (here_.layout.size() == 1) return;
         const std::uint32_t most = number;
@@ -165,7 +166,7 @@ class Writer {
         }
     }
 
-    /// Exposes and done signals need no room.
+    /// Exposures and done signals need no capacity.
     void reserve_exposed(std::uint32_t far) {
         if (here_.layout.size() == 1) return;
         writer_->reserve_capacities(0, far, 0);
@@ -185,8 +186,8 @@ class Writer {
     Rank radix_;
 };
 
-/// Of what a port hands to its mates at once. After a round with `have` nodes' blocks the first
-/// port has fetched as many, but for the last round.
+/// Returns the bytes of the largest payload from a port to its local peers. In each round but the
+/// last, the first port fetches the blocks of `have` nodes.
 std::uint64_t bytes_handed(const GenerateRequest& request, const plan::Layout& layout, Rank radix) {
     std::int64_t most = 0;
     for (std::int64_t have = 1; have < layout.nodes(); have *= radix)

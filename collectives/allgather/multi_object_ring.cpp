@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// multi_object_ring.cpp - allgather of long blocks in which all ranks of a node drive the network.
+// multi_object_ring.cpp - allgather of long blocks in which all ranks of a node use the network.
 //
-// Idea     As many rings as the smallest node has ranks: port l of every node passes blocks to port
-//          l of the next node, beginning with its own, and hands each to its mates as it gets it.
-//          Ranks beyond the ports give their blocks to a port, which sends them along with its own.
-//          Long blocks are not handed to mates but exposed: these copy them out of the slots of the
-//          port, and out of the input of the rank they come from.
-// Source   Huang et al., PiP-MColl, section III-B1. There ranks gather at one of them first, and
-//          one spreads what arrives; here each port does both for its own ring.
+// Idea     Each port has its own ring: port l of every node passes blocks to port l of the next
+//          node, its own block first. It gives each block to its local peers when it arrives. Ranks
+//          that are not ports give their blocks to a port, which sends them after its own. Long
+//          blocks are exposed to local peers instead of put. Peers copy them from the port's slots,
+//          or from the input of their owner.
+// Source   Huang et al., PiP-MColl, section III-B1. There, one rank gathers the node's blocks and
+//          distributes arriving ones. Here each port does both for its own ring.
 // Rounds   N-1 over the network for N nodes, and one on the node.
-// Bytes    Over the network a port sends N-1 blocks (of even nodes), one in each round.
-// Memory   A slot for each block; where blocks are exposed, for those that rings bring.
-// Good for Long blocks on nodes of several ranks.
-// Holds    Synchronizing; bits are moved only. A block's number is its rank, wherever it goes
-//          (kShared): each rank gets every other's block once, by its ring if it belongs to that,
-//          else from a mate. Exposed, a block is passed on before it is copied, and a second lane
-//          copies those of mates while the ring goes on; the ring's lane begins the next piece when
-//          that one and the mates are done.
+// Bytes    Over the network a port sends N-1 blocks, one in each round, if nodes have equal sizes.
+// Memory   A slot for each block. If blocks are exposed, only for blocks from other nodes.
+// Good for Long blocks on nodes with several ranks.
+// Holds    Synchronizing; bits are only copied. The number of a block is its rank on the whole path
+//          (kShared). Each rank receives every other block once, from the previous node if its own
+//          ring carries the block, else from a local peer. Exposed blocks are forwarded before they
+//          are copied. A second lane copies the blocks of local peers while the ring continues. The
+//          ring's lane starts the next piece when the second lane and the local peers are done.
 // Next     ../node_position.hpp for ports; ../near_way.hpp; multi_object_bruck.cpp for short ones.
 #include "collectives/allgather/allgather.hpp"
 #include "collectives/near_way.hpp"
@@ -37,7 +37,7 @@ class Writer {
         const auto most = static_cast<std::uint32_t>(here_.layout.most());
         const std::uint32_t own_lane = size + 2 * most;
         Mates mates(writer_.builder(), here_, size);
-        Mates takers(writer_.builder(), here_, size + most);  // of remainders' blocks
+        Mates takers(writer_.builder(), here_, size + most);  // for blocks of ranks without a ring
         begin(mates);
         if (here_.is_port()) {
             for (const Rank rank : remainders(here_.node, here_.local)) {
@@ -73,7 +73,8 @@ class Writer {
             if (here_.nodes > 1)
                 next.insert(next.begin(), here_.partner(std::int64_t{here_.node} + 1));
             pass(next, here_.rank);
-            // Those of node mates without a ring, which send to all ranks of the node.
+            // The blocks of local peers without a ring, which put their block to all ranks
+            // of the node.
             for (const Rank rank : remainders(here_.node, here_.local)) {
                 take(rank, rank);
                 if (here_.nodes > 1) pass({here_.partner(std::int64_t{here_.node} + 1)}, rank);
@@ -88,7 +89,7 @@ class Writer {
     }
 
   private:
-    /// The own block, to mates and to the next node, straight from the input.
+    /// Sends the own block to local peers and to the next node, directly from the input.
     void begin(Mates& mates) {
         const auto own = static_cast<std::uint32_t>(here_.rank);
         if (here_.is_port() && here_.nodes > 1) put_on(writer_.input(own), here_.rank);
@@ -96,7 +97,7 @@ class Writer {
         writer_->copy(writer_.output(own), writer_.input(own));
     }
 
-    /// What the ring brings lies in slots: from there it is passed on, and mates copy it.
+    /// Forwards blocks of the ring from their slots, and exposes them there to local peers.
     void go_around(Mates& mates) {
         for_each_that_passes([&](Rank from, Rank rank, bool goes_on) {
             const auto block = static_cast<std::uint32_t>(rank);
@@ -107,8 +108,8 @@ class Writer {
         });
     }
 
-    /// Whether a rank takes a mate's block for its ring, and no other from it: the lane of the ring
-    /// says when it has.
+    /// Returns true if the ring of `port` carries the block of `mate`. The port takes no other
+    /// block from that rank, so its ring lane signals when it has taken the block.
     [[nodiscard]] bool passes_on(Rank port, Rank mate) const {
         return here_.layout.local_of(mate) % here_.ports == here_.layout.local_of(port);
     }
@@ -123,7 +124,7 @@ class Writer {
         writer_->copy(writer_.output(block), at_mate(from, writer_.slot(block, block)));
     }
 
-    /// Ranks whose blocks go around a port's ring with its own, on some node.
+    /// Returns the ranks of a node that have no ring and whose blocks the ring of `port` carries.
     [[nodiscard]] std::vector<Rank> remainders(Rank node, Rank port) const {
         std::vector<Rank> ranks;
         for (Rank local = port + here_.ports; local < here_.layout.ranks_on(node);
@@ -132,7 +133,8 @@ class Writer {
         return ranks;
     }
 
-    /// Calls visit(from, block, whether it goes on to the next node) for what a port's ring brings.
+    /// Calls visit(from, block, true if the next node needs it) for the blocks that this
+    /// port's ring brings.
     template <class Visit>
     void for_each_that_passes(Visit visit) const {
         const Rank from = here_.partner(std::int64_t{here_.node} - 1);
@@ -144,8 +146,8 @@ class Writer {
         }
     }
 
-    /// Calls visit(mate, block) for what the other rings bring, the way it comes; of this node, for
-    /// what was not taken yet.
+    /// Calls visit(local peer, block) for the blocks of other rings, in the order of arrival.
+    /// Blocks of this node are visited with their owner as the peer.
     template <class Visit>
     void for_each_of_mates(Visit visit) const {
         for (Rank k = 0; k < here_.nodes; ++k) {
@@ -170,7 +172,7 @@ class Writer {
         share(writer_.builder(), ranks, block, writer_.output(block));
     }
 
-    /// Signals have no room.
+    /// Reserves room for blocks; signals need none.
     void reserve(std::uint32_t numbers) {
         const auto size = static_cast<std::uint32_t>(here_.layout.size());
         if (size == 1) return;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // recursive_doubling.cpp - allgather by recursive doubling.
 //
-// Idea     In step k rank r and rank r xor 2^k exchange all the blocks that they have.
+// Idea     In step k ranks r and r xor 2^k exchange all blocks that they have.
 // Source   Thakur, Rabenseifner and Gropp, Optimization of collective communication operations in
 //          MPICH, section 4.1.
 // Rounds   log2 n. Messages: n log2 n.
 // Bytes    A rank sends n - 1 blocks.
 // Memory   Slots for n - 1 blocks; no scratch.
-// Good for Short and middle blocks if n is a power of two; others are refused (bruck serves them).
+// Good for Short and medium blocks if n is a power of two; other n are refused (bruck serves them).
 // Holds    Synchronizing.
 #include "collectives/allgather/allgather.hpp"
 #include "collectives/blocks.hpp"

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // ring.cpp - allgather around a ring.
 //
-// Idea     Each step every rank passes on to the next rank the block that came last, its own first.
+// Idea     In each step every rank sends to the next rank the block that it received last, at
+//          first its own.
 // Source   Thakur, Rabenseifner and Gropp, Optimization of collective communication operations in
 //          MPICH, section 4.1.
 // Rounds   n - 1. Messages: n (n - 1).
-// Bytes    A rank sends n - 1 blocks, each to the same neighbour.
-// Memory   n - 1 slots of one block, none where blocks land in vectors; no scratch.
-// Good for Long blocks: the least bytes, and neighbours only.
-// Holds    Synchronizing: what has gone around has passed all ranks.
+// Bytes    A rank sends n - 1 blocks, all to the same neighbor.
+// Memory   n - 1 slots of one block, no slots with into=vector; no scratch.
+// Good for Long blocks: least bytes, and only between neighbors.
+// Holds    Synchronizing: every block has passed all ranks.
 #include "collectives/ring.hpp"
 
 #include "collectives/allgather/allgather.hpp"

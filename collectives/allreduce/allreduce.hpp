@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// allreduce.hpp - the entries of the registry: every rank gets the reduction of all vectors.
+// allreduce.hpp - algorithms of allreduce: every rank receives the reduction of all vectors.
 #pragma once
 
 #include "collectives/algorithm.hpp"

@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // binary_blocks.cpp - allreduce by halving and doubling in blocks of powers of two.
 //
-// Idea     n is a sum of powers of two; so many ranks, in rank order and the largest first, form a
-//          block. Each block does recursive halving. Then, smallest block first, every rank sends
-//          what it holds to the ranks of the next larger block that hold the parts of it; the
-//          largest block has the result, which goes back the same way; each block does recursive
-//          doubling.
+// Idea     The ranks form blocks whose sizes are powers of two, as in ../binary_blocks.hpp, which
+//          reduces to the largest block. The result returns the same way: from each block to the
+//          next smaller one. Then each block does recursive doubling.
 // Source   Rabenseifner, Optimization of collective reduction operations, section 3.6.
-// Rounds   2 floor(log2 n): while the larger blocks halve on, the smaller ones hand over.
-// Bytes    Of m, in a block of 2^a ranks: 2m (1 - 1/2^a), and m/2^a up to the next larger block (if
-//          there is one) and as much down to the next smaller one. Reduced: m (1 - 1/2^a), and
-//          m/2^a from below.
+// Rounds   2 floor(log2 n): smaller blocks send their results while larger ones still halve.
+// Bytes    Of m, in a block of 2^a ranks: 2m (1 - 1/2^a), m/2^a to the next larger block, and m/2^a
+//          to the next smaller one, if there are such blocks. Reduced: m (1 - 1/2^a), and m/2^a
+//          from the smaller block.
 // Memory   Slots for about 2m, and m / 2^(a+1) for each of the 2^(difference of exponents) parts
-//          that come back; no scratch.
+//          that return; no scratch.
 // Good for Long vectors if n is no power of two and consecutive exponents of its sum are close.
 // Holds    Blocks are reduced in rank order and once each, so results are bit-identical.
 #include "collectives/binary_blocks.hpp"
@@ -34,7 +32,7 @@ void write(BlockWriter& writer, Rank rank, Rank size) {
             partial.take(range, above, first_back + part, part == 0);
         });
     } else if (size > 1) {
-        writer->flush();  // the halves that were sent away come back
+        writer->flush();  // results replace the halves that were sent
     }
     if (blocks.has_smaller())
         writer->put(blocks.below(), first_back + blocks.part(), partial.kept(blocks.own()));

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // double_tree.cpp - allreduce up and down two binary trees at once, as a pipeline.
 //
-// Idea     Half of the vector is reduced along each of two trees in which no rank has children
-//          twice; the root sends each reduced piece back down. Four lanes: up and down in either
-//          tree, so that pieces go up while earlier ones come down.
+// Idea     Half of the vector is reduced along each of two trees, in which every rank is an inner
+//          node at most once. The root sends each reduced piece back down. There are four lanes, up
+//          and down in each tree, so that pieces go up while earlier ones come down.
 // Source   Sanders, Speck and Traeff, Two-tree algorithms for full bandwidth broadcast, reduction
 //          and scan.
 // Rounds   2 * ceil(log2 n) for one piece; the others follow at intervals of two puts. Messages: 4
 //          * s * (n - 1) for s pieces of each half, and one credit for each but the last two of an
 //          edge.
 // Bytes    2 * (n - 1) vectors in all. Reduced: at most one vector by a rank.
-// Memory   Three slots in each tree, two copies each; one scratch vector for what goes up.
-// Good for Long vectors on many ranks: fewer steps than a ring, as many bytes. Unless given, pieces
-//          have about 8 KiB.
-// Holds    Every piece is reduced once and copied, so results are bit-identical. If n is even the
-//          second tree holds rank 1 after all others: for operations that commute.
+// Memory   Three slots in each tree, two copies each; one scratch vector for partial results.
+// Good for Long vectors on many ranks: fewer steps than a ring, with equal bytes. The default is
+//          pieces of about 8 KiB.
+// Holds    Every piece is reduced once and copied, so results are bit-identical. If n is even, the
+//          second tree has rank 1 after all other ranks, so operations must commute.
 #include "collectives/patterns/double_tree.hpp"
 
 #include "collectives/allreduce/allreduce.hpp"
@@ -24,15 +24,15 @@ namespace weft::collectives {
 
 namespace {
 
-// Numbers of a tree: what goes up to either child's parent, what goes down, credits of the parent
-// and both children.
+// Numbers of a tree: two for values from children, one for results, one for the parent's credit,
+// and two for the credits of children.
 constexpr std::uint32_t kUp = 0;
 constexpr std::uint32_t kDown = 2;
 constexpr std::uint32_t kUpCredit = 3;
 constexpr std::uint32_t kDownCredits = 4;
 constexpr std::uint32_t kNumbers = 6;
 
-/// The steps of one rank in one tree, which works on one half of the vector.
+/// Steps of one rank in one tree, which handles one half of the vector.
 class Course {
   public:
     Course(BlockWriter& writer, const patterns::InnerPlace& place, std::uint32_t tree)

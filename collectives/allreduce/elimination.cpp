@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// elimination.cpp - allreduce by pairwise exchange that eliminates what is left over on the way.
+// elimination.cpp - allreduce by pairwise exchange with elimination of odd groups.
 //
-// Idea     Groups of ranks that hold the same partial result pair up and double. Where their number
-//          is odd, the third of the first three hands its value to the second (3-2 elimination)
-//          while the others already exchange, and gets the result from there at the end. The next
-//          pair is one round late; it is the first of its level, so the next elimination, which
-//          waits for the second and the third, costs no further round.
+// Idea     Groups of ranks with the same partial result pair up, so groups double in size. If the
+//          number of groups is odd, the third group sends its value to the second (3-2
+//          elimination). The other groups already exchange meanwhile. The third group gets the
+//          result from the second at the end. The pair with the second group is one round late. It
+//          is the first pair of its level, so the next elimination waits for it anyway and costs
+//          no further round.
 // Source   Rabenseifner and Traeff, More efficient reduction algorithms for non-power-of-two number
 //          of processors; Ruefenacht et al., recursive multiplying, section 6.4.
 // Rounds   log2 n; ceil(log2 n) + 1 if n is no power of two. Messages: on a level of g groups of S
 //          ranks 2*S*floor(g/2), and 2*S more if g is odd.
 // Bytes    Each message carries the whole vector.
-// Memory   Two slots for each level, one more to hand over and one for the result; no scratch.
-// Good for Short vectors and any n: as few rounds as folding first (recursive-doubling), and fewer
-//          ranks that wait for another rank's result.
+// Memory   Two slots for each level, and two for an elimination: value and result; no scratch.
+// Good for Short vectors and any n. It has the rounds of a fold before recursive doubling
+//          (recursive-doubling), but fewer ranks wait for another rank's result.
 // Holds    Operands stay in rank order and all ranks reduce in the same order, so results are
 //          bit-identical.
 #include "collectives/allreduce/allreduce.hpp"
@@ -23,7 +24,7 @@ namespace weft::collectives {
 
 namespace {
 
-/// Adds a numbering of some of the numbers of `outer`.
+/// Adds a numbering that selects some of the numbers of `outer`.
 std::uint32_t add_numbering(plan::Stages& stages, std::uint32_t outer,
                             std::vector<plan::RankRun> runs) {
     plan::Numbering numbering{.outer = outer, .runs = std::move(runs)};
@@ -38,7 +39,7 @@ plan::RankRun run_of(Rank first, Rank count) {
 
 void add_levels(plan::Stages& stages, Rank size) {
     struct Elimination {
-        std::uint32_t numbering;  ///< of the second and the third group
+        std::uint32_t numbering;  ///< of the second and third group
         Rank width;
     };
     std::vector<Elimination> eliminations;

@@ -1,26 +1,28 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// generalized.cpp - allreduce over any abelian group of the ranks, from least bytes to fewest
-// rounds.
+// generalized.cpp - allreduce over any abelian group of the ranks, from least bytes
+// to fewest rounds.
 //
-// Idea     Rank p holds, of each block p + k, a partial result; k runs over the elements of a group
-//          on the ranks. A step halves the number N of k along one axis of the group: the blocks of
-//          the upper half are added to those of the lower half at the rank half of N away. If N is
-//          odd the block k = 0 stays alone in that step, so from then on it has another share of
-//          the ranks (*lead*) than the rest (*regular*). At the end each rank has one block of the
-//          result, and the steps are made again backwards to distribute them. To leave out the last
-//          r of all steps, each rank reduces as many blocks to the end as it would have after them,
-//          along with the first.
-// Source   Kolmakov and Zhang, A generalization of the allreduce operation. Counted along one axis,
-//          r = 0 is Bruck and Ho's and Traeff's circulant algorithm, r = ceil(log2 n) that of
-//          Bar-Noy, Kipnis and Schieber.
+// Idea     Rank p holds a partial result of each block p + k, where k runs over the elements of a
+//          group on the ranks. A step halves the number N of elements along one axis of the group.
+//          The blocks of the upper half are added to the blocks of the lower half at the rank half
+//          of N away. If N is odd, block k = 0 is left alone in that step. From then on it combines
+//          a different set of ranks (*lead*) than the other blocks (*regular*). After all steps
+//          each rank has one block of the result, and the steps are repeated backwards to
+//          distribute the blocks.
+//          To leave out the last r steps, each rank fully reduces all blocks that it would
+//          have after them.
+// Source   Kolmakov and Zhang, A generalization of the allreduce operation. On one axis, r = 0 is
+//          Bruck and Ho's and Traeff's circulant algorithm; r = ceil(log2 n) is Bar-Noy, Kipnis
+//          and Schieber's algorithm.
 // Rounds   2L - r, with L = ceil(log2 n) on one axis, the sum of ceil(log2 d) over several.
-// Bytes    In blocks of m/n on one axis: 2 (n-1) + (R-1)(L-1), no step more than n, where R =
-//          ceil(n / 2^(L-r)) is the number of blocks that a rank reduces to the end.
-// Memory   Slots for what arrives; a scratch vector for regular parts, another for r > 0 and odd N.
+// Bytes    In blocks of m/n on one axis: 2 (n-1) + (R-1)(L-1), at most n in a step. R = ceil(n /
+//          2^(L-r)) is the number of blocks that a rank fully reduces.
+// Memory   Slots for arriving data; a scratch vector for regular parts, another for r > 0
+//          and odd N.
 // Good for Any n without a fold: r = 0 for long vectors, r = L for short ones, others in between.
-// Holds    Ranks add in their own rotation: for operations that commute. With r = 0 each block is
-//          reduced once, and results are bit-identical; with more they need not be. Nothing is
-//          moved before or after: blocks lie where they belong.
+// Holds    Each rank adds in its own rotation, so operations must commute. With r = 0 each block is
+//          reduced once, and results are bit-identical; with larger r they may differ. Blocks are
+//          at their final positions, so no copies before or after are needed.
 #include <algorithm>
 #include <charconv>
 
@@ -35,13 +37,13 @@ using plan::Block;
 using plan::Buffer;
 using List = std::vector<std::uint32_t>;  ///< of blocks of the vector
 
-/// One factor Z_size of the group; neighbours on it are at a distance of `stride` ranks.
+/// One factor Z_size of the group. Neighbors on this axis are `stride` ranks apart.
 struct Axis {
     std::uint32_t size = 1;
     std::uint32_t stride = 1;
 };
 
-/// A step of the reduction: `count` elements along an axis become the larger half.
+/// A step of the reduction: `count` elements along an axis become the larger half of them.
 struct HalvingStep {
     std::size_t axis = 0;
     std::uint32_t count = 0;
@@ -50,7 +52,7 @@ struct HalvingStep {
     [[nodiscard]] std::uint32_t left() const { return count - count / 2; }
 };
 
-/// Elements first, first + 1, ... along each axis.
+/// Elements first, first + 1, ... along one axis.
 struct Extent {
     std::uint32_t first = 0;
     std::uint32_t count = 1;
@@ -83,14 +85,15 @@ class Generalized {
 
   private:
     static constexpr std::uint32_t kRegular = 0;  ///< scratch vector of regular parts
-    static constexpr std::uint32_t kArrived = 1;  ///< and of what is added to both
-    /// In place of a slot's number: what arrived was copied to scratch.
+    static constexpr std::uint32_t kArrived =
+        1;  ///< scratch vector of received data that is added to both
+    /// Value for a slot's number if the received data was copied to scratch.
     static constexpr std::uint32_t kFromScratch = ~std::uint32_t{0};
 
-    // --- what is where -------------------------------------------------------------------------
+    // --- contents --------------------------------------------------------------------------------
 
-    /// What a rank holds before a step if it reduces one result: along axes that are done one
-    /// element, along those to come all.
+    /// Returns the blocks that a rank holds before a step if it reduces one result. They have one
+    /// element along finished axes, and all elements along later axes.
     [[nodiscard]] Box held_before(std::size_t step) const {
         Box box(axes_.size());
         for (std::size_t axis = 0; axis < axes_.size(); ++axis) {
@@ -100,7 +103,7 @@ class Generalized {
         return box;
     }
 
-    /// The same with only these elements along the step's axis, for all results together.
+    /// Returns held_before(step) for all results together, limited to `along` on the step's axis.
     [[nodiscard]] Box widened(std::size_t step, Extent along) const {
         Box box = held_before(step);
         box[steps_[step].axis] = along;
@@ -109,7 +112,8 @@ class Generalized {
         return box;
     }
 
-    /// The blocks of a box, shifted along an axis; sender and receiver get them in the same order.
+    /// Returns the blocks of a box, shifted along an axis. Sender and receiver list them in
+    /// the same order.
     [[nodiscard]] List blocks(const Box& box, std::size_t axis, std::uint32_t shift = 0) const {
         List list{0};
         for (std::size_t along = 0; along < axes_.size(); ++along) {
@@ -119,7 +123,7 @@ class Generalized {
             List longer(list.size() * box[along].count);
             std::uint32_t* into = longer.data();
             for (std::uint32_t left = box[along].count; left > 0; place = 0) {
-                const std::uint32_t end = std::min(size, place + left);  // from there on they wrap
+                const std::uint32_t end = std::min(size, place + left);  // later blocks wrap around
                 left -= end - place;
                 for (; place < end; ++place)
                     for (const std::uint32_t block : list)
@@ -142,7 +146,7 @@ class Generalized {
     void reduce(std::size_t index) {
         const HalvingStep& step = steps_[index];
         const std::uint32_t size = axes_[step.axis].size;
-        if (step.count == size) {  // a new axis: what the one before left is the same for all
+        if (step.count == size) {  // a new axis: one value is left along the previous one
             regular_ = lead_;
             apart_ = false;
         }
@@ -163,7 +167,7 @@ class Generalized {
         }
     }
 
-    /// An even step where leads and regular parts differ.
+    /// Adds received data in an even step, when leads and regular parts differ.
     void add_apart(std::size_t index, const List& came, bool first) {
         const HalvingStep& step = steps_[index];
         const auto number = static_cast<std::uint32_t>(index);
@@ -187,10 +191,10 @@ class Generalized {
         add(others, kFromScratch, first, [](std::uint32_t) { return Share::regular; });
     }
 
-    /// Which part of a block grows.
+    /// Part of a block that received data is added to.
     enum class Share : std::uint8_t { lead, regular, both };
 
-    /// Adds what came in a slot (or was copied from it) to the parts of these blocks.
+    /// Adds received data, in a slot or copied to scratch, to the parts of these blocks.
     template <class ShareOf>
     void add(const List& list, std::uint32_t number, bool first, ShareOf share_of) {
         settle(list, [&](std::uint32_t block) {
@@ -208,7 +212,7 @@ class Generalized {
             const Share share = share_of(block);
             const Buffer target = share == Share::regular ? Buffer::scratch : Buffer::output;
             const Buffer from = share == Share::lead ? lead_[block] : regular_[block];
-            // All three lists are cut in the same places.
+            // All three lists are cut at the same positions.
             if (block == run.next && target == run.target && from == run.from) {
                 ++targets.back().count;
                 ++own.back().count;
@@ -262,7 +266,7 @@ class Generalized {
         writer_->put(to, number, source);
     }
 
-    /// Before blocks are overwritten that puts may still read.
+    /// Waits for puts that may still read blocks that are about to be overwritten.
     template <class TargetOf>
     void settle(const List& list, TargetOf target_of) {
         const auto is_read = [&](std::uint32_t block) {
@@ -272,7 +276,8 @@ class Generalized {
         writer_->flush();
         read_.assign(read_.size(), false);
     }
-    /// Where a buffer's blocks stand in read_; input and output may be the same.
+    /// Returns the offset of a buffer's blocks in read_. Input and output share one range, because
+    /// they may be the same memory.
     [[nodiscard]] std::size_t row(Buffer buffer) const {
         return buffer == Buffer::scratch ? size_ : 0;
     }
@@ -280,8 +285,8 @@ class Generalized {
         if (home == Buffer::scratch) return writer_.scratch(kRegular, block, count);
         return home == Buffer::input ? writer_.input(block, count) : writer_.output(block, count);
     }
-    /// Calls visit(first, count) for blocks of the list that follow each other, in one buffer, if
-    /// it is said where they are.
+    /// Calls visit(first, count) for runs of consecutive blocks of the list. With `homes`, a run is
+    /// within one buffer.
     template <class Visit>
     static void for_each_run(const List& list, const std::vector<Buffer>* homes, Visit visit) {
         for (std::size_t first = 0; first < list.size();) {
@@ -297,12 +302,12 @@ class Generalized {
     BlockWriter& writer_;
     std::vector<Axis> axes_;
     std::uint32_t size_ = 1;
-    std::vector<std::uint32_t> own_;  ///< this rank's place along each axis
+    std::vector<std::uint32_t> own_;  ///< this rank's position along each axis
     std::vector<HalvingStep> steps_;
-    std::size_t kept_ = 0;         ///< steps that are made again backwards
-    Box results_;                  ///< blocks, from the own one, that are reduced to the end
-    std::vector<Buffer> lead_;     ///< where the parts of each block lie
-    std::vector<Buffer> regular_;  ///< scratch means kRegular
+    std::size_t kept_ = 0;         ///< steps that are repeated backwards
+    Box results_;                  ///< blocks, from the own one on, that are fully reduced
+    std::vector<Buffer> lead_;     ///< buffer of each block's lead part
+    std::vector<Buffer> regular_;  ///< buffer of each block's regular part; scratch means kRegular
     bool apart_ = false;           ///< leads and regular parts differ
     std::vector<bool> read_;       ///< blocks that puts since the last flush() read
 };
@@ -316,7 +321,7 @@ std::vector<std::uint32_t> prime_factors(std::uint32_t number) {
     return factors;
 }
 
-/// Nearest ranks first; of no factor, one axis of one rank.
+/// Returns the axes of the factors, nearest ranks first. No factors give one axis of one rank.
 std::vector<Axis> axes_of(const std::vector<std::uint32_t>& factors) {
     std::vector<Axis> axes;
     std::uint32_t stride = 1;
@@ -328,8 +333,8 @@ std::vector<Axis> axes_of(const std::vector<std::uint32_t>& factors) {
     return axes;
 }
 
-/// The factors in a text such as 4x3x2, which must have the product `size`, nearest ranks first; n
-/// is one axis of all ranks, primes their prime factors, ascending.
+/// Returns the axes of a text such as 4x3x2, nearest ranks first. The product must be `size`. `n`
+/// is one axis of all ranks; `primes` are the ascending prime factors.
 base::Result<std::vector<Axis>> parse_group(const AlgorithmSpec& spec, Rank size) {
     const auto ranks = static_cast<std::uint32_t>(size);
     const SpecParameter* given = spec.find("group");
@@ -374,8 +379,8 @@ base::Result<plan::Program> generate_generalized(const AlgorithmSpec& spec,
                              });
 }
 
-/// Rounds and blocks as above, along one axis: what the source's equation 36 adds up and its
-/// equation 37 finds the least of.
+/// Returns the time of the rounds and bytes along one axis: the sum in the source's equation 36,
+/// which its equation 37 minimizes.
 std::int64_t estimate(const CandidateRequest& request, std::int64_t steps, std::int64_t left_out) {
     const std::int64_t others = request.size - 1;
     const std::int64_t results = (others >> (steps - left_out)) + 1;
@@ -385,7 +390,7 @@ std::int64_t estimate(const CandidateRequest& request, std::int64_t steps, std::
                                      static_cast<double>(request.vector));
 }
 
-/// r around the optimum; r = 0 is the plain name.
+/// Returns specs with r around the optimum; the plain name is r = 0.
 std::vector<std::string> generalized_variants(const CandidateRequest& request) {
     const std::int64_t steps = std::bit_width(static_cast<std::uint32_t>(request.size - 1));
     std::int64_t best = 0;

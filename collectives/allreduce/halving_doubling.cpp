@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // halving_doubling.cpp - allreduce by recursive halving (reduce-scatter) and doubling (allgather).
 //
-// Idea     In step k rank w and rank w xor 2^k each send the half of their blocks that the other
-//          keeps and reduce the half that they keep, nearest ranks and longest messages first; then
-//          the blocks are gathered the same way back. If n is no power of two, the first 2r ranks
-//          (r = n - p, p the power below) first become r: of each pair, either reduces half of the
-//          vector, and the odd one hands its half over; at the end it gets the result.
+// Idea     In step k ranks w and w xor 2^k halve their common range of blocks. Each sends the half
+//          that the other keeps, and reduces the half that it keeps itself. The nearest ranks and
+//          the longest messages are first. Then the blocks are gathered the same way back.
+//          If n is no power of two, the first 2r ranks fold into r, where r = n - p and p is the
+//          power of two below n. Each rank of a pair reduces half of the vector. The odd rank sends
+//          its half to the other, and gets the result at the end.
 // Source   Rabenseifner, Optimization of collective reduction operations, section 3.5.
 // Rounds   2 log2 p, and 3 more if n is no power of two.
-// Bytes    Of m: a rank sends 2m (1 - 1/p); one that speaks for a pair m/2 + m more. It reduces m
-//          (1 - 1/p), or m/2 more.
+// Bytes    Of m: a rank sends 2m (1 - 1/p), and for a pair m/2 + m more. It reduces m (1 - 1/p),
+//          or m/2 more.
 // Memory   Slots for 2 (p - 1) blocks of m/p, and for two halves and a vector if pairs fold; no
 //          scratch.
-// Good for Long vectors where n is a power of two: the least bytes in the fewest rounds.
+// Good for Long vectors if n is a power of two: least bytes in the fewest rounds.
 // Holds    Blocks are reduced in rank order and once each, so results are bit-identical.
 #include "collectives/allreduce/allreduce.hpp"
 #include "collectives/halving.hpp"
@@ -21,7 +22,7 @@ namespace weft::collectives {
 
 namespace {
 
-// Numbers; after them one for each halving and one for each doubling.
+// Numbers; one for each halving and one for each doubling follow.
 constexpr std::uint32_t kFold = 0;
 constexpr std::uint32_t kHandOver = kFold + 1;
 constexpr std::uint32_t kResult = 2;
@@ -39,7 +40,7 @@ void write(BlockWriter& writer, Rank rank, const Folding& folding) {
                         [&](std::uint32_t number) { return folding.first_of(number); });
         halving.halve(kFirstStep);
         if (steps == 0) writer->copy(writer.output(0), writer.input(0));
-        if (steps > 0) writer->flush();  // the halves that were sent away come back
+        if (steps > 0) writer->flush();  // results replace the halves that were sent
         halving.double_up(kFirstStep + steps);
         if (in_pair) writer->put(rank + 1, kResult, partial.kept(all));
     } else {

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// mapped.cpp - allreduce of slices, out of all inputs into all outputs.
+// mapped.cpp - allreduce in which each rank reduces a slice of all inputs into all outputs.
 //
-// Idea     The vector has a slice for each rank. All expose to each rank its slice of input and
-//          output; it reduces its slice of all inputs and writes it to all outputs, in one pass.
-//          Two ranks with short vectors reduce all of them, each for itself: what the one writes is
-//          not fetched by the other.
-// Source   Huang et al., PiP-MColl, section III, chunked reduce; that results are pushed is ours.
-// Rounds   2. Messages: none; 3 n (n - 1) signals, 4 of two ranks with short vectors.
-// Bytes    Of m: n m are read and n m are written, a slice of each by each rank.
-// Memory   No put targets. Two ranks: a vector of scratch in place; else it lies in the output.
+// Idea     The vector has a slice for each rank. All ranks expose to each rank its slice of their
+//          input and output. It reduces this slice of all inputs and writes the result to all
+//          outputs, in one pass. Two ranks with short vectors each reduce the whole vector. So
+//          neither has to fetch results that the other has written.
+// Source   Huang et al., PiP-MColl, section III, chunked reduce; the push of results is ours.
+// Rounds   2. Messages: none; 3 n (n - 1) signals, or 4 for two ranks with short vectors.
+// Bytes    Of m: n m are read and n m are written, one slice by each rank.
+// Memory   No put targets. Two ranks with short vectors: one scratch vector in place, else none.
 // Good for Long vectors on one node.
-// Holds    Synchronizing. In rank order; elements that two ranks compute have the same operands in
-//          the same order. In place: who reduces a slice is the only one to read it, before it
-//          writes it; two ranks keep the outcome aside until both are done with the inputs.
+// Holds    Synchronizing. Combines in rank order. If two ranks compute the same element, they use
+//          the same order. In place, only the rank that reduces a slice reads it, before it
+//          writes it. Two ranks with short vectors keep the result in scratch until both have
+//          read the inputs.
 // Next     ../mapped.hpp.
 #include "collectives/mapped.hpp"
 
@@ -28,8 +29,7 @@ constexpr MappedCall kCall{
     .synchronizing = true,
 };
 
-/// Up to so many bytes it pays to read twice as much in order to write nothing into the other's
-/// cache.
+/// Up to this size, two reads of the inputs take less time than writes to the peer's cache.
 constexpr std::uint64_t kForItselfBytes = 64 * 1024;
 
 void write_for_itself(MappedWriter& writer) {

@@ -1,29 +1,29 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// multi_object_large.cpp - allreduce of long vectors in which all ranks of a node drive the
-// network.
+// multi_object_large.cpp - allreduce of long vectors in which all ranks of a node use the network.
 //
-// Idea     The vector is cut into one part for each port, and that into one block for each node. On
-//          the node every rank gives each port its part, and the port combines them. Then port l of
-//          all nodes combine among themselves: each puts block m to node m, which combines that
-//          block of all nodes. At last finished blocks go around the ring of nodes; a rank that
-//          gets one passes it to the others of its node at once. Of long vectors parts and blocks
-//          are not handed to mates but exposed: a port combines its part straight out of the mates'
-//          inputs, and they copy finished blocks out of its output and slots.
-// Source   Huang et al., PiP-MColl, section III-B2. There the blocks are as many as nodes, and a
-//          port puts whole ones to every P-th node; here each port puts a P-th of every block, so
-//          that the numbers of nodes, ports and elements need not divide each other.
+// Idea     The vector has one part for each port, and each part has one block for each node. On the
+//          node every rank gives each port its part, and the port combines them. Then ports l of
+//          all nodes communicate: each puts block m to node m, which combines that block of all
+//          nodes. Finally, finished blocks go around the ring of nodes. A port that receives a
+//          block gives it to its local peers at once. Parts and blocks of long vectors are exposed
+//          to local peers instead of put. A port combines its part directly from the peers' inputs.
+//          Peers copy finished blocks from the port's output and slots.
+// Source   Huang et al., PiP-MColl, section III-B2. There, the number of blocks is the number of
+//          nodes, and a port puts whole blocks to every P-th node. Here each port puts a P-th of
+//          every block, so the numbers of nodes, ports and elements need not divide each other.
 // Rounds   Over the network N for N nodes: one to combine, N-1 around the ring.
-// Bytes    Over the network a node sends (N-1)/N of the vector to combine and as much around the
-//          ring, every port a P-th of it. On the node a rank sends its vector once, a port its
-//          finished blocks to each mate.
-// Memory   Slots for a part from each mate, for a block from each node, and for the vector.
-// Good for Long vectors on nodes of several ranks, where one rank cannot fill the network.
-// Holds    Rank order if nodes hold consecutive ranks. Every block is combined by one rank:
-//          bit-identical. Synchronizing: in pieces every rank has entered the piece before the last
-//          when a slot is written again. A block has one number wherever it goes (kShared), after
-//          those of node mates and nodes. Exposed, a block is passed on before it is copied, and a
-//          port's second lane copies those of other ports while its ring goes on; in place, an
-//          input is overwritten when the port that combined it has exposed the outcome.
+// Bytes    Over the network a node sends (N-1)/N of the vector to combine and (N-1)/N around the
+//          ring, every port a P-th of it. On the node a rank sends its vector once, and a port
+//          sends its finished blocks to each local peer.
+// Memory   Slots for a part from each local peer, for a block from each node, and for the vector.
+// Good for Long vectors on nodes with several ranks, if one rank cannot saturate the network.
+// Holds    Rank order if nodes hold consecutive ranks. One rank combines each block, so results are
+//          bit-identical. Synchronizing: in a pipeline a slot is reused only after every rank has
+//          entered the piece before the last. A finished block has the same number on the whole
+//          path (kShared); numbers of parts and nodes precede it. Exposed blocks are forwarded
+//          before they are copied. A second lane of a port copies the blocks of other ports while
+//          its ring continues. In place, a rank overwrites its input only after the port that
+//          combined it has exposed the result.
 // Next     ../node_position.hpp for ports; ../near_way.hpp; ../blocks.hpp for blocks.
 #include <algorithm>
 
@@ -89,7 +89,7 @@ class Writer {
     }
 
   private:
-    /// Every mate's part for a port, to that port.
+    /// Puts to each port its part of this rank's input.
     void give_parts() {
         for (Rank k = 0; k < here_.ports; ++k) {
             const Rank port = (here_.local + 1 + k) % here_.ports;
@@ -99,7 +99,7 @@ class Writer {
         }
     }
 
-    /// `part_of(mate)`: where that of a mate is.
+    /// Combines this port's part of all inputs. `part_of(local rank)` returns that rank's operand.
     template <class PartOf>
     void combine_part(PartOf part_of) {
         const std::uint32_t first = first_of(here_.local);
@@ -116,7 +116,7 @@ class Writer {
         add(writer_.output(first, nodes_), operands);
     }
 
-    /// Block m to node m, and the own one from all.
+    /// Puts block m to node m, and combines this node's block of all nodes.
     void combine_block() {
         for (std::uint32_t k = 1; k < nodes_; ++k) {
             const std::uint32_t node = (node_ + k) % nodes_;
@@ -138,7 +138,7 @@ class Writer {
         std::vector<Rank> receivers = others_;
         if (nodes_ > 1) receivers.insert(receivers.begin(), here_.partner(std::int64_t{node_} + 1));
         share(writer_.builder(), receivers, number_of(own(node_)), writer_.output(own(node_)));
-        writer_->flush();  // of what the others' blocks replace
+        writer_->flush();  // before received blocks replace sent data
         for (std::uint32_t k = 1; k < nodes_; ++k) {
             const std::uint32_t block = own((node_ + nodes_ - k) % nodes_);
             take(here_.partner(std::int64_t{node_} - 1), block);
@@ -147,14 +147,14 @@ class Writer {
         }
     }
 
-    /// Likewise, but mates copy blocks from where they lie: the own one in the output, others in
-    /// slots.
+    /// Sends finished blocks around the ring. Local peers copy them in place: the own block from
+    /// the output, other blocks from slots.
     void send_around_exposed(Mates& mates) {
         const auto next = [&] { return here_.partner(std::int64_t{node_} + 1); };
         const std::uint32_t finished = own(node_);
         if (nodes_ > 1) writer_->put(next(), number_of(finished), writer_.output(finished));
         mates.expose(number_of(finished), writer_.output(finished));
-        writer_->flush();  // of what the others' blocks replace
+        writer_->flush();  // before received blocks replace sent data
         for (std::uint32_t k = 1; k < nodes_; ++k) {
             const std::uint32_t block = own((node_ + nodes_ - k) % nodes_);
             const plan::Block in_slot = writer_.slot(number_of(block), block);
@@ -178,9 +178,10 @@ class Writer {
         }
     }
 
-    /// A port's finished blocks, the way it got them.
+    /// Receives the finished blocks of a port, in the order in which the port got them.
     void take_part(Rank port) {
-        if (!here_.is_port() && port == 0) writer_->flush();  // the parts that were given
+        if (!here_.is_port() && port == 0)
+            writer_->flush();  // before results replace the parts that were put
         for (std::uint32_t k = 0; k < nodes_; ++k)
             take(here_.node_rank(port), first_of(port) + (node_ + nodes_ - k) % nodes_);
     }
@@ -227,7 +228,7 @@ class Writer {
     std::uint32_t most_;
 };
 
-/// Of the largest part that a rank gives to a port.
+/// Returns the bytes of the largest part that a rank gives to a port.
 std::uint64_t part_bytes(const GenerateRequest& request, const plan::Layout& layout) {
     const auto nodes = static_cast<std::uint32_t>(layout.nodes());
     const auto ports = static_cast<std::uint32_t>(layout.least());

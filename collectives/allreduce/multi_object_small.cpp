@@ -1,28 +1,27 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// multi_object_small.cpp - allreduce in which all ranks of a node exchange short vectors with other
-// nodes.
+// multi_object_small.cpp - allreduce of short vectors in which all ranks of a node use the network.
 //
-// Idea     The ranks of a node exchange their vectors, so each has the node's sum. Then n nodes are
-//          combined in rounds of radix B: port j of a node receives from one other node, all ports
-//          in the same round, and the ranks of the node exchange what they received. Which nodes,
-//          says the census of an index space: two sums are kept, a over nodes 0..x and b over 0..y
-//          ahead of the own one, such that n indices remain, index 0 standing for a, the others for
-//          b; a round moves them onto c = ceil(n/B) indices. Long vectors are not handed to mates
-//          but exposed: these combine them from where they lie, in the input or in a port's slot.
-// Source   Huang et al., PiP-MColl, section III-A3, with as many processes as ports; the rounds are
-//          not theirs, whose remainders are lost from B*B+B+1 nodes on, but those of Bar-Noy,
-//          Kipnis and Schieber's census functions in any radix.
-// Rounds   Over the network ceil(log_B N) for N nodes, B = ports + 1 at most; one more on the node
-//          for each, and one before.
+// Idea     The ranks of a node exchange their vectors, so each has the node's sum. Then nodes are
+//          combined in rounds of radix B. In a round each port receives from one other node, and
+//          the ranks of the node exchange the received data. The distances follow a census of an
+//          index space. Each node keeps two sums: a over the nodes 0..x ahead, and b over the nodes
+//          0..y ahead. With n indices left, index 0 stands for a and the others for b. A round maps
+//          them to c = ceil(n/B) indices. Long vectors are exposed to local peers instead of put.
+//          Peers combine them in place, from the input or a port's slot.
+// Source   Huang et al., PiP-MColl, section III-A3, with a process for each port. Their rounds lose
+//          remainders from B*B+B+1 nodes on. The rounds here are Bar-Noy, Kipnis and Schieber's
+//          census functions in any radix.
+// Rounds   Over the network ceil(log_B N) for N nodes, with B at most ports + 1. On the node one
+//          for each of them, and one before.
 // Bytes    A port sends the vector once in each round.
-// Memory   A slot for each rank of the node, and in each round one and one more for each port; a
-//          vector of scratch where N is not a power of B; one more where vectors are exposed, since
-//          an input may be the output and mates read it.
-// Good for Short vectors on many nodes of several ranks.
+// Memory   A slot for each rank of the node; in each round one, and one more for each port. A
+//          scratch vector if N is not a power of B. Another one if vectors are exposed, because
+//          local peers read the input, which may be the output.
+// Good for Short vectors on many nodes with several ranks.
 // Holds    Synchronizing. Each node adds in its own rotation, so floating-point results differ
-//          between nodes; with no more than B nodes there is one round, which combines in the order
-//          of nodes: in rank order then, if nodes hold consecutive ranks. In pieces every rank has
-//          entered the piece before the last when a slot is written again.
+//          between nodes. Up to B nodes need only one round, which combines in the order of nodes:
+//          in rank order, if nodes hold consecutive ranks. In a pipeline a slot is reused only
+//          after every rank has entered the piece before the last.
 // Next     ../node_position.hpp for ports; ../near_way.hpp.
 #include <algorithm>
 
@@ -33,11 +32,11 @@ namespace weft::collectives {
 
 namespace {
 
-/// One round: where the ports reach, and what is made of what they receive.
+/// One round: distances of the ports, and the sums that received data is added to.
 struct Round {
-    Rank lead = 1;            ///< the first group and so many ports less one add to a
-    bool last = false;        ///< only a is wanted
-    std::vector<Rank> reach;  ///< by port: how many nodes ahead; further ports are idle
+    Rank lead = 1;      ///< groups that sum a gets: its own and those of the first lead - 1 ports
+    bool last = false;  ///< only sum a is needed
+    std::vector<Rank> reach;  ///< distance in nodes, by port; further ports are idle
 
     [[nodiscard]] Rank active() const { return static_cast<Rank>(reach.size()); }
     [[nodiscard]] bool leads(Rank port) const { return port + 1 < lead; }
@@ -59,7 +58,7 @@ std::vector<Round> census(Rank nodes, Rank radix) {
 
 class Exchange {
   public:
-    /// Done signals have the numbers from `first_done` on: twice as many as ranks of a node.
+    /// Done signals use numbers from `first_done` on, two for each rank of a node.
     Exchange(BlockWriter& writer, const GenerateRequest& request, NearWay near,
              std::uint32_t first_done)
         : writer_(writer),
@@ -106,7 +105,7 @@ class Exchange {
         inputs_.await_done();
     }
 
-    /// To all mates; theirs are where `handed` says, after await().
+    /// Gives a block to all local peers. After await(), `handed` returns their blocks.
     void hand(std::uint32_t number, plan::Block block, Mates& mates) {
         if (near_ == NearWay::put)
             share(writer_.builder(), others_, number, block);
@@ -122,7 +121,7 @@ class Exchange {
         writer_->wait(here_.node_rank(mate), number, flags);
     }
 
-    /// Over the network, then on the node.
+    /// Exchanges with other nodes, then on the node.
     void exchange(const Round& round, std::uint32_t number) {
         if (here_.local < round.active()) {
             const Rank reach = round.reach[static_cast<std::size_t>(here_.local)];
@@ -163,14 +162,14 @@ class Exchange {
         }
     }
 
-    /// To the output; a lone operand stays where it is.
+    /// Adds operands into the output. A single operand is returned unchanged.
     plan::Block add(const std::vector<plan::Block>& operands) {
         if (operands.size() == 1) return operands.front();
         writer_->reduce(writer_.output(0), operands);
         return writer_.output(0);
     }
 
-    /// The only round: each node contributes once.
+    /// Combines in the only round, where each node contributes once.
     void in_node_order(const Round& round, const std::vector<plan::Block>& received) {
         std::vector<std::pair<Rank, plan::Block>> nodes{{here_.node, lead_}};
         for (std::size_t port = 0; port < received.size(); ++port) {
@@ -228,7 +227,7 @@ base::Result<plan::Program> generate_small(const AlgorithmSpec& spec,
         });
 }
 
-/// One round on every node, in the order of nodes.
+/// Returns true if all nodes need only one round, which combines in the order of nodes.
 bool is_one_round(const AlgorithmSpec& spec, const plan::Layout& layout) {
     const std::int64_t most = std::int64_t{layout.least()} + 1;
     const auto radix =

@@ -1,26 +1,25 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // multiplying.cpp - allreduce by recursive multiplying: any schedule of the notation.
 //
-// Idea     Stage by stage, groups of B ranks exchange what they hold and reduce it, so that after
-//          the stages with factors B1, B2, .. every rank holds the reduction of B1*B2*.. ranks.
-//          Sizes that do not factor well are reduced first: a split (c, e) lets one rank speak for
-//          its group, a merge (m, n) lets the remainders ride along in the first and last stage.
-// Source   Ruefenacht et al., recursive multiplying, section 4 and algorithms 2 to 6, with the
-//          indices of the pseudocode put right.
+// Idea     In each stage, groups of B ranks exchange and reduce their values. After stages with
+//          factors B1, B2, .. every rank holds the reduction of B1*B2*.. ranks. Sizes that do not
+//          factor well are reduced first. In a split (c, e) one rank represents its group. In a
+//          merge (m, n) the remainders join the first and last stage.
+// Source   Ruefenacht et al., recursive multiplying, section 4 and algorithms 2 to 6, with
+//          corrected indices of the pseudocode.
 // Rounds   One for each stage. Messages: n*(B-1) for each aB.
-// Bytes    Each message carries the whole vector: in a stage a rank sends and reduces (B-1) of
-//          them.
-// Memory   One slot for each member of a stage's groups and each remainder attached; no scratch.
-// Good for Short vectors: few rounds of many non-blocking puts. B near 4 where issuing a message
-//          costs a quarter of its latency.
+// Bytes    Each message carries the whole vector. In a stage a rank sends and reduces B-1 vectors.
+// Memory   One slot for each member of a stage's groups and each attached remainder; no scratch.
+// Good for Short vectors: few rounds of many non-blocking puts. B near 4 is best if the issue of a
+//          message takes a quarter of its latency.
 // Holds    All ranks reduce in the same order, so results are bit-identical; with ordered placement
-//          it is rank order. All puts of a stage carry the value from before the stage; that value
-//          is overwritten only after flush(). A rank's puts of a stage all carry one number: the
-//          position of the sender in its group, counted from the stage's first number. So puts are
-//          kShared, and the slots of different stages never meet. Members come first, remainders
-//          after them, in the order of the paper: its simulated times depend on that.
+//          it is rank order. All puts of a stage carry the value from before the stage, which is
+//          overwritten only after flush(). All puts of a rank in a stage have one number: the first
+//          number of the stage plus the rank's position in its group. So puts are kShared, and
+//          stages have separate slots. Members are before remainders, in the order of the paper,
+//          because its simulated times depend on it.
 // Next     patterns/multiplying.hpp for the stages; notation/schedule.hpp for the rules;
-//          plan/schedule/stages.hpp for what a stage makes ranks do.
+//          plan/schedule/stages.hpp for the steps of a stage.
 #include "collectives/patterns/multiplying.hpp"
 
 #include <bit>

@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// reduce_broadcast.cpp - allreduce along a tree: values go up and are combined, the result comes
-// down.
+// reduce_broadcast.cpp - allreduce along a tree: a reduction up, then a broadcast down.
 //
-// Idea     A rank combines its own vector with those of its subtrees, passes that to its parent,
-//          gets the result from there and passes it on to its children. The tree is a parameter.
-// Source   Hoefler and Moor, Energy, Memory, and Runtime Tradeoffs, sections 3.1 and 3.3 (two
-//          trees).
+// Idea     A rank combines its own vector with the vectors of its subtrees and sends it to its
+//          parent. It receives the result from the parent and forwards it to its children. The tree
+//          is a parameter.
+// Source   Hoefler and Moor, Energy, Memory, and Runtime Tradeoffs, sections 3.1 and
+//          3.3 (two trees).
 // Rounds   Twice the depth of the tree: ceil(log2 n) for binomial, the height of a tree of degree k
-//          for kary. Messages: 2 (n - 1), fewer than any exchange has.
-// Bytes    Each message carries the whole vector; a rank sends one more than it has children.
-// Memory   One slot for each child and one for the result. With kary no rank has more than k + 1
-//          descriptors, however many ranks there are.
-// Good for Little energy (messages) and little memory; an exchange takes half the rounds.
-// Holds    Subtrees are ranges of ranks and are combined in their order: results are in rank order,
-//          and one rank makes them, so all get the same bits. Children have their numbers at the
-//          parent; the number after those of all children is the result at every rank, the same for
-//          all children (kShared). In a loop one copy of each slot would do: a child sends the next
-//          segment only when it has the result of the last, for which its parent has read the slot.
+//          for kary. Messages: 2 (n - 1), fewer than in any exchange.
+// Bytes    Each message carries the whole vector. A rank sends one to its parent and one
+//          to each child.
+// Memory   One slot for each child and one for the result. With kary a rank has at most k + 1
+//          descriptors for any number of ranks.
+// Good for Little energy (few messages) and little memory; an exchange takes half the rounds.
+// Holds    Subtrees are ranges of ranks and are combined in order, so results are in rank order.
+//          One rank computes the result, so all ranks get the same bits. At the parent, the number
+//          of a child is its index; the next number is the result's, on every rank (kShared). In a
+//          loop one copy of each slot is enough. A child sends the next segment only after the
+//          result of the previous one, for which its parent has read the slot.
 // Next     ../trees.hpp for the trees.
 #include <algorithm>
 
@@ -28,7 +29,7 @@ namespace weft::collectives {
 
 namespace {
 
-/// A tree whose name is the spec, and whether its last children have the largest subtrees.
+/// Tree that a spec names. `smallest_first`: the last children have the largest subtrees.
 struct NamedTree {
     patterns::RangeTree tree;
     bool smallest_first = false;

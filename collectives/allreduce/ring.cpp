@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // ring.cpp - allreduce around a ring: reduce-scatter, then allgather.
 //
-// Idea     The vector has one block for each rank. Each step every rank sends one block to the next
-//          rank and adds its own part to the one that comes; after n - 1 steps each rank has one
-//          block of the result, and n - 1 further steps pass these around.
+// Idea     The vector has one block for each rank. In each step every rank sends one block to the
+//          next rank and adds its own part to the received one. After n - 1 steps each rank has one
+//          block of the result. n - 1 further steps pass the results around.
 // Source   Rabenseifner, Optimization of collective reduction operations, section 3.7; the special
 //          case of Kolmakov and Zhang's generalized algorithm that combines one block at a time.
 // Rounds   2 (n - 1).
-// Bytes    Of m: a rank sends 2m (1 - 1/n) and reduces m (1 - 1/n), in messages of m/n to one
-//          neighbour.
-// Memory   2 (n - 1) slots of one block, n - 1 where results land in vectors; no scratch.
-// Good for Long vectors, any n: the least bytes, and neighbours only. Short ones suffer 2 (n - 1)
-//          latencies.
-// Holds    Each block is reduced once, so results are bit-identical, but block b starts with rank b
-//          + 1: for operations that commute.
+// Bytes    Of m: a rank sends 2m (1 - 1/n) and reduces m (1 - 1/n), in messages of m/n
+//          to one neighbor.
+// Memory   2 (n - 1) slots of one block, n - 1 with into=vector; no scratch.
+// Good for Long vectors, any n: least bytes, and only between neighbors. Short vectors suffer from
+//          the 2 (n - 1) latencies.
+// Holds    Each block is reduced once, so results are bit-identical. Block b starts with rank b +
+//          1, so operations must commute.
 #include "collectives/ring.hpp"
 
 #include "collectives/allreduce/allreduce.hpp"
@@ -26,11 +26,11 @@ void write(BlockWriter& writer, const GenerateRequest& request, Landing into) {
     const auto [rank, size] = std::pair{request.rank, request.size};
     if (size == 1) return writer->copy(writer.output(0), writer.input(0));
     const auto blocks = static_cast<std::uint32_t>(size);
-    // The rest of the numbers then has no slots: a bank holds longer vectors.
+    // The other numbers have no slots, so a bank can hold longer vectors.
     for (std::uint32_t step = 0; into == Landing::vector && step + 1 < blocks; ++step)
         writer->reserve_capacity(step, 1);
     reduce_around(writer, rank, size, [&](std::uint32_t kept) { return writer.output(kept); });
-    writer->flush();  // results arrive where parts were sent from
+    writer->flush();  // results replace the parts that were sent
     pass_around(writer, rank, size, blocks - 1, into);
 }
 

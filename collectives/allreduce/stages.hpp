@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// stages.hpp - what allreduces that go stage by stage with the whole vector begin with.
+// stages.hpp - common frame of allreduce algorithms that exchange the whole vector in stages.
 //
-// Next     blocks.hpp, likewise for generators of a rank's program; plan/schedule/stages.hpp.
+// Next     blocks.hpp, the frame for generators of one rank's program; plan/schedule/stages.hpp.
 #pragma once
 
 #include "collectives/algorithm.hpp"
 
 namespace weft::collectives {
 
-/// The stages that `add(stages)` adds.
+/// Returns the stages that `add(stages)` adds.
 template <class Add>
 [[nodiscard]] base::Result<plan::Stages> stages_of_vector(const AlgorithmSpec& spec,
                                                           const GenerateRequest& request, Add add) {
@@ -16,7 +16,7 @@ template <class Add>
     if (!segments) return segments.failure();
     plan::Program header = program_header("allreduce", spec, request);
     header.root = plan::kNoRank;
-    if (request.elements == 0) {  // nothing to send: such a call never is synchronizing
+    if (request.elements == 0) {  // without data no call is synchronizing
         header.units = 0;
         return plan::begin_stages(std::move(header));
     }

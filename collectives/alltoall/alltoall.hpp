@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// alltoall.hpp - the entries of the registry: every rank sends a block to each.
+// alltoall.hpp - algorithms of alltoall: every rank sends a block to every rank.
 #pragma once
 
 #include "collectives/algorithm.hpp"

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // bruck.cpp - alltoall by Bruck's algorithm in any radix.
 //
-// Idea     The block that has to go d ranks ahead travels by the digits of d in base k: in the
-//          round of a digit all blocks with the value z there go z k^digit ahead together.
+// Idea     The block for the rank d ahead moves by the digits of d in base k. In the round of a
+//          digit, all blocks with digit z move z k^digit ranks ahead together.
 // Source   Bruck et al., Efficient algorithms for all-to-all communications in multiport
 //          message-passing systems.
-// Rounds   ceil(log_k n). Messages: for each digit and value z one from each rank, if z k^digit <
-//          n.
+// Rounds   ceil(log_k n). Messages: one from each rank for each digit and value z with z
+//          k^digit < n.
 // Bytes    A rank sends each block once for each digit of its distance that is not 0.
-// Memory   A slot for each message, of up to n/k blocks and some; one scratch vector.
-// Good for Short blocks: few messages, more bytes. k = n is the direct way.
+// Memory   A slot for each message, of slightly more than n/k blocks; one scratch vector.
+// Good for Short blocks: fewer messages, more bytes. With k = n it is the direct algorithm.
 // Holds    Synchronizing.
 #include "collectives/alltoall/alltoall.hpp"
 #include "collectives/blocks.hpp"
@@ -18,7 +18,8 @@ namespace weft::collectives {
 
 namespace {
 
-/// The distances d that have the value z at a digit; blocks_of(first, count) are consecutive ones.
+/// Returns the blocks of all distances d with value z at a digit. `blocks_of(first, count)` returns
+/// the blocks of consecutive distances.
 std::vector<plan::Block> with_digit(std::int64_t size, std::int64_t reach, std::int64_t radix,
                                     std::int64_t z, const auto& blocks_of) {
     const auto blocks = [&](std::int64_t first, std::int64_t count) {
@@ -31,14 +32,14 @@ std::vector<plan::Block> with_digit(std::int64_t size, std::int64_t reach, std::
         list.push_back(blocks(d, std::min(reach, size - d)));
     return list;
 }
-/// How many these are.
+/// Returns the number of blocks in the list.
 std::uint32_t units_of(const std::vector<plan::Block>& list) {
     std::uint32_t units = 0;
     for (const plan::Block& blocks : list) units += blocks.count;
     return units;
 }
 
-/// Scratch block d holds what has to go, or has come, d ranks ahead.
+/// Scratch block d holds the data for, and later from, distance d.
 void write(BlockWriter& writer, Rank rank, Rank size, Rank radix) {
     const auto own = static_cast<std::uint32_t>(rank);
     const auto ranks = static_cast<std::uint32_t>(size);
@@ -65,7 +66,7 @@ void write(BlockWriter& writer, Rank rank, Rank size, Rank radix) {
                 }));
         }
     }
-    // What has come d ranks ahead was sent by the rank d before.
+    // Data of distance d is from the rank d before this one.
     std::vector<plan::Block> from;
     std::vector<plan::Block> to;
     for (std::uint32_t d = 0; d < ranks; ++d) {

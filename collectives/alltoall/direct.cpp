@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// direct.cpp - alltoall straight from all ranks to all ranks.
+// direct.cpp - alltoall with puts from every rank to every other rank.
 //
-// Idea     Every rank puts to each other rank that one's block, beginning with the next rank.
+// Idea     Every rank puts to each other rank the block for it, from the next rank on.
 // Source   Hoefler and Moor, Energy, Memory, and Runtime Tradeoffs, section 3.1.6 (DS,
 //          personalised).
 // Rounds   1. Messages: n (n - 1).
-// Bytes    A rank sends n - 1 blocks: the least.
-// Memory   n - 1 slots of one block; no scratch. Where blocks land in vectors no slots, and a
-//          scratch vector in place.
-// Good for Middle and long blocks.
+// Bytes    A rank sends n - 1 blocks, the minimum.
+// Memory   n - 1 slots of one block; no scratch. With into=vector no slots, and a scratch
+//          vector in place.
+// Good for Medium and long blocks.
 // Holds    Synchronizing.
 #include "collectives/alltoall/alltoall.hpp"
 #include "collectives/landing.hpp"
@@ -17,8 +17,8 @@ namespace weft::collectives {
 
 namespace {
 
-/// In place, blocks come where others are sent from: all are sent from a copy. If input and output
-/// lie apart that is the input itself (run/bind).
+/// In place, arriving blocks overwrite blocks that are still to be sent, so all are sent from a
+/// copy. If input and output differ, the "copy" is the input itself (run/bind).
 void write_into_vectors(BlockWriter& writer, const GenerateRequest& request) {
     const auto own = static_cast<std::uint32_t>(request.rank);
     const auto blocks = static_cast<std::uint32_t>(request.size);
@@ -52,7 +52,7 @@ void write(BlockWriter& writer, const GenerateRequest& request, Landing into) {
                     writer.input(static_cast<std::uint32_t>(to)));
     }
     writer->copy(writer.output(own), writer.input(own));
-    if (request.size > 1) writer->flush();  // in place, blocks come where others were sent from
+    if (request.size > 1) writer->flush();  // in place, arriving blocks overwrite sent ones
     for (Rank back = 1; back < request.size; ++back) {
         const Rank from = (request.rank + request.size - back) % request.size;
         const auto number = static_cast<std::uint32_t>(back - 1);

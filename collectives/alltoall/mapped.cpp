@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// mapped.cpp - alltoall, of two ranks by one of them.
+// mapped.cpp - alltoall in which one rank of each pair copies both blocks.
 //
-// Idea     In place, two blocks change their places, so one rank has to do both: of two ranks the
-//          one that comes up to half the ring before the other. That one exposes its two places to
-//          it, which copies both blocks in one step, so that what is in the way is kept aside. Each
-//          rank does so for the ranks that follow it, and has it done by those before; two ranks do
-//          one half of the blocks each.
+// Idea     In place, two blocks change places, so one rank of the pair has to copy both. It is the
+//          rank with a distance of at most half the ring to its peer. The peer exposes its two
+//          places. The first rank copies both blocks in one step, which keeps a copy of overwritten
+//          data. So each rank serves the ranks after it, and the ranks before it serve it. With
+//          only two ranks, each copies one half of both blocks.
 // Source   Ours.
-// Rounds   2. Messages: none; 3 n (n - 1) / 2 signals; 6 of two ranks.
-// Bytes    A rank copies two blocks for about each second of the others: each block once. In place,
-//          one of the two once more, within the cache.
+// Rounds   2. Messages: none; 3 n (n - 1) / 2 signals, or 6 for two ranks.
+// Bytes    A rank copies two blocks for about every second other rank; each block is copied once.
+//          In place, one of the two is copied once more, within the cache.
 // Memory   No put targets, no scratch.
 // Good for Long blocks on one node.
-// Holds    Synchronizing. Whatever is overwritten was read before by the same rank.
+// Holds    Synchronizing. Each rank reads data before it overwrites it; no other rank reads it.
 // Next     ../mapped.hpp.
 #include "collectives/mapped.hpp"
 
@@ -30,14 +30,14 @@ constexpr MappedCall kCall{
     .halves = true,
 };
 
-/// Of two ranks, whether the first one does the work.
+/// Returns true if `rank` copies both blocks of the pair.
 bool serves(Rank rank, Rank peer, Rank size) {
     const Rank ahead = (peer - rank + size) % size;
     return 2 * ahead < size || (2 * ahead == size && rank < peer);
 }
 
-/// What two ranks have for each other changes places: this rank's block (or half of one) for the
-/// peer, and the peer's for this rank.
+/// Swaps the blocks (or halves) of two ranks: this rank's block for the peer, and the peer's block
+/// for this rank.
 void exchange(MappedWriter& writer, std::uint32_t unit, plan::Block their_input,
               plan::Block their_output) {
     const plan::Block to[] = {plan::output(unit), their_output};
@@ -45,7 +45,7 @@ void exchange(MappedWriter& writer, std::uint32_t unit, plan::Block their_input,
     writer->copy(to, from);
 }
 
-/// Each of two ranks lets the halves of its number change their places.
+/// For two ranks: each swaps the half with its own number.
 void write_of_two(MappedWriter& writer) {
     const Rank other = 1 - writer.rank();
     const std::uint32_t own = 2 * writer.own();

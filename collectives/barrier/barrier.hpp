@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// barrier.hpp - the entries of the registry: no rank leaves before all have entered.
+// barrier.hpp - algorithms of barrier: no rank leaves before all ranks have entered.
 #pragma once
 
 #include "collectives/algorithm.hpp"

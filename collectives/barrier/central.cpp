@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // central.cpp - barrier through rank 0.
 //
-// Idea     All ranks signal rank 0; when all have done so it signals all.
-// Source   The central-counter barrier, with one flag for each arrival in place of the counter.
+// Idea     All ranks signal rank 0. When all signals have arrived, rank 0 signals all ranks.
+// Source   The central-counter barrier, with one flag for each arrival instead of the counter.
 // Rounds   2. Signals: 2*(n-1), all at rank 0.
 // Memory   n numbers, no data.
-// Good for Few ranks that share a node: rank 0 writes one published line that all the others read.
-// Holds    The number of every signal is the sender's rank. The release is kShared.
+// Good for Few ranks of one node: rank 0 writes one published line that all others read.
+// Holds    The number of every signal is its sender's rank. The release is kShared.
 #include "collectives/barrier/barrier.hpp"
 #include "plan/schedule/builder.hpp"
 

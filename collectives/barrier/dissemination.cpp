@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // dissemination.cpp - barrier by k-way dissemination.
 //
-// Idea     In round i every rank signals the ranks j*(k+1)^i after it, j = 1..k, and waits for the
-//          k before it. After the round it knows, directly or not, of (k+1)^(i+1) ranks. With
-//          rounds=(a3,a2) the radix k + 1 is 3 in the first round and 2 in the second.
+// Idea     In round i every rank signals the ranks j*(k+1)^i after it, j = 1..k, and waits for
+//          the k ranks at these distances before it. After the round it knows that (k+1)^(i+1)
+//          ranks have entered. With rounds=(a3,a2) the radix k + 1 is 3 in the first round and 2
+//          in the second.
 // Source   Hensgen, Finkel and Manber's dissemination barrier; Hoefler et al., n-way dissemination.
-// Rounds   ceil(log_{k+1} n). Signals: at most k a round and rank; distances of n and more are
-//          skipped (ranks that far away are known to have entered already).
+// Rounds   ceil(log_{k+1} n). Signals: at most k from each rank in a round. Distances of n and more
+//          are skipped, because those ranks are known to have entered.
 // Memory   k + 1 numbers a round, no data.
-// Good for Any n. k = 1 sends least; k = n - 1 is one round, best where peers share a flag.
+// Good for Any n. k = 1 sends the fewest signals. k = n - 1 is one round, best if peers
+//          share a flag.
 // Holds    Numbers of round i start at i*(k+1). If (k+1)^(i+1) divides n the round is *aligned*:
-//          the ranks that signal one rank differ in digit i of their rank in base k+1, so each
-//          sender uses that digit for all its receivers and the signals are kShared. Else the
-//          number is j - 1 and differs from receiver to receiver. The single round of k = n - 1 is
-//          aligned, and its number is the sender's rank.
+//          the ranks that signal one rank differ in digit i of their rank in base k+1. Each sender
+//          then uses that digit as the number for all receivers, and the signals are kShared.
+//          Otherwise the number is j - 1 and differs between receivers. The single round of k = n -
+//          1 is aligned, and its number is the sender's rank.
 #include <algorithm>
 #include <limits>
 
@@ -24,7 +26,7 @@ namespace weft::collectives {
 
 namespace {
 
-/// Radices of the rounds, whose product is at least the number of ranks.
+/// Returns the radices of the rounds; their product is at least the number of ranks.
 base::Result<std::vector<std::int64_t>> radices_of(const AlgorithmSpec& spec, Rank size) {
     std::vector<std::int64_t> radices;
     std::int64_t reach = 1;
@@ -70,7 +72,8 @@ base::Result<plan::Stages> dissemination_stages(const AlgorithmSpec& spec,
     return stages;
 }
 
-/// The fewest signals for each number of rounds, and the radices that a model finds cheapest.
+/// Returns the specs with the fewest signals for each number of rounds, and the radices that a
+/// model finds cheapest.
 std::vector<std::string> dissemination_variants(const CandidateRequest& request) {
     constexpr std::int64_t kMost = 1024;
     const auto reach = [](std::int64_t radix, int rounds) {

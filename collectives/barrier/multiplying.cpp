@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// multiplying.cpp - barrier by recursive multiplying: an allreduce of nothing.
+// multiplying.cpp - barrier by recursive multiplying, an allreduce without data.
 //
-// Idea     The stages of any schedule of the notation, with signals in place of vectors.
+// Idea     The stages of any schedule of the notation, with signals instead of vectors.
 // Source   Ruefenacht et al., recursive multiplying, section 4; Hoefler and Moor, section 3.3, for
 //          barriers as allreduce without data.
 // Rounds   One for each stage. Signals: n*(B-1) for each aB.
-// Memory   As many numbers as the allreduce has slots, no data.
-// Good for Ranks that share nodes: a schedule can finish on the nodes before it goes to others,
-//          which dissemination, of the same distance for all ranks, cannot.
-// Holds    Synchronizing, as every allreduce is. Signals of one rank in a stage carry one number
-//          (kShared).
+// Memory   One number for each slot of the allreduce, no data.
+// Good for Ranks that share nodes: a schedule can complete the stages on the nodes before it uses
+//          the network. Dissemination cannot, because all ranks use the same distances.
+// Holds    Synchronizing, like every allreduce. The signals of a rank in a stage have
+//          one number (kShared).
 // Next     patterns/multiplying.hpp.
 #include "collectives/patterns/multiplying.hpp"
 

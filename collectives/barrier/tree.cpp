@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // tree.cpp - barrier up and down a tree in which every rank has k children.
 //
-// Idea     A rank that all its children have signaled signals its parent; when all children of the
-//          root have, the release goes down the same way.
-// Source   Mellor-Crummey and Scott, Algorithms for scalable synchronization, with puts for the
-//          flags.
+// Idea     A rank signals its parent when all its children have signaled it. When the root has all
+//          signals, the release goes down the tree in the same way.
+// Source   Mellor-Crummey and Scott, Algorithms for scalable synchronization, with puts
+//          instead of flags.
 // Rounds   2 * (ceil(log_k((k-1)n + 1)) - 1). Signals: 2*(n-1), at most k + 1 from one rank.
 // Memory   k + 1 numbers, no data.
-// Good for Many ranks where each message costs: dissemination sends log n times as many.
-// Holds    The signal of a child has its place among its siblings as number. The release is
-//          kShared.
+// Good for Many ranks if messages are expensive: dissemination sends log n times more.
+// Holds    The number of a child's signal is its index among its siblings. The release is kShared.
 #include "collectives/barrier/barrier.hpp"
 #include "collectives/patterns/range_tree.hpp"
 #include "plan/schedule/builder.hpp"
