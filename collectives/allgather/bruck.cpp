@@ -60,7 +60,7 @@ Algorithm allgather_bruck() {
         .name = "bruck",
         .summary = "the number of blocks that a rank has grows k times each round",
         .source = "Bruck et al., Efficient algorithms for all-to-all communications",
-        .parameters = {{"k", "2", "how many times as many blocks each round", "3,5"},
+        .parameters = {{"k", "2", "factor by which the blocks grow each round", "3,5"},
                        {"segments", "1", kSegmentsHelp, "3"}},
         .properties = {.ordered = true, .bit_identical = true, .synchronizing = true},
         .generate = &generate_bruck,

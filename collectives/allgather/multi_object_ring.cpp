@@ -108,7 +108,7 @@ class Writer {
         });
     }
 
-    /// Returns true if the ring of `port` carries the block of `mate`. The port takes no other
+    /// Returns true if the ring of `port` carries this rank's block. The port takes no other
     /// block from that rank, so its ring lane signals when it has taken the block.
     [[nodiscard]] bool passes_on(Rank port, Rank mate) const {
         return here_.layout.local_of(mate) % here_.ports == here_.layout.local_of(port);

@@ -37,7 +37,7 @@ using plan::Block;
 using plan::Buffer;
 using List = std::vector<std::uint32_t>;  ///< of blocks of the vector
 
-/// One factor Z_size of the group. Neighbors on this axis are `stride` ranks apart.
+/// One factor Z_size of the group. The distance of its neighbors is `stride` ranks.
 struct Axis {
     std::uint32_t size = 1;
     std::uint32_t stride = 1;
@@ -85,8 +85,8 @@ class Generalized {
 
   private:
     static constexpr std::uint32_t kRegular = 0;  ///< scratch vector of regular parts
-    static constexpr std::uint32_t kArrived =
-        1;  ///< scratch vector of received data that is added to both
+    /// Scratch vector of received data that is added to both.
+    static constexpr std::uint32_t kArrived = 1;
     /// Value for a slot's number if the received data was copied to scratch.
     static constexpr std::uint32_t kFromScratch = ~std::uint32_t{0};
 

@@ -180,8 +180,8 @@ class Writer {
 
     /// Receives the finished blocks of a port, in the order in which the port got them.
     void take_part(Rank port) {
-        if (!here_.is_port() && port == 0)
-            writer_->flush();  // before results replace the parts that were put
+        // Before results replace the parts that were put.
+        if (!here_.is_port() && port == 0) writer_->flush();
         for (std::uint32_t k = 0; k < nodes_; ++k)
             take(here_.node_rank(port), first_of(port) + (node_ + nodes_ - k) % nodes_);
     }

@@ -5,7 +5,7 @@
 //          combined in rounds of radix B. In a round each port receives from one other node, and
 //          the ranks of the node exchange the received data. The distances follow a census of an
 //          index space. Each node keeps two sums: a over the nodes 0..x ahead, and b over the nodes
-//          0..y ahead. With n indices left, index 0 stands for a and the others for b. A round maps
+//          0..y ahead. With n indices left, index 0 means a and the others b. A round maps
 //          them to c = ceil(n/B) indices. Long vectors are exposed to local peers instead of put.
 //          Peers combine them in place, from the input or a port's slot.
 // Source   Huang et al., PiP-MColl, section III-A3, with a process for each port. Their rounds lose

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// broadcast.hpp - the entries of the registry: every rank's output becomes the root's input.
+// broadcast.hpp - algorithms of broadcast: every rank receives the root's vector.
 #pragma once
 
 #include "collectives/algorithm.hpp"

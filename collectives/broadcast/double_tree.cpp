@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // double_tree.cpp - broadcast along two binary trees at once, as a pipeline.
 //
-// Idea     Half of the vector goes down each of two trees in which no rank has children twice, so
-//          all ranks send. Two lanes: a rank forwards in one tree while it waits in the other.
+// Idea     Half of the vector goes down each of two trees. Every rank is an inner node of at most
+//          one of them, so all ranks send. There are two lanes: a rank forwards in one tree while
+//          it waits in the other.
 // Source   Sanders, Speck and Traeff, Two-tree algorithms; Hoefler and Moor, section 3.1.5 (DT).
 // Rounds   ceil(log2 n) for one piece; the others follow at intervals of two puts. Messages: 2 * s
 //          * (n - 1) for s pieces of each half, one credit for each but the last two of a tree.
 // Bytes    The root sends one vector, every other rank at most one.
-// Memory   Two slots with two copies each, six numbers, whatever the number of pieces.
-// Good for Long vectors on many ranks: time as that of half a vector along a binary tree, and no
-//          rank sends more than it receives. Unless given, pieces have about 8 KiB.
+// Memory   Two slots with two copies each, six numbers, for any number of pieces.
+// Good for Long vectors on many ranks: the time of half a vector along a binary tree, and no rank
+//          sends more than it receives. The default is pieces of about 8 KiB.
 // Holds    Not synchronizing.
 #include "collectives/patterns/double_tree.hpp"
 
@@ -23,7 +24,7 @@ namespace {
 constexpr std::uint32_t kChildren = 2;
 constexpr std::uint32_t kNumbers = 1 + kChildren;  ///< of each tree
 
-/// The neighbours of a rank in one of the trees.
+/// Returns the neighbors of a rank in one of the trees.
 patterns::TreePlace place_of(const patterns::DoubleTree& trees, int tree,
                              const GenerateRequest& request) {
     const patterns::InnerPlace inner =

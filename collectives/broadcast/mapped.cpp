@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// mapped.cpp - broadcast out of the root's memory.
+// mapped.cpp - broadcast in which all ranks copy from the root's memory.
 //
-// Idea     The root exposes its vector to all; each rank copies it straight into its own, and tells
-//          the root that it is done. Of two ranks, the root copies one half for the other one.
+// Idea     The root exposes its vector to all ranks. Each rank copies it directly into its own
+//          vector and signals the root that it is done. With two ranks, the root copies one half
+//          for the other.
 // Source   Huang et al., PiP-MColl, section III, broadcast by posted addresses.
-// Rounds   2. Messages: none; 2 (n - 1) signals; 4 of two ranks.
-// Bytes    Each other rank copies the vector once: n - 1 vectors in all.
+// Rounds   2. Messages: none; 2 (n - 1) signals, or 4 for two ranks.
+// Bytes    Each rank but the root copies the vector once: n - 1 vectors in all.
 // Memory   No put targets.
 // Good for Long vectors on one node.
-// Holds    Not synchronizing: the root alone knows that all have entered.
+// Holds    Not synchronizing: only the root knows that all have entered.
 // Next     ../mapped.hpp.
 #include "collectives/mapped.hpp"
 

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// scatter_allgather.cpp - broadcast by scattering blocks and passing them around a ring.
+// scatter_allgather.cpp - broadcast by a scatter of blocks and an allgather around a ring.
 //
-// Idea     The root scatters the vector along a binomial tree, so that each rank has the block of
-//          its number (and those of its subtree); then all blocks go around a ring. Ranks are
+// Idea     The root scatters the vector along a binomial tree. Each rank then has the block of its
+//          number and the blocks of its subtree. Then all blocks go around a ring. Numbers are
 //          counted from the root.
 // Source   Barnett et al. and van de Geijn, as in Thakur, Rabenseifner and Gropp, Optimization of
 //          collective communication operations in MPICH, section 4.3.
-// Rounds   n - 1, and as many as any number below n has bits: ceil(log2 n) at most. Messages: n - 1
-//          to scatter, n (n - 1) around the ring but for those whose block is there already: who
-//          has a subtree's blocks gets bare signals instead.
-// Bytes    Of m: each rank sends at most m (1 - 1/n) around the ring; the scatter moves m/n times
-//          the bits of all numbers below n, most of it from the root, and the ring moves as much
-//          less: (n - 1) m in all.
-// Memory   n - 1 slots of one block, one for a subtree's; no scratch. None where payloads land in
-//          vectors.
-// Good for Long vectors on few ranks: about 2m for each rank, whatever n.
-// Holds    Synchronizing: what has gone around the ring has passed all ranks.
+// Rounds   n - 1, and the largest number of bits set in a number below n: at most ceil(log2 n).
+//          Messages: n - 1 to scatter, and at most n (n - 1) around the ring. A rank that already
+//          has a block gets a signal without data.
+// Bytes    Of m: each rank sends at most m (1 - 1/n) around the ring. The scatter moves m/n times
+//          the bits of all numbers below n, most of it from the root. The ring moves the rest of (n
+//          - 1) m.
+// Memory   n - 1 slots of one block, one for the blocks of a subtree; no scratch. No
+//          slots with into=vector.
+// Good for Long vectors on few ranks: about 2m for each rank, for any n.
+// Holds    Synchronizing: every block has passed all ranks of the ring.
 #include "collectives/broadcast/broadcast.hpp"
 #include "collectives/patterns/range_tree.hpp"
 #include "collectives/ring.hpp"
@@ -27,14 +27,14 @@ namespace {
 constexpr std::uint32_t kScatter = 0;
 constexpr std::uint32_t kFirstStep = 1;
 
-/// Blocks of a rank's subtree, by numbers.
+/// Returns true if the block belongs to the subtree of rank `number`.
 bool is_in(const patterns::TreeNode& node, Rank number, std::uint32_t block) {
     const auto first = static_cast<std::uint32_t>(number);
     return block >= first && block < first + static_cast<std::uint32_t>(node.size);
 }
 
-/// Down the tree. Ranks are counted from the root; block v belongs to number v. Where blocks land
-/// in vectors, children expose these by the numbers from `first_exposed` on.
+/// Scatters down the tree. Numbers are counted from the root; block v belongs to number v. With
+/// into=vector, children expose their blocks by numbers from `first_exposed` on.
 void scatter(BlockWriter& writer, const patterns::RelativeRank& own, const patterns::TreeNode& node,
              Landing into, std::uint32_t first_exposed) {
     const auto first = static_cast<std::uint32_t>(own.number());
@@ -71,7 +71,7 @@ void write(BlockWriter& writer, const GenerateRequest& request, Landing into) {
     const auto right_number = static_cast<Rank>((own.number() + 1) % own.size);
     const patterns::TreeNode right = patterns::find_node(tree, own.size, right_number);
     const auto steps = static_cast<std::uint32_t>(own.size) - 1;
-    const std::uint32_t first_exposed = kFirstStep + steps + 1;  // after the ring's own
+    const std::uint32_t first_exposed = kFirstStep + steps + 1;  // after the numbers of the ring
     scatter(writer, own, node, into, first_exposed);
     pass_around(writer, own, kFirstStep, into, [&](Rank number, std::uint32_t block) {
         return is_in(number == own.number() ? node : right, number, block);

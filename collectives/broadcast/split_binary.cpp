@@ -2,21 +2,20 @@
 // split_binary.cpp - broadcast of one half of the vector down each side of a binary tree.
 //
 // Idea     The root sends the first half down its left subtree and the second half down its right
-//          one; then each rank exchanges its half with its counterpart on the other side. A rank
-//          without one, the last on the left of an even number of ranks, gets the second half from
-//          the root. Two lanes: a rank forwards its half in one and receives the other half in the
-//          other.
+//          subtree. Then each rank exchanges its half with its counterpart on the other side. If
+//          the number of ranks is even, the last rank on the left has no counterpart and gets the
+//          second half from the root. There are two lanes: a rank forwards its half in one, and
+//          receives the other half in the other.
 // Source   Pjesivac-Grbovic et al., Performance analysis of MPI collective operations; Hoefler and
 //          Moor, section 3.1.2 (SB).
-// Rounds   ceil(log2(n + 1)) for one piece (one more than the tree has levels below the root, but
-//          for counterparts of different depth). Messages: 2 * s * (n - 1) for s pieces of each
-//          half.
+// Rounds   ceil(log2(n + 1)) for one piece: one more than the depth of the tree, unless
+//          counterparts differ in depth. Messages: 2 * s * (n - 1) for s pieces of each half.
 // Bytes    Half a vector along each edge of the tree, and half a vector to each rank from the other
 //          side: (n - 1) vectors in all. A rank sends at most 3 halves, the root at most 3.
 // Memory   Two slots; with segments two copies each and three credits.
-// Good for Vectors of middle size: the time of half a vector down a binary tree, and one exchange.
-//          Unless given, pieces have about 8 KiB.
-// Holds    Not synchronizing: the root never waits (but for credits).
+// Good for Vectors of medium size: the time of half a vector down a binary tree, and one exchange.
+//          The default is pieces of about 8 KiB.
+// Holds    Not synchronizing: the root never waits, except for credits.
 #include "collectives/blocks.hpp"
 #include "collectives/broadcast/broadcast.hpp"
 #include "collectives/patterns/split_tree.hpp"
@@ -25,8 +24,8 @@ namespace weft::collectives {
 
 namespace {
 
-// Numbers. The data of the own side, the other half, then credits: of two children, and of the rank
-// that got the other half from this rank.
+// Numbers: data of the own half, data of the other half, and credits. Two children give credits,
+// and one rank that receives the other half from this rank.
 constexpr std::uint32_t kOwn = 0;
 constexpr std::uint32_t kOther = 1;
 constexpr std::uint32_t kCredit = 2;

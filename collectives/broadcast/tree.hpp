@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// tree.hpp - the steps of one rank in a broadcast along any tree.
+// tree.hpp - steps of one rank in a broadcast along a tree.
 //
-// Idea     Wait for the parent's put, copy it out of the slot, put it to the children. Cut into
-//          segments, the same in a loop: while children forward one segment the next one arrives.
-// Holds    One number is the data at every rank: one parent, and all its puts are the same
-//          (kShared). In a loop each slot has two copies, and a rank returns a credit when it has
-//          emptied one; the parent waits for the credit of segment s - 2 before it puts segment s.
-//          Credits have the numbers after that, by the index among the parent's children, so each
-//          has one writer. Where the data lands in vectors, children expose these by such numbers,
-//          once: it is no pipeline then.
+// Idea     Wait for the parent's put, copy the data out of the slot, and put it to the
+//          children. With segments these steps are a loop: children forward one segment while
+//          the next one arrives.
+// Holds    The data has one number on every rank, because a rank has one parent, and the parent's
+//          puts are equal (kShared). In a loop each slot has two copies. A rank gives a credit
+//          when it has emptied a slot. The parent waits for the credit of segment s - 2 before it
+//          puts segment s. Credits have the next numbers, by the index of the child, so each has
+//          one writer. With into=vector children expose their buffer once by such a number; there
+//          is no pipeline then.
 #pragma once
 
 #include "collectives/landing.hpp"
@@ -16,7 +17,7 @@
 
 namespace weft::collectives {
 
-/// What a tree's steps are about: a block of the vector, the number of its data; credits follow.
+/// Block of the vector that a tree carries, and the number of its data; credits follow.
 struct TreeData {
     std::uint32_t block = 0;
     std::uint32_t number = 0;
@@ -32,13 +33,13 @@ inline void write_tree(BlockWriter& writer, const patterns::TreePlace& place, Tr
         writer->copy(output, writer.slot(data.number, data.block));
         writer.give_credit(place.parent, first_credit + place.child_index);
     }
-    // All credits before the first put: near children read one published copy, not one each.
+    // All credits are awaited before the first put, so that local children read one published copy.
     std::uint32_t credit = first_credit;
     for (const Rank child : place.children) writer.await_credit(child, credit++);
     for (const Rank child : place.children) writer->put(child, data.number, output, plan::kShared);
 }
 
-/// The same of one block, from vector to vector.
+/// The steps for a single block that is delivered directly into buffers.
 inline void write_tree_of_vectors(BlockWriter& writer, const patterns::TreePlace& place) {
     constexpr std::uint32_t kData = 0;
     constexpr std::uint32_t kFirstExposed = 1;

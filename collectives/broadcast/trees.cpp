@@ -1,33 +1,33 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // trees.cpp - broadcast along a tree: flat, k-ary, k-nomial, or optimal in the LogP model.
 //
-// Idea     A rank that gets the vector passes it on to its children. Ranks are counted from the
-//          root; subtrees are ranges. The algorithms differ in the tree, and in whether they cut
-//          the vector by themselves.
+// Idea     A rank that receives the vector forwards it to its children. Numbers are counted from
+//          the root; subtrees are ranges. The algorithms differ in the tree, and in the default
+//          number of pieces.
 // Source   Hoefler and Moor, Energy, Memory, and Runtime Tradeoffs, section 3.1; Karp, Sahay,
 //          Santos and Schauser, Optimal broadcast and summation in the LogP model.
-// Rounds   For one piece the depth of the tree; s pieces overlap. Messages: s * (n - 1), and in a
-//          pipeline one credit for each but the last two pieces of a child.
+// Rounds   For one piece the depth of the tree; s pieces overlap. Messages: s * (n - 1). A pipeline
+//          has one credit for each piece of a child but the last two.
 //            flat              1; all messages from the root
 //            kary              ceil(log_k((k-1)n + 1)) - 1; k = 1: the chain, k = n - 1: flat
 //            chain             n - 1
 //            pipelined-binary  as kary with k = 2
-//            knomial           the most digits that are not 0 in base k of any number below n
+//            knomial           largest number of nonzero digits in base k of a number below n
 //            binomial          as knomial with k = 2
-//            logp-optimal      by the costs: a message takes w = latency + 2 overhead, a sender
-//                              starts one each g = gap (or overhead). The time is the least t
-//                              with reach(t) >= n, where reach(t) = 1 for t < w, else
-//                              reach(t - g) + reach(t - w)
-// Bytes    A rank sends one vector to each child: kary at most k, knomial (k-1) * ceil(log_k n), a
-//          leaf none.
+//            logp-optimal      by the costs. A message takes w = latency + 2 overhead. A
+//                              sender starts one each g = gap (or overhead, if longer). The time
+//                              is the least t with reach(t) >= n, where reach(t) = 1 for t < w,
+//                              else reach(t - g) + reach(t - w).
+// Bytes    A rank sends one vector to each child: kary at most k, knomial at most (k-1) *
+//          ceil(log_k n); a leaf sends none.
 // Memory   One slot; in a pipeline two copies of it and a credit for each child.
-// Good for flat: few ranks, or ranks that share a node, since the root publishes once and all read
-//          in place. kary: large n where descriptors or the sender's time count. knomial: short
-//          vectors, where a put costs a fraction 1/k of its latency. logp-optimal: short vectors on
-//          a network whose costs are known. chain, pipelined-binary: long vectors; unless given,
-//          pieces have about 8 KiB.
-// Holds    Not synchronizing: the root never waits (but for credits). A rank's program is as long
-//          as it has children, and found without a look at the other ranks.
+// Good for flat: few ranks, or ranks of one node, since the root publishes once and all read in
+//          place. kary: large n, if descriptors or the sender's time matter. knomial: short
+//          vectors, if a put costs 1/k of its latency. logp-optimal: short vectors on a network
+//          with known costs. chain, pipelined-binary: long vectors; the default is pieces of
+//          about 8 KiB.
+// Holds    Not synchronizing: the root never waits, except for credits. The length of a rank's
+//          program depends on its children only, and its generator does not visit the other ranks.
 // Next     tree.hpp for the steps; ../trees.hpp for the trees.
 #include "collectives/trees.hpp"
 
@@ -46,7 +46,7 @@ void write(BlockWriter& writer, const patterns::RangeTree& tree, const GenerateR
     if (request.size == 1) return;
     writer->reserve_slots(1);
     writer->reserve_slot_units(1);
-    if (writer.pipelined()) writer->reserve_capacity(0, 1);  // credits need none
+    if (writer.pipelined()) writer->reserve_capacity(0, 1);  // credits need no capacity
     writer.reserve_credits(1, place.children_max);
 }
 
@@ -80,7 +80,7 @@ Algorithm entry(std::string_view name, std::string_view summary, std::string_vie
             .generate = generate};
 }
 
-/// Long vectors may land in vectors.
+/// Adds the parameter `into` for long vectors.
 Algorithm landing_entry(Algorithm algorithm) {
     algorithm.parameters.push_back(kIntoParameter);
     algorithm.refine = &with_landing<kProperties>;
@@ -112,7 +112,7 @@ Algorithm broadcast_binomial() {
 Algorithm broadcast_knomial() {
     return entry("knomial", "the number of ranks that have the vector grows k times each round",
                  "Hoefler and Moor, section 3.1.3",
-                 {{"k", "4", "how many times as many ranks each round", "2,3,7"},
+                 {{"k", "4", "factor by which the ranks grow each round", "2,3,7"},
                   {"segments", "1", kSegmentsHelp, "3"}},
                  &generate_along<knomial_tree>);
 }

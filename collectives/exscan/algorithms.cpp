@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// algorithms.cpp - the exscans: prefix.hpp says how they work.
+// algorithms.cpp - exscan by puts; prefix.hpp describes the algorithms.
 #include "collectives/exscan/exscan.hpp"
 #include "collectives/prefix.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// exscan.hpp - the entries of the registry: rank r gets the reduction over the ranks before it.
+// exscan.hpp - algorithms of exscan: rank r receives the reduction over the ranks before it.
 #pragma once
 
 #include "collectives/algorithm.hpp"

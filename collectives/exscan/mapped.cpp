@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// mapped.cpp - exscan of slices, through all inputs and outputs.
+// mapped.cpp - exscan in which each rank computes a slice for all ranks.
 //
-// Idea     The vector has a slice for each rank. All expose to each rank its slice of input and
-//          output, but for the first rank, which has no output; it goes with its slice through the
-//          ranks: what it has come to is written to the output of the next one when that one's
-//          input was added to it.
+// Idea     The vector has a slice for each rank. All ranks expose to each rank its slice of their
+//          input and output; the first rank exposes no output. A rank visits all ranks with its
+//          slice in order. At each rank it adds the rank's input to a new sum, and then writes the
+//          previous sum to the rank's output.
 // Source   Ours.
 // Rounds   2. Messages: none; (3n - 1)(n - 1) signals.
-// Bytes    Of m, for three ranks and more: 3 (n - 2) m are read and 2 (n - 2) m are written, a
-//          slice of each by each rank; n - 1 vectors of either are memory of the ranks, the rest
-//          stays in the cache if a slice fits there.
-// Memory   No put targets. Two slices of scratch, one for four ranks.
-// Good for Long vectors on one node: no rank waits for the results of those before it.
-// Holds    Synchronizing. In rank order, each element computed by one rank. In place, a rank's
-//          input is read before its output is written; that is why sums are not made in the
-//          outputs.
+// Bytes    Of m, for three ranks and more: 3 (n - 2) m are read and 2 (n - 2) m are written, one
+//          slice by each rank. n - 1 vectors of each are memory of the ranks; the rest stays in the
+//          cache if a slice fits there.
+// Memory   No put targets. Two slices of scratch, or one for four ranks.
+// Good for Long vectors on one node: no rank waits for the results of earlier ranks.
+// Holds    Synchronizing. Combines in rank order; one rank computes each element. In place, a
+//          rank's input is read before its output is written. So sums are computed in scratch, not
+//          in the outputs.
 // Next     ../mapped.hpp.
 #include "collectives/mapped.hpp"
 

@@ -2,15 +2,15 @@
 // algorithms.cpp - gather: flat, along the binomial tree, and along a tree of nodes.
 //
 // Idea     flat: every rank puts its block to the root. binomial: ../subtree_blocks.hpp.
-//          multi-object: all ranks of a node take in blocks of other nodes, ../node_tree.hpp.
+//          multi-object: all ranks of a node receive blocks of other nodes, ../node_tree.hpp.
 // Source   Hoefler and Moor, Energy, Memory, and Runtime Tradeoffs, section 3.1.1 (flat tree,
 //          personalised).
 // Rounds   flat: 1. Messages: n - 1, all to the root.
 // Bytes    flat: every rank but the root sends one block.
 // Memory   flat: n slots of one block, all of them at the root; with segments two copies each, and
 //          a credit.
-// Good for flat: long blocks, since nothing is forwarded; few ranks, or ranks that share a node.
-// Holds    Not synchronizing. flat: a rank's number is its rank.
+// Good for flat: long blocks, since each is sent once; few ranks, or ranks of one node.
+// Holds    Not synchronizing. flat: the number of a put is its sender's rank.
 #include "collectives/gather/gather.hpp"
 #include "collectives/landing.hpp"
 #include "collectives/node_tree.hpp"
@@ -21,7 +21,7 @@ namespace weft::collectives {
 
 namespace {
 
-/// The root exposes to each rank the place of its block.
+/// Writes the flat program with into=vector: the root exposes to each rank the place of its block.
 void write_flat_into_vector(BlockWriter& writer, const GenerateRequest& request) {
     const auto own = static_cast<std::uint32_t>(request.rank);
     const auto exposed = static_cast<std::uint32_t>(request.size);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// gather.hpp - the entries of the registry: the root gets the blocks of all.
+// gather.hpp - algorithms of gather: the root receives the blocks of all ranks.
 #pragma once
 
 #include "collectives/algorithm.hpp"

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// mapped.cpp - gather straight into the root's memory.
+// mapped.cpp - gather in which ranks copy directly into the root's memory.
 //
-// Idea     The root exposes to each rank the place of that one's block in its output; each copies
-//          its block there, and tells the root that it is done.
+// Idea     The root exposes to each rank the place of its block in the output. Each rank copies its
+//          block there and signals the root that it is done.
 // Source   Huang et al., PiP-MColl, section III.
 // Rounds   2. Messages: none; 2 (n - 1) signals.
-// Bytes    Each rank copies its block once; the root copies its own, unless it lies there.
+// Bytes    Each rank copies its block once; the root copies its own unless in place.
 // Memory   No put targets.
-// Good for Long blocks on one node: the root, which would have to copy them all, copies none.
-// Holds    Not synchronizing: the root alone knows that all have entered.
+// Good for Long blocks on one node: the root does not have to copy all of them.
+// Holds    Not synchronizing: only the root knows that all have entered.
 // Next     ../mapped.hpp.
 #include "collectives/mapped.hpp"
 

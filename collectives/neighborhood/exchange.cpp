@@ -16,28 +16,28 @@ std::string_view name_of(NeighborData data) {
     return data == NeighborData::same ? "neighbor_allgather" : "neighbor_alltoall";
 }
 
-/// The offset with its parts from that dimension on set to 0: how far a block has come before the
-/// round of that dimension.
+/// Returns the offset with all parts from `dimension` on set to 0: the distance that a block has
+/// moved before the round of that dimension.
 Coordinates begin_of(const Coordinates& offset, std::size_t dimension) {
     Coordinates begin(offset.begin(), offset.begin() + static_cast<std::ptrdiff_t>(dimension));
     begin.resize(offset.size(), 0);
     return begin;
 }
 
-/// A block on its way that a rank sends and another receives in a round.
+/// A block that moves from one rank to another in a round.
 struct Moving {
     std::uint32_t offset = 0;                 ///< its own, or the first of those that share it
-    std::vector<std::uint32_t> offsets = {};  ///< all that share it
+    std::vector<std::uint32_t> offsets = {};  ///< all offsets that share the block
 };
 
-/// What goes the same way in the same round.
+/// Blocks that move by the same distance in the same round.
 struct Message {
     std::size_t dimension = 0;
-    std::int64_t part = 0;  ///< how far along the dimension
+    std::int64_t part = 0;  ///< distance along the dimension
     std::vector<Moving> blocks = {};
 };
 
-/// The messages of the combined way and the places of blocks between rounds: the same on all ranks.
+/// Messages of the combined method and places of blocks between rounds; equal on all ranks.
 class Routes {
   public:
     Routes(const Stencil& stencil, NeighborData data) : stencil_(stencil), data_(data) {
@@ -53,8 +53,8 @@ class Routes {
 
     [[nodiscard]] const std::vector<Message>& messages() const { return messages_; }
 
-    /// Where a block with this offset lies before the round of a dimension: number `unit` of the
-    /// input, of the output or of a scratch vector.
+    /// Returns the place of a block with this offset before the round of a dimension: in the input,
+    /// the output or a scratch vector.
     [[nodiscard]] plan::Block place(const BlockWriter& writer, std::uint32_t offset,
                                     std::size_t dimension) const {
         const Coordinates& whole = stencil_.offsets()[offset];
@@ -95,8 +95,8 @@ class Routes {
     const Stencil& stencil_;
     NeighborData data_;
     std::vector<Message> messages_;
-    std::map<Coordinates, std::uint32_t> final_;    ///< offsets that some neighbor has
-    std::map<Coordinates, std::uint32_t> waiting_;  ///< others that blocks have on their way
+    std::map<Coordinates, std::uint32_t> final_;    ///< offsets of neighbors
+    std::map<Coordinates, std::uint32_t> waiting_;  ///< other offsets of blocks between rounds
 };
 
 class NeighborWriter {
@@ -146,7 +146,7 @@ class NeighborWriter {
                 ++end;
             bool sends = false;
             for (std::size_t i = first; i < end; ++i) sends |= send(routes, i);
-            if (sends) writer_->flush();  // what comes may take the place of what went
+            if (sends) writer_->flush();  // received blocks may replace sent ones
             for (std::size_t i = first; i < end; ++i) receive(routes, i);
             first = end;
         }
@@ -156,21 +156,21 @@ class NeighborWriter {
     }
 
   private:
-    /// A block with an offset of 0 stays.
+    /// Copies blocks with an offset of 0.
     void keep(const Routes& routes) {
         for (std::uint32_t i = 0; i < blocks_; ++i)
             if (stencil_.offsets()[i] == Coordinates(here_.size(), 0))
                 writer_->copy(writer_.output(i), routes.place(writer_, i, 0));
     }
 
-    /// The rank at these coordinates, and so far along one dimension.
+    /// Returns the rank at distance `part` along the message's dimension.
     [[nodiscard]] Rank along(const Message& message, std::int64_t part) const {
         Coordinates at = here_;
         at[message.dimension] += part;
         return stencil_.grid().rank_at(at);
     }
 
-    /// Whether a block that has come so far to this rank exists, and a rank is to get it.
+    /// Returns true if a block that has moved this far has a source rank, and a rank that needs it.
     [[nodiscard]] bool is_needed(const Moving& block, std::size_t dimension) const {
         const Coordinates begin = begin_of(stencil_.offsets()[block.offset], dimension);
         Coordinates origin = here_;
@@ -184,7 +184,8 @@ class NeighborWriter {
         return false;
     }
 
-    /// Of blocks of the message that are needed before (after) its round.
+    /// Returns the places, before the round of `dimension`, of the blocks that are needed before
+    /// the round of `needed`.
     [[nodiscard]] std::vector<plan::Block> places(const Routes& routes, const Message& message,
                                                   std::size_t needed, std::size_t dimension) const {
         std::vector<plan::Block> list;
@@ -226,13 +227,13 @@ class NeighborWriter {
         writer_.give_credit(from, numbers + number);
     }
 
-    /// The grid is so narrow that the way leads back here.
+    /// Copies blocks whose path leads back to this rank, because the grid is narrow.
     void copy_own(const std::vector<plan::Block>& into, const std::vector<plan::Block>& from) {
         for (std::size_t i = 0; i < into.size(); ++i)
             if (into[i] != from[i]) writer_->copy(into[i], from[i]);
     }
 
-    /// What its sender has at that place, in a slot.
+    /// Returns the slot with the data that the sender had at this place.
     [[nodiscard]] static plan::Block arrived(std::uint32_t number, plan::Block block) {
         block.buffer = plan::Buffer::slot;
         block.index = number;

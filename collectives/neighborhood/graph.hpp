@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // graph.hpp - neighborhood collectives of any directed graph: the messages of one rank.
 //
-// Idea     A rank knows its own edges: whom it sends to and whom it receives from, a block for
-//          each. Its messages are those of a call whose counts two ranks know
-//          (../v_collective.hpp). Edges to itself and several between the same two ranks are
-//          allowed: of these, the first one that leaves is the first one that arrives.
+// Idea     A rank knows its own edges, to its receivers and from its senders, with a block for
+//          each. Its messages are as in calls whose counts only two ranks know
+//          (../v_collective.hpp). A rank may have edges to itself, and several edges to another
+//          rank. Such parallel edges are matched in order.
 #pragma once
 
 #include <algorithm>
@@ -17,8 +17,8 @@
 
 namespace weft::collectives {
 
-/// The messages along the edges to (from) these ranks, without those that have no elements. Of
-/// parallel edges, each has a number: how many there were before, with elements or not.
+/// Returns the messages along the edges to (or from) these ranks; edges without elements have none.
+/// A parallel edge is numbered by the edges before it, with or without elements.
 [[nodiscard]] inline std::vector<Message> messages_along(std::span<const Rank> peers,
                                                          std::span<const std::uint64_t> counts) {
     std::map<Rank, std::uint32_t> before;
@@ -31,7 +31,8 @@ namespace weft::collectives {
     return messages;
 }
 
-/// Most edges that a rank has from one other rank; all ranks have to agree about the most there is.
+/// Returns the largest number of edges from one other rank. The maximum over all ranks must
+/// be agreed on.
 [[nodiscard]] inline std::uint32_t parallel_edges(std::span<const Rank> peers) {
     std::map<Rank, std::uint32_t> edges;
     std::uint32_t most = 1;

@@ -11,7 +11,8 @@ namespace weft::collectives {
 
 namespace {
 
-/// A rank alone has nothing to exchange: any algorithm does, but not every schedule fits one rank.
+/// Returns a spec for a single rank. It may use any algorithm without required parameters, because
+/// the spec's schedule may not fit one rank.
 AlgorithmSpec alone(std::string_view collective) {
     const auto usable = [](const Algorithm& algorithm) {
         return std::ranges::none_of(algorithm.parameters, &std::string_view::empty,
@@ -20,8 +21,7 @@ AlgorithmSpec alone(std::string_view collective) {
     return {.name = std::string(std::ranges::find_if(algorithms_of(collective), usable)->name)};
 }
 
-/// All parts have the segments of the whole, unless the spec asks for more: none cuts pieces of its
-/// own accord.
+/// Sets one segment unless the spec gives a number, so that no part cuts pieces by its default.
 void set_segments(AlgorithmSpec& spec, const Algorithm& algorithm) {
     const bool has = std::ranges::find(algorithm.parameters, "segments", &Parameter::name) !=
                      algorithm.parameters.end();
@@ -49,7 +49,7 @@ base::Result<plan::Program> Groups::generate_in(const GroupCall& call, Kind kind
     GenerateRequest request = request_;
     request.layout = {};
     request.known_shapes = nullptr;
-    request.counts = {};  // the whole gets them, when it is spliced
+    request.counts = {};  // set for the whole program, after the parts are spliced
     request.rank = rank;
     request.size = kind.size;
     request.root = is_rooted((*algorithm)->collective) ? kind.root : plan::kNoRank;
@@ -63,7 +63,7 @@ base::Result<plan::Program> Groups::generate_in(const GroupCall& call, Kind kind
         request.elements = find_collective(call.collective)->has_data() ? 1 : 0;
     }
     set_segments(spec, **algorithm);
-    // A part does not know which of its ranks share a node.
+    // A part does not know which of its ranks are on the same node.
     spec = with_near_puts(call.collective, std::move(spec));
     return generate(call.collective, spec, request);
 }

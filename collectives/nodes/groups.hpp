@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// groups.hpp - calls among the ranks of a node, or among one rank of each node, as parts of a
-// program.
+// groups.hpp - parts of a program: calls among the ranks of a node or among ranks of all nodes.
 //
-// Idea     Every node has a leader: the root on the root's node, elsewhere its first rank, or
-//          (where what the ranks of a node have comes together there) its last one. A part is a
-//          call of some algorithm of the registry by the ranks of every node, by the leaders, or by
-//          the ranks that have the same place on their nodes; or what a rank does for itself.
+// Idea     Every node has a leader. It is the root on the root's node, and otherwise its first
+//          rank. For scans it is the last rank, which has the result of its node. A part is a call
+//          of an algorithm by the ranks of every node, by the leaders, or by the ranks with the
+//          same local rank. A part may also be a local step of one rank.
 // Next     plan/schedule/splice.hpp for how parts become a program; hierarchical.cpp.
 #pragma once
 
@@ -17,17 +16,18 @@
 
 namespace weft::collectives {
 
-/// What of the vectors a part is about.
+/// Data that a part works on.
 enum class Data : std::uint8_t {
-    none,    ///< its signals only
-    vector,  ///< the vector as it is
-    /// There is a block for each rank of the team: of a node's rank, its own; of those that speak
-    /// for nodes, the blocks of all ranks of the node.
+    none,    ///< no data, only the signals of the call
+    vector,  ///< the whole vector
+    /// The vector has a block for each rank of the team. Within a node a rank has its own block.
+    /// Among nodes a rank has the blocks of all ranks of its node.
     blocks,
-    places,  ///< likewise; of a node's rank, those of all ranks at its place on their nodes
+    /// As `blocks`, but within a node a rank has the blocks of all ranks with its local rank.
+    places,
 };
 
-/// A call among groups: which collective, by which algorithm, and on which vectors.
+/// A call within groups of ranks: its collective, algorithm and buffers.
 struct GroupCall {
     std::string_view collective;
     AlgorithmSpec spec;
@@ -38,7 +38,8 @@ struct GroupCall {
 
 enum class Leader : std::uint8_t { first, last };
 
-/// The shapes of groups of a call, which are the same on all its ranks: made by the first of them.
+/// Programs of the groups of a call, shared by all its ranks. The first rank that needs
+/// one generates it.
 struct KnownShapes {
     struct Shape {
         std::string_view collective;
@@ -61,19 +62,19 @@ class Groups {
     [[nodiscard]] Rank node() const { return node_; }
     [[nodiscard]] Rank local() const { return local_; }
     [[nodiscard]] const plan::Layout& layout() const { return layout_; }
-    /// The ranks of each node call; its leader is the root, if there is one.
+    /// Calls among the ranks of each node. In rooted collectives the leader is the root.
     [[nodiscard]] base::Result<plan::Part> on_nodes(const GroupCall& call) const;
-    /// The leaders call; that of the root's node is the root, if there is one.
+    /// A call among the leaders. In rooted collectives the leader of the root's node is the root.
     [[nodiscard]] base::Result<plan::Part> of_leaders(const GroupCall& call) const;
-    /// The ranks at each place of their nodes call. Nodes have equally many.
+    /// Calls among the ranks with the same local rank. All nodes must have equal numbers of ranks.
     [[nodiscard]] base::Result<plan::Part> of_places(const GroupCall& call) const;
-    /// This rank copies input to output, or combines the input with what the output holds, in this
-    /// order.
+    /// A local step of this rank: copies input to output, or combines the input (first)
+    /// with the output.
     [[nodiscard]] plan::Part by_itself(plan::VectorName input, plan::VectorName output,
                                        bool combines) const;
 
   private:
-    /// A group as far as its programs' headers depend on it.
+    /// Facts about a group that the headers of its programs depend on.
     struct Kind {
         Rank size = 1;
         Rank root = 0;
@@ -90,7 +91,7 @@ class Groups {
                                                                               Rank rank) const;
     [[nodiscard]] base::Result<void> add_shapes(const GroupCall& call, Kind kind,
                                                 plan::Part& part) const;
-    /// A part of one rank of each node, with this rank among them if `mine`.
+    /// Returns a call among one rank of each node. `mine`: this rank takes part.
     [[nodiscard]] base::Result<plan::Part> among_nodes(const GroupCall& call, bool mine,
                                                        std::function<Rank(Rank)> rank_of) const;
 

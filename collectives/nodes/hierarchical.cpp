@@ -1,32 +1,33 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// hierarchical.cpp - collectives by way of one rank of each node.
+// hierarchical.cpp - collectives in three parts: on each node, between leaders, on each node.
 //
-// Idea     The ranks of a node gather at their leader, the leaders do the collective among
-//          themselves, and each spreads the outcome on its node. What they do in each of the three
-//          parts is an algorithm of the registry, run by fewer ranks; this file only says which
-//          part reads and writes what.
+// Idea     The ranks of a node send their data to their leader. The leaders run the collective
+//          among themselves. Each leader distributes the result on its node. Each part is an
+//          algorithm of the registry on fewer ranks. This file only defines which buffers each part
+//          reads and writes.
+//          The leaders of a scan are the last ranks of the nodes, which have the results of their
+//          nodes. An exscan among them gives each node the value that its ranks combine before
+//          their own results. An alltoall has no leaders. The ranks of a node exchange blocks until
+//          each has the blocks for its local rank on all nodes. Then ranks with equal local ranks
+//          exchange the blocks of their nodes.
 // Source   Hierarchical collectives as in many libraries; composition of programs is ours.
-// Rounds   Those of the parts, one after the other. Over the network: those of `net` among the
-//          nodes.
-// Bytes    Over the network as many as `net` sends among the nodes, whatever the ranks of a node.
-// Memory   The slots of the parts, next to each other. Leaders have a vector of scratch where they
-//          have no output for what they hold in between.
-// Good for Nodes of several ranks on a network much slower than their memory; little traffic: one
-//          rank of a node drives the network, so large vectors leave most of it unused
-//          (multi-object-large). A scan's leaders are the last ranks of the nodes, which know what
-//          those before have: an exscan among them gives each node what is to be put in front of
-//          its ranks' results. In an alltoall there are no leaders: the ranks of a node exchange
-//          blocks until each has those for its own place on all nodes, and then the ranks at each
-//          place exchange what their nodes have for each other.
-// Holds    Rank order if asked for: every part keeps it, and nodes must hold consecutive ranks then
-//          (of scans, always). Results are bit-identical if those of `net` are (and of `node`,
-//          where that is an allreduce). A barrier's parts on the node are the signals of a reduce
-//          and of a broadcast. In pieces, all parts go through one loop, unless some cut the vector
-//          and others each block (allgather, reduce_scatter). Pieces that a part's spec asks for
-//          are pieces of all parts. An alltoall needs nodes of equally many ranks: a rank of a
-//          small node would have to hold more blocks than its vector has. Long vectors and blocks
-//          are read and written in place on a node, by `mapped` for the parts that the spec does
-//          not name: as a whole, before and after the pieces of the part between nodes.
+// Rounds   The sum of the parts. Over the network: the rounds of `net` among the nodes.
+// Bytes    Over the network the bytes of `net` among the nodes, for any number of ranks on a node.
+// Memory   The slots of the parts, one after another. A leader has a scratch vector for
+//          intermediate results if it has no output for them.
+// Good for Nodes with several ranks on a network much slower than their memory, and little
+//          traffic. Only one rank of a node uses the network, so large vectors leave much of
+//          it unused (multi-object-large).
+// Holds    Rank order if requested: every part keeps it, and nodes must hold consecutive ranks
+//          (for scans always). Results are bit-identical if `net` is bit-identical (and `node`, if
+//          it is an allreduce). The parts of a barrier on a node are the signals of a reduce and
+//          of a broadcast. A pipeline is one loop over all parts, unless some parts cut the vector
+//          and others cut each block (allgather, reduce_scatter). `segments` in the spec of a part
+//          applies to all parts. An alltoall needs equal numbers of ranks on all nodes: a rank of
+//          a small node would have to hold more blocks than its vector has. On a node, long
+//          vectors and blocks are read and written in place by `mapped`, unless the spec names the
+//          part's algorithm. They are not cut, and these parts run before and after the pieces of
+//          the part between nodes.
 // Next     groups.hpp for the parts; plan/schedule/splice.hpp for how they become one program.
 #include "collectives/nodes/hierarchical.hpp"
 
@@ -52,7 +53,7 @@ constexpr VectorName kBefore{plan::Buffer::scratch, 1};
 constexpr std::string_view kMapped = "mapped";
 constexpr std::string_view kNet = "net";  // lint: allow(provider-name): the key of a parameter
 
-/// An algorithm that a parameter names, for the first of some collectives that has it.
+/// An algorithm that a parameter names, of the first of several collectives that has it.
 struct Named {
     std::string_view collective;
     AlgorithmSpec spec;
@@ -86,7 +87,7 @@ struct Parts {
     Named node;
     Named net;
     Named down;
-    std::uint32_t pieces = 1;  ///< that the specs of parts ask for
+    std::uint32_t pieces = 1;  ///< requested by the specs of the parts
 
     [[nodiscard]] const Named& by_name(PartName name) const {
         if (name == PartName::net) return net;
@@ -94,7 +95,7 @@ struct Parts {
     }
 };
 
-/// Moves the pieces that a part asks for from its spec to what holds for all parts.
+/// Moves the number of pieces from the spec of a part to the setting for all parts.
 base::Result<void> take_pieces(Named& part, Parts& parts) {
     const bool has = std::ranges::find(part.algorithm->parameters, "segments", &Parameter::name) !=
                      part.algorithm->parameters.end();
@@ -112,7 +113,7 @@ base::Result<void> take_pieces(Named& part, Parts& parts) {
     return base::Done{};
 }
 
-/// `near`: for parts on a node that the spec does not name.
+/// Returns the parts that a spec names. `near` selects the default of the parts on a node.
 base::Result<Parts> parts_of(const Entry& entry, const AlgorithmSpec& spec, NearWay near) {
     Parts parts;
     const bool maps = near == NearWay::mapped && entry.maps;
@@ -138,8 +139,8 @@ base::Result<Parts> parts_of(const Entry& entry, const AlgorithmSpec& spec, Near
     return parts;
 }
 
-/// The way of a call: by the bytes that ranks of a node hand each other. Whole vectors are exposed,
-/// and blocks that differ in size may lie apart: such are put.
+/// Returns the transfer method on a node; the bytes between local peers decide. Whole buffers are
+/// exposed, so blocks of different sizes, which need not adjoin, are put.
 base::Result<NearWay> near_way_of(const Entry& entry, const AlgorithmSpec& spec,
                                   const GenerateRequest& request) {
     if (!entry.maps || !request.counts.empty()) return NearWay::put;
@@ -147,19 +148,19 @@ base::Result<NearWay> near_way_of(const Entry& entry, const AlgorithmSpec& spec,
     return near_way(spec, entry.traits().blocks() ? block_bytes(request) : vector);
 }
 
-/// Parts that use vectors in place need them in one range of memory.
+/// Fails if a part uses vectors in place and their blocks may be at separate places.
 base::Result<void> check_memory(const Parts& parts, const GenerateRequest& request) {
     if (request.counts.empty()) return base::Done{};
     for (const Named* part : {&parts.node, &parts.down})
         if (part->algorithm != nullptr && part->algorithm->properties_of(part->spec).direct)
             return base::fail(Status::unsupported,
-                              "{} {} uses vectors in place, and blocks of different sizes may lie "
-                              "apart",
+                              "{} {} uses vectors in place, but blocks of different sizes need "
+                              "not adjoin",
                               part->collective, part->algorithm->name);
     return base::Done{};
 }
 
-/// The lines of an entry, as a rank that is (not) the root has them.
+/// Returns the lines of an entry for the root or for another rank.
 std::vector<Line> lines_of(const Entry& entry, bool at_root) {
     std::vector<Line> lines(entry.lines.begin(), entry.lines.end());
     const bool collects = entry.traits().output == VectorPart::whole_at_root;
@@ -171,8 +172,8 @@ std::vector<Line> lines_of(const Entry& entry, bool at_root) {
     return lines;
 }
 
-/// The same of scans, which end differently on each rank. The last rank of a node has in `kPartial`
-/// what its node adds, then what nodes before have.
+/// Returns the lines of a scan, which differ between ranks in the last part. On the last rank of a
+/// node, `kPartial` holds the sum of the node, and later the sum of the nodes before it.
 std::vector<Line> lines_of_scan(const Entry& entry, const Groups& groups) {
     using enum Callers;
     using enum PartName;
@@ -184,7 +185,7 @@ std::vector<Line> lines_of_scan(const Entry& entry, const Groups& groups) {
                 {leaders, net, kOutput, kPartial},
                 {nodes, down, kPartial, kPartial, Data::vector, false, later},
                 {itself, node, kPartial, kOutput, Data::vector, true, later}};
-    // In place, the last rank's output is its input, which the node's sum needs.
+    // In place, the last rank's output is its input, which is needed for the node's sum.
     const VectorName own = last ? kBefore : kOutput;
     const VectorName received = first && !last ? kOutput : kPartial;
     return {{nodes, node, kInput, own},
@@ -263,8 +264,9 @@ base::Result<plan::Program> generate_hierarchical(const Entry& entry, const Algo
     return compose(entry, *parts, std::move(header), groups);
 }
 
-/// Who does not lead does what those at its place do on all nodes of as many ranks, but for the
-/// first node and the root's.
+/// Returns the lowest rank that runs the same steps with equal bytes. A rank that is not a leader
+/// runs the steps of its local rank on any node with equally many ranks. The first node and the
+/// root's node differ.
 Rank same_as(const Entry& entry, const GenerateRequest& request) {
     const auto by_places = [](const Line& line) { return line.callers == Callers::places; };
     if (!request.layout.contiguous() || !request.counts.empty() ||
@@ -291,7 +293,7 @@ Properties usual(const Entry& entry) {
             .even_nodes = entry.traits().contribution == Contribution::owner_own_block};
 }
 
-/// What the parts promise.
+/// Returns the properties that follow from the parts.
 Properties refined(const Entry& entry, const AlgorithmSpec& spec) {
     Properties properties = usual(entry);
     const auto near = near_way(spec, 0);
@@ -310,7 +312,7 @@ Properties refined(const Entry& entry, const AlgorithmSpec& spec) {
     return properties;
 }
 
-/// Trees on large nodes, and what the network may like.
+/// Returns specs with trees for large nodes, and with other algorithms for the network.
 std::vector<std::string> variants_of(const Entry& entry, const CandidateRequest& request) {
     std::vector<std::string> specs;
     const std::string_view nets = entry.net_variants;

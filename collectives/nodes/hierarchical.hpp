@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// hierarchical.hpp - collectives that are composed of programs of other collectives.
+// hierarchical.hpp - algorithms that are composed of programs of other collectives.
 #pragma once
 
 #include "collectives/algorithm.hpp"

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// hierarchical_entries.hpp - the collectives that are composed of parts: what their parts may be,
-// and which one reads and writes what.
+// hierarchical_entries.hpp - table of the composed collectives and their parts.
 //
-// Idea     A line says who calls, by which of the parts that the spec names, from where to where.
-//          Scans end differently on each rank; their lines are in hierarchical.cpp.
+// Idea     A line names the callers, the part of the spec, and the buffers that it reads and
+//          writes. The lines of scans differ between ranks; they are in hierarchical.cpp.
 #pragma once
 
 #include <array>
@@ -15,49 +14,49 @@
 
 namespace weft::collectives {
 
-/// The ranks that call a part together: those of each node, the leaders, those at the same place of
-/// their nodes; or each rank for itself.
+/// Ranks that call a part together: those of each node, the leaders, or those with equal local
+/// ranks. `itself`: each rank runs a local step.
 enum class Callers : std::uint8_t { nodes, leaders, places, itself };
 
-/// The parts that a spec names.
+/// Parts that a spec names.
 enum class PartName : std::uint8_t { node, net, down };
 
 inline constexpr plan::VectorName kInput{plan::Buffer::input};
 inline constexpr plan::VectorName kOutput{plan::Buffer::output};
-/// Where leaders have what is not their own result.
+/// Buffer of a leader for data that is not its own result.
 inline constexpr plan::VectorName kPartial{plan::Buffer::scratch};
 
-/// One part: by whom, by which algorithm, from where to where, and what of it.
+/// One part: its callers, algorithm, buffers and data.
 struct HierarchicalLine {
     Callers callers = Callers::nodes;
-    PartName part =
-        PartName::node;  ///< not of itself: that copies, or combines the input with the output
+    /// Unused by `itself`, which copies the input or combines it with the output.
+    PartName part = PartName::node;
     plan::VectorName input;
     plan::VectorName output;
     Data data = Data::vector;
     bool combines = false;
-    bool takes_part = true;  ///< this rank does
+    bool takes_part = true;  ///< true if this rank takes part
 };
 
-/// What differs between the collectives.
+/// Facts that differ between the collectives.
 struct HierarchicalEntry {
     std::string_view collective;
     std::string_view summary;
-    std::array<std::string_view, 2> node;  ///< collectives that the node's part may be of
+    std::array<std::string_view, 2> node;  ///< collectives that the part `node` may use
     std::string_view node_help;
     std::string_view node_tries;
     std::string_view net_usual;
     std::string_view net_tries;
     std::string_view net_variants;
-    /// What spreads the outcome on a node; none where that is not a part.
+    /// Collective that distributes the result on a node; may be empty.
     std::string_view down = "";
-    /// One after the other; none: a scan. At the root, kPartial means its output.
+    /// Parts in their order; empty for scans. At the root, kPartial means its output.
     std::span<const HierarchicalLine> lines = {};
     std::string_view node_usual = "flat";
-    std::string_view node_large = "binomial";  ///< for nodes of many ranks
-    std::string_view net_help = "what one rank of each node does";
-    std::string_view net_of = "";  ///< collective of the nodes, if it is another one
-    /// Whether ranks of a node may reach each other's vectors for their parts.
+    std::string_view node_large = "binomial";  ///< for nodes with many ranks
+    std::string_view net_help = "algorithm between one rank of each node";
+    std::string_view net_of = "";  ///< collective of the part `net`, if it differs
+    /// Ranks of a node may access each other's buffers for their parts.
     bool maps = true;
 
     [[nodiscard]] constexpr const CollectiveTraits& traits() const {
@@ -108,7 +107,7 @@ inline constexpr std::array<HierarchicalEntry, 11> kHierarchicalEntries{{
     {.collective = "barrier",
      .summary = "the ranks of each node signal one of them, and these run a barrier",
      .node = {"reduce", "barrier"},
-     .node_help = "a reduce, whose signals are taken, or a barrier",
+     .node_help = "a reduce, used for its signals, or a barrier",
      .node_tries = "(binomial),(central)",
      .net_usual = "dissemination",
      .net_tries = "(central),(dissemination:k=2)",
@@ -193,7 +192,7 @@ inline constexpr std::array<HierarchicalEntry, 11> kHierarchicalEntries{{
      .lines = lines::kAlltoall,
      .node_usual = "direct",
      .node_large = "bruck",
-     .net_help = "an alltoall of the ranks at each place of their nodes",
+     .net_help = "an alltoall of the ranks with equal local ranks",
      .maps = false},
     {.collective = "scan",
      .summary = "ranks of a node scan, the last one gets earlier nodes' result, all add it",

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // multi_object_barrier.cpp - barrier in which all ranks of a node signal other nodes.
 //
-// Idea     The signals of the allreduce of that kind, without its data: a rank that has what all
-//          contribute knows that all have entered.
-// Source   Huang et al., PiP-MColl, section III-A3, with a census; the allreduce's file says more.
-// Rounds   Over the network ceil(log_B N) for N nodes, B = ports + 1 at most; one more on the node
-//          for each, and one before.
+// Idea     The signals of allreduce multi-object-small, without its data. A rank that has the
+//          contributions of all ranks knows that all have entered.
+// Source   Huang et al., PiP-MColl, section III-A3, with a census; see the file of the allreduce.
+// Rounds   Over the network ceil(log_B N) for N nodes, with B at most ports + 1. On the node one
+//          for each of them, and one before.
 // Bytes    None. A port sends one signal over the network in each round.
-// Memory   Signals alone.
-// Good for Many nodes of several ranks.
+// Memory   Signals only.
+// Good for Many nodes with several ranks.
 // Holds    Synchronizing.
-// Next     ../allreduce/multi_object_small.cpp; plan/schedule/splice.hpp for leaving out the data.
+// Next     ../allreduce/multi_object_small.cpp; plan/schedule/splice.hpp to remove the data.
 #include "collectives/nodes/hierarchical.hpp"
 #include "collectives/registry.hpp"
 #include "plan/schedule/splice.hpp"

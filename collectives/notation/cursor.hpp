@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// cursor.hpp - reads a spec character by character and says where it stopped making sense.
+// cursor.hpp - reads a spec character by character and reports the position of an error.
 //
 // Holds    Positions are 1-based and count from the start of the whole text, nested parts included.
 #pragma once
@@ -26,7 +26,7 @@ class Cursor {
     explicit Cursor(std::string_view text) : text_(text) {}
 
     [[nodiscard]] bool at_end() const { return at_ == text_.size(); }
-    /// The character `ahead` places further on; 0 past the end.
+    /// Returns the character `ahead` places further on, or 0 past the end.
     [[nodiscard]] char peek(std::size_t ahead = 0) const {
         return at_ + ahead < text_.size() ? text_[at_ + ahead] : '\0';
     }
@@ -35,7 +35,7 @@ class Cursor {
         ++at_;
         return true;
     }
-    /// Takes characters as long as `belongs` says so.
+    /// Takes characters while `belongs` returns true.
     template <class Predicate>
     std::string_view take_while(Predicate belongs) {
         const std::size_t first = at_;
@@ -43,7 +43,7 @@ class Cursor {
         return text_.substr(first, at_ - first);
     }
     [[nodiscard]] std::size_t position() const { return at_ + 1; }
-    /// What stands here, for messages.
+    /// Returns the character at the cursor, for messages.
     [[nodiscard]] std::string found() const {
         return at_end() ? std::string("the end") : fmt::format("'{}'", text_[at_]);
     }

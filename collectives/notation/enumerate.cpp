@@ -10,7 +10,8 @@ namespace {
 
 using Visit = std::function<bool(const Schedule&)>;
 
-/// Appends every ordered factorisation of n to `schedule` in turn; false once the visitor stops.
+/// Visits `schedule` with every ordered factorisation of n appended. Returns false when
+/// the visitor stops.
 bool visit_factorisations(Rank n, Schedule& schedule, const Visit& visit) {
     if (n == 1) return visit(schedule);
     const auto descend = [&](Rank factor) {
@@ -69,12 +70,12 @@ bool visit_merges(Rank size, const Visit& visit) {
     return true;
 }
 
-/// Ordered factorisations of n, through its divisors only.
+/// Returns the number of ordered factorisations of n; visits only its divisors.
 std::uint64_t count_factorisations(Rank n, std::map<Rank, std::uint64_t>& known) {
     if (n == 1) return 1;
     const auto found = known.find(n);
     if (found != known.end()) return found->second;
-    std::uint64_t count = 1;  // n itself
+    std::uint64_t count = 1;  // the factorisation n itself
     for (Rank factor = 2; factor <= n / factor; ++factor) {
         if (n % factor != 0) continue;
         count += count_factorisations(n / factor, known);
@@ -84,7 +85,8 @@ std::uint64_t count_factorisations(Rank n, std::map<Rank, std::uint64_t>& known)
     return count;
 }
 
-/// The same for all numbers up to n: each passes its count on to its multiples.
+/// Returns the number of ordered factorisations of all numbers up to n. Each number adds its count
+/// to its multiples.
 std::vector<std::uint64_t> count_all_factorisations(Rank n) {
     const auto end = static_cast<std::size_t>(n) + 1;
     std::vector<std::uint64_t> counts(end, 0);
@@ -95,7 +97,8 @@ std::vector<std::uint64_t> count_all_factorisations(Rank n) {
     return counts;
 }
 
-/// Sets of factors: with each further factor allowed, multiples of it gain those of the quotient.
+/// Returns the numbers of factor sets. For each further factor, its multiples gain the sets
+/// of the quotient.
 std::vector<std::uint64_t> count_all_factor_sets(Rank n) {
     const auto end = static_cast<std::size_t>(n) + 1;
     std::vector<std::uint64_t> counts(end, 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// enumerate.hpp - all schedules of one size: what measurements and models choose from.
+// enumerate.hpp - all schedules for a number of ranks, for measurements and models.
 //
 // Idea     factored  ordered factorisations of n: a-stages only.
 //          split     one c/e level: every base B >= 2 and number of groups j >= 1 with j*B <= n
@@ -7,7 +7,8 @@
 //          merged    every number of remainders R >= 1 times the factorisations of n - R into two
 //                    factors or more.
 //          Levels do not nest here.
-// Holds    Each schedule once, always in the same order; nothing is stored: a visitor can stream.
+// Holds    Each schedule is visited once, always in the same order. A visitor can stream, since no
+//          list is stored.
 #pragma once
 
 #include <cstdint>
@@ -23,10 +24,11 @@ enum class ScheduleFamily : std::uint8_t { factored, split, merged };
 void for_each_schedule(Rank size, ScheduleFamily family,
                        const std::function<bool(const Schedule&)>& visit);
 
-/// How many there are. Time: the divisors of `size` for factored, about size * log(size) else.
+/// Returns the number of schedules. Time: the divisors of `size` for factored, else about
+/// size * log(size).
 [[nodiscard]] std::uint64_t count_schedules(Rank size, ScheduleFamily family);
-/// Of all numbers of ranks up to `most`, by number: how many factored schedules there are (of each
-/// set of factors one, if unordered). A sieve: about most * log(most), 8 bytes for each.
+/// Returns the number of factored schedules for each size up to `most` (one for each set of factors
+/// if `unordered`). Sieve: time about most * log(most), 8 bytes for each size.
 [[nodiscard]] std::vector<std::uint64_t> count_factored_up_to(Rank most, bool unordered);
 
 }  // namespace weft::collectives

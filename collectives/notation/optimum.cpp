@@ -33,7 +33,7 @@ std::int64_t cost_of(const Schedule& schedule, const StageCost& cost) {
 
 namespace {
 
-/// The cheapest factors for `size` and, in passing, for all that is left after some first factors.
+/// Finds the cheapest factors for `size`, and for all sizes that are left after some first factors.
 class CoverSearch {
   public:
     explicit CoverSearch(const StageCost& cost) : cost_(cost) {}
@@ -50,7 +50,7 @@ class CoverSearch {
         for (Rank factor = 2; factor <= size; ++factor) {
             const std::int64_t stage = cost_.latency + (factor - 1) * cost_.message;
             if (stage >= best.cost) break;
-            // A larger factor that leaves as much as a smaller one only costs more.
+            // A larger factor with an equal rest only costs more.
             const Rank left = (size - 1) / factor + 1;
             if (left == left_before) continue;
             left_before = left;
@@ -83,7 +83,7 @@ OptimumSearch::OptimumSearch(Rank size_max, const StageCost& cost) : cost_(cost)
     least_.assign(end, std::numeric_limits<std::int64_t>::max());
     last_.assign(end, 1);
     least_[1] = 0;
-    // All smaller numbers have passed on what they cost when a number's turn comes.
+    // When the loop reaches n, all smaller numbers have updated its cost.
     for (std::size_t n = 1; n < end; ++n) {
         std::int64_t with = least_[n] + cost.latency;
         for (std::size_t factor = 2, multiple = 2 * n; multiple < end; ++factor, multiple += n) {
@@ -107,14 +107,15 @@ Optimum OptimumSearch::find(Rank size) const {
     Optimum best;
     best.factored = best.cost = factored_cost(size);
     append_factors(size, best.schedule);
-    // Merges first: they win most often, and what they reach spares splits from being looked at.
+    // Merges first: they are the cheapest most often, and a low cost ends the search
+    // of splits early.
     try_merges(size, best);
     try_splits(size, best);
     return best;
 }
 
-/// size - inner ranks fall silent: in groups of base there are (size - inner) / (base - 1) groups,
-/// as many as ranks are left at most. The smallest base is the cheapest.
+/// size - inner ranks become silent, in (size - inner) / (base - 1) groups of `base`. At most
+/// `inner` groups are possible. The smallest base is the cheapest.
 void OptimumSearch::try_splits(Rank size, Optimum& best) const {
     for (Rank inner = 2; inner < size; ++inner) {
         const Rank silent = size - inner;

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// optimum.hpp - the schedule of least cost in the pipelining postal model, for any number of ranks.
+// optimum.hpp - cheapest schedule in the pipelining postal model, for any number of ranks.
 //
-// Idea     A stage in which a rank sends b messages costs latency + b * message, so costs add up
-//          and do not depend on the order of stages. F(n), the least cost of a factored schedule,
-//          comes from F of the divisors, for all numbers up to n in one sieve. A split or merge is
-//          then a factored schedule of fewer ranks and two stages more; few of them can still win.
-// Holds    Exact: the same cost as the cheapest of all schedules that enumerate.hpp names.
+// Idea     A stage in which a rank sends b messages costs latency + b * message. So costs add up
+//          and do not depend on the order of stages. F(n), the least cost of a factored
+//          schedule, follows from F of the divisors, in one sieve for all numbers up to n. A
+//          split or merge is a factored schedule of fewer ranks and two more stages; only few of
+//          them can be cheaper.
+// Holds    Exact: the cost equals the least cost of all schedules of enumerate.hpp.
 // Next     Ruefenacht et al., section 3, for the model.
 #pragma once
 
@@ -22,29 +23,29 @@ struct StageCost {
     std::int64_t message = 0;  ///< alpha_r: for each message that a rank sends in a stage
 };
 
-/// What the model charges: for each stage, the messages of the rank that sends most.
+/// Returns the model's cost: the sum over the stages of the busiest sender's messages.
 [[nodiscard]] std::int64_t cost_of(const Schedule& schedule, const StageCost& cost);
 
 struct Optimum {
     Schedule schedule;
     ScheduleFamily family = ScheduleFamily::factored;
     std::int64_t cost = 0;
-    std::int64_t factored = 0;  ///< of the best factored schedule
-    /// Of the best split and merge, where they are cheaper than all that were looked at before.
+    std::int64_t factored = 0;  ///< cost of the best factored schedule
+    /// Cost of the best split and merge, if it is lower than all costs tried before.
     std::optional<std::int64_t> split;
     std::optional<std::int64_t> merged;
 };
 
-/// Factors whose product is at least `size`, with the stages that cost least: for algorithms to
-/// which it does no harm to get a contribution twice. Never more than a schedule of any kind costs.
+/// Returns factors with a product of at least `size`, with the cheapest stages. For algorithms that
+/// may receive a contribution twice. Their cost is at most the cost of any schedule.
 [[nodiscard]] std::vector<Rank> cheapest_cover(Rank size, const StageCost& cost);
 
-/// Answers for all sizes up to the one it was made for.
+/// Finds optimal schedules for all sizes up to `size_max`.
 class OptimumSearch {
   public:
     OptimumSearch(Rank size_max, const StageCost& cost);
 
-    /// 1 <= size <= size_max.
+    /// Requires 1 <= size <= size_max.
     [[nodiscard]] Optimum find(Rank size) const;
     [[nodiscard]] std::int64_t factored_cost(Rank size) const {
         return least_[static_cast<std::size_t>(size)];
@@ -60,8 +61,8 @@ class OptimumSearch {
     void try_merge(Rank size, Rank inner, Optimum& best) const;
 
     StageCost cost_;
-    std::vector<std::int64_t> least_;  ///< F
-    std::vector<Rank> last_;           ///< a factor of the best schedule
+    std::vector<std::int64_t> least_;  ///< F, by size
+    std::vector<Rank> last_;           ///< a factor of the best schedule, by size
 };
 
 }  // namespace weft::collectives

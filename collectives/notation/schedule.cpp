@@ -30,7 +30,7 @@ base::Result<Rank> parse_number(Cursor& cursor, char name) {
     return static_cast<Rank>(value);
 }
 
-/// A letter that the notation demands, then a number into `value`.
+/// Parses a required letter and the number after it into `value`.
 base::Result<void> parse_part(Cursor& cursor, char letter, char name, Rank& value) {
     if (!cursor.accept(letter))
         return fail_at(cursor.position(), "expected '{}' and then {}, found {}", letter, name,

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// schedule.hpp - recursive multiplying as text: "a8,a4", "c6m2,a2,a2,e6m2", "m1g2a3,n1g3a2".
+// schedule.hpp - text form of recursive multiplying: "a8,a4", "c6m2,a2,a2,e6m2", "m1g2a3,n1g3a2".
 //
 // Idea     A schedule is a list of stages. A *level* is a set of active ranks with virtual ids
-//          (wids) 0..n-1 and S, the product of the factors done on it. aB multiplies S by B; cTmB
-//          and mRgGaB open a smaller level inside, eTmB and nRgGaB close it again (Ruefenacht et
-//          al., recursive multiplying, section 4; the letters are theirs: T grouped ranks, B base,
-//          R remainders, G groups).
-// Why      Whether the text is well formed does not depend on the number of ranks; whether the
-//          schedule is an allreduce does. So there are two steps: parse, then validate against n.
-// Holds    print(parse(text)) == text: there is one spelling (no blanks, no leading zeros).
+//          (wids) 0..n-1 and S, the product of its factors so far. aB multiplies S by B; cTmB and
+//          mRgGaB open a smaller level inside, eTmB and nRgGaB close it again (Ruefenacht et al.,
+//          recursive multiplying, section 4). The letters are theirs: T grouped ranks, B base, R
+//          remainders, G groups.
+// Why      The syntax of a text does not depend on the number of ranks, but the validity as an
+//          allreduce does. So there are two steps: parse, then validate against n.
+// Holds    print(parse(text)) == text, because there is one spelling (no blanks, no leading zeros).
 // Next     spec.hpp for algorithm specs in general; enumerate.hpp for all schedules of one size.
 #pragma once
 
@@ -27,7 +27,7 @@ class Cursor;
 enum class StageKind : char {
     factor = 'a',   ///< aB: groups of B exchange and reduce
     gather = 'c',   ///< cTmB: the first T ranks in groups of B; the last of each reduces for all
-    scatter = 'e',  ///< eTmB: the leaders of the matching cTmB hand the result back
+    scatter = 'e',  ///< eTmB: the leaders of the matching cTmB return the result
     merge = 'm',    ///< mRgGaB: aB over G groups while R remainders only send
     release = 'n',  ///< nRgGaB: aB with stride G while the R remainders only receive
 };
@@ -45,24 +45,24 @@ struct Stage {
 using Schedule = std::vector<Stage>;
 
 [[nodiscard]] base::Result<Schedule> parse_schedule(std::string_view text);
-/// Reads stages up to the first character that does not belong to the notation.
+/// Parses stages up to the first character that is not part of the notation.
 [[nodiscard]] base::Result<Schedule> parse_schedule(Cursor& cursor);
-/// Whether a schedule, and not a name, begins at the cursor.
+/// Returns true if a schedule, and not a name, begins at the cursor.
 [[nodiscard]] bool schedule_begins(const Cursor& cursor);
 
 [[nodiscard]] std::string print(const Stage& stage);
 [[nodiscard]] std::string print(const Schedule& schedule);
 
-/// A stage with what holds when it starts. For e and n that is the level they close.
+/// A stage and the state of its level at its start. For e and n it is the level that they close.
 struct PlacedStage {
     Stage stage;
     Rank active = 0;  ///< n: ranks active on the level
-    Rank stride = 1;  ///< S: product of the factors already done on the level
+    Rank stride = 1;  ///< S: product of the factors so far on the level
 
     friend bool operator==(const PlacedStage&, const PlacedStage&) = default;
 };
 
-/// A schedule that is known to be an allreduce of `size` ranks.
+/// A schedule that is a valid allreduce of `size` ranks.
 struct Shape {
     Rank size = 1;
     std::vector<PlacedStage> stages;
@@ -70,9 +70,9 @@ struct Shape {
     friend bool operator==(const Shape&, const Shape&) = default;
 };
 
-/// Checks every rule of the notation for n = `size` ranks. A failure names the character of the
-/// printed schedule at which the rule is broken, counted from `first_position`. The schedule
-/// without stages is the one of a single rank.
+/// Checks all rules of the notation for n = `size` ranks. A failure names the character of the
+/// printed schedule that breaks a rule, counted from `first_position`. A schedule without stages is
+/// valid for a single rank.
 [[nodiscard]] base::Result<Shape> validate(const Schedule& schedule, Rank size,
                                            std::size_t first_position = 1);
 

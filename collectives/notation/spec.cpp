@@ -10,7 +10,7 @@ namespace weft::collectives {
 
 namespace {
 
-/// Deep enough for any sensible spec, shallow enough for any stack.
+/// Limits recursion, so that a spec cannot overflow the stack.
 constexpr int kNestingMax = 32;
 
 bool belongs_to_name(char c) {

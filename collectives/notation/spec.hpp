@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// spec.hpp - how an algorithm is named everywhere: command line, environment, tuning files, API.
+// spec.hpp - name and parameters of an algorithm: command line, environment, tuning files, API.
 //
 // Idea     spec     := schedule | name [ ':' key '=' value { ',' key '=' value } ]
 //          value    := '(' spec ')' | letters, digits, '_', '.', '+', '-'
-//          name     := a letter, then letters, digits, '_', '-'; key likewise
+//          name     := a letter, then letters, digits, '_', '-'; a key has the same form
 //          schedule := stages of recursive multiplying (schedule.hpp), comma separated
 //          A name never looks like a stage: a stage is one of the letters a c e m n and a digit.
-// Holds    print(parse(text)) == text. Errors say the character and what was expected there.
+// Holds    print(parse(text)) == text. Errors name the character and the expected text.
 #pragma once
 
 #include <cstdint>
@@ -25,20 +25,20 @@ struct AlgorithmSpec {
     std::string name;   ///< empty if this is a schedule in the notation
     Schedule schedule;  ///< empty if this is a name
     std::vector<SpecParameter> parameters;
-    std::size_t position = 1;  ///< where it starts in the text it was read from
+    std::size_t position = 1;  ///< of its first character in the parsed text
 
     [[nodiscard]] bool is_schedule() const { return name.empty(); }
     [[nodiscard]] const SpecParameter* find(std::string_view key) const;
 
-    /// Equal in meaning: positions do not count.
+    /// Compares all members except positions.
     friend bool operator==(const AlgorithmSpec& a, const AlgorithmSpec& b);
 };
 
 struct SpecParameter {
     std::string key;
     std::string value;                  ///< empty if nested
-    std::vector<AlgorithmSpec> nested;  ///< one spec if the value stood in parentheses, else none
-    std::size_t position = 1;           ///< of the value (of the nested spec, if it is one)
+    std::vector<AlgorithmSpec> nested;  ///< the spec in parentheses, if any
+    std::size_t position = 1;           ///< of the value, or of the nested spec
 
     friend bool operator==(const SpecParameter& a, const SpecParameter& b) {
         return a.key == b.key && a.value == b.value && a.nested == b.nested;
@@ -48,16 +48,16 @@ struct SpecParameter {
 [[nodiscard]] base::Result<AlgorithmSpec> parse_spec(std::string_view text);
 [[nodiscard]] std::string print(const AlgorithmSpec& spec);
 
-/// Bounds of a numeric parameter, and its value if it is not given.
+/// Bounds of a numeric parameter, and its default.
 struct NumberRange {
     std::int64_t fallback = 0;
     std::int64_t least = 0;
     std::int64_t most = 0;
 };
-/// The whole number given for `key`; a failure names the character and the bound.
+/// Returns the integer given for `key`. A failure names the character and the bound.
 [[nodiscard]] base::Result<std::int64_t> number_parameter(const AlgorithmSpec& spec,
                                                           std::string_view key, NumberRange range);
-/// The same of a number with up to three decimal places; the range and the answer are thousandths.
+/// Returns a number with up to three decimal places. Range and result are in thousandths.
 [[nodiscard]] base::Result<std::int64_t> decimal_parameter(const AlgorithmSpec& spec,
                                                            std::string_view key, NumberRange range);
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// validate.cpp - the rules that make a list of stages an allreduce of n ranks.
+// validate.cpp - checks that a list of stages is an allreduce of n ranks.
 //
-// Idea     Walk the stages with a stack of levels. A level knows how many ranks are active on it
-//          (n) and the product of the factors done (S); it is complete when S == n.
-// Why      The same walk that finds a broken rule gives n and S of every stage, which is
-//          all that a generator needs.
+// Idea     Walk the stages with a stack of levels. A level has a number of active ranks (n) and a
+//          product of factors so far (S). It is complete when S == n.
+// Why      The walk that finds a broken rule also yields n and S of every stage, the
+//          input of generators.
 #include <cstdint>
 
 #include "collectives/notation/cursor.hpp"
@@ -14,7 +14,7 @@ namespace weft::collectives {
 
 namespace {
 
-/// The number of a stage that a message points at.
+/// Part of a stage that a message refers to.
 enum class Part { stage, grouped, remainders, groups, base };
 
 class Validator {
@@ -43,7 +43,7 @@ class Validator {
     struct Level {
         Rank active = 0;  ///< n
         Rank stride = 1;  ///< S
-        Stage opened{};   ///< the c or m stage that opened it; not used on the outermost
+        Stage opened{};   ///< the c or m stage that opened it; unused on the outermost level
     };
 
     base::Result<void> check(const Stage& stage) {
@@ -132,7 +132,7 @@ class Validator {
         return base::Done{};
     }
 
-    /// The level inside is complete, so all ranks of the one outside hold the result.
+    /// When the inner level is complete, all ranks of the outer level hold the result.
     void close_level() {
         levels_.pop_back();
         levels_.back().stride = levels_.back().active;

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// double_tree.hpp - two binary trees below one root, each rank inside one of them at most.
+// double_tree.hpp - two binary trees below one root; each rank is an inner node of at most one.
 //
-// Idea     The first tree holds 1..size-1 in order: a number with lowest bit b > 1 has its children
-//          b/2 to either side (the right one as far as there are numbers), the top is the largest
-//          power of two. Its inner nodes are even. The second one is the first with all numbers
-//          mirrored (an even count) or moved on by one (an odd count), so that its inner nodes are
-//          odd.
-// Source   Sanders, Speck and Traeff, Two-tree algorithms for full bandwidth broadcast, reduction
-//          and scan.
-// Holds    ceil(log2 size) edges deep. The mirrored tree keeps the order of numbers, too; the moved
-//          one does not.
+// Idea     The first tree has the numbers 1..size-1 in order. A number with lowest set bit b > 1
+//          has children at distance b/2 on both sides, as far as such numbers exist. The top is
+//          the largest power of two. All inner nodes are even. The second tree is the first one
+//          with all numbers mirrored (even count) or shifted by one (odd count), so that its inner
+//          nodes are odd.
+// Source   Sanders, Speck and Traeff, Two-tree algorithms for full bandwidth broadcast,
+//          reduction and scan.
+// Holds    Trees are ceil(log2 size) edges deep. The mirrored tree keeps the order of numbers, the
+//          shifted one does not.
 #pragma once
 
 #include <bit>
@@ -21,19 +21,20 @@
 
 namespace weft::collectives::patterns {
 
-/// A node whose children's subtrees lie to either side of it. -1: there is none.
+/// Position in a tree with a child's subtree on each side of a node. -1: no such node.
 struct InnerPlace {
     Rank parent = -1;
     std::uint32_t child_index = 0;  ///< among the parent's children
-    Rank children[2] = {-1, -1};    ///< the second one only if there is a first one
-    int before = -1;  ///< index of the child with numbers before its own (the other's come after)
+    Rank children[2] = {-1, -1};    ///< the second child exists only if the first one does
+    /// Index of the child with smaller numbers than the node; the other child has larger ones.
+    int before = -1;
 };
 
 class DoubleTree {
   public:
     explicit DoubleTree(Rank size) : count_(size - 1), mirrored_(count_ % 2 == 0) {}
 
-    /// Of number v in tree 0 or 1.
+    /// Returns the position of number v in tree 0 or 1.
     [[nodiscard]] InnerPlace place(int tree, Rank v) const {
         if (tree == 0) return first(v);
         InnerPlace place = first(v == 0 ? 0 : turned(v, -1));
@@ -42,7 +43,7 @@ class DoubleTree {
         if (mirrored_ && v != 0) place.before = 1;
         return place;
     }
-    /// The same by ranks, whose numbers are counted from the root.
+    /// Returns the position by ranks, whose numbers are counted from the root.
     [[nodiscard]] InnerPlace place(int tree, const RelativeRank& own) const {
         InnerPlace found = place(tree, own.number());
         for (Rank* other : {&found.parent, &found.children[0], &found.children[1]})

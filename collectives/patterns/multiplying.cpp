@@ -12,9 +12,9 @@ namespace {
 
 using plan::RankRun;
 
-/// Who is left when the first `grouped` of `active` ranks, in groups of `base`, speak through the
-/// last of each group: the leaders, then the others. Leaders are the last so that rank order is
-/// kept.
+/// Returns the ranks that stay active when groups of `base` among the first `grouped` of `active`
+/// ranks are each represented by a leader: the leaders, then the others. Leaders are the last of
+/// their groups, which keeps the rank order.
 std::vector<RankRun> leaders(Rank active, Rank grouped, Rank base) {
     const Rank others = active - grouped;
     std::vector<RankRun> runs{{.first = base - 1, .count = grouped / base, .pitch = base}};
@@ -23,9 +23,9 @@ std::vector<RankRun> leaders(Rank active, Rank grouped, Rank base) {
     return runs;
 }
 
-/// Where the members (or, if `of_remainders`, the remainders) of a merge stand. In the ordered
-/// placement the remainders of a group stand directly before its members, and the first groups have
-/// one more.
+/// Returns the positions of the members of a merge, or of the remainders if `of_remainders`. In the
+/// ordered placement the remainders of a group are directly before its members, and the first
+/// groups have one remainder more.
 std::vector<RankRun> merged(const Stage& merge, bool papers, bool of_remainders) {
     const Rank members = merge.groups * merge.base;
     if (papers) {
@@ -50,7 +50,7 @@ std::vector<RankRun> merged(const Stage& merge, bool papers, bool of_remainders)
     return runs;
 }
 
-/// Turns the stages of the notation into those of the value, with a numbering for each level.
+/// Translates the stages of the notation to plan::Stages, with a numbering for each level.
 class Translation {
   public:
     Translation(plan::Stages& stages, bool papers) : stages_(stages), papers_(papers) {}
@@ -60,7 +60,7 @@ class Translation {
     }
 
   private:
-    /// A level that is open: its numbering and that of its remainders.
+    /// An open level: its numbering, and the numbering of its remainders.
     struct Level {
         std::uint32_t numbering = 0;
         std::uint32_t remainders = plan::kNoRemainders;
@@ -115,13 +115,13 @@ class Translation {
         stages_.add(exchange);
     }
 
-    /// All of a group put to all, on the innermost level.
+    /// Returns a stage in which every member of a group puts to all others, on the innermost level.
     [[nodiscard]] plan::ExchangeStage groups_of(Rank groups, Rank base, Rank stride) const {
         return {
             .numbering = open_.back().numbering, .groups = groups, .base = base, .stride = stride};
     }
 
-    /// A new numbering of some of the ranks of the innermost level.
+    /// Adds a numbering of some of the ranks of the innermost level.
     std::uint32_t number(std::vector<RankRun> runs) {
         plan::Numbering numbering{.outer = open_.back().numbering, .runs = std::move(runs)};
         for (const RankRun& run : numbering.runs) numbering.count += run.count;

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// multiplying.hpp - recursive multiplying as stages: who meets whom in a schedule of the notation.
+// multiplying.hpp - recursive multiplying as stages: the partners of each rank in a schedule.
 //
-// Idea     Each stage of the notation becomes one of plan::Stages, each level a numbering. What the
-//          ranks carry from stage to stage is up to who asks: vectors (allreduce) or nothing
-//          (barrier).
-// Next     notation/schedule.hpp for the rules; plan/schedule/stages.hpp for what a stage makes
-//          ranks do.
+// Idea     Each stage of the notation becomes a plan::Stages stage, and each level becomes
+//          a numbering. The caller decides on the data of the stages: vectors (allreduce)
+//          or none (barrier).
+// Next     notation/schedule.hpp for the rules; plan/schedule/stages.hpp for the steps of a stage.
 #pragma once
 
 #include <string>
@@ -16,16 +15,16 @@
 
 namespace weft::collectives::patterns {
 
-/// Appends the stages of a schedule. Placement of a merge's remainders: in rank order, or the
-/// paper's.
+/// Appends the stages of a schedule. The remainders of a merge are in rank order, or in
+/// the paper's placement.
 void add_stages(plan::Stages& stages, const Shape& shape, bool papers_placement);
 
-/// a2 stages; if the size is no power of two, pairs of ranks fold first.
+/// Returns a schedule of a2 stages. If the size is no power of two, pairs of ranks fold first.
 [[nodiscard]] Schedule doubling_schedule(Rank size);
 
-/// Schedules worth a prediction: the cheapest by the model; all at once and all through one, where
-/// rounds cost much; and, if nodes are filled evenly (ranks_per_node > 0), those that finish on the
-/// nodes first.
+/// Returns schedules that are worth a prediction. These are the cheapest one of the model, and
+/// one-stage and one-leader schedules for expensive rounds. If nodes are filled evenly
+/// (ranks_per_node > 0), schedules that complete the nodes first are added.
 [[nodiscard]] std::vector<std::string> promising_schedules(Rank size, Rank ranks_per_node,
                                                            const StageCost& stage);
 

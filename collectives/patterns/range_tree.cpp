@@ -13,7 +13,8 @@ std::uint32_t at_most(std::int64_t children, Rank size) {
     return static_cast<std::uint32_t>(std::min<std::int64_t>(children, size - 1));
 }
 
-/// Nodes that a message reaches within a time: entry t for a sender that has it at 0.
+/// Returns, for each time t, the number of nodes that a sender reaches which has the message
+/// at time 0.
 std::vector<Rank> reach(Rank size, std::int64_t step, std::int64_t way) {
     std::vector<Rank> those;
     const auto within = [&](std::int64_t time) {
@@ -21,7 +22,8 @@ std::vector<Rank> reach(Rank size, std::int64_t step, std::int64_t way) {
     };
     do {
         const auto now = static_cast<std::int64_t>(those.size());
-        // The first receiver has `way` less time than the sender, whose next message leaves later.
+        // The first receiver has `way` less time than the sender. The sender's next message
+        // leaves `step` later.
         const std::int64_t sum =
             now < way ? 1 : std::int64_t{within(now - step)} + within(now - way);
         those.push_back(static_cast<Rank>(std::min<std::int64_t>(sum, size)));
@@ -29,7 +31,7 @@ std::vector<Rank> reach(Rank size, std::int64_t step, std::int64_t way) {
     return those;
 }
 
-/// Child `index` of k: those with one node more come first.
+/// Returns child `index` of k. Children with one node more are first.
 Branch kary_branch(Rank nodes, Rank k, Rank index) {
     const Rank least = (nodes - 1) / k;
     const Rank larger = (nodes - 1) % k;
@@ -45,14 +47,14 @@ Child kary_child_towards(Rank nodes, Rank k, Rank distance) {
     return {static_cast<std::uint32_t>(index), kary_branch(nodes, k, index)};
 }
 
-/// The child whose number differs from its parent's in the digit that counts `reach`.
+/// Returns the child whose number differs from its parent's in the digit with place value `reach`.
 Branch knomial_branch(Rank nodes, std::int64_t reach, Rank digit) {
     const std::int64_t distance = digit * reach;
     return {static_cast<Rank>(distance),
             static_cast<Rank>(std::min<std::int64_t>(reach, nodes - distance))};
 }
 
-/// The most that a digit of a node of the subtree counts.
+/// Returns the largest place value of a digit in the numbers of a subtree.
 std::int64_t knomial_reach(Rank nodes, Rank k) {
     std::int64_t reach = 1;
     while (reach * k < nodes) reach *= k;
@@ -126,7 +128,7 @@ RangeTree logp_tree(Rank size, LogP costs) {
         }
         return list;
     };
-    // A smaller subtree has less time, so it cannot hold more children than the time allows here.
+    // A smaller subtree has less time, so its root cannot have more children than this time allows.
     const std::int64_t last = time_for(size) - way;
     return {
         .branches = branches,

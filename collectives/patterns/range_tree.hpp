@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// range_tree.hpp - trees over 0..size-1 rooted at 0, in which every subtree is a range that starts
-// at its root.
+// range_tree.hpp - trees over 0..size-1 with root 0, in which every subtree is a range of numbers.
 //
-// Idea     A tree is a rule that cuts a subtree of some size into its root and the subtrees of its
-//          children. A node is found by going down from the root, so nothing is stored for the
-//          others.
-// Why      Ranges keep rank order: a node's own value, then its children's in order of their
-//          ranges.
-// Holds    Finding a node takes time in proportion to its depth and its own branches (LogP trees:
-//          to the branches on the way to it; chains: to nothing).
+// Idea     A tree is a rule that splits a subtree of some size into its root and the subtrees of
+//          its children. A node is found by descent from the root, so other nodes need no storage.
+// Why      Ranges keep rank order: a node's own value is first, then its children's in the order
+//          of their ranges.
+// Holds    The time to find a node is proportional to its depth and its number of branches. For
+//          LogP trees, all branches on the path count; for chains, the time is constant.
 // Next     collectives/trees.hpp for the trees that specs name.
 #pragma once
 
@@ -21,7 +19,7 @@
 
 namespace weft::collectives::patterns {
 
-/// A child of a node: its distance from that, and how many nodes its subtree has.
+/// A child of a node: its distance from the node, and the number of nodes in its subtree.
 struct Branch {
     Rank distance = 0;
     Rank size = 0;
@@ -29,56 +27,56 @@ struct Branch {
     friend bool operator==(const Branch&, const Branch&) = default;
 };
 
-/// The child in whose subtree a node is: which one, as its siblings are served.
+/// Child whose subtree contains a node; `index` counts its siblings in the order of service.
 struct Child {
     std::uint32_t index = 0;
     Branch branch;
 };
 
 struct RangeTree {
-    /// The children of the root of a subtree of this size, in the order in which they are served.
+    /// Returns the children of the root of a subtree of `size` nodes, in the order of service.
     std::function<std::vector<Branch>(Rank size)> branches;
-    /// Of that root, the child on the way to the node at a distance > 0 from it.
+    /// Returns that root's child on the path to the node at `distance` > 0 from the root.
     std::function<Child(Rank size, Rank distance)> child_towards;
-    std::uint32_t children_max = 0;  ///< no node has more
+    std::uint32_t children_max = 0;  ///< largest number of children of a node
 };
 
-/// k children each, of equal size but for one node; as shallow as k children allow. k = 1 is a
-/// chain, k = size - 1 the flat tree.
+/// Returns the tree in which nodes have up to k children with subtrees of almost equal size. It has
+/// the least depth possible. k = 1 is a chain, k = size - 1 the flat tree.
 [[nodiscard]] RangeTree kary_tree(Rank size, Rank k);
-/// The k-nomial tree: a node's number in base k, its last digits that are 0 replaced, gives
-/// children.
+/// Returns the k-nomial tree: a node's children differ from it in one of the trailing zeros of its
+/// number in base k.
 [[nodiscard]] RangeTree knomial_tree(Rank size, Rank k);
 
-/// What a message costs, in any unit of time: sending starts one each `gap` (or overhead, if that
-/// is longer); it has arrived overhead + latency + overhead later.
+/// Cost of a message in any unit of time. A sender starts one each `gap` (or `overhead`, if
+/// longer). It arrives after overhead + latency + overhead.
 struct LogP {
     std::int64_t latency = 6;
     std::int64_t overhead = 2;
     std::int64_t gap = 4;
 };
-/// The tree along which a message reaches all nodes soonest: each that has it sends it on without
-/// pause.
+/// Returns the tree along which a message reaches all nodes earliest: every node that has it
+/// sends without pause.
 [[nodiscard]] RangeTree logp_tree(Rank size, LogP costs);
 
-/// The same tree, children in order of their ranges.
+/// Returns the same tree with children in the order of their ranges.
 [[nodiscard]] RangeTree in_rank_order(RangeTree tree);
 
-/// A node's neighbours, by their numbers.
+/// Neighbors of a node, by their numbers.
 struct TreeNode {
-    Rank parent = -1;               ///< -1: the root
+    Rank parent = -1;               ///< -1 at the root
     std::uint32_t child_index = 0;  ///< among the parent's children
     Rank size = 1;                  ///< of the subtree that starts here
     std::vector<Branch> branches;
 };
 [[nodiscard]] TreeNode find_node(const RangeTree& tree, Rank size, Rank node);
 
-/// One rank's neighbours in a tree whose numbers are counted from the root; ranks, not numbers.
+/// Neighbors of a rank in a tree whose numbers are counted from the root; ranks, not numbers.
 struct TreePlace {
     Rank parent = -1;               ///< -1 at the root
     std::uint32_t child_index = 0;  ///< among the parent's children
     std::vector<Rank> children;
-    std::uint32_t children_max = 0;  ///< of any rank; the same on all ranks
+    std::uint32_t children_max = 0;  ///< of any rank; equal on all ranks
 };
 [[nodiscard]] TreePlace place_in(const RangeTree& tree, RelativeRank own);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // relative_rank.hpp - ranks counted from the root.
 //
-// Idea     Algorithms with a root number the ranks from it: number 0 is the root, number 1 the next
-//          rank, around.
+// Idea     Algorithms with a root number the ranks from it, modulo the number of ranks: the root
+//          has number 0, the next rank number 1.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ struct RelativeRank {
     Rank size = 1;
     Rank root = 0;
 
-    /// This rank's, counted from the root.
+    /// Returns this rank's number, counted from the root.
     [[nodiscard]] Rank number() const { return number_of(rank); }
     [[nodiscard]] Rank number_of(Rank other) const {
         return other < root ? other - root + size : other - root;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// split_tree.hpp - a binary tree in two sides, each of which has one half of the vector.
+// split_tree.hpp - a binary tree with two sides, each of which carries one half of the vector.
 //
-// Idea     Ranks are counted from the root: numbers 1 .. left are the left side, a range and a
-//          subtree of the root, the other numbers but 0 the right one. Number v on the left and v +
+// Idea     Numbers are counted from the root. Numbers 1 .. left are the left side, which is a
+//          subtree of the root. Larger numbers are the right side. Number v on the left and v +
 //          left are counterparts.
 // Source   Pjesivac-Grbovic et al., Performance analysis of MPI collective operations.
-// Holds    All on the right have a counterpart; of an even number of ranks the last on the left has
-//          none.
+// Holds    All numbers on the right have a counterpart. If the number of ranks is even, the last
+//          number on the left has none.
 #pragma once
 
 #include "collectives/patterns/range_tree.hpp"
@@ -27,15 +27,15 @@ struct SplitPlace {
     TreePlace tree;  ///< the root's first child is the top of the left side
 
     [[nodiscard]] bool is_root() const { return own == 0; }
-    /// Whose side's half is this rank's.
+    /// Returns the half of this rank's side: 0 (left) or 1 (right).
     [[nodiscard]] std::uint32_t half() const { return own <= left ? 0 : 1; }
     [[nodiscard]] bool has_counterpart() const { return own > left || own + left < relative.size; }
-    /// The counterpart; the root, if there is none.
+    /// Returns the counterpart, or the root if this rank has no counterpart.
     [[nodiscard]] Rank counterpart() const {
         if (!has_counterpart()) return relative.root;
         return relative.rank_of(own > left ? own - left : own + left);
     }
-    /// The rank without a counterpart, to which the root sends that half.
+    /// Returns true if one rank has no counterpart. It gets the other half from the root.
     [[nodiscard]] bool has_single() const { return relative.size % 2 == 0; }
     [[nodiscard]] Rank single() const { return relative.rank_of(left); }
 };

@@ -1,20 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // binary_blocks.cpp - reduce by halving in blocks of powers of two, then a gather in the largest.
 //
-// Idea     The first half is that of allreduce/binary_blocks.cpp: blocks halve, and hand over to
-//          the next larger one. The ranks of the largest block, which then have the result, gather
-//          it at the root. If the root is in another block, it stands for rank 0 in the gather, and
-//          rank 0 puts it what it has.
+// Idea     The first half is as in allreduce/binary_blocks.cpp: blocks of ranks halve, and send
+//          their result to the next larger block. The ranks of the largest block then gather the
+//          result at the root. If the root is in another block, it takes the place of rank 0 in the
+//          gather, and rank 0 puts its part to it.
 // Source   Rabenseifner, Optimization of collective reduction operations, section 3.6.
-// Rounds   2 floor(log2 n): while the larger blocks halve on, the smaller ones hand over.
-// Bytes    Of m, in a block of 2^a ranks: m (1 - 1/2^a), and m/2^a up to the next larger block. In
-//          the largest block m / 2^(k+1) if a rank is through in step k of the gather, and from
-//          rank 0 its m/2^a to a root elsewhere. Reduced: m (1 - 1/2^a), and m/2^a from below.
-// Memory   Slots for about 2m; a scratch vector on all ranks but the root. With segments two copies
-//          each, and a credit for each of the 2^(difference of exponents) parts that go up.
+// Rounds   2 floor(log2 n): smaller blocks send their results while larger ones still halve.
+// Bytes    Of m, in a block of 2^a ranks: m (1 - 1/2^a), and m/2^a to the next larger block. In
+//          the largest block a rank that is done in step k of the gather sends m / 2^(k+1). Rank 0
+//          also sends its m/2^a to a root in another block. Reduced: m (1 - 1/2^a), and m/2^a from
+//          the smaller block.
+// Memory   Slots for about 2m; a scratch vector on all ranks but the root. With segments
+//          two copies each, and a credit for each of the 2^(difference of exponents) parts
+//          from smaller blocks.
 // Good for Long vectors if n is no power of two and consecutive exponents of its sum are close.
-// Holds    In rank order: the gather moves results only. Synchronizing if n is a power of two: else
-//          smaller blocks are through early.
+// Holds    Combines in rank order: the gather only moves results. Synchronizing if n is a power of
+//          two; otherwise ranks of smaller blocks complete early.
 #include "collectives/binary_blocks.hpp"
 
 #include "collectives/reduce/reduce.hpp"

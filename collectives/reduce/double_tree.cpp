@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // double_tree.cpp - reduce up two binary trees at once, as a pipeline.
 //
-// Idea     The broadcast of broadcast/double_tree.cpp reversed: half of the vector goes up each of
-//          two trees in which no rank has children twice. Two lanes: a rank combines in one tree,
-//          and sends its own value in the other.
+// Idea     The reverse of broadcast/double_tree.cpp: half of the vector goes up each of two trees,
+//          in which every rank is an inner node at most once. There are two lanes: a rank combines
+//          in one tree, and sends its own value in the other.
 // Source   Sanders, Speck and Traeff, Two-tree algorithms for full bandwidth broadcast, reduction
 //          and scan.
 // Rounds   ceil(log2 n) for one piece; the others follow at intervals of two puts. Messages: 2 * s
 //          * (n - 1) for s pieces of each half, one credit for each but the last two of an edge.
-// Bytes    Every rank but the root sends one vector; none reduces more than one.
-// Memory   Two slots in each tree, two copies each; a scratch vector where a rank has children.
-// Good for Long vectors on many ranks: time as that of half a vector up a binary tree, and all
-//          ranks' links are used. Unless given, pieces have about 8 KiB.
-// Holds    Not synchronizing. Ranks are counted from the root, and the second tree may hold the
-//          first of them after all others: for operations that commute.
+// Bytes    Every rank but the root sends one vector; no rank reduces more than one.
+// Memory   Two slots in each tree, two copies each; a scratch vector on ranks with children.
+// Good for Long vectors on many ranks: the time of half a vector up a binary tree, and the links of
+//          all ranks are used. The default is pieces of about 8 KiB.
+// Holds    Not synchronizing. Numbers are counted from the root, and the second tree may have
+//          number 1 after all others, so operations must commute.
 #include "collectives/patterns/double_tree.hpp"
 
 #include "collectives/reduce/reduce.hpp"

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// flat.cpp - reduce straight from all ranks to the root.
+// flat.cpp - reduce with puts from all ranks to the root.
 //
 // Idea     Every rank puts its vector to the root, which combines all of them in rank order.
 // Source   Hoefler and Moor, Energy, Memory, and Runtime Tradeoffs, section 3.1.1 (flat tree).
 // Rounds   1. Messages: n - 1, all to the root.
 // Bytes    Every rank but the root sends one vector; the root reduces n - 1.
 // Memory   n slots, all of them at the root; with segments two copies each, and a credit.
-// Good for Few ranks, or ranks that share a node; operations that do not commute, with any root.
-// Holds    Not synchronizing. In rank order. The root's program is as long as the team, the others'
-//          are constant. A rank's number is its rank.
+// Good for Few ranks, or ranks of one node; operations that do not commute, with any root.
+// Holds    Not synchronizing. Combines in rank order. The root's program grows with the team; the
+//          other programs have constant length. The number of a put is its sender's rank.
 #include "collectives/blocks.hpp"
 #include "collectives/reduce/reduce.hpp"
 

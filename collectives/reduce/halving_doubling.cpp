@@ -1,23 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// halving_doubling.cpp - reduce by recursive halving (reduce-scatter), then a gather the same way
-// back.
+// halving_doubling.cpp - reduce by recursive halving (reduce-scatter), then a gather at the root.
 //
-// Idea     The first half is that of allreduce/halving_doubling.cpp: pairs fold where n is no power
-//          of two, then ranges are halved until each of p ranks has a block of the result. Back, in
-//          each step the half of the ranks that is less like the root puts what it has to the other
-//          half.
+// Idea     The first half is as in allreduce/halving_doubling.cpp: pairs fold if n is no power of
+//          two, then ranges are halved until each of p ranks has a block of the result. In each
+//          step of the gather, half of the ranks with results put them to the other half, whose
+//          numbers agree with the root's in one more bit.
 // Source   Rabenseifner, Optimization of collective reduction operations, section 3.5.
-// Rounds   2 log2 p, and up to 2 more if n is no power of two (p is the power below). Messages: p
-//          log2 p to halve, p - 1 to gather, 3 in each of n - p pairs.
-// Bytes    Of m: a rank sends m (1 - 1/p), and m / 2^(k+1) if it is through in step k of the
-//          gather; in a pair m/2 more, but only m in all if it does not speak for both. It reduces
-//          m (1 - 1/p), or m/2 more.
+// Rounds   2 log2 p, and up to 2 more if n is no power of two; p is the power of two below n.
+//          Messages: p log2 p to halve, p - 1 to gather, 3 in each of n - p pairs.
+// Bytes    Of m: a rank sends m (1 - 1/p), and m / 2^(k+1) if it is done in step k of the gather.
+//          In a pair it sends m/2 more, but only m in all if the other rank represents the pair. It
+//          reduces m (1 - 1/p), or m/2 more.
 // Memory   Slots for 2 (p - 1) blocks of m/p, and for two halves if pairs fold; a scratch vector on
 //          all ranks but the root.
-// Good for Long vectors where n is a power of two: no rank gets or sends more than 2m, whatever n.
-// Holds    In rank order: the gather moves results only, and of the root's pair the root speaks.
-//          Synchronizing if n is a power of two: else who does not speak for its pair is through
-//          early.
+// Good for Long vectors if n is a power of two: no rank receives or sends more than 2m, for any n.
+// Holds    Combines in rank order: the gather only moves results, and the root represents its
+//          pair. Synchronizing if n is a power of two; otherwise ranks that do not represent their
+//          pair complete early.
 #include "collectives/halving.hpp"
 #include "collectives/reduce/reduce.hpp"
 
@@ -25,7 +24,7 @@ namespace weft::collectives {
 
 namespace {
 
-// Numbers; after them one for each halving and one for each step of the gather.
+// Numbers; one for each halving and one for each step of the gather follow.
 constexpr std::uint32_t kFold = 0;
 constexpr std::uint32_t kHandOver = kFold + 1;
 constexpr std::uint32_t kFirstStep = 2;

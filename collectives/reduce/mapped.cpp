@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// mapped.cpp - reduce straight into the root's output.
+// mapped.cpp - reduce in which each rank reduces a slice into the root's output.
 //
-// Idea     The vector has a slice for each rank. All expose their inputs to all, and the root its
-//          output; each rank reduces its slice of all inputs and writes it to the root's output.
+// Idea     The vector has a slice for each rank. All ranks expose their inputs to all, and
+//          the root its output. Each rank reduces its slice of all inputs and writes it to
+//          the root's output.
 // Source   Huang et al., PiP-MColl, section III, chunked reduce to the root.
 // Rounds   2. Messages: none; 2 n (n - 1) + n - 1 signals.
-// Bytes    Of m: n m are read and m are written, a slice of each by each rank.
+// Bytes    Of m: n m are read and m are written, one slice by each rank.
 // Memory   No put targets.
 // Good for Long vectors on one node.
-// Holds    Synchronizing. In rank order, each element computed by one rank. In place: who reduces a
-//          slice is the only one to read it, before it writes it.
+// Holds    Synchronizing. Combines in rank order; one rank computes each element. In place, only
+//          the rank that reduces a slice reads it, before it writes it.
 // Next     ../mapped.hpp.
 #include "collectives/mapped.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// reduce.hpp - the entries of the registry: the root gets the reduction of all vectors.
+// reduce.hpp - algorithms of reduce: the root receives the reduction of all vectors.
 #pragma once
 
 #include "collectives/algorithm.hpp"

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ring.cpp - reduce around a ring, then straight to the root.
+// ring.cpp - reduce around a ring, then puts to the root.
 //
-// Idea     The vector has one block for each rank. Once around the ring every rank gets one block
-//          of the result; each puts it to the root.
+// Idea     The vector has one block for each rank. After one cycle around the ring every rank has
+//          one block of the result, which it puts to the root.
 // Source   Rabenseifner, Optimization of collective reduction operations, section 3.7, around the
-//          ring instead of pair by pair.
+//          ring instead of in pairs.
 // Rounds   n. Messages: (n + 1)(n - 1).
-// Bytes    Of m: a rank sends m, m/n of it to the root, which sends m (1 - 1/n); each reduces m (1
-//          - 1/n).
+// Bytes    Of m: a rank sends m, m/n of it to the root; the root sends m (1 - 1/n). Each rank
+//          reduces m (1 - 1/n).
 // Memory   2n - 1 slots of one block; a scratch vector on all ranks but the root.
-// Good for Long vectors on few ranks, any n: no rank reduces more than a vector, and all but the
-//          last messages go to a neighbour.
-// Holds    Synchronizing. Each block is reduced once, but block b starts with rank b + 1: for
-//          operations that commute.
+// Good for Long vectors on few ranks, any n: no rank reduces more than a vector, and all messages
+//          but the last go to a neighbor.
+// Holds    Synchronizing. Each block is reduced once. Block b starts with rank b + 1, so
+//          operations must commute.
 #include "collectives/ring.hpp"
 
 #include "collectives/reduce/reduce.hpp"
@@ -31,7 +31,7 @@ void write_ring(BlockWriter& writer, const GenerateRequest& request) {
     reduce_around(writer, request.rank, request.size, kept);
     if (request.size == 1) return writer->copy(writer.output(0), writer.input(0));
     if (!top) writer->put(request.root, first_result + own, kept(own));
-    if (top) writer->flush();  // results arrive where parts were sent from
+    if (top) writer->flush();  // results replace the parts that were sent
     for (Rank step = 1; step < request.size; ++step) {
         const Rank from = (request.root + step) % request.size;
         const auto block = static_cast<std::uint32_t>(from);

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// split_binary.cpp - reduce of one half of each piece up each side of a binary tree.
+// split_binary.cpp - reduce with one half of each piece up each side of a binary tree.
 //
-// Idea     The broadcast of broadcast/split_binary.cpp run backwards in time. First each rank
-//          exchanges with its counterpart on the other side: it gives the half that goes up there,
-//          and combines the one that goes up here. Then the first half goes up the left subtree,
-//          the second one up the right subtree. A rank without a counterpart, the last on the left
-//          of an even number of ranks, gives the second half to the root.
+// Idea     The reverse of broadcast/split_binary.cpp. First each rank exchanges with its
+//          counterpart on the other side: it sends the half of the other side, and combines the
+//          half of its own side. Then the first half goes up the left subtree, and the second half
+//          up the right subtree. If the number of ranks is even, the last rank on the left has no
+//          counterpart and puts the second half to the root.
 // Source   Pjesivac-Grbovic et al., Performance analysis of MPI collective operations; Hoefler and
 //          Moor, section 3.1.2 (SB), reversed.
-// Rounds   ceil(log2(n + 1)) for one piece: one more than the tree has levels below the root, but
-//          for 2 and 4 ranks. Messages: 2 * s * (n - 1) for s pieces in halves, and a credit for
-//          each but two of those that go up or to the root.
+// Rounds   ceil(log2(n + 1)) for one piece: one more than the depth of the tree, except for 2 and 4
+//          ranks. Messages: 2 * s * (n - 1) for s pieces in halves. Each one up the tree or to the
+//          root has a credit, except the last two.
 // Bytes    Every rank but the root sends one vector. A rank reduces at most 3 halves.
 // Memory   Three slots; with segments two copies each and two credits. A scratch vector on all
 //          ranks but the root.
-// Good for Vectors of middle size: the time of half a vector up a binary tree, and one exchange.
-//          Unless given, pieces have about 8 KiB.
-// Holds    Not synchronizing. Counterparts are combined first: for operations that commute.
+// Good for Vectors of medium size: the time of half a vector up a binary tree, and one exchange.
+//          The default is pieces of about 8 KiB.
+// Holds    Not synchronizing. Counterparts are combined first, so operations must commute.
 #include "collectives/blocks.hpp"
 #include "collectives/patterns/split_tree.hpp"
 #include "collectives/reduce/reduce.hpp"
@@ -25,13 +25,13 @@ namespace weft::collectives {
 
 namespace {
 
-// Numbers. What either child sends, the half of the counterpart, then credits: of the parent, and
-// of the root for the half that it gets from a rank without a counterpart.
+// Numbers: data of two children, the counterpart's half, and credits. The parent gives a credit,
+// and the root gives one for the half from a rank without a counterpart.
 constexpr std::uint32_t kOther = 2;
 constexpr std::uint32_t kCredit = 3;
 constexpr std::uint32_t kOtherCredit = 4;
 
-/// The own value of a half, then what comes.
+/// Operands of a half: the own value, then received data.
 class Operands {
   public:
     Operands(BlockWriter& writer, std::uint32_t half)

@@ -1,28 +1,29 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // trees.cpp - reduce along a tree: k-ary, k-nomial, or optimal in the LogP model.
 //
-// Idea     The broadcasts of broadcast/trees.cpp run backwards in time: wait for the children's
-//          partial results, combine them after the own value in the order of their ranges, put the
-//          result to the parent. Cut into segments, the same in a loop.
+// Idea     The reverse of broadcast/trees.cpp: wait for the children's partial results, combine
+//          them after the own value in the order of their ranges, and put the result to the parent.
+//          With segments these steps are a loop.
 // Source   Hoefler and Moor, Energy, Memory, and Runtime Tradeoffs, section 3.1; Rabenseifner,
 //          Optimization of collective reduction operations, section 3.3; Karp, Sahay, Santos and
 //          Schauser, Optimal broadcast and summation in the LogP model.
-// Rounds   Those of the broadcast: for kary ceil(log_k((k-1)n + 1)) - 1, for chain n - 1, for
-//          knomial the most digits that are not 0 in base k of any number below n. Messages: s * (n
-//          - 1) for s pieces, and in a pipeline one credit for each but the last two.
+// Rounds   As for the broadcast: kary ceil(log_k((k-1)n + 1)) - 1, chain n - 1, knomial the largest
+//          number of nonzero digits in base k of a number below n. Messages: s * (n - 1) for s
+//          pieces. A pipeline has one credit for each piece but the last two.
 // Bytes    Every rank but the root sends one vector, and reduces one for each of its children.
-// Memory   A slot for each child that a rank can have; in a pipeline two copies each and a credit.
-//          A scratch vector where a rank has children.
-// Good for As the broadcasts: kary for large n where descriptors or the receiver's time count,
-//          knomial and logp-optimal for short vectors, chain and pipelined-binary for long ones;
-//          unless given, their pieces have about 8 KiB.
-// Holds    Not synchronizing. Ranks are counted from the root, so results are in rank order if the
-//          root is rank 0. If the operation does not commute, the tree stands at rank 0 whatever
-//          the root is, and rank 0 puts the result to the root: one more message on the way.
-//          Numbers: a child's is its index among its siblings; after those the credit of the
+// Memory   A slot for each possible child; in a pipeline two copies each and a credit. A scratch
+//          vector on ranks with children.
+// Good for As the broadcasts: kary for large n if descriptors or the receiver's time matter,
+//          knomial and logp-optimal for short vectors, chain and pipelined-binary for long ones.
+//          For these two the default is pieces of about 8 KiB.
+// Holds    Not synchronizing. Numbers are counted from the root, so results are in rank order if
+//          the root is rank 0. If the operation does not commute, rank 0 is the top of the tree for
+//          any root, and puts the result to the root. This adds one message. The number of a
+//          child's data is its index among its siblings. Next are the parent's credit, the
+//          forwarded result, and its credit.
 //          parent, the forwarded result and its credit.
-// Next     ../trees.hpp for the trees; flat.cpp for the flat one, which keeps rank order with any
-//          root.
+// Next     ../trees.hpp for the trees; flat.cpp for the flat tree, which keeps rank order
+//          with any root.
 #include "collectives/trees.hpp"
 
 #include <algorithm>
@@ -61,7 +62,7 @@ class TreeReduction {
     }
 
   private:
-    /// Own value, then those of the children in the order of their ranges.
+    /// Combines the own value, then the children's values in the order of their ranges.
     void combine(const plan::Block& target) {
         const std::vector<Rank>& children = place_.children;
         std::vector<std::uint32_t> order(children.size());
@@ -88,7 +89,7 @@ class TreeReduction {
 
     void take_forwarded() {
         writer_->wait(own_.root, forwarded());
-        writer_->flush();  // the own value, which may lie in the output, has been sent
+        writer_->flush();  // the own value, which may be in the output, has been sent
         writer_->copy(writer_.output(0), writer_.slot(forwarded(), 0));
         writer_.give_credit(own_.root, forwarded_credit());
     }
@@ -108,7 +109,7 @@ class TreeReduction {
 
     BlockWriter& writer_;
     Rank root_;                   ///< of the call
-    patterns::RelativeRank own_;  ///< from where the tree stands
+    patterns::RelativeRank own_;  ///< counted from the top of the tree
     patterns::TreePlace place_;
 };
 
@@ -158,7 +159,7 @@ Algorithm reduce_binomial() {
 Algorithm reduce_knomial() {
     return entry("knomial", "the number of ranks that take part is divided by k each round",
                  "Hoefler and Moor, section 3.1.3",
-                 {{"k", "4", "of so many ranks one goes on", "2,3,7"},
+                 {{"k", "4", "one of k ranks goes on each round", "2,3,7"},
                   {"segments", "1", kSegmentsHelp, "3"}},
                  &generate_along<knomial_tree>);
 }

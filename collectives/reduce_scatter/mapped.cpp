@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// mapped.cpp - reduce-scatter out of all inputs.
+// mapped.cpp - reduce-scatter in which each rank reads the inputs of all ranks.
 //
-// Idea     All expose to each rank their input's block for it; each rank reduces these into its
-//          output.
+// Idea     All ranks expose to each rank its block of their input. Each rank reduces these blocks
+//          into its output.
 // Source   Huang et al., PiP-MColl, section III.
 // Rounds   2. Messages: none; 2 n (n - 1) signals.
 // Bytes    Each rank reads n blocks and writes one.
 // Memory   No put targets.
 // Good for Long blocks on one node.
-// Holds    Synchronizing. In rank order. In place, a rank writes the block that it alone reads.
+// Holds    Synchronizing. Combines in rank order. In place, only its owner reads the block
+//          that is written.
 // Next     ../mapped.hpp.
 #include "collectives/mapped.hpp"
 

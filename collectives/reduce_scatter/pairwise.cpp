@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// pairwise.cpp - reduce_scatter straight from all ranks to all ranks.
+// pairwise.cpp - reduce_scatter with puts from every rank to every other rank.
 //
-// Idea     Every rank puts to each other rank that one's block; what has come is combined in rank
-//          order.
+// Idea     Every rank puts to each other rank the block for it. Received blocks are combined
+//          in rank order.
 // Source   Rabenseifner, Optimization of collective reduction operations, section 3.7 (pairwise
 //          exchange).
-// Rounds   1: all puts are posted at once, beginning with the next rank. Messages: n (n - 1).
+// Rounds   1: all puts are posted at once, from the next rank on. Messages: n (n - 1).
 // Bytes    A rank sends and reduces n - 1 blocks.
 // Memory   n - 1 slots of one block; no scratch.
 // Good for Long blocks on few ranks; operations that do not commute.
-// Holds    Synchronizing. In rank order.
+// Holds    Synchronizing. Combines in rank order.
 #include "collectives/blocks.hpp"
 #include "collectives/reduce_scatter/reduce_scatter.hpp"
 

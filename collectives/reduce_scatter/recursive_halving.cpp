@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // recursive_halving.cpp - reduce_scatter by recursive halving.
 //
-// Idea     In step k rank w and rank w xor 2^k each send the blocks of the ranks that are like the
-//          other in bit k, and reduce those of the ranks that are like themselves; in the end a
-//          rank has its own. If n is no power of two, the first 2r ranks (r = n - p, p the power
-//          below) first fold in pairs: the even one takes part for both and puts the other's block
-//          back at the end.
+// Idea     In step k ranks w and w xor 2^k exchange blocks. Each sends the blocks of the ranks that
+//          equal its peer in bit k, and reduces the blocks of the ranks that equal itself. At the
+//          end a rank has its own block.
+//          If n is no power of two, the first 2r ranks fold in pairs, where r = n - p and p is the
+//          power of two below n. The even rank represents the pair and puts the other's block back
+//          at the end.
 // Source   Thakur, Rabenseifner and Gropp, Optimization of collective communication operations in
-//          MPICH, section 4.4, with nearest ranks first and blocks in steps of 2^k, so that order
-//          is kept.
+//          MPICH, section 4.4. Here the nearest ranks are first, and blocks are in steps of 2^k,
+//          which keeps the order.
 // Rounds   log2 p, and 2 more if n is no power of two.
-// Bytes    A rank sends and reduces n - 1 blocks if n is a power of two. Else a rank that speaks
-//          for a pair also reduces n blocks of the other, who sends them.
+// Bytes    A rank sends and reduces n - 1 blocks if n is a power of two. Otherwise, a rank that
+//          represents a pair also reduces n blocks, which the other rank sends.
 // Memory   Slots for n - 1 blocks (and n to fold); one scratch vector.
-// Good for Short and middle blocks; operations that do not commute.
-// Holds    Synchronizing. In rank order.
+// Good for Short and medium blocks; operations that do not commute.
+// Holds    Synchronizing. Combines in rank order.
 #include "collectives/blocks.hpp"
 #include "collectives/reduce_scatter/reduce_scatter.hpp"
 
@@ -24,7 +25,7 @@ namespace {
 
 using plan::Block;
 
-// Numbers; after them one for each step.
+// Numbers; one for each step follows.
 constexpr std::uint32_t kFold = 0;
 constexpr std::uint32_t kResult = 1;
 constexpr std::uint32_t kFirstStep = 2;
@@ -82,9 +83,9 @@ class RecursiveHalving {
     }
 
     enum class Home : std::uint8_t { value, scratch, slot, result };
-    /// The blocks of the ranks that the numbers speak for which are like `number` in bits up to
-    /// `bit`: of the first of each pair, of the second, and of those that are in no pair. So a list
-    /// has three entries, however many ranks there are.
+    /// Returns the blocks of all ranks whose number equals `number` in the bits up to `bit`. The
+    /// list has at most three entries: first ranks of pairs, second ranks of pairs, and ranks
+    /// without a pair.
     [[nodiscard]] std::vector<Block> blocks_like(std::uint32_t number, std::uint32_t bit, Home home,
                                                  std::uint32_t slot = 0) const {
         const std::uint32_t distance = 2 * bit;
@@ -100,7 +101,7 @@ class RecursiveHalving {
         add(first + paired * distance + folded_, all - paired, distance);
         return list;
     }
-    /// How many of first, first + distance, ... are less than `end`.
+    /// Returns the number of values first, first + distance, ... that are less than `end`.
     [[nodiscard]] static std::uint32_t count_below(std::uint32_t end, std::uint32_t first,
                                                    std::uint32_t distance) {
         return first < end ? (end - first - 1) / distance + 1 : 0;
@@ -132,7 +133,7 @@ class RecursiveHalving {
     std::uint32_t rank_;
     std::uint32_t size_;
     std::uint32_t power_;
-    std::uint32_t folded_;  ///< pairs of which one speaks for both
+    std::uint32_t folded_;  ///< pairs that one rank represents
     bool in_scratch_ = false;
 };
 

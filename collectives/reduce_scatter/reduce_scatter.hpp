@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// reduce_scatter.hpp - the entries of the registry: every rank gets its block of the reduction.
+// reduce_scatter.hpp - algorithms of reduce_scatter: every rank receives its block
+// of the reduction.
 #pragma once
 
 #include "collectives/algorithm.hpp"

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // ring.cpp - reduce_scatter around a ring.
 //
-// Idea     Block b starts at rank b + 1 and goes once around; each rank adds its part on the way.
+// Idea     Block b starts at rank b + 1 and visits all ranks; each rank adds its part.
 // Source   Rabenseifner, Optimization of collective reduction operations, section 3.7.
 // Rounds   n - 1. Messages: n (n - 1).
-// Bytes    A rank sends and reduces n - 1 blocks, each to the same neighbour.
+// Bytes    A rank sends and reduces n - 1 blocks, all to the same neighbor.
 // Memory   n - 1 slots of one block; one scratch vector.
-// Good for Long blocks, neighbours only.
-// Holds    Synchronizing. Block b starts with rank b + 1: for operations that commute.
+// Good for Long blocks; messages only between neighbors.
+// Holds    Synchronizing. Block b starts with rank b + 1, so operations must commute.
 #include "collectives/ring.hpp"
 
 #include "collectives/reduce_scatter/reduce_scatter.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// algorithms.cpp - the scans: prefix.hpp says how they work.
+// algorithms.cpp - scan by puts; prefix.hpp describes the algorithms.
 #include "collectives/prefix.hpp"
 #include "collectives/scan/scan.hpp"
 

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// mapped.cpp - scan of slices, through all inputs and outputs.
+// mapped.cpp - scan in which each rank computes a slice for all ranks.
 //
-// Idea     The vector has a slice for each rank. All expose to each rank its slice of input and
-//          output; it goes with its slice through the ranks: each one's output is that of the rank
-//          before, combined with its input.
+// Idea     The vector has a slice for each rank. All ranks expose to each rank its slice of their
+//          input and output. A rank visits all ranks with its slice in order. It combines the
+//          previous rank's output with a rank's input, and writes the result to that rank's output.
 // Source   Ours.
 // Rounds   2. Messages: none; 3 n (n - 1) signals.
-// Bytes    Of m: (2n - 1) m are read and n m are written, a slice of each by each rank; what was
-//          just written is read from the cache if a slice fits there.
+// Bytes    Of m: (2n - 1) m are read and n m are written, one slice by each rank. If a slice fits
+//          in the cache, the last result is read from there.
 // Memory   No put targets.
-// Good for Long vectors on one node: no rank waits for the results of those before it.
-// Holds    Synchronizing. In rank order, each element computed by one rank. In place, a rank's
-//          input is read before its output is written.
+// Good for Long vectors on one node: no rank waits for the results of earlier ranks.
+// Holds    Synchronizing. Combines in rank order; one rank computes each element. In place, a
+//          rank's input is read before its output is written.
 // Next     ../mapped.hpp.
 #include "collectives/mapped.hpp"
 

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// mapped_linear.cpp - scan from rank to rank, out of the output of the one before, where it lies.
+// mapped_linear.cpp - scan in which each rank reads the output of the previous rank in place.
 //
-// Idea     Each rank combines the output of the rank before with its input into its output, piece
-//          by piece, and exposes each piece to the next rank as soon as it is done. It ends when
-//          the next rank has read the last one.
-// Source   Hoefler and Moor, section 3.1.4 (linear pipeline); that nothing is sent is ours.
+// Idea     Each rank combines the output of the previous rank with its input into its own output,
+//          piece by piece. It exposes each piece to the next rank as soon as it is done. It ends
+//          after the next rank has read the last piece.
+// Source   Hoefler and Moor, section 3.1.4 (linear pipeline); the version without puts is ours.
 // Rounds   n - 1 for one piece; s pieces overlap. Messages: none; (s + 1)(n - 1) signals.
-// Bytes    Of m: (2n - 1) m are read and n m are written. A rank finds its input in its own cache,
-//          and of the output of the one before what that one has just written.
+// Bytes    Of m: (2n - 1) m are read and n m are written. A rank's input is in its own cache, and
+//          the previous rank has just written its output.
 // Memory   No put targets; a cell for each piece. Inputs are not exposed.
-// Good for Many calls in a row, and nodes with more ranks than processors: a rank waits for its
-//          neighbours only. Vectors up to 32 KiB go in one piece, others in pieces of as much, at
-//          most 16.
-// Holds    Not synchronizing. In rank order, each element by one rank. In place: an element of the
-//          input is read when the same one of the output is written.
-// Next     mapped.cpp for ranks that have a processor each; ../prefix.hpp for the same by puts.
+// Good for Many calls in a row, and nodes with more ranks than processors: a rank waits only for
+//          its neighbors. Vectors up to 32 KiB have one piece. Longer ones have pieces of 32 KiB,
+//          but at most 16.
+// Holds    Not synchronizing. Combines in rank order; one rank computes each element. In place, an
+//          element of the input is read before the same element of the output is written.
+// Next     mapped.cpp for ranks with a processor each; ../prefix.hpp for the same by puts.
 #include <algorithm>
 
 #include "collectives/blocks.hpp"
@@ -30,7 +30,8 @@ constexpr std::int64_t kPiecesMax = 16;
 constexpr Parameter kPieces{"pieces", "by size",
                             "parts of the vector that follow each other, at most 16", "1,3"};
 
-/// Pieces are numbered as their signals are; one more says that all of them were read.
+/// Writes the program. A piece and its signal have the same number; the next number signals that
+/// all pieces have been read.
 void write(BlockWriter& writer, const GenerateRequest& request, std::uint32_t pieces) {
     const Rank rank = request.rank;
     const bool first = rank == 0;
@@ -61,7 +62,7 @@ base::Result<plan::Program> generate(const AlgorithmSpec& spec, const GenerateRe
                           .most = kPiecesMax});
     if (!pieces) return pieces.failure();
     GenerateRequest request = asked;
-    request.segments = 1;  // vectors go as a whole: no put target limits their size
+    request.segments = 1;  // no put target limits the size, so buffers are not cut
     const auto blocks = static_cast<std::uint32_t>(*pieces);
     return program_by_blocks({.collective = "scan", .blocks = blocks}, spec, request,
                              [blocks](BlockWriter& writer, const GenerateRequest& call) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// scan.hpp - the entries of the registry: rank r gets the reduction over ranks 0..r.
+// scan.hpp - algorithms of scan: rank r receives the reduction over ranks 0..r.
 #pragma once
 
 #include "collectives/algorithm.hpp"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // algorithms.cpp - scatter: flat, along the binomial tree, and along a tree of nodes.
 //
-// Idea     flat: the root puts each rank's block to it, beginning with the next rank. binomial:
-//          ../subtree_blocks.hpp. multi-object: all ranks of a node pass blocks on to other nodes,
+// Idea     flat: the root puts to each rank its block, from the next rank on. binomial:
+//          ../subtree_blocks.hpp. multi-object: all ranks of a node forward blocks to other nodes,
 //          ../node_tree.hpp and, for long blocks, ../node_tree_exposed.hpp.
 // Source   Hoefler and Moor, Energy, Memory, and Runtime Tradeoffs, section 3.1.1 (flat tree,
 //          personalised).
@@ -10,9 +10,9 @@
 // Bytes    flat: the root sends n - 1 blocks.
 // Memory   flat: one slot of one block; with segments two copies of it, and n - 1 credits at the
 //          root.
-// Good for flat: long blocks, since nothing is forwarded; few ranks.
-// Holds    Not synchronizing. flat: the number of a credit is that of the rank, counted from the
-//          root.
+// Good for flat: long blocks, since each is sent once; few ranks.
+// Holds    Not synchronizing. flat: the number of a credit is the rank's number, counted
+//          from the root.
 #include "collectives/landing.hpp"
 #include "collectives/near_way.hpp"
 #include "collectives/node_tree.hpp"
@@ -26,7 +26,7 @@ namespace {
 
 constexpr std::uint32_t kData = 0;
 
-/// Each rank exposes its block to the root.
+/// Writes the flat program with into=vector: each rank exposes its block to the root.
 void write_flat_into_vector(BlockWriter& writer, const GenerateRequest& request) {
     const patterns::RelativeRank relative{request.rank, request.size, request.root};
     const auto own = static_cast<std::uint32_t>(request.rank);
@@ -84,7 +84,7 @@ void write_binomial(BlockWriter& writer, const GenerateRequest& request) {
     SubtreeBlocks(writer, request).scatter();
 }
 
-/// Of what a holder hands to a port at once: the blocks of the largest part of the tree.
+/// Returns the bytes of the largest payload from a holder to a port: the largest part of the tree.
 std::uint64_t bytes_handed(const GenerateRequest& request) {
     const plan::Layout layout = layout_of(request);
     const std::vector<Rank> parts = part_sizes(layout.nodes(), layout.least() + 1);

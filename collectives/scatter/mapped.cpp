@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// mapped.cpp - scatter out of the root's memory.
+// mapped.cpp - scatter in which ranks copy from the root's memory.
 //
-// Idea     The root exposes to each rank that one's block; each copies it into its output, and
-//          tells the root that it is done.
+// Idea     The root exposes to each rank its block. Each rank copies the block into its output and
+//          signals the root that it is done.
 // Source   Huang et al., PiP-MColl, section III.
 // Rounds   2. Messages: none; 2 (n - 1) signals.
-// Bytes    Each rank copies its block once; the root copies its own, unless it lies there.
+// Bytes    Each rank copies its block once; the root copies its own unless in place.
 // Memory   No put targets.
 // Good for Long blocks on one node.
-// Holds    Not synchronizing: the root alone knows that all have entered.
+// Holds    Not synchronizing: only the root knows that all have entered.
 // Next     ../mapped.hpp.
 #include "collectives/mapped.hpp"
 

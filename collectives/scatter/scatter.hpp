@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// scatter.hpp - the entries of the registry: every rank gets its block of the root's vector.
+// scatter.hpp - algorithms of scatter: every rank receives its block of the root's vector.
 #pragma once
 
 #include "collectives/algorithm.hpp"
