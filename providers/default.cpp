@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// default.cpp - the profile of a provider that has none of its own: the careful answers.
+// default.cpp - conservative profile, for providers without a profile of their own.
 #include "providers/profiles.hpp"
 
 namespace weft::providers {

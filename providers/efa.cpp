@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// efa.cpp - Amazon's Elastic Fabric Adapter. Has not run on hardware here: everything here is from
-// its sources.
+// efa.cpp - Amazon's Elastic Fabric Adapter. Untested on hardware; all facts are from the
+// sources of libfabric.
 //
 // Facts, from libfabric's sources around version 2.6 (prov/efa/src/efa_prov_info.c) and fi_efa(7):
 // - No write order and no fence.
-// - FI_DELIVERY_COMPLETE is accepted. Releases exist in which it meant less than its name
-//   (open-mpi/ompi#7982), and a profile cannot see which one runs.
-// - Immediates have four bytes. Keys are the provider's and have four bytes; pages allocated;
-//   sources registered on some devices. Registrations are cached.
-// - In-order writes of 128 bytes only with FI_OPT_EFA_WRITE_IN_ORDER_ALIGNED_128_BYTES, which may
-//   be refused: cells are not promised.
-// - Its own shared memory between ranks of one host can hang (libfabric#12542). Ranks of one node
-//   do not use it; for virtual nodes set FI_EFA_ENABLE_SHM_TRANSFER=0.
+// - FI_DELIVERY_COMPLETE is accepted. In some releases it did not mean delivery
+//   (open-mpi/ompi#7982), and a profile cannot detect the release.
+// - Immediates have four bytes. The provider chooses the keys, which have four bytes. Pages must be
+//   allocated; some devices require registered sources. Registrations are cached.
+// - Writes of 128 bytes are in order only with FI_OPT_EFA_WRITE_IN_ORDER_ALIGNED_128_BYTES, which a
+//   device may refuse. So the profile does not promise cells.
+// - Its shared memory between ranks of one host can hang (libfabric#12542). Ranks of one node do
+//   not use it; for virtual nodes set FI_EFA_ENABLE_SHM_TRANSFER=0.
 #include "providers/profiles.hpp"
 
 namespace weft::providers {

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// gni.cpp - Cray Aries. Has not run on hardware here: everything here is from its sources. In
-// libfabric 1.2 to 1.20 only.
+// gni.cpp - Cray Aries, in libfabric 1.2 to 1.20 only. Untested on hardware; all facts are from the
+// sources of libfabric.
 //
 // Facts, from libfabric's sources before its removal (prov/gni/src/gnix_fabric.c, include/gnix.h,
 // commit 5c1900dcf^) and fi_gni(7):
-// - No order between writes at all.
-// - FI_DELIVERY_COMPLETE is accepted for an endpoint and is not among the flags of fi_writemsg. A
-//   fence waits for completions, and without it a completion does not say that the data has landed.
+// - Writes have no order.
+// - FI_DELIVERY_COMPLETE is accepted for an endpoint, but is not among the flags of fi_writemsg. A
+//   fence waits for completions, which do not imply delivery without it.
 // - Immediates have eight bytes.
-// - Memory is registered in pages of 4 KiB where offsets are used. Offers that demand
-//   FI_MR_MMU_NOTIFY are refused by name.
+// - Memory is registered in pages of 4 KiB if offsets are used. An offer that requires
+//   FI_MR_MMU_NOTIFY is refused with this name in the message.
 // - About 63 endpoints for a node (ofi-cray/libfabric-cray#1351).
 #include "providers/profiles.hpp"
 
@@ -25,7 +25,7 @@ const link::Profile& gni_profile() {
         .provider = "gni",
         .needs = "a Cray XC, and libfabric 1.x with gni",
         .delivery = {false, "its writes do not take FI_DELIVERY_COMPLETE (GNIX_WRITEMSG_FLAGS)"},
-        .fence = {false, "a fence waits for completions, which there do not mean delivery"},
+        .fence = {false, "a fence waits for completions, which do not mean delivery"},
         .ordered = {false, "it orders no writes"},
         .offload = {false, "its triggered operations have not been tried"},
         .target_must_progress = false,

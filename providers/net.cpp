@@ -1,25 +1,26 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// net.cpp - TCP sockets with reliable datagrams built in (libfabric 1.16 and 1.17 only; later
-// versions call it "tcp").
+// net.cpp - TCP sockets with built-in reliable datagrams (libfabric 1.16 and 1.17; "tcp"
+// in later versions).
 //
-// Facts, measured with libfabric 1.17 on Linux (tests/providers/behaviour_test.cpp) unless said
-// otherwise:
-// - One stream per pair, from which the target stores in the order of the stream while it polls. So
-//   a flag that is posted after its data lands after it, whatever the places: 0 of 92000 came
-//   early, half of them on a busy machine.
-// - Write order is granted without being asked for and costs nothing.
-// - Data lands only while the target polls, although it reports automatic progress. Completion at
-//   the origin comes before that (1285 of 1291).
-// - With FI_DELIVERY_COMPLETE completion waits for an acknowledgement that the target sends when it
-//   has stored the data: none with a passive target, and 0 of 565 before the data.
-// - A stream can be cut anywhere, so a poll can leave a word half written. Its bytes are stored in
-//   ascending order by the thread that polls, so a tag, in the upper half, is never there before
-//   its data.
-// - No fence. Atomics are offered and return ENOSYS; nothing here uses them.
-// - Writes without a byte carry their immediate.
+// Facts, measured with libfabric 1.17 on Linux (tests/providers/behaviour_test.cpp)
+// unless stated otherwise:
+// - Each pair has one stream, and the target stores its data in order while it polls. So a flag
+//   that is posted after its data arrives after it, at any place: 0 of 92000 arrived early, half of
+//   them on a busy machine.
+// - Write order is granted without a request and costs nothing.
+// - Data arrives only while the target polls, although it reports automatic progress. Completion at
+//   the origin is earlier (1285 of 1291).
+// - With FI_DELIVERY_COMPLETE, completion waits for an acknowledgement that the target sends after
+//   it has stored the data. With a passive target no write completed, and 0 of 565 completed
+//   before the data.
+// - A stream can be cut at any byte, so a poll can leave a word partly written. The polling thread
+//   stores bytes in ascending order. A tag is in the upper half of its word, so it never arrives
+//   before its data.
+// - No fence. Atomics are offered but return ENOSYS; weft does not use them.
+// - Writes without data carry their immediate.
 // - One write takes four sources to four places: its header lists them.
-// - Small puts to a peer that has died end in an error without a context, and do no other harm; so
-//   they may be unsignaled (tests/providers/storm_test.cpp).
+// - Small puts to a dead peer end in an error without a context and do no other harm, so they may
+//   be unsignaled (tests/providers/storm_test.cpp).
 #include "providers/profiles.hpp"
 
 namespace weft::providers {
@@ -30,9 +31,9 @@ const link::Profile& net_profile() {
     };
     static constexpr link::Profile kProfile{
         .provider = "net",
-        .needs = "libfabric 1.16 or 1.17, whose name for tcp it is",
+        .needs = "libfabric 1.16 or 1.17, which call tcp by this name",
         .cells = {true, "a stream, stored in its order: a word's data is there before its tag"},
-        .delivery = {true, "the target acknowledges what it has stored"},
+        .delivery = {true, "the target acknowledges a write after it has stored the data"},
         .fence = {false, "it has none"},
         .ordered = {true, "one stream for each pair of ranks, stored in its order"},
         .offload = {false, "it has no triggered operations"},

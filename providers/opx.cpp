@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// opx.cpp - Cornelis Omni-Path without the message library. Has not run on hardware here:
-// everything stands by its sources.
+// opx.cpp - Cornelis Omni-Path without the message library. Untested on hardware; all facts are
+// from the sources of libfabric.
 //
 // Facts, from libfabric's sources around version 2.6 (prov/opx/include/rdma/opx/fi_opx.h,
 // src/fi_opx_domain.c, src/fi_opx_info.c) and fi_opx(7):
-// - No write order, no fence. Progress is manual; automatic costs a thread for each queue.
-// - FI_DELIVERY_COMPLETE is accepted; large puts complete after an acknowledgement anyway, small
-//   ones were not examined.
+// - No write order, no fence. Progress is manual; automatic progress costs a thread for each queue.
+// - FI_DELIVERY_COMPLETE is accepted. Large puts complete after an acknowledgement in any case;
+//   small puts were not examined.
 // - Immediates have four bytes. Only 16 bytes are injected. Contexts of the second kind
-//   (FI_CONTEXT2) are demanded.
+//   (FI_CONTEXT2) are required.
 #include "providers/profiles.hpp"
 
 namespace weft::providers {

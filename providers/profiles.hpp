@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// profiles.hpp - one line per profile that is written; registry.cpp lists them.
+// profiles.hpp - declarations of all profiles; registry.cpp lists them.
 #pragma once
 
 #include "link/fabric/profile.hpp"

@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// psm2.cpp - Intel and Cornelis Omni-Path through its message library. Has not run on hardware here
-// (fi_getinfo returns ENODATA also with PSM2_DEVICES=self,shm): everything here is from its
-// sources.
+// psm2.cpp - Intel and Cornelis Omni-Path with its message library. Untested on hardware
+// (fi_getinfo returns ENODATA also with PSM2_DEVICES=self,shm); all facts are from the
+// sources of libfabric.
 //
-// Facts, from libfabric's sources around version 2.6 (prov/psm2/src/psmx2_attr.c, psmx2.h) and
-// fi_psm2(7):
-// - Writes are messages that the target's library stores: data lands only while it polls, although
-//   automatic progress is advertised (1 us or 1000 us between looks, FI_PSM2_PROG_INTERVAL).
-// - The target acknowledges a write with FI_DELIVERY_COMPLETE when it has stored it.
-// - No fence. Write order is granted for up to 4096 bytes, for each location.
-// - Immediates have eight bytes if neither messages nor tags are asked for; then no contexts are
-//   demanded either.
-// - Connections are made all at once when addresses are resolved, unless FI_PSM2_LAZY_CONN=1.
-// - One endpoint more is one hardware context more (Sandia-OpenSHMEM#695), and a process opens the
-//   adapter once: another library in the process that has it open is in the way.
+// Facts, from libfabric's sources around version 2.6 (prov/psm2/src/psmx2_attr.c,
+// psmx2.h) and fi_psm2(7):
+// - Writes are messages that the target's library stores. Data arrives only while
+//   it polls, although automatic progress is advertised (it polls every 1 us or
+//   1000 us, FI_PSM2_PROG_INTERVAL).
+// - The target acknowledges a write with FI_DELIVERY_COMPLETE after it has stored the data.
+// - No fence. Write order is granted for up to 4096 bytes to the same location.
+// - Immediates have eight bytes if neither messages nor tags are requested; contexts are
+//   not required then.
+// - All connections are made when addresses are resolved, unless FI_PSM2_LAZY_CONN=1.
+// - Each endpoint needs a hardware context (Sandia-OpenSHMEM#695), and a process can open the
+//   adapter only once. So another library in the process that has opened it is a conflict.
 #include "providers/profiles.hpp"
 
 namespace weft::providers {
@@ -25,7 +26,7 @@ const link::Profile& psm2_profile() {
     static constexpr link::Profile kProfile{
         .provider = "psm2",
         .needs = "an Omni-Path card, and libpsm2 (apt-get install libpsm2-2; fi_info -p psm2)",
-        .delivery = {true, "the target acknowledges what it has stored (psmx2)"},
+        .delivery = {true, "the target acknowledges a write after it has stored the data (psmx2)"},
         .fence = {false, "it has none"},
         .offload = {false, "its triggered operations run in software, while their rank polls"},
         .declared = {.key_bytes = 8,

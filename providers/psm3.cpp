@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// psm3.cpp - Intel's message library over Ethernet. Has not run on hardware here (not in Debian's
-// 1.17; ENODATA with 2.1): everything here is from its sources.
+// psm3.cpp - Intel's message library over Ethernet. Untested on hardware (not in Debian's 1.17;
+// ENODATA with 2.1); all facts are from the sources of libfabric.
 //
-// Facts, from libfabric's sources around version 2.6 (prov/psm3/src/psmx3_attr.c, psmx3.h) and
-// fi_psm3(7):
-// - As psm2: writes are messages that the target stores while it polls, with an acknowledgement
-//   where FI_DELIVERY_COMPLETE asks for it; no fence; order for up to 4096 bytes, for each
-//   location.
-// - It may be offered on plain Ethernet and fail there, so it comes late in the order of
-//   preference.
-// - Its own shared memory leaves files in /dev/shm behind (libfabric#7800); PSM3_DEVICES=self,nic
-//   does without. It is not set here: a host library in the same process may want it, and ranks of
-//   one node do not use it.
+// Facts, from libfabric's sources around version 2.6 (prov/psm3/src/psmx3_attr.c,
+// psmx3.h) and fi_psm3(7):
+// - As psm2: writes are messages that the target stores while it polls. With FI_DELIVERY_COMPLETE
+//   it acknowledges them. No fence; order for up to 4096 bytes to the same location.
+// - It may be offered on plain Ethernet and fail there, so it is late in the order of preference.
+// - Its shared memory leaves files in /dev/shm (libfabric#7800); PSM3_DEVICES=self,nic avoids that.
+//   weft does not set it, because an MPI library in the same process may want shared memory. Ranks
+//   of one node do not use psm3.
 #include "providers/profiles.hpp"
 
 namespace weft::providers {
@@ -24,8 +22,8 @@ const link::Profile& psm3_profile() {
     };
     static constexpr link::Profile kProfile{
         .provider = "psm3",
-        .needs = "an Ethernet or RoCE card that psm3 takes (fi_info -p psm3)",
-        .delivery = {true, "the target acknowledges what it has stored (psmx3)"},
+        .needs = "an Ethernet or RoCE card that psm3 supports (fi_info -p psm3)",
+        .delivery = {true, "the target acknowledges a write after it has stored the data (psmx3)"},
         .fence = {false, "it has none"},
         .offload = {false, "its triggered operations run in software, while their rank polls"},
         .declared = {.key_bytes = 8,

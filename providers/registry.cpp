@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// registry.cpp - all profiles, in the order of preference when no provider is asked for: networks
-// of their own, then what runs over Ethernet, then what is there for tests.
+// registry.cpp - all profiles, in the order of preference: dedicated networks, then Ethernet, then
+// providers for tests.
 #include <array>
 
 #include "providers/profiles.hpp"

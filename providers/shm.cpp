@@ -1,31 +1,31 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// shm.cpp - libfabric's own shared memory between the processes of one host. Here it serves virtual
+// shm.cpp - libfabric's shared memory between the processes of one host. weft uses it for virtual
 // nodes only: ranks of one node map each other's memory and need no provider.
 //
-// Facts, measured with libfabric 1.17 on Linux (tests/providers/behaviour_test.cpp) unless said
-// otherwise:
-// - Two ways to write. If registration by virtual address is offered and no write order asked for,
-//   plain writes are copied by the origin through the kernel, 2 us each. If write order is asked
-//   for, all go as commands through one queue, which the target works off in its order while it
-//   polls: 0.2 us each. So it is asked for.
-// - A command of up to 4 KiB carries its data, or names where it lies; of a larger one the target
-//   copies the data through the kernel when it comes to it. So flags come after their data,
-//   whatever the places, and words are whole: the rank that polls is the one that stores.
-// - With FI_DELIVERY_COMPLETE the target answers after it has stored (prov/shm, libfabric#5705).
-// - Nothing lands, and of what is larger than 4 KiB nothing completes, while the target does not
-//   poll. Plain completions of smaller ones come before the data (291 of 661).
-// - Small puts to a peer that has died do no harm, so they may be unsignaled
+// Facts, measured with libfabric 1.17 on Linux (tests/providers/behaviour_test.cpp)
+// unless stated otherwise:
+// - It has two methods to write. If registration by virtual address is offered and write order is
+//   not requested, the origin copies plain writes through the kernel, 2 us each. If write order is
+//   requested, all writes are commands in one queue. The target processes it in order while it
+//   polls, 0.2 us each. So weft requests write order.
+// - A command of up to 4 KiB contains its data or its address. For a larger one, the target copies
+//   the data through the kernel when it processes the command. So flags arrive after their data, at
+//   any place. Words are whole, because the polling rank stores them.
+// - With FI_DELIVERY_COMPLETE the target answers after it has stored the
+//   data (prov/shm, libfabric#5705).
+// - While the target does not poll, no data arrives and writes above 4 KiB do not complete. Plain
+//   completions of smaller writes precede the data (291 of 661).
+// - Small puts to a dead peer do no harm, so they may be unsignaled
 //   (tests/providers/storm_test.cpp).
-// - No fence. Writes without a byte carry their immediate. No registration is demanded.
-// - Each endpoint is a file of 16 MiB in /dev/shm, named PID:UID:INDEX if it is given no name.
-//   Peers map it when its name is entered in their address vector; libfabric 2.1 does so at the
-//   first write and again when that peer has answered, and refuses writes until then. They never
-//   open it again, so all ranks write to each other at the start, and remove it then. fi_close
-//   removes it, and so does a signal handler of its own (it takes SIGTERM, SIGINT and the fatal
-//   ones); a process that is killed outright leaves it. Where there is no room for it, the first
-//   access is a SIGBUS.
-// - At most 256 peers (prov/shm/src/smr.h SMR_MAX_PEERS, checked when the address vector is
-//   opened).
+// - No fence. Writes without data carry their immediate. Registration is not required.
+// - Each endpoint is a file of 16 MiB in /dev/shm, named PID:UID:INDEX by default. Peers map it
+//   when they insert its name into their address vector. libfabric 2.1 maps it at the first write
+//   and again after an answer, and refuses writes until then. Peers never open it again, so all
+//   ranks write to each other at the start and then remove it. fi_close also removes it, and so
+//   does libfabric's signal handler (SIGTERM, SIGINT and fatal signals). A process that is killed
+//   leaves it. If /dev/shm is full, the first access is a SIGBUS.
+// - At most 256 peers (prov/shm/src/smr.h SMR_MAX_PEERS, checked when the address
+//   vector is opened).
 #include "providers/profiles.hpp"
 
 namespace weft::providers {
@@ -34,8 +34,8 @@ const link::Profile& shm_profile() {
     static constexpr link::Profile kProfile{
         .provider = "shm",
         .needs = "libfabric with shm, and /dev/shm",
-        .cells = {true, "the rank that polls is the one that stores, in one piece"},
-        .delivery = {true, "the target answers after it has stored"},
+        .cells = {true, "the polling rank stores a cell in one piece"},
+        .delivery = {true, "the target answers after it has stored the data"},
         .fence = {false, "it has none"},
         .ordered = {true, "one queue of commands for each rank, processed in order"},
         .offload = {false, "it has no triggered operations"},

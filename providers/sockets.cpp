@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// sockets.cpp - the old TCP provider: slow, deprecated, and the one here that has every feature.
+// sockets.cpp - the old TCP provider: slow and deprecated, but it has every feature that weft uses.
 //
-// Facts, measured with libfabric 1.17 on Linux (tests/providers/behaviour_test.cpp) unless said
-// otherwise:
-// - With manual progress, which is what is asked for, data lands only while the target polls, and
-//   nothing completes before it has landed (0 of 1455, plain completions included). A thread of its
-//   own makes connections, and with automatic progress would store the data, too.
-// - Fences are granted if they are asked for, and hold (0 of 1345 flags came before their data).
-// - Write order is granted, and none of 4000 flags came before its data. A put-based barrier that
-//   relies on it has failed all the same (GASNet, bug 4427), so order across places is not
-//   promised.
-// - The origin's completion of a write with an immediate is flagged FI_REMOTE_CQ_DATA, too.
-// - A counter that is bound to a region counts its remote writes when their data is stored.
-// - With automatic progress its thread runs deferred work: writes and atomic operations start when
-//   a counter has reached its threshold, read their source then, and may go to the own rank.
-// - Writes without a byte carry their immediate. No registration is demanded.
+// Facts, measured with libfabric 1.17 on Linux (tests/providers/behaviour_test.cpp)
+// unless stated otherwise:
+// - weft requests manual progress. Data then arrives only while the target polls, and no write
+//   completes before its data is stored (0 of 1455, plain completions included). An internal thread
+//   makes connections; with automatic progress it also stores data.
+// - Fences are granted on request, and they hold (0 of 1345 flags arrived before their data).
+// - Write order is granted, and 0 of 4000 flags arrived before their data. But a put-based
+//   barrier that relies on it has failed (GASNet, bug 4427), so the profile does not promise
+//   order between places.
+// - The origin's completion of a write with an immediate also has the flag FI_REMOTE_CQ_DATA.
+// - A counter bound to a region counts remote writes after their data is stored.
+// - With automatic progress the internal thread runs deferred work. Writes and atomic operations
+//   start when a counter has reached its threshold, and read their source then. Their target may be
+//   the own rank.
+// - Writes without data carry their immediate. Registration is not required.
 #include "providers/profiles.hpp"
 
 namespace weft::providers {
@@ -25,18 +26,18 @@ const link::Profile& sockets_profile() {
          "a barrier that relied on its write order has failed (GASNet, bug 4427): order is not "
          "used"},
     };
-    // Its thread spins for so long (ms, 10 unless it is set) before it sleeps, and takes a
-    // processor from the ranks of the host.
+    // Milliseconds (default 10) for which the internal thread spins before it sleeps. While it
+    // spins, it takes a processor from the ranks of the host.
     static constexpr link::EnvironmentDefault kEnvironment[] = {{"FI_SOCKETS_PE_WAITTIME", "0"}};
     static constexpr link::Profile kProfile{
         .provider = "sockets",
         .needs = "libfabric 1.x with sockets, and a network interface that is up (ip link)",
-        .cells = {false, "a thread of its own stores while another one polls"},
-        .delivery = {true, "the target acknowledges what it has stored"},
+        .cells = {false, "an internal thread stores data while another thread polls"},
+        .delivery = {true, "the target acknowledges a write after it has stored the data"},
         .fence = {true, "a fenced write waits until earlier ones are acknowledged"},
         .ordered = {false, "a barrier that relied on its order has failed (GASNet, bug 4427)"},
-        .counter = {true, "it counts a write when it has stored its data"},
-        .offload = {true, "a thread of its own starts what is queued"},
+        .counter = {true, "it counts a write after its data is stored"},
+        .offload = {true, "an internal thread starts queued operations"},
         .asks_fence = true,
         .target_must_progress = true,
         .writes_empty = true,

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// tcp.cpp - TCP sockets with reliable datagrams built in, libfabric 1.18 and later ("net" before
-// that).
+// tcp.cpp - TCP sockets with built-in reliable datagrams, libfabric 1.18 and later ("net" before).
 //
-// Facts, from libfabric's sources around version 2.6 (prov/tcp/src/xnet_attr.c), measured with
-// libfabric 2.1 where said so:
-// - One stream per pair, as net has it: order across places, acknowledged delivery, no fence, no
-//   atomics, words that a cut of the stream may leave half written.
-// - It reports automatic progress; measured, puts do not land with a passive target.
-// - One write takes four sources to four places, as net's does.
-// - 128 bytes are injected, immediates have eight bytes, no registration is demanded.
-// libfabric 1.17 answers "tcp;ofi_rxm" when it is asked for "tcp"; then that profile counts.
+// Facts, from libfabric's sources around version 2.6 (prov/tcp/src/xnet_attr.c); measured with
+// libfabric 2.1 where stated:
+// - As net, with one stream for each pair: order between places, acknowledged delivery, no fence
+//   and no atomics. A cut of the stream may leave words partly written.
+// - It reports automatic progress. Measured: puts to a passive target are not stored.
+// - One write takes four sources to four places, as with net.
+// - 128 bytes are injected, immediates have eight bytes, registration is not required.
+//
+// libfabric 1.17 returns "tcp;ofi_rxm" if it is asked for "tcp"; weft uses the profile of
+// that provider then.
 #include "providers/profiles.hpp"
 
 namespace weft::providers {
@@ -19,7 +20,7 @@ const link::Profile& tcp_profile() {
         .provider = "tcp",
         .needs = "libfabric 1.18 or later (fi_info --version)",
         .cells = {true, "a stream, stored in its order: a word's data is there before its tag"},
-        .delivery = {true, "the target acknowledges what it has stored (xnet)"},
+        .delivery = {true, "the target acknowledges a write after it has stored the data (xnet)"},
         .fence = {false, "it has none"},
         .ordered = {true, "one stream for each pair of ranks, stored in its order (xnet)"},
         .offload = {false, "it has no triggered operations"},

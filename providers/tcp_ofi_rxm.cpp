@@ -1,30 +1,30 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// tcp_ofi_rxm.cpp - TCP sockets under the layer that makes reliable datagrams of connections.
+// tcp_ofi_rxm.cpp - TCP sockets with the layer rxm, which provides reliable datagrams.
 //
-// Facts, measured with libfabric 1.17 on Linux unless said otherwise:
-// - Write order is granted for remote writes without atomics and costs nothing: one stream per
-//   pair, from which the target stores in the order of the stream while it polls. So a flag that is
-//   posted after its data lands after it, whatever the places.
-// - Data lands only while the target polls, although completion at the origin comes before (857 of
-//   932). With FI_DELIVERY_COMPLETE it waits until the target has stored the data: none with a
-//   passive target, and 0 of 448 before the data.
-// - A stream can be cut anywhere, so a poll can leave a word half written. Its bytes are stored in
-//   ascending order by the thread that polls, so a tag, in the upper half, is never there before
-//   its data.
-// - Cells are better than immediates for small payloads: 6.8 us against 7.8 for an allreduce of 8
-//   or 48 bytes between two ranks, 6.6 against 7.7 for a barrier (medians of 9 interleaved rounds
-//   on loopback): the target takes no completion. Ordered flags gain as much above 48 bytes (11.5
-//   us against 12.8 for 4 KiB), but there immediates, which libfabric itself promises, stay the
-//   default.
+// Facts, measured with libfabric 1.17 on Linux unless stated otherwise:
+// - Write order is granted for remote writes without atomics and costs nothing. Each pair has one
+//   stream, and the target stores its data in order while it polls. So a flag that is posted after
+//   its data arrives after it, at any place.
+// - Data arrives only while the target polls, although completion at the origin is earlier (857 of
+//   932). With FI_DELIVERY_COMPLETE, completion waits until the target has stored the data. With a
+//   passive target no write completed, and 0 of 448 completed before the data.
+// - A stream can be cut at any byte, so a poll can leave a word partly written. The polling thread
+//   stores bytes in ascending order. A tag is in the upper half of its word, so it never arrives
+//   before its data.
+// - For small payloads cells are faster than immediates, because the target takes no completion:
+//   6.8 us instead of 7.8 for an allreduce of 8 or 48 bytes between two ranks, 6.6 instead of 7.7
+//   for a barrier (medians of 9 interleaved rounds on loopback). Above 48 bytes ordered flags save
+//   about the same time (11.5 us instead of 12.8 for 4 KiB). Immediates stay the default there,
+//   because libfabric itself guarantees them.
 // - No fence.
-// - Writes without a byte carry their immediate.
+// - Writes without data carry their immediate.
 // - One write takes four sources to four places: its header lists them.
-// - Registration costs nothing and no source needs it.
-// - Enabling an endpoint fills a pool of receive buffers for messages, 27 ms at 16 KiB each. Puts
-//   do not use them: with 256 bytes each it takes 2 ms.
-// - Small puts must not be unsignaled: if the peer dies under one, the layer follows the null
-//   context of its error completion and the process dies, too (tests/providers/storm_test.cpp, 8 of
-//   8 runs).
+// - Registration costs nothing, and sources do not need it.
+// - An endpoint that is enabled fills a pool of receive buffers for messages. This takes 27 ms with
+//   buffers of 16 KiB, and 2 ms with 256 bytes. Puts do not use them.
+// - Small puts must not be unsignaled. If the peer dies during one, the layer dereferences the
+//   null context of its error completion, and the process crashes (tests/providers/storm_test.cpp,
+//   8 of 8 runs).
 // - The first puts to a peer are refused with FI_EAGAIN until both sides have polled.
 #include "providers/profiles.hpp"
 
@@ -43,7 +43,7 @@ const link::Profile& tcp_ofi_rxm_profile() {
         .provider = "tcp;ofi_rxm",
         .needs = "libfabric with tcp and ofi_rxm, and a network interface that is up (ip link)",
         .cells = {true, "a stream, stored in its order: a word's data is there before its tag"},
-        .delivery = {true, "the target acknowledges what it has stored"},
+        .delivery = {true, "the target acknowledges a write after it has stored the data"},
         .fence = {false, "it has none"},
         .ordered = {true, "one stream for each pair of ranks, stored in its order"},
         .offload = {false, "it has no triggered operations"},

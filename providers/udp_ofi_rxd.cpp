@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// udp_ofi_rxd.cpp - UDP datagrams under the layer that makes them reliable.
+// udp_ofi_rxd.cpp - UDP datagrams with the layer rxd, which makes them reliable.
 //
-// Facts, measured with libfabric 1.17 on Linux (tests/providers/behaviour_test.cpp) unless said
-// otherwise:
-// - A write of up to 1256 bytes is one packet, stored in one piece while the target polls: words
-//   are whole.
-// - Slow: 0.4 GB/s, 9 us for a small write.
-// - Nothing lands and nothing completes while the target does not poll. Completions, plain ones
-//   too, came after the data (0 of 378 before it): here each is an acknowledgement of the target.
-//   That is a finding about this release; others were said to complete earlier
-//   (open-mpi/ompi#7982).
-// - A dead peer does no harm, but closing takes three seconds then.
-// - Write order is granted, and none of 1622 flags came before its data. A put-based barrier that
-//   relies on it has failed all the same (GASNet, bug 4427), so order across places is not
-//   promised.
-// - No fence. Writes without a byte carry their immediate. No registration is demanded.
+// Facts, measured with libfabric 1.17 on Linux (tests/providers/behaviour_test.cpp)
+// unless stated otherwise:
+// - A write of up to 1256 bytes is one packet, stored in one piece while the target polls, so
+//   words are whole.
+// - It is slow: 0.4 GB/s, 9 us for a small write.
+// - While the target does not poll, no data arrives and no write completes. Plain completions also
+//   followed the data (0 of 378 before it), because each is an acknowledgement of the target. This
+//   holds for this release; others are said to complete earlier (open-mpi/ompi#7982).
+// - A dead peer does no harm, but fi_close then takes three seconds.
+// - Write order is granted, and 0 of 1622 flags arrived before their data. But a put-based
+//   barrier that relies on it has failed (GASNet, bug 4427), so the profile does not promise
+//   order between places.
+// - No fence. Writes without data carry their immediate. Registration is not required.
 #include "providers/profiles.hpp"
 
 namespace weft::providers {
@@ -29,7 +28,7 @@ const link::Profile& udp_ofi_rxd_profile() {
         .provider = "udp;ofi_rxd",
         .needs = "libfabric with udp and ofi_rxd, and a network interface that is up (ip link)",
         .cells = {true, "a cell is one packet, stored in one piece by the rank that polls"},
-        .delivery = {true, "the target acknowledges what it has stored"},
+        .delivery = {true, "the target acknowledges a write after it has stored the data"},
         .fence = {false, "it has none"},
         .ordered = {false, "a barrier that relied on its order has failed (GASNet, bug 4427)"},
         .offload = {false, "it has no triggered operations"},

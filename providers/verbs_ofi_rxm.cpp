@@ -1,21 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// verbs_ofi_rxm.cpp - InfiniBand and RoCE under the layer that makes reliable datagrams of
-// connections. Has not run on hardware here: everything here is from its sources, and the
-// conformance suite decides on the first machine that has it.
+// verbs_ofi_rxm.cpp - InfiniBand and RoCE with the layer rxm, which provides reliable datagrams.
+// Untested on hardware; all facts are from the sources of libfabric. The conformance suite decides
+// on the first machine with this network.
 //
 // Facts, from libfabric's sources around version 2.6 (prov/verbs/src/verbs_info.c,
-// prov/rxm/src/rxm_attr.c) unless said otherwise:
-// - FI_DELIVERY_COMPLETE is accepted and not implemented for writes (libfabric#5601, #5083,
-//   chapel#15017): completion is that of the transmission.
-// - Immediates have four bytes. The layer below consumes a posted receive for each; the layer above
-//   posts them.
-// - No fence. Write order is granted as long as atomics are not asked for, for each location.
-// - Sources must be registered, pages allocated, the key is the provider's. Registrations are
-//   cached.
+// prov/rxm/src/rxm_attr.c) unless stated otherwise:
+// - FI_DELIVERY_COMPLETE is accepted but not implemented for writes (libfabric#5601, #5083,
+//   chapel#15017): completion only means that the data was sent.
+// - Immediates have four bytes. verbs consumes a posted receive for each; rxm posts them.
+// - No fence. Write order is granted for writes to the same location, unless atomics are requested.
+// - Sources must be registered and pages allocated; the provider chooses the keys.
+//   Registrations are cached.
 // - The first puts to a peer are refused with FI_EAGAIN until both sides have polled. Addresses
 //   need IP over InfiniBand. For large jobs set FI_UNIVERSE_SIZE to the number of ranks and
-//   FI_OFI_RXM_USE_SRX=1, so that receive buffers do not grow with the number of peers; the layer
-//   is shared with other providers, so neither is set here.
+//   FI_OFI_RXM_USE_SRX=1, so that receive buffers do not grow with the number of peers. weft does
+//   not set them, because other providers also use rxm.
 #include "providers/profiles.hpp"
 
 namespace weft::providers {
