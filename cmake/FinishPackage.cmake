@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Between installing into a package's folder and packing it: what Debian wants otherwise than an installation by hand.
+# Runs between the installation into a package's folder and its packing. It makes the changes that Debian requires and
+# an installation by hand does not need.
 file(GLOB_RECURSE files LIST_DIRECTORIES false ${CPACK_TEMPORARY_INSTALL_DIRECTORY}/*)
 foreach(file IN LISTS files)
   if(IS_SYMLINK ${file})

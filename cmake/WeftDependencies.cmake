@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Everything from outside. All of it is packaged by Debian 12 and 13.
+# All external dependencies. Debian 12 and 13 package all of them.
 
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(PMIX REQUIRED IMPORTED_TARGET pmix>=4)

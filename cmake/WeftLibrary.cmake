@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# The shared library, and what `cmake --install` puts where: bin/weft with its man pages and completion, include/weft,
-# lib/libweft.so, the network module in lib/weft, and what find_package(weft) and pkg-config read. The installed tree may
-# be moved as a whole.
+# The shared library, and the installation of `cmake --install`: bin/weft with its man pages and completion,
+# include/weft, lib/libweft.so, the network module in lib/weft, and the files for find_package(weft) and pkg-config. The
+# installed tree can be moved as a whole.
 include(CMakePackageConfigHelpers)
 
-# The interposers are in the library whatever refers to them: names of an archive would be hidden, and not taken from it.
+# The library always contains the interposers, even if no code refers to them. From an archive the linker would not take
+# them, and their names would be hidden.
 add_library(weft_library SHARED $<TARGET_OBJECTS:weft_front_c_api> $<TARGET_OBJECTS:weft_front_cpp_api>
             ${CMAKE_SOURCE_DIR}/src/link/direct/interposers.cpp)
 add_library(weft::weft ALIAS weft_library)
@@ -21,8 +22,8 @@ target_include_directories(weft_library INTERFACE
   $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 add_dependencies(weft_library weft_fabric)
 
-# In the build folder, too, they have the search path that they are installed with: what CMake writes there otherwise ends in
-# an empty entry (room for a later change), which makes the loader search the current folder.
+# Programs have their installed search path in the build folder, too. By default CMake adds an empty entry there (room
+# for a later change), and the loader then searches the current folder.
 set_target_properties(weft weft_library weft_fabric PROPERTIES BUILD_WITH_INSTALL_RPATH ON)
 
 install(TARGETS weft RUNTIME COMPONENT tools)

@@ -1,21 +1,21 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # weft_find_mpi(<name> <compiler wrapper>)
 #
-# The target weft_host_<name>, what a program of one MPI library is compiled and linked with; or a message why there is
-# none. The wrapper only tells its flags; the project's compiler does the work.
+# Defines the target weft_host_<name> with the flags to compile and link programs of one MPI library, or prints why it
+# cannot. Only the flags are from the wrapper; the project's compiler builds the programs.
 function(weft_find_mpi name wrapper)
   if(TARGET weft_host_${name})
     return()
   endif()
   find_program(WEFT_MPICXX_${name} ${wrapper})
   if(NOT WEFT_MPICXX_${name})
-    message(STATUS "MPI: no ${wrapper}: nothing is built for ${name}")
+    message(STATUS "MPI: ${wrapper} not found, so ${name} is left out")
     return()
   endif()
   execute_process(COMMAND ${WEFT_MPICXX_${name}} -show OUTPUT_VARIABLE command RESULT_VARIABLE status
                   OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
   if(NOT status EQUAL 0)
-    message(STATUS "MPI: ${WEFT_MPICXX_${name}} -show failed: nothing is built for ${name}")
+    message(STATUS "MPI: ${WEFT_MPICXX_${name}} -show failed, so ${name} is left out")
     return()
   endif()
   separate_arguments(flags UNIX_COMMAND "${command}")
@@ -26,10 +26,10 @@ function(weft_find_mpi name wrapper)
   list(FILTER includes INCLUDE REGEX "^-I")
   list(TRANSFORM includes REPLACE "^-I" "")
   list(FILTER flags EXCLUDE REGEX "^-I")
-  # A wrapper may be there without what it wraps: Debian's openmpi-bin has no headers.
+  # A wrapper may be installed without its library: Debian's openmpi-bin has no headers.
   find_file(WEFT_MPI_H_${name} mpi.h PATHS ${includes} NO_DEFAULT_PATH)
   if(NOT WEFT_MPI_H_${name})
-    message(STATUS "MPI: ${WEFT_MPICXX_${name}} has no mpi.h: nothing is built for ${name}")
+    message(STATUS "MPI: ${WEFT_MPICXX_${name}} has no mpi.h, so ${name} is left out")
     return()
   endif()
   add_library(weft_host_${name} INTERFACE)

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Packages, written by `cpack` in the build folder of the package preset: libweft0 (what programs need to run),
+# Packages, which `cpack` writes in the build folder of the package preset: libweft0 (needed to run programs),
 # libweft-dev (headers, CMake and pkg-config files) and weft (the command, its man pages and completion).
-# packaging/build does all of it.
+# packaging/build runs all steps.
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME weft)
 set(CPACK_PACKAGE_VERSION ${PROJECT_VERSION})
-# Who makes the packages, as Debian's own tools are told.
+# Maintainer of the packages, from the variables that Debian's tools use.
 set(maintainer "$ENV{DEBFULLNAME} <$ENV{DEBEMAIL}>")
 if("$ENV{DEBEMAIL}" STREQUAL "")
   set(maintainer "The weft authors <weft@example.org>")
@@ -13,7 +13,7 @@ endif()
 set(CPACK_PACKAGE_CONTACT "${maintainer}")
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "one-sided collectives over libfabric")
 set(CPACK_STRIP_FILES ON)
-set(CPACK_COMPONENTS_ALL library development tools) # the layers for MPI stay where MPI was found
+set(CPACK_COMPONENTS_ALL library development tools) # the layers for MPI are not packaged
 set(CPACK_COMPONENTS_GROUPING ONE_PER_GROUP)
 foreach(component IN LISTS CPACK_COMPONENTS_ALL)
   string(TOUPPER ${component} upper)
@@ -26,7 +26,7 @@ set(CPACK_DEBIAN_PACKAGE_RELEASE 1)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 set(CPACK_DEBIAN_COMPRESSION_TYPE xz)
-set(CPACK_DEBIAN_SHLIBDEPS_PRIVATE_DIRS ${CMAKE_BINARY_DIR}/bin) # where libweft.so lies before it is installed
+set(CPACK_DEBIAN_SHLIBDEPS_PRIVATE_DIRS ${CMAKE_BINARY_DIR}/bin) # location of libweft.so before its installation
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_NAME libweft0)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME libweft-dev)
 set(CPACK_DEBIAN_TOOLS_PACKAGE_NAME weft)
@@ -35,14 +35,15 @@ set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_TOOLS_PACKAGE_SECTION utils)
 set(own_version "(= ${PROJECT_VERSION}-${CPACK_DEBIAN_PACKAGE_RELEASE})")
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "libweft0 ${own_version}")
-set(CPACK_DEBIAN_TOOLS_PACKAGE_DEPENDS "libweft0 ${own_version}") # it has the network module
+set(CPACK_DEBIAN_TOOLS_PACKAGE_DEPENDS "libweft0 ${own_version}") # libweft0 has the network module
 set(what "weft runs collectives as verified schedules of one-sided puts: between
 nodes through libfabric, on a node straight through shared memory.")
 set(CPACK_COMPONENT_LIBRARY_DESCRIPTION "${CPACK_PACKAGE_DESCRIPTION_SUMMARY} (library)\n${what}\n.\nThis package has the library and its network module.")
 set(CPACK_COMPONENT_DEVELOPMENT_DESCRIPTION "${CPACK_PACKAGE_DESCRIPTION_SUMMARY} (headers)\n${what}\n.\nThis package has the headers for C99 and C++20, and what CMake and\npkg-config read.")
 set(CPACK_COMPONENT_TOOLS_DESCRIPTION "${CPACK_PACKAGE_DESCRIPTION_SUMMARY} (command)\n${what}\n.\nThis package has the launcher, the benchmark, the verifier and the simulator.")
 
-# What Debian asks of every package. The change log is that of the packaging; the one of the project goes with the tools.
+# Files that Debian requires in every package. The change log is the packaging's; the project's change log is
+# in the tools.
 if(CMAKE_INSTALL_PREFIX STREQUAL "/usr")
   set(work ${CMAKE_BINARY_DIR}/packaging)
   file(MAKE_DIRECTORY ${work})
@@ -71,7 +72,7 @@ Upstream-Name: weft\n\nFiles: *\nCopyright: 2026, The weft authors\nLicense: BSD
     file(APPEND ${work}/shlibs "lib${name} ${version} libweft0 (>= ${PROJECT_VERSION})\n")
   endforeach()
   set(CPACK_DEBIAN_LIBRARY_PACKAGE_CONTROL_EXTRA ${work}/triggers ${work}/shlibs)
-  # The search path of another library's flags is not ours to keep, and man pages are kept small.
+  # Removes search paths from the flags of other libraries, and compresses man pages.
   set(CPACK_PRE_BUILD_SCRIPTS ${CMAKE_SOURCE_DIR}/cmake/FinishPackage.cmake)
 endif()
 include(CPack)

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Precompiled headers: what nearly every file includes and never changes. Each set is read once, for all targets that
-# name it:
+# Precompiled headers: headers that almost every file includes and that rarely change. Each set is compiled once for all
+# targets that name it:
 #   rooms     the standard library and fmt, for the libraries
-#   tests     these and GoogleTest, for the programs of tests
-#   programs  the same without GoogleTest, for everything else with a main()
-#   commands  as programs, for what is not worth optimising hard (-O1)
-#   fast      as tests, for tests that are optimised as the preset says
-# A set is optimised as its users are: from version 13 on, g++ for x86 refuses one of another level. So a folder with a
-# level of its own sets WEFT_PRECOMPILED_HERE to a prefix, and has sets of its own.
-# CLI11 and nlohmann's JSON are not among them: they cost every file half a second and more, however they are read. The
-# room lab/program hides both.
-# A header of the project is never among them, so that editing one rebuilds its own users alone.
-# -DWEFT_PRECOMPILE=OFF shows whether every file includes what it needs.
+#   tests     rooms and GoogleTest, for test programs
+#   programs  tests without GoogleTest, for all other programs
+#   commands  as programs, for code that needs little optimization (-O1)
+#   fast      as tests, for tests with the optimization level of the preset
+# A set has the optimization level of its users, because g++ 13 and later for x86 refuses a set of another level. A
+# folder with another level sets WEFT_PRECOMPILED_HERE to a prefix, and so has separate sets.
+# CLI11 and nlohmann's JSON are in no set: they cost every file at least half a second, even precompiled. The room
+# lab/program hides both.
+# No set has a header of the project, so that a change of a header rebuilds only its users.
+# -DWEFT_PRECOMPILE=OFF shows if every file includes the headers that it needs.
 option(WEFT_PRECOMPILE "Precompile the headers of the standard library, fmt and GoogleTest" ON)
 
 set(WEFT_COMMON_HEADERS
@@ -19,8 +19,8 @@ set(WEFT_COMMON_HEADERS
   <functional> <limits> <map> <memory> <mutex> <numeric> <optional> <set> <span> <string> <string_view> <tuple>
   <type_traits> <unordered_map> <utility> <variant> <vector> <fmt/format.h> <fmt/ranges.h>)
 
-# The target that compiles a set. Code of libraries and of programs differs (-fPIC, -fPIE), so the holder of a set for
-# programs is a program.
+# Adds the target that compiles a set. Code of libraries and of programs differs (-fPIC, -fPIE), so the target of a set
+# for programs is a program.
 function(weft_precompiled_set holder name)
   set(source ${CMAKE_BINARY_DIR}/precompiled/${holder}.cpp)
   if(name STREQUAL "rooms")
@@ -57,9 +57,9 @@ function(weft_precompile target name)
   if(NOT TARGET ${holder})
     weft_precompiled_set(${holder} ${name})
   endif()
-  if(name STREQUAL "rooms") # clang refuses a set of another visibility
+  if(name STREQUAL "rooms") # clang refuses a set with another visibility
     set_target_properties(${target} PROPERTIES CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
   endif()
   target_precompile_headers(${target} REUSE_FROM ${holder})
-  target_link_libraries(${target} PRIVATE fmt::fmt) # whose definitions belong to the set
+  target_link_libraries(${target} PRIVATE fmt::fmt) # the set refers to definitions of fmt
 endfunction()

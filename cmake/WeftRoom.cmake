@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # weft_room(<name> [DIRECTORY <dir>] [USES <room>...] [LINKS <target>...])
 #
-# One room of the design: every .cpp file of one folder becomes the static library weft_<name>.
-# USES names the rooms it may include (docs/architecture.md has the table, tests/lint checks it);
-# LINKS names foreign libraries.
+# One room of the design: every .cpp file of one folder becomes the static library weft_<name>. USES names the rooms it
+# may include (docs/architecture.md has the table, tests/lint checks it); LINKS names external libraries.
 function(weft_room name)
   cmake_parse_arguments(ROOM "" "DIRECTORY" "USES;LINKS" ${ARGN})
   if(NOT ROOM_DIRECTORY)
@@ -16,7 +15,7 @@ function(weft_room name)
     target_link_libraries(weft_${name} PRIVATE weft_options PUBLIC ${ROOM_USES} PRIVATE ${ROOM_LINKS})
     target_include_directories(weft_${name} PUBLIC ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR}/src
                                                    ${CMAKE_SOURCE_DIR})
-    # The shared library shows only what is marked WEFT_API.
+    # The shared library exports only names that are marked WEFT_API.
     set_target_properties(weft_${name} PROPERTIES CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
     weft_precompile(weft_${name} rooms)
   else()

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # weft_test(<name> [TIMEOUT <seconds>] [LABELS <label>...] [USES <room>...] [LINKS <target>...])
 #
-# Every *_test.cpp of the current folder becomes one GoogleTest program, run as one ctest entry.
+# Every *_test.cpp of the current folder becomes part of one GoogleTest program, which is one ctest entry.
 #
-# Labels say what a test needs, and so where it runs (the test presets filter by them):
+# Labels describe the needs of a test and decide where it runs, because the test presets filter by them:
 #   unit      one process, no launcher           not tsan: one thread (but unit_shared: tsan's address space)
 #   virtual   many ranks in one process          every preset, tsan too
 #   property  generators against the verifier    not tsan: one thread
-#   ranks     processes under a launcher         not tsan; runs alone, since it fills the cores
+#   ranks     processes under a launcher         not tsan; runs alone, since it uses all cores
 #   providers processes over each fabric         not tsan; runs alone too
-#   library   of the ranks: calls of the C and C++ interface
+#   library   those of ranks that call the C and C++ interface
 #   cli       the weft command, one process      not tsan
 #   lint      reads the sources                  not the sanitizers
 #   script    a script of perf/                  not the sanitizers
@@ -19,7 +19,7 @@ find_package(GTest REQUIRED)
 
 function(weft_label_tests name target labels)
   set_property(TEST ${name} PROPERTY LABELS ${labels})
-  set_property(TEST ${name} APPEND PROPERTY ENVIRONMENT  # read by the leak checker of the asan preset
+  set_property(TEST ${name} APPEND PROPERTY ENVIRONMENT  # for the leak checker of the asan preset
     "LSAN_OPTIONS=suppressions=${CMAKE_SOURCE_DIR}/cmake/leaks_of_libraries.txt:print_suppressions=0")
   if("ranks" IN_LIST labels OR "providers" IN_LIST labels)
     set_property(TEST ${name} PROPERTY RUN_SERIAL TRUE)
@@ -34,7 +34,7 @@ function(weft_label_tests name target labels)
   endforeach()
 endfunction()
 
-# The tsan preset builds this one, whether or not a test has the label yet.
+# The tsan preset builds this target, even if no test has the label.
 add_custom_target(weft_tests_virtual)
 
 function(weft_test name)
@@ -42,7 +42,7 @@ function(weft_test name)
   if(NOT TEST_TIMEOUT)
     set(TEST_TIMEOUT 120)
   endif()
-  if(CMAKE_CROSSCOMPILING) # and so in an emulator
+  if(CMAKE_CROSSCOMPILING) # tests run in an emulator
     math(EXPR TEST_TIMEOUT "${TEST_TIMEOUT} * 10")
   endif()
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*_test.cpp)
@@ -50,14 +50,14 @@ function(weft_test name)
   add_executable(weft_${name}_test ${sources})
   target_link_libraries(weft_${name}_test PRIVATE weft_options ${TEST_USES} ${TEST_LINKS} GTest::gtest GTest::gtest_main)
   set(precompiled fast)
-  if(NOT name STREQUAL "virtual") # what tests check is built as the preset says; the checks themselves need not be fast
+  if(NOT name STREQUAL "virtual") # only the tested code needs the level of the preset, not the tests
     set(precompiled tests)
-    # g++ 12 sees bounds overrun in lists of std::string at that level, wrongly (its bug 105329).
+    # At this level g++ 12 reports wrong overruns in lists of std::string (its bug 105329).
     target_compile_options(weft_${name}_test PRIVATE $<$<CONFIG:Release,RelWithDebInfo>:-O1;-Wno-array-bounds;-Wno-stringop-overflow>)
   endif()
   target_include_directories(weft_${name}_test PRIVATE ${CMAKE_SOURCE_DIR})
   target_compile_definitions(weft_${name}_test PRIVATE $<$<BOOL:${CMAKE_CROSSCOMPILING}>:WEFT_TESTS_EMULATED>)
-  if(CMAKE_BUILD_TYPE STREQUAL "RelWithDebInfo") # where all of tests/ has one level
+  if(CMAKE_BUILD_TYPE STREQUAL "RelWithDebInfo") # one level for all of tests/
     set(precompiled tests)
   endif()
   weft_precompile(weft_${name}_test ${precompiled})

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Builds for aarch64 on another Debian machine: its cross compiler, headers and libraries of an arm64 Debian in a folder
-# (the variable WEFT_SYSROOT, in the environment or by -D), and QEMU to run what was built. tests/aarch64/run makes that
-# folder and uses this file.
+# Builds for aarch64 on another Debian machine. Uses the cross compiler, headers and libraries of an arm64 Debian in a
+# folder (WEFT_SYSROOT, in the environment or by -D), and QEMU to run programs. tests/aarch64/run creates that folder
+# and uses this file.
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR aarch64)
 set(CMAKE_C_COMPILER aarch64-linux-gnu-gcc)
@@ -10,7 +10,7 @@ set(CMAKE_CXX_COMPILER aarch64-linux-gnu-g++)
 set(WEFT_SYSROOT "$ENV{WEFT_SYSROOT}" CACHE PATH "An arm64 Debian with the libraries that weft needs")
 set(CMAKE_TRY_COMPILE_PLATFORM_VARIABLES WEFT_SYSROOT)
 if(NOT IS_DIRECTORY "${WEFT_SYSROOT}/usr/lib/aarch64-linux-gnu")
-  message(FATAL_ERROR "WEFT_SYSROOT is '${WEFT_SYSROOT}', and no folder with usr/lib/aarch64-linux-gnu in it; "
+  message(FATAL_ERROR "WEFT_SYSROOT is '${WEFT_SYSROOT}', expected a folder with usr/lib/aarch64-linux-gnu; "
                       "tests/aarch64/run makes one")
 endif()
 set(CMAKE_SYSROOT ${WEFT_SYSROOT})
@@ -22,5 +22,5 @@ set(CMAKE_FIND_ROOT_PATH_MODE_PACKAGE ONLY)
 set(ENV{PKG_CONFIG_SYSROOT_DIR} ${WEFT_SYSROOT})
 set(ENV{PKG_CONFIG_LIBDIR} ${WEFT_SYSROOT}/usr/lib/aarch64-linux-gnu/pkgconfig:${WEFT_SYSROOT}/usr/share/pkgconfig)
 
-# What ctest and rules of the build start. What such a program starts itself takes binfmt_misc.
+# For programs that ctest and build rules start. Programs that these start need binfmt_misc.
 set(CMAKE_CROSSCOMPILING_EMULATOR qemu-aarch64-static -L ${WEFT_SYSROOT})

@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# prepare.sh - from a bare Debian to a built tree; sourced by tests/run and perf/quickstart.
+# prepare.sh - turns a bare Debian into a built tree; sourced by tests/run and perf/quickstart.
 #
-# Idea     Each step looks first and acts only if something is missing, so a second run costs nothing.
-# Holds    Needs bash and coreutils only. What cannot be done here is said with the command that would
-#          do it, and ends the script with status 3 (the environment failed).
+# Idea     Each step acts only if something is missing, so a second run costs nothing.
+# Holds    Needs bash and coreutils only. If a step is impossible, it prints the command that would do it, and the
+#          script ends with status 3 (the environment failed).
 
 weft_root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
 weft_say() { printf '== %s\n' "$*" >&2; }
 weft_give_up() { printf '%s: %s\n' "$(basename "$0")" "$*" >&2; exit 3; }
 
-# The machine has what no package brings.
+# Checks the parts of the machine that no package provides.
 weft_need_machine() {
     [[ -r /proc/self/status ]] ||
         weft_give_up "/proc is not mounted here; as root: mount -t proc proc /proc"
@@ -18,7 +18,7 @@ weft_need_machine() {
         weft_give_up "/dev is not populated here; from outside a chroot, as root: mount --bind /dev ROOT/dev"
 }
 
-# weft_packages GROUP: names of the packages of one group, as far as this release of Debian has them.
+# weft_packages GROUP: prints the packages of one group that this release of Debian has.
 weft_packages() {
     local group package release _
     release=$(. /etc/os-release && printf '%s' "${VERSION_ID-}")
@@ -28,7 +28,7 @@ weft_packages() {
     return 0
 }
 
-# weft_missing_packages GROUP...: names of those that are not installed.
+# weft_missing_packages GROUP...: prints the packages of these groups that are not installed.
 weft_missing_packages() {
     local group package
     for group in "$@"; do
@@ -39,11 +39,11 @@ weft_missing_packages() {
     done
 }
 
-# weft_need_packages GROUP...: installs what is missing of these groups.
+# weft_need_packages GROUP...: installs the missing packages of these groups.
 weft_need_packages() {
     local missing
     if ! command -v dpkg-query >/dev/null; then
-        weft_say "not a Debian system: install what cmake/debian-packages.txt names by hand"
+        weft_say "not a Debian system: install the packages of cmake/debian-packages.txt by hand"
         return 0
     fi
     mapfile -t missing < <(weft_missing_packages "$@")
@@ -56,9 +56,9 @@ weft_need_packages() {
         weft_give_up "apt-get failed; by hand: apt-get update && ${install[*]}"
 }
 
-# weft_announce CORE_MINUTES MEGABYTES [BUILT_FILE [MEGABYTES GROUP...]]: says what a first run takes; nothing if the
-# file is there. The minutes are those of one core, of which all work; the second megabytes are those of all packages of
-# the groups, and count if more than a few of these are missing.
+# weft_announce CORE_MINUTES MEGABYTES [BUILT_FILE [MEGABYTES GROUP...]]: prints the time and space of a first run,
+# unless the file exists. The time is for one core and is divided by the number of cores. The second size is for all
+# packages of the groups; it counts if more than a few are missing.
 weft_announce() {
     local cores free packages=0 few=3
     [[ -n ${3-} && -e $weft_root/$3 ]] && return 0
@@ -70,14 +70,14 @@ weft_announce() {
     ((free > $2 + packages)) || weft_give_up "$weft_root has $free MB left, and $(($2 + packages)) are needed"
 }
 
-# weft_build PRESET [TARGET...]: configures and builds build/PRESET; with tests unless weft_tests=OFF. The build of
-# perf/quickstart is a part of that of tests/run: what is configured later compiles nothing of it again.
+# weft_build PRESET [TARGET...]: configures and builds build/PRESET. Tests are included unless weft_tests=OFF. The
+# builds of perf/quickstart and tests/run share their files, so the second one only compiles the rest.
 weft_build() {
     local preset=$1 target targets=()
     for target in "${@:2}"; do targets+=(--target "$target"); done
     cd "$weft_root" || weft_give_up "cannot enter $weft_root"
     weft_say "configuring $preset"
-    # Tests that are configured stay so: the next run of tests/run need not configure them again.
+    # A tree with tests keeps them, so that the next run of tests/run need not configure it again.
     local tests=${weft_tests:-ON}
     grep -q '^WEFT_TESTS:BOOL=ON' "build/$preset/CMakeCache.txt" 2>/dev/null && tests=ON
     cmake --preset "$preset" -DWEFT_TESTS=$tests >&2 || weft_give_up "configuring build/$preset failed"
