@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""quickstart_table.py - schedules of an 8-byte allreduce: what they cost on paper and what they take here.
+"""quickstart_table.py - schedules of an 8-byte allreduce: their costs in theory and their times on this machine.
 
-Idea     Rounds and messages come from the verifier, times from the real ranks, both for the same
-         specs. One launch measures all schedules of a layout, so they share the machine's noise.
-Holds    Nothing is shown that was not verified, and no time whose result was not checked.
+Idea     The verifier counts rounds and messages; the times are from real ranks with the same specs. One launch measures
+         all schedules of a layout, so they share the machine's noise.
+Holds    Only verified schedules are shown, and only times with a checked result.
 
-usage: quickstart_table.py FOLDER        of the programs: weft, and peer_openmpi if there is one
+usage: quickstart_table.py FOLDER        folder of the programs weft and, optionally, peer_openmpi
 """
 import os
 import sys
@@ -25,7 +25,7 @@ from comparing.jobs import (  # noqa: E402
 )
 
 BYTES = 8
-SECONDS_PER_LAUNCH = 120  # a bound; on an idle machine a launch takes three
+SECONDS_PER_LAUNCH = 120  # limit; on an idle machine a launch takes three
 SCHEDULES = {
     8: ["a2,a2,a2", "a2,a4", "a8", "c8m2,a2,a2,e8m2", "m2g3a2,n2g2a3"],
     4: ["a2,a2", "a4", "c4m2,a2,e4m2"],
@@ -35,17 +35,17 @@ SECONDS_PER_ROW = 0.4
 
 
 def run(command):
-    """The JSON object that a weft command prints; its stderr goes straight to ours."""
+    """Returns the JSON object that a weft command prints; its stderr is not captured."""
     return run_json(command, SECONDS_PER_LAUNCH + 10, stderr=None)
 
 
 def layout_of(ranks, nodes):
-    """Ranks of each node as `weft run --nodes` deals them: in blocks, the first nodes get the extra ones."""
+    """Returns the ranks of each node as `weft run --nodes` places them: in blocks, larger nodes first."""
     return ",".join(str(ranks // nodes + (node < ranks % nodes)) for node in range(nodes))
 
 
 def verify(weft, spec, ranks, nodes):
-    """Facts about the programs as the run executes them: what node-mates read from each other is sent once."""
+    """Returns facts about the programs that the run executes. Data that local peers read in place is sent once."""
     facts = run([weft, "verify", "allreduce", "--algorithm", spec, "--ranks", str(ranks),
                  "--layout", layout_of(ranks, nodes), "--bytes", str(BYTES), "--json"])
     if not facts["valid"]:
@@ -54,7 +54,7 @@ def verify(weft, spec, ranks, nodes):
 
 
 def measure(weft, specs, ranks, nodes):
-    """Results by spec, and the calibrator of that launch in ns."""
+    """Returns the results by spec, and the calibrator of that launch in ns."""
     algorithms = [word for spec in specs for word in ("--algorithm", spec)]
     answer = run(weft_run(weft, ranks, nodes if nodes > 1 else 0, weft, "bench", "allreduce", "--bytes", str(BYTES),
                           *algorithms, "--seconds", str(SECONDS_PER_ROW), "--json"))
@@ -68,22 +68,22 @@ def measure(weft, specs, ranks, nodes):
 
 
 ROW = "{:>5} {:>6}  {:<18} {:>6} {:>9} {:>9} {:>10} {}"
-BUSY = 0.2  # processors that others may use before figures are doubted
+BUSY = 0.2  # processors used by others; above that the figures are unreliable
 
 
 class Cell(types.SimpleNamespace):
-    """What comparing.jobs wants to know of a measurement."""
+    """The interface of a cell that comparing.jobs needs."""
 
     def bytes_text(self):
         return str(self.bytes)
 
 
 def measure_open_mpi(folder, ranks, nodes):
-    """What Open MPI's own allreduce takes, or None where there is none. Over TCP for virtual nodes."""
+    """Returns the times of Open MPI's allreduce, or None without it. Virtual nodes use TCP."""
     options = types.SimpleNamespace(mpirun="mpirun.openmpi", bin=folder, buffers="reused", loop="back-to-back",
                                     seconds=SECONDS_PER_ROW)
     peer = OpenMpi(options)
-    # It knows no virtual nodes: all of its ranks go over TCP, or none.
+    # Open MPI has no virtual nodes: either all of its ranks use TCP, or none does.
     if peer.missing() or nodes not in (1, ranks):
         return None
     cell = Cell(ranks=ranks, nodes=0 if nodes == 1 else nodes, collective="allreduce", bytes=BYTES)

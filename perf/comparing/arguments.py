@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""arguments - the options of perf/compare, and the sets of cells that have a name."""
+"""arguments - the options of perf/compare, and named sets of cells."""
 
 import argparse
 import math
@@ -10,7 +10,7 @@ from comparing.jobs import BIN, OTHERS, PEERS, require
 
 
 def read_collectives():
-    """The names of the enumeration, without those of calls with counts, which the peers do not make."""
+    """Returns the collectives of the enumeration, except calls with counts, which the peers do not run."""
     header = pathlib.Path(__file__).resolve().parent.parent.parent / "include/weft/types.hpp"
     names = re.search(r"enum class Collective[^{]*\{([^}]*)\}", header.read_text(encoding="utf-8"))[1]
     return tuple(name for name in re.findall(r"\w+", names) if not name.endswith("v"))
@@ -20,10 +20,10 @@ COLLECTIVES = read_collectives()
 ROUNDS_MIN = 9
 SUFFIXES = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
-SECONDS_MIN = 0.03  # for one size, however many there are
+SECONDS_MIN = 0.03  # for one size, for any number of sizes
 
-# Defaults; `seconds` are shared by the sizes of a launch. The full set takes some ten minutes on two quiet processors:
-# 189 launches of each side.
+# Defaults. The sizes of a launch share `seconds`. The full set takes some ten minutes on two idle processors: 189
+# launches of each side.
 USUAL = {"collectives": "barrier,allreduce", "ranks": "2,4,8,16", "bytes": "8", "seconds": 0.2, "timeout": 120.0,
          "minutes": 24 * 60.0}
 QUICK = {**USUAL, "ranks": "2,4", "seconds": 0.05}
@@ -50,7 +50,7 @@ def read_counts(name, text, least):
 
 
 def read_shapes(ranks, nodes):
-    """Pairs of ranks and nodes: 8/4 has its nodes, 8 is combined with each of --nodes."""
+    """Returns pairs of ranks and nodes. 8/4 gives both; 8 is combined with each value of --nodes."""
     plain = [part for part in ranks.split(",") if "/" not in part]
     counts = read_counts("--ranks", ",".join(plain), 1) if plain else []
     shapes = [(count, each) for each in read_counts("--nodes", nodes, 0) for count in counts]
@@ -81,7 +81,7 @@ def declare_cells(parser):
     parser.add_argument("--nodes", default="0", metavar="LIST",
                         help="virtual nodes; 0 (the default): one real node")
     parser.add_argument("--peers", default=",".join(PEERS), metavar="LIST",
-                        help="what to compare with, of what is there (default openmpi,mpich; copy: weft itself with "
+                        help="libraries to compare with, if installed (default openmpi,mpich; copy: weft with "
                              "WEFT_DIRECT=copy)")
 
 
@@ -89,39 +89,42 @@ def declare_measuring(parser):
     parser.add_argument("--rounds", type=int, default=ROUNDS_MIN, metavar="R",
                         help=f"launches of each side per cell, {ROUNDS_MIN} or more")
     parser.add_argument("--loop", default="back-to-back", choices=("back-to-back", "separated"),
-                        help="back-to-back unless weft bench is asked for the other")
+                        help="as in weft bench (default back-to-back)")
     parser.add_argument("--buffers", default="reused", choices=("reused", "fresh"),
-                        help="the same for every call, or for each call one that no call had before")
+                        help="one buffer for all calls, or a new one for each call")
     parser.add_argument("--seconds", type=float, metavar="S",
-                        help="how long a side measures each size "
+                        help="seconds for which a side measures each size "
                              f"(default {USUAL['seconds']}, with --quick {QUICK['seconds']}, divided by the number of sizes, "
-                             f"but {SECONDS_MIN} or more)")
+                             f"at least {SECONDS_MIN})")
     parser.add_argument("--minutes", type=float, metavar="M",
-                        help=f"no disturbed round is made again after that (default: no end; with --full {FULL['minutes']:g})")
+                        help="minutes after which disturbed rounds are not repeated "
+                             f"(default: no limit; with --full {FULL['minutes']:g})")
     parser.add_argument("--timeout", type=float, metavar="SECONDS",
                         help=f"for one launch (default {USUAL['timeout']:g}; with --full {FULL['timeout']:g})")
-    parser.add_argument("--repeat", type=int, default=1, metavar="N", help="runs, one after the other; says how much they differ")
+    parser.add_argument("--repeat", type=int, default=1, metavar="N",
+                        help="runs, one after the other; prints how much they differ")
     parser.add_argument("--self-test", action="store_true", help="the peer on both sides")
     parser.add_argument("--mpi", choices=tuple(PEERS),
-                        help="the program of this MPI on both sides, on ours under the layer of docs/guide/mpi-backing.md; "
-                             "WEFT_MPI=auto and the like come from the environment")
+                        help="the program of this MPI on both sides; our side has the layer of docs/guide/mpi-backing.md, "
+                             "with WEFT_MPI from the environment")
 
 
 def declare_results(parser):
     parser.add_argument("--limit", type=float, metavar="RATIO", help="status 1 if any ratio is above (default: none)")
-    parser.add_argument("--against", metavar="FILE", help="a compare.json of another run: says how much the ratios differ")
+    parser.add_argument("--against", metavar="FILE",
+                        help="a compare.json of another run: prints how much the ratios differ")
     parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
     parser.add_argument("--results", metavar="FOLDER",
-                        help="also write compare.json, table.md and a plot for each collective (Matplotlib); cells that "
-                             "an interrupted run has left there are not measured again")
+                        help="also write compare.json, table.md and a plot for each collective (Matplotlib); cells of "
+                             "an interrupted run are not measured again")
     parser.add_argument("--bin", default=BIN, metavar="FOLDER",
-                        help="where weft, the peers and ping_pong lie (default build/release/bin)")
+                        help="folder of weft, the peers and ping_pong (default build/release/bin)")
     parser.add_argument("--mpirun", default="mpirun.openmpi", metavar="PROGRAM", help="Open MPI's launcher")
     parser.add_argument("--mpiexec", default="mpiexec.mpich", metavar="PROGRAM", help="MPICH's launcher")
 
 
 def fill_in(options):
-    """What was not given comes from the set of cells."""
+    """Sets the options that were not given from the chosen set of cells."""
     require(not (options.quick and options.full), "--quick and --full exclude each other")
     usual = FULL if options.full else QUICK if options.quick else USUAL
     for name in ("collectives", "ranks", "bytes", "timeout", "minutes"):

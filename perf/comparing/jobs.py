@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""jobs - how each side is launched, and what else runs on the machine meanwhile.
+"""jobs - the command of each side, and the other load of the machine.
 
-Idea     A side knows the command of a cell; everything else about it is the same for all sides.
-Holds    No side inherits a choice that a library would make by itself. MPICH yields by a preload where ranks
-         outnumber processors, because it has no setting for it.
-Next     rounds.py for the order in which they run.
+Idea     A side knows the command of a cell; all else is equal on all sides.
+Holds    No side inherits a setting from the environment that its library would choose itself. MPICH has no setting to
+         yield. If ranks outnumber processors, a preloaded library makes it yield.
+Next     rounds.py for the order of the launches.
 """
 
 import contextlib
@@ -18,11 +18,11 @@ import subprocess
 import sys
 
 BIN = str(pathlib.Path(__file__).resolve().parent.parent.parent / "build/release/bin")
-GRACE_S = 5  # for a launcher that gets a signal to end, to end its ranks
+GRACE_S = 5  # time for a launcher that gets a signal to end its ranks
 
 
 class Unusable(Exception):
-    """The arguments cannot be used: exit status 2."""
+    """Invalid arguments: exit status 2."""
 
 
 class Broken(Exception):
@@ -30,7 +30,7 @@ class Broken(Exception):
 
 
 def require(holds, complaint):
-    """Refuses arguments unless what must hold does."""
+    """Raises Unusable with the complaint unless the condition holds."""
     if not holds:
         raise Unusable(complaint)
 
@@ -40,8 +40,8 @@ def report(text):
 
 
 def run_script(name, work):
-    """The exit status of a script: that of its work, or that of what ended it."""
-    # SIGTERM becomes an exception, so that a job that is waited for is ended, too.
+    """Runs a script's work and returns its exit status; errors are printed and give status 2 or 3."""
+    # SIGTERM becomes an exception, so that a running job is ended, too.
     signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
     try:
         return work()
@@ -55,14 +55,14 @@ def processors():
 
 
 def clean_environment():
-    """The environment of both sides, without a choice that Open MPI makes by itself."""
+    """Returns the environment of both sides, without a setting that Open MPI chooses itself."""
     environment = dict(os.environ)
     environment.pop("OMPI_MCA_mpi_yield_when_idle", None)
     return environment
 
 
 def end_group(process):
-    """Ends a launcher and what it launched: first by SIGTERM, since some ranks are in groups of their own."""
+    """Ends a launcher and its ranks. SIGTERM is first, since some ranks are in separate process groups."""
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGTERM)
     with contextlib.suppress(subprocess.TimeoutExpired):
@@ -73,9 +73,9 @@ def end_group(process):
 
 
 def run_program(command, timeout, environment=(), **options):
-    """Runs a command in a process group of its own to its end: what it printed, and its status.
+    """Runs a command in its own process group. Returns stdout, stderr and exit status.
 
-    SIGTERM is blocked while the process is made, so that no process is left that end_group() does not know."""
+    SIGTERM is blocked while the process is created, so that end_group() knows every process."""
     process = None
     held = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
     try:
@@ -98,10 +98,10 @@ def run_program(command, timeout, environment=(), **options):
 
 
 def run_json(command, timeout, environment=(), stderr=subprocess.PIPE):
-    """Runs a command and returns the JSON object it printed."""
+    """Runs a command and returns the JSON object that it prints."""
     shown = " ".join(command)
     out, err, status = run_program(command, timeout, environment, stderr=stderr)
-    # Status 1 says that a result was wrong; the object says which.
+    # Status 1 means that a result was wrong; the object shows which.
     if status not in (0, 1):
         raise Broken(f"status {status}: {shown}\n{err.strip() or out.strip()}")
     try:
@@ -120,7 +120,7 @@ class Calibrator:
 
 
 def weft_run(weft, ranks, nodes, *words):
-    """A job of these words, on so many ranks and virtual nodes (0: none)."""
+    """Returns the command of a job with `words` on a number of ranks and of virtual nodes (0: none)."""
     virtual = ["--nodes", str(nodes)] if nodes > 0 else []
     return [weft, "run", "-n", str(ranks), *virtual, "--", *words]
 
@@ -146,7 +146,7 @@ class Weft:
 
 
 class WeftCopying(Weft):
-    """The same, with all that ranks of a node have for each other copied by the kernel: nothing is adopted."""
+    """`weft bench` with WEFT_DIRECT=copy: the kernel copies between ranks of a node, and no memory is remapped."""
 
     name = "copy"
 
@@ -156,7 +156,7 @@ class WeftCopying(Weft):
 
 
 class OpenMpi:
-    """The peer program under Open MPI's own launcher, where it yields by itself."""
+    """The peer program under Open MPI's launcher; Open MPI decides itself when to yield."""
 
     name = "openmpi"
     TCP = ["--mca", "pml", "ob1", "--mca", "btl", "tcp,self", "--mca", "btl_tcp_if_include", "lo"]
@@ -185,7 +185,7 @@ class OpenMpi:
 
 
 class Mpich:
-    """The peer program under MPICH's own launcher; made to yield where it has to share processors."""
+    """The peer program under MPICH's launcher; preloaded to yield if ranks share processors."""
 
     name = "mpich"
     TCP = ["-genv", "UCX_TLS", "tcp,self", "-genv", "MPIR_CVAR_NOLOCAL", "1"]
@@ -217,7 +217,7 @@ class Mpich:
 
 
 def under_layer(peer):
-    """The same program of the same MPI, with weft's layer before that."""
+    """Returns a side with the same program and MPI, and weft's layer preloaded."""
 
     class Layered(peer):
         name = "weft"
@@ -237,18 +237,18 @@ def under_layer(peer):
 
 
 PEERS = {side.name: side for side in (OpenMpi, Mpich)}
-OTHERS = {WeftCopying.name: WeftCopying}  # only if asked for
+OTHERS = {WeftCopying.name: WeftCopying}  # only on request
 
 
 def measuring(cell, options):
-    """The options of all sides."""
+    """Returns the options that all sides share."""
     buffers = [] if options.buffers == "reused" else ["--buffers", options.buffers]
     return ["--bytes", cell.bytes_text(), "--loop", options.loop, *buffers,
             "--seconds", f"{options.seconds:g}", "--json"]
 
 
 def digest(path):
-    """Differs between builds of a file."""
+    """Returns a digest that differs between builds of a file."""
     try:
         return hashlib.sha256(pathlib.Path(path).read_bytes()).hexdigest()[:16]
     except OSError:
@@ -275,7 +275,7 @@ def first_line(command, containing=""):
 
 
 class Onlookers:
-    """How many processors were busy with anything but our own jobs since this was made."""
+    """Measures how many processors other programs used since the object was created."""
 
     def __init__(self):
         self.begin = self.read()

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""kept - finished cells as files, so that a run that was interrupted goes on where it stopped.
+"""kept - finished cells as files, so that an interrupted run continues where it stopped.
 
-Holds    A cell is taken from its file only if it was measured in the same way with the same builds of all
-         programs; files are written whole or not at all.
+Holds    A cell is read from its file only if it was measured with the same options and the same builds of all programs.
+         Files are written completely or not at all.
 """
 
 import json
@@ -13,7 +13,7 @@ from comparing.jobs import digest
 
 
 def identity_of(options, sides):
-    """All that a cell's figures depend on, but for the machine."""
+    """Returns all facts that a cell's figures depend on, except the machine."""
     return {"rounds": options.rounds, "seconds": options.seconds, "loop": options.loop, "buffers": options.buffers,
             "bytes": options.bytes,
             "self_test": options.self_test,
@@ -22,14 +22,14 @@ def identity_of(options, sides):
 
 
 class Kept:
-    """The cells of one run in a folder; without a folder, none are kept."""
+    """The finished cells of one run in a folder. Without a folder it stores nothing."""
 
     def __init__(self, folder, run, identity):
         self.folder = None if folder is None else pathlib.Path(folder, "cells", str(run))
         self.identity = identity
 
     def load(self, cell):
-        """The rows of a cell, or None."""
+        """Returns the rows of a cell, or None."""
         if self.folder is None:
             return None
         try:

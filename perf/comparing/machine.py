@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""machine - what a table says about the machine that it was measured on."""
+"""machine - facts about the machine, printed with the results."""
 
 import os
 import pathlib

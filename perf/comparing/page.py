@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""page - the results of a comparison as files: the rows as JSON, the table as Markdown, a plot per collective.
+"""page - writes the results of a comparison: rows as JSON, a table in Markdown, and a plot for each collective.
 
-Holds    Plots are made by Matplotlib (Debian: python3-matplotlib), which only --results needs. One figure a
-         collective, one panel for each number of ranks and nodes, so that lines of a panel are comparable. Text stays text.
+Holds    Matplotlib draws the plots (Debian: python3-matplotlib); only --results needs it. There is a figure for each
+         collective and a panel for each number of ranks and nodes, so that lines of a panel are comparable. Text stays
+         text in the SVG.
 """
 
 import json
@@ -39,7 +40,7 @@ def place_of(nodes, ranks):
 
 
 def scale_log(axes, values):
-    """A logarithmic axis with plain numbers, closer together where there are few."""
+    """Sets a logarithmic axis with plain numbers, with more ticks if the values span less than two decades."""
     values = [value for value in values if value]
     few = bool(values) and max(values) < 100 * min(values)
     axes.set_yscale("log", subs=())
@@ -50,7 +51,7 @@ def scale_log(axes, values):
 
 
 def scale_powers(axes, ticks, words):
-    """An axis of powers of two, with words at the ticks."""
+    """Sets an axis of powers of two, with words at the ticks."""
     axes.set_xscale("log", base=2)
     axes.set_xticks(ticks)
     axes.xaxis.set_major_formatter(lambda value, _: words(round(value)))
@@ -68,7 +69,7 @@ def draw_over_bytes(axes, rows):
 
 
 def draw_panels(pyplot, rows):
-    """A panel for each number of ranks and nodes: times over bytes."""
+    """Draws a panel for each number of ranks and nodes: times over bytes."""
     cells = cells_of(rows)
     columns = min(4, len(cells))
     lines = -(-len(cells) // columns)
@@ -87,7 +88,7 @@ def draw_panels(pyplot, rows):
 
 
 def draw_bars(pyplot, rows):
-    """One panel: a group of bars for each number of ranks and nodes."""
+    """Draws one panel with a group of bars for each number of ranks and nodes."""
     rows = sorted(rows, key=lambda row: (row["nodes"], row["ranks"], row["bytes"]))
     figure, axes = pyplot.subplots(figsize=(max(4.0, 0.8 + 1.0 * len(rows)), 2.9))
     shown = [side for side in SIDES if any(row[side[0]] is not None for row in rows)]
@@ -148,13 +149,13 @@ def markdown_table(rows):
 
 
 def save(pyplot, figure, path):
-    """The same figure gives the same bytes."""
+    """Saves a figure. Equal figures give equal bytes."""
     figure.savefig(path, metadata={"Date": None})
     pyplot.close(figure)
 
 
 def write_results(folder, found):
-    """Writes compare.json, table.md and COLLECTIVE.svg into a folder, which is made if need be."""
+    """Writes compare.json, table.md and COLLECTIVE.svg into a folder, and creates it if needed."""
     pyplot = import_pyplot()
     folder = pathlib.Path(folder)
     folder.mkdir(parents=True, exist_ok=True)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""plots - the drawings of docs/performance.md beside those of collectives: puts and start-up.
+"""plots - the other drawings of docs/performance.md: summary, puts and start-up.
 
-Holds    Text stays text; the same results give the same bytes. A drawing without anything to show is not made.
+Holds    Text stays text in the SVG, and equal results give equal bytes. A drawing without data is not made.
 """
 
 import statistics
@@ -10,7 +10,7 @@ from comparing.page import BYTES, draw, format_bytes, scale_log, scale_powers
 
 PLACES = (("puts_node", "one node"), ("puts_network", "two virtual nodes"))
 OURS, BARE = "#0b5fa5", "#808080"
-# Of the lines of the summary none is taken for another: dark and light ones of six hues.
+# Colors of the summary's lines, which must be distinguishable: dark and light ones of six hues.
 DISTINCT = ("#1f77b4", "#7fb8e6", "#d95f02", "#f7b267", "#2a7f3b", "#8fcf8a", "#a81e2c", "#ef8a8a", "#5e3c99", "#b9a3d9",
             "#404040", "#a0a0a0")
 
@@ -62,7 +62,7 @@ def draw_startup(pyplot, results):
 
 
 def mean_ratios(rows, collective):
-    """Sizes, and for each the geometric mean of the ratios of all its rows."""
+    """Returns the sizes, each with the geometric mean of the ratios of its rows."""
     ratios = {}
     for row in rows:
         if row["collective"] == collective and row["ratio"]:
@@ -71,7 +71,7 @@ def mean_ratios(rows, collective):
 
 
 def draw_summary(pyplot, rows):
-    """A line for each collective, on one node and between nodes: how weft compares at each size."""
+    """Draws weft's ratio over the sizes: a line for each collective, on one node and between nodes."""
     places = [(words, part) for words, part in (("one node", [row for row in rows if row["nodes"] == 1]),
                                                 ("several virtual nodes", [row for row in rows if row["nodes"] > 1]))
               if any(row["ratio"] for row in part)]
@@ -99,7 +99,7 @@ def draw_summary(pyplot, rows):
 
 
 def draw_all(pyplot, results):
-    """Pairs of name and figure."""
+    """Yields pairs of name and figure."""
     rows = [row for name in ("compare", "compare_others") for row in (results.get(name) or {"rows": ()})["rows"]]
     summary = draw_summary(pyplot, rows) if results.get("compare") else None
     if summary is not None:

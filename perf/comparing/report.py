@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""report - the results on docs/performance.md: text and tables of a run, from its results alone.
+"""report - text and tables of docs/performance.md, from the results of a run only.
 
-Idea     A section is a function from the results of its step to lines; without results it says by which command
-         they come. The part between the marks is all sections, in order; the rest of the page is written by hand.
-Holds    Every number of the part comes from the results. The same results give the same bytes.
-Next     plots.py for what is drawn; steps.py for the commands.
+Idea     A section is a function from the results of its step to lines. Without results it prints the command that
+         measures them. The part between the marks consists of all sections in order; the rest of the page is
+         written by hand.
+Holds    Every number of the part is from the results. Equal results give equal bytes.
+Next     plots.py for the drawings; steps.py for the commands.
 """
 
 import decimal
@@ -27,17 +28,18 @@ def percent(value, digits=0):
 
 
 def figures(value):
-    """With as many places as its three figures take: what is small is not shown as 0.00."""
+    """Formats a value with three significant digits and without an exponent, so that small values do
+    not become 0.00."""
     return f"{decimal.Decimal(f'{value:.3g}'):f}"
 
 
 def seconds(value):
-    """Of a phase: what takes less than half a millisecond was hardly there."""
+    """Formats the time of a phase; times below half a millisecond are shown as "-"."""
     return "-" if value < 0.0005 else f"{value:.3f}"
 
 
 def hidden(row, kind):
-    """How much of a call the other work hid; where both together took longer than one after the other: by how much."""
+    """Formats the hidden part of a call. If both together took longer than one after the other, shows the excess."""
     part, both = row[f"hidden_{kind}"], row[f"{kind}_us"]
     return percent(part) if part is None or part >= 0 else f"none (+{both - 2 * row['blocking_us']:.1f} us)"
 
@@ -49,12 +51,12 @@ def not_measured(name):
 
 
 def by_command(name, found):
-    """The one that was given: a trial is not taken for the whole."""
+    """Shows the command of this run, which may be a shorter trial."""
     return [f"`{found.get('command', COMMANDS[name].command)}`", ""]
 
 
 def parts(results, titles, body):
-    """A part for each step: its title, and its body or the command that is missing."""
+    """Returns a part for each step: its title, and its body or the command that would measure it."""
     lines = []
     for name, title in titles:
         found = results.get(name)
@@ -65,18 +67,18 @@ def parts(results, titles, body):
 # ---- Head -------------------------------------------------------------------------------------------
 
 def compared_rows(results):
-    """Those of all collectives, whichever step has measured them."""
+    """Returns the rows of all collectives, from both steps that measure them."""
     return [row for name in ("compare", "compare_others") for row in (results.get(name) or {"rows": ()})["rows"]]
 
 
 def mean_ratio(rows):
-    """The geometric mean, or nothing if no row has a ratio."""
+    """Returns the geometric mean of the ratios, or None if no row has a ratio."""
     ratios = [row["ratio"] for row in rows if row["ratio"]]
     return statistics.geometric_mean(ratios) if ratios else None
 
 
 def first_words(results):
-    """The machine and the overall result, before any single number."""
+    """Returns the machine and the overall result, which precede all single numbers."""
     found = results.get("compare")
     if found is None:
         return ["## Results", ""]
@@ -132,14 +134,14 @@ def summary(rows):
 
 
 def cell(row):
-    """weft's time and ratio, with the marks of the row."""
+    """Formats weft's time and ratio, with the marks of the row."""
     marks = "".join(mark for holds, mark in ((row["flagged_counted"], "*"), (row["failures"], "!")) if holds)
     ratio = format_number(row["ratio"]) + marks
     return f"{format_number(row['weft_us'])} ({ratio})" + ("" if row["checked"] else " WRONG RESULT")
 
 
 def times(rows):
-    """One row for each collective, ranks and nodes; one column for each size."""
+    """Returns a table with a row for each collective, ranks and nodes, and a column for each size."""
     sizes = sorted({row["bytes"] for row in rows} - {0})
     lines = {}
     for row in rows:
@@ -163,20 +165,20 @@ def collectives(results):
 
 
 def between_nodes(rows):
-    """Why MPICH has no times between nodes, where it has none."""
+    """Explains why MPICH has no times between nodes, if it has none."""
     if all(row["mpich_us"] is None and not row["failures"] for row in rows):
         return ["MPICH was not run.", ""]
     rows = [row for row in rows if row["nodes"] > 1]
     if not rows or any(row["mpich_us"] is not None for row in rows):
         return []
-    # What is said after the cause, the command, is of one machine.
+    # The text after the cause is a command with paths of one machine.
     reasons = [words.split(": ")[1] for row in rows for words in row["failures"] if words.startswith("mpich: ")]
     why = f"its launches failed ({statistics.mode(reasons)})" if reasons else "it was not run there"
     return [f"MPICH has no times between nodes: {why}.", ""]
 
 
 def spread(found):
-    """How much the ratios of two runs differ."""
+    """Returns the text about the differences between the ratios of two runs."""
     if found is None:
         return []
     worst = max(found["worst"], key=lambda row: row["difference"], default=None)
@@ -277,13 +279,13 @@ SECTIONS = (first_words, machine, collectives, telling, puts, startup, overlap, 
 
 
 def write_text(results):
-    """The part with its marks, from the objects by name of step; steps that are missing are named in it."""
+    """Returns the part with its marks, from the objects by name of step. It names missing steps."""
     lines = [line for section in SECTIONS for line in section(results)]
     return "\n".join((MARKS[0], "", *lines, MARKS[1])) + "\n"
 
 
 def put_into(page, part):
-    """The page with this part in place of its old one; a new page is the part alone. Nothing if the page has no marks."""
+    """Returns the page with its old part replaced. An empty page becomes the part; a page without marks gives None."""
     if not page:
         return part
     before, begin, rest = page.partition(MARKS[0])

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""rounds - cells, the order in which sides run, and the rows that come out.
+"""rounds - cells, the order of the launches, and the rows of the result.
 
-Idea     A round is: calibrator, each side once, calibrator. Medians over rounds are what counts; flags say
-         which rounds the machine has spoilt, and look at the machine only, never at the times.
+Idea     A round is: calibrator, each side once, calibrator. Medians over rounds are the result. Flags mark rounds that
+         the machine has disturbed. They depend on the machine only, never on the times.
 Next     docs/performance.md, "perf/compare".
 """
 
@@ -17,7 +17,7 @@ FOREIGN_LIMIT = 0.1  # processors
 
 
 class Cell:
-    """What one launch of a side measures: all sizes of one collective on some ranks."""
+    """One launch of a side: all sizes of one collective on a number of ranks."""
 
     def __init__(self, collective, ranks, nodes, sizes):
         self.collective = collective
@@ -37,7 +37,7 @@ class Cell:
 
 
 def make_cells(options):
-    """A cell for each collective and each shape of a job, which is a number of ranks and one of nodes."""
+    """Returns a cell for each collective and each shape of a job (numbers of ranks and of nodes)."""
     shapes = [shape for shape in options.shapes if shape[1] <= shape[0]]
     for ranks, nodes in options.shapes:
         if nodes > ranks:
@@ -49,14 +49,14 @@ def make_cells(options):
 
 
 class Allowance:
-    """How long all cells together may take. The wanted rounds are made in any case; disturbed ones are made again
-    as long as the cell's share of what is left lasts."""
+    """Time limit of all cells together. The wanted rounds always run. Disturbed rounds are repeated while the cell's
+    share of the remaining time lasts."""
 
     def __init__(self, minutes, cells):
         self.end = time.monotonic() + 60 * minutes
         self.cells = cells
         self.share_end = self.end
-        self.failed_before = set()  # sides that were left out of a cell: one launch of theirs is enough to see it again
+        self.failed_before = set()  # sides left out of an earlier cell: one failed launch leaves them out again
 
     def begin_cell(self):
         now = time.monotonic()
@@ -68,7 +68,7 @@ class Allowance:
 
 
 def times_by_size(side, cell, timeout):
-    """Runs one side once: {bytes: (median in us, result was right)}."""
+    """Runs one side once. Returns {bytes: (median in us, result was right)}."""
     found = run_json(side.command(cell), timeout)
     times = {result["bytes"]: (result["median_us"], result["checked"]) for result in found["results"]}
     for size in cell.sizes:
@@ -78,7 +78,7 @@ def times_by_size(side, cell, timeout):
 
 
 def why_flagged(before_ns, after_ns, foreign):
-    """What disturbed a round: a list of words."""
+    """Returns the causes that disturbed a round, as words."""
     reasons = []
     if max(before_ns, after_ns) > CALIBRATOR_FACTOR * min(before_ns, after_ns):
         reasons.append("calibrator")
@@ -92,13 +92,13 @@ def undisturbed(rounds):
 
 
 def counted(rounds, wanted):
-    """The rounds that count: the undisturbed ones if there are enough of them, else all."""
+    """Returns the undisturbed rounds if there are enough of them, else all rounds."""
     quiet = undisturbed(rounds)
     return quiet if len(quiet) >= wanted else rounds
 
 
 def launch(side, cell, options, failures, tries):
-    """The times of one launch. One that fails is made again; None if it fails so many times."""
+    """Returns the times of one launch. Repeats a failed launch up to `tries` launches, then returns None."""
     for _ in range(tries):
         try:
             return times_by_size(side, cell, options.timeout)
@@ -110,7 +110,7 @@ def launch(side, cell, options, failures, tries):
 
 
 def make_round(cell, sides, options, left_out, failures, failed_before):
-    """The times of each side; None for those that are left out."""
+    """Returns the times of each side, with None for sides that are left out."""
     times = []
     for side in sides:
         tries = 1 if side.name in failed_before else 2
@@ -131,11 +131,11 @@ def describe_progress(cell, sides, entry):
 
 
 def measure_cell(cell, sides, calibrator, options, allowance):
-    """All rounds of a cell: a list of {calibrators, foreign load, reasons, times of all sides by size}, and
-    what failed.
+    """Measures all rounds of a cell. Returns a list of {calibrators, foreign load, reasons, times of all sides by
+    size}, and the failures.
 
-    A flagged round is made again, but no more than twice the wanted number of rounds is made. A side whose
-    launch fails twice is left out of the cell; one that was left out before, as soon as a launch fails.
+    A flagged round is repeated, up to twice the wanted number of rounds. A side with two failed launches of a round is
+    left out of the cell. A side that was left out before is left out after one.
     """
     allowance.begin_cell()
     rounds, left_out, failures = [], set(), []
@@ -164,7 +164,7 @@ def quartiles(values):
 
 
 def spread(values):
-    """Half the distance of the quartiles, relative to the median; None where nothing was measured."""
+    """Returns half the distance of the quartiles, relative to the median; None without values."""
     if not values:
         return None
     low, high = quartiles(values)
@@ -182,13 +182,13 @@ def describe_round(entry, size, names):
 
 
 def times_of(rounds, side, size):
-    """The times of a side in all rounds; none at all if it failed in one of them."""
+    """Returns the times of a side in all rounds; empty if it failed in one of them."""
     times = [entry["times"][side] for entry in rounds]
     return [found[size][0] for found in times] if times and all(times) else []
 
 
 def compare_sides(ours, theirs):
-    """The ratio of the medians, and median and quartiles of the rounds' own ratios."""
+    """Returns the ratio of the medians, and median and quartiles of the ratios of each round."""
     if not ours or not theirs:
         return dict.fromkeys(("ratio", "ratio_paired", "ratio_low", "ratio_high"))
     paired = [one / other for one, other in zip(ours, theirs)]
@@ -198,7 +198,7 @@ def compare_sides(ours, theirs):
 
 
 def make_row(cell, size, rounds, peers, options, failures=()):
-    """One line of the table. The times of a round are weft's, then those of the peers, in their order."""
+    """Returns one line of the table. A round has weft's times first, then the peers' times in their order."""
     used = counted(rounds, options.rounds)
     ours = times_of(used, 0, size)
     by_peer = {peer: times_of(used, 1 + place, size) for place, peer in enumerate(peers)}

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""spread - how much the ratios of two runs of the same cells differ.
+"""spread - compares the ratios of two runs of the same cells.
 
-Idea     A ratio that is a property of the two libraries comes out the same when it is measured again. What a run
-         is worth shows in |first / second - 1| over its rows: its median, and the rows where it is worst.
+Idea     A ratio that is a property of the two libraries does not change in a second run. The quality of a run is |first
+         / second - 1| over its rows: the median, and the rows with the largest values.
 """
 
 import statistics
 
-LIMIT = 0.15  # of the median over the rows
+LIMIT = 0.15  # for the median over the rows
 WORST = 5
 KEY = ("collective", "ranks", "nodes", "bytes", "loop")
 
@@ -17,7 +17,7 @@ def key_of(row):
 
 
 def describe_spread(first, second):
-    """What two lists of rows differ by; None if they have no row in common."""
+    """Returns the differences between two lists of rows; None if they have no row in common."""
     others = {key_of(row): row["ratio"] for row in second}
     changes = [{**dict(zip(KEY, key_of(row))), "first": row["ratio"], "second": others[key_of(row)],
                 "difference": abs(row["ratio"] / others[key_of(row)] - 1)}

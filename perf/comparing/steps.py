@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""steps - the measurements that docs/performance.md is made of: commands that print one JSON object each."""
+"""steps - the measurements of docs/performance.md: commands that each print one JSON object."""
 
 import os
 import shlex
@@ -11,7 +11,7 @@ OVERLAP = "build/release/bin/weft bench overlap --bytes 8,64K,1M --json"
 
 
 class Step:
-    """A command as it is shown, relative to the repository. `quick` is added for a trial, `short` for half an hour."""
+    """A command as shown, relative to the repository. `quick` is added for a trial, `short` for half an hour."""
 
     def __init__(self, name, command, needs=(), quick="", short="", minutes=10):
         self.name = name
@@ -21,18 +21,18 @@ class Step:
         self.minutes = minutes
 
     def words(self, folder, extent):
-        """The words of the command, to be run from the repository's root; of an extent: full, short or quick."""
+        """Returns the words of the command, for the repository's root. `extent` is full, short or quick."""
         words = shlex.split(self.command) + shlex.split(self.added[extent])
         if words[0].startswith("perf/"):
-            words.insert(0, sys.executable)  # the interpreter that has what this script was found to have
+            words.insert(0, sys.executable)  # the interpreter that has the required modules
         return words + (["--results", os.path.join(folder, self.name)] if self.name.startswith("compare") else [])
 
     def shown(self, extent):
-        """The command as a reader would give it."""
+        """Returns the command as a reader would type it."""
         return " ".join(filter(None, (self.command, self.added[extent])))
 
     def build(self):
-        """How to build what is missing."""
+        """Returns the command that builds the programs of this step."""
         targets = "".join(f" --target {name}" for name in self.needs)
         return PRELUDE + targets
 

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""telling - whether two sides that ran in the same rounds differ, from the rounds' ratios alone.
+"""telling - decides whether two sides of the same rounds differ, from the ratios of the rounds.
 
-Idea     If both sides are equally fast, each is the slower one in half of the rounds. The sign test asks how
-         likely so uneven a count is then; it needs nothing about how times are distributed, and one extreme round
-         counts like any other. The interval of the median ratio comes from the same binomial distribution.
-Holds    With equally fast sides the chance of `told_apart` is at most the error level.
+Idea     If both sides are equally fast, each is the slower one in half of the rounds. The sign test returns the
+         probability of a count as uneven as the observed one. It assumes nothing about the distribution of
+         times, and one extreme round counts like any other. The interval of the median ratio follows from the
+         same binomial distribution.
+Holds    For equally fast sides the probability of `told_apart` is at most the error level.
 """
 
 import math
@@ -12,18 +13,19 @@ import statistics
 
 
 def tail(count, most):
-    """The chance of at most so many heads in so many throws."""
+    """Returns the probability of at most `most` heads in `count` throws."""
     return sum(math.comb(count, heads) for heads in range(most + 1)) / 2**count
 
 
 def sign_test(ratios):
-    """How likely a count of rounds above 1 as uneven as this one, or more, is between equally fast sides."""
+    """Returns the probability, between equally fast sides, of a count of rounds above 1 at least as uneven."""
     above, below = sum(ratio > 1 for ratio in ratios), sum(ratio < 1 for ratio in ratios)
     return min(1.0, 2 * tail(above + below, min(above, below)))
 
 
 def median_interval(ratios, error):
-    """An interval of the median ratio, wrong at most as often as `error`: two of the ratios themselves."""
+    """Returns an interval for the median ratio, between two of the ratios. It is wrong with probability
+    `error` at most."""
     ordered = sorted(ratios)
     cut = 0
     while cut < (len(ordered) - 1) // 2 and 2 * tail(len(ordered), cut) <= error:
@@ -33,7 +35,7 @@ def median_interval(ratios, error):
 
 
 def tell(name, ratios, error):
-    """What the rounds say about one side over the other."""
+    """Returns the verdict about one side compared with the other."""
     low, high = median_interval(ratios, error)
     chance = sign_test(ratios)
     return {"name": name, "told_apart": chance <= error, "chance": chance, "rounds": len(ratios),
