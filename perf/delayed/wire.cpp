@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// wire.cpp - a network in which every packet takes the time that is asked for.
+// wire.cpp - a network that delays every packet by a given time.
 //
 //     delayed_wire PREFIX COUNT MICROSECONDS
 //
-// Idea     Each of the network namespaces PREFIX0, PREFIX1, ... gets an interface `delayed`. What
-//          a namespace sends through it is read here, held, and written to the interface of the
-//          namespace that it is for: number n has the address 10.83.0.(n + 1). All packets are held
-//          equally long, so they leave in the order in which they came.
-// Why      The kernels of small machines often have no netem, and 2 processors behave like a large
-//          machine only where waits for the network are long.
-// Holds    Prints "up" when all interfaces are there; ends with its standard input.
-// Next     ../papers/delayed, which makes the namespaces and starts this.
+// Idea     Each of the network namespaces PREFIX0, PREFIX1, ... gets an interface `delayed`. This
+//          program reads the packets that a namespace sends, holds them, and writes them to the
+//          interface of their destination: number n has the address 10.83.0.(n + 1). All packets
+//          are held for the same time, so they keep their order.
+// Why      The kernels of small machines often have no netem. Two processors behave like a large
+//          machine only if waits for the network are long.
+// Holds    Prints "up" when all interfaces exist; ends when its standard input is closed.
+// Next     ../papers/delayed, which creates the namespaces and starts this program.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <linux/if_tun.h>
@@ -48,7 +48,7 @@ std::int64_t now_ns() {
     std::exit(3);
 }
 
-/// Enters a namespace for good and opens its interface.
+/// Enters a namespace permanently and opens its interface.
 int open_interface(const std::string& network) {
     const std::string path = "/run/netns/" + network;
     const int space = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
@@ -88,7 +88,7 @@ class Wire {
 
   private:
     static constexpr std::size_t kPacketBytesMax = 65'536;
-    static constexpr std::size_t kDestination = 19;  // last byte of it in a header of IPv4
+    static constexpr std::size_t kDestination = 19;  // its last byte, in an IPv4 header
 
     void wait() {
         std::int64_t left = kNsPerSecond;
@@ -111,7 +111,7 @@ class Wire {
     void pass_on() {
         while (!held_.empty() && held_.front().due_ns <= now_ns()) {
             const Packet& packet = held_.front();
-            // What its receiver has no room for is lost, as on any network.
+            // A packet without room at its receiver is lost, as on any network.
             static_cast<void>(
                 ::write(interfaces_[packet.to], packet.bytes.data(), packet.bytes.size()));
             held_.pop_front();
@@ -137,7 +137,7 @@ int main(int argc, char** argv) {
     std::vector<int> interfaces;
     for (int i = 0; i < count; ++i)
         interfaces.push_back(open_interface(argv[1] + std::to_string(i)));
-    // A packet that is due waits for no rank.
+    // High priority, so that ranks do not delay a packet that is due.
     ::setpriority(PRIO_PROCESS, 0, -20);
     ::prctl(PR_SET_TIMERSLACK, 1);
     fmt::print("up\n");

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// bare_endpoint.hpp - libfabric alone, as thin as it gets: what the library's puts are compared
-// with.
+// bare_endpoint.hpp - libfabric with as little code as possible, for comparison with
+// the library's puts.
 //
 // Idea     An endpoint with one completion queue and one registered buffer, connected to one peer.
-//          Programs derive from it and write as they please.
-// Holds    Nothing is handled: what fails is thrown as std::runtime_error.
+//          Programs derive from it and write to the peer directly.
+// Holds    Errors are not handled: a failed call throws std::runtime_error or ends the program.
 #pragma once
 
 #include <fmt/format.h>
@@ -34,7 +34,7 @@ inline void require(ssize_t code, std::string_view call) {
         throw std::runtime_error(fmt::format("{}: {}", call, fi_strerror(static_cast<int>(-code))));
 }
 
-/// What a peer needs to write into the buffer.
+/// Facts that a peer needs to write into the buffer.
 struct BareAddress {
     std::uint8_t name[256];
     std::size_t name_bytes;
@@ -44,7 +44,7 @@ struct BareAddress {
 
 class BareEndpoint {
   public:
-    /// `memory`: the buffer, which outlives the endpoint.
+    /// Uses `memory` as its buffer, which must outlive the endpoint.
     BareEndpoint(base::Result<link::Found> found, std::span<std::byte> memory) : buffer_(memory) {
         if (!found) throw std::runtime_error(found.failure().text);
         found_ = std::move(found).value();
@@ -56,7 +56,7 @@ class BareEndpoint {
         if (found_.grant.virtual_addresses)
             address_.base = reinterpret_cast<std::uint64_t>(buffer_.data());
     }
-    /// With a buffer of its own.
+    /// Allocates its own buffer.
     BareEndpoint(const std::string& provider, std::size_t buffer_bytes)
         : BareEndpoint(link::discover({.provider = provider, .one_host = true}),
                        std::vector<std::byte>(buffer_bytes)) {}
@@ -70,7 +70,7 @@ class BareEndpoint {
     }
 
   protected:
-    /// Tries post() until libfabric takes what it posts, with progress() in between.
+    /// Repeats post() until libfabric accepts the operation, with progress() in between.
     template <class Post, class Progress>
     static void insist(std::string_view call, Post post, Progress progress) {
         for (ssize_t code = post(); code != 0; code = post()) {
@@ -90,7 +90,7 @@ class BareEndpoint {
     link::Fid<fid_mr> region_;
     fi_addr_t peer_ = FI_ADDR_UNSPEC;
     std::uint64_t key_ = 0;   ///< of the peer's buffer
-    std::uint64_t base_ = 0;  ///< where it starts
+    std::uint64_t base_ = 0;  ///< start of the peer's buffer
     std::size_t inject_bytes_ = 0;
 
   private:

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ping_pong.cpp - prints the calibrator: the time of one cache line between two processors.
+// ping_pong.cpp - prints the calibrator: the transfer time of one cache line
+// between two processors.
 #include "lab/measure/ping_pong.hpp"
 
 #include <fmt/format.h>

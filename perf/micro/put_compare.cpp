@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// put_compare.cpp - one-sided calls against libfabric alone, or against memcpy on a node, in one
-// run.
+// put_compare.cpp - one-sided calls against libfabric alone, or against memcpy on a node.
 //
-// Idea     Two ranks under `weft run`. Each figure is taken both ways in turn, round by round, so
-//          that a machine whose speed changes does so for both. The bare side is as thin as it
-//          gets: an endpoint of its own with the provider of the job, writes without any
-//          bookkeeping, and one write with an immediate, answered by another, to know that all have
-//          landed. On a node it is memcpy into the peer's mapped memory and a flag. Usage: weft run
-//          -n 2 [--nodes 2] -- perf_put_compare [--rounds R] [--json]
+// Idea     Two ranks under `weft run`. Both sides of each figure are measured alternately, round by
+//          round, so that changes of the machine affect both. The bare side does as little as
+//          possible. It has its own endpoint with the job's provider, writes without bookkeeping,
+//          and one write with an immediate that the peer answers, to know that all data is
+//          delivered. On a node it is memcpy into the peer's mapped memory and a flag.
+//          Usage: weft run -n 2 [--nodes 2] -- perf_put_compare [--rounds R] [--json]
 // Holds    Prints medians over rounds, and the ratio weft / bare of times.
-// Next     src/front/cli/bench_puts.hpp for the same figures without a bare side.
+// Next     src/front/cli/bench_puts.hpp for the figures without a bare side.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -38,14 +37,14 @@ using weft::micro::give_up;
 
 constexpr std::size_t kBytesMax = std::size_t{1} << 20;
 constexpr std::size_t kWindowBytesMax = std::size_t{16} << 20;
-constexpr int kTurns = 500;  ///< of a latency
+constexpr int kTurns = 500;  ///< for a latency
 constexpr std::array<std::size_t, 5> kSizes{8, 256, 4096, 65536, kBytesMax};
 
 std::size_t window_of(std::size_t bytes) {
     return std::clamp<std::size_t>(kWindowBytesMax / bytes, 1, 1024);
 }
 
-/// What both sides do: there and back with one put each, and a window of puts that have landed.
+/// Interface of both sides: a round trip with one put each way, and a window of delivered puts.
 class Way {
   public:
     virtual ~Way() = default;
@@ -93,7 +92,7 @@ class Weft final : public Way {
     std::uint64_t turn_ = 0;
 };
 
-/// memcpy into the peer's mapped memory, then a flag there.
+/// Side with memcpy into the peer's mapped memory, then a flag there.
 class Copy final : public Way {
   public:
     explicit Copy(weft::Team world)
@@ -116,7 +115,7 @@ class Copy final : public Way {
         if (rank_ == 1) return await();
         for (std::size_t i = 0; i < puts; ++i) {
             std::memcpy(there_ + 64, source_.data(), bytes);
-            std::atomic_signal_fence(std::memory_order_seq_cst);  // each copy is made
+            std::atomic_signal_fence(std::memory_order_seq_cst);  // keeps each copy
         }
         raise();
     }
@@ -142,7 +141,7 @@ class Copy final : public Way {
     std::uint64_t turn_ = 0;
 };
 
-/// libfabric alone.
+/// Side with libfabric alone.
 class Bare final : public Way, private BareEndpoint {
   public:
     Bare(weft::Team world, const std::string& provider)
@@ -225,7 +224,7 @@ class Bare final : public Way, private BareEndpoint {
     std::size_t arrived_ = 0;
 };
 
-/// Microseconds of one put: half of there and back.
+/// Returns the microseconds of one put: half of a round trip.
 double time_pings(weft::Team world, Way& way, std::size_t bytes) {
     const int turns = bytes > 4096 ? kTurns / 10 : kTurns;
     world.barrier();
@@ -234,7 +233,7 @@ double time_pings(weft::Team world, Way& way, std::size_t bytes) {
     return static_cast<double>(weft::base::monotonic_ns() - start) / turns / 2000;
 }
 
-/// Microseconds of one put of a window.
+/// Returns the microseconds of one put in a window.
 double time_window(weft::Team world, Way& way, std::size_t bytes) {
     const std::size_t puts = window_of(bytes);
     world.barrier();
@@ -244,7 +243,7 @@ double time_window(weft::Team world, Way& way, std::size_t bytes) {
            1000;
 }
 
-/// Medians in microseconds, of one put.
+/// Medians in microseconds, for one put.
 struct Figures {
     std::size_t bytes = 0;
     double put_us = 0;
@@ -328,8 +327,8 @@ int main(int argc, char** argv) {
     int rounds = 15;
     bool json = false;
     weft::lab::CommandLine line{"put_compare",
-                                "One-sided calls against the thinnest way to do the same."};
-    line.option("--rounds", rounds, "how often each figure is taken, both ways in turn")
+                                "One-sided calls against libfabric alone, or memcpy on a node."};
+    line.option("--rounds", rounds, "rounds of each figure, for both sides")
         .within(1, 100'000)
         .shows_default();
     line.flag("--json", json, "one JSON object on stdout");

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// reduce_passes.cpp - how fast operands are combined, against a bare loop that knows their number.
+// reduce_passes.cpp - times the combination of operands against a bare loop with a constant
+// number of operands.
 //
-// Idea     Sums of 2 to 8 operands into 1 to 8 targets, in one thread, in buffers that are used
-//          again and again. The bare loop has the numbers of operands and targets as constants and
-//          is compiled with the flags of the kernels; reduce_many gets them as lists. Both are
-//          timed in turn, round by round, and the best round counts.
+// Idea     Sums of 2 to 8 operands into 1 to 8 targets, in one thread, with buffers that are used
+//          repeatedly. The bare loop has the numbers of operands and targets as constants, and is
+//          compiled with the flags of the kernels; reduce_many gets lists. Both are timed
+//          alternately, round by round, and the best round counts.
 //          Usage: perf_reduce_passes [--rounds R]
-// Holds    GB/s count each byte of an operand once and each byte of a target once.
+// Holds    GB/s count each byte of an operand and of a target once.
 // Next     src/run/reduce/kernel_passes.hpp.
 #include <fmt/format.h>
 
@@ -28,9 +29,9 @@ namespace {
 constexpr std::array<std::size_t, 4> kSizes{std::size_t{64} << 10, std::size_t{1} << 20,
                                             std::size_t{4} << 20, std::size_t{64} << 20};
 constexpr std::size_t kListMax = 8;
-constexpr std::size_t kRoundBytes = std::size_t{32} << 20;  ///< at least, that a round handles
+constexpr std::size_t kRoundBytes = std::size_t{32} << 20;  ///< minimum for a round
 
-/// The same number of buffers as the longest list has, each a few cache lines off the others.
+/// Buffers for the longest list, with starts a few cache lines off each other.
 class Buffers {
   public:
     Buffers() {
@@ -56,7 +57,7 @@ T load(const std::byte* from) {
     return value;
 }
 
-/// The sum of operands[kOperands]... into targets[kTargets]...; no loops but the one over elements.
+/// Sums operands[kOperands]... into targets[kTargets]...; its only loop is over elements.
 template <class T, std::size_t... kOperands, std::size_t... kTargets>
 [[gnu::noinline]] void bare_sum(std::byte* const* targets, std::byte* const* operands,
                                 std::size_t elements, std::index_sequence<kOperands...>,

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// simulate.cpp - how long the simulator's engines and the search for schedules take on this
-// machine.
+// simulate.cpp - times the simulator's engines and the search for schedules.
 //
-// Idea     Each case runs some times; the least and the median are printed, since a shared machine
-//          only adds. Generation is part of a case where the engine needs programs.
+// Idea     Each case runs several times. The minimum and the median are printed, because other load
+//          on a machine only adds time. Generation is part of a case if the engine needs programs.
 // Next     docs/selection.md for the engines.
 #include "plan/simulate/simulate.hpp"
 
@@ -59,14 +58,14 @@ plan::Stages stages_of(const Question& question) {
 
 const plan::VectorSize kEightBytes{8, 1};
 
-/// The image of all programs, made here: the goals are for one core.
+/// Builds the image of all programs here, because the goals are for one core.
 plan::ImagePart image_of(const plan::Stages& stages, const plan::MessageModel& model) {
     plan::ImagePart part(model, kEightBytes);
     (void)weft::lab::add_programs(part, stages, 0, stages.size());
     return part;
 }
 
-/// What a case has done: messages (or schedules), waits, and a figure that must not change.
+/// Result of a case: messages (or schedules), waits, and a value that must not change.
 struct Done {
     std::uint64_t count = 0;
     std::uint64_t waits = 0;
@@ -96,7 +95,7 @@ Done folded(const Question& question) {
     return done(outcome, outcome->events - outcome->messages);
 }
 
-/// All schedules of all sizes up to 128, each with its cost.
+/// Enumerates all schedules of all sizes up to 128, with their costs.
 Done enumerate() {
     Done all;
     std::int64_t least = 0;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// start_up.cpp - one rank of perf/startup: joins, makes a barrier and an allreduce, and says what
-// it took.
+// start_up.cpp - one rank of perf/startup: joins, calls a barrier and an allreduce, and prints
+// times and memory.
 //
-// Idea     Every rank times its phases and reads its memory from /proc; rank 0 prints the largest
+// Idea     Every rank times its phases and reads its memory from /proc. Rank 0 prints the largest
 //          time of each phase and the average memory of a rank. PERF_STARTED_NS in the environment
-//          is when the launcher was started, on the monotonic clock.
-// Why      PSS divides a shared page by those who have it mapped: summed over the ranks of a node
-//          it is what the job really takes. It rounds down per mapping, which with many ranks is
-//          all there is of a segment, so the touched pages of the own segment are counted
-//          separately.
+//          is the start time of the launcher on the monotonic clock.
+// Why      PSS divides a shared page by the number of processes that map it. Summed over the ranks
+//          of a node, it is the memory that the job really uses. It rounds down in each mapping;
+//          with many ranks that hides the whole segment. So the touched pages of the own segment
+//          are counted separately.
 #include <fmt/format.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -31,11 +31,11 @@ using namespace weft;
 
 struct Memory {
     double pss = 0;      ///< bytes, all mappings
-    double rss = 0;      ///< likewise, shared pages in full
-    double segment = 0;  ///< of the own segment, what any process has touched
+    double rss = 0;      ///< bytes, all mappings; shared pages in full
+    double segment = 0;  ///< pages of the own segment that any process has touched
 };
 
-/// Bytes of the pages that are present, in any process.
+/// Returns the bytes of the pages that are present, touched by any process.
 double touched_bytes(std::byte* start, std::uint64_t bytes) {
     const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
     std::vector<unsigned char> pages((bytes + page - 1) / page);
@@ -72,7 +72,7 @@ std::vector<double> over_ranks(run::Team& world, std::vector<double> values, Op 
     return values;
 }
 
-/// Times of this rank, in seconds, by phase.
+/// Times of this rank's phases, in seconds.
 class Phases {
   public:
     explicit Phases(std::uint64_t begin_ns) : last_ns_(begin_ns) {}

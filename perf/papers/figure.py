@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""figure - what a figure of a paper is here: figures that commands of weft give, a drawing, and what is said of it."""
+"""figure - a figure or table of a paper, made from the output of weft commands: values, a drawing, and text."""
 import csv
 import io
 import json
@@ -14,32 +14,32 @@ PUBLISHED = Path(__file__).resolve().parent / "published"
 
 @dataclass
 class Made:
-    """What a figure came to."""
+    """The result of making a figure."""
     columns: tuple
     rows: list
     got: str  # sentences for the page
-    svg: str = ""  # of one drawing; more: a dictionary of suffix and text
-    shown: int = 0  # so many rows stand on the page, too
+    svg: str = ""  # one drawing, or a dictionary of suffix and text
+    shown: int = 0  # number of rows that the page shows, too
 
 
 @dataclass
 class Figure:
-    name: str  # of files and on the command line
+    name: str  # of files, and on the command line
     title: str
-    says: str  # what the paper says
-    why: str  # why what we get differs, or what is not shown
+    says: str  # the paper's statement
+    why: str  # reasons for differences, and parts that are not shown
     make: object  # make(weft, quick) -> Made
 
 
 class Weft:
-    """Answers of the command; equal questions are asked once."""
+    """Runs the weft command; equal questions are asked once."""
 
     def __init__(self, path):
         self.path = str(path)
         self.known = {}
 
     def __call__(self, *words):
-        """The JSON object that a command prints."""
+        """Returns the JSON object that a command prints."""
         words = tuple(str(word) for word in words)
         if words not in self.known:
             environment = {name: value for name, value in os.environ.items() if not name.startswith("WEFT_")}
@@ -56,12 +56,12 @@ class Weft:
             return list(pool.map(lambda words: self(*words), questions))
 
     def text(self, *words):
-        """Runs a command for the files that it writes."""
+        """Runs a command that writes files."""
         subprocess.run([self.path, *map(str, words)], capture_output=True, text=True, timeout=600, check=True)
 
 
 def published(name):
-    """Rows of a data file, numbers as numbers."""
+    """Returns the rows of a data file, with numbers converted."""
     lines = [line for line in (PUBLISHED / name).read_text(encoding="utf-8").splitlines() if not line.startswith("#")]
 
     def value(text):

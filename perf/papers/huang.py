@@ -7,7 +7,7 @@ from plot import Axis, Panel, Series, drawing, sizes
 
 TITLE = "Huang et al.: PiP-MColl"
 EACH = 18  # ranks of a node
-# By collective: names that count as multi-object, as one object for each node; flat ones know no nodes.
+# A name counts as multi-object or single-object (one object for each node); flat algorithms ignore nodes.
 COLLECTIVES = ("scatter", "allgather", "allreduce")
 
 
@@ -18,7 +18,7 @@ def kind_of(algorithm):
 
 
 def predicted(weft, cells):
-    """The best algorithm of each kind and its microseconds, for each (collective, nodes, bytes)."""
+    """Returns the best algorithm of each kind and its microseconds, for each (collective, nodes, bytes)."""
     answers = weft.all([("explain", collective, "--ranks", nodes * EACH, "--nodes", nodes, "--hosts", nodes,
                          "--processors", EACH, "--bytes", size, "--params", PUBLISHED / "huang_machine.txt",
                          "--type", "int32", "--stage")
@@ -93,7 +93,7 @@ def figures_12_to_14(weft, quick):
 
 
 def formulas(weft, quick):
-    """Section III: N nodes of P ranks, C bytes a rank; a for a message, b for a byte, g for a reduced one."""
+    """Section III: N nodes of P ranks, C bytes a rank; costs a of a message, b of a byte, g of a reduced byte."""
     nodes, each, size, a_r, a_e, b, g = 128, 18, 128, 0.2, 1.5, 0.0001, 0.0002
     rounds, levels = 0, math.ceil(math.log2(each))
     while (each + 1) ** rounds < nodes:

@@ -8,14 +8,14 @@ MODEL = ("--model", "postal", "--latency-ns", 10000, "--ns-per-byte", 1, "--redu
 
 
 def simulated(weft, cells):
-    """Microseconds for each (algorithm, ranks, bytes)."""
+    """Returns the microseconds for each (algorithm, ranks, bytes)."""
     answers = weft.all([("simulate", "allreduce", "--algorithm", algorithm, "--ranks", ranks, "--bytes", size, *MODEL)
                         for algorithm, ranks, size in cells])
     return [answer["makespan_ns"] / 1000 for answer in answers]
 
 
 def generalized(ranks):
-    """One for each number of steps left out."""
+    """Returns a spec for each number of steps left out."""
     return [f"generalized:r={r}" for r in range((ranks - 1).bit_length() + 1)]
 
 

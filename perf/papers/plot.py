@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""plot - drawings as SVG text: lines over two axes, and maps of cells with a colour for each name.
+"""plot - drawings as SVG text: lines over two axes, and maps of cells with a color for each name.
 
-Idea     A drawing is a value: axes with a scale, series of points, cells. What it is written as has no random parts,
-         so the same figures give the same bytes.
-Why      The machines that weft runs on need not have a library for plots, and these are simple ones.
+Idea     A drawing is a value: axes with a scale, series of points, cells. The output has no random parts, so equal
+         figures give equal bytes.
+Why      Machines that run weft may not have a library for plots, and these plots are simple.
 """
 import math
 from dataclasses import dataclass, field
@@ -17,8 +17,8 @@ MARKS = ("circle", "square", "triangle", "diamond")
 class Axis:
     label: str
     log: bool = False
-    ticks: tuple = ()  # values; none given: chosen
-    form: object = None  # of a value, as a text
+    ticks: tuple = ()  # values; chosen automatically if empty
+    form: object = None  # function from a value to its text
 
     def text(self, value):
         return self.form(value) if self.form else f"{value:g}"
@@ -42,7 +42,7 @@ class Panel:
 
 
 def sizes(value):
-    """Bytes as people write them."""
+    """Formats bytes with a unit."""
     for unit, text in ((1 << 20, "M"), (1 << 10, "K")):
         if value >= unit and value % unit == 0:
             return f"{value // unit:.0f}{text}"
@@ -98,7 +98,7 @@ LEFT, RIGHT, TOP, BOTTOM = 62, 12, 28, 44
 
 
 def scale(axis, low, high, start, end):
-    """A function from values to places."""
+    """Returns a function from values to positions."""
     if axis.log:
         low, high = math.log(low), math.log(high)
     span = high - low or 1.0
@@ -175,7 +175,7 @@ def draw_cells(canvas, panel, x0, y0):
 
 
 def drawing(*panels):
-    """SVG of panels below each other, each with its legend on the right."""
+    """Returns the SVG of panels below each other, each with its legend on the right."""
     canvas = Canvas()
     longest = 0
     for number, panel in enumerate(panels):

@@ -6,7 +6,7 @@ from figure import Figure, Made
 from plot import Axis, Panel, Series, drawing, sizes
 
 TITLE = "Rabenseifner: optimization of collective reduction operations"
-# A Cray T3E 900 in round figures: 10 us a message, 300 MB/s, 150 MB/s of reductions.
+# A Cray T3E 900, rounded: 10 us a message, 300 MB/s, 150 MB/s of reductions.
 COSTS = {"latency_ns": 10000, "ns_per_byte": 3.3, "reduce_ns_per_byte": 6.7}
 MODEL = ("--model", "postal", "--latency-ns", COSTS["latency_ns"], "--ns-per-byte", COSTS["ns_per_byte"],
          "--reduce-ns-per-byte", COSTS["reduce_ns_per_byte"])
@@ -16,13 +16,13 @@ BINARY_FROM = 3  # ranks; powers of two have no blocks
 
 
 def delta(ranks):
-    """The largest difference of two exponents that follow each other in the binary form."""
+    """Returns the largest difference between consecutive exponents of the binary form."""
     exponents = [i for i in range(ranks.bit_length()) if ranks >> i & 1]
     return max((b - a for a, b in zip(exponents, exponents[1:])), default=0)
 
 
 def times(weft, cells):
-    """Microseconds by algorithm for each (ranks, bytes)."""
+    """Returns the microseconds by algorithm for each (ranks, bytes)."""
     questions = [("simulate", "allreduce", "--algorithm", algorithm, "--ranks", ranks, "--bytes", size, *MODEL)
                  for ranks, size in cells for algorithm in ALGORITHMS.values()]
     answers = iter(weft.all(questions))
@@ -30,7 +30,7 @@ def times(weft, cells):
 
 
 def best_of(found):
-    """The first of the quickest: powers of two have binary blocks that are halving and doubling."""
+    """Returns the first of the fastest, because binary blocks equal halving and doubling for powers of two."""
     return min(found, key=lambda name: (round(found[name], 6), list(ALGORITHMS).index(name)))
 
 

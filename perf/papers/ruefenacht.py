@@ -8,7 +8,7 @@ from figure import Figure, Made, published
 from plot import Axis, Panel, Series, drawing, sizes
 
 TITLE = "Ruefenacht, Bull, Booth: recursive multiplying"
-# Section 6.2: 500 ns, 100 ns for each further message, 0.4 ns a byte, 10 ns to combine one.
+# Section 6.2: latency 500 ns, 100 ns for each further message, 0.4 ns a byte, 10 ns to combine one.
 SIMULATOR = ("--latency-ns", "500", "--issue-ns", "100", "--ns-per-byte", "0.4", "--reduce-ns", "10")
 POWERS_OF_TWO = (4, 8, 16, 32, 64, 128)
 
@@ -181,7 +181,7 @@ def timelines(weft, quick):
 
 
 def program_tasks(weft):
-    """Tasks of each rank by GOAL, and which message meets which reception."""
+    """Returns the tasks of each rank from GOAL text: kind and peer."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "program.goal"
         weft.text("simulate", "allreduce", "--algorithm", "a3,a2", "--ranks", 6, *SIMULATOR, "--goal", path)

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// mpi_bench.cpp - the peer: the same calls in the same measuring loop, made through MPI.
+// mpi_bench.cpp - the peer: the same calls through MPI, in the same measuring loop.
 //
 // Idea     One source for every MPI library. It takes the options of `weft bench` and prints the
 //          same fields, so that perf/compare treats both sides in the same way.
-// Why      A ratio is honest only if both sides are timed by one loop: that loop is
-//          lab/measure/measuring.hpp, and nothing else here reads the clock (but for the barrier's
-//          check).
+// Why      A ratio is fair only if one loop times both sides. That loop is
+//          lab/measure/measuring.hpp; here only the check of the barrier also reads the clock.
 // Holds    Every result is checked against a value computed without MPI. Exit status: 0 right, 1 a
-//          result was wrong, 2 unusable arguments.
+//          result was wrong, 2 invalid arguments.
 // Next     docs/performance.md.
 #include <fmt/format.h>
 #include <mpi.h>
@@ -81,7 +80,7 @@ void declare(weft::lab::CommandLine& line, Options& options) {
     line.flag("--json", options.json, "One JSON object on stdout");
 }
 
-/// What is wrong with the type and the operation; empty if nothing.
+/// Returns the problem with the type and the operation; empty if they are valid.
 std::string read_call(Options& options) {
     const auto type = weft::base::parse_type(options.type);
     if (!type) return type.failure().within("--type").text;
@@ -95,7 +94,7 @@ std::string read_call(Options& options) {
     return traits_of(options).reduces() ? weft::peer::why_not(*type, *op) : std::string();
 }
 
-/// What is wrong with the options beyond their form; empty if nothing.
+/// Returns the problem with the values of the options; empty if they are valid.
 std::string complete(Options& options, int size) {
     if (std::string complaint = read_call(options); !complaint.empty()) return complaint;
     auto bytes = weft::base::parse_bytes_list(options.bytes_text);
@@ -151,7 +150,7 @@ void print_line(const Measurement& measurement, std::uint64_t bytes) {
                measurement.checked ? "right" : "WRONG");
 }
 
-/// Measures every size; rank 0 prints. True if all results were right.
+/// Measures every size; rank 0 prints. Returns true if all results were right.
 bool run(const Options& options, const Job& job) {
     Json object{{"collective", options.collective},
                 {"ranks", job.size()},
@@ -177,7 +176,7 @@ bool run(const Options& options, const Job& job) {
     return right;
 }
 
-/// The exit status if the program should not measure.
+/// Returns the exit status if the program should not measure.
 std::optional<int> read_options(int argument_count, char** arguments, Options& options,
                                 const Job& job) {
     weft::lab::CommandLine line("mpi_bench", "Times collective calls of an MPI library.");

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// mpi_calls.hpp - the calls that the peer times, made through MPI, each with inputs and expected
-// results.
+// mpi_calls.hpp - the measured MPI calls, each with inputs and expected results.
 //
-// Idea     Inputs and results are the oracle's, as those of `weft bench` are; bytes are those of
-//          one block (of the vector, where there are no blocks), as there.
-// Holds    One subject for all collectives: what differs is a switch over constants, a nanosecond
-//          or less.
+// Idea     Inputs and results are from the oracle, as in `weft bench`. Bytes are of one block, or
+//          of the vector if the collective has no blocks.
+// Holds    One subject serves all collectives. The switch over constants takes a
+//          nanosecond or less.
 // Next     mpi_bench.cpp for the program.
 #pragma once
 
@@ -31,7 +30,7 @@
 
 namespace weft::peer {
 
-/// Those of MPI with one count, by weft's names.
+/// Returns weft's names of MPI's collectives with a single count.
 inline std::vector<std::string> collective_names() {
     std::vector<std::string> names;
     for (const auto& traits : collectives::kCollectives)
@@ -39,8 +38,8 @@ inline std::vector<std::string> collective_names() {
     return names;
 }
 
-/// Page-aligned bytes, since no side shall lose for its buffers' alignment; or, if fresh, for each
-/// call some that no call had before, as those of `weft bench` lie.
+/// Page-aligned memory, so that alignment is no disadvantage for any side. If fresh, each call gets
+/// unused memory, as in `weft bench`.
 class Buffer {
   public:
     Buffer(std::size_t bytes, bool fresh)
@@ -76,7 +75,7 @@ class Buffer {
     std::optional<lab::FreshBuffers> fresh_;
 };
 
-/// What the subjects share: how ranks meet and agree.
+/// Common base of the subjects: rank, size and agreement.
 class Job {
   public:
     Job() {
@@ -102,8 +101,8 @@ class Barrier : public Job {
   public:
     void prepare(std::uint64_t) {}
     void call() { MPI_Barrier(MPI_COMM_WORLD); }
-    /// One rank comes late: no rank may leave before it has come. All ranks are on one machine,
-    /// whose clock they share.
+    /// Delays one rank and checks that no rank leaves before it has entered. All ranks are on one
+    /// machine and share its clock.
     [[nodiscard]] bool check(std::uint64_t batch) {
         const std::uint64_t begin = now_ns();
         if (batch % static_cast<std::uint64_t>(size()) == static_cast<std::uint64_t>(rank()))
@@ -122,7 +121,7 @@ struct CallOptions {
     Type type = Type::float64;
     Op op = Op::sum;
     int root = 0;
-    bool fresh = false;  ///< each call has buffers of its own
+    bool fresh = false;  ///< each call has its own buffers
 };
 
 class Call : public Job {
@@ -189,7 +188,7 @@ class Call : public Job {
             case Collective::exscan:
                 MPI_Exscan(in, out, count, type_, op_, world);
                 break;
-            default:  // those with counts are refused
+            default:  // collectives with counts are refused
                 break;
         }
     }

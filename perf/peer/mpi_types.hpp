@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// mpi_types.hpp - element types and operations by weft's names, as MPI has them.
+// mpi_types.hpp - MPI's element types and operations, by weft's names.
 //
-// Holds    What the MPI standard lacks (16-bit floats, pairs with a 64-bit index) or does not
-//          define (bitwise operations on bool, logical ones on floating point) is refused, not
-//          imitated.
+// Holds    Types that MPI lacks (16-bit floats, pairs with a 64-bit index) and operations that it
+//          does not define (bitwise on bool, logical on floating point) are refused, not emulated.
 #pragma once
 
 #include <fmt/format.h>
@@ -17,7 +16,7 @@
 
 namespace weft::peer {
 
-/// MPI_DATATYPE_NULL if MPI has no such type.
+/// Returns MPI's type, or MPI_DATATYPE_NULL if it has none.
 inline MPI_Datatype mpi_type(Type type) {
     const MPI_Datatype none = MPI_DATATYPE_NULL;
     const std::array<MPI_Datatype, kBuiltinTypes> types = {MPI_INT8_T,
@@ -54,7 +53,7 @@ inline MPI_Op mpi_op(Op op) {
     return ops[static_cast<std::size_t>(op)];
 }
 
-/// Why MPI cannot reduce elements of this type by this operation; empty if it can.
+/// Returns the reason why MPI cannot reduce this type by this operation; empty if it can.
 inline std::string why_not(Type type, Op op) {
     const bool logical = op == Op::land || op == Op::lor || op == Op::lxor;
     const bool bitwise = op == Op::band || op == Op::bor || op == Op::bxor;

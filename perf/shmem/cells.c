@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* cells.c - how long calls of OpenSHMEM take: one program, for any library that has shmem.h.
+/* cells.c - times calls of OpenSHMEM; works with any library that has shmem.h.
  *
  * usage: cells [SCALE]
  *
  * Idea     PEs 0 and 1 measure transfers, all PEs the collectives. Each line has a name, a value
- *          and a unit; us: smaller is better, M/s and GB/s: larger. perf/shmem/run compares.
- * Holds    Values are checked where there are any, so a library that does nothing is not quick.
+ *          and a unit; us: smaller is better, M/s and GB/s: larger. perf/shmem/run compares them.
+ * Holds    Received values are checked, so that a library cannot be fast by doing nothing.
  */
 #define _POSIX_C_SOURCE 200809L
 #include <shmem.h>
@@ -21,14 +21,14 @@ typedef struct {
     uint64_t signal_word;
     char large[kLarge];
 } memory;
-static memory* at; /* in the heap: libraries differ most in how they reach variables */
+static memory* at; /* in the heap: access to variables differs most between libraries */
 static long source_word = 5;
 static char source[kLarge];
 static long sync_words[2][SHMEM_BCAST_SYNC_SIZE];
 static int me, pes, wrong;
 static double scale = 1;
 
-/* OpenSHMEM 1.4 has no put with a signal: its users write this. */
+/* OpenSHMEM 1.4 lacks a put with a signal; programs use this instead. */
 static void put_signal(long* to, const long* from, uint64_t* signal, uint64_t value, int pe) {
 #if SHMEM_MAJOR_VERSION > 1 || SHMEM_MINOR_VERSION >= 5
     shmem_long_put_signal(to, from, 1, signal, value, SHMEM_SIGNAL_SET, pe);
@@ -39,7 +39,7 @@ static void put_signal(long* to, const long* from, uint64_t* signal, uint64_t va
 #endif
 }
 
-/* By the routine of all versions. */
+/* Uses the routine that all versions have. */
 static void broadcast(void* to, const void* from, size_t words) {
     static int next = 0;
     next = !next;
@@ -57,7 +57,7 @@ static int by_size(const void* a, const void* b) {
     return difference < 0 ? -1 : difference > 0;
 }
 
-/* Runs calls(count) so often and prints the median: time of a call, or calls or bytes in time. */
+/* Repeats calls(count) and prints the median: time of a call, or calls or bytes per time. */
 static void measure(const char* name, const char* unit, long (*calls)(long count), double bytes,
                     long count) {
     double values[kRepeats];

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// cg.cpp - solves A x = b by conjugate gradients; A is a Matrix Market file, spread over the ranks
-// by rows.
+// cg.cpp - solves A x = b by conjugate gradients; the rows of A, a Matrix Market file, are spread
+// over the ranks.
 //
-// Idea     What a solver needs of a communication library: dot products (allreduce) and, in each
-//          product with the matrix, the neighbours' elements (puts with a signal,
-//          distributed_matrix.hpp).
-// Holds    Every rank reads the file and keeps its rows. With --check rank 0 solves the same system
-//          alone and compares: the solutions may differ by what rounding in another order makes.
+// Idea     A solver uses two kinds of communication: dot products (allreduce) and, in each product
+//          with the matrix, elements of other ranks (puts with a signal, distributed_matrix.hpp).
+// Holds    Every rank reads the file and keeps its rows. With --check rank 0 also solves the
+//          system alone and compares. The solutions may differ by rounding, because the order
+//          of additions differs.
 // Next     README.md for how to run it.
 #include <fmt/format.h>
 
@@ -28,7 +28,7 @@ using apps::SparseRows;
 
 struct Options {
     std::string file;
-    std::vector<std::int64_t> blocks;  ///< rows of each rank; none: evenly
+    std::vector<std::int64_t> blocks;  ///< rows of each rank; empty: evenly divided
     apps::SolverOptions solver;
     double check_tolerance = 1e-6;
     bool check = false;
@@ -68,7 +68,7 @@ Blocks make_blocks(const Options& options, std::int64_t rows, int ranks) {
     return blocks;
 }
 
-/// What the file holds for one rank.
+/// The part of the file for one rank.
 struct Part {
     Blocks blocks{0, 1};
     SparseRows rows;
@@ -85,8 +85,8 @@ Part read_part(const Options& options, int rank, int ranks) {
     return part;
 }
 
-/// Collective. The ranks' files may be on different machines, so what one rank finds all must
-/// learn.
+/// Collective. The ranks may read different files on different machines, so a problem of one rank
+/// becomes an error on all.
 Part read_part_of_all(const Options& options, weft::Team team) {
     Part part;
     std::string problem;
@@ -99,16 +99,16 @@ Part read_part_of_all(const Options& options, weft::Team team) {
     return part;
 }
 
-/// Elements [begin, end) of the right side: of different values, and the same for any number of
-/// ranks.
+/// Returns elements [begin, end) of the right side. Values differ, and do not depend on the
+/// number of ranks.
 std::vector<double> right_side(std::int64_t begin, std::int64_t end) {
     std::vector<double> b;
     for (std::int64_t row = begin; row < end; ++row) b.push_back(static_cast<double>(1 + row % 7));
     return b;
 }
 
-/// Collective: the whole vector on rank 0, nothing elsewhere. Rank 0 gets, the others stay in the
-/// barrier.
+/// Collective: returns the whole vector on rank 0, and an empty one elsewhere. Rank 0 gets the
+/// blocks while the other ranks wait in a barrier.
 std::vector<double> gather(weft::Team team, const Blocks& blocks, std::span<const double> mine) {
     const auto largest = static_cast<std::size_t>(std::max<std::int64_t>(blocks.largest(), 1));
     const weft::Memory memory(team, largest * sizeof(double));
@@ -125,7 +125,7 @@ std::vector<double> gather(weft::Team team, const Blocks& blocks, std::span<cons
     return whole;
 }
 
-/// On rank 0: how far the solution is from that of one process.
+/// Compares the solution with a serial one, on rank 0.
 Check compare(const Options& options, std::span<const double> x, apps::Report& report) {
     const Part whole = read_part({.file = options.file}, 0, 1);
     const Solution serial =

@@ -12,7 +12,7 @@ double dot(std::span<const double> a, std::span<const double> b) {
     return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
 }
 
-/// The norm of b - A x, relative to that of b; product: A x.
+/// Returns |b - A x| / |b| from the squares; |b - A x| if b is 0.
 double relative(double residual_squared, double b_squared) {
     return b_squared > 0 ? std::sqrt(residual_squared / b_squared) : std::sqrt(residual_squared);
 }

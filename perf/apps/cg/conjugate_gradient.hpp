@@ -4,10 +4,11 @@
 // Idea     Hestenes and Stiefel, Methods of Conjugate Gradients for Solving Linear Systems (1952),
 //          section 3: one product with the matrix and two dot products an iteration. On a team
 //          every rank has a block of each vector; a dot product is an allreduce.
-// Why      The serial form is a second one, written independently, so that a mistake is not made
-//          twice.
-// Holds    An allreduce gives all ranks the same bits, so all take the same decisions without a
-//          word. It is also what DistributedMatrix asks for between two products.
+// Why      The serial form is written independently, so that both are unlikely to have
+//          the same error.
+// Holds    An allreduce gives all ranks the same bits, so all ranks make the same decisions
+//          without further messages. It is also the call that DistributedMatrix requires
+//          between two products.
 #pragma once
 
 #include <cstdint>
@@ -21,22 +22,22 @@
 namespace apps {
 
 struct SolverOptions {
-    double tolerance = 1e-10;  ///< of the residual's norm, relative to that of the right side
+    double tolerance = 1e-10;  ///< residual norm, relative to the right side
     int iterations_max = 10'000;
 };
 
 struct Solution {
-    std::vector<double> x;  ///< of this rank's block
+    std::vector<double> x;  ///< this rank's block
     int iterations = 0;
     bool converged = false;
-    bool definite = true;  ///< no direction was found in which the matrix is not positive
-    double residual = 0;   ///< |b - A x| / |b|, computed anew from x
+    bool definite = true;  ///< false if a direction showed that the matrix is not positive
+    double residual = 0;   ///< |b - A x| / |b|, computed from the final x
 };
 
-/// Collective; b: this rank's block.
+/// Solves on a team. Collective; b is this rank's block.
 [[nodiscard]] Solution solve(weft::Team team, DistributedMatrix& matrix, std::span<const double> b,
                              const SolverOptions& options);
-/// In this process alone, all rows.
+/// Solves in this process alone, with all rows.
 [[nodiscard]] Solution solve_serially(const SparseRows& matrix, std::span<const double> b,
                                       const SolverOptions& options);
 

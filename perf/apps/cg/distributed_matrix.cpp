@@ -7,7 +7,7 @@ namespace apps {
 
 namespace {
 
-/// Columns outside of [begin, end) that occur in these rows, each once, ascending.
+/// Returns the columns outside [begin, end) that occur in these rows, each once, ascending.
 std::vector<std::int64_t> columns_outside(const SparseRows& rows, std::int64_t begin,
                                           std::int64_t end) {
     std::vector<std::int64_t> columns;
@@ -29,14 +29,14 @@ DistributedMatrix::DistributedMatrix(weft::Team team, const SparseRows& rows, co
     halo_elements_ = needed.size();
     take_apart(rows, needed, begin, end);
 
-    // Symmetric memory has one size for all: that of the largest halo.
+    // Symmetric memory has the same size on all ranks: the size of the largest halo.
     const std::size_t largest = team.allreduce(halo_elements_, weft::Op::max);
     halo_memory_ = weft::Memory(team, std::max<std::size_t>(largest, 1) * sizeof(double));
     halo_ = halo_memory_.as<double>();
     signal_memory_ = weft::Memory(team, sizeof(std::uint64_t));
     arrived_ = signal_memory_.as<std::uint64_t>().data();
     *arrived_ = 0;
-    learn_who_needs(needed, blocks);  // ends with a barrier: the signals are clear before any put
+    learn_who_needs(needed, blocks);  // ends with a barrier, so signals are clear before any put
 }
 
 void DistributedMatrix::take_apart(const SparseRows& rows, std::span<const std::int64_t> needed,
@@ -56,9 +56,9 @@ void DistributedMatrix::take_apart(const SparseRows& rows, std::span<const std::
     }
 }
 
-/// Each rank leaves with every owner which part of its list concerns it, and the owner gets that
-/// part: the list need not fit anywhere at the owner, and no rank has to know beforehand how many
-/// will read it.
+/// Each rank tells every owner which part of its list belongs to that owner. The owner gets that
+/// part. So the owner needs no memory for all lists, and no rank has to know in advance how many
+/// ranks will read its list.
 void DistributedMatrix::learn_who_needs(std::span<const std::int64_t> needed,
                                         const Blocks& blocks) {
     struct Part {
@@ -72,7 +72,7 @@ void DistributedMatrix::learn_who_needs(std::span<const std::int64_t> needed,
     const std::span<Part> parts = part_memory.as<Part>();
     std::ranges::copy(needed, list.begin());
     std::ranges::fill(parts, Part{0, 0});
-    team_.barrier();  // all parts are clear, all lists are there
+    team_.barrier();  // all parts are clear, all lists are complete
 
     for (std::size_t at = 0; at < needed.size(); ++sources_) {
         const int owner = blocks.owner(needed[at]);
@@ -82,7 +82,7 @@ void DistributedMatrix::learn_who_needs(std::span<const std::int64_t> needed,
         at = static_cast<std::size_t>(end);
     }
     team_.quiet();
-    team_.barrier();  // all ranks have asked
+    team_.barrier();  // all ranks have put their parts
 
     for (weft::Rank rank = 0; rank < team_.size(); ++rank) {
         const Part part = parts[static_cast<std::size_t>(rank)];
@@ -97,8 +97,7 @@ void DistributedMatrix::learn_who_needs(std::span<const std::int64_t> needed,
         packed_.resize(std::max(packed_.size(), columns.size()));
         needers_.push_back(std::move(needer));
     }
-    list_memory
-        .free();  // collective: returns when all have entered, so no rank reads lists any more
+    list_memory.free();  // collective: completes after all ranks have read the lists
     part_memory.free();
 }
 

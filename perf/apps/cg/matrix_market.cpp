@@ -38,7 +38,7 @@ std::string lower(std::string_view word) {
     return text;
 }
 
-/// The whole word as a number, or none.
+/// Converts a whole word to a number; nullopt if it is not one.
 template <class T>
 std::optional<T> number(std::string_view word) {
     if (word.starts_with('+')) word.remove_prefix(1);

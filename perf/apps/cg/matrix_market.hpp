@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // matrix_market.hpp - reads sparse matrices in the Matrix Market exchange format.
 //
-// Idea     One entry at a time, so that a rank that needs some rows does not hold them all.
+// Idea     Reads one entry at a time, so that a rank that needs some rows does not store
+//          all of them.
 // Holds    Coordinate format; real, integer or pattern (each entry is 1); general or symmetric
-//          (entries of the lower triangle only, as the format wants them). Anything else, and
-//          whatever does not fit the size line, is a FormatError that names file and line.
+//          (entries of the lower triangle only, as the format requires). Any other file, and any
+//          entry that contradicts the size line, gives a FormatError with file and line.
 // Next     Boisvert, Pozo and Remington, The Matrix Market Exchange Formats: Initial Design (1996),
-//          for the format; sparse_rows.hpp for what is made of the entries.
+//          for the format; sparse_rows.hpp for the use of the entries.
 #pragma once
 
 #include <cstdint>
@@ -18,42 +19,44 @@
 
 namespace apps {
 
-/// "poisson.mtx:12: what is wrong".
+/// Error with file and line, such as "poisson.mtx:12: 3 words, expected 2".
 class FormatError : public std::runtime_error {
   public:
     using std::runtime_error::runtime_error;
 };
 
-/// One entry; rows and columns from 0.
+/// One entry; rows and columns count from 0.
 struct Entry {
     std::int64_t row = 0;
     std::int64_t column = 0;
     double value = 0;
-    std::int64_t line = 0;  ///< of the file
+    std::int64_t line = 0;  ///< in the file
 };
 
 class MatrixMarketReader {
   public:
-    /// Reads up to the size line. name: of the file, for errors. `in` must outlive the reader.
+    /// Reads up to the size line. `name` is the file's name in errors. `in` must
+    /// outlive the reader.
     MatrixMarketReader(std::istream& in, std::string name);
 
     [[nodiscard]] std::int64_t rows() const { return rows_; }
     [[nodiscard]] std::int64_t columns() const { return columns_; }
-    /// Entries that the file lists.
+    /// Returns the number of entries in the file.
     [[nodiscard]] std::int64_t listed() const { return listed_; }
-    /// Whether an entry off the diagonal stands for its mirror image as well.
+    /// Returns true if each entry off the diagonal also represents its mirror image.
     [[nodiscard]] bool symmetric() const { return symmetric_; }
 
-    /// The next one as the file lists it; none after the last, and then nothing may be left.
+    /// Returns the next entry of the file. After the last entry it checks that nothing follows,
+    /// and returns nullopt.
     [[nodiscard]] std::optional<Entry> next();
 
-    /// A failure of this file; line 0: of the whole.
+    /// Returns an error about a line of this file, or about the whole file if line is 0.
     [[nodiscard]] FormatError error(std::int64_t line, std::string_view text) const;
 
   private:
     enum class Field { real, integer, pattern };
 
-    bool next_line();  ///< the next one that is neither empty nor a comment
+    bool next_line();  ///< skips empty lines and comments
     void read_banner();
     void read_size();
     [[nodiscard]] FormatError here(std::string_view text) const { return error(line_, text); }
@@ -63,7 +66,7 @@ class MatrixMarketReader {
 
     std::istream& in_;
     std::string name_;
-    std::string text_;  ///< of the line
+    std::string text_;  ///< of the current line
     std::int64_t line_ = 0;
     Field field_ = Field::real;
     bool symmetric_ = false;

@@ -13,7 +13,7 @@ namespace apps {
 
 namespace {
 
-/// A word that leaves no pattern of its three.
+/// Returns a hash of an entry.
 std::uint64_t mixed(std::int64_t row, std::int64_t column, double value) {
     const double no_sign_of_zero = value + 0.0;
     return mix(std::bit_cast<std::uint64_t>(no_sign_of_zero) +
@@ -51,8 +51,8 @@ SparseRows read_symmetric_rows(MatrixMarketReader& reader, std::int64_t begin, s
     const auto take = [&](const Entry& entry) {
         if (entry.row >= begin && entry.row < end) entries.push_back(entry);
     };
-    // Each entry goes in and its mirror image out: of a symmetric matrix nothing is left. This
-    // needs no memory, where looking for the mirror images would need all entries.
+    // Adds each entry and subtracts its mirror image; the result is 0 if the matrix is symmetric. A
+    // search for the mirror images would have to keep all entries in memory.
     std::uint64_t left = 0;
     while (const auto entry = reader.next()) {
         take(*entry);

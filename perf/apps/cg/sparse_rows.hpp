@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// sparse_rows.hpp - consecutive rows of a sparse matrix, entries by row, and their product with a
-// vector.
+// sparse_rows.hpp - consecutive rows of a sparse matrix, and their product with a vector.
 #pragma once
 
 #include <cstddef>
@@ -12,10 +11,9 @@
 
 namespace apps {
 
-/// Columns are whatever the owner of the rows counts in: those of the matrix, or places of a
-/// vector.
+/// The owner defines the meaning of columns: columns of the matrix, or indices of a vector.
 struct SparseRows {
-    std::vector<std::size_t> starts{0};  ///< of each row in the two below, and the end of the last
+    std::vector<std::size_t> starts{0};  ///< of each row in the arrays, and the end of the last
     std::vector<std::int64_t> columns;   ///< ascending in each row
     std::vector<double> values;
 
@@ -37,9 +35,9 @@ struct SparseRows {
     }
 };
 
-/// The rows [begin, end) of a symmetric matrix; reads all of it. A file of a general matrix may be
-/// given if what it lists is symmetric. FormatError if not, or if an entry of these rows is listed
-/// twice.
+/// Returns the rows [begin, end) of a symmetric matrix; reads the whole file. A general file is
+/// accepted if its entries are symmetric. Throws FormatError if they are not, or if an entry of
+/// these rows is listed twice.
 [[nodiscard]] SparseRows read_symmetric_rows(MatrixMarketReader& reader, std::int64_t begin,
                                              std::int64_t end);
 

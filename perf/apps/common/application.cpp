@@ -41,10 +41,10 @@ int run(CommandLine& line, int argc, char** argv,
     try {
         weft::Runtime runtime;
         const int status = parse_and_work(line, argc, argv, runtime, work);
-        runtime.finalize();  // rank 0 has spoken before any rank leaves
+        runtime.finalize();  // rank 0 has printed before any rank leaves
         return status;
     } catch (const weft::Error& error) {
-        // Perhaps of this rank alone. Leaving without finalize() makes the launcher end the others.
+        // Other ranks may not have failed. An exit without finalize() makes the launcher end them.
         fmt::print(stderr, "{}: {}\n", line.name(), error.what());
         return error.status() == weft::Status::argument ? kUnusable : kEnvironmentFailed;
     } catch (const std::exception& error) {

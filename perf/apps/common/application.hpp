@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// application.hpp - what the applications share: joining a job, refusing arguments, printing the
-// result.
+// application.hpp - common parts of the applications: start, errors, and results.
 //
-// Idea     An application is a command line and one function that works on a runtime. run() joins
-//          the job first and reads the arguments then: all ranks have the same arguments, so all
-//          refuse them, rank 0 says why, and the job ends in good order.
-// Why      A problem of one rank alone (a file that is missing on its machine) must not leave the
-//          others in a collective that never completes: all_or_none() makes it a failure of all
-//          ranks.
-// Holds    Exit status: 0 done and right, 1 the check found a wrong result, 2 unusable arguments or
-//          input, 3 the environment failed. Results go to stdout, everything else to stderr.
+// Idea     An application is a command line and a function that works on a runtime. run() joins the
+//          job first and reads the arguments then. All ranks have the same arguments, so all refuse
+//          invalid ones, rank 0 prints the reason, and the job ends normally.
+// Why      A problem of one rank (such as a missing file) must not leave the other ranks in a
+//          collective that never completes. all_or_none() makes it a failure of all ranks.
+// Holds    Exit status: 0 done and right, 1 the check found a wrong result, 2 invalid arguments or
+//          input, 3 the environment failed. Results are on stdout, all else is on stderr.
 #pragma once
 
 #include <chrono>
@@ -25,27 +23,27 @@ namespace apps {
 
 using weft::lab::CommandLine;
 
-/// Arguments or input that cannot be used: thrown by all ranks.
+/// Invalid arguments or input; thrown by all ranks.
 class Unusable : public std::runtime_error {
   public:
     using std::runtime_error::runtime_error;
 };
 
-/// What a check against a serial run has found; the same on all ranks.
+/// Result of a check against a serial run; equal on all ranks.
 enum class Check { none, right, wrong };
 
-/// Joins the job, reads the arguments, works, leaves; returns the exit status of the program. work
-/// runs on every rank.
+/// Joins the job, reads the arguments, calls `work` on every rank, and leaves. Returns the exit
+/// status of the program.
 int run(CommandLine& line, int argc, char** argv, const std::function<Check(weft::Runtime&)>& work);
 
-/// Collective. If any rank has a problem (a text that is not empty), all throw Unusable with the
-/// text of the first one that has.
+/// Collective. If any rank has a problem (a text that is not empty), all ranks throw Unusable with
+/// the text of the first such rank.
 void all_or_none(weft::Team team, const std::string& problem);
 
-/// Collective: what rank 0 has found becomes the result of all ranks.
+/// Collective: returns rank 0's result on all ranks.
 [[nodiscard]] Check shared(weft::Team team, Check of_rank_0);
 
-/// Seconds since it was made.
+/// Measures the seconds since its construction.
 class Stopwatch {
   public:
     [[nodiscard]] double seconds() const {
@@ -58,10 +56,10 @@ class Stopwatch {
 
 using Report = weft::lab::Json;
 
-/// The lines that every report begins with.
+/// Returns the first lines of every report.
 [[nodiscard]] Report start_report(const std::string& application, weft::Runtime& runtime);
 [[nodiscard]] std::string name_of(Check check);
-/// On rank 0: one JSON object, or a line for each entry.
+/// Prints on rank 0: one JSON object, or a line for each entry.
 void print_report(weft::Team team, const Report& report, bool json);
 
 }  // namespace apps

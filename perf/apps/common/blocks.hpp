@@ -12,12 +12,12 @@ namespace apps {
 
 class Blocks {
   public:
-    /// As even as it goes: the first blocks have one item more. count > 0.
+    /// Divides evenly; the first blocks may have one item more. Requires count > 0.
     Blocks(std::int64_t items, int count) {
         for (std::int64_t block = 0; block <= count; ++block)
             starts_.push_back(block * (items / count) + std::min(block, items % count));
     }
-    /// Of these sizes; at least one.
+    /// Uses the given sizes, at least one.
     explicit Blocks(std::span<const std::int64_t> sizes) : starts_{0} {
         for (const std::int64_t size : sizes) starts_.push_back(starts_.back() + size);
     }
@@ -32,7 +32,8 @@ class Blocks {
         for (int block = 0; block < count(); ++block) most = std::max(most, size(block));
         return most;
     }
-    /// The block that an item lies in. Of the blocks that start there all but the last are empty.
+    /// Returns the block that contains an item. If several blocks start there, all but the
+    /// last are empty.
     [[nodiscard]] int owner(std::int64_t item) const {
         return static_cast<int>(std::ranges::upper_bound(starts_, item) - starts_.begin()) - 1;
     }
@@ -40,7 +41,7 @@ class Blocks {
   private:
     static std::size_t index(int block) { return static_cast<std::size_t>(block); }
 
-    std::vector<std::int64_t> starts_;  ///< of each block, and the end of the last
+    std::vector<std::int64_t> starts_;  ///< start of each block, and the end of the last
 };
 
 }  // namespace apps

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// differences.hpp - how what the ranks have computed differs from what one process computes.
+// differences.hpp - differences between the results of the ranks and of one process.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +19,7 @@ inline void require_same_length(std::span<const double> have, std::span<const do
 }
 }  // namespace detail
 
-/// Elements that have not the same bits.
+/// Returns the number of elements whose bits differ.
 [[nodiscard]] inline std::size_t count_different(std::span<const double> have,
                                                  std::span<const double> want) {
     detail::require_same_length(have, want);
@@ -29,8 +29,8 @@ inline void require_same_length(std::span<const double> have, std::span<const do
     return different;
 }
 
-/// The largest distance of two elements, relative to the largest element that is wanted. Infinite
-/// where something is not a number, so that it is larger than any tolerance.
+/// Returns the largest difference of two elements, relative to the largest expected element.
+/// Returns infinity if any element is NaN, so that the result exceeds any tolerance.
 [[nodiscard]] inline double relative_difference(std::span<const double> have,
                                                 std::span<const double> want) {
     detail::require_same_length(have, want);

@@ -27,7 +27,7 @@ std::int64_t edge_cells(const Area& area, Side side) {
     return side == Side::north || side == Side::south ? area.width : area.height;
 }
 
-/// Cell `index` of the edge on that side; of the frame beyond it if out is 1.
+/// Returns cell `index` of the edge on that side, or of the frame beyond it if `out` is 1.
 double& edge_cell(const Field& field, Side side, std::int64_t index, std::int64_t out) {
     switch (side) {
         case Side::north:
@@ -56,7 +56,7 @@ weft::Neighbors neighbors_at(weft::Rank members, const std::array<weft::Rank, 4>
     return {members, ranks, ranks};
 }
 
-/// Of all sides, one after the other; out as for edge_cell().
+/// Calls visit(cell) for the edge cells of all sides in order; `out` as in edge_cell().
 template <class Visit>
 void for_each_cell(const Field& field, const std::vector<Side>& sides, std::int64_t out,
                    Visit visit) {

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// halo.hpp - the edges that neighbours on a grid of ranks put to each other, step after step.
+// halo.hpp - exchange of edges between neighbors on a grid of ranks, step after step.
 //
 // Idea     For each side of its piece a rank has two boxes, for even and for odd steps, each with a
-//          signal. A neighbour puts its edge into one with the number of the step as signal; the
-//          rank waits for that number.
-// Why      With two boxes no barrier is needed in the loop. A neighbour puts step t + 2 into the
-//          box of step t only when it has done step t + 1, for which it needed this rank's edge of
-//          step t + 1, which this rank put when it was done with step t: it has read the box.
-// Holds    Of one box at most one put is under way, so a signal can be set, not added to; between
-//          two boxes the order of puts does not matter.
-//          EdgeExchange does the same by a call of the neighbours that is started and waited for.
+//          signal. A neighbor puts its edge into a box and sets the signal to the number of the
+//          step. The rank waits for that number.
+// Why      With two boxes the loop needs no barrier. A neighbor puts step t + 2 into the box of
+//          step t only after its step t + 1. For that it needed this rank's edge of step t + 1,
+//          which this rank put after step t. So this rank has read the box.
+// Holds    At most one put into a box is in progress, so its signal can be set instead of added to.
+//          The order of puts between two boxes does not matter.
+//          EdgeExchange does the same with a persistent call among neighbors.
 // Next     heat.cpp for the loop; docs/guide/programming.md.
 #pragma once
 
@@ -30,17 +30,17 @@ inline constexpr std::array kSides{Side::north, Side::south, Side::west, Side::e
 
 class Halo {
   public:
-    /// Collective. neighbours: rank at each side, or -1; edge_cells_max: the longest edge of any
-    /// rank.
+    /// Collective. `neighbours`: rank at each side, or -1. `edge_cells_max`: longest edge
+    /// of any rank.
     Halo(weft::Team team, const std::array<weft::Rank, 4>& neighbours, std::size_t edge_cells_max);
 
-    /// Puts this rank's edges to the neighbours. Steps count from 0.
+    /// Puts this rank's edges to the neighbors. Steps count from 0.
     void put_edges(const Field& field, std::uint64_t step);
-    /// Waits for the neighbours' edges of that step, into the frame.
+    /// Waits for the neighbors' edges of that step, and copies them into the frame.
     void take_edges(const Field& field, std::uint64_t step);
 
   private:
-    struct alignas(64) Signal {  // a line each: neighbours write them at the same time
+    struct alignas(64) Signal {  // one cache line each: neighbors write them at the same time
         std::uint64_t steps;
     };
     static std::size_t box(Side side, std::uint64_t step) {
@@ -61,14 +61,14 @@ class Halo {
 
 class EdgeExchange {
   public:
-    /// Collective. neighbours: rank at each side, or -1.
+    /// Collective. `neighbours`: rank at each side, or -1.
     EdgeExchange(weft::Team team, const std::array<weft::Rank, 4>& neighbours, const Area& area);
 
     void put_edges(const Field& field, std::uint64_t step);
     void take_edges(const Field& field, std::uint64_t step);
 
   private:
-    std::vector<Side> sides_;  ///< that have a neighbour
+    std::vector<Side> sides_;  ///< sides with a neighbor
     weft::Neighbors neighbors_;
     std::vector<double> sent_;
     std::vector<double> received_;

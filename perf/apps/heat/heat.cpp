@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // heat.cpp - heat spreads over a plate that is cut into a grid of pieces, one for each rank.
 //
-// Idea     Each step sends the edges, computes what needs no neighbour, waits for the neighbours'
-//          edges, and computes the rest. Ranks are at most one step ahead of others, and no barrier
-//          holds them together.
-// Holds    With --check rank 0 computes the whole plate alone: the temperatures must have the same
-//          bits.
-// Next     halo.hpp for why no barrier is needed; README.md for how to run it.
+// Idea     Each step sends the edges, computes the inner cells, waits for the neighbors' edges,
+//          and computes the outermost cells. Without a barrier, a rank is at most one step ahead
+//          of its neighbors.
+// Holds    With --check rank 0 computes the whole plate alone: the temperatures must have
+//          the same bits.
+// Next     halo.hpp for why the loop needs no barrier; README.md for how to run it.
 #include <fmt/format.h>
 
 #include <charconv>
@@ -31,7 +31,7 @@ struct Options {
     std::int64_t rows = 480;
     std::int64_t columns = 640;
     std::uint64_t steps = 500;
-    std::string grid;  ///< as in 3x2; none: the one with the shortest edges
+    std::string grid;  ///< such as 3x2; empty: the grid with the shortest edges
     std::string exchange = "puts";
     bool check = false;
     bool json = false;
@@ -55,7 +55,7 @@ void declare(CommandLine& line, Options& options) {
     line.flag("--json", options.json, "One JSON object on stdout");
 }
 
-/// How the plate is cut: rank = row of the grid x columns of the grid + column of the grid.
+/// Division of the plate: rank = row of the grid x columns of the grid + column of the grid.
 struct Grid {
     Blocks rows{0, 1};
     Blocks columns{0, 1};
@@ -67,7 +67,7 @@ struct Grid {
         const int column = column_of(rank);
         return {rows.begin(row), columns.begin(column), rows.size(row), columns.size(column)};
     }
-    /// At each side, or -1.
+    /// Returns the neighbor at each side, or -1.
     [[nodiscard]] std::array<weft::Rank, 4> neighbours(int rank) const {
         const int row = row_of(rank);
         const int column = column_of(rank);
@@ -92,7 +92,7 @@ std::pair<int, int> read_grid(const std::string& text, int ranks) {
     return grid;
 }
 
-/// The divisors of the ranks that make the sum of a piece's edges shortest.
+/// Returns the grid (rows, columns) of all ranks with the shortest edges of a piece.
 std::pair<int, int> best_grid(const Options& options, int ranks) {
     std::pair<int, int> best{ranks, 1};
     auto shortest = std::numeric_limits<std::int64_t>::max();
@@ -120,7 +120,7 @@ Grid make_grid(const Options& options, int ranks) {
     return {Blocks(options.rows, rows), Blocks(options.columns, columns)};
 }
 
-/// All but the outermost cells, which need the neighbours' edges.
+/// Computes all cells except the outermost, which need the neighbors' edges.
 void step_inside(const Field& before, const Field& after) {
     const Area& area = after.area();
     after.step(before, 1, area.height - 1, 1, area.width - 1);
@@ -134,7 +134,7 @@ void step_outermost(const Field& before, const Field& after) {
     if (area.width > 1) after.step(before, 1, area.height - 1, area.width - 1, area.width);
 }
 
-/// The plate as it is in the end, computed by this process alone.
+/// Returns the final plate, computed by this process alone.
 std::vector<double> compute_serially(const Options& options) {
     const Area whole{0, 0, options.rows, options.columns};
     std::vector<double> memory(whole.framed_cells());
@@ -153,10 +153,10 @@ std::vector<double> compute_serially(const Options& options) {
     return cells;
 }
 
-/// Collective: the whole plate on rank 0, nothing elsewhere. mine: the symmetric memory of the
-/// pieces.
+/// Collective: returns the whole plate on rank 0, and nothing elsewhere. `mine`: symmetric memory
+/// with the pieces.
 std::vector<double> gather(weft::Team team, const Grid& grid, std::span<double> mine) {
-    team.barrier();  // all are done
+    team.barrier();  // all ranks have computed
     std::vector<double> cells;
     if (team.rank() == 0) {
         cells.resize(static_cast<std::size_t>(grid.rows.items() * grid.columns.items()));
@@ -170,11 +170,11 @@ std::vector<double> gather(weft::Team team, const Grid& grid, std::span<double> 
                             cells.begin() + (area.row + row) * grid.columns.items() + area.column);
         }
     }
-    team.barrier();  // no rank frees its memory before it was read
+    team.barrier();  // no rank frees its memory before rank 0 has read it
     return cells;
 }
 
-/// All steps, from `now` on; `now` and `next` change places after each.
+/// Runs all steps from `now` on; `now` and `next` are swapped after each.
 void go_on(const Options& options, auto& halo, Field now, Field next) {
     for (std::uint64_t step = 0; step < options.steps; ++step) {
         halo.put_edges(now, step);
@@ -196,7 +196,7 @@ Check work(weft::Runtime& runtime, const Options& options) {
     apps::Halo halo(world, grid.neighbours(world.rank()),
                     static_cast<std::size_t>(std::max(largest.height, largest.width)));
     apps::EdgeExchange exchange(world, grid.neighbours(world.rank()), area);
-    // Symmetric, so that rank 0 can get the pieces in the end.
+    // Symmetric, so that rank 0 can get the pieces at the end.
     const weft::Memory memory(world, largest.framed_cells() * sizeof(double));
     std::vector<double> other(area.framed_cells());
     const std::span<double> cells = memory.as<double>();

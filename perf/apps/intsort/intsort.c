@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-// intsort.c - sorts integers over all PEs: a program of OpenSHMEM, which knows nothing of weft.
+// intsort.c - sorts integers over all PEs; an OpenSHMEM program that does not use
+// weft's own interface.
 //
-// Idea     Keys are uniform, so each PE owns an equal range of them: its bucket. A PE puts its keys
-//          in order of buckets, asks the owner of each for a place by an atomic addition, and puts
-//          them there. Owners then count their keys.
-// Check    Each PE looks at its own range, its neighbour's edge, and at sums that the keys had
-//          before they moved: how many, their sum, and the sum of a hash of each.
+// Idea     Keys are uniform, so each PE owns an equal range of keys: its bucket. A PE orders its
+//          keys by bucket. It reserves room at each owner by an atomic addition, and puts the keys
+//          there. Owners then count their keys.
+// Check    Each PE checks its range, its neighbor's edge, and three sums that must not change when
+//          the keys move: their number, their sum, and the sum of a hash of each.
 //
 // usage: intsort [KEYS_PER_PE [ROUNDS [SEED]]]      status: 0 sorted, 1 not, 2 unusable arguments
 #include <shmem.h>
@@ -16,10 +17,10 @@
 
 #define KEY_BITS 21
 
-static long filled;  // of this PE's bucket; others add to it
+static long filled;  // keys in this PE's bucket; other PEs add to it
 static uint64_t before[3], after[3], sum_before[3], sum_after[3];
 static double seconds, longest;
-static uint32_t last_key;  // the greatest of this bucket
+static uint32_t last_key;  // largest key of this bucket
 static long has_keys;
 static long wrong, wrong_in_all;
 
@@ -41,7 +42,7 @@ static void add_to_sums(uint64_t* sums, uint32_t key) {
     sums[2] += mix(key + 1);
 }
 
-// The keys in order of their buckets; ends[b] is where bucket b ends.
+// Orders the keys by bucket; ends[b] is the end of bucket b.
 static void order_by_bucket(const uint32_t* keys, long count, uint32_t width, uint32_t* ordered,
                             long* ends, int pes) {
     memset(ends, 0, (size_t)pes * sizeof *ends);
@@ -58,7 +59,7 @@ static void order_by_bucket(const uint32_t* keys, long count, uint32_t width, ui
 static void exchange(const uint32_t* ordered, const long* ends, uint32_t* bucket, long room) {
     const int me = shmem_my_pe(), pes = shmem_n_pes();
     for (int i = 0; i < pes; ++i) {
-        const int pe = (me + i) % pes;  // not all to the same one first
+        const int pe = (me + i) % pes;  // PEs start with different peers
         const long start = pe == 0 ? 0 : ends[pe - 1], count = ends[pe] - start;
         if (count == 0) continue;
         const long place = shmem_long_atomic_fetch_add(&filled, count, pe);
@@ -71,7 +72,7 @@ static void exchange(const uint32_t* ordered, const long* ends, uint32_t* bucket
     shmem_barrier_all();
 }
 
-// The sorted keys of the bucket from how many there are of each.
+// Writes the sorted keys of the bucket, from the number of keys of each value.
 static void count_keys(const uint32_t* bucket, uint32_t first, uint32_t width, uint32_t* counts,
                        uint32_t* sorted) {
     memset(counts, 0, width * sizeof *counts);
@@ -109,7 +110,7 @@ int main(int argc, char** argv) {
     const int me = shmem_my_pe(), pes = shmem_n_pes();
     const uint32_t width = ((1U << KEY_BITS) + (uint32_t)pes - 1) / (uint32_t)pes;
     const uint32_t first = width * (uint32_t)me;
-    const long room = count + count / 4 + 1000;  // keys are uniform: buckets differ by little
+    const long room = count + count / 4 + 1000;  // keys are uniform, so buckets differ little
     uint32_t* bucket = shmem_malloc((size_t)room * sizeof *bucket);
     uint32_t* keys = malloc((size_t)count * sizeof *keys);
     uint32_t* ordered = malloc((size_t)count * sizeof *ordered);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// record_file.hpp - a file of records of which each rank reads and writes a part.
+// record_file.hpp - a file of records; each rank reads and writes a part.
 //
-// Holds    What is wrong is a text that is not empty, for all_or_none(): a rank whose machine lacks
-//          the file must not leave the others alone.
+// Holds    A function returns its problem as a text, empty on success, for all_or_none(). So a rank
+//          that lacks the file does not leave the other ranks waiting.
 #pragma once
 
 #include <cstdint>
@@ -12,21 +12,21 @@
 
 namespace apps {
 
-/// How many records the file has; -1 and a problem if it cannot be used.
+/// Number of records in a file; -1 and a problem if the file is not usable.
 struct RecordCount {
     std::int64_t records = -1;
     std::string problem;
 };
 [[nodiscard]] RecordCount count_records(const std::string& path, const RecordShape& shape);
 
-/// Fills `records` with those from number `first` on.
+/// Fills `records` with the records of the file from number `first` on.
 [[nodiscard]] std::string read_records(const std::string& path, std::int64_t first,
                                        Records& records);
 
-/// Makes the file, or cuts it, to be this long.
+/// Creates the file, or resizes it, to `bytes` bytes.
 [[nodiscard]] std::string make_record_file(const std::string& path, std::uint64_t bytes);
 
-/// Writes them into a file that is there, from number `first` on.
+/// Writes records into an existing file, from number `first` on.
 [[nodiscard]] std::string write_records(const std::string& path, std::int64_t first,
                                         const Records& records);
 

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// records.hpp - records of one size, one after the other, and what can be done with them in one
-// process.
+// records.hpp - consecutive records of one size, and operations on them in one process.
 //
-// Idea     A record is so many bytes, of which the first are its key; keys compare as bytes.
-//          Sorting moves numbers of records and copies each record once, at the end.
-// Holds    Sorting and merging are stable: records of one key keep their order.
+// Idea     A record has a fixed number of bytes and starts with its key. Keys compare as bytes.
+//          Sorting moves indices of records, and copies each record once at the end.
+// Holds    Sorting and merging are stable: records with equal keys keep their order.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +21,7 @@ struct RecordShape {
 class Records {
   public:
     Records() = default;
-    /// So many, all bytes 0.
+    /// Makes `count` records with all bytes 0.
     Records(RecordShape shape, std::size_t count) : shape_(shape), bytes_(count * shape.bytes) {}
 
     [[nodiscard]] const RecordShape& shape() const { return shape_; }
@@ -44,24 +43,24 @@ class Records {
     std::vector<std::byte> bytes_;
 };
 
-/// Negative, 0 or positive, as memcmp; of the same length.
+/// Compares keys of equal length, like memcmp: returns a negative number, 0 or a positive number.
 [[nodiscard]] int compare_keys(std::span<const std::byte> left, std::span<const std::byte> right);
 
-/// Records in the order of their keys, and where each one stood before.
+/// Records in the order of their keys, and the previous index of each.
 struct Sorted {
     Records records;
     std::vector<std::size_t> places;
 };
 [[nodiscard]] Sorted sort_records(const Records& records);
 
-/// Blocks that are sorted each become one. starts: of each block, and the end of the last.
+/// Merges sorted blocks into one. `starts`: start of each block, and the end of the last.
 [[nodiscard]] Records merge_blocks(const Records& records, std::span<const std::size_t> starts);
 
-/// Records whose key is less than the one before.
+/// Returns the number of records with a smaller key than the record before.
 [[nodiscard]] std::size_t count_descents(const Records& records);
 
-/// A sum over records: it does not depend on their order, and those of parts add up to that of the
-/// whole. Two different sets of records have the same one with a probability of 2^-128.
+/// Sum over records. It does not depend on their order, and sums of parts add up to the sum of the
+/// whole. Two different sets of records have equal sums with a probability of 2^-128.
 struct Digest {
     std::uint64_t words[2] = {0, 0};
 
@@ -69,12 +68,13 @@ struct Digest {
 };
 [[nodiscard]] Digest digest(const Records& records);
 
-/// Records of a counter-based generator: `first` and those after it, so that any number of ranks
-/// makes the same file. distinct: how many different keys there are; 0: as many as records.
+/// Parameters of a counter-based generator of records, so that any number of ranks makes the same
+/// file. `distinct`: number of different keys; 0: all keys differ.
 struct MadeRecords {
     std::uint64_t seed = 1;
     std::uint64_t distinct = 0;
 };
+/// Returns `count` generated records from number `first` on.
 [[nodiscard]] Records make_records(RecordShape shape, const MadeRecords& made, std::uint64_t first,
                                    std::size_t count);
 

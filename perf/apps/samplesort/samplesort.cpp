@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// samplesort.cpp - sorts a file of records by their keys, each rank a part of it, into another
-// file.
+// samplesort.cpp - sorts a file of records by their keys into another file; each rank sorts a part.
 //
 // Idea     Each rank reads its part and sorts it. From samples of all parts (allgatherv) every rank
-//          finds the same splitters, cuts its part by them and sends each rank its share
-//          (alltoallv); shares are merged, and where a rank's share belongs in the output is the
-//          sum of those before (exscan).
-// Holds    The output is the same for any number of ranks: records of one key keep their order.
-//          With --check the ranks read the output again, cut in another way than they have written
-//          it: keys must not descend, and a digest that no order changes must be that of what was
-//          read.
-// Next     splitters.hpp for how shares are made even; README.md for how to run it.
+//          computes the same splitters, cuts its part by them and sends each rank its share
+//          (alltoallv). Each rank merges its shares. Their position in the output is the sum of the
+//          shares of lower ranks (exscan).
+// Holds    The output does not depend on the number of ranks: records with equal keys keep their
+//          order. With --check the ranks read the output again, in parts other than those they
+//          wrote. Keys must not descend, and an order-independent digest must equal the digest
+//          of the input.
+// Next     splitters.hpp for even shares; README.md for how to run it.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -36,7 +35,7 @@ struct Options {
     std::string output;
     apps::RecordShape shape;
     std::size_t samples = 64;
-    std::int64_t make = -1;  ///< records; negative: the input is there
+    std::int64_t make = -1;  ///< records to make; negative: the input exists
     apps::MadeRecords made;
     bool check = false;
     bool json = false;
@@ -69,19 +68,19 @@ std::size_t index_of(weft::Rank rank) {
     return static_cast<std::size_t>(rank);
 }
 
-/// Collective: the largest of what the ranks have.
+/// Collective: returns the largest time of all ranks.
 double slowest(weft::Team team, const apps::Stopwatch& watch) {
     return team.allreduce(watch.seconds(), weft::Op::max);
 }
 
-/// Collective: the digest of the records of all ranks.
+/// Collective: returns the digest of the records of all ranks.
 Digest digest_of_all(weft::Team team, const Records& records) {
     Digest sum = apps::digest(records);
     team.allreduce(std::span<std::uint64_t>(sum.words), weft::Op::sum);
     return sum;
 }
 
-/// Collective: rank 0 makes an empty file of its size, and all fill it.
+/// Collective: rank 0 creates a file of the right size, and all ranks write their part.
 void write_file(weft::Team team, const std::string& path, std::int64_t first,
                 const Records& records, std::int64_t records_of_all) {
     const auto bytes = static_cast<std::uint64_t>(records_of_all) * records.shape().bytes;
@@ -89,7 +88,7 @@ void write_file(weft::Team team, const std::string& path, std::int64_t first,
     apps::all_or_none(team, apps::write_records(path, first, records));
 }
 
-/// Collective: this rank's part of a file that all together read once.
+/// Collective: returns this rank's part of a file.
 Records read_part(weft::Team team, const std::string& path, const apps::RecordShape& shape,
                   const Blocks& blocks) {
     Records part(shape, static_cast<std::size_t>(blocks.size(team.rank())));
@@ -108,7 +107,7 @@ void make_input(weft::Team team, const Options& options) {
     write_file(team, options.input, first, part, options.make);
 }
 
-/// Collective: how the input is cut. Rank 0 says how long it is.
+/// Collective: returns the division of the input; rank 0 determines its length.
 Blocks cut_input(weft::Team team, const Options& options) {
     apps::RecordCount count;
     if (team.rank() == 0) {
@@ -122,7 +121,8 @@ Blocks cut_input(weft::Team team, const Options& options) {
     return {count.records, team.size()};
 }
 
-/// Collective: the samples of all ranks. Ranks with few records have fewer; blocks say how many.
+/// Collective: returns the samples of all ranks. Ranks with few records have fewer; `blocks`
+/// tells how many.
 Records gather_samples(weft::Team team, const apps::SortedPart& part, const Blocks& blocks,
                        std::size_t samples) {
     const Records mine = apps::take_samples(part, samples);
@@ -136,8 +136,8 @@ Records gather_samples(weft::Team team, const apps::SortedPart& part, const Bloc
     return all;
 }
 
-/// Collective: each rank gets its share of every rank's sorted part; starts: of the shares in this
-/// one's.
+/// Collective: returns this rank's share, from the sorted parts of all ranks. `starts`: start of
+/// each rank's share in this part.
 Records exchange(weft::Team team, const Records& sorted, const std::vector<std::size_t>& starts) {
     const std::size_t record_bytes = sorted.shape().bytes;
     const std::size_t ranks = index_of(team.size());
@@ -155,7 +155,7 @@ Records exchange(weft::Team team, const Records& sorted, const std::vector<std::
     return apps::merge_blocks(mine, blocks);
 }
 
-/// Collective: this rank's share of the sorted records.
+/// Collective: returns this rank's share of the sorted records.
 Records sort_together(weft::Team team, const Options& options, const Records& part,
                       const Blocks& blocks) {
     const apps::SortedPart sorted{.sorted = apps::sort_records(part),
@@ -166,16 +166,16 @@ Records sort_together(weft::Team team, const Options& options, const Records& pa
     return exchange(team, sorted.sorted.records, apps::cut(sorted, splitters, ranks));
 }
 
-/// Collective: how many records stand before this rank's share.
+/// Collective: returns the number of records before this rank's share.
 std::int64_t place_of(weft::Team team, const Records& share) {
     const auto records = static_cast<std::int64_t>(share.count());
-    std::int64_t before = 0;  // of rank 0, which the call leaves as it is
+    std::int64_t before = 0;  // exscan does not write it on rank 0
     team.exscan(&records, &before, 1, weft::Type::int64, weft::Op::sum);
     return before;
 }
 
-/// Collective: reads the output. Each rank takes one record more than its part, the one before it,
-/// so that every pair of neighbours is seen by some rank.
+/// Collective: checks the output. Each rank also reads the record before its part, so that some
+/// rank sees every pair of neighbors.
 Check check_output(weft::Team team, const Options& options, const Blocks& blocks,
                    const Digest& wanted, apps::Report& report) {
     const apps::RecordCount count = apps::count_records(options.output, options.shape);

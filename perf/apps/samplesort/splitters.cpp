@@ -7,7 +7,7 @@ namespace apps {
 
 namespace {
 
-/// The sample that a record of the part is.
+/// Writes the sample of a record of the part.
 void write_sample(const SortedPart& part, std::size_t index, std::span<std::byte> to) {
     const auto key = part.sorted.records.key(index);
     std::ranges::copy(key, to.begin());
@@ -46,7 +46,7 @@ std::vector<std::size_t> cut(const SortedPart& part, const Records& splitters, s
     std::vector<std::size_t> starts{0};
     std::vector<std::byte> sample(splitters.shape().bytes);
     for (std::size_t i = 0; i < splitters.count(); ++i) {
-        // The first record that does not come before the splitter.
+        // Finds the first record that is not before the splitter.
         std::size_t low = starts.back();
         for (std::size_t high = count; low < high;) {
             const std::size_t middle = low + (high - low) / 2;

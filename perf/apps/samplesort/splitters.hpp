@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// splitters.hpp - where the sorted records of all ranks are cut, so that each rank gets a share.
+// splitters.hpp - cuts the sorted records of all ranks into shares, one for each rank.
 //
-// Idea     Each rank gives samples of its sorted records, evenly spaced; of all samples, sorted,
-//          every n-th is a splitter. A sample is a record of its own: the key, and then where the
-//          record stood in the input, as a number whose first byte weighs most. Bytes so compare as
-//          the pair does.
-// Why      Places make all samples differ. Any number of records of one key is then shared out
-//          evenly, and they keep their order, since of two ranks the lower one has the earlier
-//          places.
-// Holds    With s samples of each rank no share has more than about total / ranks + total / s
-//          records.
+// Idea     Each rank provides evenly spaced samples of its sorted records. Of all sorted samples
+//          every n-th is a splitter. A sample has the key, followed by the record's position in the
+//          input as a big-endian number. So bytes compare in the order of (key, position).
+// Why      Positions make all samples differ, so records with equal keys are also divided evenly.
+//          They keep their order, because lower ranks have earlier positions.
+// Holds    With s samples of each rank no share has more than about total / ranks + total
+//          / s records.
 // Next     Shi and Schaeffer, Parallel Sorting by Regular Sampling (1992).
 #pragma once
 
@@ -21,22 +19,22 @@
 
 namespace apps {
 
-/// Of samples of such records.
+/// Returns the shape of the samples of such records.
 [[nodiscard]] RecordShape sample_shape(const RecordShape& shape);
 
-/// What one rank has: its records, sorted, and the place in the input that its part began at.
+/// The sorted records of one rank, and the position in the input where its part begins.
 struct SortedPart {
     Sorted sorted;
     std::uint64_t first = 0;
 };
 
-/// min(samples, records) of them.
+/// Returns min(samples, records) samples of the part.
 [[nodiscard]] Records take_samples(const SortedPart& part, std::size_t samples);
 
-/// Between `shares` shares: shares - 1, or none if there is no sample.
+/// Returns the shares - 1 splitters between `shares` shares; empty without samples.
 [[nodiscard]] Records choose_splitters(const Records& samples, std::size_t shares);
 
-/// Where each share of this part starts, and the end of the last.
+/// Returns the start of each share in this part, and the end of the last.
 [[nodiscard]] std::vector<std::size_t> cut(const SortedPart& part, const Records& splitters,
                                            std::size_t shares);
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// counts.hpp - what is wrong with the slots of a table, against a map that was filled by one
-// process.
+// counts.hpp - compares the slots of a table with a map that one process has filled.
 #pragma once
 
 #include <cstdint>
@@ -15,15 +14,15 @@ namespace apps {
 using Counts = std::unordered_map<std::uint64_t, std::uint64_t>;
 
 struct CountFaults {
-    std::uint64_t missing = 0;     ///< keys that have no slot
-    std::uint64_t unexpected = 0;  ///< slots with a key that was never added
-    std::uint64_t repeated = 0;    ///< slots with a key that has another slot
-    std::uint64_t wrong = 0;       ///< slots with another count than the key's; free slots with one
+    std::uint64_t missing = 0;     ///< keys without a slot
+    std::uint64_t unexpected = 0;  ///< slots with a key that no rank added
+    std::uint64_t repeated = 0;    ///< slots with a key that has another slot, too
+    std::uint64_t wrong = 0;       ///< slots with a wrong count; free slots with a count
 
     [[nodiscard]] std::uint64_t all() const { return missing + unexpected + repeated + wrong; }
 };
 
-/// slots: of all ranks.
+/// Compares the slots of all ranks with the expected counts.
 [[nodiscard]] inline CountFaults compare_counts(std::span<const Slot> slots,
                                                 const Counts& expected) {
     CountFaults faults;

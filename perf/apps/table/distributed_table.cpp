@@ -24,7 +24,7 @@ bool DistributedTable::add(std::uint64_t key) {
     for (std::uint64_t probe = 0; probe < slots(); ++probe) {
         const auto [slot, rank] = place(key, probe);
         const std::uint64_t found = team_.compare_swap(&slot->key, kNoKey, key, rank);
-        if (found != kNoKey && found != key) continue;  // another key's
+        if (found != kNoKey && found != key) continue;  // belongs to another key
         team_.fetch_add(&slot->count, 1, rank);
         return true;
     }
@@ -37,7 +37,7 @@ std::optional<std::uint64_t> DistributedTable::count_of(std::uint64_t key) {
         Slot found{};
         team_.get(&found, slot, sizeof found, rank);
         if (found.key == key) return found.count;
-        if (found.key == kNoKey) return std::nullopt;  // add() would have taken this one
+        if (found.key == kNoKey) return std::nullopt;  // add() would have used this slot
     }
     return std::nullopt;
 }

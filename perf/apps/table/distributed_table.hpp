@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // distributed_table.hpp - a hash table of counters whose slots are spread over a team.
 //
-// Idea     Slots are numbered through all ranks; a key's search starts at the slot that its hash
-//          names and goes on from slot to slot, and so from rank to rank. A free slot is claimed by
-//          compare_swap of its key, a counter is raised by fetch_add, and both are done at the
-//          slot's rank without its help: no locks, no messages to be answered by the program.
-// Holds    Any rank adds any key at any time. A slot that has a key keeps it, so a search that
-//          passes it by is never wrong. Both operations have been done when they return; readers
-//          need a barrier between the last add and the first count, since a slot has its key before
+// Idea     Slots are numbered over all ranks. The search for a key starts at the slot of its hash,
+//          and continues from slot to slot and so from rank to rank. compare_swap of the key claims
+//          a free slot, and fetch_add increments a counter. Both act on the slot's rank without its
+//          help: the program needs no locks and answers no messages.
+// Holds    Any rank can add any key at any time. A slot keeps its key, so a search may always skip
+//          a slot with another key. Both operations are complete when they return. Readers need a
+//          barrier between the last add and the first count, because a slot gets its key before
 //          its first count.
-// Next     table.cpp for how it is used; docs/guide/programming.md.
+// Next     table.cpp for its use; docs/guide/programming.md.
 #pragma once
 
 #include <cstdint>
@@ -25,41 +25,42 @@ namespace apps {
 inline constexpr std::uint64_t kNoKey = 0;
 
 struct Slot {
-    std::uint64_t key;  ///< kNoKey: free
+    std::uint64_t key;  ///< kNoKey if free
     std::uint64_t count;
 };
 
 class DistributedTable {
   public:
-    /// Collective. slots_per_rank: 1 or more, the same on all ranks.
+    /// Collective. `slots_per_rank` is at least 1 and equal on all ranks.
     DistributedTable(weft::Team team, std::uint64_t slots_per_rank);
 
-    /// Adds one to the key's counter, which starts at 0. False if the table is full. key: not
-    /// kNoKey.
+    /// Adds one to the key's counter, which starts at 0. Returns false if the table is full. The
+    /// key must not be kNoKey.
     [[nodiscard]] bool add(std::uint64_t key);
-    /// The key's counter, or nothing if the key was not added.
+    /// Returns the key's counter, or nullopt if no rank has added the key.
     [[nodiscard]] std::optional<std::uint64_t> count_of(std::uint64_t key);
 
-    /// The slots of a member, as they are there.
+    /// Returns a copy of a member's slots.
     [[nodiscard]] std::vector<Slot> slots_of(weft::Rank rank);
 
     [[nodiscard]] std::uint64_t slots() const { return slots_.size() * ranks_; }
-    /// Slots that this rank's calls have looked at.
+    /// Returns the number of slots that this rank's calls have examined.
     [[nodiscard]] std::uint64_t probes() const { return probes_; }
 
   private:
-    /// Where a slot is: a slot of this rank's memory names the same one of every member's.
+    /// Place of a slot. `slot` is an address in this rank's memory; symmetric memory has the same
+    /// slot on `rank`.
     struct Place {
         Slot* slot;
         weft::Rank rank;
     };
-    /// The slot to look at after `probe` others.
+    /// Returns the slot to examine after `probe` others.
     [[nodiscard]] Place place(std::uint64_t key, std::uint64_t probe);
 
     weft::Team team_;
     std::uint64_t ranks_;
     weft::Memory memory_;
-    std::span<Slot> slots_;  ///< of this rank
+    std::span<Slot> slots_;  ///< this rank's
     std::uint64_t probes_ = 0;
 };
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // table.cpp - all ranks count keys in one hash table that is spread over them.
 //
-// Idea     The keys are draws of a counter-based generator: draw k is a function of seed and k, so
-//          rank r of n takes the draws r, r + n, r + 2n, ... and any number of ranks counts the
-//          same keys. Small ones of the distinct keys are drawn most, so some slots are wanted by
-//          all ranks at once.
-// Holds    With --check rank 0 counts all draws in a std::unordered_map and compares each slot,
-//          then looks up each key, and as many that were never added.
+// Idea     Keys are draws of a counter-based generator: draw k is a function of seed and k. Rank
+//          r of n takes the draws r, r + n, r + 2n, ... So any number of ranks counts the same
+//          keys. Keys with small numbers are drawn most often, so all ranks use some slots at
+//          the same time.
+// Holds    With --check rank 0 counts all draws in a std::unordered_map and compares each slot.
+//          Then it looks up each key, and equally many keys that no rank added.
 // Next     distributed_table.hpp for the table; README.md for how to run it.
 #include <fmt/format.h>
 
@@ -47,7 +47,7 @@ void declare(CommandLine& line, Options& options) {
     line.flag("--json", options.json, "One JSON object on stdout");
 }
 
-/// Key number `index` of a seed, odd and so never kNoKey.
+/// Returns key number `index` of a seed. It is odd and so never kNoKey.
 std::uint64_t key_at(std::uint64_t seed, std::uint64_t index) {
     return apps::mix(apps::mix(seed) + index) | 1U;
 }
@@ -66,7 +66,7 @@ apps::Counts count_serially(const Options& options) {
     return counts;
 }
 
-/// On rank 0, while no rank adds: slots and searches against the serial count.
+/// Compares slots and lookups with the serial count. Runs on rank 0, while no rank adds.
 Check compare(const Options& options, DistributedTable& table, int ranks, apps::Report& report) {
     const apps::Counts expected = count_serially(options);
     std::vector<apps::Slot> slots;
@@ -78,7 +78,7 @@ Check compare(const Options& options, DistributedTable& table, int ranks, apps::
     std::uint64_t wrong_searches = 0;
     for (const auto& [key, count] : expected) {
         wrong_searches += table.count_of(key) != count;
-        wrong_searches += table.count_of(key ^ 1U).has_value();  // keys are odd: never added
+        wrong_searches += table.count_of(key ^ 1U).has_value();  // even, so no rank added it
     }
     report["keys_found"] = expected.size() - faults.missing;
     report["keys_missing"] = faults.missing;
@@ -89,7 +89,8 @@ Check compare(const Options& options, DistributedTable& table, int ranks, apps::
     return faults.all() == 0 && wrong_searches == 0 ? Check::right : Check::wrong;
 }
 
-/// Collective: calls work(key) for each of this rank's draws; the seconds of the slowest rank.
+/// Collective: calls work(key) for each of this rank's draws. Returns the seconds of
+/// the slowest rank.
 template <class Work>
 double for_own_draws(weft::Team team, const Options& options, Work work) {
     team.barrier();
@@ -118,7 +119,7 @@ Check work(weft::Runtime& runtime, const Options& options) {
                         table.slots(), homeless, options.draws));
     const std::uint64_t probes = world.allreduce(table.probes(), weft::Op::sum);
 
-    // The reduction above was also the barrier after which all counts are there.
+    // The reduction above also acts as the barrier after the last count.
     std::uint64_t lost = 0;
     const double search_s = for_own_draws(
         world, options, [&](std::uint64_t key) { lost += table.count_of(key).value_or(0) == 0; });
@@ -133,7 +134,7 @@ Check work(weft::Runtime& runtime, const Options& options) {
     Check check = Check::none;
     if (options.check) {
         if (world.rank() == 0) check = compare(options, table, world.size(), report);
-        check = apps::shared(world, check);  // the others serve rank 0's gets meanwhile
+        check = apps::shared(world, check);  // the other ranks serve rank 0's gets meanwhile
     }
     report["searches_lost"] = lost;
     report["check"] = apps::name_of(check);
