@@ -2,10 +2,10 @@
 // mapped.cpp - alltoall in which one rank of each pair copies both blocks.
 //
 // Idea     In place, two blocks change places, so one rank of the pair has to copy both. It is the
-//          rank with a distance of at most half the ring to its peer. The peer exposes its two
-//          places. The first rank copies both blocks in one step, which keeps a copy of overwritten
-//          data. So each rank serves the ranks after it, and the ranks before it serve it. With
-//          only two ranks, each copies one half of both blocks.
+//          rank whose peer is at most half the ring ahead. The peer exposes its two places. The
+//          first rank copies both blocks in one step, and keeps a copy of overwritten data. So each
+//          rank serves the ranks after it, and the ranks before it serve it. With only two ranks,
+//          each copies one half of both blocks.
 // Source   Ours.
 // Rounds   2. Messages: none; 3 n (n - 1) / 2 signals, or 6 for two ranks.
 // Bytes    A rank copies two blocks for about every second other rank; each block is copied once.

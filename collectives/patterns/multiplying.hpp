@@ -22,9 +22,9 @@ void add_stages(plan::Stages& stages, const Shape& shape, bool papers_placement)
 /// Returns a schedule of a2 stages. If the size is no power of two, pairs of ranks fold first.
 [[nodiscard]] Schedule doubling_schedule(Rank size);
 
-/// Returns schedules that are worth a prediction. These are the cheapest one of the model, and
-/// one-stage and one-leader schedules for expensive rounds. If nodes are filled evenly
-/// (ranks_per_node > 0), schedules that complete the nodes first are added.
+/// Returns schedules that are worth a prediction. The first is the cheapest one of the model. For
+/// expensive rounds there are a single exchange of all ranks, and a gather to one rank and back. If
+/// nodes are filled evenly (ranks_per_node > 0), schedules that use the nodes first are added.
 [[nodiscard]] std::vector<std::string> promising_schedules(Rank size, Rank ranks_per_node,
                                                            const StageCost& stage);
 

@@ -105,7 +105,7 @@ void MatrixMarketReader::read_size() {
         *sizes[i] = *size;
     }
     if (symmetric_ && rows_ != columns_)
-        throw here(fmt::format("{} rows and {} columns, expected as many of each: it is symmetric",
+        throw here(fmt::format("{} rows and {} columns, expected equal numbers: it is symmetric",
                                rows_, columns_));
 }
 

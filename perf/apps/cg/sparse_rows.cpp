@@ -45,7 +45,7 @@ SparseRows compress(const MatrixMarketReader& reader, std::vector<Entry>& entrie
 
 SparseRows read_symmetric_rows(MatrixMarketReader& reader, std::int64_t begin, std::int64_t end) {
     if (reader.rows() != reader.columns())
-        throw reader.error(0, fmt::format("{} rows and {} columns, expected as many of each",
+        throw reader.error(0, fmt::format("{} rows and {} columns, expected equal numbers",
                                           reader.rows(), reader.columns()));
     std::vector<Entry> entries;
     const auto take = [&](const Entry& entry) {
@@ -64,7 +64,7 @@ SparseRows read_symmetric_rows(MatrixMarketReader& reader, std::int64_t begin, s
                     mixed(mirrored.row, mirrored.column, mirrored.value);
         }
     }
-    if (left != 0) throw reader.error(0, "the matrix is not symmetric; expected one that is");
+    if (left != 0) throw reader.error(0, "the matrix is not symmetric; expected a symmetric one");
     return compress(reader, entries, begin, end);
 }
 

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""make_mesh.py - writes the irregular symmetric positive definite matrix that cg is tried with.
+"""make_mesh.py - writes an irregular symmetric positive definite matrix for cg.
 
 usage: make_mesh.py [POINTS] [SEED] > mesh.mtx
 
-Idea     Points scattered over a square, each joined to its nearest ones; a spring of a random strength on
-         each joint, and one that ties each point to its place. The matrix is what that net answers to
-         forces: the graph's Laplacian with a small diagonal. Points are numbered in stripes, so that a
-         block of rows is a region and has few neighbours, but not always the two next ones.
-Holds    The same arguments give the same file on every machine: integers only.
+Idea     Points are scattered over a square, and each is joined to its nearest points. Each joint has a spring of random
+         strength, and another spring ties each point to its place. The matrix is the response of this net to forces:
+         the graph's Laplacian with a small diagonal. Points are numbered in stripes. So a block of rows is a region
+         with few neighbors, which are not always the two adjacent blocks.
+Holds    Equal arguments give the same file on every machine, because only integers are used.
 """
 import sys
 
@@ -17,7 +17,7 @@ SIDE = 1 << 20
 
 
 def mix(word):
-    """The finisher of SplitMix (Steele, Lea and Flood, Fast Splittable Pseudorandom Number Generators)."""
+    """Hashes a word as SplitMix does (Steele, Lea and Flood, Fast Splittable Pseudorandom Number Generators)."""
     mask = (1 << 64) - 1
     word = ((word ^ (word >> 30)) * 0xBF58476D1CE4E5B9) & mask
     word = ((word ^ (word >> 27)) * 0x94D049BB133111EB) & mask
@@ -25,7 +25,7 @@ def mix(word):
 
 
 def scatter(points, seed):
-    """Places in the square, by stripes from the left, each from below."""
+    """Returns places in the square, in stripes from left to right, each from bottom to top."""
     stripes = max(1, round(points ** 0.5) // 2)
     places = [(mix(seed * 1000003 + 2 * i) % SIDE, mix(seed * 1000003 + 2 * i + 1) % SIDE)
               for i in range(points)]
@@ -33,7 +33,7 @@ def scatter(points, seed):
 
 
 def joints(places):
-    """Pairs (i, j), i > j, where one of the two is among the nearest of the other."""
+    """Returns the pairs (i, j), i > j, of which one is among the nearest points of the other."""
     pairs = set()
     for i, (x, y) in enumerate(places):
         others = sorted((j for j in range(len(places)) if j != i),
@@ -45,7 +45,7 @@ def joints(places):
 def main(arguments):
     points = int(arguments[0]) if arguments else 300
     seed = int(arguments[1]) if len(arguments) > 1 else 7
-    # All in hundredths.
+    # All values are in hundredths.
     diagonal = [2 + mix(seed ^ (i << 20)) % 9 for i in range(points)]
     entries = {}
     for i, j in joints(scatter(points, seed)):
