@@ -84,7 +84,7 @@ void for_each_run(const plan::Layout& layout, NodeWindow nodes, Visit visit) {
     if (count > 0) visit(first, count);
 }
 
-/// Returns the blocks of the ranks of some nodes. `block_of(first, count)` returns those of a run.
+/// Returns the blocks of the ranks of some nodes; `block_of(first, count)` returns a run of them.
 template <class BlockOf>
 [[nodiscard]] std::vector<plan::Block> blocks_of_nodes(const plan::Layout& layout, NodeWindow nodes,
                                                        BlockOf block_of) {

@@ -20,7 +20,7 @@
 
 namespace weft::collectives {
 
-/// Returns all algorithms; those of a collective are consecutive.
+/// Returns all algorithms; the algorithms of a collective are consecutive.
 [[nodiscard]] std::span<const Algorithm> algorithms();
 /// Returns the algorithms of one collective; empty if the name is unknown.
 [[nodiscard]] std::span<const Algorithm> algorithms_of(std::string_view collective);

@@ -3,7 +3,7 @@
 //
 // Idea     Groups of ranks with the same partial result pair up, so groups double in size. If the
 //          number of groups is odd, the third group sends its value to the second (3-2
-//          elimination). The other groups already exchange meanwhile. The third group gets the
+//          elimination). At the same time the other groups exchange. The third group gets the
 //          result from the second at the end. The pair with the second group is one round late. It
 //          is the first pair of its level, so the next elimination waits for it anyway and costs
 //          no further round.

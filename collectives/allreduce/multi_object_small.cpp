@@ -5,9 +5,9 @@
 //          combined in rounds of radix B. In a round each port receives from one other node, and
 //          the ranks of the node exchange the received data. The distances follow a census of an
 //          index space. Each node keeps two sums: a over the nodes 0..x ahead, and b over the nodes
-//          0..y ahead. With n indices left, index 0 means a and the others b. A round maps
-//          them to c = ceil(n/B) indices. Long vectors are exposed to local peers instead of put.
-//          Peers combine them in place, from the input or a port's slot.
+//          0..y ahead. With n indices left, index 0 means a and the others b. A round maps them to
+//          c = ceil(n/B) indices. Long vectors are exposed to local peers instead of put. Peers
+//          combine them in place, from the input or a port's slot.
 // Source   Huang et al., PiP-MColl, section III-A3, with a process for each port. Their rounds lose
 //          remainders from B*B+B+1 nodes on. The rounds here are Bar-Noy, Kipnis and Schieber's
 //          census functions in any radix.
@@ -34,7 +34,7 @@ namespace {
 
 /// One round: distances of the ports, and the sums that received data is added to.
 struct Round {
-    Rank lead = 1;      ///< groups that sum a gets: its own and those of the first lead - 1 ports
+    Rank lead = 1;      ///< groups in sum a: its own and the groups of the first lead - 1 ports
     bool last = false;  ///< only sum a is needed
     std::vector<Rank> reach;  ///< distance in nodes, by port; further ports are idle
 
