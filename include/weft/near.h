@@ -40,7 +40,7 @@ WEFT_API void weft_near_drive(weft_near* near);
 static inline void* weft_near_at(weft_near* near, const void* symmetric, size_t bytes,
                                  size_t alignment, int peer) {
     const uintptr_t offset = (uintptr_t)symmetric - near->heap;
-    if ((uint32_t)peer >= near->ranks || offset > near->bytes - bytes ||
+    if ((uint32_t)peer >= near->ranks || bytes > near->bytes || offset > near->bytes - bytes ||
         (uintptr_t)symmetric % alignment != 0)
         return NULL;
     char* const base = near->bases[peer];
