@@ -108,8 +108,9 @@ bool RemappedMemory::is_due(SeenBuffer& buffer, Pages pages, const base::Copies&
     const std::uint64_t peers_pages = std::min(copies.bytes / kPageBytes, peers * pages.count());
     const std::uint64_t in_large_pages =
         large_.expected() ? RemappedRange::small_in_large_pages(pages) : 0;
-    return buffer.owes(use_ns, properties_ns_ + prices.of_adoption(pages.count(), peers,
-                                                                   peers_pages, in_large_pages));
+    const std::uint64_t price_ns =
+        prices.of_adoption(pages.count(), peers, peers_pages, in_large_pages);
+    return buffer.owes(use_ns, std::max(price_ns, properties_ns_));
 }
 
 /// Begins a use of the range that contains the buffer. Returns nullptr if there is no such range,
