@@ -82,7 +82,11 @@ void against_process(pid_t pid) {
         attempt(::kill(pid, signal) == 0, fmt::format("signal {} to {}", signal, pid));
 }
 
+/// Attacks the files whose names look like the job's, except the files in OLD_FILES: these paths, a
+/// line each, existed before the job.
 void against_files() {
+    const char* const old = std::getenv("OLD_FILES");
+    const std::string old_files = old == nullptr ? "" : old;
     for (const char* const folder : {"/tmp", "/dev/shm", "/run", "/var/tmp"}) {
         std::error_code error;
         for (const auto& entry : fs::directory_iterator(folder, error)) {
@@ -90,6 +94,7 @@ void against_files() {
             if (name.find("weft") == std::string::npos && name.find(':') == std::string::npos)
                 continue;
             if (name.rfind("weft-test.", 0) == 0) continue;  // made by the test
+            if (old_files.find("\n" + entry.path().string() + "\n") != std::string::npos) continue;
             std::error_code denied;
             fs::directory_iterator inside(entry.path(), denied);
             attempt(!denied && entry.is_directory(), entry.path().string() + " can be listed");

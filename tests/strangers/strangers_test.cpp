@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <set>
@@ -123,10 +124,22 @@ bool can_become_another_user() {
                    .status == 2;
 }
 
+/// Lists the files of other programs in the folders that the stranger searches.
+void set_old_files() {
+    std::string paths = "\n";
+    for (const char* const folder : {"/tmp", "/dev/shm", "/run", "/var/tmp"}) {
+        std::error_code error;
+        for (const auto& entry : std::filesystem::directory_iterator(folder, error))
+            paths += entry.path().string() + "\n";
+    }
+    ASSERT_EQ(::setenv("OLD_FILES", paths.c_str(), 1), 0);
+}
+
 /// Attacks a job before it joins, and again when it listens at `ports` ports. Returns the output of
 /// the second attack.
 std::string attack(const Words& options, std::size_t ports) {
     const char* const seconds = ports > 1 ? "7" : "3";  // the duration of an attack
+    set_old_files();
     RunningProgram job(weft_run(options, {rank_program("watched_job"), seconds}), {}, 60);
     EXPECT_TRUE(job.wait_for_output("here\n"));
     expect_nothing_to_work(job, wait_for_ports(job, 1));
