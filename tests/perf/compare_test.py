@@ -206,7 +206,7 @@ class WholeRuns(unittest.TestCase):
         self.assertNotIn("weft", [call[0] for call in job.calls])
         job = Job({"mpirun": [1, 3]}, "--self-test", *BARRIER)
         self.assertEqual(job.status, 1)
-        self.assertIn("not near 1", job.err)
+        self.assertIn("expected about 1", job.err)
 
     def test_a_layer_is_put_before_the_same_program_of_its_mpi(self):
         layer = "libweft-mpi-openmpi.so"
