@@ -3,7 +3,6 @@
 //
 // Idea     PROCMAP_QUERY of /proc/self/maps (Linux 6.11) describes one mapping, in 0.2 us. Older
 //          kernels only list all mappings as text, which is too slow to read before every call.
-// Next     remapped_ranges.hpp.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +13,6 @@ namespace weft::link {
 
 inline constexpr std::uint64_t kPageBytes = 4096;
 
-/// One mapping, as the kernel describes it.
 struct Mapping {
     std::uint64_t begin = 0;
     std::uint64_t end = 0;

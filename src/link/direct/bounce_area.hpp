@@ -46,7 +46,6 @@ class BounceArea {
         std::copy(found + 1, lent, found);
         --count_;
     }
-    /// Returns true if take() would succeed.
     [[nodiscard]] bool has_room(std::uint64_t bytes) const noexcept {
         return find(bytes).begin != kNowhere;
     }

@@ -87,7 +87,6 @@ class DirectMemory {
         // The kernel only reads the local side of a write.
         return copy(&::process_vm_writev, mate, address, const_cast<std::byte*>(from), bytes);
     }
-
     [[nodiscard]] RemappedMemory::Counters adoption_counters() const noexcept {
         return adopted_.counters();
     }

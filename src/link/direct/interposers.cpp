@@ -9,13 +9,11 @@
 // Holds    Without remapped memory, a call costs one load more. The next definitions are looked up
 //          when the library is loaded, because dlsym() may allocate and an allocator may make the
 //          first call. Calls before that go to the kernel. System calls made by hand are not seen.
-// Next     remapped_ranges.hpp.
 #include <dlfcn.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstdarg>

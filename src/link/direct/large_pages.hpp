@@ -7,7 +7,6 @@
 //          large pages are not tried; the number doubles with each further failure.
 // Holds    Slow attempts cost a small part of the time of remapping. None is made if the system has
 //          large pages switched off.
-// Next     remapped_range.hpp.
 #pragma once
 
 #include <fcntl.h>

@@ -45,7 +45,6 @@ class MateWindows {
     /// closes the object or kKept - 1 others have been requested.
     [[nodiscard]] std::byte* find(Rank mate, pid_t pid, const base::Reach& reach,
                                   std::uint64_t bytes) noexcept;
-
     [[nodiscard]] const Counters& counters() const noexcept { return counters_; }
 
   private:

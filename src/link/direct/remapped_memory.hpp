@@ -26,7 +26,6 @@
 
 namespace weft::link {
 
-/// When a buffer is remapped.
 enum class DirectMode : std::uint8_t {
     automatic,  ///< when its copies have cost as much as remapping would
     adopt,      ///< at its first use, with any allocator
@@ -65,7 +64,6 @@ class RemappedMemory {
     /// false if the caller has to use another method, which costs `use_ns`.
     [[nodiscard]] bool expose(base::Exposure& exposure, const base::Copies& copies,
                               std::uint64_t use_ns) noexcept;
-    /// Ends an exposure that expose() filled in.
     void conceal(const base::Exposure& exposure) noexcept;
     /// Ends an exposure of a failed call. Peers that do not know of the failure may continue, but
     /// cannot access the buffer's pages any more.

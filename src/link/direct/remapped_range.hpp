@@ -14,8 +14,7 @@
 // Holds    Only replace(), in a call that owns the pages, and make_private() remap pages. One
 //          thread at a time changes a range, under the lock of remapped_ranges.hpp. Any thread may
 //          use a range; the window stays mapped from try_use() to end_use().
-// Next     remapped_ranges.hpp for all ranges of a process, remapped_memory.hpp for when one is
-//          made.
+// Next     remapped_ranges.hpp; remapped_memory.hpp for when a range is made.
 #pragma once
 
 #include <atomic>

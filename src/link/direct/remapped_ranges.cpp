@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <functional>
-#include <new>
 #include <utility>
 
 #include "link/direct/process_facts.hpp"

@@ -86,7 +86,6 @@ class RemappedRanges {
     /// Makes part of a range private, so that later writes of peers do not reach it. For a failed
     /// call, which owns the part and still uses the range.
     void revoke(std::uint32_t generation, Pages part) noexcept;
-    /// Returns the number of bytes in all ranges.
     [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_.load(); }
     /// Returns the number of ranges that became private memory at forks.
     [[nodiscard]] std::uint64_t made_private() const noexcept { return made_private_.load(); }

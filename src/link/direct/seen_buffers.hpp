@@ -8,7 +8,6 @@
 // Holds    The total cost is at most twice that of the better choice in hindsight. The price for an
 //          address doubles each time that its remapped memory goes away. No allocation after
 //          construction: a new buffer replaces the least recently used one of its set.
-// Next     remapped_memory.hpp.
 #pragma once
 
 #include <algorithm>
