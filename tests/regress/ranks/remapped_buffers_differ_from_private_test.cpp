@@ -26,6 +26,7 @@
 #include <mutex>
 #include <thread>
 
+#include "tests/regress/ranks/mappings.hpp"
 #include "tests/regress/ranks/play.hpp"
 #include "weft/weft.hpp"
 
@@ -35,28 +36,8 @@ namespace {
 constexpr std::size_t kBytes = std::size_t{8} << 20;
 constexpr int kStatusNotHere = 77;  ///< no memory is remapped here, or no userfaultfd permitted
 
-std::byte* map_private(std::size_t bytes) {
-    void* const at =
-        ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    std::memset(at, 1, bytes);
-    return static_cast<std::byte*>(at);
-}
-
 void use(Team team, std::byte* buffer, std::size_t bytes = kBytes) {
     for (int i = 0; i < 20; ++i) team.broadcast(buffer, bytes, Type::uint8, 0);
-}
-
-/// Returns the line of /proc/self/maps for the address. It changes if other pages are mapped there.
-std::string mapping_of(const std::byte* at) {
-    std::ifstream maps("/proc/self/maps");
-    for (std::string line; std::getline(maps, line);) {
-        unsigned long begin = 0;
-        unsigned long end = 0;
-        std::sscanf(line.c_str(), "%lx-%lx", &begin, &end);
-        const auto address = reinterpret_cast<std::uintptr_t>(at);
-        if (begin <= address && address < end) return line;
-    }
-    return {};
 }
 
 /// Returns the proportional set size of this process in KiB: a page counts in equal shares for the
@@ -161,7 +142,7 @@ int overlap(const Words& /*none*/) {
     std::byte* const buffer = map_private(2 * kBytes);
     use(runtime.world(), buffer);
     const std::string before = mapping_of(buffer);
-    if (before.find(" rw-s ") == std::string::npos) return kStatusNotHere;
+    if (!is_shared(buffer)) return kStatusNotHere;
     use(runtime.world(), buffer + kBytes / 2);
     if (mapping_of(buffer) != before) return 4;
     runtime.finalize();

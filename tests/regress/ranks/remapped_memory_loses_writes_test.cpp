@@ -19,10 +19,10 @@
 
 #include <atomic>
 #include <cstring>
-#include <fstream>
 #include <new>
 #include <thread>
 
+#include "tests/regress/ranks/mappings.hpp"
 #include "tests/regress/ranks/play.hpp"
 #include "weft/weft.hpp"
 
@@ -159,25 +159,6 @@ class Writers {
     std::thread pipe_;
 };
 
-bool is_shared(const std::byte* at) {
-    std::ifstream maps("/proc/self/maps");
-    for (std::string line; std::getline(maps, line);) {
-        unsigned long begin = 0;
-        unsigned long end = 0;
-        std::sscanf(line.c_str(), "%lx-%lx", &begin, &end);
-        const auto address = reinterpret_cast<std::uintptr_t>(at);
-        if (begin <= address && address < end) return line.find(" rw-s ") != std::string::npos;
-    }
-    return false;
-}
-
-std::byte* new_buffer() {
-    void* const at =
-        ::mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    std::memset(at, 1, kBytes);
-    return static_cast<std::byte*>(at);
-}
-
 /// Checks that the child's memory does not change after the fork, then writes to it.
 void check_in_child(const Writers& writers) {
     std::uint64_t before[kWriters];
@@ -194,8 +175,8 @@ void check_in_child(const Writers& writers) {
 /// which returns false if something is wrong.
 template <class GiveBack>
 int give_back_while_others_write(int rounds, bool all_becomes_private, GiveBack give_back) {
-    std::byte* const buffer = new_buffer();
-    std::byte* const unused = new_buffer();
+    std::byte* const buffer = map_private(kBytes);
+    std::byte* const unused = map_private(kBytes);
     Runtime runtime;
     Team world = runtime.world();
     // Only rank 0 has writers, because writers of other ranks would slow them down.
@@ -243,7 +224,7 @@ int by_advice(const Words& /*none*/) {
 
 /// A call on part of the buffer fails: those pages become private, and the writers' pages stay.
 int at_failure(const Words& /*none*/) {
-    std::byte* const buffer = new_buffer();
+    std::byte* const buffer = map_private(kBytes);
     Runtime runtime;
     Team world = runtime.world();
     Writers writers(buffer);
