@@ -60,7 +60,7 @@ struct Communicator {
     std::unique_ptr<Choices> choices;  ///< for calls that weft serves only where it is faster
 };
 
-/// A communicator whose calls all go to the host uncounted; MPI_COMM_NULL if there is none.
+/// A communicator whose calls all go to the host uncounted; else MPI_COMM_NULL.
 /// Relaxed: a late store only delays the shortcut to the host.
 inline std::atomic<MPI_Comm> handed_back{MPI_COMM_NULL};
 

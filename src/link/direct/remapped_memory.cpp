@@ -100,7 +100,7 @@ RemappedMemory::Counters RemappedMemory::counters() const noexcept {
     return counters;
 }
 
-/// Returns true if the uses of the buffer have cost as much as remapping it would.
+/// Returns true if the cost of the buffer's uses has reached the price of remapping it.
 bool RemappedMemory::is_due(SeenBuffer& buffer, Pages pages, const base::Copies& copies,
                             std::uint64_t use_ns) const noexcept {
     const AdoptionPrices& prices = limits_.prices;

@@ -173,7 +173,7 @@ std::optional<Refusal> RemappedRanges::remap(Pages pages, std::size_t ranges_max
         free = find_place(pages, ranges_max, bytes_max);
     }
     if (free == nullptr) return Refusal::limit;
-    last_generation_ = last_generation_ % kGenerations + 1;
+    last_generation_ = last_generation_ % ((1U << 24) - 1) + 1;  // with the index: 32 bits, not 0
     const auto next = static_cast<std::uint32_t>(last_generation_ * kRangesMax + place(*free));
     if (!free->open(pages, next)) return Refusal::system;
     if (const auto refused = retire_replaced(pages)) {
@@ -455,8 +455,10 @@ void* RemappedRanges::move(Pages from, std::uint64_t bytes, int flags, void* fix
     };
     const bool is_fixed = (flags & MREMAP_FIXED) != 0;
     auto* const end = reinterpret_cast<void*>(kept.end);
-    if (!is_fixed && more > 0 && map(end, more, MAP_FIXED_NOREPLACE) == end)
+    if (!is_fixed && (more == 0 || map(end, more, MAP_FIXED_NOREPLACE) == end)) {
+        if (from.end > kept.end) ::munmap(end, from.end - kept.end);
         return reinterpret_cast<void*>(from.begin);
+    }
     if ((flags & MREMAP_MAYMOVE) == 0) return refuse(ENOMEM);
     const auto begin = reinterpret_cast<std::uintptr_t>(fixed);
     if (is_fixed && (begin % kPageBytes != 0 || from.overlaps({begin, begin + bytes})))

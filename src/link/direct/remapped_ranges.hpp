@@ -9,9 +9,8 @@
 //          - A range that a call, a device or a peer may be writing stays as it is in the parent,
 //            so that no write is lost. The child copies it, and the parent waits for that.
 // Holds    The lock is held for short changes only, with all signals blocked, and never while
-//          handlers of other libraries run. Between the handlers of a fork, no call adds, retires
-//          or closes a range. Uses of a range take no lock. No thread allocates memory under the
-//          lock.
+//          handlers of other libraries run. Between the handlers of a fork, no call adds or frees
+//          pages of a range. Uses take no lock, and no thread allocates memory under it.
 // Why      Handlers of forks cannot be removed. So no object owns the table, and the library is
 //          never unloaded.
 // Next     remapped_range.hpp for one range; interposers.cpp for calls of the program.
@@ -48,7 +47,6 @@ class RemappedRanges {
   public:
     using Pages = RemappedRange::Pages;
     static constexpr std::size_t kRangesMax = 256;
-    static constexpr std::uint32_t kGenerations = (1U << 24) - 1;  ///< for each entry of the table
 
     /// Returns the table of this process. The first call makes it and registers handlers of forks.
     [[nodiscard]] static RemappedRanges& of_process() noexcept;

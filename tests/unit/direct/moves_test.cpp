@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: mremap() does to memory that is remapped what it does to private memory: it keeps the
-// contents, extends by zeros, and shares no page with other memory.
+// Goal: mremap() treats remapped memory as private memory. It keeps the contents, extends by zeros,
+// and shares no page with other memory.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
@@ -67,6 +67,18 @@ TEST_F(Adopted, MemoryThatShrankGrowsByZeros) {
             ::munmap(now, kBytes);
         }
     }
+}
+
+TEST_F(Adopted, MemoryOfSeveralMappingsShrinksInPlace) {
+    DirectMemory direct(own_mate());
+    const Pages pages(16);
+    fill(pages.at(), pages.bytes(), 4);
+    adopt(direct, pages.at() + kPage, 8 * kPage);
+    constexpr std::size_t kKept = 12 * kPage;
+    ASSERT_EQ(::mremap(pages.at(), pages.bytes(), kKept, 0), pages.at());
+    EXPECT_EQ(differs(pages.at(), kKept, 4), kKept);
+    unsigned char resident = 0;
+    EXPECT_EQ(::mincore(pages.at() + kKept, kPage, &resident), -1);
 }
 
 TEST_F(Adopted, APartThatIsMovedAndExtendedSharesNoPage) {
