@@ -6,7 +6,7 @@ include(CMakePackageConfigHelpers)
 
 # The library always contains the interposers, even if no code refers to them. From an archive the linker would not take
 # them, and their names would be hidden.
-add_library(weft_library SHARED $<TARGET_OBJECTS:weft_front_c_api> $<TARGET_OBJECTS:weft_front_cpp_api>
+add_library(weft_library SHARED $<TARGET_OBJECTS:weft_api_c> $<TARGET_OBJECTS:weft_api_cpp>
             ${CMAKE_SOURCE_DIR}/src/link/direct/interposers.cpp)
 add_library(weft::weft ALIAS weft_library)
 set(exported ${CMAKE_SOURCE_DIR}/cmake/weft.map)

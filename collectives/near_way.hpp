@@ -81,29 +81,29 @@ void for_each_exposed_run(const BlockWriter& writer, const GenerateRequest& requ
 }
 
 /// Returns the block that a local peer has exposed instead of putting it into this slot.
-[[nodiscard]] inline plan::Block at_mate(Rank mate, plan::Block slot) {
+[[nodiscard]] inline plan::Block at_peer(Rank peer, plan::Block slot) {
     slot.buffer = plan::Buffer::mapped;
-    slot.peer = mate;
+    slot.peer = peer;
     return slot;
 }
 
 /// Exposes blocks to the local peers, and waits until they are done with them.
-class Mates {
+class LocalPeers {
   public:
     /// A rank signals that it is done by number `first_done` + its local rank.
-    Mates(plan::Builder& builder, const NodePosition& here, std::uint32_t first_done)
+    LocalPeers(plan::Builder& builder, const NodePosition& here, std::uint32_t first_done)
         : builder_(builder), here_(here), others_(here.others()), first_done_(first_done) {}
 
     void expose(std::uint32_t number, plan::Block block) {
-        for (const Rank mate : others_) builder_.expose(mate, number, block);
+        for (const Rank peer : others_) builder_.expose(peer, number, block);
     }
-    void tell_done(Rank mate) { builder_.signal(mate, done(here_.local)); }
+    void tell_done(Rank peer) { builder_.signal(peer, done(here_.local)); }
     void tell_done() {
-        for (const Rank mate : others_) tell_done(mate);
+        for (const Rank peer : others_) tell_done(peer);
     }
-    void await_done(Rank mate) { builder_.wait(mate, done(here_.layout.local_of(mate))); }
+    void await_done(Rank peer) { builder_.wait(peer, done(here_.layout.local_of(peer))); }
     void await_done() {
-        for (const Rank mate : others_) await_done(mate);
+        for (const Rank peer : others_) await_done(peer);
     }
 
   private:

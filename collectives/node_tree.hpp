@@ -123,11 +123,11 @@ class NodeTreeBlocks {
         kept_ = is_top() ? plan::Buffer::output : plan::Buffer::scratch;
         if (is_holder()) {
             writer_->copy(kept(own_, 1), writer_.input(own_));
-            for_each_mate([&](Rank mate, std::uint32_t slot) {
-                const auto block = static_cast<std::uint32_t>(mate);
-                writer_->wait(mate, slot);
+            for_each_peer([&](Rank peer, std::uint32_t slot) {
+                const auto block = static_cast<std::uint32_t>(peer);
+                writer_->wait(peer, slot);
                 writer_->copy(kept(block, 1), writer_.slot(slot, block));
-                writer_.give_credit(mate, numbers_.credit(slot));
+                writer_.give_credit(peer, numbers_.credit(slot));
             });
             for (const NodePart& part : tree_.given | std::views::reverse)
                 receive(slot_of(part), peer_of(part), part.nodes);
@@ -147,9 +147,9 @@ class NodeTreeBlocks {
         if (is_holder()) {
             if (!is_top()) receive(far_slot(), here_.partner(tree_.from), tree_.got.nodes);
             for (const NodePart& part : tree_.given) send(slot_of(part), peer_of(part), part.nodes);
-            for_each_mate([&](Rank mate, std::uint32_t slot) {
-                writer_.await_credit(mate, numbers_.credit(slot));
-                writer_->put(mate, slot, kept(static_cast<std::uint32_t>(mate), 1));
+            for_each_peer([&](Rank peer, std::uint32_t slot) {
+                writer_.await_credit(peer, numbers_.credit(slot));
+                writer_->put(peer, slot, kept(static_cast<std::uint32_t>(peer), 1));
             });
             writer_->copy(writer_.output(own_), kept(own_, 1));
         } else {
@@ -206,7 +206,7 @@ class NodeTreeBlocks {
     }
     /// Calls visit(rank, number of its messages with the holder) for the local peers.
     template <class Visit>
-    void for_each_mate(Visit visit) const {
+    void for_each_peer(Visit visit) const {
         for (Rank k = 1; k < here_.count; ++k) {
             const Rank local = (here_.local + k) % here_.count;
             visit(here_.node_rank(local), numbers_.node_rank(local));

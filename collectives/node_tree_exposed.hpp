@@ -32,7 +32,7 @@ class ExposedTreeBlocks {
           here_(request),
           tree_(here_, request.root, here_.ports + 1),
           levels_(part_sizes(here_.nodes, here_.ports + 1).size()),
-          mates_(writer.builder(), here_, static_cast<std::uint32_t>(request.size)),
+          peers_(writer.builder(), here_, static_cast<std::uint32_t>(request.size)),
           own_(static_cast<std::uint32_t>(request.rank)) {}
 
     void scatter() {
@@ -65,7 +65,7 @@ class ExposedTreeBlocks {
                 writer_->expose(here_.node_rank(part.port), first, run);
         });
         writer_->flush();
-        mates_.await_done();
+        peers_.await_done();
         if (!top) writer_.give_credit(here_.partner(tree_.from), credit(tree_.got.level));
     }
     /// Copies a block of `run` to this rank's output, or exposes it to the local peer that
@@ -88,7 +88,7 @@ class ExposedTreeBlocks {
         const Rank holder = here_.node_rank(tree_.holder);
         const auto exposed = [&](std::uint32_t first, std::uint32_t count) {
             writer_->wait(holder, first);
-            return at_mate(holder, writer_.slot(first, first, count));
+            return at_peer(holder, writer_.slot(first, first, count));
         };
         for (const NodePart& part : tree_.given) {
             if (part.port != here_.local) continue;
@@ -101,7 +101,7 @@ class ExposedTreeBlocks {
         const plan::Block block = exposed(own_, 1);
         writer_->copy(writer_.output(own_), block);
         writer_->flush();
-        mates_.tell_done(holder);
+        peers_.tell_done(holder);
     }
 
     /// Calls visit(node, first, count) for the runs of blocks that are sent together. All ranks use
@@ -147,7 +147,7 @@ class ExposedTreeBlocks {
     NodePosition here_;
     NodeTree tree_;
     std::size_t levels_;
-    Mates mates_;
+    LocalPeers peers_;
     std::uint32_t own_;
 };
 

@@ -42,16 +42,16 @@ class Writer {
         const auto own = static_cast<std::uint32_t>(here_.rank);
         const auto size = static_cast<std::uint32_t>(here_.layout.size());
         const auto most = static_cast<std::uint32_t>(here_.layout.most());
-        Mates mates(writer_.builder(), here_, size);
-        mates.expose(own, writer_.input(own));
+        LocalPeers peers(writer_.builder(), here_, size);
+        peers.expose(own, writer_.input(own));
         writer_->copy(writer_.output(own), writer_.input(own));
-        for (const Rank mate : others_) take_exposed(mate, static_cast<std::uint32_t>(mate), 1);
+        for (const Rank peer : others_) take_exposed(peer, static_cast<std::uint32_t>(peer), 1);
         std::uint32_t number = size + most;
         for (std::int64_t have = 1; have < here_.nodes; have *= radix_)
-            exchange_exposed(have, number++, mates);
-        mates.tell_done();
+            exchange_exposed(have, number++, peers);
+        peers.tell_done();
         writer_->flush();
-        mates.await_done();
+        peers.await_done();
         reserve_exposed(size + most);
     }
 
@@ -60,20 +60,20 @@ class Writer {
         writer_->copy(writer_.output(own), writer_.input(own));
         share(writer_.builder(), others_, static_cast<std::uint32_t>(here_.local),
               writer_.output(own));
-        for (Rank mate = 0; mate < here_.count; ++mate) {
-            if (mate == here_.local) continue;
-            const auto number = static_cast<std::uint32_t>(mate);
-            const auto block = static_cast<std::uint32_t>(here_.node_rank(mate));
-            writer_->wait(here_.node_rank(mate), number, plan::kShared);
+        for (Rank peer = 0; peer < here_.count; ++peer) {
+            if (peer == here_.local) continue;
+            const auto number = static_cast<std::uint32_t>(peer);
+            const auto block = static_cast<std::uint32_t>(here_.node_rank(peer));
+            writer_->wait(here_.node_rank(peer), number, plan::kShared);
             writer_->copy(writer_.output(block), writer_.slot(number, block));
         }
         auto number = static_cast<std::uint32_t>(here_.layout.most());
-        const std::uint32_t mates_numbers = number;
+        const std::uint32_t peer_numbers = number;
         for (std::int64_t have = 1; have < here_.nodes; have *= radix_) {
             exchange(have, number);
             number += static_cast<std::uint32_t>(radix_);
         }
-        reserve(mates_numbers);
+        reserve(peer_numbers);
     }
 
   private:
@@ -84,12 +84,12 @@ class Writer {
                 static_cast<Rank>(std::clamp<std::int64_t>(here_.nodes - distance, 0, have))};
     }
 
-    void exchange_exposed(std::int64_t have, std::uint32_t number, Mates& mates) {
+    void exchange_exposed(std::int64_t have, std::uint32_t number, LocalPeers& peers) {
         const NodeWindow mine = window(here_.node, here_.local, have);
         if (here_.local < radix_ - 1 && mine.count > 0) {
             fetch(have, number, mine);
             for_each_exposed(mine, [&](std::uint32_t first, std::uint32_t count) {
-                mates.expose(first, writer_.output(first, count));
+                peers.expose(first, writer_.output(first, count));
             });
         }
         for (Rank port = 0; port + 1 < radix_; ++port) {
@@ -111,7 +111,7 @@ class Writer {
     void take_exposed(Rank from, std::uint32_t first, std::uint32_t count) {
         writer_->wait(from, first);
         writer_->copy(writer_.output(first, count),
-                      at_mate(from, writer_.slot(first, first, count)));
+                      at_peer(from, writer_.slot(first, first, count)));
     }
     template <class Visit>
     void for_each_exposed(NodeWindow nodes, Visit visit) const {

@@ -36,28 +36,29 @@ class Writer {
         const auto size = static_cast<std::uint32_t>(here_.layout.size());
         const auto most = static_cast<std::uint32_t>(here_.layout.most());
         const std::uint32_t own_lane = size + 2 * most;
-        Mates mates(writer_.builder(), here_, size);
-        Mates takers(writer_.builder(), here_, size + most);  // for blocks of ranks without a ring
-        begin(mates);
+        LocalPeers peers(writer_.builder(), here_, size);
+        LocalPeers takers(writer_.builder(), here_,
+                          size + most);  // for blocks of ranks without a ring
+        begin(peers);
         if (here_.is_port()) {
             for (const Rank rank : remainders(here_.node, here_.local)) {
                 take_exposed(rank, rank);
                 takers.tell_done(rank);
                 if (here_.nodes > 1) put_on(writer_.output(static_cast<std::uint32_t>(rank)), rank);
             }
-            go_around(mates);
+            go_around(peers);
         } else {
             takers.await_done(here_.node_rank(here_.local % here_.ports));
         }
         writer_->flush();
-        for (const Rank mate : others_)
-            if (!passes_on(mate, here_.rank)) mates.await_done(mate);
+        for (const Rank peer : others_)
+            if (!passes_on(peer, here_.rank)) peers.await_done(peer);
         if (here_.count > 1 && (here_.ports > 1 || here_.local > 0)) {
             writer_->wait(here_.rank, own_lane);
             writer_.begin_lane();
-            for_each_of_mates([&](Rank from, Rank block) { take_exposed(from, block); });
-            for (const Rank mate : others_)
-                if (!passes_on(here_.rank, mate)) mates.tell_done(mate);
+            for_each_of_peers([&](Rank from, Rank block) { take_exposed(from, block); });
+            for (const Rank peer : others_)
+                if (!passes_on(here_.rank, peer)) peers.tell_done(peer);
             writer_->signal(here_.rank, own_lane);
         }
         reserve(own_lane + 1);
@@ -84,34 +85,34 @@ class Writer {
                 pass(goes_on ? next : others_, block);
             });
         }
-        for_each_of_mates([&](Rank from, Rank block) { take(from, block); });
+        for_each_of_peers([&](Rank from, Rank block) { take(from, block); });
         reserve(static_cast<std::uint32_t>(here_.layout.size()));
     }
 
   private:
     /// Sends the own block to local peers and to the next node, directly from the input.
-    void begin(Mates& mates) {
+    void begin(LocalPeers& peers) {
         const auto own = static_cast<std::uint32_t>(here_.rank);
         if (here_.is_port() && here_.nodes > 1) put_on(writer_.input(own), here_.rank);
-        mates.expose(own, writer_.input(own));
+        peers.expose(own, writer_.input(own));
         writer_->copy(writer_.output(own), writer_.input(own));
     }
 
     /// Forwards blocks of the ring from their slots, and exposes them there to local peers.
-    void go_around(Mates& mates) {
+    void go_around(LocalPeers& peers) {
         for_each_that_passes([&](Rank from, Rank rank, bool goes_on) {
             const auto block = static_cast<std::uint32_t>(rank);
             writer_->wait(from, block);
             if (goes_on) put_on(writer_.slot(block, block), rank);
-            mates.expose(block, writer_.slot(block, block));
+            peers.expose(block, writer_.slot(block, block));
             writer_->copy(writer_.output(block), writer_.slot(block, block));
         });
     }
 
     /// Returns true if the ring of `port` carries this rank's block. The port takes no other
     /// block from that rank, so its ring lane signals when it has taken the block.
-    [[nodiscard]] bool passes_on(Rank port, Rank mate) const {
-        return here_.layout.local_of(mate) % here_.ports == here_.layout.local_of(port);
+    [[nodiscard]] bool passes_on(Rank port, Rank peer) const {
+        return here_.layout.local_of(peer) % here_.ports == here_.layout.local_of(port);
     }
 
     void put_on(plan::Block source, Rank rank) {
@@ -121,7 +122,7 @@ class Writer {
     void take_exposed(Rank from, Rank rank) {
         const auto block = static_cast<std::uint32_t>(rank);
         writer_->wait(from, block);
-        writer_->copy(writer_.output(block), at_mate(from, writer_.slot(block, block)));
+        writer_->copy(writer_.output(block), at_peer(from, writer_.slot(block, block)));
     }
 
     /// Returns the ranks of a node that have no ring and whose blocks the ring of `port` carries.
@@ -149,7 +150,7 @@ class Writer {
     /// Calls visit(local peer, block) for the blocks of other rings, in the order of arrival.
     /// Blocks of this node are visited with their owner as the peer.
     template <class Visit>
-    void for_each_of_mates(Visit visit) const {
+    void for_each_of_peers(Visit visit) const {
         for (Rank k = 0; k < here_.nodes; ++k) {
             const Rank node = (here_.node - k + here_.nodes) % here_.nodes;
             for (Rank local = 0; local < here_.layout.ranks_on(node); ++local) {

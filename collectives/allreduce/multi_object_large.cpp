@@ -46,28 +46,28 @@ class Writer {
 
     void write_exposed() {
         const std::uint32_t numbers = number_of(ports() * nodes_);
-        Mates mates(writer_.builder(), here_, numbers);
+        LocalPeers peers(writer_.builder(), here_, numbers);
         for (Rank k = 1; k <= here_.ports; ++k)
             if (const Rank port = (here_.local + k) % here_.ports; port != here_.local)
                 writer_->expose(here_.node_rank(port), static_cast<std::uint32_t>(here_.local),
                                 writer_.input(0, ports() * nodes_));
         if (here_.is_port()) {
-            combine_part([&](Rank mate) {
+            combine_part([&](Rank peer) {
                 plan::Block part = writer_.input(first_of(here_.local), nodes_);
-                part = at_mate(here_.node_rank(mate), part);
-                part.index = static_cast<std::uint32_t>(mate);
+                part = at_peer(here_.node_rank(peer), part);
+                part.index = static_cast<std::uint32_t>(peer);
                 return part;
             });
             combine_block();
-            send_around_exposed(mates);
+            send_around_exposed(peers);
             writer_->flush();
-            mates.await_done();
+            peers.await_done();
             if (here_.ports > 1) {
                 writer_->wait(here_.rank, numbers + most_);
                 writer_.begin_lane();
             }
         }
-        take_exposed_parts(mates);
+        take_exposed_parts(peers);
         if (here_.is_port() && here_.ports > 1) writer_->signal(here_.rank, numbers + most_);
         reserve(NearWay::mapped);
         if (here_.layout.size() > 1) writer_->reserve_slots(numbers + most_ + 1);
@@ -76,8 +76,8 @@ class Writer {
     void write() {
         give_parts();
         if (here_.is_port()) {
-            combine_part([&](Rank mate) {
-                return writer_.slot(static_cast<std::uint32_t>(mate), first_of(here_.local),
+            combine_part([&](Rank peer) {
+                return writer_.slot(static_cast<std::uint32_t>(peer), first_of(here_.local),
                                     nodes_);
             });
             combine_block();
@@ -104,14 +104,14 @@ class Writer {
     void combine_part(PartOf part_of) {
         const std::uint32_t first = first_of(here_.local);
         std::vector<plan::Block> operands;
-        for (Rank mate = 0; mate < here_.count; ++mate) {
-            const auto number = static_cast<std::uint32_t>(mate);
-            if (mate == here_.local) {
+        for (Rank peer = 0; peer < here_.count; ++peer) {
+            const auto number = static_cast<std::uint32_t>(peer);
+            if (peer == here_.local) {
                 operands.push_back(writer_.input(first, nodes_));
                 continue;
             }
-            writer_->wait(here_.node_rank(mate), number);
-            operands.push_back(part_of(mate));
+            writer_->wait(here_.node_rank(peer), number);
+            operands.push_back(part_of(peer));
         }
         add(writer_.output(first, nodes_), operands);
     }
@@ -149,32 +149,32 @@ class Writer {
 
     /// Sends finished blocks around the ring. Local peers copy them in place: the own block from
     /// the output, other blocks from slots.
-    void send_around_exposed(Mates& mates) {
+    void send_around_exposed(LocalPeers& peers) {
         const auto next = [&] { return here_.partner(std::int64_t{node_} + 1); };
         const std::uint32_t finished = own(node_);
         if (nodes_ > 1) writer_->put(next(), number_of(finished), writer_.output(finished));
-        mates.expose(number_of(finished), writer_.output(finished));
+        peers.expose(number_of(finished), writer_.output(finished));
         writer_->flush();  // before received blocks replace sent data
         for (std::uint32_t k = 1; k < nodes_; ++k) {
             const std::uint32_t block = own((node_ + nodes_ - k) % nodes_);
             const plan::Block in_slot = writer_.slot(number_of(block), block);
             writer_->wait(here_.partner(std::int64_t{node_} - 1), number_of(block));
             if (k + 1 < nodes_) writer_->put(next(), number_of(block), in_slot);
-            mates.expose(number_of(block), in_slot);
+            peers.expose(number_of(block), in_slot);
             writer_->copy(writer_.output(block), in_slot);
         }
     }
-    void take_exposed_parts(Mates& mates) {
+    void take_exposed_parts(LocalPeers& peers) {
         for (Rank port = 0; port < here_.ports; ++port) {
             if (port == here_.local) continue;
             const Rank from = here_.node_rank(port);
             for (std::uint32_t k = 0; k < nodes_; ++k) {
                 const std::uint32_t block = first_of(port) + (node_ + nodes_ - k) % nodes_;
-                const plan::Block there = at_mate(from, writer_.slot(number_of(block), block));
+                const plan::Block there = at_peer(from, writer_.slot(number_of(block), block));
                 writer_->wait(from, number_of(block));
                 writer_->copy(writer_.output(block), there);
             }
-            mates.tell_done(from);
+            peers.tell_done(from);
         }
     }
 
@@ -201,8 +201,8 @@ class Writer {
     void reserve(NearWay near) {
         if (here_.layout.size() == 1) return;
         const bool put = near == NearWay::put;
-        for (std::uint32_t mate = 0; mate < most_; ++mate)
-            writer_->reserve_capacity(mate, most_ > 1 && put ? nodes_ : 0);
+        for (std::uint32_t peer = 0; peer < most_; ++peer)
+            writer_->reserve_capacity(peer, most_ > 1 && put ? nodes_ : 0);
         for (std::uint32_t node = 0; node < nodes_; ++node)
             writer_->reserve_capacity(most_ + node, nodes_ > 1 ? 1 : 0);
         for (std::uint32_t block = 0; block < ports() * nodes_; ++block)

@@ -89,10 +89,10 @@ class Exchange {
         if (here_.count == 1) return;
         hand(static_cast<std::uint32_t>(here_.local), lead_, inputs_);
         std::vector<plan::Block> operands;
-        for (Rank mate = 0; mate < here_.count; ++mate) {
-            const auto number = static_cast<std::uint32_t>(mate);
-            operands.push_back(mate == here_.local ? lead_ : handed(mate, number));
-            if (mate != here_.local) await(mate, number);
+        for (Rank peer = 0; peer < here_.count; ++peer) {
+            const auto number = static_cast<std::uint32_t>(peer);
+            operands.push_back(peer == here_.local ? lead_ : handed(peer, number));
+            if (peer != here_.local) await(peer, number);
         }
         writer_->flush();
         if (near_ == NearWay::put) {
@@ -106,19 +106,19 @@ class Exchange {
     }
 
     /// Gives a block to all local peers. After await(), `handed` returns their blocks.
-    void hand(std::uint32_t number, plan::Block block, Mates& mates) {
+    void hand(std::uint32_t number, plan::Block block, LocalPeers& peers) {
         if (near_ == NearWay::put)
             share(writer_.builder(), others_, number, block);
         else
-            mates.expose(number, block);
+            peers.expose(number, block);
     }
-    [[nodiscard]] plan::Block handed(Rank mate, std::uint32_t number) const {
+    [[nodiscard]] plan::Block handed(Rank peer, std::uint32_t number) const {
         const plan::Block slot = writer_.slot(number, 0);
-        return near_ == NearWay::put ? slot : at_mate(here_.node_rank(mate), slot);
+        return near_ == NearWay::put ? slot : at_peer(here_.node_rank(peer), slot);
     }
-    void await(Rank mate, std::uint32_t number) {
+    void await(Rank peer, std::uint32_t number) {
         const std::uint8_t flags = near_ == NearWay::put ? plan::kShared : 0;
-        writer_->wait(here_.node_rank(mate), number, flags);
+        writer_->wait(here_.node_rank(peer), number, flags);
     }
 
     /// Exchanges with other nodes, then on the node.
@@ -190,8 +190,8 @@ class Exchange {
     NodePosition here_;
     std::vector<Rank> others_;
     NearWay near_;
-    Mates inputs_;
-    Mates slots_;
+    LocalPeers inputs_;
+    LocalPeers slots_;
     plan::Block lead_;
     plan::Block regular_;
 };

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // ping_pong.cpp - prints the calibrator: the transfer time of one cache line
 // between two processors.
-#include "lab/measure/ping_pong.hpp"
+#include "tools/measure/ping_pong.hpp"
 
 #include <fmt/format.h>
 
 #include <cstdio>
 #include <utility>
 
-#include "lab/program/command_line.hpp"
-#include "lab/program/json.hpp"
+#include "tools/lab/program/command_line.hpp"
+#include "tools/lab/program/json.hpp"
 
 int main(int argument_count, char** arguments) {
     weft::lab::PingPongOptions options;

@@ -8,7 +8,7 @@
 //          delivered. On a node it is memcpy into the peer's mapped memory and a flag.
 //          Usage: weft run -n 2 [--nodes 2] -- perf_put_compare [--rounds R] [--json]
 // Holds    Prints medians over rounds, and the ratio weft / bare of times.
-// Next     src/front/cli/bench_puts.hpp for the figures without a bare side.
+// Next     src/tools/cli/bench_puts.hpp for the figures without a bare side.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,10 +19,10 @@
 #include <vector>
 
 #include "base/clock.hpp"
-#include "lab/measure/statistics.hpp"
-#include "lab/program/command_line.hpp"
-#include "lab/program/json.hpp"
 #include "perf/micro/bare_endpoint.hpp"
+#include "tools/lab/program/command_line.hpp"
+#include "tools/lab/program/json.hpp"
+#include "tools/measure/statistics.hpp"
 #include "weft/weft.hpp"
 
 namespace {

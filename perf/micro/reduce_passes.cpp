@@ -20,8 +20,8 @@
 #include <vector>
 
 #include "base/clock.hpp"
-#include "lab/program/command_line.hpp"
 #include "run/reduce/reduce.hpp"
+#include "tools/lab/program/command_line.hpp"
 #include "weft/elements.hpp"
 
 namespace {

@@ -19,13 +19,13 @@
 #include "base/clock.hpp"
 #include "collectives/notation/optimum.hpp"
 #include "collectives/registry.hpp"
-#include "lab/measure/statistics.hpp"
-#include "lab/program/command_line.hpp"
-#include "lab/program/json.hpp"
-#include "lab/simulate/events.hpp"
-#include "lab/simulate/noise_distributions.hpp"
-#include "lab/simulate/stream.hpp"
-#include "lab/simulate/wire_model.hpp"
+#include "tools/lab/program/command_line.hpp"
+#include "tools/lab/program/json.hpp"
+#include "tools/lab/simulate/events.hpp"
+#include "tools/lab/simulate/noise_distributions.hpp"
+#include "tools/lab/simulate/stream.hpp"
+#include "tools/lab/simulate/wire_model.hpp"
+#include "tools/measure/statistics.hpp"
 
 namespace {
 

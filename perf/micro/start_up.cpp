@@ -22,8 +22,8 @@
 #include <vector>
 
 #include "base/clock.hpp"
-#include "lab/program/json.hpp"
 #include "run/runtime/runtime.hpp"
+#include "tools/lab/program/json.hpp"
 
 namespace {
 

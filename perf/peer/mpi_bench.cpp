@@ -4,7 +4,7 @@
 // Idea     One source for every MPI library. It takes the options of `weft bench` and prints the
 //          same fields, so that perf/compare treats both sides in the same way.
 // Why      A ratio is fair only if one loop times both sides. That loop is
-//          lab/measure/measuring.hpp; here only the check of the barrier also reads the clock.
+//          tools/measure/measuring.hpp; here only the check of the barrier also reads the clock.
 // Holds    Every result is checked against a value computed without MPI. Exit status: 0 right, 1 a
 //          result was wrong, 2 invalid arguments.
 // Next     docs/performance.md.
@@ -19,10 +19,10 @@
 #include <vector>
 
 #include "base/units.hpp"
-#include "lab/measure/measuring.hpp"
-#include "lab/program/command_line.hpp"
-#include "lab/program/json.hpp"
 #include "perf/peer/mpi_calls.hpp"
+#include "tools/lab/program/command_line.hpp"
+#include "tools/lab/program/json.hpp"
+#include "tools/measure/measuring.hpp"
 
 namespace {
 

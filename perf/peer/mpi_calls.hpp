@@ -23,10 +23,10 @@
 
 #include "base/clock.hpp"
 #include "collectives/collective_traits.hpp"
-#include "lab/measure/fresh_buffers.hpp"
-#include "lab/measure/measuring.hpp"
-#include "lab/oracle/oracle.hpp"
 #include "perf/peer/mpi_types.hpp"
+#include "tools/lab/oracle/oracle.hpp"
+#include "tools/measure/fresh_buffers.hpp"
+#include "tools/measure/measuring.hpp"
 
 namespace weft::peer {
 

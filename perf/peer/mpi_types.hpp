@@ -12,7 +12,7 @@
 #include <string>
 
 #include "base/element_types.hpp"
-#include "lab/oracle/samples.hpp"
+#include "tools/lab/oracle/samples.hpp"
 
 namespace weft::peer {
 

@@ -8,7 +8,7 @@
 // Holds    The launcher announces the witness under this key. Under another launcher ranks
 //          name no witness, because the fence would wait for it. With that library, such
 //          fences then succeed wrongly.
-// Next     front/launch/pmix_server.cpp, which announces it; link/bootstrap/pmix_bootstrap.cpp.
+// Next     tools/launch/pmix_server.cpp, which announces it; link/bootstrap/pmix_bootstrap.cpp.
 #pragma once
 
 namespace weft::base {

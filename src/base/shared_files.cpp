@@ -111,14 +111,14 @@ int keep(void* argument) {
 /// Starts a keeper: a child that sends no SIGCHLD, is invisible to the application's wait() and
 /// runs no handlers of fork(). Returns when it is ready, before the file is made. Returns -1 if no
 /// process can be started; the next job of this user then removes the file.
-pid_t start_keeper(const std::string& path, std::span<const pid_t> mates) {
+pid_t start_keeper(const std::string& path, std::span<const pid_t> peers) {
     void* const memory =
         ::mmap(nullptr, sizeof(Keeper), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) return -1;
     auto* const keeper = static_cast<Keeper*>(memory);
     keeper->owner = ::getpid();
-    keeper->watched_count = std::min(mates.size(), keeper->watched.size());
-    std::ranges::copy(mates.first(keeper->watched_count), keeper->watched.begin());
+    keeper->watched_count = std::min(peers.size(), keeper->watched.size());
+    std::ranges::copy(peers.first(keeper->watched_count), keeper->watched.begin());
     path.copy(keeper->path, sizeof keeper->path - 1);
     constexpr int kNoSignal = 0;
     const pid_t pid =
@@ -167,14 +167,14 @@ SharedFile& SharedFile::operator=(SharedFile&& other) noexcept {
     return *this;
 }
 
-Result<SharedFile> SharedFile::reserve(std::span<const pid_t> mates) {
+Result<SharedFile> SharedFile::reserve(std::span<const pid_t> peers) {
     const auto high = system_entropy();
     if (!high) return high.failure();
     const auto low = system_entropy();
     if (!low) return low.failure();
     SharedFile file;
     file.path_ = fmt::format("{}/{}{:016x}{:016x}", kFolder, kStart, *high, *low);
-    file.keeper_ = start_keeper(file.path_, mates);
+    file.keeper_ = start_keeper(file.path_, peers);
     return file;
 }
 

@@ -46,7 +46,7 @@ class SharedFolder {
 };
 
 /// A file in the folder that this process makes and keeps in use. Its name is removed with the
-/// object, or when the process or one of its `mates` ends, even by a signal.
+/// object, or when the process or one of its `peers` ends, even by a signal.
 class SharedFile {
   public:
     SharedFile() = default;
@@ -54,9 +54,9 @@ class SharedFile {
     SharedFile& operator=(SharedFile&& other) noexcept;
     ~SharedFile() { remove(); }
 
-    /// Chooses an unused name and starts the keeper. `mates`: processes without which the
+    /// Chooses an unused name and starts the keeper. `peers`: processes without which the
     /// file is useless.
-    [[nodiscard]] static Result<SharedFile> reserve(std::span<const pid_t> mates);
+    [[nodiscard]] static Result<SharedFile> reserve(std::span<const pid_t> peers);
     /// Returns the name without the folder.
     [[nodiscard]] std::string_view name() const;
     /// Takes over the file that was just made under this name, while the folder is locked. Reserves

@@ -16,8 +16,8 @@
 
 #include "collectives/collective_traits.hpp"
 #include "collectives/registry.hpp"
-#include "lab/program/json.hpp"
 #include "tests/ranks/matrix_caller.hpp"
+#include "tools/lab/program/json.hpp"
 
 namespace weft::test {
 namespace {

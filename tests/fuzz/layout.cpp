@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "front/launch/layout.hpp"
+#include "tools/launch/layout.hpp"
 
 #include <numeric>
 
@@ -7,13 +7,13 @@
 #include "tests/fuzz/targets.hpp"
 
 void weft::fuzz::layout(std::string_view input) {
-    const auto ranks_per_node = front::parse_layout(input);
+    const auto ranks_per_node = tools::parse_layout(input);
     if (!ranks_per_node) return;
     const std::int64_t ranks =
         std::accumulate(ranks_per_node->begin(), ranks_per_node->end(), std::int64_t{0});
     constexpr std::int64_t kStarted = 1 << 16;  // bound that callers check first
     if (ranks > kStarted) return;
-    const std::vector<Rank> node_of = front::node_of_ranks(*ranks_per_node);
+    const std::vector<Rank> node_of = tools::node_of_ranks(*ranks_per_node);
     WEFT_CHECK(static_cast<std::int64_t>(node_of.size()) == ranks, ranks);
-    (void)front::rank_list(node_of);
+    (void)tools::rank_list(node_of);
 }

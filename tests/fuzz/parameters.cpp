@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The first byte selects the format of the rest: a parameter file, or a value of an option.
-#include "lab/cost/parameters.hpp"
+#include "tools/lab/cost/parameters.hpp"
 
 #include "base/check.hpp"
 #include "base/units.hpp"
-#include "lab/simulate/noise_distributions.hpp"
-#include "lab/simulate/topology.hpp"
 #include "plan/simulate/duration.hpp"
 #include "run/runtime/measured_files.hpp"
 #include "tests/fuzz/targets.hpp"
+#include "tools/lab/simulate/noise_distributions.hpp"
+#include "tools/lab/simulate/topology.hpp"
 
 void weft::fuzz::parameters(std::string_view input) {
     if (input.empty()) return;

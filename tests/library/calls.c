@@ -217,13 +217,13 @@ static void memory(void) {
         if (there != NULL) *there = 1000 * peer + my_rank;
     }
     DONE(weft_barrier(world));
-    int mates = 0;
+    int peers = 0;
     for (int peer = 0; peer < size; ++peer) {
-        const int is_mate = weft_ptr(world, shared, peer) != NULL;
-        CHECK(shared[peer] == (is_mate ? 1000 * my_rank + peer : -1));
-        mates += is_mate;
+        const int is_near = weft_ptr(world, shared, peer) != NULL;
+        CHECK(shared[peer] == (is_near ? 1000 * my_rank + peer : -1));
+        peers += is_near;
     }
-    CHECK(mates == weft_size(node));
+    CHECK(peers == weft_size(node));
     DONE(weft_free(world, large));
     DONE(weft_free(world, shared));
     DONE(weft_alloc(odd, 0, &found));

@@ -8,9 +8,9 @@
 
 #include <cstdlib>
 
-#include "lab/program/json.hpp"
 #include "tests/ranks/ranks_job.hpp"
 #include "tests/support/full_mode.hpp"
+#include "tools/lab/program/json.hpp"
 
 namespace weft::test {
 namespace {

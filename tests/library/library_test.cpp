@@ -9,8 +9,8 @@
 #include <limits>
 #include <sstream>
 
-#include "lab/program/json.hpp"
 #include "tests/ranks/ranks_job.hpp"
+#include "tools/lab/program/json.hpp"
 
 namespace weft::test {
 namespace {
@@ -159,7 +159,7 @@ INSTANTIATE_TEST_SUITE_P(Ways, DirectTest, testing::Values("auto", "adopt", "cop
                          [](const auto& chosen) { return chosen.param; });
 
 /// Peers must read copies of the root's buffers: otherwise root and peers wait for each other.
-TEST(OwnersTest, OfCopiesGoOnBeforeTheirMatesCome) {
+TEST(OwnersTest, OfCopiesContinueBeforeTheirPeersArrive) {
     for (const char* ranks : {"4", "8"}) {
         const Outcome outcome =
             run_ranks({"-n", ranks}, {rank_program("owners_go_on")},
@@ -196,7 +196,7 @@ INSTANTIATE_TEST_SUITE_P(
     Kernels, ForbiddenTest,
     testing::Values(Forbidden{"process_vm",
                               "through put targets (the kernel does not copy to rank "
-                              "0 from its node-mates: Operation not permitted)"},
+                              "0 from its local peers: Operation not permitted)"},
                     Forbidden{"procmap_query",
                               "copied by the kernel; in place only in the heap (the "
                               "kernel does not answer PROCMAP_QUERY)"}),
@@ -214,7 +214,7 @@ std::vector<Words> rows_of_table(const Outcome& outcome) {
     std::istringstream table(outcome.errors);
     std::vector<Words> rows;
     for (std::string line; std::getline(table, line);) {
-        if (rows.empty() && !line.starts_with("weft: memory of node-mates")) continue;
+        if (rows.empty() && !line.starts_with("weft: memory of local peers")) continue;
         std::istringstream words(line);
         rows.emplace_back(std::istream_iterator<std::string>(words),
                           std::istream_iterator<std::string>());

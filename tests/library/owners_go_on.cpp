@@ -69,8 +69,8 @@ int run() {
         Team team = *world.split(0, world.rank());
         if (world.rank() != 0) world.wait_until(told, Compare::ge, round);
         for (std::size_t number = 0; number < kAhead; ++number) broadcast(team, round, number);
-        for (Rank mate = 1; world.rank() == 0 && mate < world.size(); ++mate)
-            world.put_signal(nullptr, nullptr, 0, told, round, SignalOp::set, mate);
+        for (Rank peer = 1; world.rank() == 0 && peer < world.size(); ++peer)
+            world.put_signal(nullptr, nullptr, 0, told, round, SignalOp::set, peer);
         team.free();  // by the root, while its peers still read
     }
     if (world.rank() == 0 && wrong == 0) fmt::print("{} ranks: the root went on\n", world.size());

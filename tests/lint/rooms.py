@@ -12,7 +12,7 @@ from pathlib import Path
 
 TABLE = Path("docs/architecture.md")
 MARK = "<!-- lint: rooms -->"
-IN_SRC = {"base", "topology", "plan", "lab", "link", "run", "front"}
+IN_SRC = {"base", "topology", "plan", "link", "run", "api", "tools", "faces"}
 FOR_ALL = "include/weft/types.hpp"
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"\n]+)[>"]', re.M)
 EXTENSIONS = (".hpp", ".h", ".inc")

@@ -13,9 +13,9 @@ FILE_LINES_MAX = 500
 CODE_COLUMNS = 100
 PAGE_COLUMNS = 120
 
-NAMELESS = ("src/base", "src/topology", "src/plan", "src/lab", "src/link", "src/run/bind", "src/run/execute",
+NAMELESS = ("src/base", "src/topology", "src/plan", "src/tools/lab", "src/tools/measure", "src/link", "src/run/bind", "src/run/execute",
             "src/run/reduce")
-PURE = ("src/plan", "src/lab/simulate", "src/lab/cost", "collectives")
+PURE = ("src/plan", "src/tools/lab/simulate", "src/tools/lab/cost", "collectives")
 PRODUCT = ("src", "include", "collectives", "providers")
 
 # `reduce` is a step and `scan` a verb, so these two pass. Scatter, gather and barrier are ordinary words too, so

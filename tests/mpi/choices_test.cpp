@@ -2,13 +2,13 @@
 // Goal: a call is tried equally often with both libraries, and then made with the faster one. Short
 //       calls are tried again in long blocks, whose times decide.
 // Method: times are given; no MPI library runs.
-#include "front/mpi/choices.hpp"
+#include "faces/mpi/choices.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
-#include "front/mpi/choice_file.hpp"
+#include "faces/mpi/choice_file.hpp"
 
 namespace weft::mpi {
 namespace {

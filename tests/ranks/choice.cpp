@@ -9,7 +9,7 @@
 #include <cstdio>
 #include <vector>
 
-#include "lab/program/json.hpp"
+#include "tools/lab/program/json.hpp"
 #include "weft/weft.hpp"
 
 int main() {

@@ -8,8 +8,8 @@
 #include <fstream>
 #include <sstream>
 
-#include "lab/program/json.hpp"
 #include "tests/ranks/ranks_job.hpp"
+#include "tools/lab/program/json.hpp"
 
 namespace weft::test {
 namespace {

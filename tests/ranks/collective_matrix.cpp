@@ -25,10 +25,10 @@
 
 #include "base/random.hpp"
 #include "collectives/registry.hpp"
-#include "lab/program/json.hpp"
 #include "tests/ranks/algorithm_matrix.hpp"
 #include "tests/ranks/matrix_caller.hpp"
 #include "tests/ranks/nested_specs.hpp"
+#include "tools/lab/program/json.hpp"
 #include "weft/weft.hpp"
 
 namespace weft::test {

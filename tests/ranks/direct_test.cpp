@@ -84,7 +84,7 @@ Moved moved_by_calls(const std::string& collective, const std::vector<std::strin
 
 TEST(DirectMovesTest, EachByteIsReadAndWrittenOnceByEachWay) {
     for (const int ranks : {2, 3}) {
-        const std::uint64_t mates = static_cast<std::uint64_t>(ranks) - 1;
+        const std::uint64_t peers = static_cast<std::uint64_t>(ranks) - 1;
         const std::uint64_t bytes = kCount * sizeof(double) * kCalls;
         for (const auto& [memory, way] :
              {std::pair("heap", "auto"), std::pair("own", "adopt"), std::pair("own", "copy")}) {
@@ -103,11 +103,11 @@ TEST(DirectMovesTest, EachByteIsReadAndWrittenOnceByEachWay) {
             };
             EXPECT_EQ(both(broadcast.read_in_place, broadcast.read_by_kernel) +
                           both(broadcast.written_in_place, broadcast.written_by_kernel),
-                      mates * bytes);
-            EXPECT_EQ(both(allreduce.read_in_place, allreduce.read_by_kernel), mates * bytes);
-            EXPECT_EQ(both(allreduce.written_in_place, allreduce.written_by_kernel), mates * bytes);
+                      peers * bytes);
+            EXPECT_EQ(both(allreduce.read_in_place, allreduce.read_by_kernel), peers * bytes);
+            EXPECT_EQ(both(allreduce.written_in_place, allreduce.written_by_kernel), peers * bytes);
             EXPECT_EQ(both(allgather.read_in_place, allgather.read_by_kernel),
-                      mates * static_cast<std::uint64_t>(ranks) * bytes);
+                      peers * static_cast<std::uint64_t>(ranks) * bytes);
             EXPECT_EQ(both(allgather.written_in_place, allgather.written_by_kernel), 0U);
         }
     }

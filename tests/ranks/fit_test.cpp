@@ -10,8 +10,8 @@
 #include <fstream>
 #include <iterator>
 
-#include "lab/program/json.hpp"
 #include "tests/ranks/ranks_job.hpp"
+#include "tools/lab/program/json.hpp"
 
 namespace weft::test {
 namespace {

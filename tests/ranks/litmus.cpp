@@ -20,7 +20,7 @@
 #include <vector>
 #include <weft/weft.hpp>
 
-#include "lab/program/json.hpp"
+#include "tools/lab/program/json.hpp"
 
 namespace {
 

@@ -13,8 +13,8 @@
 #include <string>
 #include <string_view>
 
-#include "lab/oracle/samples.hpp"
 #include "tests/support/trial.hpp"
+#include "tools/lab/oracle/samples.hpp"
 #include "weft/weft.hpp"
 
 namespace weft::test {

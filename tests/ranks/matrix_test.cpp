@@ -8,8 +8,8 @@
 
 #include "base/element_types.hpp"
 #include "collectives/registry.hpp"
-#include "lab/program/json.hpp"
 #include "tests/ranks/ranks_job.hpp"
+#include "tools/lab/program/json.hpp"
 
 namespace weft::test {
 namespace {

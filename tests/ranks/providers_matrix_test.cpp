@@ -10,10 +10,10 @@
 #include <csignal>
 #include <sstream>
 
-#include "lab/program/json.hpp"
 #include "link/fabric/profile.hpp"
 #include "tests/ranks/leftovers.hpp"
 #include "tests/ranks/ranks_job.hpp"
+#include "tools/lab/program/json.hpp"
 
 namespace weft::test {
 namespace {

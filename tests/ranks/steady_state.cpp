@@ -15,9 +15,9 @@
 #include <string>
 #include <vector>
 
-#include "lab/program/json.hpp"
 #include "tests/ranks/allocation_counter.hpp"
 #include "tests/ranks/system_call_counter.hpp"
+#include "tools/lab/program/json.hpp"
 #include "weft/weft.hpp"
 
 namespace weft::test {

@@ -7,8 +7,8 @@
 
 #include <set>
 
-#include "lab/program/json.hpp"
 #include "tests/ranks/ranks_job.hpp"
+#include "tools/lab/program/json.hpp"
 
 namespace weft::test {
 namespace {

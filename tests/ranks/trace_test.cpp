@@ -14,9 +14,9 @@
 #include <set>
 #include <sstream>
 
-#include "lab/program/json.hpp"
 #include "run/runtime/clocks.hpp"
 #include "tests/ranks/ranks_job.hpp"
+#include "tools/lab/program/json.hpp"
 
 namespace weft::test {
 namespace {

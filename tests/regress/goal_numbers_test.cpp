@@ -6,8 +6,8 @@
 
 #include <string>
 
-#include "lab/simulate/goal.hpp"
-#include "lab/simulate/wire_model.hpp"
+#include "tools/lab/simulate/goal.hpp"
+#include "tools/lab/simulate/wire_model.hpp"
 
 namespace weft::lab {
 namespace {

@@ -4,7 +4,7 @@
 // largest number of a rank.
 #include <gtest/gtest.h>
 
-#include "lab/simulate/topology.hpp"
+#include "tools/lab/simulate/topology.hpp"
 
 namespace weft::test {
 namespace {

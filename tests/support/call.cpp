@@ -9,9 +9,9 @@
 #include "base/element_types.hpp"
 #include "base/random.hpp"
 #include "collectives/registry.hpp"
-#include "lab/oracle/oracle.hpp"
 #include "plan/schedule/localize.hpp"
 #include "run/bind/bind.hpp"
+#include "tools/lab/oracle/oracle.hpp"
 
 namespace weft::test {
 

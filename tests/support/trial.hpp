@@ -7,14 +7,14 @@
 // Holds    A call in place has one buffer of all blocks, which contains the rank's own block at its
 //          regular place. Buffers that a call ignores (on ranks other than the root) are null. The
 //          arrays of counts are valid only during the call: take_back() spoils them.
-// Next     src/lab/oracle/oracle.hpp.
+// Next     src/tools/lab/oracle/oracle.hpp.
 #pragma once
 
 #include <span>
 #include <string>
 #include <vector>
 
-#include "lab/oracle/oracle.hpp"
+#include "tools/lab/oracle/oracle.hpp"
 #include "weft/call.hpp"
 
 namespace weft::test {

@@ -67,7 +67,7 @@ TEST(MappedFaults, TheTrueOnesAreRight) {
 
 /// A call whose remaining steps are waits for peers that read a copy has ended for its caller,
 /// which may overwrite the buffer. Without the copy this gives wrong results.
-TEST(MappedFaults, ACallMayEndBeforeItsMatesAreDoneOnlyWhereTheyReadACopy) {
+TEST(MappedFaults, ACallMayEndBeforeItsPeersAreDoneOnlyWhereTheyReadACopy) {
     int wrong = 0;
     for (std::uint64_t seed = 1; seed <= 12; ++seed) {
         EXPECT_TRUE(errors_of_script(seed, {.bounced_percent = 100}).empty()) << "seed " << seed;
@@ -238,7 +238,7 @@ TEST(MappedFaults, ACopyThatTheKernelRefusesOfOneRankEndsTheCallOnAll) {
 }
 
 /// The launcher has to see the peer's end first, and to name it.
-TEST(MappedFaults, AMateThatHasEndedIsNotReportedAtOnce) {
+TEST(MappedFaults, APeerThatHasEndedIsNotReportedAtOnce) {
     int withdrawn = 0;
     const auto start = std::chrono::steady_clock::now();
     const auto endings = end_of_a_call(

@@ -16,8 +16,8 @@
 #include <string>
 #include <weft/weft.hpp>
 
-#include "lab/program/command_line.hpp"
-#include "lab/program/json.hpp"
+#include "tools/lab/program/command_line.hpp"
+#include "tools/lab/program/json.hpp"
 
 namespace apps {
 

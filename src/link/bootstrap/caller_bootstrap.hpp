@@ -8,7 +8,7 @@
 // Holds    Each exchange tells all ranks whether one of them has given up. A rank that gives up
 //          takes part in one more exchange, in which all others receive the reason and stop. So no
 //          rank waits for a missing one. If a rank leaves early, the destructor gives up for it.
-// Next     src/front/c_api/runtime.cpp for weft_init_with().
+// Next     src/api/c/runtime.cpp for weft_init_with().
 #pragma once
 
 #include <cstddef>

@@ -36,9 +36,9 @@ constexpr std::size_t kDetourBytes = 8 * kPageBytes;
 
 AdoptionLimits limits_of(const DirectOptions& options) {
     AdoptionLimits limits = options.limits;
-    const auto near = std::count_if(options.mates.begin(), options.mates.end(),
-                                    [](const DirectMate& mate) { return mate.pid != 0; });
-    limits.mates = static_cast<std::uint32_t>(std::max<std::ptrdiff_t>(near - 1, 1));
+    const auto near = std::count_if(options.peers.begin(), options.peers.end(),
+                                    [](const DirectPeer& peer) { return peer.pid != 0; });
+    limits.peers = static_cast<std::uint32_t>(std::max<std::ptrdiff_t>(near - 1, 1));
     if (limits.bytes_max != 0) return limits;
     limits.bytes_max = static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) * kPageBytes / 4 /
                        static_cast<std::uint64_t>(std::max<std::ptrdiff_t>(near, 1));
@@ -112,12 +112,12 @@ void DirectMemory::withdraw(const base::Exposure& exposure) noexcept {
     if (exposure.reach.way == base::Way::adopted) adopted_.withdraw(exposure);
 }
 
-std::byte* DirectMemory::map(Rank mate, const base::Reach& reach, std::uint64_t bytes) noexcept {
-    const DirectMate& there = options_.mates[static_cast<std::size_t>(mate)];
+std::byte* DirectMemory::map(Rank peer, const base::Reach& reach, std::uint64_t bytes) noexcept {
+    const DirectPeer& there = options_.peers[static_cast<std::size_t>(peer)];
     if (reach.way == base::Way::segment || reach.way == base::Way::bounced)
         return there.segment == nullptr ? nullptr : there.segment + reach.offset;
     if (reach.way != base::Way::adopted || there.pid == 0) return nullptr;
-    std::byte* const object = windows_.find(mate, there.pid, reach, bytes);
+    std::byte* const object = windows_.find(peer, there.pid, reach, bytes);
     return object == nullptr ? nullptr : object + reach.offset;
 }
 
@@ -134,9 +134,9 @@ std::byte* DirectMemory::detour(std::uint64_t there, std::uint64_t distance,
     return detour_.get() + base::page_distance(there, start);
 }
 
-bool DirectMemory::copy(Copy call, Rank mate, std::uint64_t there, std::byte* here,
+bool DirectMemory::copy(Copy call, Rank peer, std::uint64_t there, std::byte* here,
                         std::uint64_t bytes) noexcept {
-    const pid_t pid = options_.mates[static_cast<std::size_t>(mate)].pid;
+    const pid_t pid = options_.peers[static_cast<std::size_t>(peer)].pid;
     if (pid == 0) return false;
     const bool reads = call == &::process_vm_readv;
     const auto local = reinterpret_cast<std::uintptr_t>(here);

@@ -9,7 +9,7 @@
 //          - copied: the kernel copies between the two processes.
 // Holds    Every buffer can be exposed. expose() and conceal() of a known buffer allocate nothing
 //          and make at most one system call; map() of a known block makes none.
-// Next     remapped_memory.hpp for the owner's side, mate_windows.hpp for the peer's.
+// Next     remapped_memory.hpp for the owner's side, peer_windows.hpp for the peer's.
 #pragma once
 
 #include <sys/types.h>
@@ -24,14 +24,14 @@
 
 #include "base/reach.hpp"
 #include "link/direct/bounce_area.hpp"
-#include "link/direct/mate_windows.hpp"
+#include "link/direct/peer_windows.hpp"
 #include "link/direct/remapped_memory.hpp"
 #include "weft/types.hpp"
 
 namespace weft::link {
 
 /// A rank of the job, as the calling rank sees it.
-struct DirectMate {
+struct DirectPeer {
     pid_t pid = 0;                 ///< 0: not on this node
     std::byte* segment = nullptr;  ///< its segment, mapped here; may be nullptr
 };
@@ -39,7 +39,7 @@ struct DirectMate {
 struct DirectOptions {
     std::span<std::byte> segment;   ///< the calling rank's own; may be empty
     std::span<std::byte> bounce;    ///< its part for BounceArea; may be empty
-    std::vector<DirectMate> mates;  ///< by rank in the job
+    std::vector<DirectPeer> peers;  ///< by rank in the job
     std::uint32_t processors = 1;   ///< that the ranks of this host may use; at least 1
     DirectMode mode = DirectMode::automatic;
     /// `bytes_max` 0: this rank's share of a quarter of the machine's memory.
@@ -72,27 +72,27 @@ class DirectMemory {
 
     /// Returns the address of a local peer's exposed block in the calling rank, or nullptr if only
     /// read() and write() can access it. The pointer is valid until the peer conceals the block or
-    /// MateWindows::kKept - 1 other objects have been requested.
-    [[nodiscard]] std::byte* map(Rank mate, const base::Reach& reach,
+    /// PeerWindows::kKept - 1 other objects have been requested.
+    [[nodiscard]] std::byte* map(Rank peer, const base::Reach& reach,
                                  std::uint64_t bytes = 0) noexcept;
 
     /// Has the kernel copy between `address` in a local peer and the calling rank's memory. Returns
     /// false if the kernel refuses; it may have copied some of the bytes.
-    [[nodiscard]] bool read(Rank mate, std::uint64_t address, std::byte* to,
+    [[nodiscard]] bool read(Rank peer, std::uint64_t address, std::byte* to,
                             std::uint64_t bytes) noexcept {
-        return copy(&::process_vm_readv, mate, address, to, bytes);
+        return copy(&::process_vm_readv, peer, address, to, bytes);
     }
-    [[nodiscard]] bool write(Rank mate, std::uint64_t address, const std::byte* from,
+    [[nodiscard]] bool write(Rank peer, std::uint64_t address, const std::byte* from,
                              std::uint64_t bytes) noexcept {
         // The kernel only reads the local side of a write.
-        return copy(&::process_vm_writev, mate, address, const_cast<std::byte*>(from), bytes);
+        return copy(&::process_vm_writev, peer, address, const_cast<std::byte*>(from), bytes);
     }
     [[nodiscard]] RemappedMemory::Counters adoption_counters() const noexcept {
         return adopted_.counters();
     }
     /// Returns the reason why this process adopts no buffer; empty if it may.
     [[nodiscard]] std::string_view adoption_off() const noexcept { return adopted_.off(); }
-    [[nodiscard]] const MateWindows::Counters& window_counters() const noexcept {
+    [[nodiscard]] const PeerWindows::Counters& window_counters() const noexcept {
         return windows_.counters();
     }
 
@@ -107,14 +107,14 @@ class DirectMemory {
     [[nodiscard]] bool in_segment(const std::byte* data, std::uint64_t bytes) const noexcept;
     void bounce(base::Exposure& exposure) noexcept;
     using Copy = decltype(&::process_vm_readv);
-    [[nodiscard]] bool copy(Copy call, Rank mate, std::uint64_t there, std::byte* here,
+    [[nodiscard]] bool copy(Copy call, Rank peer, std::uint64_t there, std::byte* here,
                             std::uint64_t bytes) noexcept;
     std::byte* detour(std::uint64_t there, std::uint64_t distance, std::uint64_t bytes) noexcept;
 
     DirectOptions options_;
     RemappedMemory adopted_;
     BounceArea bounce_;
-    MateWindows windows_;
+    PeerWindows windows_;
     std::unique_ptr<std::byte[]> detour_;  ///< allocated on first use
 };
 

@@ -104,7 +104,7 @@ RemappedMemory::Counters RemappedMemory::counters() const noexcept {
 bool RemappedMemory::is_due(SeenBuffer& buffer, Pages pages, const base::Copies& copies,
                             std::uint64_t use_ns) const noexcept {
     const AdoptionPrices& prices = limits_.prices;
-    const std::uint64_t peers = std::min(limits_.mates, copies.count);
+    const std::uint64_t peers = std::min(limits_.peers, copies.count);
     const std::uint64_t peers_pages = std::min(copies.bytes / kPageBytes, peers * pages.count());
     const std::uint64_t in_large_pages =
         large_.expected() ? RemappedRange::small_in_large_pages(pages) : 0;

@@ -35,7 +35,7 @@ enum class DirectMode : std::uint8_t {
 struct AdoptionLimits {
     std::size_t ranges_max = RemappedRanges::kRangesMax;  ///< fewer if few files may be open
     std::uint64_t bytes_max = ~std::uint64_t{0};          ///< in ranges of the process, at most
-    std::uint32_t mates = 1;                              ///< local peers, which map the range
+    std::uint32_t peers = 1;                              ///< local peers, which map the range
     AdoptionPrices prices = {};
     /// False only in a test, which shows that the query is necessary.
     bool ask_before_use = true;

@@ -49,13 +49,13 @@ struct AdoptionPrices {
         return window_ns + pages * window_page_ns;
     }
     /// Returns the cost of remapping `pages` pages, `in_large_pages` of them within large pages,
-    /// if `mates` peers map `mates_pages` pages in total.
-    [[nodiscard]] constexpr std::uint64_t of_adoption(std::uint64_t pages, std::uint64_t mates,
-                                                      std::uint64_t mates_pages,
+    /// if `peers` peers map `peer_pages` pages in total.
+    [[nodiscard]] constexpr std::uint64_t of_adoption(std::uint64_t pages, std::uint64_t peers,
+                                                      std::uint64_t peer_pages,
                                                       std::uint64_t in_large_pages) const noexcept {
         const std::uint64_t in_large_ns = std::min(adopt_page_ns, large_page_ns);
         return adopt_ns + (pages - in_large_pages) * adopt_page_ns + in_large_pages * in_large_ns +
-               mates * window_ns + mates_pages * window_page_ns;
+               peers * window_ns + peer_pages * window_page_ns;
     }
 };
 

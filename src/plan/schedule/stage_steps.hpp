@@ -3,7 +3,7 @@
 //
 // Idea     The steps of a rank are derived from the stages and passed to a *sink* in order. A sink
 //          that stores them makes a program (stages.cpp); a sink that needs only their costs stores
-//          no step (lab/simulate/stream.hpp).
+//          no step (tools/lab/simulate/stream.hpp).
 // Why      Some simulations need millions of programs, each only once. This is the only description
 //          of the steps, so they equal those that the runtime executes.
 // Holds    The time is proportional to the steps and the number of stages. Nothing is allocated for

@@ -35,11 +35,11 @@ constexpr Time kForever = std::numeric_limits<Time>::max();
 
 /// Ranks whose buffers are read or written in place.
 struct Reach {
-    bool mates = false;   ///< of local peers
+    bool peers = false;   ///< of local peers
     bool others = false;  ///< of ranks on other nodes
 };
 
-bool is_mates(const Block& block) {
+bool is_of_peer(const Block& block) {
     return block.buffer == Buffer::mapped;
 }
 bool is_exposed(const Step& step) {
@@ -64,7 +64,7 @@ class Prediction {
         if (!machine.crowded() && (size != 2 || apart_ || !held_)) return;
         const auto program = candidate.program(size, 0);
         passes_on_ = program && !program->synchronizing;
-        const bool puts = program && std::ranges::none_of(program->blocks, is_mates) &&
+        const bool puts = program && std::ranges::none_of(program->blocks, is_of_peer) &&
                           std::ranges::none_of(program->steps, is_exposed);
         if (!machine.crowded()) {
             of_two_ = passes_on_ && puts;
@@ -275,7 +275,7 @@ class Prediction {
         };
         auto predicted = combined(makespan, again, work, size, loads);
         if (!predicted) return predicted;
-        predicted->in_place = reach.mates;
+        predicted->in_place = reach.peers;
         predicted->lands = reach.others;
         return predicted;
     }
@@ -289,7 +289,7 @@ class Prediction {
                            Known& known) const {
         const auto note = [&](const Program& program) {
             const Reach found = reach_of(program, rank);
-            reach = {reach.mates || found.mates, reach.others || found.others};
+            reach = {reach.peers || found.peers, reach.others || found.others};
         };
         if (!shown.programs.empty()) {
             note(shown.program_of(rank));
@@ -316,7 +316,7 @@ class Prediction {
         Reach reach;
         for (const Step& step : program.steps) {
             if (step.kind != StepKind::expose) continue;
-            (is_far(program, rank, step.peer) ? reach.others : reach.mates) = true;
+            (is_far(program, rank, step.peer) ? reach.others : reach.peers) = true;
         }
         return reach;
     }

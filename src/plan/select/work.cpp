@@ -39,23 +39,23 @@ std::uint64_t copied_out_bytes(const Program& program, const VectorSize& size) {
 }
 
 std::uint64_t exposed_slot_bytes(const Program& program, const VectorSize& size,
-                                 const std::function<bool(Rank peer)>& is_mate) {
-    const auto slots = slots_filled_by(program, [&](Rank peer) { return !is_mate(peer); });
+                                 const std::function<bool(Rank peer)>& is_near) {
+    const auto slots = slots_filled_by(program, [&](Rank peer) { return !is_near(peer); });
     const Partition partition = program.partition(size.elements);
     std::uint64_t elements = 0;
     for (const Step& step : program.steps)
-        if (step.kind == StepKind::expose && is_mate(step.peer))
+        if (step.kind == StepKind::expose && is_near(step.peer))
             elements += slot_elements(program, partition, step, 0, slots);
     return elements * size.element_bytes;
 }
 
 Time cold_time(const Program& program, const VectorSize& size, const MessageModel& costs,
-               const std::function<bool(Rank peer)>& is_mate) {
+               const std::function<bool(Rank peer)>& is_near) {
     if (!costs.is_cold(size.elements * size.element_bytes)) return 0;
     const std::uint64_t elements = vector_elements(program, program.partition(size.elements));
     const std::int64_t fs = costs.cold_fs_of(elements * size.element_bytes);
     if (fs == 0) return 0;
-    return to_time(static_cast<std::int64_t>(touched_bytes(program, size, is_mate)) * fs);
+    return to_time(static_cast<std::int64_t>(touched_bytes(program, size, is_near)) * fs);
 }
 
 }  // namespace weft::plan

@@ -61,11 +61,11 @@ struct Moved {
 /// Returns the bytes of put targets that other nodes have filled and the rank exposes
 /// to local peers.
 [[nodiscard]] std::uint64_t exposed_slot_bytes(const Program& program, const VectorSize& size,
-                                               const std::function<bool(Rank peer)>& is_mate);
+                                               const std::function<bool(Rank peer)>& is_near);
 
 /// Returns the time for the touched bytes that the processor's cache does not hold.
 [[nodiscard]] Time cold_time(const Program& program, const VectorSize& size,
                              const MessageModel& costs,
-                             const std::function<bool(Rank peer)>& is_mate);
+                             const std::function<bool(Rank peer)>& is_near);
 
 }  // namespace weft::plan

@@ -96,22 +96,22 @@ void for_each_touching(const Program& program, const VectorSize& size,
 }
 
 std::uint64_t touched_bytes(const Program& program, const VectorSize& size,
-                            const std::function<bool(Rank peer)>& is_mate) {
+                            const std::function<bool(Rank peer)>& is_near) {
     const Partition partition = program.partition(size.elements);
     std::uint64_t elements = 0;
     for (const Lane& lane : program.lanes)
         for_each_step(program, lane, [&](const Step& step, std::uint32_t segment) {
-            if (step.kind == StepKind::put && !is_mate(step.peer)) return;
+            if (step.kind == StepKind::put && !is_near(step.peer)) return;
             elements += memory_elements(program, partition, step, segment);
         });
     return elements * size.element_bytes;
 }
 
 std::uint32_t exposed_vectors(const Program& program,
-                              const std::function<bool(Rank peer)>& is_mate) {
+                              const std::function<bool(Rank peer)>& is_near) {
     std::array<bool, 2> exposed{};
     for (const Step& step : program.steps) {
-        if (step.kind != StepKind::expose || !is_mate(step.peer)) continue;
+        if (step.kind != StepKind::expose || !is_near(step.peer)) continue;
         for (const Block& block : blocks_of(program, step.source)) {
             if (block.buffer == Buffer::input || block.buffer == Buffer::output)
                 exposed[block.buffer == Buffer::output ? 1 : 0] = true;
@@ -267,10 +267,10 @@ bool ImagePart::goes_far(const Program& program, const Step& step) const {
 
 /// Returns the cost of the exposures with which a call starts (run/execute/stepper.hpp).
 Time ImagePart::expose(const Program& program) const {
-    const auto is_mate = [&](Rank peer) {
+    const auto is_near = [&](Rank peer) {
         return !far_ || !is_far(rank_, meant(peer, program.size));
     };
-    return model_.expose * exposed_vectors(program, is_mate);
+    return model_.expose * exposed_vectors(program, is_near);
 }
 
 void ImagePart::add_wait(const Program& program, const Step& step, std::uint32_t segment) {

@@ -7,7 +7,7 @@
 //          programs, or written piece by piece.
 // Holds    (rank, key) names a flag, with key = number * segments + segment. A flag is raised and
 //          awaited under the same key. Consecutive waits form one reception.
-// Next     generic.cpp runs images; lab/simulate/stream.hpp writes them without programs.
+// Next     generic.cpp runs images; tools/lab/simulate/stream.hpp writes them without programs.
 #pragma once
 
 #include <array>
@@ -223,10 +223,10 @@ void for_each_touching(const Program& program, const VectorSize& size,
 /// Returns the bytes that a rank reads or writes for itself and its local peers
 /// (memory_elements() of touched.hpp).
 [[nodiscard]] std::uint64_t touched_bytes(const Program& program, const VectorSize& size,
-                                          const std::function<bool(Rank peer)>& is_mate);
+                                          const std::function<bool(Rank peer)>& is_near);
 /// Returns the number of the caller's buffers that a rank exposes to local peers: 0 to 2.
 [[nodiscard]] std::uint32_t exposed_vectors(const Program& program,
-                                            const std::function<bool(Rank peer)>& is_mate);
+                                            const std::function<bool(Rank peer)>& is_near);
 /// Visits each reduction.
 void for_each_reduction(const Program& program, const VectorSize& size,
                         const std::function<void(const Happening&)>& visit);

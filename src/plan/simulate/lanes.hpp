@@ -11,7 +11,7 @@
 //          the sends of the piece are done. Each rank has one lane; processors.hpp runs
 //          ranks with several.
 // Next     pieces.hpp for the contents of lanes; generic.cpp delivers at once;
-//          lab/simulate/events.cpp delivers in order of time.
+//          tools/lab/simulate/events.cpp delivers in order of time.
 #pragma once
 
 #include <limits>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // network.hpp - interface for latencies that differ between pairs of ranks.
 //
-// Next     lab/simulate/topology.hpp for topologies by name, and the links of their messages.
+// Next     tools/lab/simulate/topology.hpp for topologies by name, and the links of their messages.
 #pragma once
 
 #include "plan/simulate/model.hpp"

@@ -8,9 +8,10 @@
 //          result (lanes.hpp). With several lanes the first one delays the others, so the order of
 //          time is necessary. The same holds for NICs that ranks of a node share: messages enter a
 //          NIC one after the other.
-// Holds    The order equals that of GOAL's reader (lab/simulate/goal_read.cpp), so both give
+// Holds    The order equals that of GOAL's reader (tools/lab/simulate/goal_read.cpp), so both give
 //          the same times.
-// Next     generic.cpp delivers at once; lab/simulate/events.cpp delivers over ports and links.
+// Next     generic.cpp delivers at once; tools/lab/simulate/events.cpp delivers over ports and
+//          links.
 #pragma once
 
 #include <algorithm>

@@ -8,7 +8,7 @@
 //           folded      the stages, for sets of equal ranks of any size
 // Holds    All engines give the same times, to the picosecond.
 // Next     docs/selection.md; model.hpp, network.hpp, noise.hpp for the inputs;
-//          lab/simulate/events.hpp for an engine in order of time, which models contention.
+//          tools/lab/simulate/events.hpp for an engine in order of time, which models contention.
 #pragma once
 
 #include <functional>

@@ -36,8 +36,8 @@ struct Memory {
     std::size_t bytes = 0;
     bool outside = false;  ///< the owner's description exceeds its memory
 
-    [[nodiscard]] bool of_mate() const { return peer != plan::kNoRank; }
-    [[nodiscard]] bool reached() const { return data != nullptr || !of_mate(); }
+    [[nodiscard]] bool of_peer() const { return peer != plan::kNoRank; }
+    [[nodiscard]] bool reached() const { return data != nullptr || !of_peer(); }
 
     [[nodiscard]] Memory at(std::size_t skipped, std::size_t count) const {
         return {data == nullptr ? nullptr : data + skipped, reach.at(skipped), peer, count,
@@ -238,7 +238,7 @@ class Mover {
     /// a rank's own blocks may overlap.
     [[nodiscard]] static Stores stores(const Operation& op, std::span<const Memory> memories) {
         const bool large = op.program->node_bytes >= kStreamBytesMin;
-        return large && std::ranges::any_of(memories, &Memory::of_mate) ? Stores::streamed
+        return large && std::ranges::any_of(memories, &Memory::of_peer) ? Stores::streamed
                                                                         : Stores::cached;
     }
 
@@ -301,7 +301,7 @@ class Mover {
     }
 
     static void count(const Memory& at, std::array<std::uint64_t, base::kWays>& bytes) {
-        if (at.of_mate()) bytes[static_cast<std::size_t>(at.reach.way)] += at.bytes;
+        if (at.of_peer()) bytes[static_cast<std::size_t>(at.reach.way)] += at.bytes;
     }
 
     void reduce_here(const Operation& op, std::uint32_t copies) {

@@ -9,9 +9,9 @@ namespace weft::run {
 
 namespace {
 
-link::DirectOptions own_mate() {
+link::DirectOptions own_peer() {
     link::DirectOptions options;
-    options.mates = {{.pid = ::getpid()}};
+    options.peers = {{.pid = ::getpid()}};
     options.mode = link::DirectMode::adopt;
     return options;
 }
@@ -22,7 +22,7 @@ double elapsed_us(std::uint64_t begin) {
 
 }  // namespace
 
-AdoptionProbe::AdoptionProbe() : direct_(own_mate()) {}
+AdoptionProbe::AdoptionProbe() : direct_(own_peer()) {}
 
 std::optional<AdoptionProbe::Times> AdoptionProbe::time(std::span<std::byte> buffer) {
     std::uint64_t begin = base::monotonic_ns();

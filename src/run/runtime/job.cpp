@@ -250,7 +250,7 @@ class Joiner {
     }
 
     /// Returns the process numbers of other ranks in this rank's pid namespace.
-    [[nodiscard]] std::vector<std::int32_t> processes_of_mates() const {
+    [[nodiscard]] std::vector<std::int32_t> processes_of_peers() const {
         const std::uint64_t here = cards_[static_cast<std::size_t>(me_)].segment.host;
         std::vector<std::int32_t> processes;
         for (Rank rank = 0; rank < size_; ++rank) {
@@ -287,7 +287,7 @@ class Joiner {
                                      .module = settings_.fabric_module,
                                      .rank = me_,
                                      .size = size_,
-                                     .processes = processes_of_mates(),
+                                     .processes = processes_of_peers(),
                                      .meet = std::move(meet),
                                      .one_host = one_host_,
                                      .notify = settings_.notify});
@@ -316,10 +316,10 @@ class Joiner {
 
     /// Returns 0 if the kernel lets this rank copy from all mapped ranks, else an errno.
     [[nodiscard]] int error_of_copying() const {
-        for (const Rank mate : job_.node_map->verdict().mapped) {
-            const BusinessCard& card = cards_[static_cast<std::size_t>(mate)];
+        for (const Rank peer : job_.node_map->verdict().mapped) {
+            const BusinessCard& card = cards_[static_cast<std::size_t>(peer)];
             errno = 0;
-            if (mate != me_ && settings_.direct != base::DirectChoice::stage &&
+            if (peer != me_ && settings_.direct != base::DirectChoice::stage &&
                 !link::DirectMemory::can_copy(
                     card.segment.pid,
                     reinterpret_cast<const void*>(static_cast<std::uintptr_t>(card.probe)),
@@ -331,15 +331,15 @@ class Joiner {
 
     /// Returns the reason why ranks of the node cannot access each other's buffers, or
     /// an empty text.
-    [[nodiscard]] std::string direct_problem(const std::vector<Rank>& mates,
+    [[nodiscard]] std::string direct_problem(const std::vector<Rank>& peers,
                                              const std::map<Rank, std::int64_t>& errors) const {
-        if (mates.size() < 2) return "";
+        if (peers.size() < 2) return "";
         if (settings_.direct == base::DirectChoice::stage) return "WEFT_DIRECT=stage";
-        for (const Rank mate : mates) {
-            const auto error = static_cast<int>(errors.at(mate));
+        for (const Rank peer : peers) {
+            const auto error = static_cast<int>(errors.at(peer));
             if (error != 0)
-                return fmt::format("the kernel does not copy to rank {} from its node-mates: {}",
-                                   mate, std::strerror(error));
+                return fmt::format("the kernel does not copy to rank {} from its local peers: {}",
+                                   peer, std::strerror(error));
         }
         return "";
     }
@@ -437,11 +437,11 @@ class Joiner {
         if (settings_.direct == base::DirectChoice::copy) options.mode = link::DirectMode::copy;
         options.limits.prices = prices_;
         options.processors = static_cast<std::uint32_t>(std::max(job_.host_cpus, 1));
-        options.mates.resize(static_cast<std::size_t>(size_));
-        for (const Rank mate : job_.node_ranks) {
-            const auto at = static_cast<std::size_t>(mate);
-            options.mates[at] = {.pid = cards_[at].segment.pid,
-                                 .segment = job_.node_map->base(mate)};
+        options.peers.resize(static_cast<std::size_t>(size_));
+        for (const Rank peer : job_.node_ranks) {
+            const auto at = static_cast<std::size_t>(peer);
+            options.peers[at] = {.pid = cards_[at].segment.pid,
+                                 .segment = job_.node_map->base(peer)};
         }
         return std::make_unique<link::DirectMemory>(std::move(options));
     }

@@ -30,9 +30,9 @@ namespace {
 constexpr std::uint64_t kLingerNs = 1'000'000'000;
 
 /// Limit for direct access. A step of a larger team might need more windows of peers than
-/// are kept (link/direct/mate_windows.hpp).
+/// are kept (link/direct/peer_windows.hpp).
 constexpr std::size_t kDirectRanksMax = 100;
-static_assert(2 * kDirectRanksMax < link::MateWindows::kKept);
+static_assert(2 * kDirectRanksMax < link::PeerWindows::kKept);
 
 std::vector<Rank> all_ranks(Rank size) {
     std::vector<Rank> ranks(static_cast<std::size_t>(size));

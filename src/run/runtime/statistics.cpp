@@ -84,7 +84,8 @@ std::vector<std::string> table_of(std::span<const Statistics> ranks) {
             text += fmt::format("  {:>{}}", cell(i), widths[i]);
         return text;
     };
-    std::vector<std::string> lines{"memory of node-mates: bytes read and written, buffers exposed"};
+    std::vector<std::string> lines{
+        "memory of local peers: bytes read and written, buffers exposed"};
     for (const std::size_t row : {std::size_t{0}, std::size_t{1}})
         lines.push_back(line(row == 0 ? "" : "rank", [&](std::size_t i) { return kHead[i][row]; }));
     for (std::size_t rank = 0; rank < ranks.size(); ++rank)

@@ -17,7 +17,7 @@ namespace weft::test {
 namespace {
 
 /// Returns the output when rank 0 gets SIGTERM after `after_s` seconds. Rank 1 stays `stays_s`.
-std::string said_by_a_mate(int after_s, int stays_s) {
+std::string said_by_a_peer(int after_s, int stays_s) {
     const std::string script = fmt::format(
         "[ $PMIX_RANK = 1 ] && {{ sleep {}; exec env -u PMIX_RANK sleep 60; }};"
         "[ $PMIX_RANK = 0 ] && {{ sleep {}; kill $$; }} & exec {}",
@@ -32,7 +32,7 @@ void expect_said(int stays_s, const std::string& text) {
                           "\n");
     std::string said;
     for (int after_s = stays_s + 2; after_s < 20; after_s *= 2) {  // a busy machine starts late
-        said = said_by_a_mate(after_s, stays_s);
+        said = said_by_a_peer(after_s, stays_s);
         if (std::regex_search(said, line)) return;
     }
     ADD_FAILURE() << said;
@@ -46,7 +46,7 @@ TEST(StartUp, NamesARankThatHasGone) {
     expect_said(1, "rank 1 \\(process [0-9]+\\) is gone");
 }
 
-int wait_for_mates(const Words&) {
+int wait_for_peers(const Words&) {
     run::SigtermReport report;
     run::StartWatch watch(report, 0);
     std::string missing;
@@ -57,11 +57,11 @@ int wait_for_mates(const Words&) {
     fmt::print("{}\n", missing);
     return 0;
 }
-const Part kWaitForMates("wait_for_mates", wait_for_mates);
+const Part kWaitForPeers("wait_for_peers", wait_for_peers);
 
 TEST(StartUp, KnowsWhoHasGoneWhenItFails) {
     const Outcome outcome =
-        run_command({RANK_PROGRAMS "/weft_regress_ranks_test", "--rank", "wait_for_mates"},
+        run_command({RANK_PROGRAMS "/weft_regress_ranks_test", "--rank", "wait_for_peers"},
                     {"PMIX_NAMESPACE=a job of two", "PMIX_RANK=0", "OMPI_COMM_WORLD_SIZE=2",
                      "OMPI_COMM_WORLD_LOCAL_SIZE=2"});
     EXPECT_EQ(outcome.status, 0) << outcome.errors;

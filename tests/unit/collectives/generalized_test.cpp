@@ -2,10 +2,10 @@
 // Goal: the generalized allreduce is right for every size, number of omitted steps and group, with
 // exactly the rounds, bytes and reductions of the paper.
 // Method: the verifier's facts are compared with the formula.
-#include "lab/cost/formulas.hpp"
 #include "plan/schedule/canonical.hpp"
 #include "plan/schedule/step.hpp"
 #include "tests/unit/collectives/figures.hpp"
+#include "tools/lab/cost/formulas.hpp"
 
 namespace weft::collectives {
 namespace {

@@ -151,7 +151,7 @@ std::size_t mapped_blocks(const plan::Program& program) {
         std::ranges::count(program.blocks, plan::Buffer::mapped, &plan::Block::buffer));
 }
 
-TEST(MultiObject, LongBlocksAreReadByMatesAndNotPutToThem) {
+TEST(MultiObject, LongBlocksAreReadByPeersAndNotPutToThem) {
     const plan::Layout layouts[] = {{6, 3}, {7, 3}, {8, 4}, dealt_layout(7, 3)};
     for (const Long& call : kLong) {
         for (const plan::Layout& layout : layouts) {
@@ -198,7 +198,7 @@ NearPuts near_puts(const plan::Layout& layout, const std::vector<plan::Program>&
 }
 
 /// A payload counts as a whole, for any number of short blocks in it.
-TEST(MultiObject, NoPayloadFromTheThresholdOnIsPutToAMate) {
+TEST(MultiObject, NoPayloadFromTheThresholdOnIsPutToALocalPeer) {
     const plan::Layout layouts[] = {
         {6, 3}, {20, 4}, {27, 3}, layout_by({3, 1, 4}), dealt_layout(11, 3), dealt_layout(12, 2)};
     for (const Long& call : kLong) {
@@ -256,7 +256,7 @@ TEST(MultiObject, AScatterCopiesALongBlockOnceWhereverItPasses) {
     }
 }
 
-TEST(MultiObject, ThePortsOfALongAllreduceCombineOutOfTheInputsOfTheirMates) {
+TEST(MultiObject, ThePortsOfALongAllreduceCombineOutOfTheInputsOfLocalPeers) {
     const plan::Layout layout(6, 3);
     for (const plan::Program& program : long_programs(layout, kLong[2], "multi-object-large")) {
         const auto reduce =

@@ -2,7 +2,7 @@
 // Goal: counts from programs agree with formulas where these are exact. Fronts and limits are
 // right. Parameter files are read, or refused with the line.
 // Method: small cases, and brute force.
-#include "lab/cost/cost.hpp"
+#include "tools/lab/cost/cost.hpp"
 
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@
 
 #include "base/random.hpp"
 #include "collectives/registry.hpp"
-#include "lab/cost/formulas.hpp"
+#include "tools/lab/cost/formulas.hpp"
 
 namespace weft::lab {
 namespace {

@@ -13,7 +13,7 @@
 
 #include "base/random.hpp"
 #include "tests/support/full_mode.hpp"
-#include "tests/unit/direct/own_mate.hpp"
+#include "tests/unit/direct/own_peer.hpp"
 #include "tests/unit/shared/forked_ranks.hpp"
 
 namespace weft::link {
@@ -40,9 +40,9 @@ struct Request {
     std::atomic<std::uint64_t> wrong;
 };
 
-class Mate {
+class LocalPeer {
   public:
-    Mate(Request& request, DirectMemory& direct) : request_(request), direct_(direct) {}
+    LocalPeer(Request& request, DirectMemory& direct) : request_(request), direct_(direct) {}
 
     void serve(ForkedRank& rank) {
         base::Random random(kSeed + 1);
@@ -222,11 +222,11 @@ TEST_P(Abuse, EveryByteIsRight) {
         const int rounds = test::full_mode() ? 100'000 : 1000;
         request.pids[rank.rank()] = ::getpid();
         rank.fence();
-        DirectMemory direct({.mates = {{request.pids[0], nullptr}, {request.pids[1], nullptr}},
+        DirectMemory direct({.peers = {{request.pids[0], nullptr}, {request.pids[1], nullptr}},
                              .mode = GetParam(),
                              .limits = {.ranges_max = 6}});
         if (rank.rank() == 1) {
-            Mate(request, direct).serve(rank);
+            LocalPeer(request, direct).serve(rank);
             rank.require(request.wrong.load() == 0, "the peer read other bytes");
             return;
         }

@@ -17,7 +17,7 @@
 #include <new>
 
 #include "base/random.hpp"
-#include "tests/unit/direct/own_mate.hpp"
+#include "tests/unit/direct/own_peer.hpp"
 
 namespace weft::link {
 namespace {
@@ -28,11 +28,11 @@ using testing::Adopted;
 using testing::differs;
 using testing::fill;
 using testing::kPage;
-using testing::own_mate;
+using testing::own_peer;
 using testing::Pages;
 
 TEST_F(Adopted, EdgesAreRightAtEveryOffsetWithinAPage) {
-    DirectMemory direct(own_mate());
+    DirectMemory direct(own_peer());
     const std::size_t bytes = 6 * kPage + 1234;
     for (std::size_t offset = 0; offset < kPage; ++offset) {
         const Pages pages(9);
@@ -60,7 +60,7 @@ TEST_F(Adopted, EdgesAreRightAtEveryOffsetWithinAPage) {
 }
 
 TEST_F(Adopted, WhatIsWrittenAroundAnExposureIsNotTouched) {
-    DirectMemory direct(own_mate());
+    DirectMemory direct(own_peer());
     const Pages pages(9);
     fill(pages.at(), pages.bytes(), 1);
     std::byte* const data = pages.at() + 100;
@@ -82,7 +82,7 @@ TEST_F(Adopted, WhatIsWrittenAroundAnExposureIsNotTouched) {
 }
 
 TEST_F(Adopted, EveryPartOfARangeIsExposedThroughIt) {
-    DirectMemory direct(own_mate());
+    DirectMemory direct(own_peer());
     const Pages pages(66);
     std::byte* const data = pages.at() + 17;
     const std::size_t bytes = 65 * kPage + 3;
@@ -109,7 +109,7 @@ TEST_F(Adopted, EveryPartOfARangeIsExposedThroughIt) {
 }
 
 TEST_F(Adopted, ALargerBufferReplacesTheRangesInIt) {
-    DirectMemory direct(own_mate());
+    DirectMemory direct(own_peer());
     const Pages pages(64);
     fill(pages.at(), pages.bytes(), 3);
     adopt(direct, pages.at() + 8 * kPage, 8 * kPage);
@@ -121,7 +121,7 @@ TEST_F(Adopted, ALargerBufferReplacesTheRangesInIt) {
 }
 
 TEST_F(Adopted, ABufferThatOverlapsARangeInPartIsCopied) {
-    DirectMemory direct(own_mate());
+    DirectMemory direct(own_peer());
     const Pages pages(64);
     fill(pages.at(), pages.bytes(), 3);
     adopt(direct, pages.at() + 8 * kPage, 8 * kPage);
@@ -135,7 +135,7 @@ TEST_F(Adopted, ABufferThatOverlapsARangeInPartIsCopied) {
 }
 
 TEST_F(Adopted, ARangeInUseIsNotReplaced) {
-    DirectMemory direct(own_mate());
+    DirectMemory direct(own_peer());
     const Pages pages(64);
     const auto exposure = direct.expose(pages.at(), 16 * kPage, Access::read);
     const auto larger = direct.expose(pages.at(), 40 * kPage, Access::read);
@@ -147,7 +147,7 @@ TEST_F(Adopted, ARangeInUseIsNotReplaced) {
 }
 
 TEST_F(Adopted, ABufferIsAdoptedWhenCopyingHasCostAsMuch) {
-    DirectMemory direct(own_mate(DirectMode::automatic));
+    DirectMemory direct(own_peer(DirectMode::automatic));
     if (!direct.adoption_off().empty()) GTEST_SKIP() << direct.adoption_off();
     const Pages pages(257);
     const AdoptionPrices prices;
@@ -165,10 +165,10 @@ TEST_F(Adopted, ABufferIsAdoptedWhenCopyingHasCostAsMuch) {
     EXPECT_EQ(direct.adoption_counters().adoptions, 1U);
 }
 
-TEST_F(Adopted, WhatManyMatesCopyIsAdoptedSooner) {
+TEST_F(Adopted, BuffersThatManyPeersCopyAreAdoptedSooner) {
     // Each peer copies a slice, as in an allreduce of 64 KiB by eight ranks.
-    DirectOptions options = own_mate(DirectMode::automatic);
-    options.mates.assign(8, options.mates.front());
+    DirectOptions options = own_peer(DirectMode::automatic);
+    options.peers.assign(8, options.peers.front());
     DirectMemory direct(options);
     if (!direct.adoption_off().empty()) GTEST_SKIP() << direct.adoption_off();
     const Pages pages(16);
@@ -185,7 +185,7 @@ TEST_F(Adopted, PricesThatAreGivenDecide) {
     std::vector<std::unique_ptr<Pages>> kept;  // other addresses each time
     for (const auto& [copy_ns, uses] :
          {std::pair<std::uint64_t, int>{1, 0}, {1'000'000, 1}, {100'000, 3}}) {
-        DirectMemory direct(own_mate(DirectMode::automatic, {.prices = {.adopt_ns = 200'000,
+        DirectMemory direct(own_peer(DirectMode::automatic, {.prices = {.adopt_ns = 200'000,
                                                                         .adopt_page_ns = 0,
                                                                         .window_ns = 100'000,
                                                                         .window_page_ns = 0,
@@ -211,7 +211,7 @@ void map_anew(const Pages& pages) {
 }
 
 TEST_F(Adopted, MemoryMappedAnewIsNeverReachedThroughTheOldRange) {
-    DirectMemory direct(own_mate());
+    DirectMemory direct(own_peer());
     const Pages pages(16);
     std::uint32_t last = 0;
     for (int round = 1; round <= 20; ++round) {
@@ -233,7 +233,7 @@ TEST_F(Adopted, MemoryMappedAnewIsNeverReachedThroughTheOldRange) {
 
 TEST_F(Adopted, WithoutAskingTheKernelOldBytesWouldBeSeen) {
     testing::in_child([] {
-        DirectMemory direct(own_mate(DirectMode::adopt, {.ask_before_use = false}));
+        DirectMemory direct(own_peer(DirectMode::adopt, {.ask_before_use = false}));
         const Pages pages(16);
         fill(pages.at(), pages.bytes(), 1);
         adopt(direct, pages.at(), pages.bytes());
@@ -254,7 +254,7 @@ std::uint64_t object_bytes(const Descriptor& copy) {
 }
 
 TEST_F(Adopted, FreedMemoryIsLetGoWhileOtherBuffersCome) {
-    DirectMemory direct(own_mate());
+    DirectMemory direct(own_peer());
     const Pages kept(16);
     adopt(direct, kept.at(), kept.bytes());
     Descriptor copy;
@@ -271,7 +271,7 @@ TEST_F(Adopted, FreedMemoryIsLetGoWhileOtherBuffersCome) {
 }
 
 TEST_F(Adopted, PartOfABufferThatIsFreedIsLetGoWhileOtherBuffersCome) {
-    DirectMemory direct(own_mate());
+    DirectMemory direct(own_peer());
     const Pages kept(16);
     adopt(direct, kept.at(), kept.bytes());
     const Pages pages(16'384);
@@ -290,7 +290,7 @@ TEST_F(Adopted, BuffersThatFindNoRoomAreCopied) {
     constexpr std::size_t kBuffers = 90;
     constexpr std::size_t kRanges = 64;
     testing::in_child([] {
-        DirectMemory direct(own_mate(DirectMode::adopt, {.ranges_max = kRanges}));
+        DirectMemory direct(own_peer(DirectMode::adopt, {.ranges_max = kRanges}));
         if (!direct.adoption_off().empty()) return;
         std::vector<std::unique_ptr<Pages>> buffers;
         for (std::size_t i = 0; i < kBuffers; ++i) {
@@ -314,7 +314,7 @@ TEST_F(Adopted, BuffersThatFindNoRoomAreCopied) {
 
 TEST_F(Adopted, NoMoreBytesThanAllowed) {
     testing::in_child([] {
-        DirectMemory direct(own_mate(DirectMode::adopt, {.bytes_max = 40 * kPage}));
+        DirectMemory direct(own_peer(DirectMode::adopt, {.bytes_max = 40 * kPage}));
         if (!direct.adoption_off().empty()) return;
         const Pages a(32);
         const Pages b(32);
@@ -333,7 +333,7 @@ TEST_F(Adopted, BuffersStayAsTheyAreAfterTheEnd) {
     fill(pages.at(), pages.bytes(), 9);
     const auto mappings = testing::mappings_with("weft-adopted");
     {
-        DirectMemory direct(own_mate());
+        DirectMemory direct(own_peer());
         adopt(direct, pages.at() + 7, pages.bytes() - 7);
     }
     EXPECT_TRUE(testing::is_shared(pages.at() + kPage)) << "given back without a reason";
@@ -349,7 +349,7 @@ TEST_F(Adopted, BuffersStayAsTheyAreAfterTheEnd) {
     });
     EXPECT_EQ(differs(pages.at(), pages.bytes(), 9), pages.bytes());
     // The next runtime remaps the buffer again.
-    DirectMemory direct(own_mate());
+    DirectMemory direct(own_peer());
     adopt(direct, pages.at() + 7, pages.bytes() - 7);
     EXPECT_EQ(direct.adoption_counters().adoptions, 1U);
     EXPECT_EQ(differs(pages.at(), pages.bytes(), 9), pages.bytes());
@@ -358,7 +358,7 @@ TEST_F(Adopted, BuffersStayAsTheyAreAfterTheEnd) {
 int allocations = 0;
 
 TEST_F(Adopted, AKnownBufferCostsOneQuestionAndNoAllocation) {
-    DirectMemory direct(own_mate());
+    DirectMemory direct(own_peer());
     const Pages pages(64);
     adopt(direct, pages.at() + 5, 60 * kPage);
     static_cast<void>(
@@ -391,7 +391,7 @@ void allow_only_ioctl_and_exit() {
 TEST_F(Adopted, TheQuestionIsTheOnlySystemCallForAKnownBuffer) {
     const pid_t child = ::fork();
     if (child == 0) {
-        DirectMemory direct(own_mate());
+        DirectMemory direct(own_peer());
         const Pages pages(64);
         const auto use = [&] {
             const auto exposure = direct.expose(pages.at() + 5, 60 * kPage, Access::write);

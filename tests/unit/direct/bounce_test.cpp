@@ -3,7 +3,7 @@
 // kernel's copies. Bytes that peers write are copied back, and no other bytes change. Method: a
 // process that is its own peer, with ordinary memory as its segment.
 #include "link/direct/bounce_area.hpp"
-#include "tests/unit/direct/own_mate.hpp"
+#include "tests/unit/direct/own_peer.hpp"
 
 namespace weft::link {
 namespace {
@@ -45,26 +45,26 @@ class Bounced : public ::testing::Test {
     [[nodiscard]] DirectOptions options(DirectMode mode = DirectMode::automatic) const {
         return {.segment = {segment_.at(), segment_.bytes()},
                 .bounce = {segment_.at() + 32 * kPage, 32 * kPage},
-                .mates = {{::getpid(), segment_.at()}},
+                .peers = {{::getpid(), segment_.at()}},
                 .mode = mode,
                 .limits = {.bytes_max = 1U << 30}};
     }
-    /// Returns the copies of a buffer that each of `mates` peers needs as a whole.
-    static base::Copies for_mates(std::uint32_t mates, std::uint64_t bytes) {
-        return {mates, mates * bytes};
+    /// Returns the copies of a buffer that each of `peers` peers needs as a whole.
+    static base::Copies for_peers(std::uint32_t peers, std::uint64_t bytes) {
+        return {peers, peers * bytes};
     }
 
     Pages segment_{64};
     Pages buffer_{16};
 };
 
-TEST_F(Bounced, MatesReadAndWriteTheCopyAndWhatTheyWriteComesBack) {
+TEST_F(Bounced, LocalPeersReadAndWriteTheCopyAndWhatTheyWriteComesBack) {
     DirectMemory direct(options());
     std::byte* const data = buffer_.at() + 3;
     constexpr std::size_t kBytes = 5 * kPage;
     fill(data, kBytes, 1);
-    const auto reads = direct.expose(data, kBytes, Access::read, for_mates(3, kBytes));
-    const auto writes = direct.expose(data + kBytes, kBytes, Access::write, for_mates(3, kBytes));
+    const auto reads = direct.expose(data, kBytes, Access::read, for_peers(3, kBytes));
+    const auto writes = direct.expose(data + kBytes, kBytes, Access::write, for_peers(3, kBytes));
     ASSERT_EQ(reads.reach.way, Way::bounced);
     ASSERT_EQ(writes.reach.way, Way::bounced);
     EXPECT_EQ(differs(direct.map(0, reads.reach), kBytes, 1), kBytes);
@@ -77,16 +77,16 @@ TEST_F(Bounced, MatesReadAndWriteTheCopyAndWhatTheyWriteComesBack) {
     EXPECT_EQ(differs(data + kBytes + 100, 1000, 7), 1000U);
     for (const std::size_t beside : {kBytes + 99, kBytes + 1100, 2 * kBytes})
         EXPECT_EQ(data[beside], std::byte{0}) << beside;
-    const auto again = direct.expose(data, kBytes, Access::read, for_mates(3, kBytes));
+    const auto again = direct.expose(data, kBytes, Access::read, for_peers(3, kBytes));
     EXPECT_EQ(again.alias, reads.alias) << "the lowest free piece is used again";
     direct.conceal(again);
 }
 
 /// The owner continues before peers have read a copy, if its next buffer will find room.
-TEST_F(Bounced, WhatMatesOnlyReadIsTheOwnersAgainAtOnce) {
+TEST_F(Bounced, MemoryThatPeersOnlyReadIsAtOnceTheOwners) {
     DirectMemory direct(options());
     const auto expose = [&](std::uint64_t bytes, Access access) {
-        return direct.expose(buffer_.at(), bytes, access, for_mates(7, bytes));
+        return direct.expose(buffer_.at(), bytes, access, for_peers(7, bytes));
     };
     const auto written = expose(8 * kPage, Access::overwrite);
     EXPECT_EQ(written.reach.way, Way::bounced);
@@ -111,7 +111,7 @@ TEST_F(Bounced, WhatIsOverwrittenIsCopiedBackOnly) {
     constexpr std::size_t kBytes = 8 * kPage;
     fill(buffer_.at(), kBytes, 1);
     const auto exposure =
-        direct.expose(buffer_.at(), kBytes, Access::overwrite, for_mates(3, kBytes));
+        direct.expose(buffer_.at(), kBytes, Access::overwrite, for_peers(3, kBytes));
     ASSERT_EQ(exposure.reach.way, Way::bounced);
     EXPECT_EQ(differs(exposure.alias, kBytes, 1), 0U) << "the old contents were copied";
     fill(direct.map(0, exposure.reach), kBytes, 2);
@@ -158,12 +158,12 @@ TEST_F(Bounced, ACopyOfAFailedCallIsNeverUsedAgain) {
     DirectMemory direct(options());
     constexpr std::size_t kBytes = 8 * kPage;
     fill(buffer_.at(), kBytes, 1);
-    const auto failed = direct.expose(buffer_.at(), kBytes, Access::write, for_mates(3, kBytes));
+    const auto failed = direct.expose(buffer_.at(), kBytes, Access::write, for_peers(3, kBytes));
     ASSERT_EQ(failed.reach.way, Way::bounced);
     direct.withdraw(failed);
     fill(direct.map(0, failed.reach), kBytes, 2);
     EXPECT_EQ(differs(buffer_.at(), kBytes, 1), kBytes);
-    const auto next = direct.expose(buffer_.at(), kBytes, Access::read, for_mates(3, kBytes));
+    const auto next = direct.expose(buffer_.at(), kBytes, Access::read, for_peers(3, kBytes));
     EXPECT_EQ(next.reach.way, Way::bounced);
     EXPECT_NE(next.alias, failed.alias);
     direct.conceal(next);
@@ -178,7 +178,7 @@ TEST_F(Bounced, ABufferIsAdoptedWhenItsCopiesHaveCostAsMuch) {
     const std::uint64_t uses = (price + use - 1) / use;
     for (std::uint64_t i = 1; i <= uses; ++i) {
         const auto exposure =
-            direct.expose(buffer_.at(), 16 * kPage, Access::read, for_mates(3, 16 * kPage));
+            direct.expose(buffer_.at(), 16 * kPage, Access::read, for_peers(3, 16 * kPage));
         EXPECT_EQ(exposure.reach.way, i < uses ? Way::bounced : Way::adopted) << i;
         direct.conceal(exposure);
     }

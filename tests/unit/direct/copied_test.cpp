@@ -40,8 +40,8 @@ class Copied : public ::testing::Test {
     DirectOptions options(ForkedRank& rank) {
         shown_->pids[rank.rank()] = ::getpid();
         rank.fence();
-        DirectOptions options{.mates = {{shown_->pids[0], nullptr}, {shown_->pids[1], nullptr}}};
-        options.mates[0].segment = shown_->segment;
+        DirectOptions options{.peers = {{shown_->pids[0], nullptr}, {shown_->pids[1], nullptr}}};
+        options.peers[0].segment = shown_->segment;
         if (rank.rank() == 0) options.segment = shown_->segment;
         return options;
     }
@@ -158,29 +158,29 @@ TEST_F(Copied, WhatTheKernelCannotReachIsRefused) {
         shown_->reach[rank.rank()] =
             direct.expose(static_cast<std::byte*>(pages), 8192, Access::write).reach;
         rank.fence();
-        const Rank mate = 1 - rank.rank();
+        const Rank peer = 1 - rank.rank();
         std::vector<std::byte> here(8192);
-        const std::uint64_t there = shown_->reach[mate].address;
-        rank.require(direct.read(mate, there, here.data(), 4096), "could not read a mapped page");
-        rank.require(!direct.read(mate, there, here.data(), 8192), "read an unmapped page");
-        rank.require(!direct.write(mate, there, here.data(), 8192), "wrote to an unmapped page");
+        const std::uint64_t there = shown_->reach[peer].address;
+        rank.require(direct.read(peer, there, here.data(), 4096), "could not read a mapped page");
+        rank.require(!direct.read(peer, there, here.data(), 8192), "read an unmapped page");
+        rank.require(!direct.write(peer, there, here.data(), 8192), "wrote to an unmapped page");
         rank.fence();
     });
-    DirectMemory alone({.mates = {DirectMate{}}});
+    DirectMemory alone({.peers = {DirectPeer{}}});
     std::byte byte{};
     EXPECT_FALSE(alone.read(0, reinterpret_cast<std::uintptr_t>(&byte), &byte, 1));
 }
 
 TEST_F(Copied, TheProbeComparesWhatItReads) {
     testing::expect_ranks(2, [&](ForkedRank& rank) {
-        const auto mates = options(rank).mates;
+        const auto peers = options(rank).peers;
         std::uint64_t secret = 1000 + static_cast<std::uint64_t>(rank.rank());
         shown_->reach[rank.rank()].address = reinterpret_cast<std::uintptr_t>(&secret);
         rank.fence();
-        const Rank mate = 1 - rank.rank();
-        const auto* there = reinterpret_cast<const void*>(shown_->reach[mate].address);
-        const std::uint64_t theirs = 1000 + static_cast<std::uint64_t>(mate);
-        const pid_t pid = mates[static_cast<std::size_t>(mate)].pid;
+        const Rank peer = 1 - rank.rank();
+        const auto* there = reinterpret_cast<const void*>(shown_->reach[peer].address);
+        const std::uint64_t theirs = 1000 + static_cast<std::uint64_t>(peer);
+        const pid_t pid = peers[static_cast<std::size_t>(peer)].pid;
         rank.require(DirectMemory::can_copy(pid, there, theirs), "refused the expected number");
         rank.require(!DirectMemory::can_copy(pid, there, theirs + 1), "accepted another number");
         rank.require(!DirectMemory::can_copy(pid, nullptr, theirs), "accepted an unmapped address");

@@ -11,7 +11,7 @@
 #include <cstdlib>
 #include <thread>
 
-#include "tests/unit/direct/own_mate.hpp"
+#include "tests/unit/direct/own_peer.hpp"
 
 extern char** environ;
 
@@ -25,7 +25,7 @@ using testing::differs;
 using testing::fill;
 using testing::is_shared;
 using testing::kPage;
-using testing::own_mate;
+using testing::own_peer;
 using testing::Pages;
 
 /// A barrier of a process and its child, in shared memory.
@@ -60,7 +60,7 @@ int status_of(pid_t child) {
 }
 
 TEST_F(Adopted, ParentAndChildDoNotSeeEachOthersWrites) {
-    DirectMemory direct(own_mate());
+    DirectMemory direct(own_peer());
     const Pages pages(10'000);
     fill(pages.at(), pages.bytes(), 1);
     adopt(direct, pages.at() + 9, pages.bytes() - 9);
@@ -93,7 +93,7 @@ TEST_F(Adopted, ParentAndChildDoNotSeeEachOthersWrites) {
 }
 
 TEST_F(Adopted, WhatAThreadWritesWhileAnotherForksIsNotLost) {
-    DirectMemory direct(own_mate());
+    DirectMemory direct(own_peer());
     const Pages pages(64);
     auto* const words = reinterpret_cast<std::atomic<std::uint64_t>*>(pages.at());
     const std::size_t count = pages.bytes() / 8;
@@ -136,7 +136,7 @@ TEST_F(Adopted, WhatAThreadWritesWhileAnotherForksIsNotLost) {
 }
 
 TEST_F(Adopted, ACallUnderWayDuringAForkEndsRight) {
-    DirectMemory direct(own_mate());
+    DirectMemory direct(own_peer());
     const Pages pages(32);
     fill(pages.at(), pages.bytes(), 1);
     adopt(direct, pages.at(), pages.bytes());
@@ -167,7 +167,7 @@ TEST_F(Adopted, ACallUnderWayDuringAForkEndsRight) {
 }
 
 TEST_F(Adopted, ProcessesStartedWithoutAForkChangeNothing) {
-    DirectMemory direct(own_mate());
+    DirectMemory direct(own_peer());
     const Pages pages(32);
     fill(pages.at(), pages.bytes(), 1);
     adopt(direct, pages.at(), pages.bytes());
@@ -189,7 +189,7 @@ TEST_F(Adopted, ProcessesStartedWithoutAForkChangeNothing) {
 }
 
 TEST_F(Adopted, AChildThatExitsLeavesItsParentsMemoryAlone) {
-    auto direct = std::make_unique<DirectMemory>(own_mate());
+    auto direct = std::make_unique<DirectMemory>(own_peer());
     const Pages pages(32);
     fill(pages.at(), pages.bytes(), 1);
     const auto exposure = direct->expose(pages.at(), pages.bytes(), Access::read);

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "tests/support/full_mode.hpp"
-#include "tests/unit/direct/own_mate.hpp"
+#include "tests/unit/direct/own_peer.hpp"
 
 namespace weft::link {
 namespace {
@@ -26,7 +26,7 @@ using testing::differs;
 using testing::fill;
 using testing::is_shared;
 using testing::kPage;
-using testing::own_mate;
+using testing::own_peer;
 using testing::Pages;
 
 /// Called by a fork handler that was registered before the library's, and so runs after it.
@@ -54,7 +54,7 @@ void free_a_page_and_fork() {
 TEST_F(Adopted, AHandlerOfForksMayFreePagesAndFork) {
     testing::in_child([] {
         ::alarm(10);
-        DirectMemory direct(own_mate());
+        DirectMemory direct(own_peer());
         const Pages pages(16);
         fill(pages.at(), pages.bytes(), 1);
         adopt(direct, pages.at(), pages.bytes());
@@ -86,7 +86,7 @@ std::atomic<bool> child_is_slow{false};
 
 TEST_F(Adopted, PagesThatAChildCopiesStayUntilItHasCopiedThem) {
     testing::in_child([] {
-        DirectMemory direct(own_mate());
+        DirectMemory direct(own_peer());
         const Pages pages(64);
         fill(pages.at(), pages.bytes(), 1);
         adopt(direct, pages.at(), pages.bytes());
@@ -130,7 +130,7 @@ TEST_F(Adopted, ASignalHandlerMayForkAtAnyMoment) {
     if (test::kSanitized) GTEST_SKIP() << "a sanitizer's fork() is not safe in signal handlers";
     testing::in_child([] {
         ::alarm(20);
-        DirectMemory direct(own_mate());
+        DirectMemory direct(own_peer());
         const Pages pages(64);
         advised = &pages;
         fill(pages.at(), pages.bytes(), 1);
@@ -155,7 +155,7 @@ TEST_F(Adopted, ASignalHandlerMayForkAtAnyMoment) {
 /// fork, and not the one after it.
 void fork_in_threads(int threads, int rounds) {
     testing::in_child([&] {
-        DirectMemory direct(own_mate());
+        DirectMemory direct(own_peer());
         const Pages pages(16);
         const auto exposure = direct.expose(pages.at(), pages.bytes(), Access::read);
         ASSERT_TRUE(testing::is_shared(pages.at()));
@@ -187,7 +187,7 @@ TEST_F(Adopted, ManyThreadsForkAtOnceAndChildrenSeeNoLaterWrite) {
 
 TEST_F(Adopted, ChildrenSeeNoLaterWriteWhereNoFileCanBeOpened) {
     testing::in_child([] {
-        DirectMemory direct(own_mate());
+        DirectMemory direct(own_peer());
         const Pages pages(16);
         fill(pages.at(), pages.bytes(), 1);
         adopt(direct, pages.at(), pages.bytes());

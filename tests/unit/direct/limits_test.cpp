@@ -13,7 +13,7 @@
 #include <fstream>
 
 #include "tests/support/full_mode.hpp"
-#include "tests/unit/direct/own_mate.hpp"
+#include "tests/unit/direct/own_peer.hpp"
 
 namespace weft::link {
 namespace {
@@ -26,7 +26,7 @@ using testing::fill;
 using testing::is_shared;
 using testing::kib_of;
 using testing::kPage;
-using testing::own_mate;
+using testing::own_peer;
 using testing::Pages;
 
 /// mbind() without libnuma.
@@ -51,7 +51,7 @@ void expect_copied(DirectMemory& direct, const Pages& pages, Refusal reason) {
 TEST_F(Adopted, WithoutTheKernelsAnswerMemoryIsCopied) {
     testing::in_child([] {
         testing::refuse_system_call(SYS_ioctl, ENOTTY);
-        DirectMemory direct(own_mate());
+        DirectMemory direct(own_peer());
         const Pages pages(16);
         const auto exposure = direct.expose(pages.at(), pages.bytes(), Access::read);
         std::byte byte{};
@@ -65,7 +65,7 @@ TEST_F(Adopted, WhereTheKernelMayNotCopyThisIsNoticed) {
         testing::refuse_system_call(SYS_process_vm_readv, EPERM);
         std::uint64_t number = 5;
         if (DirectMemory::can_copy(::getpid(), &number, 5)) ::_exit(1);
-        DirectMemory direct(own_mate());
+        DirectMemory direct(own_peer());
         const Pages pages(16);
         const auto exposure = direct.expose(pages.at(), pages.bytes(), Access::read);
         std::byte byte{};
@@ -78,7 +78,7 @@ TEST_F(Adopted, ALimitOfFileSizesIsNoticed) {
     testing::in_child([] {
         const rlimit limit{1 << 20, 1 << 20};
         ::setrlimit(RLIMIT_FSIZE, &limit);
-        DirectMemory direct(own_mate());
+        DirectMemory direct(own_peer());
         const Pages pages(1024);
         const auto exposure = direct.expose(pages.at(), pages.bytes(), Access::read);
         if (exposure.reach.way != Way::copied) ::_exit(1);
@@ -87,7 +87,7 @@ TEST_F(Adopted, ALimitOfFileSizesIsNoticed) {
 
 TEST_F(Adopted, ALimitOfFileSizesThatCameLaterIsNoticed) {
     testing::in_child([] {
-        DirectMemory direct(own_mate());
+        DirectMemory direct(own_peer());
         const Pages pages(1024);
         fill(pages.at(), pages.bytes(), 1);
         const rlimit limit{1 << 20, 1 << 20};
@@ -100,7 +100,7 @@ TEST_F(Adopted, ALimitOfFileSizesThatCameLaterIsNoticed) {
 TEST_F(Adopted, ALimitOfAddressesIsKept) {
     if (test::kSanitized) GTEST_SKIP() << "a sanitizer maps terabytes";
     testing::in_child([] {
-        DirectMemory direct(own_mate());
+        DirectMemory direct(own_peer());
         const Pages large(1024);
         const Pages small(16);
         fill(large.at(), large.bytes(), 1);
@@ -148,7 +148,7 @@ TEST_F(Adopted, AtTheLimitOfMappingsNothingIsLost) {
     if (mappings_max > 300'000)
         GTEST_SKIP() << "the system permits " << mappings_max << " mappings";
     testing::in_child([&] {
-        DirectMemory direct(own_mate());
+        DirectMemory direct(own_peer());
         const Pages known(16);
         fill(known.at(), known.bytes(), 1);
         adopt(direct, known.at(), known.bytes());
@@ -191,7 +191,7 @@ TEST_F(Adopted, GuardsStandWhereTheyAreSet) {
     const Pages other(4);
     if (::madvise(other.at(), kPage, kInstall) != 0)
         GTEST_SKIP() << "this kernel has no guard pages";
-    DirectMemory direct(own_mate());
+    DirectMemory direct(own_peer());
     const Pages pages(16);
     fill(pages.at(), pages.bytes(), 1);
     adopt(direct, pages.at(), pages.bytes());
@@ -217,7 +217,7 @@ TEST_F(Adopted, MemoryThatIsPlacedStaysWhereItIs) {
     const Pages bound(16);
     if (bind_memory(bound, &first_node, 0) != 0)
         GTEST_SKIP() << "no memory policies here: " << std::strerror(errno);
-    DirectMemory direct(own_mate());
+    DirectMemory direct(own_peer());
     expect_copied(direct, bound, Refusal::placed);
     // A policy set later applies to the pages of the object.
     const Pages pages(16);
@@ -229,7 +229,7 @@ TEST_F(Adopted, MemoryThatIsPlacedStaysWhereItIs) {
     // A policy of the process applies to pages of objects, too.
     testing::in_child([&] {
         ASSERT_EQ(::syscall(SYS_set_mempolicy, MPOL_BIND, &first_node, 64), 0);
-        DirectMemory other(own_mate());
+        DirectMemory other(own_peer());
         const Pages any(16);
         adopt(other, any.at(), any.bytes());
     });
@@ -238,7 +238,7 @@ TEST_F(Adopted, MemoryThatIsPlacedStaysWhereItIs) {
 TEST_F(Adopted, ProtectionKeysAreKept) {
     const int key = ::pkey_alloc(0, 0);
     if (key < 0) GTEST_SKIP() << "no protection keys here: " << std::strerror(errno);
-    DirectMemory direct(own_mate());
+    DirectMemory direct(own_peer());
     const Pages pages(16);
     adopt(direct, pages.at(), pages.bytes());
     ASSERT_EQ(::pkey_mprotect(pages.at(), pages.bytes(), PROT_READ | PROT_WRITE, key), 0);
@@ -248,8 +248,8 @@ TEST_F(Adopted, ProtectionKeysAreKept) {
     ::pkey_free(key);
 }
 
-TEST_F(Adopted, MemoryOfACallThatFailedIsTakenFromMates) {
-    DirectMemory direct(own_mate());
+TEST_F(Adopted, MemoryOfACallThatFailedIsTakenFromLocalPeers) {
+    DirectMemory direct(own_peer());
     const Pages pages(32);
     fill(pages.at(), pages.bytes(), 1);
     for (const bool failed : {true, false}) {
@@ -278,7 +278,7 @@ TEST_F(Adopted, FourGibibytesAreRemapped) {
     };
     for (std::size_t page = 0; page <= kBytes / kPage; ++page) word(page) = page * 3;
     {
-        DirectMemory direct(own_mate());
+        DirectMemory direct(own_peer());
         const auto exposure = direct.expose(pages.at() + 100, kBytes, Access::write);
         ASSERT_EQ(exposure.reach.way, Way::adopted) << testing::why(direct);
         std::byte* const seen = direct.map(0, exposure.reach);

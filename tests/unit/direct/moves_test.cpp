@@ -8,7 +8,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "tests/unit/direct/own_mate.hpp"
+#include "tests/unit/direct/own_peer.hpp"
 
 namespace weft::link {
 namespace {
@@ -17,11 +17,11 @@ using testing::Adopted;
 using testing::differs;
 using testing::fill;
 using testing::kPage;
-using testing::own_mate;
+using testing::own_peer;
 using testing::Pages;
 
 TEST_F(Adopted, MovedMemoryKeepsItsContentsAndGrowsByZeros) {
-    DirectMemory direct(own_mate());
+    DirectMemory direct(own_peer());
     for (const std::size_t edge : {std::size_t{0}, kPage + 16}) {
         const std::size_t bytes = 16 * kPage;
         void* const at =
@@ -47,7 +47,7 @@ void expect_zeros(const std::byte* begin, const std::byte* end) {
 TEST_F(Adopted, MemoryThatShrankGrowsByZeros) {
     constexpr std::size_t kBytes = 16 * kPage;
     constexpr std::size_t kKept = 4 * kPage;
-    DirectMemory direct(own_mate());
+    DirectMemory direct(own_peer());
     for (const bool by_mremap : {true, false}) {
         for (const int flags : {0, MREMAP_MAYMOVE}) {
             void* const at =
@@ -70,7 +70,7 @@ TEST_F(Adopted, MemoryThatShrankGrowsByZeros) {
 }
 
 TEST_F(Adopted, MemoryOfSeveralMappingsShrinksInPlace) {
-    DirectMemory direct(own_mate());
+    DirectMemory direct(own_peer());
     const Pages pages(16);
     fill(pages.at(), pages.bytes(), 4);
     adopt(direct, pages.at() + kPage, 8 * kPage);
@@ -82,7 +82,7 @@ TEST_F(Adopted, MemoryOfSeveralMappingsShrinksInPlace) {
 }
 
 TEST_F(Adopted, APartThatIsMovedAndExtendedSharesNoPage) {
-    DirectMemory direct(own_mate());
+    DirectMemory direct(own_peer());
     const Pages pages(16);
     fill(pages.at(), pages.bytes(), 4);
     adopt(direct, pages.at(), pages.bytes());
@@ -101,7 +101,7 @@ TEST_F(Adopted, APartThatIsMovedAndExtendedSharesNoPage) {
 }
 
 TEST_F(Adopted, MovesToAFixedAddressFollowTheKernelsRules) {
-    DirectMemory direct(own_mate());
+    DirectMemory direct(own_peer());
     const Pages pages(16);
     const Pages target(32);
     fill(pages.at(), pages.bytes(), 4);

@@ -31,9 +31,9 @@ void free(void* old) {
 int main() {
     using weft::link::DirectMemory;
     using weft::link::DirectMode;
-    DirectMemory automatic({.mates = {{::getpid(), nullptr}}, .mode = DirectMode::automatic});
+    DirectMemory automatic({.peers = {{::getpid(), nullptr}}, .mode = DirectMode::automatic});
     if (automatic.adoption_off().empty()) return 1;
-    DirectMemory forced({.mates = {{::getpid(), nullptr}}, .mode = DirectMode::adopt});
+    DirectMemory forced({.peers = {{::getpid(), nullptr}}, .mode = DirectMode::adopt});
     return forced.adoption_off() == automatic.adoption_off() || forced.adoption_off().empty() ? 0
                                                                                               : 2;
 }

@@ -18,7 +18,7 @@
 #include "base/random.hpp"
 #include "link/direct/large_pages.hpp"
 #include "link/direct/process_facts.hpp"
-#include "tests/unit/direct/own_mate.hpp"
+#include "tests/unit/direct/own_peer.hpp"
 
 namespace weft::link {
 namespace {
@@ -31,7 +31,7 @@ using testing::fill;
 using testing::is_shared;
 using testing::kib_of;
 using testing::kPage;
-using testing::own_mate;
+using testing::own_peer;
 using testing::Pages;
 
 std::uint64_t refusals(const DirectMemory& direct, Refusal reason) {
@@ -46,7 +46,7 @@ void fork_once() {
 }
 
 TEST_F(Adopted, AdviceThatFreesPagesFreesThem) {
-    DirectMemory direct(own_mate());
+    DirectMemory direct(own_peer());
     for (const int advice : {MADV_DONTNEED, MADV_FREE, MADV_DONTNEED_LOCKED}) {
         const Pages pages(16);
         fill(pages.at(), pages.bytes(), 1);
@@ -66,7 +66,7 @@ TEST_F(Adopted, FreeingPagesAfterTheEndFreesThem) {
     const Pages pages(16);
     fill(pages.at(), pages.bytes(), 1);
     {
-        DirectMemory direct(own_mate());
+        DirectMemory direct(own_peer());
         adopt(direct, pages.at(), pages.bytes());
     }
     EXPECT_EQ(::madvise(pages.at(), pages.bytes(), MADV_DONTNEED), 0);
@@ -74,7 +74,7 @@ TEST_F(Adopted, FreeingPagesAfterTheEndFreesThem) {
 }
 
 TEST_F(Adopted, PropertiesGivenByAdviceAreKept) {
-    DirectMemory direct(own_mate());
+    DirectMemory direct(own_peer());
     const Pages pages(16);
     adopt(direct, pages.at(), pages.bytes());
     ASSERT_EQ(::madvise(pages.at() + 4 * kPage, kPage, MADV_DONTFORK), 0);
@@ -88,7 +88,7 @@ TEST_F(Adopted, PropertiesGivenByAdviceAreKept) {
 }
 
 TEST_F(Adopted, ReadOnlyMemoryIsReadAndNotWritten) {
-    DirectMemory direct(own_mate());
+    DirectMemory direct(own_peer());
     const Pages pages(16);
     fill(pages.at(), pages.bytes(), 1);
     adopt(direct, pages.at(), pages.bytes());
@@ -112,7 +112,7 @@ TEST_F(Adopted, ReadOnlyMemoryIsReadAndNotWritten) {
 }
 
 TEST_F(Adopted, OtherKindsOfMemoryAreLeftAlone) {
-    DirectMemory direct(own_mate());
+    DirectMemory direct(own_peer());
     constexpr std::size_t kBytes = 16 * kPage;
     const Descriptor file(::memfd_create("file", MFD_CLOEXEC));
     ASSERT_EQ(::ftruncate(file.number(), kBytes), 0);
@@ -146,7 +146,7 @@ TEST_F(Adopted, OtherKindsOfMemoryAreLeftAlone) {
 std::byte in_bss[40 * kPage];
 
 TEST_F(Adopted, StaticBuffersAndStacksOfThreadsAreRight) {
-    DirectMemory direct(own_mate());
+    DirectMemory direct(own_peer());
     std::byte* const data = in_bss + 3;
     const std::size_t bytes = 39 * kPage;
     fill(data, bytes, 6);
@@ -164,14 +164,14 @@ TEST_F(Adopted, StaticBuffersAndStacksOfThreadsAreRight) {
 }
 
 TEST_F(Adopted, MemoryThatGrowsDownwardsIsNotRemapped) {
-    DirectMemory direct(own_mate());
+    DirectMemory direct(own_peer());
     std::byte on_stack[40 * kPage];
     EXPECT_EQ(direct.expose(on_stack, sizeof on_stack, Access::read).reach.way, Way::copied);
     EXPECT_EQ(refusals(direct, Refusal::property), 1U);
 }
 
 TEST_F(Adopted, ThreadsReadABufferWhileItsPagesAreReplaced) {
-    DirectMemory direct(own_mate());
+    DirectMemory direct(own_peer());
     const Pages pages(256);
     fill(pages.at(), pages.bytes(), 8);
     std::atomic<bool> done{false};
@@ -193,7 +193,7 @@ TEST_F(Adopted, ThreadsReadABufferWhileItsPagesAreReplaced) {
 }
 
 TEST_F(Adopted, WhatIsWrittenWhilePagesBecomePrivateIsNotLost) {
-    DirectMemory direct(own_mate());
+    DirectMemory direct(own_peer());
     const Pages pages(64);
     auto* const words = reinterpret_cast<std::atomic<std::uint64_t>*>(pages.at());
     const std::size_t count = pages.bytes() / 8;
@@ -231,7 +231,7 @@ TEST_F(Adopted, WhatIsWrittenWhilePagesBecomePrivateIsNotLost) {
 
 TEST_F(Adopted, LockedMemoryIsNotAdoptedAndStaysLocked) {
     const Pages pages(16);
-    DirectMemory direct(own_mate());
+    DirectMemory direct(own_peer());
     ASSERT_EQ(::mlock(pages.at() + kPage, kPage), 0);
     EXPECT_EQ(direct.expose(pages.at(), pages.bytes(), Access::read).reach.way, Way::copied);
     EXPECT_EQ(refusals(direct, Refusal::property), 1U);
@@ -251,7 +251,7 @@ TEST_F(Adopted, MemoryOfAnIoRingIsNotAdoptedAndNotGivenBack) {
     const Pages other(16);
     Descriptor ring;
     {
-        DirectMemory direct(own_mate());
+        DirectMemory direct(own_peer());
         adopt(direct, pages.at(), pages.bytes());
         io_uring_params parameters{};
         ring = Descriptor(static_cast<int>(::syscall(SYS_io_uring_setup, 4, &parameters)));
@@ -286,7 +286,7 @@ TEST_F(Adopted, MemoryOfAnIoRingIsNotAdoptedAndNotGivenBack) {
 
 TEST_F(Adopted, TheOwnersCoreDumpHasEveryPageOnce) {
     testing::in_child([] {
-        DirectMemory direct(own_mate());
+        DirectMemory direct(own_peer());
         const Pages pages(16);
         const auto exposure = direct.expose(pages.at(), pages.bytes(), Access::read);
         static_cast<void>(direct.map(0, exposure.reach));
@@ -308,7 +308,7 @@ TEST_F(Adopted, TheOwnersCoreDumpHasEveryPageOnce) {
 }
 
 TEST_F(Adopted, MemoryDoesNotDouble) {
-    DirectMemory direct(own_mate());
+    DirectMemory direct(own_peer());
     const Pages pages(16'384);
     fill(pages.at(), pages.bytes(), 1);
     const auto used = [] { return kib_of("smaps_rollup", "Pss:"); };
@@ -334,7 +334,7 @@ void adopt_in_large_pages(int advice, std::size_t start) {
     ::madvise(pages.at(), pages.bytes(), advice);
     fill(pages.at(), pages.bytes(), 1);
     const std::uint64_t before = mapped_by_large_pages();
-    DirectMemory direct(own_mate());
+    DirectMemory direct(own_peer());
     const std::size_t bytes = pages.bytes() - start - kPage;
     const auto exposure = direct.expose(pages.at() + start, bytes, Access::write);
     ASSERT_EQ(exposure.reach.way, Way::adopted);
@@ -359,7 +359,7 @@ TEST_F(Adopted, LargeBuffersLieInLargePages) {
 }
 
 TEST_F(Adopted, TheAllocatorWorksOnAdoptedBuffers) {
-    DirectMemory direct(own_mate(DirectMode::adopt, {.ranges_max = 32}));
+    DirectMemory direct(own_peer(DirectMode::adopt, {.ranges_max = 32}));
     struct Buffer {
         std::byte* data = nullptr;
         std::size_t bytes = 0;
@@ -400,7 +400,7 @@ TEST_F(Adopted, AProgramThatClosesAllDescriptorsLosesNothing) {
         fill(pages.at(), pages.bytes(), 1);
         int opened = -1;
         {
-            DirectMemory direct(own_mate());
+            DirectMemory direct(own_peer());
             adopt(direct, pages.at(), pages.bytes());
             ::close_range(3, ~0U, 0);
             opened = ::open("/dev/null", O_RDONLY);
@@ -423,7 +423,7 @@ TEST_F(Adopted, ALargeBufferIsReplacedAndGivenBackInPieces) {
     constexpr std::size_t kBytes = std::size_t{200} << 20;
     const Pages pages(kBytes / kPage);
     fill(pages.at(), kBytes, 1);
-    DirectMemory direct(own_mate());
+    DirectMemory direct(own_peer());
     adopt(direct, pages.at() + 1, kBytes - 1);
     EXPECT_EQ(differs(pages.at(), kBytes, 1), kBytes);
     fill(pages.at(), kBytes, 2);
@@ -435,8 +435,8 @@ TEST_F(Adopted, ALargeBufferIsReplacedAndGivenBackInPieces) {
 TEST_F(Adopted, RuntimesOfOneProcessDoNotFight) {
     const Pages pages(16);
     fill(pages.at(), pages.bytes(), 1);
-    auto first = std::make_unique<DirectMemory>(own_mate());
-    DirectMemory second(own_mate());
+    auto first = std::make_unique<DirectMemory>(own_peer());
+    DirectMemory second(own_peer());
     adopt(*first, pages.at(), pages.bytes());
     adopt(second, pages.at(), pages.bytes());
     EXPECT_EQ(second.adoption_counters().adoptions, 0U)

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: messages of the launcher list ranks in the usual form, and layouts match the options.
-#include "front/launch/layout.hpp"
+#include "tools/launch/layout.hpp"
 
 #include <gtest/gtest.h>
 
 #include <string>
 #include <vector>
 
-namespace weft::front {
+namespace weft::tools {
 namespace {
 
 TEST(RankList, OnlyThreeOrMoreInARowAreARange) {
@@ -35,4 +35,4 @@ TEST(Layout, TheFirstNodesGetTheExtraRanks) {
 }
 
 }  // namespace
-}  // namespace weft::front
+}  // namespace weft::tools

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: the blocks of measured calls hold all elements and have the sizes that the manual gives.
 // Method: known sizes; sums for many numbers of elements and blocks.
-#include "lab/measure/block_sizes.hpp"
+#include "tools/measure/block_sizes.hpp"
 
 #include <gtest/gtest.h>
 

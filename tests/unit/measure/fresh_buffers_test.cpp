@@ -2,7 +2,7 @@
 // Goal: no call gets a buffer of an earlier call, and the memory in use is bounded.
 // Method: addresses of many supplies are compared, and the kernel is asked about the
 // memory of old ones.
-#include "lab/measure/fresh_buffers.hpp"
+#include "tools/measure/fresh_buffers.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: the fit through points on a line is that line, and R^2 measures the
 // deviation of other points.
-#include "lab/measure/line.hpp"
+#include "tools/measure/line.hpp"
 
 #include <gtest/gtest.h>
 

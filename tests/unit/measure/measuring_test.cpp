@@ -2,7 +2,7 @@
 // Goal: the loop counts calls, samples and wrong results as its description says.
 // Method: a subject whose clock advances by a given cost for each action, and
 // which records its calls.
-#include "lab/measure/measuring.hpp"
+#include "tools/measure/measuring.hpp"
 
 #include <gtest/gtest.h>
 

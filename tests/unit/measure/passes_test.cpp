@@ -2,7 +2,7 @@
 // Goal: from several passes, local costs are taken from a middle pass in the machine's fast
 // mode, remote costs from the middle pass, and copies from the median of each size. Changes of
 // the mode are detected.
-#include "lab/measure/passes.hpp"
+#include "tools/measure/passes.hpp"
 
 #include <gtest/gtest.h>
 

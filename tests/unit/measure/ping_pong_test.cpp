@@ -2,7 +2,7 @@
 // Goal: the calibrator gives a plausible time, restores this process's affinity, and reports the
 // reason if it cannot run.
 // Method: a run; a run with too few processors; a processor that does not exist.
-#include "lab/measure/ping_pong.hpp"
+#include "tools/measure/ping_pong.hpp"
 
 #include <gtest/gtest.h>
 #include <sched.h>

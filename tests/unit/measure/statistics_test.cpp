@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: medians and percentiles match the definition. Method: small cases by hand,
 // larger ones by counting.
-#include "lab/measure/statistics.hpp"
+#include "tools/measure/statistics.hpp"
 
 #include <gtest/gtest.h>
 

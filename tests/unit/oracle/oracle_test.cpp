@@ -3,7 +3,7 @@
 // Method: the trials of all members in one process, with results computed by hand from the inputs,
 // for three ranks and blocks of different sizes. Then one byte of the output, of the input, or of a
 // gap between blocks is changed.
-#include "lab/oracle/oracle.hpp"
+#include "tools/lab/oracle/oracle.hpp"
 
 #include <gtest/gtest.h>
 

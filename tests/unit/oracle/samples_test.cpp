@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: samples distinguish a wrong result from a right one, for every type.
 // Method: inputs of several ranks, folded in both directions; one changed element; changed padding.
-#include "lab/oracle/samples.hpp"
+#include "tools/lab/oracle/samples.hpp"
 
 #include <gtest/gtest.h>
 

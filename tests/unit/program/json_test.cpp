@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: a JSON value keeps the order of its members, follows the standard when printed and read,
 // and reports missing members.
-#include "lab/program/json.hpp"
+#include "tools/lab/program/json.hpp"
 
 #include <gtest/gtest.h>
 

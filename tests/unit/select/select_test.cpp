@@ -339,15 +339,16 @@ TEST(Select, TheReasonSaysHowRanksOfANodeComeByEachOthersData) {
     const auto says = [](const Choice& choice, std::string_view words) {
         return choice.reason.find(words) != std::string::npos;
     };
-    EXPECT_FALSE(says(ranked(machine, 1 << 17), "buffers of node-mates"));
+    EXPECT_FALSE(says(ranked(machine, 1 << 17), "buffers of local peers"));
     machine.direct = true;
     const Choice in_place = ranked(machine, 1 << 17);
     EXPECT_EQ(in_place.algorithm(), "mapped");
-    EXPECT_TRUE(says(in_place, "by using buffers of node-mates where they lie")) << in_place.reason;
+    EXPECT_TRUE(says(in_place, "by using buffers of local peers where they lie"))
+        << in_place.reason;
     Machine slow = machine;
     slow.mapped *= 100;
     EXPECT_TRUE(says(ranked(slow, 1 << 13), "through put targets"));
-    EXPECT_FALSE(says(ranked(machine, 1), "buffers of node-mates"));  // too short for it
+    EXPECT_FALSE(says(ranked(machine, 1), "buffers of local peers"));  // too short for it
     const Choice copied = ranked(with_kernel_copies(machine), 1 << 17);
     EXPECT_EQ(copied.algorithm(), "mapped");
     EXPECT_TRUE(says(copied, "by having the kernel copy")) << copied.reason;
@@ -367,7 +368,7 @@ TEST(Select, TheReasonSaysThatPayloadsLandInVectorsOfOtherNodes) {
     };
     const Choice choice = ranked(false);
     EXPECT_GT(lands(choice), 0);
-    EXPECT_EQ(choice.reason.find("node-mates"), std::string::npos) << choice.reason;
+    EXPECT_EQ(choice.reason.find("local peers"), std::string::npos) << choice.reason;
     EXPECT_NE(choice.reason.find("putting into the vectors of ranks on other nodes"),
               std::string::npos)
         << choice.reason;

@@ -5,11 +5,11 @@
 #include <string>
 #include <vector>
 
-#include "lab/simulate/events.hpp"
-#include "lab/simulate/noise_distributions.hpp"
-#include "lab/simulate/wire_model.hpp"
 #include "plan/simulate/simulate.hpp"
 #include "tests/support/generate_all.hpp"
+#include "tools/lab/simulate/events.hpp"
+#include "tools/lab/simulate/noise_distributions.hpp"
+#include "tools/lab/simulate/wire_model.hpp"
 
 namespace weft::lab::test {
 

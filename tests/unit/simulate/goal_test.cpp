@@ -3,7 +3,7 @@
 // computation by hand. This holds for all algorithms and any number of lanes on a processor. The
 // text conforms to the grammar that LogGOPSim scans. Invalid GOAL is refused with its line.
 // Method: hand-computed times, every algorithm of the list, and random schedules.
-#include "lab/simulate/goal.hpp"
+#include "tools/lab/simulate/goal.hpp"
 
 #include <gtest/gtest.h>
 

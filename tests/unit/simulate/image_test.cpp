@@ -9,10 +9,10 @@
 #include <memory>
 
 #include "ask.hpp"
-#include "lab/simulate/stream.hpp"
 #include "plan/schedule/builder.hpp"
 #include "plan/schedule/step.hpp"
 #include "schedules.hpp"
+#include "tools/lab/simulate/stream.hpp"
 
 namespace weft::lab::test {
 namespace {

@@ -11,9 +11,9 @@
 
 #include "ask.hpp"
 #include "base/random.hpp"
-#include "lab/simulate/event_queue.hpp"
-#include "lab/simulate/timeline.hpp"
 #include "plan/simulate/time_queue.hpp"
+#include "tools/lab/simulate/event_queue.hpp"
+#include "tools/lab/simulate/timeline.hpp"
 
 namespace weft::lab::test {
 namespace {

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "api/c/calls.hpp"
+
+#include <numeric>
+#include <utility>
+
+#include "api/c/errors.hpp"
+#include "base/element_types.hpp"
+#include "collectives/collective_traits.hpp"
+
+namespace weft::c_api {
+
+using base::Result;
+using collectives::InPlace;
+using collectives::VectorPart;
+
+namespace {
+
+/// Reads the arrays of a buffer's blocks.
+Result<Blocks> blocks_of(const run::Team& team, std::string_view name,
+                         const BlockArguments& arguments) {
+    if (arguments.counts == nullptr) return base::fail(Status::argument, "{} is NULL", name);
+    const auto size = static_cast<std::size_t>(team.size());
+    Blocks blocks{.counts = {arguments.counts, size}};
+    if (arguments.displacements != nullptr) blocks.displacements = {arguments.displacements, size};
+    return blocks;
+}
+
+Result<void> read_blocks(const run::Team& team, const CallArguments& arguments, Call& call) {
+    const collectives::CollectiveTraits& traits = collectives::traits_of(arguments.collective);
+    if (traits.rooted() && arguments.root != team.rank()) return {};
+    const bool both = traits.has_input_counts() && traits.has_output_counts();
+    if (traits.has_input_counts()) {
+        const auto blocks = blocks_of(team, both ? "in_counts" : "counts", arguments.in_blocks);
+        if (!blocks) return blocks.failure();
+        call.in_blocks = *blocks;
+    }
+    if (traits.has_output_counts()) {
+        const auto blocks = blocks_of(team, both ? "out_counts" : "counts", arguments.out_blocks);
+        if (!blocks) return blocks.failure();
+        call.out_blocks = *blocks;
+    }
+    return {};
+}
+
+/// Checks that only arguments that permit WEFT_IN_PLACE have it.
+Result<void> check_in_place(const run::Team& team, const CallArguments& arguments) {
+    const collectives::CollectiveTraits& traits = collectives::traits_of(arguments.collective);
+    const bool in = arguments.in == WEFT_IN_PLACE;
+    const bool out = arguments.out == WEFT_IN_PLACE;
+    if (!traits.has_data() || (!in && !out)) return {};
+    const bool one_buffer = traits.in_place == InPlace::never && arguments.in == arguments.out;
+    if (one_buffer)
+        // lint: allow(variable): a macro of weft.h
+        return base::fail(Status::argument, "the buffer is WEFT_IN_PLACE, expected memory");
+    if (in && traits.in_place != InPlace::input)
+        return base::fail(Status::argument,
+                          // lint: allow(variable): a macro of weft.h
+                          "in is WEFT_IN_PLACE, expected memory{}",
+                          traits.in_place == InPlace::output ? "; the root's `out` may be it" : "");
+    if (out && traits.in_place != InPlace::output)
+        return base::fail(Status::argument,
+                          // lint: allow(variable): a macro of weft.h
+                          "out is WEFT_IN_PLACE, expected memory{}",
+                          traits.in_place == InPlace::input ? "; `in` may be it" : "");
+    if (traits.rooted() && traits.blocks() && arguments.root != team.rank())
+        return base::fail(Status::argument,
+                          // lint: allow(variable): a macro of weft.h
+                          "{} is WEFT_IN_PLACE on rank {}, expected memory: only the root, rank "
+                          "{}, has the vector",
+                          in ? "in" : "out", team.rank(), arguments.root);
+    return {};
+}
+
+/// Returns the offset of this rank's block in the buffer of all blocks, in elements.
+std::uint64_t own_block(const run::Team& team, const Call& call) {
+    const auto rank = static_cast<std::size_t>(team.rank());
+    const Blocks& blocks = call.in_blocks.counts.empty() ? call.out_blocks : call.in_blocks;
+    if (blocks.counts.empty()) return rank * call.count;
+    if (!blocks.displacements.empty()) return blocks.displacements[rank];
+    const auto earlier = blocks.counts.first(rank);
+    return std::accumulate(earlier.begin(), earlier.end(), std::uint64_t{0});
+}
+
+/// Resolves WEFT_IN_PLACE: derives both addresses from the one given, the buffer of all blocks.
+void place(const run::Team& team, Call& call) {
+    const collectives::CollectiveTraits& traits = collectives::traits_of(call.collective);
+    auto* const vector =
+        static_cast<std::byte*>(call.out == WEFT_IN_PLACE ? const_cast<void*>(call.in) : call.out);
+    const auto part = [&](VectorPart has) {
+        if (has != VectorPart::own_block || vector == nullptr) return vector;
+        return vector + own_block(team, call) * run::element_bytes(call);
+    };
+    call.in = part(traits.input);
+    call.out = part(traits.output);
+    // The root's own count is the count of its own block.
+    const Blocks& blocks = call.in_blocks.counts.empty() ? call.out_blocks : call.in_blocks;
+    if (traits.rooted() && !blocks.counts.empty())
+        call.count = blocks.counts[static_cast<std::size_t>(team.rank())];
+}
+
+}  // namespace
+
+Result<Call> read(const run::Team& team, const CallArguments& arguments) {
+    if (auto checked = check_in_place(team, arguments); !checked) return checked.failure();
+    const auto type = type_of(arguments.type);
+    if (!type) return type.failure();
+    Call call{.collective = arguments.collective,
+              .in = arguments.in,
+              .out = arguments.out,
+              .count = arguments.count,
+              .type = *type,
+              .root = arguments.root};
+    if (auto found = set_operation(call, arguments.op); !found) return found.failure();
+    if (auto blocks = read_blocks(team, arguments, call); !blocks) return blocks.failure();
+    if (call.in == WEFT_IN_PLACE || call.out == WEFT_IN_PLACE) place(team, call);
+    return call;
+}
+
+weft_status start(const char* function, weft_team* handle, weft_request** request,
+                  const CallArguments& arguments) noexcept {
+    return guarded(function, [&]() -> Result<void> {
+        const auto found = find_team(handle);
+        if (!found) return found.failure();
+        if (request == nullptr) return base::fail(Status::argument, "request is NULL");
+        const auto call = read(*found->team, arguments);
+        if (!call) return call.failure();
+        // The handle is made first: a started call cannot be revoked.
+        const auto made = found->context->add_request({});
+        if (!made) return made.failure();
+        const auto operation = found->team->start(*call);
+        if (!operation) {
+            found->context->remove(*made);
+            return operation.failure();
+        }
+        find_request(*made)->request->operation = *operation;
+        *request = *made;
+        return {};
+    });
+}
+
+weft_status prepare(const char* function, weft_team* handle, weft_request** request,
+                    const CallArguments& arguments) noexcept {
+    return guarded(function, [&]() -> Result<void> {
+        const auto found = find_team(handle);
+        if (!found) return found.failure();
+        if (request == nullptr) return base::fail(Status::argument, "request is NULL");
+        const auto call = read(*found->team, arguments);
+        if (!call) return call.failure();
+        auto held = found->team->prepare(*call);
+        if (!held) return held.failure();
+        const auto made =
+            found->context->add_request({.team = handle, .persistent = *std::move(held)});
+        if (!made) return made.failure();
+        *request = *made;
+        return {};
+    });
+}
+
+}  // namespace weft::c_api

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// collectives.cpp - the collectives of the C interface: the arguments of each, and its three forms.
+//
+// Holds    A blocking call that repeats the last call of its collective goes directly to its team.
+// Next     calls.hpp for the meaning of arguments; run/runtime/team.cpp for the call.
+#include "api/c/calls.hpp"
+#include "api/c/errors.hpp"
+#include "collectives/collective_traits.hpp"
+
+using weft::Collective;
+using weft::c_api::CallArguments;
+using weft::c_api::prepare;
+using weft::c_api::start;
+
+namespace {
+
+/// Returns true for a built-in type and operation without counts and not in place. Such arguments
+/// need no translation.
+bool is_plain(const CallArguments& arguments) {
+    return static_cast<unsigned>(arguments.type) < weft::kBuiltinTypes &&
+           static_cast<unsigned>(arguments.op) < weft::kBuiltinOps &&
+           arguments.in != WEFT_IN_PLACE && arguments.out != WEFT_IN_PLACE &&
+           arguments.collective < weft::collectives::kFirstWithCounts;
+}
+
+weft_status run_any(const char* function, weft_team* handle,
+                    const CallArguments& arguments) noexcept {
+    namespace c_api = weft::c_api;
+    try {
+        weft::run::Team* const team = c_api::usable_team(handle);
+        if (team == nullptr) [[unlikely]]
+            return c_api::refuse(function, c_api::find_team(handle).failure());
+        if (is_plain(arguments)) [[likely]] {
+            const auto type = static_cast<weft::Type>(arguments.type);
+            const auto op = static_cast<weft::Op>(arguments.op);
+            if (team->run(weft::run::PlainCall{arguments.collective, arguments.in, arguments.out,
+                                               arguments.count, type, op, arguments.root}))
+                [[likely]]
+                return WEFT_OK;
+            return c_api::refuse(function, team->failure());
+        }
+        const auto call = c_api::read(*team, arguments);
+        if (!call) return c_api::refuse(function, call.failure());
+        return team->run(*call) ? WEFT_OK : c_api::refuse(function, team->failure());
+    } catch (...) {
+        return c_api::refuse_exception(function);
+    }
+}
+
+/// Inlined into each entry. A call that repeats the last call of its collective, with the same
+/// memory, is not checked again. The caller's arguments stay in registers.
+[[gnu::always_inline]] inline weft_status run(const char* function, weft_team* handle,
+                                              CallArguments arguments) noexcept {
+    namespace c_api = weft::c_api;
+    weft::run::Team* const team = c_api::team_at_once(handle);
+    const auto* const last =
+        team == nullptr || arguments.collective >= weft::collectives::kFirstWithCounts
+            ? nullptr
+            : team->same(arguments.collective, arguments.in, arguments.out, arguments.count,
+                         static_cast<unsigned>(arguments.type), static_cast<unsigned>(arguments.op),
+                         arguments.root);
+    if (last == nullptr) [[unlikely]] {
+        const CallArguments kept = arguments;  // kept in memory on this path only
+        return run_any(function, handle, kept);
+    }
+    try {
+        const weft::base::Failure* const failure = team->run_again(*last);
+        return failure == nullptr ? WEFT_OK : c_api::refuse(function, *failure);
+    } catch (...) {
+        return c_api::refuse_exception(function);
+    }
+}
+
+}  // namespace
+
+/// Defines the three forms of a collective: weft_NAME, weft_iNAME and weft_NAME_init. `parameters`,
+/// in parentheses, are those between the team and the request. The other arguments initialize
+/// CallArguments in the order of its members.
+#define WEFT_FORMS(name, parameters, ...)                                            \
+    extern "C" weft_status weft_##name(weft_team* team, WEFT_LIST parameters) {      \
+        return run(__func__, team, {Collective::name, __VA_ARGS__});                 \
+    }                                                                                \
+    extern "C" weft_status weft_i##name(weft_team* team, WEFT_LIST parameters,       \
+                                        weft_request** request) {                    \
+        return start(__func__, team, request, {Collective::name, __VA_ARGS__});      \
+    }                                                                                \
+    extern "C" weft_status weft_##name##_init(weft_team* team, WEFT_LIST parameters, \
+                                              weft_request** request) {              \
+        return prepare(__func__, team, request, {Collective::name, __VA_ARGS__});    \
+    }
+#define WEFT_LIST(...) __VA_ARGS__
+
+WEFT_FORMS(broadcast, (void* buffer, size_t count, weft_type type, int root), buffer, buffer, count,
+           type, WEFT_SUM, root)
+WEFT_FORMS(allreduce, (const void* in, void* out, size_t count, weft_type type, weft_op op), in,
+           out, count, type, op)
+WEFT_FORMS(reduce_scatter, (const void* in, void* out, size_t count, weft_type type, weft_op op),
+           in, out, count, type, op)
+WEFT_FORMS(scan, (const void* in, void* out, size_t count, weft_type type, weft_op op), in, out,
+           count, type, op)
+WEFT_FORMS(exscan, (const void* in, void* out, size_t count, weft_type type, weft_op op), in, out,
+           count, type, op)
+WEFT_FORMS(reduce, (const void* in, void* out, size_t count, weft_type type, weft_op op, int root),
+           in, out, count, type, op, root)
+WEFT_FORMS(gather, (const void* in, void* out, size_t count, weft_type type, int root), in, out,
+           count, type, WEFT_SUM, root)
+WEFT_FORMS(scatter, (const void* in, void* out, size_t count, weft_type type, int root), in, out,
+           count, type, WEFT_SUM, root)
+WEFT_FORMS(allgather, (const void* in, void* out, size_t count, weft_type type), in, out, count,
+           type)
+WEFT_FORMS(alltoall, (const void* in, void* out, size_t count, weft_type type), in, out, count,
+           type)
+WEFT_FORMS(gatherv,
+           (const void* in, size_t count, void* out, const size_t* counts,
+            const size_t* displacements, weft_type type, int root),
+           in, out, count, type, WEFT_SUM, root, {}, {counts, displacements})
+WEFT_FORMS(scatterv,
+           (const void* in, const size_t* counts, const size_t* displacements, void* out,
+            size_t count, weft_type type, int root),
+           in, out, count, type, WEFT_SUM, root, {counts, displacements})
+WEFT_FORMS(allgatherv,
+           (const void* in, void* out, const size_t* counts, const size_t* displacements,
+            weft_type type),
+           in, out, 0, type, WEFT_SUM, -1, {}, {counts, displacements})
+WEFT_FORMS(alltoallv,
+           (const void* in, const size_t* in_counts, const size_t* in_displacements, void* out,
+            const size_t* out_counts, const size_t* out_displacements, weft_type type),
+           in, out, 0, type, WEFT_SUM, -1, {in_counts, in_displacements},
+           {out_counts, out_displacements})
+WEFT_FORMS(reduce_scatterv,
+           (const void* in, void* out, const size_t* counts, weft_type type, weft_op op), in, out,
+           0, type, op, -1, {counts})
+
+#undef WEFT_LIST
+#undef WEFT_FORMS
+
+extern "C" weft_status weft_barrier(weft_team* team) {
+    return run(__func__, team, {Collective::barrier});
+}
+extern "C" weft_status weft_ibarrier(weft_team* team, weft_request** request) {
+    return start(__func__, team, request, {Collective::barrier});
+}
+extern "C" weft_status weft_barrier_init(weft_team* team, weft_request** request) {
+    return prepare(__func__, team, request, {Collective::barrier});
+}

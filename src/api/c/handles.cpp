@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "api/c/handles.hpp"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "base/fork_guard.hpp"
+
+namespace weft::c_api {
+
+namespace {
+
+constexpr int kNoMemory = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+
+/// Returns the size of the head: one page, 4 KiB to 64 KiB.
+std::size_t head_bytes() {
+    return static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+}
+
+base::Failure refused(const char* call) {
+    return base::fail(Status::memory, "cannot set aside addresses for handles: {}: {}", call,
+                      std::strerror(errno));
+}
+
+/// Returns the context of a handle; fails if the handle is not usable.
+base::Result<Context*> find_context(const void* handle, std::string_view what,
+                                    From caller = From::program) {
+    if (base::is_forked_child()) return base::fork_failure();
+    if (handle == nullptr) return base::fail(Status::argument, "the {} is NULL", what);
+    const Context::Head& head = Context::head_of(handle);
+    if (head.mark != Context::Head::kMark)
+        return base::fail(Status::argument, "the {} is no handle of this library", what);
+    if (head.context == nullptr)
+        return base::fail(Status::argument, "the runtime of this {} has been finalized", what);
+    if (head.context->in_external())
+        return base::fail(Status::argument,
+                          "called from the function that weft_on_progress() was given, which must "
+                          "not use the runtime");
+    if (caller == From::program && head.context->runtime().in_handler())
+        return base::fail(Status::argument,
+                          "called from a handler of active messages, which may send messages only");
+    return head.context;
+}
+
+}  // namespace
+
+base::Result<Context::Head*> Context::create(std::unique_ptr<run::Runtime> runtime) {
+    static_assert(kUseBits >= 12, "the first entry's addresses hold the page of the head");
+    void* const found = ::mmap(nullptr, 2 * kRange, PROT_NONE, kNoMemory, -1, 0);
+    if (found == MAP_FAILED) return refused("mmap");
+    const auto start = reinterpret_cast<std::uintptr_t>(found);
+    const std::uintptr_t at = (start + kRange - 1) & ~(kRange - 1);
+    if (at != start) ::munmap(found, at - start);
+    ::munmap(reinterpret_cast<void*>(at + kRange), start + kRange - at);
+    if (::mprotect(reinterpret_cast<void*>(at), head_bytes(), PROT_READ | PROT_WRITE) != 0) {
+        const base::Failure why = refused("mprotect");
+        ::munmap(reinterpret_cast<void*>(at), kRange);
+        return why;
+    }
+    base::wipe_in_children(reinterpret_cast<void*>(at), head_bytes());
+    Head& head = *new (reinterpret_cast<void*>(at)) Head{.mark = Head::kMark};
+    head.context = new Context(head, std::move(runtime));
+    auto world = head.context->add_team(head.context->runtime().world());
+    if (!world) {
+        destroy(head);
+        return world.failure();
+    }
+    head.context->world_ = *world;
+    return &head;
+}
+
+void Context::destroy(Head& head) {
+    delete std::exchange(head.context, nullptr);
+    // The rest of the range is free for other memory, because handles are never dereferenced.
+    ::munmap(reinterpret_cast<std::byte*>(&head) + head_bytes(), kRange - head_bytes());
+}
+
+Context::Context(Head& head, std::unique_ptr<run::Runtime> runtime)
+    : head_(head),
+      runtime_(std::move(runtime)),
+      threads_(runtime_->settings().threads == base::ThreadLevel::multiple),
+      next_view_(reinterpret_cast<std::byte*>(&head) + sizeof head),
+      bytes_for_views_(head_bytes() - sizeof head) {
+    static_assert(sizeof head % alignof(weft_near) == 0);
+    chunks_[0] = std::make_unique<HandleEntry[]>(kChunk);
+    entries_ = 1;
+}
+
+/// Views stay mapped after the runtime, so a program that uses a stale view is refused.
+Context::~Context() {
+    for (const NearView& view : views_) view.view->ranks = 0;
+}
+
+base::Result<weft_near*> Context::place_for_view() {
+    if (bytes_for_views_ < sizeof(weft_near)) {
+        void* const page = ::mmap(nullptr, head_bytes(), PROT_READ | PROT_WRITE,
+                                  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (page == MAP_FAILED) return refused("mmap");
+        base::wipe_in_children(page, head_bytes());
+        next_view_ = static_cast<std::byte*>(page);
+        bytes_for_views_ = head_bytes();
+    }
+    bytes_for_views_ -= sizeof(weft_near);
+    return new (std::exchange(next_view_, next_view_ + sizeof(weft_near))) weft_near{};
+}
+
+base::Result<std::uintptr_t> Context::add(HandleEntry::Kind kind, HandleEntry*& entry) {
+    // Freed entries rest for a while, so that stale handles are detected for longer.
+    constexpr std::size_t kResting = 64;
+    std::size_t index = entries_.load(std::memory_order_relaxed);
+    if (unused_.size() > kResting) {
+        index = unused_.front();
+        unused_.pop_front();
+    } else if (index < (std::size_t{1} << kEntryBits)) {
+        auto& chunk = chunks_[index / kChunk];
+        if (chunk == nullptr) chunk = std::make_unique<HandleEntry[]>(kChunk);
+        // Release: pairs with the acquire of find().
+        entries_.store(index + 1, std::memory_order_release);
+    } else {
+        return base::fail(Status::memory, "{} teams and requests are in use, which is the maximum",
+                          index - 1 - unused_.size());
+    }
+    entry = &entry_at(index);
+    entry->kind = kind;
+    return reinterpret_cast<std::uintptr_t>(&head_) + (index << kUseBits) + entry->uses;
+}
+
+base::Result<weft_team*> Context::add_team(run::Team& team, run::Stream* stream) {
+    const std::scoped_lock lock(tables_);
+    HandleEntry* entry = nullptr;
+    const auto handle = add(HandleEntry::Kind::team, entry);
+    if (!handle) return handle.failure();
+    entry->team = &team;
+    entry->stream = stream;
+    return reinterpret_cast<weft_team*>(*handle);
+}
+
+base::Result<weft_request*> Context::add_request(CallRequest request) {
+    const std::scoped_lock lock(tables_);
+    HandleEntry* entry = nullptr;
+    const auto handle = add(HandleEntry::Kind::request, entry);
+    if (!handle) return handle.failure();
+    entry->request = std::move(request);
+    return reinterpret_cast<weft_request*>(*handle);
+}
+
+void Context::set_external(void (*function)(void* argument), void* argument) {
+    external_ = function;
+    external_argument_ = argument;
+    const auto drive = [](void* self) {
+        Context& context = *static_cast<Context*>(self);
+        context.in_external_.store(std::this_thread::get_id(), std::memory_order_relaxed);
+        context.external_(context.external_argument_);
+        context.in_external_.store(std::thread::id(), std::memory_order_relaxed);
+    };
+    runtime_->set_external(function == nullptr ? nullptr : +drive, this);
+}
+
+void Context::remove(const void* handle) {
+    const std::uintptr_t offset = reinterpret_cast<std::uintptr_t>(handle) & (kRange - 1);
+    const std::scoped_lock lock(tables_);
+    drop(static_cast<std::uint32_t>(offset >> kUseBits));
+}
+
+void Context::drop(std::uint32_t index) {
+    if (!threads_) last_handle_ = nullptr;
+    HandleEntry& entry = entry_at(index);
+    entry.kind = HandleEntry::Kind::free;
+    entry.uses = (entry.uses + 1) & kUsesMask;
+    entry.team = nullptr;
+    entry.stream = nullptr;
+    entry.request = {};
+    unused_.push_back(index);
+}
+
+void Context::drive_views() {
+    const std::scoped_lock lock(tables_);
+    for (NearView& view : views_)
+        if (__atomic_load_n(&view.view->left, __ATOMIC_RELAXED) == 0)
+            __atomic_store_n(&view.view->left, NearView::kDriveEvery, __ATOMIC_RELAXED);
+}
+
+void Context::remove_contexts_of(const run::Team& team) {
+    const std::scoped_lock lock(tables_);
+    for (NearView& view : views_)
+        if (view.team == &team) view.view->ranks = 0;
+    const auto count = static_cast<std::uint32_t>(entries_.load(std::memory_order_relaxed));
+    for (std::uint32_t index = 0; index < count; ++index) {
+        const HandleEntry& entry = entry_at(index);
+        if (entry.team == &team && entry.stream != nullptr) drop(index);
+    }
+}
+
+base::Result<Context*> context_of(const weft_runtime* runtime) {
+    auto context = find_context(runtime, "runtime");
+    if (context && &Context::head_of(runtime) != static_cast<const void*>(runtime))
+        return base::fail(Status::argument, "the handle is not that of a runtime");
+    return context;
+}
+
+base::Result<TeamHandle> find_team(const weft_team* team, From caller) {
+    const auto context = find_context(team, "team", caller);
+    if (!context) return context.failure();
+    const HandleEntry* const entry = (*context)->find(team, HandleEntry::Kind::team);
+    if (entry == nullptr) return base::fail(Status::argument, "the team has been freed");
+    return TeamHandle{*context, entry->team, entry->stream};
+}
+
+base::Result<RequestHandle> find_request(const weft_request* request) {
+    const auto context = find_context(request, "request");
+    if (!context) return context.failure();
+    HandleEntry* const entry = (*context)->find(request, HandleEntry::Kind::request);
+    if (entry == nullptr)
+        return base::fail(Status::argument, "the request is complete or has been freed");
+    return RequestHandle{*context, &entry->request};
+}
+
+}  // namespace weft::c_api

@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// handles.hpp - objects behind the pointers of the C interface.
+//
+// Idea     Each runtime reserves an aligned range of addresses, 1 GiB of which only the first page
+//          uses memory. A handle is an address in it: the upper bits locate the first page, the
+//          middle bits an entry of the runtime's table, and the low bits are the entry's use count.
+// Why      A handle that is freed, or outlives its runtime, must be refused, not followed. Pointers
+//          to objects would need a list of all runtimes of the process.
+// Holds    A handle is never dereferenced. The first page stays mapped after the runtime is
+//          finalized, to identify stale handles; each finalized runtime costs 4 KiB. It reads as
+//          zeros in a forked child, so every handle is refused there without a check on the warm
+//          path. Entries are reused oldest first: a stale handle is mistaken only after 16,384 uses
+//          of its entry. Threads look up handles without a lock, because entries never move.
+// Next     errors.hpp for refusals; runtime.cpp, teams.cpp, collectives.cpp, requests.cpp,
+//          remote_memory.cpp and operations.cpp for the functions of weft.h.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "api/c/operations.hpp"
+#include "base/result.hpp"
+#include "run/runtime/runtime.hpp"
+#include "weft/near.h"
+#include "weft/weft.h"
+
+namespace weft::c_api {
+
+/// A started call, or one that can be started.
+struct CallRequest {
+    const weft_team* team = nullptr;  ///< of a persistent call
+    std::unique_ptr<const run::HeldCall>
+        persistent;                       ///< what to start; nullptr: no persistent call
+    run::Operation* operation = nullptr;  ///< while it is in flight
+    std::uint32_t pending = 0;            ///< of a get: transfers under way; the wire counts here
+};
+
+struct HandleEntry {
+    enum class Kind : std::uint8_t { free, team, request };
+    Kind kind = Kind::free;
+    std::uint32_t uses = 0;
+    run::Team* team = nullptr;
+    run::Stream* stream = nullptr;  ///< of a context; nullptr: the team itself
+    CallRequest request;
+};
+
+/// A handler of active messages.
+struct AmHandler {
+    run::Runtime* runtime = nullptr;
+    weft_am_handler function = nullptr;
+    void* argument = nullptr;
+};
+
+/// The view that weft_near_open() returns for a handle, and the data that it points to. The
+/// view is empty after the team has ended and in a forked child. Calls then go to the library,
+/// which refuses them.
+struct NearView {
+    static constexpr std::uint32_t kDriveEvery = 32;
+
+    weft_near* view = nullptr;  ///< in a page that is wiped in forked children
+    std::vector<char*> bases;
+    const run::Team* team = nullptr;
+};
+
+/// Caller of a function: handlers of active messages may make few calls.
+enum class From : std::uint8_t { program, handler };
+
+/// State of one weft_runtime.
+class Context {
+  public:
+    static constexpr unsigned kUseBits = 14;
+    static constexpr unsigned kEntryBits = 16;
+    static constexpr std::uintptr_t kRange = std::uintptr_t{1} << (kUseBits + kEntryBits);
+
+    /// Contents of the first page of a range.
+    struct Head {
+        static constexpr std::uint64_t kMark = 0x7765'6674'2d72'756eULL;
+        std::uint64_t mark = 0;
+        Context* context = nullptr;  ///< nullptr once finalized
+    };
+
+    /// Returns the head that a handle belongs to. handle: not NULL.
+    [[nodiscard]] static Head& head_of(const void* handle) {
+        return *reinterpret_cast<Head*>(reinterpret_cast<std::uintptr_t>(handle) & ~(kRange - 1));
+    }
+    /// Makes a context in a new range; its Head is the runtime's handle.
+    [[nodiscard]] static base::Result<Head*> create(std::unique_ptr<run::Runtime> runtime);
+    /// Destroys the context and keeps the head, which marks later handles as stale.
+    static void destroy(Head& head);
+
+    [[nodiscard]] run::Runtime& runtime() const { return *runtime_; }
+    [[nodiscard]] weft_team* world() const { return world_; }
+    /// Sets a function that waits call. While it runs, the runtime refuses calls.
+    void set_external(void (*function)(void* argument), void* argument);
+    [[nodiscard]] bool in_external() const {
+        const std::thread::id runs = in_external_.load(std::memory_order_relaxed);
+        return runs != std::thread::id() && runs == std::this_thread::get_id();
+    }
+    /// Returns true if any thread runs the function.
+    [[nodiscard]] bool runs_external() const {
+        return in_external_.load(std::memory_order_relaxed) != std::thread::id();
+    }
+    /// Returns the view of a handle; fill(view) initializes a new view.
+    template <class Fill>
+    [[nodiscard]] base::Result<weft_near*> view_of(const weft_team* handle, Fill fill) {
+        const std::scoped_lock lock(tables_);
+        for (const NearView& view : views_)
+            if (view.view->team == handle) return view.view;
+        const auto place = place_for_view();
+        if (!place) return place.failure();
+        NearView& made = views_.emplace_back();
+        made.view = *place;
+        fill(made);
+        return made.view;
+    }
+    /// Makes programs that use views drive the library regularly, from now on.
+    void drive_views();
+    /// Keeps a handler until the runtime ends.
+    [[nodiscard]] AmHandler& add_handler(const AmHandler& handler) {
+        const std::scoped_lock lock(tables_);
+        return handlers_.emplace_back(handler);
+    }
+
+    /// Make a handle for a team, for a context of it, or for a request that the caller completes.
+    [[nodiscard]] base::Result<weft_team*> add_team(run::Team& team, run::Stream* stream = nullptr);
+    [[nodiscard]] base::Result<weft_request*> add_request(CallRequest request);
+    /// Returns the entry of a handle of this context; nullptr if the handle is stale or
+    /// of another kind.
+    [[nodiscard]] HandleEntry* find(const void* handle, HandleEntry::Kind kind) {
+        const std::uintptr_t offset = reinterpret_cast<std::uintptr_t>(handle) & (kRange - 1);
+        const std::size_t index = offset >> kUseBits;
+        // Acquire: pairs with the release in add(), which has initialized the entry.
+        if (index >= entries_.load(std::memory_order_acquire)) [[unlikely]]
+            return nullptr;
+        HandleEntry& entry = entry_at(index);
+        return entry.kind == kind && entry.uses == (offset & kUsesMask) ? &entry : nullptr;
+    }
+    /// Returns the team of a handle of this context, or nullptr. Caches the last look-up.
+    [[nodiscard]] run::Team* team_of(const weft_team* handle) {
+        if (handle == last_handle_) [[likely]]
+            return last_team_;
+        const HandleEntry* const entry = find(handle, HandleEntry::Kind::team);
+        if (entry == nullptr) return nullptr;
+        if (threads_) return entry->team;
+        last_handle_ = handle;
+        last_stream_ = entry->stream;
+        return last_team_ = entry->team;
+    }
+    /// Returns the stream of a team that team_of() has just found.
+    [[nodiscard]] run::Stream* stream_of(const weft_team* handle) {
+        if (handle == last_handle_) [[likely]]
+            return last_stream_;
+        return find(handle, HandleEntry::Kind::team)->stream;
+    }
+    /// Ends a handle.
+    void remove(const void* handle);
+    /// Ends the contexts of a team that ends, and empties its views. Streams with transfers
+    /// in flight stay.
+    void remove_contexts_of(const run::Team& team);
+
+  private:
+    static constexpr std::uint32_t kUsesMask = (1U << kUseBits) - 1;
+
+    Context(Head& head, std::unique_ptr<run::Runtime> runtime);
+    ~Context();
+    // Call with tables_ locked.
+    [[nodiscard]] base::Result<std::uintptr_t> add(HandleEntry::Kind kind, HandleEntry*& entry);
+    void drop(std::uint32_t index);
+    [[nodiscard]] base::Result<weft_near*> place_for_view();
+    [[nodiscard]] HandleEntry& entry_at(std::size_t index) const {
+        return chunks_[index / kChunk][index % kChunk];
+    }
+
+    Head& head_;
+    std::unique_ptr<run::Runtime> runtime_;
+    const bool threads_;  ///< several may call at once
+    std::mutex tables_;   ///< serializes changes of the tables; look-ups take no lock
+    static constexpr std::size_t kChunk = 256;
+    std::array<std::unique_ptr<HandleEntry[]>, (std::size_t{1} << kEntryBits) / kChunk> chunks_;
+    /// Number of entries; entry 0 is not used, because its addresses are those of the head.
+    std::atomic<std::size_t> entries_{0};
+    std::deque<std::uint32_t> unused_;
+    std::deque<AmHandler> handlers_;
+    std::deque<NearView> views_;
+    std::byte* next_view_;         ///< place of the next view; at first in the head's page
+    std::size_t bytes_for_views_;  ///< free bytes at next_view_
+    weft_team* world_ = nullptr;
+    const weft_team* last_handle_ = nullptr;  ///< of a team; not used where several threads call
+    run::Team* last_team_ = nullptr;
+    run::Stream* last_stream_ = nullptr;
+    void (*external_)(void* argument) = nullptr;
+    void* external_argument_ = nullptr;
+    std::atomic<std::thread::id> in_external_{};  ///< the thread that runs the function
+};
+
+/// Team behind a handle.
+struct TeamHandle {
+    Context* context = nullptr;
+    run::Team* team = nullptr;
+    run::Stream* stream = nullptr;  ///< of a context
+};
+[[nodiscard]] base::Result<Context*> context_of(const weft_runtime* runtime);
+[[nodiscard]] base::Result<TeamHandle> find_team(const weft_team* team,
+                                                 From caller = From::program);
+/// Returns the team of a handle on the frequent paths; nullptr: find_team() returns the reason.
+[[nodiscard]] inline run::Team* usable_team(const weft_team* team) {
+    if (team == nullptr) [[unlikely]]
+        return nullptr;
+    const Context::Head& head = Context::head_of(team);
+    if (head.mark != Context::Head::kMark || head.context == nullptr || head.context->in_external())
+        [[unlikely]]
+        return nullptr;
+    return head.context->team_of(team);
+}
+/// Does the same without any function call; nullptr: call usable_team().
+[[nodiscard]] [[gnu::always_inline]] inline run::Team* team_at_once(const weft_team* team) {
+    if (team == nullptr) [[unlikely]]
+        return nullptr;
+    const Context::Head& head = Context::head_of(team);
+    if (head.mark != Context::Head::kMark || head.context == nullptr ||
+        head.context->runs_external()) [[unlikely]]
+        return nullptr;
+    return head.context->team_of(team);
+}
+/// Returns the context of a runtime's handle if a program may use it now; nullptr: context_of()
+/// returns the reason.
+[[nodiscard]] [[gnu::always_inline]] inline Context* context_at_once(const weft_runtime* runtime) {
+    if (runtime == nullptr) [[unlikely]]
+        return nullptr;
+    const Context::Head& head = Context::head_of(runtime);
+    if (static_cast<const void*>(&head) != runtime || head.mark != Context::Head::kMark ||
+        head.context == nullptr || head.context->runs_external() ||
+        head.context->runtime().in_handler()) [[unlikely]]
+        return nullptr;
+    return head.context;
+}
+struct RequestHandle {
+    Context* context = nullptr;
+    CallRequest* request = nullptr;
+};
+[[nodiscard]] base::Result<RequestHandle> find_request(const weft_request* request);
+
+}  // namespace weft::c_api

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// messages.cpp - active messages of the C interface.
+//
+// Holds    A handler's record is kept until its runtime ends: a replaced handler may still run.
+// Next     run/onesided/messages.hpp for the transfer of messages.
+
+#include "api/c/errors.hpp"
+#include "api/c/handles.hpp"
+
+namespace c_api = weft::c_api;
+using weft::Rank;
+using weft::Status;
+using weft::base::Done;
+using weft::base::fail;
+using weft::base::Result;
+
+/// State of a message while its handler runs.
+struct weft_am {
+    weft::run::Runtime* runtime = nullptr;
+    Rank peer = 0;
+};
+
+namespace {
+
+Result<void> send(weft::run::Team& team, int peer, int handler, const void* data,
+                  std::size_t bytes) {
+    if (peer < 0 || peer >= team.size())
+        return fail(Status::argument, "peer: {} is not a rank of the team, expected 0..{}", peer,
+                    team.size() - 1);
+    return team.runtime().send_message(team.job_rank(peer), handler, data, bytes);
+}
+
+void call(void* argument, Rank peer, const std::byte* data, std::size_t bytes) {
+    const auto& handler = *static_cast<const c_api::AmHandler*>(argument);
+    const weft_am message{handler.runtime, peer};
+    handler.function(handler.argument, &message, data, bytes);
+}
+
+}  // namespace
+
+extern "C" weft_status weft_am_register(weft_runtime* runtime, int handler, weft_am_handler fn,
+                                        void* arg) {
+    return c_api::guarded(__func__, [&]() -> Result<void> {
+        const auto context = c_api::context_of(runtime);
+        if (!context) return context.failure();
+        weft::run::Runtime& found = (*context)->runtime();
+        if (fn == nullptr) return found.set_handler(handler, {});
+        c_api::AmHandler& record = (*context)->add_handler({&found, fn, arg});
+        return found.set_handler(handler, {&call, &record});
+    });
+}
+
+extern "C" size_t weft_am_bytes_max(const weft_runtime* runtime) {
+    std::size_t bytes = 0;
+    c_api::guarded(__func__, [&]() -> Result<void> {
+        const auto context = c_api::context_of(runtime);
+        if (!context) return context.failure();
+        bytes = (*context)->runtime().message_bytes_max();
+        return Done{};
+    });
+    return bytes;
+}
+
+extern "C" weft_status weft_am_request(weft_team* team, int peer, int handler, const void* data,
+                                       size_t bytes) {
+    if (weft::run::Team* const found = c_api::team_at_once(team);
+        found != nullptr && peer >= 0 && peer < found->size() &&
+        found->runtime().send_at_once(found->job_rank(peer), handler, data, bytes)) [[likely]]
+        return WEFT_OK;
+    return c_api::guarded(__func__, [&]() -> Result<void> {
+        weft::run::Team* const found = c_api::team_at_once(team);
+        if (found == nullptr) [[unlikely]] {
+            const auto refused = c_api::find_team(team, c_api::From::handler);
+            if (!refused) return refused.failure();
+            return send(*refused->team, peer, handler, data, bytes);
+        }
+        return send(*found, peer, handler, data, bytes);
+    });
+}
+
+extern "C" weft_status weft_am_reply(const weft_am* message, int handler, const void* data,
+                                     size_t bytes) {
+    if (message != nullptr && !weft::base::is_forked_child() &&
+        message->runtime->send_at_once(message->peer, handler, data, bytes)) [[likely]]
+        return WEFT_OK;
+    return c_api::guarded(__func__, [&]() -> Result<void> {
+        if (message == nullptr) return fail(Status::argument, "message is NULL");
+        return message->runtime->send_message(message->peer, handler, data, bytes);
+    });
+}
+
+extern "C" int weft_am_peer(const weft_am* message) {
+    return message == nullptr ? -1 : message->peer;
+}

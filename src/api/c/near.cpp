@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// near.cpp - the views of team memory that the inline functions of near.h use.
+//
+// Next     handles.hpp, which keeps them.
+#include "weft/near.h"
+
+#include <cstddef>
+
+#include "api/c/errors.hpp"
+#include "api/c/handles.hpp"
+
+namespace c_api = weft::c_api;
+using weft::Status;
+using weft::base::Done;
+using weft::base::fail;
+using weft::base::Result;
+
+namespace {
+
+void fill(c_api::NearView& made, const c_api::TeamHandle& found, weft_team* handle) {
+    const weft::run::Runtime& runtime = found.context->runtime();
+    const weft::run::SegmentLayout& layout = runtime.layout();
+    for (weft::Rank rank = 0; rank < found.team->size(); ++rank) {
+        std::byte* const base = runtime.job().wire->near(found.team->job_rank(rank));
+        made.bases.push_back(base == nullptr ? nullptr
+                                             : reinterpret_cast<char*>(base + layout.heap));
+    }
+    made.team = found.team;
+    *made.view = {.team = handle,
+                  .heap = reinterpret_cast<std::uintptr_t>(runtime.at(layout.heap)),
+                  .bytes = layout.bytes - layout.heap,
+                  .bases = made.bases.data(),
+                  .ranks = static_cast<std::uint32_t>(found.team->size()),
+                  .left = runtime.is_asked() ? c_api::NearView::kDriveEvery : 0};
+}
+
+}  // namespace
+
+extern "C" weft_status weft_near_open(weft_team* team, size_t struct_bytes, weft_near** out) {
+    return c_api::guarded(__func__, [&]() -> Result<void> {
+        const auto found = c_api::find_team(team);
+        if (!found) return found.failure();
+        if (out == nullptr) return fail(Status::argument, "out is NULL");
+        if (struct_bytes != sizeof(weft_near))
+            return fail(Status::argument, "struct_bytes is {}, expected {}", struct_bytes,
+                        sizeof(weft_near));
+        const auto view =
+            found->context->view_of(team, [&](c_api::NearView& made) { fill(made, *found, team); });
+        if (!view) return view.failure();
+        *out = *view;
+        return Done{};
+    });
+}
+
+extern "C" void weft_near_drive(weft_near* near) {
+    c_api::guarded(__func__, [&]() -> Result<void> {
+        if (near == nullptr) return fail(Status::argument, "near is NULL");
+        __atomic_store_n(&near->left, c_api::NearView::kDriveEvery, __ATOMIC_RELAXED);
+        const auto found = c_api::find_team(near->team);
+        if (!found) return found.failure();
+        found->context->runtime().progress();
+        return Done{};
+    });
+}

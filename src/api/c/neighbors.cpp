@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// neighbors.cpp - exchanges with neighbors in the C interface: calls of weft::Neighbors.
+//
+// Next     weft/neighbors.hpp; calls.hpp for the conversion of arguments.
+#include "weft/neighbors.h"
+
+#include <limits>
+#include <memory>
+#include <vector>
+
+#include "api/c/calls.hpp"
+#include "api/c/errors.hpp"
+#include "weft/neighbors.hpp"
+
+namespace c_api = weft::c_api;
+using weft::Blocks;
+using weft::Neighbors;
+using weft::Rank;
+using weft::Status;
+using weft::base::Done;
+using weft::base::fail;
+using weft::base::Result;
+
+struct weft_neighbors {
+    weft_team* team = nullptr;
+    Neighbors of;
+};
+
+namespace {
+
+Result<std::vector<Rank>> ranks_of(const int* ranks, int count, const char* what) {
+    if (count < 0 || (ranks == nullptr && count > 0))
+        return fail(Status::argument, "{}: expected an array of its count, which is {}", what,
+                    count);
+    return std::vector<Rank>(ranks, ranks + count);
+}
+
+/// Makes the list; Neighbors reports refusals by exceptions with a status.
+template <class Make>
+Result<void> make(weft_team* team, weft_neighbors** out, Make make_for) {
+    if (out == nullptr) return fail(Status::argument, "out is NULL");
+    *out = nullptr;
+    const auto found = c_api::find_team(team);
+    if (!found) return found.failure();
+    try {
+        Result<Neighbors> made = make_for(*found->team);
+        if (!made) return made.failure();
+        *out = std::make_unique<weft_neighbors>(weft_neighbors{team, *std::move(made)}).release();
+    } catch (const weft::Error& error) {
+        return fail(error.status(), "{}", error.what());
+    }
+    return Done{};
+}
+
+Blocks blocks_of(const size_t* counts, const size_t* displacements, std::size_t neighbors) {
+    if (counts == nullptr) return {};
+    Blocks blocks{{counts, neighbors}, {}};
+    if (displacements != nullptr) blocks.displacements = {displacements, neighbors};
+    return blocks;
+}
+
+c_api::CallArguments arguments_of(const weft::Call& call, weft_type type) {
+    const auto given = [](const Blocks& blocks) {
+        return c_api::BlockArguments{blocks.counts.data(), blocks.displacements.data()};
+    };
+    return {weft::Collective::alltoallv,
+            call.in,
+            call.out,
+            0,
+            type,
+            WEFT_SUM,
+            -1,
+            given(call.in_blocks),
+            given(call.out_blocks)};
+}
+
+weft_status run(const char* function, weft_team* team, const c_api::CallArguments& arguments) {
+    return c_api::guarded(function, [&]() -> Result<void> {
+        const auto found = c_api::find_team(team);
+        if (!found) return found.failure();
+        const auto call = c_api::read(*found->team, arguments);
+        if (!call) return call.failure();
+        if (!found->team->run(*call)) return found->team->failure();
+        return Done{};
+    });
+}
+
+/// Calls perform(team, arguments) for the call that call_of(neighbors) makes.
+template <class CallOf, class Perform>
+weft_status with_call(const char* function, weft_neighbors* neighbors, weft_type type,
+                      CallOf call_of, Perform perform) noexcept {
+    try {
+        if (neighbors == nullptr)
+            return c_api::refuse(function, Status::argument, "neighbors is NULL");
+        return perform(neighbors->team, arguments_of(call_of(neighbors->of), type));
+    } catch (const weft::Error& error) {
+        return c_api::refuse(function, error.status(), error.what());
+    } catch (...) {
+        return c_api::refuse_exception(function);
+    }
+}
+
+int count_of(std::span<const Rank> ranks) {
+    return static_cast<int>(ranks.size());
+}
+
+}  // namespace
+
+extern "C" weft_status weft_neighbors_create(weft_team* team, const int* sources, int source_count,
+                                             const int* destinations, int destination_count,
+                                             weft_neighbors** out) {
+    return c_api::guarded(__func__, [&] {
+        return make(team, out, [&](const weft::run::Team& of) -> Result<Neighbors> {
+            auto from = ranks_of(sources, source_count, "sources");
+            if (!from) return from.failure();
+            auto to = ranks_of(destinations, destination_count, "destinations");
+            if (!to) return to.failure();
+            return Neighbors(of.size(), *std::move(from), *std::move(to));
+        });
+    });
+}
+
+extern "C" weft_status weft_neighbors_on_grid(weft_team* team, int dimensions, const int* extents,
+                                              const int* periodic, weft_neighbors** out) {
+    return c_api::guarded(__func__, [&] {
+        return make(team, out, [&](const weft::run::Team& of) -> Result<Neighbors> {
+            if (dimensions < 1 || extents == nullptr || periodic == nullptr)
+                return fail(Status::argument,
+                            "expected extents and periodic of 1 dimension at least, there are {}",
+                            dimensions);
+            std::int64_t ranks = 1;
+            for (int i = 0; i < dimensions && ranks > 0 && ranks <= of.size(); ++i)
+                ranks *= extents[i] > 0 ? extents[i] : 0;
+            if (ranks != of.size())
+                return fail(Status::argument, "extents: they are not those of {} ranks", of.size());
+            return Neighbors::on_grid({extents, static_cast<std::size_t>(dimensions)},
+                                      std::vector<bool>(periodic, periodic + dimensions),
+                                      of.rank());
+        });
+    });
+}
+
+extern "C" weft_status weft_neighbors_free(weft_neighbors** neighbors) {
+    return c_api::guarded(__func__, [&]() -> Result<void> {
+        if (neighbors == nullptr) return fail(Status::argument, "neighbors is NULL");
+        delete *neighbors;
+        *neighbors = nullptr;
+        return Done{};
+    });
+}
+
+extern "C" int weft_neighbors_sources(const weft_neighbors* neighbors) {
+    return neighbors == nullptr ? -1 : count_of(neighbors->of.sources());
+}
+extern "C" int weft_neighbors_destinations(const weft_neighbors* neighbors) {
+    return neighbors == nullptr ? -1 : count_of(neighbors->of.destinations());
+}
+
+/// Defines the three forms of an exchange: weft_NAME, weft_iNAME and weft_NAME_init. `parameters`,
+/// in parentheses, are those between the neighbors and the request; the last argument makes the
+/// Call from the Neighbors `of`.
+#define WEFT_FORMS(name, parameters, ...)                                                      \
+    extern "C" weft_status weft_##name(weft_neighbors* neighbors, WEFT_LIST parameters) {      \
+        const char* const function = __func__;                                                 \
+        return with_call(                                                                      \
+            function, neighbors, type, [&](Neighbors& of) { return __VA_ARGS__; },             \
+            [&](weft_team* team, const auto& call) { return run(function, team, call); });     \
+    }                                                                                          \
+    extern "C" weft_status weft_i##name(weft_neighbors* neighbors, WEFT_LIST parameters,       \
+                                        weft_request** request) {                              \
+        const char* const function = __func__;                                                 \
+        return with_call(                                                                      \
+            function, neighbors, type, [&](Neighbors& of) { return __VA_ARGS__; },             \
+            [&](weft_team* team, const auto& call) {                                           \
+                return c_api::start(function, team, request, call);                            \
+            });                                                                                \
+    }                                                                                          \
+    extern "C" weft_status weft_##name##_init(weft_neighbors* neighbors, WEFT_LIST parameters, \
+                                              weft_request** request) {                        \
+        const char* const function = __func__;                                                 \
+        return with_call(                                                                      \
+            function, neighbors, type, [&](Neighbors& of) { return __VA_ARGS__; },             \
+            [&](weft_team* team, const auto& call) {                                           \
+                return c_api::prepare(function, team, request, call);                          \
+            });                                                                                \
+    }
+#define WEFT_LIST(...) __VA_ARGS__
+
+// The type is read with the other arguments, because it may be a pair.
+WEFT_FORMS(neighbor_alltoall, (const void* in, void* out, size_t count, weft_type type),
+           of.alltoall(in, out, count, weft::Type::uint8))
+WEFT_FORMS(neighbor_allgather, (const void* in, void* out, size_t count, weft_type type),
+           of.allgather(in, out, count, weft::Type::uint8))
+WEFT_FORMS(neighbor_alltoallv,
+           (const void* in, const size_t* in_counts, const size_t* in_displacements, void* out,
+            const size_t* out_counts, const size_t* out_displacements, weft_type type),
+           of.alltoallv(in, blocks_of(in_counts, in_displacements, of.destinations().size()), out,
+                        blocks_of(out_counts, out_displacements, of.sources().size()),
+                        weft::Type::uint8))
+WEFT_FORMS(neighbor_allgatherv,
+           (const void* in, size_t count, void* out, const size_t* counts,
+            const size_t* displacements, weft_type type),
+           of.allgatherv(in, count, out, blocks_of(counts, displacements, of.sources().size()),
+                         weft::Type::uint8))
+
+#undef WEFT_LIST
+#undef WEFT_FORMS

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "api/c/operations.hpp"
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "api/c/errors.hpp"
+#include "base/element_types.hpp"
+
+namespace weft::c_api {
+
+namespace {
+
+constexpr std::uint32_t kUserMark = 0x4000'0000;  ///< number of a user operation: mark, uses, entry
+constexpr unsigned kEntryBits = 16;
+constexpr std::uint32_t kEntryMask = (1U << kEntryBits) - 1;
+constexpr std::uint32_t kUsesMask = (1U << 14) - 1;
+
+static_assert(WEFT_INT64_INT64 + 1 == kBuiltinTypes && WEFT_MAXLOC + 1 == kBuiltinOps);
+static_assert(WEFT_DOUBLE == static_cast<int>(Type::float64) &&
+              WEFT_BFLOAT16 == static_cast<int>(Type::bfloat16) &&
+              WEFT_LONGDOUBLE_INT == static_cast<int>(Type::longdouble_int) &&
+              WEFT_MINLOC == static_cast<int>(Op::minloc));
+
+/// A user operation in the engine's form, for elements of each built-in type.
+using Operations = std::array<run::UserOperation, kBuiltinTypes>;
+using HeldOperations = std::shared_ptr<const Operations>;
+
+/// User operations of this process. The table is global, because operation numbers belong
+/// to no runtime.
+class Table {
+  public:
+    [[nodiscard]] base::Result<weft_op> add(HeldOperations operations) {
+        const std::lock_guard lock(mutex_);
+        std::size_t index = entries_.size();
+        if (!unused_.empty()) {
+            index = unused_.front();
+            unused_.pop_front();
+        } else if (index <= kEntryMask) {
+            entries_.emplace_back();
+        } else {
+            return base::fail(Status::memory, "{} operations are in use, and there can be no more",
+                              index);
+        }
+        OperationEntry& entry = entries_[index];
+        entry.operations = std::move(operations);
+        return static_cast<weft_op>(kUserMark | entry.uses << kEntryBits | index);
+    }
+    /// Returns nullptr if the number is stale.
+    [[nodiscard]] HeldOperations find(weft_op op) {
+        const std::lock_guard lock(mutex_);
+        const OperationEntry* const entry = entry_of(op);
+        return entry == nullptr ? nullptr : entry->operations;
+    }
+    [[nodiscard]] bool remove(weft_op op) {
+        const std::lock_guard lock(mutex_);
+        OperationEntry* const entry = entry_of(op);
+        if (entry == nullptr) return false;
+        entry->operations.reset();
+        entry->uses = (entry->uses + 1) & kUsesMask;
+        unused_.push_back(static_cast<std::uint32_t>(entry - entries_.data()));
+        return true;
+    }
+
+  private:
+    struct OperationEntry {
+        HeldOperations operations;
+        std::uint32_t uses = 0;
+    };
+
+    [[nodiscard]] OperationEntry* entry_of(weft_op op) {
+        const auto number = static_cast<std::uint32_t>(op);
+        const std::uint32_t index = number & kEntryMask;
+        if ((number & kUserMark) == 0 || index >= entries_.size()) return nullptr;
+        OperationEntry& entry = entries_[index];
+        const bool current = entry.uses == (number >> kEntryBits & kUsesMask);
+        return current && entry.operations != nullptr ? &entry : nullptr;
+    }
+
+    std::mutex mutex_;
+    std::vector<OperationEntry> entries_;
+    std::deque<std::uint32_t> unused_;  ///< oldest first: stale numbers are detected longer
+};
+
+/// Never destroyed: other threads may call while the process exits.
+Table& table() {
+    static Table& only = *new Table;
+    return only;
+}
+
+base::Failure no_such_operation(weft_op op) {
+    const auto number = static_cast<std::uint32_t>(op);
+    if ((number & kUserMark) != 0 && op != WEFT_OP_RANGE)
+        return base::fail(Status::argument, "op: this user's operation has been freed");
+    if (op == WEFT_OP_NONE)
+        return base::fail(Status::argument, "op: it is NONE, which is no operation");
+    return base::fail(Status::argument, "op: {} is not an operation", static_cast<int>(op));
+}
+
+}  // namespace
+
+base::Result<Type> type_of(weft_type type) {
+    const auto number = static_cast<unsigned>(type);
+    if (number < kBuiltinTypes) [[likely]]
+        return static_cast<Type>(number);
+    return base::fail(Status::argument, "type: {} is not an element type", static_cast<int>(type));
+}
+
+base::Result<void> set_operation(Call& call, weft_op op) {
+    const auto number = static_cast<unsigned>(op);
+    if (number < kBuiltinOps) [[likely]] {
+        call.op = static_cast<Op>(number);
+        return {};
+    }
+    const HeldOperations held = (number & kUserMark) != 0 ? table().find(op) : nullptr;
+    if (held == nullptr) return no_such_operation(op);
+    call.op = Op::user;
+    call.user = std::shared_ptr<const void>(held, &(*held)[static_cast<std::size_t>(call.type)]);
+    return {};
+}
+
+}  // namespace weft::c_api
+
+using weft::base::Done;
+using weft::base::Result;
+
+extern "C" size_t weft_type_size(weft_type type) {
+    const auto number = static_cast<unsigned>(type);
+    return number < weft::kBuiltinTypes ? weft::base::size_of(static_cast<weft::Type>(number)) : 0;
+}
+
+extern "C" weft_status weft_op_create(void (*fn)(const void* in, void* inout, size_t count,
+                                                 void* arg),
+                                      void* arg, int commutative, weft_op* out) {
+    using weft::Status;
+    namespace c_api = weft::c_api;
+    return c_api::guarded(__func__, [&]() -> Result<void> {
+        if (fn == nullptr) return weft::base::fail(Status::argument, "fn is NULL");
+        if (out == nullptr) return weft::base::fail(Status::argument, "out is NULL");
+        auto made = std::make_shared<c_api::Operations>();
+        for (std::size_t type = 0; type < made->size(); ++type) {
+            (*made)[type] = {.function = fn,
+                             .argument = arg,
+                             .commutative = commutative != 0,
+                             .element_bytes = weft::base::size_of(static_cast<weft::Type>(type))};
+        }
+        const auto number = c_api::table().add(std::move(made));
+        if (!number) return number.failure();
+        *out = *number;
+        return Done{};
+    });
+}
+
+extern "C" weft_status weft_op_free(weft_op* op) {
+    using weft::Status;
+    namespace c_api = weft::c_api;
+    return c_api::guarded(__func__, [&]() -> Result<void> {
+        if (op == nullptr) return weft::base::fail(Status::argument, "op is NULL");
+        if (static_cast<unsigned>(*op) < weft::kBuiltinOps)
+            return weft::base::fail(Status::argument, "op: {} is built in and stays",
+                                    weft::base::name_of(static_cast<weft::Op>(*op)));
+        if (!c_api::table().remove(*op)) return c_api::no_such_operation(*op);
+        *op = WEFT_OP_NONE;
+        return Done{};
+    });
+}

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// requests.cpp - start, test, wait and end of started and persistent calls of the C interface.
+#include <utility>
+
+#include "api/c/calls.hpp"
+#include "api/c/errors.hpp"
+#include "api/c/handles.hpp"
+
+namespace c_api = weft::c_api;
+using weft::Status;
+using weft::base::Done;
+using weft::base::fail;
+using weft::base::Failure;
+using weft::base::Result;
+
+namespace {
+
+/// Ends a request that is complete or has no operation, and returns its outcome.
+Result<void> end(const c_api::RequestHandle& found, weft_request** request) {
+    c_api::CallRequest& ended = *found.request;
+    Result<void> outcome;
+    if (weft::run::Operation* const operation = std::exchange(ended.operation, nullptr))
+        outcome = found.context->runtime().finish(*operation);
+    if (ended.persistent == nullptr) {
+        found.context->remove(*request);
+        *request = nullptr;
+    }
+    return outcome;
+}
+
+/// Returns true if the call is complete, without driving anything.
+bool has_ended(const c_api::RequestHandle& found) {
+    const c_api::CallRequest& call = *found.request;
+    if (call.operation != nullptr) return found.context->runtime().ended(*call.operation);
+    return call.pending == 0;
+}
+
+/// Drives all calls until the request is complete, and ends it; fails after the deadline.
+Result<void> wait_for(const c_api::RequestHandle& found, weft_request** request,
+                      weft::base::Deadline deadline) {
+    c_api::CallRequest& call = *found.request;
+    weft::run::Runtime& runtime = found.context->runtime();
+    if (call.operation != nullptr && !runtime.wait(*call.operation, deadline))
+        return fail(Status::timeout, "the time is over, and the call is not complete");
+    if (call.pending != 0) {
+        auto done = runtime.world().remote().await(call.pending, deadline);
+        if (!done && done.failure().status == Status::timeout) return done;
+        if (!done) {
+            call.pending = 0;
+            static_cast<void>(end(found, request));
+            return done;
+        }
+    }
+    return end(found, request);
+}
+
+}  // namespace
+
+extern "C" weft_status weft_start(weft_request* request) {
+    return c_api::guarded(__func__, [&]() -> Result<void> {
+        const auto found = c_api::find_request(request);
+        if (!found) return found.failure();
+        c_api::CallRequest& call = *found->request;
+        if (call.persistent == nullptr)
+            return fail(Status::argument, "the request is not persistent: it started when made");
+        if (call.operation != nullptr)
+            return fail(Status::argument,
+                        "the request is in flight: weft_wait() or weft_test() ends that");
+        const auto team = c_api::find_team(call.team);
+        if (!team) return team.failure();
+        const auto started = team->team->start(call.persistent->get());
+        if (!started) return started.failure();
+        call.operation = *started;
+        return Done{};
+    });
+}
+
+extern "C" weft_status weft_test(weft_request** request, int* done) {
+    return c_api::guarded(__func__, [&]() -> Result<void> {
+        if (request == nullptr) return fail(Status::argument, "request is NULL");
+        if (done == nullptr) return fail(Status::argument, "done is NULL");
+        if (*request != nullptr) {
+            const auto found = c_api::find_request(*request);
+            if (!found) return found.failure();
+            const weft::run::Operation* const operation = found->request->operation;
+            if (found->request->pending != 0) found->context->runtime().progress();
+            const bool ended = operation == nullptr ? has_ended(*found)
+                                                    : found->context->runtime().test(*operation);
+            *done = ended ? 1 : 0;
+            return ended ? end(*found, request) : Result<void>();
+        }
+        *done = 1;
+        return Done{};
+    });
+}
+
+extern "C" weft_status weft_request_ended(const weft_request* request, int* done) {
+    return c_api::guarded(__func__, [&]() -> Result<void> {
+        if (done == nullptr) return fail(Status::argument, "done is NULL");
+        const auto found = c_api::find_request(request);
+        if (!found) return found.failure();
+        *done = has_ended(*found) ? 1 : 0;
+        return Done{};
+    });
+}
+
+extern "C" weft_status weft_wait(weft_request** request) {
+    return c_api::guarded(__func__, [&]() -> Result<void> {
+        if (request == nullptr) return fail(Status::argument, "request is NULL");
+        if (*request == nullptr) return Done{};
+        const auto found = c_api::find_request(*request);
+        if (!found) return found.failure();
+        if (weft::run::Operation* const operation = found->request->operation)
+            found->context->runtime().wait(*operation);
+        return wait_for(*found, request, {});
+    });
+}
+
+extern "C" weft_status weft_wait_for(weft_request** request, int64_t timeout_ns) {
+    return c_api::guarded(__func__, [&]() -> Result<void> {
+        const auto deadline = c_api::deadline_of(timeout_ns);
+        if (!deadline) return deadline.failure();
+        if (request == nullptr) return fail(Status::argument, "request is NULL");
+        if (*request == nullptr) return Done{};
+        const auto found = c_api::find_request(*request);
+        if (!found) return found.failure();
+        return wait_for(*found, request, *deadline);
+    });
+}
+
+extern "C" weft_status weft_request_free(weft_request** request) {
+    return c_api::guarded(__func__, [&]() -> Result<void> {
+        if (request == nullptr) return fail(Status::argument, "request is NULL");
+        if (*request == nullptr) return Done{};
+        const auto found = c_api::find_request(*request);
+        if (!found) return found.failure();
+        if (!has_ended(*found))
+            return fail(Status::argument,
+                        "the request is in flight: weft_wait() or weft_test() ends that");
+        found->request->persistent.reset();
+        return end(*found, request);
+    });
+}

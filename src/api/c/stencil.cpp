@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// stencil.cpp - exchanges with the members around each member of a grid, in the C interface.
+//
+// Next     run/runtime/stencil_exchange.hpp for the exchanges; neighbors.cpp for arbitrary graphs.
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "api/c/errors.hpp"
+#include "api/c/handles.hpp"
+#include "api/c/operations.hpp"
+#include "run/runtime/stencil_exchange.hpp"
+#include "weft/neighbors.h"
+
+namespace c_api = weft::c_api;
+using weft::Rank;
+using weft::Status;
+using weft::base::Done;
+using weft::base::fail;
+using weft::base::Result;
+using weft::run::StencilExchange;
+
+struct weft_stencil {
+    weft_team* team = nullptr;
+    StencilExchange of;
+};
+
+namespace {
+
+Result<void> make(weft_team* team, int dimensions, const int* extents, const int* periodic,
+                  bool star, int reach, weft_stencil** out) {
+    if (out == nullptr) return fail(Status::argument, "out is NULL");
+    *out = nullptr;
+    const auto found = c_api::find_team(team);
+    if (!found) return found.failure();
+    if (dimensions < 1 || extents == nullptr || periodic == nullptr)
+        return fail(Status::argument,
+                    "expected extents and periodic of 1 dimension at least, there are {}",
+                    dimensions);
+    auto stencil = weft::run::grid_stencil(
+        found->team->size(), std::vector<Rank>(extents, extents + dimensions),
+        std::vector<bool>(periodic, periodic + dimensions), star, reach);
+    if (!stencil) return stencil.failure();
+    *out = std::make_unique<weft_stencil>(
+               weft_stencil{team, StencilExchange(*found->team, *std::move(stencil))})
+               .release();
+    return Done{};
+}
+
+weft_status run(const char* function, weft_stencil* stencil, StencilExchange::Data data,
+                const void* in, void* out, size_t count, weft_type type) {
+    return c_api::guarded(function, [&]() -> Result<void> {
+        if (stencil == nullptr) return fail(Status::argument, "stencil is NULL");
+        const auto found = c_api::find_team(stencil->team);
+        if (!found) return found.failure();
+        const auto of = c_api::type_of(type);
+        if (!of) return of.failure();
+        return stencil->of.run(data, in, out, count, *of);
+    });
+}
+
+}  // namespace
+
+extern "C" weft_status weft_stencil_create(weft_team* team, int dimensions, const int* extents,
+                                           const int* periodic, int star, int reach,
+                                           weft_stencil** out) {
+    return c_api::guarded(
+        __func__, [&] { return make(team, dimensions, extents, periodic, star != 0, reach, out); });
+}
+
+extern "C" weft_status weft_stencil_free(weft_stencil** stencil) {
+    return c_api::guarded(__func__, [&]() -> Result<void> {
+        if (stencil == nullptr) return fail(Status::argument, "stencil is NULL");
+        delete *stencil;
+        *stencil = nullptr;
+        return Done{};
+    });
+}
+
+extern "C" int weft_stencil_blocks(const weft_stencil* stencil) {
+    return stencil == nullptr ? -1 : static_cast<int>(stencil->of.neighbors().size());
+}
+
+extern "C" int weft_stencil_neighbor(const weft_stencil* stencil, int block) {
+    if (block < 0 || block >= weft_stencil_blocks(stencil)) return -1;
+    return stencil->of.neighbors()[static_cast<std::size_t>(block)];
+}
+
+extern "C" weft_status weft_stencil_set_way(weft_stencil* stencil, weft_way way) {
+    return c_api::guarded(__func__, [&]() -> Result<void> {
+        if (stencil == nullptr) return fail(Status::argument, "stencil is NULL");
+        switch (way) {
+            case WEFT_WAY_PREDICTED:
+                stencil->of.force({});
+                return Done{};
+            case WEFT_WAY_DIRECT:
+                stencil->of.force(StencilExchange::Way::direct);
+                return Done{};
+            case WEFT_WAY_COMBINED:
+                stencil->of.force(StencilExchange::Way::combined);
+                return Done{};
+        }
+        return fail(Status::argument,
+                    "way: {} is unknown, expected {} (predicted), {} (direct) or {} (combined)",
+                    static_cast<int>(way), static_cast<int>(WEFT_WAY_PREDICTED),
+                    static_cast<int>(WEFT_WAY_DIRECT), static_cast<int>(WEFT_WAY_COMBINED));
+    });
+}
+
+extern "C" weft_status weft_stencil_alltoall(weft_stencil* stencil, const void* in, void* out,
+                                             size_t count, weft_type type) {
+    return run(__func__, stencil, StencilExchange::Data::own, in, out, count, type);
+}
+
+extern "C" weft_status weft_stencil_allgather(weft_stencil* stencil, const void* in, void* out,
+                                              size_t count, weft_type type) {
+    return run(__func__, stencil, StencilExchange::Data::same, in, out, count, type);
+}

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// teams.cpp - teams of the C interface, and the memory that is allocated on them.
+#include <vector>
+
+#include "api/c/errors.hpp"
+#include "api/c/handles.hpp"
+
+namespace c_api = weft::c_api;
+using weft::Status;
+using weft::base::Done;
+using weft::base::fail;
+using weft::base::Result;
+
+namespace {
+
+/// Splits by `split` and, if this rank is in a new team, makes its handle.
+template <class Split>
+Result<void> split_by(weft_team* team, weft_team** out, Split split) {
+    const auto found = c_api::find_team(team);
+    if (!found) return found.failure();
+    if (out == nullptr) return fail(Status::argument, "out is NULL");
+    const auto made = split(*found->team);
+    if (!made) return made.failure();
+    weft_team* handle = nullptr;
+    if (*made != nullptr) {
+        const auto added = found->context->add_team(**made);
+        if (!added) return added.failure();
+        handle = *added;
+    }
+    *out = handle;
+    return Done{};
+}
+
+Result<void> allocate(weft_team* team, std::size_t bytes, std::size_t alignment, void** out) {
+    const auto found = c_api::find_team(team);
+    if (!found) return found.failure();
+    if (out == nullptr) return fail(Status::argument, "out is NULL");
+    const auto memory = found->team->allocate(bytes, alignment);
+    if (!memory) return memory.failure();
+    *out = *memory;
+    return Done{};
+}
+
+/// Checks that the team of a handle may be ended.
+Result<void> check_end(const c_api::TeamHandle& found, const weft_team* team) {
+    if (found.stream != nullptr)
+        return fail(Status::argument, "the team is a context: weft_context_free() ends it");
+    if (team == found.context->world()) return fail(Status::argument, "the world team stays");
+    return Done{};
+}
+
+/// Checks and returns the members of a new team.
+Result<std::vector<weft::Rank>> members_of(weft::run::Runtime& runtime, const int* ranks,
+                                           int count) {
+    if (ranks == nullptr || count < 1)
+        return fail(Status::argument, "ranks: {} of them, expected 1 or more",
+                    ranks == nullptr ? 0 : count);
+    const weft::Rank size = runtime.world().size();
+    std::vector<bool> named(static_cast<std::size_t>(size));
+    const std::vector<weft::Rank> members(ranks, ranks + count);
+    for (const weft::Rank rank : members) {
+        if (rank < 0 || rank >= size)
+            return fail(Status::argument, "ranks: {} is not a rank of the world, expected 0..{}",
+                        rank, size - 1);
+        if (named[static_cast<std::size_t>(rank)])
+            return fail(Status::argument, "ranks: {} is there twice", rank);
+        named[static_cast<std::size_t>(rank)] = true;
+    }
+    const weft::Rank me = runtime.world().rank();
+    if (!named[static_cast<std::size_t>(me)])
+        return fail(Status::argument, "ranks: {}, this rank, is not among them", me);
+    return members;
+}
+
+/// Asks about a team, for functions without a status; returns -1 on failure.
+template <class Ask>
+int ask(const char* function, const weft_team* team, Ask answer) {
+    int value = -1;
+    c_api::guarded(function, [&]() -> Result<void> {
+        const auto found = c_api::find_team(team);
+        if (!found) return found.failure();
+        value = answer(*found->team);
+        return Done{};
+    });
+    return value;
+}
+
+}  // namespace
+
+extern "C" int weft_rank(const weft_team* team) {
+    return ask(__func__, team, [](const weft::run::Team& found) { return found.rank(); });
+}
+
+extern "C" int weft_size(const weft_team* team) {
+    return ask(__func__, team, [](const weft::run::Team& found) { return found.size(); });
+}
+
+extern "C" weft_status weft_team_split(weft_team* team, int color, int key, weft_team** out) {
+    return c_api::guarded(__func__, [&] {
+        return split_by(team, out,
+                        [&](weft::run::Team& parent) { return parent.split(color, key); });
+    });
+}
+
+extern "C" weft_status weft_team_split_node(weft_team* team, weft_team** out) {
+    return c_api::guarded(__func__, [&] {
+        return split_by(team, out, [](weft::run::Team& parent) { return parent.split_node(); });
+    });
+}
+
+extern "C" weft_status weft_team_create(weft_runtime* runtime, const int* ranks, int count,
+                                        int (*allgather)(void* arg, const void* mine, void* all,
+                                                         size_t bytes),
+                                        void* arg, weft_team** out) {
+    return c_api::guarded(__func__, [&]() -> Result<void> {
+        const auto context = c_api::context_of(runtime);
+        if (!context) return context.failure();
+        if (out == nullptr) return fail(Status::argument, "out is NULL");
+        if (allgather == nullptr) return fail(Status::argument, "allgather is NULL");
+        auto members = members_of((*context)->runtime(), ranks, count);
+        if (!members) return members.failure();
+        const auto made = (*context)->runtime().create_team(
+            *std::move(members), [&](const void* mine, void* all, std::size_t bytes) {
+                return allgather(arg, mine, all, bytes) == 0;
+            });
+        if (!made) return made.failure();
+        const auto added = (*context)->add_team(**made);
+        if (!added) return added.failure();
+        *out = *added;
+        return Done{};
+    });
+}
+
+extern "C" weft_status weft_team_drop(weft_team* team) {
+    return c_api::guarded(__func__, [&]() -> Result<void> {
+        const auto found = c_api::find_team(team);
+        if (!found) return found.failure();
+        if (auto ends = check_end(*found, team); !ends) return ends;
+        found->context->remove_contexts_of(*found->team);
+        found->context->runtime().leave_team(*found->team);
+        found->context->remove(team);
+        return Done{};
+    });
+}
+
+extern "C" weft_status weft_team_free(weft_team* team) {
+    return c_api::guarded(__func__, [&]() -> Result<void> {
+        const auto found = c_api::find_team(team);
+        if (!found) return found.failure();
+        if (auto ends = check_end(*found, team); !ends) return ends;
+        if (auto idle = found->team->check_idle(); !idle) return idle;
+        found->context->remove_contexts_of(*found->team);
+        auto released = found->team->release();
+        found->context->remove(team);
+        return released;
+    });
+}
+
+extern "C" weft_status weft_alloc(weft_team* team, size_t bytes, void** out) {
+    return c_api::guarded(__func__,
+                          [&] { return allocate(team, bytes, weft::link::kHeapGranule, out); });
+}
+
+extern "C" weft_status weft_alloc_aligned(weft_team* team, size_t alignment, size_t bytes,
+                                          void** out) {
+    return c_api::guarded(__func__, [&] { return allocate(team, bytes, alignment, out); });
+}
+
+extern "C" weft_status weft_free(weft_team* team, void* memory) {
+    return c_api::guarded(__func__, [&]() -> Result<void> {
+        const auto found = c_api::find_team(team);
+        if (!found) return found.failure();
+        if (memory == nullptr) return fail(Status::argument, "the memory is NULL");
+        return found->team->free(memory);
+    });
+}
+
+extern "C" void* weft_ptr(const weft_team* team, void* symmetric, int peer) {
+    void* there = nullptr;
+    c_api::guarded(__func__, [&]() -> Result<void> {
+        const auto found = c_api::find_team(team);
+        if (!found) return found.failure();
+        if (peer < 0 || peer >= found->team->size())
+            return fail(Status::argument, "peer: {} is not a rank of the team, expected 0..{}",
+                        peer, found->team->size() - 1);
+        there = found->team->on_member(symmetric, peer);
+        return Done{};
+    });
+    return there;
+}

@@ -1,0 +1,375 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// words.cpp - the calls of onesided.h on peers' memory: words of all kinds, strides, waits for
+// words, contexts, locks.
+//
+// Next     remote_memory.cpp for the calls of weft.h; shapes.cpp for teams, memory and collectives.
+#include <cstring>
+
+#include "api/c/calls.hpp"
+#include "api/c/errors.hpp"
+#include "run/runtime/remote_memory.hpp"
+
+namespace c_api = weft::c_api;
+using weft::Compare;
+using weft::Status;
+using weft::base::Done;
+using weft::base::fail;
+using weft::base::Result;
+using weft::run::RemoteMemory;
+using weft::run::RequestKind;
+using weft::run::Strided;
+using weft::run::WordChange;
+using weft::run::WordWait;
+using weft::run::WordWaits;
+
+namespace {
+
+template <class Call>
+weft_status on(const char* function, weft_team* team, Call call) {
+    return c_api::guarded(function, [&]() -> Result<void> {
+        const auto found = c_api::find_team(team);
+        if (!found) return found.failure();
+        return call(found->team->remote(found->stream));
+    });
+}
+
+/// Properties of a word's type.
+struct WordType {
+    std::uint8_t width = 8;
+    bool is_signed = false;
+    bool is_integer = true;
+};
+
+Result<WordType> word_type(weft_type type) {
+    switch (type) {
+        case WEFT_INT32:
+            return WordType{4, true, true};
+        case WEFT_UINT32:
+            return WordType{4, false, true};
+        case WEFT_INT64:
+            return WordType{8, true, true};
+        case WEFT_UINT64:
+            return WordType{8, false, true};
+        case WEFT_FLOAT:
+            return WordType{4, false, false};
+        case WEFT_DOUBLE:
+            return WordType{8, false, false};
+        default:
+            return fail(Status::argument,
+                        "type: {} is no type of words, expected an integer, float or double of 4 "
+                        "or 8 bytes",
+                        static_cast<int>(type));
+    }
+}
+
+/// Returns a value of this rank, sign-extended if its type is signed.
+std::uint64_t value_at(const void* value, const WordType& type) {
+    std::uint64_t wide = 0;
+    if (type.width == sizeof wide) {
+        std::memcpy(&wide, value, sizeof wide);
+        return wide;
+    }
+    std::uint32_t narrow = 0;
+    std::memcpy(&narrow, value, sizeof narrow);
+    return type.is_signed ? static_cast<std::uint64_t>(static_cast<std::int32_t>(narrow)) : narrow;
+}
+
+/// Maps a kind to a request. A set without a returned value is a store.
+Result<RequestKind> request_kind(weft_atomic_kind kind, bool wants_value) {
+    switch (kind) {
+        case WEFT_ATOMIC_FETCH:
+            return RequestKind::load;
+        case WEFT_ATOMIC_SET:
+            return wants_value ? RequestKind::swap : RequestKind::store;
+        case WEFT_ATOMIC_COMPARE_SWAP:
+            return RequestKind::compare_swap;
+        case WEFT_ATOMIC_ADD:
+            return RequestKind::add;
+        case WEFT_ATOMIC_AND:
+            return RequestKind::band;
+        case WEFT_ATOMIC_OR:
+            return RequestKind::bor;
+        case WEFT_ATOMIC_XOR:
+            return RequestKind::bxor;
+        default:
+            return fail(Status::argument, "kind is {}, expected a weft_atomic_kind",
+                        static_cast<int>(kind));
+    }
+}
+
+/// The arguments of an atomic operation.
+struct AtomicArguments {
+    weft_atomic_kind kind;
+    weft_type type;
+    void* word;
+    const void* operand;
+    const void* compare;
+    void* result;
+};
+
+Result<WordChange> read_change(const AtomicArguments& given) {
+    const auto type = word_type(given.type);
+    if (!type) return type.failure();
+    const auto kind = request_kind(given.kind, given.result != nullptr);
+    if (!kind) return kind.failure();
+    const bool fetches = *kind == RequestKind::load;
+    if (!type->is_integer && !fetches && given.kind != WEFT_ATOMIC_SET)
+        return fail(Status::argument,
+                    "kind: {}, but words of floating point are fetched and set only",
+                    static_cast<int>(given.kind));
+    if (given.operand == nullptr && !fetches) return fail(Status::argument, "operand is NULL");
+    if (given.compare == nullptr && *kind == RequestKind::compare_swap)
+        return fail(Status::argument, "compare is NULL");
+    if (given.result == nullptr && fetches) return fail(Status::argument, "result is NULL");
+    WordChange change{*kind, given.word, type->width, 0, 0};
+    if (!fetches) change.operand = value_at(given.operand, *type);
+    if (*kind == RequestKind::compare_swap) change.compare = value_at(given.compare, *type);
+    return change;
+}
+
+Result<WordWait> read_words(const weft_words* words) {
+    if (words == nullptr) return fail(Status::argument, "words is NULL");
+    const auto type = word_type(words->type);
+    if (!type) return type.failure();
+    if (!type->is_integer)
+        return fail(Status::argument, "type: {}, expected an integer of 4 or 8 bytes",
+                    static_cast<int>(words->type));
+    if (words->cmp < WEFT_EQ || words->cmp > WEFT_LE)
+        return fail(Status::argument, "cmp: {} is no comparison, expected one of weft_compare",
+                    words->cmp);
+    if (words->values == nullptr && words->count != 0)
+        return fail(Status::argument, "values is NULL");
+    WordWait wait{.word = words->words,
+                  .width = type->width,
+                  .is_signed = type->is_signed,
+                  .compare = static_cast<Compare>(words->cmp),
+                  .count = words->count,
+                  .skip = words->skip};
+    if (words->each != 0) wait.values = words->values;
+    if (words->each == 0 && words->count != 0) wait.value = value_at(words->values, *type);
+    return wait;
+}
+
+/// Reads the words and makes a call with their wait.
+template <class Call>
+weft_status on_words(const char* function, weft_team* team, const weft_words* words, Call call) {
+    return on(function, team, [&](RemoteMemory remote) -> Result<void> {
+        const auto wait = read_words(words);
+        if (!wait) return wait.failure();
+        return call(remote.waits(), *wait);
+    });
+}
+
+template <class Value, class Out>
+Result<void> give(const Result<Value>& value, Out* out) {
+    if (!value) return value.failure();
+    *out = static_cast<Out>(*value);
+    return Done{};
+}
+
+Strided strided(ptrdiff_t to, ptrdiff_t from, size_t bytes, size_t count) {
+    return {.to_stride = to, .from_stride = from, .block_bytes = bytes, .count = count};
+}
+
+}  // namespace
+
+extern "C" weft_status weft_quiet_for(weft_team* team, int64_t timeout_ns) {
+    return on(__func__, team, [&](RemoteMemory remote) -> Result<void> {
+        const auto deadline = c_api::deadline_of(timeout_ns);
+        if (!deadline) return deadline.failure();
+        return remote.quiet(*deadline);
+    });
+}
+
+// --- words of peers ------------------------------------------------------------------------------
+
+extern "C" weft_status weft_atomic(weft_team* team, weft_atomic_kind kind, weft_type type,
+                                   void* word, const void* operand, const void* compare,
+                                   void* result, int peer) {
+    return on(__func__, team, [&](RemoteMemory remote) -> Result<void> {
+        const auto change = read_change({kind, type, word, operand, compare, result});
+        if (!change) return change.failure();
+        if (result == nullptr) return remote.apply(*change, peer);
+        const auto before = remote.change(*change, peer);
+        if (!before) return before.failure();
+        std::memcpy(result, &*before, change->width);
+        return Done{};
+    });
+}
+
+extern "C" weft_status weft_atomic_nbi(weft_team* team, weft_atomic_kind kind, weft_type type,
+                                       void* word, const void* operand, const void* compare,
+                                       void* result, int peer) {
+    return on(__func__, team, [&](RemoteMemory remote) -> Result<void> {
+        const auto change = read_change({kind, type, word, operand, compare, result});
+        if (!change) return change.failure();
+        return result == nullptr ? remote.apply(*change, peer)
+                                 : remote.start_change(*change, peer, result);
+    });
+}
+
+extern "C" weft_status weft_signal(weft_team* team, uint64_t* signal, uint64_t value, int add,
+                                   int peer) {
+    return on(__func__, team, [&](RemoteMemory remote) {
+        return remote.put_signal(nullptr, nullptr, 0, signal, value, add != 0, peer,
+                                 weft::run::Return::at_once);
+    });
+}
+
+// --- strides -------------------------------------------------------------------------------------
+
+extern "C" weft_status weft_put_strided(weft_team* team, void* dst, ptrdiff_t dst_stride,
+                                        const void* src, ptrdiff_t src_stride, size_t bytes,
+                                        size_t count, int peer) {
+    return on(__func__, team, [&](RemoteMemory remote) {
+        return remote.put_strided(dst, src, strided(dst_stride, src_stride, bytes, count), peer);
+    });
+}
+
+extern "C" weft_status weft_get_strided(weft_team* team, void* dst, ptrdiff_t dst_stride,
+                                        const void* src, ptrdiff_t src_stride, size_t bytes,
+                                        size_t count, int peer) {
+    return on(__func__, team, [&](RemoteMemory remote) {
+        return remote.get_strided(dst, src, strided(dst_stride, src_stride, bytes, count), peer);
+    });
+}
+
+extern "C" weft_status weft_iget(weft_team* team, void* dst, const void* src, size_t bytes,
+                                 int peer, weft_request** request) {
+    return c_api::guarded(__func__, [&]() -> Result<void> {
+        const auto found = c_api::find_team(team);
+        if (!found) return found.failure();
+        if (request == nullptr) return fail(Status::argument, "request is NULL");
+        const auto handle = found->context->add_request({});
+        if (!handle) return handle.failure();
+        const auto made = c_api::find_request(*handle);
+        auto started = found->team->remote(found->stream)
+                           .start_get(dst, src, bytes, peer, made->request->pending);
+        if (!started) {
+            if (made->request->pending == 0) found->context->remove(*handle);
+            return started;
+        }
+        *request = *handle;
+        return Done{};
+    });
+}
+
+// --- waits for words -----------------------------------------------------------------------------
+
+extern "C" weft_status weft_wait_word(weft_team* team, const void* word, weft_type type, int cmp,
+                                      const void* value, int64_t timeout_ns, void* seen) {
+    const weft_words words{word, 1, type, cmp, value, 0, nullptr};
+    return on_words(__func__, team, &words, [&](WordWaits waits, const WordWait& wait) {
+        const auto deadline = c_api::deadline_of(timeout_ns);
+        if (!deadline) return Result<void>(deadline.failure());
+        const auto found = waits.all(wait, *deadline);
+        if (!found) return Result<void>(found.failure());
+        if (seen != nullptr) std::memcpy(seen, &*found, wait.width);
+        return Result<void>();
+    });
+}
+
+extern "C" weft_status weft_wait_all(weft_team* team, const weft_words* words, int64_t timeout_ns) {
+    return on_words(__func__, team, words, [&](WordWaits waits, const WordWait& wait) {
+        const auto deadline = c_api::deadline_of(timeout_ns);
+        if (!deadline) return Result<void>(deadline.failure());
+        const auto found = waits.all(wait, *deadline);
+        return found ? Result<void>() : Result<void>(found.failure());
+    });
+}
+
+extern "C" weft_status weft_wait_any(weft_team* team, const weft_words* words, int64_t timeout_ns,
+                                     size_t* index) {
+    return on_words(__func__, team, words, [&](WordWaits waits, const WordWait& wait) {
+        const auto deadline = c_api::deadline_of(timeout_ns);
+        if (!deadline) return Result<void>(deadline.failure());
+        if (index == nullptr) return Result<void>(fail(Status::argument, "index is NULL"));
+        return give(waits.any(wait, *deadline), index);
+    });
+}
+
+extern "C" weft_status weft_wait_some(weft_team* team, const weft_words* words, int64_t timeout_ns,
+                                      size_t* indices, size_t* found) {
+    return on_words(__func__, team, words, [&](WordWaits waits, const WordWait& wait) {
+        const auto deadline = c_api::deadline_of(timeout_ns);
+        if (!deadline) return Result<void>(deadline.failure());
+        if (indices == nullptr || found == nullptr)
+            return Result<void>(fail(Status::argument, "indices or found is NULL"));
+        return give(waits.some(wait, indices, *deadline), found);
+    });
+}
+
+extern "C" weft_status weft_test_all(weft_team* team, const weft_words* words, int* holds) {
+    return on_words(__func__, team, words, [&](WordWaits waits, const WordWait& wait) {
+        if (holds == nullptr) return Result<void>(fail(Status::argument, "holds is NULL"));
+        return give(waits.test_all(wait), holds);
+    });
+}
+
+extern "C" weft_status weft_test_any(weft_team* team, const weft_words* words, size_t* index) {
+    return on_words(__func__, team, words, [&](WordWaits waits, const WordWait& wait) {
+        if (index == nullptr) return Result<void>(fail(Status::argument, "index is NULL"));
+        return give(waits.test_any(wait), index);
+    });
+}
+
+extern "C" weft_status weft_test_some(weft_team* team, const weft_words* words, size_t* indices,
+                                      size_t* found) {
+    return on_words(__func__, team, words, [&](WordWaits waits, const WordWait& wait) {
+        if (indices == nullptr || found == nullptr)
+            return Result<void>(fail(Status::argument, "indices or found is NULL"));
+        return give(waits.test_some(wait, indices), found);
+    });
+}
+
+// --- contexts ------------------------------------------------------------------------------------
+
+extern "C" weft_status weft_context_create(weft_team* team, int hints, weft_team** out) {
+    return c_api::guarded(__func__, [&]() -> Result<void> {
+        constexpr int kHints =
+            WEFT_CONTEXT_SERIALIZED | WEFT_CONTEXT_PRIVATE | WEFT_CONTEXT_NOSTORE;
+        const auto found = c_api::find_team(team);
+        if (!found) return found.failure();
+        if (out == nullptr) return fail(Status::argument, "out is NULL");
+        if ((hints & ~kHints) != 0)
+            return fail(Status::argument, "hints: {} has bits of no hint", hints);
+        weft::run::Stream* const stream = found->team->open_stream();
+        const auto added = found->context->add_team(*found->team, stream);
+        if (!added) {
+            found->team->close_stream(stream);
+            return added.failure();
+        }
+        *out = *added;
+        return Done{};
+    });
+}
+
+extern "C" weft_status weft_context_free(weft_team* context) {
+    return c_api::guarded(__func__, [&]() -> Result<void> {
+        const auto found = c_api::find_team(context);
+        if (!found) return found.failure();
+        if (found->stream == nullptr)
+            return fail(Status::argument, "the handle is that of a team, not of a context");
+        auto settled = found->team->remote(found->stream).quiet();
+        if (settled) found->team->close_stream(found->stream);
+        found->context->remove(context);
+        return settled;
+    });
+}
+
+// --- locks ---------------------------------------------------------------------------------------
+
+extern "C" weft_status weft_lock_set(weft_team* team, uint64_t* lock) {
+    return on(__func__, team, [&](RemoteMemory remote) { return remote.lock(lock); });
+}
+
+extern "C" weft_status weft_lock_test(weft_team* team, uint64_t* lock, int* got) {
+    return on(__func__, team, [&](RemoteMemory remote) -> Result<void> {
+        if (got == nullptr) return fail(Status::argument, "got is NULL");
+        return give(remote.try_lock(lock), got);
+    });
+}
+
+extern "C" weft_status weft_lock_clear(weft_team* team, uint64_t* lock) {
+    return on(__func__, team, [&](RemoteMemory remote) { return remote.unlock(lock); });
+}

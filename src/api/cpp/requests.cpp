@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// requests.cpp - started and prepared calls of the C++ interface.
+#include "api/cpp/links.hpp"
+
+namespace weft {
+
+using detail::team_of;
+
+namespace {
+
+/// Returns the runtime that drives a started call.
+run::Runtime& runtime_of(const std::shared_ptr<detail::RuntimeLink>& link) {
+    detail::refuse_forks();
+    if (link->runtime == nullptr)
+        throw Error(Status::argument, "the runtime of the request is gone");
+    return *link->runtime;
+}
+
+}  // namespace
+
+// --- started calls -------------------------------------------------------------------------------
+
+Request::Request() noexcept = default;
+Request::Request(std::unique_ptr<State> state) noexcept : state_(std::move(state)) {}
+Request::Request(Request&& other) noexcept = default;
+Request& Request::operator=(Request&& other) noexcept = default;
+Request::~Request() = default;
+
+bool Request::test() {
+    if (!state_) return true;
+    run::Runtime& runtime = runtime_of(state_->runtime);
+    if (!runtime.test(*state_->operation)) return false;
+    const std::unique_ptr<State> ended = std::move(state_);
+    detail::succeed(runtime.finish(*std::exchange(ended->operation, nullptr)));
+    return true;
+}
+
+void Request::wait() {
+    if (!state_) return;
+    run::Runtime& runtime = runtime_of(state_->runtime);
+    const std::unique_ptr<State> ended = std::move(state_);
+    runtime.wait(*ended->operation);
+    detail::succeed(runtime.finish(*std::exchange(ended->operation, nullptr)));
+}
+
+// --- prepared calls ------------------------------------------------------------------------------
+
+struct PersistentRequest::State {
+    std::shared_ptr<detail::TeamLink> team;
+    std::unique_ptr<const run::HeldCall> call;
+    Request current;
+};
+
+PersistentRequest::PersistentRequest() noexcept = default;
+PersistentRequest::PersistentRequest(PersistentRequest&& other) noexcept = default;
+PersistentRequest& PersistentRequest::operator=(PersistentRequest&& other) noexcept = default;
+/// A forked child leaves the prepared call to its parent.
+PersistentRequest::~PersistentRequest() {
+    if (base::is_forked_child()) static_cast<void>(state_.release());
+}
+
+void PersistentRequest::start() {
+    if (!state_) throw Error(Status::argument, "start: no call has been prepared");
+    if (state_->current.state_)
+        throw Error(Status::argument, "start: the call is in flight; wait() or test() ends that");
+    run::Operation* const operation =
+        detail::succeed(team_of(state_->team).start(state_->call->get()));
+    state_->current = Request(std::make_unique<Request::State>(state_->team->runtime, operation));
+}
+bool PersistentRequest::test() {
+    return !state_ || state_->current.test();
+}
+void PersistentRequest::wait() {
+    if (state_) state_->current.wait();
+}
+
+// --- what teams make of them ---------------------------------------------------------------------
+
+Request Team::start(const Call& call) {
+    run::Operation* const operation = detail::succeed(team_of(link_).start(call));
+    return Request(std::make_unique<Request::State>(link_->runtime, operation));
+}
+
+PersistentRequest Team::prepare(const Call& call) {
+    auto held = detail::succeed(team_of(link_).prepare(call));
+    PersistentRequest request;
+    request.state_ = std::make_unique<PersistentRequest::State>(
+        PersistentRequest::State{link_, std::move(held), {}});
+    return request;
+}
+
+}  // namespace weft

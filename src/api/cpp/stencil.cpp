@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// stencil.cpp - weft::Stencil: exchanges of the runtime (run/runtime/stencil_exchange.hpp).
+#include "weft/stencil.hpp"
+
+#include "api/cpp/links.hpp"
+#include "run/runtime/stencil_exchange.hpp"
+
+namespace weft {
+
+namespace {
+
+using Data = run::StencilExchange::Data;
+using collectives::NeighborWay;
+
+/// A handle that gives access to its team.
+class OpenTeam : public Team {
+  public:
+    explicit OpenTeam(Team team) : Team(std::move(team)) {}
+    [[nodiscard]] run::Team& get() const { return detail::team_of(link_); }
+};
+
+collectives::Stencil stencil_of(const run::Team& team, std::span<const Rank> extents,
+                                const std::vector<bool>& periodic, Stencil::Shape shape,
+                                int reach) {
+    return detail::succeed(run::grid_stencil(team.size(), {extents.begin(), extents.end()},
+                                             periodic, shape == Stencil::Shape::star, reach));
+}
+
+}  // namespace
+
+struct Stencil::State {
+    OpenTeam team;
+    run::StencilExchange exchange;
+
+    void run(Data data, const void* in, void* out, std::size_t count, Type type) {
+        static_cast<void>(team.get());  // throws if the team has ended
+        detail::succeed(exchange.run(data, in, out, count, type));
+    }
+    [[nodiscard]] Way way_of(Data data, std::size_t count, Type type) {
+        static_cast<void>(team.get());
+        const auto way = detail::succeed(exchange.way_of(data, count, type));
+        return way == NeighborWay::direct ? Way::direct : Way::combined;
+    }
+};
+
+Stencil::Stencil(Team team, std::span<const Rank> extents, const std::vector<bool>& periodic,
+                 Shape shape, int reach) {
+    const OpenTeam open(std::move(team));
+    run::Team& of = open.get();
+    state_.reset(new State{open, {of, stencil_of(of, extents, periodic, shape, reach)}});
+}
+Stencil::Stencil(Stencil&& other) noexcept = default;
+Stencil& Stencil::operator=(Stencil&& other) noexcept = default;
+/// A forked child leaves the exchange's calls to its parent.
+Stencil::~Stencil() {
+    if (base::is_forked_child()) static_cast<void>(state_.release());
+}
+
+const std::vector<Rank>& Stencil::neighbors() const {
+    return state_->exchange.neighbors();
+}
+
+void Stencil::alltoall(const void* in, void* out, std::size_t count, Type type) {
+    state_->run(Data::own, in, out, count, type);
+}
+void Stencil::allgather(const void* in, void* out, std::size_t count, Type type) {
+    state_->run(Data::same, in, out, count, type);
+}
+
+void Stencil::set_way(Way way) {
+    if (way == Way::predicted)
+        state_->exchange.force({});
+    else
+        state_->exchange.force(way == Way::direct ? NeighborWay::direct : NeighborWay::combined);
+}
+Stencil::Way Stencil::alltoall_way(std::size_t count, Type type) {
+    return state_->way_of(Data::own, count, type);
+}
+Stencil::Way Stencil::allgather_way(std::size_t count, Type type) {
+    return state_->way_of(Data::same, count, type);
+}
+
+}  // namespace weft

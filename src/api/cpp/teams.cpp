@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// teams.cpp - teams of the C++ interface, and the memory that is allocated on them.
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "api/cpp/links.hpp"
+#include "base/suggestion.hpp"
+#include "collectives/collective_traits.hpp"
+
+namespace weft {
+
+using detail::succeed;
+using detail::team_of;
+
+namespace detail {
+
+std::shared_ptr<TeamLink> link_to(run::Team& team, const std::shared_ptr<RuntimeLink>& runtime) {
+    auto link = std::make_shared<TeamLink>(TeamLink{&team, runtime});
+    const std::scoped_lock lock(runtime->mutex);
+    runtime->teams.push_back(link);
+    return link;
+}
+
+void cut(TeamLink& link) noexcept {
+    const run::Team* const team = link.team;
+    const auto runtime = link.runtime;
+    const std::scoped_lock lock(runtime->mutex);
+    std::erase_if(runtime->teams, [&](const auto& held) {
+        if (held->team != team) return false;
+        held->team = nullptr;
+        return true;
+    });
+}
+
+/// Checks that the handle is a team that may be ended; contexts end with their team.
+static void check_end(const TeamLink& link, const char* call) {
+    if (link.stream != nullptr)
+        throw Error(Status::argument, fmt::format("{}: the handle is a context", call));
+    if (link.team->id() == 0)
+        throw Error(Status::argument, fmt::format("{}: the world team stays", call));
+}
+
+}  // namespace detail
+
+namespace {
+
+Collective collective_named(std::string_view name) {
+    if (const auto* const traits = collectives::find_collective(name)) return traits->collective;
+    throw Error(Status::argument,
+                fmt::format("no collective \"{}\", expected one of: {}{}", name,
+                            fmt::join(collectives::kCollectiveNames, " "),
+                            base::did_you_mean(name, collectives::kCollectiveNames)));
+}
+
+}  // namespace
+
+// --- user operations -----------------------------------------------------------------------------
+
+UserOp::UserOp(UserFunction function, void* argument, std::size_t element_bytes, bool commutative)
+    : held_(std::make_shared<const run::UserOperation>(
+          run::UserOperation{.function = function,
+                             .argument = argument,
+                             .commutative = commutative,
+                             .element_bytes = element_bytes})) {
+    if (function == nullptr) throw Error(Status::argument, "UserOp: function is null");
+    if (element_bytes == 0)
+        throw Error(Status::argument, "UserOp: element_bytes is 0, expected 1 or more");
+}
+
+// --- teams ---------------------------------------------------------------------------------------
+
+Rank Team::rank() const {
+    return team_of(link_).rank();
+}
+Rank Team::size() const {
+    return team_of(link_).size();
+}
+
+void Team::run(const Call& call) {
+    run::Team& team = team_of(link_);
+    const run::Team::Repeat* const last = team.same(call);
+    if (last != nullptr ? team.run_again(*last) != nullptr : !team.run(call)) [[unlikely]]
+        detail::raise(team.failure());
+}
+
+std::optional<Team> Team::split(int color, int key) {
+    run::Team* team = succeed(team_of(link_).split(color, key));
+    if (team == nullptr) return std::nullopt;
+    return Team(detail::link_to(*team, link_->runtime));
+}
+
+Team Team::split_by_node() {
+    return Team(detail::link_to(*succeed(team_of(link_).split_node()), link_->runtime));
+}
+
+void Team::free() {
+    run::Team& team = team_of(link_);
+    detail::check_end(*link_, "free");
+    succeed(team.check_idle());
+    const auto released = team.release();
+    detail::cut(*link_);
+    succeed(released);
+}
+
+void Team::drop() {
+    static_cast<void>(team_of(link_));
+    detail::check_end(*link_, "drop");
+    abandon();
+}
+
+void* Team::register_memory(void* memory, std::size_t bytes) {
+    return succeed(team_of(link_).register_memory(memory, bytes));
+}
+void Team::unregister_memory(const void* name) {
+    succeed(team_of(link_).unregister_memory(name));
+}
+std::size_t Team::registered_bytes(const void* name, Rank peer) const {
+    run::Team& team = team_of(link_);
+    return team.runtime().registered().bytes_of(team, name, peer);
+}
+void* Team::allocate(std::size_t bytes, std::size_t alignment) {
+    return succeed(team_of(link_).allocate(bytes, alignment));
+}
+void Team::release(void* memory) {
+    succeed(team_of(link_).free(memory));
+}
+void* Team::ptr(const void* symmetric, Rank peer) const {
+    const run::Team& team = team_of(link_);
+    if (peer < 0 || peer >= team.size())
+        throw Error(Status::argument, fmt::format("ptr: peer: {} is not a rank of the team, "
+                                                  "expected 0..{}",
+                                                  peer, team.size() - 1));
+    return team.on_member(symmetric, peer);
+}
+
+void Team::set_algorithm(std::string_view collective, std::string_view spec) {
+    succeed(team_of(link_).force(collective_named(collective), spec));
+}
+
+std::string Team::algorithm_of(std::string_view collective, std::size_t count, Type type) const {
+    const std::vector<std::size_t> counts(static_cast<std::size_t>(size()), count);
+    Call call{.collective = collective_named(collective), .count = count, .type = type, .root = 0};
+    if (collectives::traits_of(call.collective).has_counts())
+        call.in_blocks.counts = call.out_blocks.counts = counts;
+    return succeed(team_of(link_).plans().choose(call))->text;
+}
+
+std::vector<PredictedAlgorithm> Team::candidates_of(std::string_view collective, std::size_t count,
+                                                    Type type) const {
+    const Call call{.collective = collectives::traits_of(collective_named(collective)).even,
+                    .count = count,
+                    .type = type,
+                    .root = 0};
+    const plan::Choice choice = succeed(team_of(link_).plans().rank(call));
+    std::vector<PredictedAlgorithm> candidates;
+    for (const plan::RankedCandidate& candidate : choice.candidates)
+        if (candidate.fulfils)
+            candidates.push_back(
+                {candidate.algorithm, plan::nanoseconds(candidate.in_stream) * 1e-3});
+    return candidates;
+}
+
+// --- owners --------------------------------------------------------------------------------------
+
+OwnedTeam::OwnedTeam(OwnedTeam&& other) noexcept : Team(std::move(other)) {}
+OwnedTeam& OwnedTeam::operator=(OwnedTeam&& other) noexcept {
+    if (this != &other) {
+        abandon();
+        Team::operator=(std::move(other));
+    }
+    return *this;
+}
+OwnedTeam::~OwnedTeam() {
+    abandon();
+}
+
+void Team::abandon() noexcept {
+    if (base::is_forked_child()) return;
+    if (link_ == nullptr || link_->team == nullptr || link_->team->id() == 0) return;
+    if (link_->stream != nullptr) return;  // a context ends with its team
+    link_->team->abandon();
+    detail::cut(*link_);
+}
+
+Memory::Memory(Team team, std::size_t bytes, std::size_t alignment)
+    : team_(std::move(team)), data_(team_.allocate(bytes, alignment)), bytes_(bytes) {}
+Memory::Memory(Memory&& other) noexcept
+    : team_(std::move(other.team_)),
+      data_(std::exchange(other.data_, nullptr)),
+      bytes_(std::exchange(other.bytes_, 0)) {}
+Memory& Memory::operator=(Memory&& other) noexcept {
+    if (this != &other) {
+        abandon();
+        team_ = std::move(other.team_);
+        data_ = std::exchange(other.data_, nullptr);
+        bytes_ = std::exchange(other.bytes_, 0);
+    }
+    return *this;
+}
+Memory::~Memory() {
+    abandon();
+}
+
+void Memory::free() {
+    team_.release(data_);
+    data_ = nullptr;
+    bytes_ = 0;
+}
+
+/// Does nothing if the team has ended, because its memory ended with it.
+void Memory::abandon() noexcept {
+    if (data_ != nullptr && !base::is_forked_child() && team_.link_->team != nullptr)
+        team_.link_->team->abandon(data_);
+    data_ = nullptr;
+}
+
+}  // namespace weft

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// calls.cpp - the C entries of MPI that this library replaces.
+//
+// Idea     Each collective has one line of parameters and one function that prepares it. These
+//          define its blocking entry, its started entry and, where the host has them, the entries
+//          with long counts.
+// Holds    All other entries of MPI are left to the host. Calls that weft does not serve are passed
+//          to PMPI with all arguments.
+// Next     prepared.hpp for the meaning of arguments; fortran.cpp for Fortran.
+#include <mpi.h>
+
+#include <cstddef>
+#include <tuple>
+
+#include "faces/mpi/layer.hpp"
+#include "faces/mpi/loading.hpp"
+
+#define WEFT_MPI_ENTRY extern "C" __attribute__((visibility("default"))) int
+
+using weft::mpi::BlocksOf;
+using weft::mpi::Elements;
+using weft::mpi::has_shortcut;
+using weft::mpi::is_handed_back;
+using weft::mpi::is_off;
+using weft::mpi::Kind;
+using weft::mpi::Layer;
+using weft::mpi::PreparedCall;
+using weft::mpi::Shortcut;
+using weft::mpi::Why;
+
+namespace {
+
+/// Returns blocks with one type.
+template <class Count, class Displacement>
+BlocksOf<Count, Displacement> blocks(const void* memory, const Count* counts,
+                                     const Displacement* displacements, const MPI_Datatype& type) {
+    return {memory, counts, displacements, &type};
+}
+
+/// Returns blocks with a type for each rank, and displacements in bytes.
+template <class Count, class Displacement>
+BlocksOf<Count, Displacement> own_blocks(const void* memory, const Count* counts,
+                                         const Displacement* displacements,
+                                         const MPI_Datatype* types) {
+    return {memory, counts, displacements, types, true};
+}
+
+}  // namespace
+
+/// Defines the blocking and the started entry of a collective. `parameters` and `arguments` are
+/// those before the communicator, `glance` is their part in a Shortcut, and `prepare` makes the
+/// PreparedCall. The inline part of the blocking entry must be short, because it delays each call
+/// that the host serves. So the rest is noinline.
+#define WEFT_MPI_PAIR(Name, Started, kind, parameters, arguments, glance, prepare)                \
+    static                                                                                        \
+        __attribute__((noinline)) int long_way_##Name(WEFT_MPI_LIST parameters, MPI_Comm comm) {  \
+        return Layer::get().blocking(                                                             \
+            Kind::kind, Shortcut{comm, WEFT_MPI_LIST glance},                                     \
+            [&](PreparedCall& call) -> Why { return call.prepare; },                              \
+            [&] { return PMPI_##Name(WEFT_MPI_LIST arguments, comm); });                          \
+    }                                                                                             \
+    WEFT_MPI_ENTRY MPI_##Name(WEFT_MPI_LIST parameters, MPI_Comm comm) {                          \
+        constexpr std::size_t kFields = std::tuple_size_v<decltype(std::make_tuple glance)>;      \
+        if (has_shortcut<kFields>(Kind::kind, {comm, WEFT_MPI_LIST glance}) ||                    \
+            is_off(Kind::kind) || is_handed_back(comm))                                           \
+            return PMPI_##Name(WEFT_MPI_LIST arguments, comm);                                    \
+        return long_way_##Name(WEFT_MPI_LIST arguments, comm);                                    \
+    }                                                                                             \
+    WEFT_MPI_ENTRY MPI_##Started(WEFT_MPI_LIST parameters, MPI_Comm comm, MPI_Request* request) { \
+        return Layer::get().started(                                                              \
+            Kind::kind, comm, request, [&](PreparedCall& call) -> Why { return call.prepare; },   \
+            [&] { return PMPI_##Started(WEFT_MPI_LIST arguments, comm, request); });              \
+    }
+#define WEFT_MPI_LIST(...) __VA_ARGS__
+#if MPI_VERSION >= 4
+#define WEFT_MPI_FORMS(Name, Started, kind, parameters, arguments, glance, prepare)                \
+    WEFT_MPI_PAIR(Name, Started, kind, parameters(int, int), arguments, glance, prepare)           \
+    WEFT_MPI_PAIR(Name##_c, Started##_c, kind, parameters(MPI_Count, MPI_Aint), arguments, glance, \
+                  prepare)
+#else
+#define WEFT_MPI_FORMS(Name, Started, kind, parameters, arguments, glance, prepare) \
+    WEFT_MPI_PAIR(Name, Started, kind, parameters(int, int), arguments, glance, prepare)
+#endif
+
+#define BCAST(Count, At) (void* buffer, Count count, MPI_Datatype type, int root)
+#define REDUCTION(Count, At) (const void* in, void* out, Count count, MPI_Datatype type, MPI_Op op)
+#define REDUCE(Count, At) \
+    (const void* in, void* out, Count count, MPI_Datatype type, MPI_Op op, int root)
+#define REDUCE_SCATTER(Count, At) \
+    (const void* in, void* out, const Count* counts, MPI_Datatype type, MPI_Op op)
+#define MOVEMENT(Count, At)                                                            \
+    (const void* in, Count in_count, MPI_Datatype in_type, void* out, Count out_count, \
+     MPI_Datatype out_type)
+#define ROOTED(Count, At)                                                              \
+    (const void* in, Count in_count, MPI_Datatype in_type, void* out, Count out_count, \
+     MPI_Datatype out_type, int root)
+#define GATHERV(Count, At)                                                                 \
+    (const void* in, Count in_count, MPI_Datatype in_type, void* out, const Count* counts, \
+     const At* places, MPI_Datatype type, int root)
+#define SCATTERV(Count, At)                                                               \
+    (const void* in, const Count* counts, const At* places, MPI_Datatype type, void* out, \
+     Count out_count, MPI_Datatype out_type, int root)
+#define ALLGATHERV(Count, At)                                                              \
+    (const void* in, Count in_count, MPI_Datatype in_type, void* out, const Count* counts, \
+     const At* places, MPI_Datatype type)
+#define ALLTOALLV(Count, At)                                                                       \
+    (const void* in, const Count* in_counts, const At* in_places, MPI_Datatype in_type, void* out, \
+     const Count* out_counts, const At* out_places, MPI_Datatype out_type)
+#define ALLTOALLW(Count, At)                                                                    \
+    (const void* in, const Count* in_counts, const At* in_places, const MPI_Datatype* in_types, \
+     void* out, const Count* out_counts, const At* out_places, const MPI_Datatype* out_types)
+
+WEFT_MPI_FORMS(Bcast, Ibcast, broadcast, BCAST, (buffer, count, type, root), (count, type),
+               broadcast({buffer, count, type}, root))
+WEFT_MPI_FORMS(Allreduce, Iallreduce, allreduce, REDUCTION, (in, out, count, type, op),
+               (count, type, op), all_reduce(in, {out, count, type}, op))
+WEFT_MPI_FORMS(Reduce, Ireduce, reduce, REDUCE, (in, out, count, type, op, root), (count, type, op),
+               reduce(in, {out, count, type}, op, root))
+WEFT_MPI_FORMS(Scan, Iscan, scan, REDUCTION, (in, out, count, type, op), (count, type, op),
+               all_reduce(in, {out, count, type}, op))
+WEFT_MPI_FORMS(Exscan, Iexscan, exscan, REDUCTION, (in, out, count, type, op), (count, type, op),
+               all_reduce(in, {out, count, type}, op))
+WEFT_MPI_FORMS(Reduce_scatter_block, Ireduce_scatter_block, reduce_scatter_block, REDUCTION,
+               (in, out, count, type, op), (count, type, op),
+               reduce_blocks(in, {out, count, type}, op))
+WEFT_MPI_FORMS(Reduce_scatter, Ireduce_scatter, reduce_scatter, REDUCE_SCATTER,
+               (in, out, counts, type, op), (Shortcut::kNever),
+               reduce_scatter(in, {out, 0, type}, counts, op))
+WEFT_MPI_FORMS(Gather, Igather, gather, ROOTED,
+               (in, in_count, in_type, out, out_count, out_type, root),
+               (in_count, in_type, MPI_OP_NULL, root, out_count, out_type),
+               gather({in, in_count, in_type}, {out, out_count, out_type}, root))
+WEFT_MPI_FORMS(Scatter, Iscatter, scatter, ROOTED,
+               (in, in_count, in_type, out, out_count, out_type, root),
+               (in_count, in_type, MPI_OP_NULL, root, out_count, out_type),
+               scatter({in, in_count, in_type}, {out, out_count, out_type}, root))
+WEFT_MPI_FORMS(Allgather, Iallgather, allgather, MOVEMENT,
+               (in, in_count, in_type, out, out_count, out_type), (out_count, out_type),
+               allgather({in, in_count, in_type}, {out, out_count, out_type}))
+WEFT_MPI_FORMS(Alltoall, Ialltoall, alltoall, MOVEMENT,
+               (in, in_count, in_type, out, out_count, out_type), (out_count, out_type),
+               alltoall({in, in_count, in_type}, {out, out_count, out_type}))
+WEFT_MPI_FORMS(Gatherv, Igatherv, gatherv, GATHERV,
+               (in, in_count, in_type, out, counts, places, type, root), (0),
+               gatherv({in, in_count, in_type}, blocks(out, counts, places, type), root))
+WEFT_MPI_FORMS(Scatterv, Iscatterv, scatterv, SCATTERV,
+               (in, counts, places, type, out, out_count, out_type, root), (0),
+               scatterv(blocks(in, counts, places, type), {out, out_count, out_type}, root))
+WEFT_MPI_FORMS(Allgatherv, Iallgatherv, allgatherv, ALLGATHERV,
+               (in, in_count, in_type, out, counts, places, type), (Shortcut::kNever),
+               allgatherv({in, in_count, in_type}, blocks(out, counts, places, type)))
+WEFT_MPI_FORMS(Alltoallv, Ialltoallv, alltoallv, ALLTOALLV,
+               (in, in_counts, in_places, in_type, out, out_counts, out_places, out_type), (0),
+               alltoallv(blocks(in, in_counts, in_places, in_type),
+                         blocks(out, out_counts, out_places, out_type)))
+WEFT_MPI_FORMS(Alltoallw, Ialltoallw, alltoallw, ALLTOALLW,
+               (in, in_counts, in_places, in_types, out, out_counts, out_places, out_types), (0),
+               alltoallv(own_blocks(in, in_counts, in_places, in_types),
+                         own_blocks(out, out_counts, out_places, out_types)))
+
+static __attribute__((noinline)) int long_way_Barrier(MPI_Comm comm) {
+    return Layer::get().blocking(
+        Kind::barrier, Shortcut{comm}, [](PreparedCall&) { return Why::served; },
+        [&] { return PMPI_Barrier(comm); });
+}
+WEFT_MPI_ENTRY MPI_Barrier(MPI_Comm comm) {
+    if (has_shortcut<0>(Kind::barrier, {comm}) || is_off(Kind::barrier) || is_handed_back(comm))
+        return PMPI_Barrier(comm);
+    return long_way_Barrier(comm);
+}
+WEFT_MPI_ENTRY MPI_Ibarrier(MPI_Comm comm, MPI_Request* request) {
+    return Layer::get().started(
+        Kind::barrier, comm, request, [](PreparedCall&) { return Why::served; },
+        [&] { return PMPI_Ibarrier(comm, request); });
+}
+
+// --- operations and threads ----------------------------------------------------------------------
+
+WEFT_MPI_ENTRY MPI_Op_create(MPI_User_function* function, int commutes, MPI_Op* op) {
+    const int result = PMPI_Op_create(function, commutes, op);
+    if (result == MPI_SUCCESS) weft::mpi::note_user_operation(*op, function, commutes != 0);
+    return result;
+}
+WEFT_MPI_ENTRY MPI_Op_free(MPI_Op* op) {
+    if (op != nullptr) weft::mpi::forget_user_operation(*op);
+    return PMPI_Op_free(op);
+}
+
+WEFT_MPI_ENTRY MPI_Init(int* argc, char*** argv) {
+    weft::mpi::check_caller(__builtin_return_address(0));
+    const int result = PMPI_Init(argc, argv);
+    if (result == MPI_SUCCESS) Layer::get().begin();
+    return result;
+}
+WEFT_MPI_ENTRY MPI_Init_thread(int* argc, char*** argv, int required, int* provided) {
+    weft::mpi::check_caller(__builtin_return_address(0));
+    const int result = PMPI_Init_thread(argc, argv, required, provided);
+    if (result == MPI_SUCCESS) Layer::get().begin();
+    return result;
+}

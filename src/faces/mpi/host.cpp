@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "faces/mpi/host.hpp"
+
+#include <dlfcn.h>
+
+#include <atomic>
+#include <cstdlib>
+
+namespace weft::mpi {
+
+#if defined(OPEN_MPI)
+
+namespace {
+
+template <class Function>
+Function symbol(const char* name) {
+    return reinterpret_cast<Function>(dlsym(RTLD_DEFAULT, name));
+}
+
+}  // namespace
+
+void drive_host(MPI_Comm) {
+    static const auto progress = symbol<void (*)()>("opal_progress");
+    if (progress != nullptr) progress();
+}
+
+bool on_host_progress(int (*function)()) {
+    using Register = int (*)(int (*)());
+    static int (*known)() = nullptr;
+    const auto add = symbol<Register>("opal_progress_register");
+    const auto remove = symbol<Register>("opal_progress_unregister");
+    if (add == nullptr || remove == nullptr) return false;
+    if (known != nullptr) remove(known);
+    known = function;
+    return function == nullptr || add(function) == 0;
+}
+
+#else
+
+namespace {
+
+// Relaxed: one thread sets it, and its first use may be delayed.
+std::atomic<int (*)()> on_progress{nullptr};
+
+}  // namespace
+
+void drive_host(MPI_Comm comm) {
+    int flag = 0;
+    PMPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, comm, &flag, MPI_STATUS_IGNORE);
+}
+
+bool on_host_progress(int (*function)()) {
+    on_progress.store(function, std::memory_order_relaxed);
+    return dlsym(RTLD_DEFAULT, "ucp_worker_create") != nullptr;
+}
+
+/// Replaces UCX's function of this name, which all waits of MPICH call.
+extern "C" __attribute__((visibility("default"))) unsigned ucp_worker_progress(void* worker) {
+    using Progress = unsigned (*)(void*);
+    static const auto next = reinterpret_cast<Progress>(dlsym(RTLD_NEXT, "ucp_worker_progress"));
+    if (next == nullptr) std::abort();  // a program without UCX calls it
+    if (int (*const function)() = on_progress.load(std::memory_order_relaxed)) function();
+    return next(worker);
+}
+
+#endif
+
+}  // namespace weft::mpi

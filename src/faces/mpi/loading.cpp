@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "faces/mpi/loading.hpp"
+
+#include <dlfcn.h>
+#include <mpi.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <string_view>
+
+#include "faces/mpi/layer.hpp"
+
+namespace weft::mpi {
+
+namespace {
+
+/// A symbol of Open MPI that MPICH does not have.
+constexpr const char* kSymbolOfOpenMpi = "ompi_mpi_comm_world";
+#if defined(OPEN_MPI)
+constexpr bool kIsForOpenMpi = true;
+constexpr const char* kOtherMpi = "MPICH";
+constexpr const char* kOtherLayer = "libweft-mpi-mpich.so";
+#else
+constexpr bool kIsForOpenMpi = false;
+constexpr const char* kOtherMpi = "Open MPI";
+constexpr const char* kOtherLayer = "libweft-mpi-openmpi.so";
+#endif
+/// A symbol of MPICH that Open MPI does not have.
+constexpr const char* kSymbolOfMpich = "MPII_Comm_get_attr";
+
+/// Returns the file of the object that has this address, or an empty string.
+std::string file_of(const void* address) {
+    Dl_info found{};
+    return ::dladdr(address, &found) != 0 && found.dli_fname != nullptr ? found.dli_fname : "";
+}
+
+/// Returns true if a loaded object, or a library that it was linked with, has the symbol.
+bool finds(const std::string& file, const char* symbol) {
+    void* const object = ::dlopen(file.c_str(), RTLD_NOLOAD | RTLD_LAZY);
+    if (object == nullptr) return false;
+    const bool found = ::dlsym(object, symbol) != nullptr;
+    ::dlclose(object);
+    return found;
+}
+
+/// Returns true for rank 0, by the launcher's variables; one rank prints for all.
+bool is_first_rank() {
+    for (const char* const name : {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK"})
+        if (const char* const rank = std::getenv(name)) return std::strcmp(rank, "0") == 0;
+    return true;
+}
+
+/// Returns the value of LD_PRELOAD without this library.
+std::string preloads_without(const std::string& layer) {
+    const char* const value = std::getenv("LD_PRELOAD");
+    std::string_view left(value == nullptr ? "" : value);
+    std::string kept;
+    char* const real = ::realpath(layer.c_str(), nullptr);
+    while (!left.empty()) {
+        const std::size_t end = std::min(left.find_first_of(": "), left.size());
+        const std::string one(left.substr(0, end));
+        left.remove_prefix(std::min(end + 1, left.size()));
+        if (one.empty()) continue;
+        char* const path = ::realpath(one.c_str(), nullptr);
+        const bool is_layer =
+            one == layer || (path != nullptr && real != nullptr && std::strcmp(path, real) == 0) ||
+            (one.find('/') == std::string::npos && layer.substr(layer.rfind('/') + 1) == one);
+        std::free(path);
+        if (!is_layer) kept += (kept.empty() ? "" : ":") + one;
+    }
+    std::free(real);
+    return kept;
+}
+
+/// Runs before main(). If the program was linked with the other MPI, starts it again
+/// without the layer.
+__attribute__((constructor)) void check_program(int, char** arguments, char**) {
+    const std::string host = file_of(reinterpret_cast<const void*>(&PMPI_Init));
+    if (host.empty() || finds(host, kSymbolOfOpenMpi) == kIsForOpenMpi) return;
+    const std::string layer = file_of(reinterpret_cast<const void*>(&check_caller));
+    const char* const given = std::getenv("LD_PRELOAD");
+    const std::string kept = preloads_without(layer);
+    const bool can_start_again = given != nullptr && kept != given;
+    if (is_first_rank())
+        std::fprintf(stderr, "weft: %s is not for this program, which uses %s: preload %s; %s\n",
+                     layer.c_str(), kOtherMpi, kOtherLayer,
+                     can_start_again ? "the program runs without the layer"
+                                     : "it cannot run with this layer");
+    if (can_start_again) {
+        if (kept.empty()) ::unsetenv("LD_PRELOAD");
+        if (!kept.empty()) ::setenv("LD_PRELOAD", kept.c_str(), 1);
+        ::execv("/proc/self/exe", arguments);
+        std::perror("weft: the program cannot be started again");
+    }
+    ::_exit(1);
+}
+
+/// Runs after main(). Reports that the program has used MPI without starting it through the layer.
+__attribute__((destructor)) void check_use() {
+    int over = 0;
+    if (Layer::get().begun() || !is_first_rank() || PMPI_Finalized(&over) != MPI_SUCCESS ||
+        over == 0)
+        return;
+    const std::string layer = file_of(reinterpret_cast<const void*>(&check_caller));
+    const std::string first = file_of(::dlsym(RTLD_DEFAULT, "MPI_Init"));
+    std::fprintf(stderr,
+                 "weft: no collective was served: %s takes the program's calls of MPI before %s; "
+                 "preload the layer first\n",
+                 first == layer ? "another library" : first.c_str(), layer.c_str());
+}
+
+}  // namespace
+
+void check_caller(const void* caller) {
+    const std::string program = file_of(caller);
+    const bool uses_other = finds(program, kIsForOpenMpi ? kSymbolOfMpich : kSymbolOfOpenMpi);
+    if (!uses_other) return;
+    const std::string layer = file_of(reinterpret_cast<const void*>(&check_caller));
+    std::fprintf(stderr, "weft: %s is not for %s, which uses %s: preload %s\n", layer.c_str(),
+                 program.c_str(), kOtherMpi, kOtherLayer);
+    ::_exit(1);
+}
+
+}  // namespace weft::mpi

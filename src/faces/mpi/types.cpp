@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "faces/mpi/types.hpp"
+
+#include <algorithm>
+#include <climits>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "faces/mpi/handle_map.hpp"
+
+namespace weft::mpi {
+
+namespace {
+
+constexpr std::uint32_t bit(weft_op op) {
+    return 1U << op;
+}
+constexpr std::uint32_t kOrder = bit(WEFT_MIN) | bit(WEFT_MAX);
+constexpr std::uint32_t kArithmetic = bit(WEFT_SUM) | bit(WEFT_PROD);
+constexpr std::uint32_t kLogical = bit(WEFT_LAND) | bit(WEFT_LOR) | bit(WEFT_LXOR);
+constexpr std::uint32_t kBits = bit(WEFT_BAND) | bit(WEFT_BOR) | bit(WEFT_BXOR);
+
+/// Operations that MPI allows on types: MPI 4.0, 6.9.2.
+constexpr std::uint32_t kCInteger = kOrder | kArithmetic | kLogical | kBits;
+constexpr std::uint32_t kFortranInteger = kOrder | kArithmetic | kBits;
+constexpr std::uint32_t kFloating = kOrder | kArithmetic;
+constexpr std::uint32_t kComplex = kArithmetic;
+constexpr std::uint32_t kPair = bit(WEFT_MINLOC) | bit(WEFT_MAXLOC);
+
+template <class T>
+constexpr weft_type integer() {
+    constexpr int log = sizeof(T) == 1 ? 0 : sizeof(T) == 2 ? 1 : sizeof(T) == 4 ? 2 : 3;
+    return static_cast<weft_type>((std::is_signed_v<T> ? WEFT_INT8 : WEFT_UINT8) + log);
+}
+
+struct Builtin {
+    MPI_Datatype type;
+    weft_type element;
+    std::uint32_t operations;
+};
+
+/// Returns the types without padding between members. Weft would overwrite padding, which belongs
+/// to the program.
+std::vector<Builtin> builtin_types() {
+    return {
+        {MPI_SIGNED_CHAR, WEFT_INT8, kCInteger},
+        {MPI_UNSIGNED_CHAR, WEFT_UINT8, kCInteger},
+        {MPI_SHORT, integer<short>(), kCInteger},
+        {MPI_UNSIGNED_SHORT, integer<unsigned short>(), kCInteger},
+        {MPI_INT, integer<int>(), kCInteger},
+        {MPI_UNSIGNED, integer<unsigned>(), kCInteger},
+        {MPI_LONG, integer<long>(), kCInteger},
+        {MPI_UNSIGNED_LONG, integer<unsigned long>(), kCInteger},
+        {MPI_LONG_LONG, integer<long long>(), kCInteger},
+        {MPI_UNSIGNED_LONG_LONG, integer<unsigned long long>(), kCInteger},
+        {MPI_INT8_T, WEFT_INT8, kCInteger},
+        {MPI_INT16_T, WEFT_INT16, kCInteger},
+        {MPI_INT32_T, WEFT_INT32, kCInteger},
+        {MPI_INT64_T, WEFT_INT64, kCInteger},
+        {MPI_UINT8_T, WEFT_UINT8, kCInteger},
+        {MPI_UINT16_T, WEFT_UINT16, kCInteger},
+        {MPI_UINT32_T, WEFT_UINT32, kCInteger},
+        {MPI_UINT64_T, WEFT_UINT64, kCInteger},
+        {MPI_AINT, integer<MPI_Aint>(), kFortranInteger},
+        {MPI_OFFSET, integer<MPI_Offset>(), kFortranInteger},
+        {MPI_COUNT, integer<MPI_Count>(), kFortranInteger},
+        {MPI_BYTE, WEFT_UINT8, kBits},
+        {MPI_FLOAT, WEFT_FLOAT, kFloating},
+        {MPI_DOUBLE, WEFT_DOUBLE, kFloating},
+        {MPI_LONG_DOUBLE, WEFT_LONGDOUBLE, kFloating},
+        {MPI_C_BOOL, WEFT_BOOL, kLogical},
+        {MPI_C_FLOAT_COMPLEX, WEFT_CFLOAT, kComplex},
+        {MPI_C_DOUBLE_COMPLEX, WEFT_CDOUBLE, kComplex},
+        {MPI_INTEGER, WEFT_INT32, kFortranInteger},
+        {MPI_LOGICAL, WEFT_INT32, kLogical},
+        {MPI_REAL, WEFT_FLOAT, kFloating},
+        {MPI_DOUBLE_PRECISION, WEFT_DOUBLE, kFloating},
+        {MPI_COMPLEX, WEFT_CFLOAT, kComplex},
+        {MPI_DOUBLE_COMPLEX, WEFT_CDOUBLE, kComplex},
+        {MPI_INTEGER1, WEFT_INT8, kFortranInteger},
+        {MPI_INTEGER2, WEFT_INT16, kFortranInteger},
+        {MPI_INTEGER4, WEFT_INT32, kFortranInteger},
+        {MPI_INTEGER8, WEFT_INT64, kFortranInteger},
+        {MPI_REAL4, WEFT_FLOAT, kFloating},
+        {MPI_REAL8, WEFT_DOUBLE, kFloating},
+        {MPI_2INT, WEFT_INT32_INT, kPair},
+        {MPI_FLOAT_INT, WEFT_FLOAT_INT, kPair},
+        {MPI_2INTEGER, WEFT_INT32_INT, kPair},
+    };
+}
+
+struct BuiltinOp {
+    MPI_Op op;
+    weft_op ours;
+};
+
+std::vector<BuiltinOp> builtin_operations() {
+    return {{MPI_SUM, WEFT_SUM},   {MPI_PROD, WEFT_PROD},     {MPI_MIN, WEFT_MIN},
+            {MPI_MAX, WEFT_MAX},   {MPI_LAND, WEFT_LAND},     {MPI_LOR, WEFT_LOR},
+            {MPI_LXOR, WEFT_LXOR}, {MPI_BAND, WEFT_BAND},     {MPI_BOR, WEFT_BOR},
+            {MPI_BXOR, WEFT_BXOR}, {MPI_MINLOC, WEFT_MINLOC}, {MPI_MAXLOC, WEFT_MAXLOC}};
+}
+
+/// A user operation of MPI on elements of one type, in the form that weft calls.
+struct UserCall {
+    MPI_User_function* function;
+    MPI_Datatype type;
+    std::size_t element_bytes;
+
+    static void run(const void* in, void* inout, std::size_t count, void* self) {
+        auto& call = *static_cast<UserCall*>(self);
+        auto* from = static_cast<char*>(const_cast<void*>(in));
+        auto* into = static_cast<char*>(inout);
+        while (count != 0) {
+            int piece = static_cast<int>(std::min<std::size_t>(count, INT_MAX / 2));
+            call.function(from, into, &piece, &call.type);
+            const auto done = static_cast<std::size_t>(piece);
+            from += done * call.element_bytes;
+            into += done * call.element_bytes;
+            count -= done;
+        }
+    }
+};
+
+struct Operation {
+    std::optional<weft_op> builtin;
+    MPI_User_function* function = nullptr;
+    bool commutative = true;
+    struct OfType {
+        std::shared_ptr<UserCall> call;
+        weft_op ours = WEFT_OP_NONE;
+    };
+    std::map<std::uint64_t, OfType> by_type;
+};
+
+struct Tables {
+    HandleMap<MPI_Datatype, TypeFacts> types;
+    HandleMap<MPI_Op, Operation> operations;
+    int type_key = MPI_KEYVAL_INVALID;  ///< of the attribute that reports the end of a type
+
+    Tables();
+};
+
+Tables& tables() {
+    static Tables& only =
+        *new Tables;  // not destroyed: programs may free types while the process exits
+    return only;
+}
+
+int forget_type(MPI_Datatype type, int, void*, void*) {
+    const std::lock_guard lock(tables_mutex());
+    tables().types.remove(type);
+    return MPI_SUCCESS;
+}
+
+Tables::Tables() {
+    for (const Builtin& builtin : builtin_types()) {
+        if (builtin.type == MPI_DATATYPE_NULL) continue;
+        const std::size_t size = weft_type_size(builtin.element);
+        types.add(builtin.type, {.size = size,
+                                 .extent = static_cast<MPI_Aint>(size),
+                                 .contiguous = true,
+                                 .element = builtin.element,
+                                 .operations = builtin.operations});
+    }
+    for (const BuiltinOp& builtin : builtin_operations())
+        operations.add(builtin.op, {.builtin = builtin.ours, .by_type = {}});
+}
+
+/// Returns true if packing two elements does not change their bytes, tested with bytes that differ.
+bool packs_to_itself(MPI_Datatype type, std::size_t size) {
+    constexpr std::size_t kTriedMax = std::size_t{1} << 16;
+    if (size == 0) return true;
+    if (size > kTriedMax) return false;
+    std::vector<unsigned char> before(2 * size);
+    std::vector<unsigned char> after(2 * size);
+    std::uint32_t state = 1;
+    for (unsigned char& byte : before)
+        byte = static_cast<unsigned char>((state *= 0x9e3779b1) >> 24);
+    int at = 0;
+    const int bytes = static_cast<int>(after.size());
+    return PMPI_Pack(before.data(), 2, type, after.data(), bytes, &at, MPI_COMM_SELF) ==
+               MPI_SUCCESS &&
+           at == bytes && before == after;
+}
+
+bool is_named(MPI_Datatype type) {
+    int integers = 0;
+    int addresses = 0;
+    int types = 0;
+    int combiner = 0;
+    PMPI_Type_get_envelope(type, &integers, &addresses, &types, &combiner);
+    return combiner == MPI_COMBINER_NAMED;
+}
+
+/// Returns the type that `type` repeats without gaps, or MPI_DATATYPE_NULL if `type` was made in
+/// another manner. The caller frees it with free_repeated().
+MPI_Datatype repeated_by(MPI_Datatype type) {
+    int integers = 0;
+    int addresses = 0;
+    int types = 0;
+    int combiner = 0;
+    PMPI_Type_get_envelope(type, &integers, &addresses, &types, &combiner);
+    const bool repeats = combiner == MPI_COMBINER_CONTIGUOUS || combiner == MPI_COMBINER_DUP;
+    if (!repeats || integers > 1 || addresses != 0 || types != 1) return MPI_DATATYPE_NULL;
+    int count = 0;
+    MPI_Aint no_address = 0;
+    MPI_Datatype base = MPI_DATATYPE_NULL;
+    PMPI_Type_get_contents(type, integers, 0, 1, &count, &no_address, &base);
+    return base;
+}
+
+void free_repeated(MPI_Datatype base) {
+    if (!is_named(base)) PMPI_Type_free(&base);
+}
+
+/// Reads sizes as MPI_Count, since the size of a type above 2 GiB does not fit into an int. Returns
+/// false if the host does not know the type.
+bool read_facts(MPI_Datatype type, TypeFacts& facts) {
+    MPI_Count size = 0;
+    MPI_Count lower = 0;
+    MPI_Count extent = 0;
+    MPI_Count true_lower = 0;
+    MPI_Count true_extent = 0;
+    if (PMPI_Type_size_x(type, &size) != MPI_SUCCESS || size == MPI_UNDEFINED ||
+        PMPI_Type_get_extent_x(type, &lower, &extent) != MPI_SUCCESS ||
+        PMPI_Type_get_true_extent_x(type, &true_lower, &true_extent) != MPI_SUCCESS)
+        return false;
+    facts.size = static_cast<std::size_t>(size);
+    facts.extent = static_cast<MPI_Aint>(extent);
+    facts.contiguous = extent == size && lower == 0 && true_lower == 0 && true_extent == size;
+    return true;
+}
+
+/// Returns true if the bytes of a type without gaps are also in order.
+bool is_in_order(MPI_Datatype type, std::size_t size) {
+    const MPI_Datatype base = repeated_by(type);
+    if (base == MPI_DATATYPE_NULL) return packs_to_itself(type, size);
+    TypeFacts facts;
+    const bool in_order =
+        read_facts(base, facts) && facts.contiguous && is_in_order(base, facts.size);
+    free_repeated(base);
+    return in_order;
+}
+
+const TypeFacts* learn(MPI_Datatype type) {
+    TypeFacts facts;
+    if (!read_facts(type, facts)) return nullptr;
+    facts.contiguous = facts.contiguous && is_in_order(type, facts.size);
+    Tables& all = tables();
+    if (!is_named(type)) {
+        // Made here, not in the constructor, which may run before a program that uses sessions
+        // alone has made one.
+        if (all.type_key == MPI_KEYVAL_INVALID)
+            PMPI_Type_create_keyval(MPI_TYPE_NULL_COPY_FN, forget_type, &all.type_key, nullptr);
+        PMPI_Type_set_attr(type, all.type_key, nullptr);
+    }
+    return &all.types.add(type, facts);
+}
+
+}  // namespace
+
+std::recursive_mutex& tables_mutex() {
+    static std::recursive_mutex& only = *new std::recursive_mutex;
+    return only;
+}
+
+const TypeFacts* facts_for(MPI_Count count, MPI_Datatype type) {
+    static constexpr TypeFacts kNoData{.contiguous = true};
+    if (count == 0) return &kNoData;
+    if (count < 0) return nullptr;
+    if (const TypeFacts* known = tables().types.find(type)) [[likely]]
+        return known;
+    return type == MPI_DATATYPE_NULL ? nullptr : learn(type);
+}
+
+bool is_builtin(MPI_Datatype type) {
+    const TypeFacts* const known = tables().types.find(type);
+    return known != nullptr && known->element.has_value();
+}
+
+bool is_builtin_operation(MPI_Op op) {
+    const Operation* const known = tables().operations.find(op);
+    return op == MPI_OP_NULL || (known != nullptr && known->builtin.has_value());
+}
+
+std::optional<ServedOperation> operation_for(MPI_Op op, MPI_Datatype type, const TypeFacts& facts) {
+    Operation* const known = tables().operations.find(op);
+    if (known == nullptr || !facts.element) return std::nullopt;
+    if (known->builtin) {
+        if ((facts.operations & bit(*known->builtin)) == 0) return std::nullopt;
+        return ServedOperation{.op = *known->builtin, .keeps = {}};
+    }
+    Operation::OfType& made = known->by_type[number_of(type)];
+    if (made.call == nullptr) {
+        made.call = std::make_shared<UserCall>(UserCall{known->function, type, facts.size});
+        if (weft_op_create(&UserCall::run, made.call.get(), known->commutative ? 1 : 0,
+                           &made.ours) != WEFT_OK)
+            made.ours = WEFT_OP_NONE;
+    }
+    // Lack of space for operations is a fact of this rank only, so the call is not handed back:
+    // weft refuses WEFT_OP_NONE, and the call returns an error.
+    return ServedOperation{.op = made.ours, .keeps = made.call};
+}
+
+void note_user_operation(MPI_Op op, MPI_User_function* function, bool commutative) {
+    const std::lock_guard lock(tables_mutex());
+    tables().operations.add(op, {.function = function, .commutative = commutative, .by_type = {}});
+}
+
+void forget_user_operation(MPI_Op op) {
+    const std::lock_guard lock(tables_mutex());
+    Operation* const known = tables().operations.find(op);
+    if (known == nullptr || known->builtin) return;
+    for (auto& [type, made] : known->by_type)
+        if (made.ours != WEFT_OP_NONE) weft_op_free(&made.ours);
+    tables().operations.remove(op);
+}
+
+}  // namespace weft::mpi

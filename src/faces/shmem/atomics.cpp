@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// atomics.cpp - atomic operations on words of PEs.
+//
+// Idea     A local peer's word is changed by an atomic instruction, a remote one's by weft.
+// Holds    In both cases the word changes by atomic instructions of the owner's node, so local and
+//          remote PEs may use the same word.
+#include <bit>
+#include <type_traits>
+
+#include "faces/shmem/job.hpp"
+
+namespace weft::shmem {
+
+namespace {
+
+template <class T>
+using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
+
+/// Word of a call: its heap address, its copy at a local peer, and the PE of the world.
+struct Word {
+    std::byte* place = nullptr;
+    std::byte* near = nullptr;  ///< nullptr: the peer is remote
+    int pe = 0;
+};
+
+Word find(const char* routine, shmem_ctx_t ctx, const void* address, std::size_t bytes, int pe) {
+    Word word{.pe = world_pe(routine, ctx, pe)};
+    word.place = require_symmetric(routine, "the word", address, bytes);
+    if (reinterpret_cast<std::uintptr_t>(word.place) % bytes != 0)
+        refuse(routine, "the word is not aligned to its size");
+    word.near = local_copy(word.place, word.pe);
+    return word;
+}
+
+/// The operations: one for local peers, and weft's kind. T: an integer type, which may hold
+/// other values' bits.
+struct Fetch {
+    static constexpr weft_atomic_kind kKind = WEFT_ATOMIC_FETCH;
+    template <class T>
+    static T near(const std::atomic_ref<T> word, T, T) {
+        return word.load(std::memory_order_acquire);
+    }
+};
+struct Swap {
+    static constexpr weft_atomic_kind kKind = WEFT_ATOMIC_SET;
+    template <class T>
+    static T near(const std::atomic_ref<T> word, T value, T) {
+        return word.exchange(value, std::memory_order_acq_rel);
+    }
+};
+struct CompareSwap {
+    static constexpr weft_atomic_kind kKind = WEFT_ATOMIC_COMPARE_SWAP;
+    template <class T>
+    static T near(const std::atomic_ref<T> word, T value, T cond) {
+        word.compare_exchange_strong(cond, value, std::memory_order_acq_rel,
+                                     std::memory_order_acquire);
+        return cond;
+    }
+};
+struct Add {
+    static constexpr weft_atomic_kind kKind = WEFT_ATOMIC_ADD;
+    template <class T>
+    static T near(const std::atomic_ref<T> word, T value, T) {
+        return word.fetch_add(value, std::memory_order_acq_rel);
+    }
+};
+struct And {
+    static constexpr weft_atomic_kind kKind = WEFT_ATOMIC_AND;
+    template <class T>
+    static T near(const std::atomic_ref<T> word, T value, T) {
+        return word.fetch_and(value, std::memory_order_acq_rel);
+    }
+};
+struct Or {
+    static constexpr weft_atomic_kind kKind = WEFT_ATOMIC_OR;
+    template <class T>
+    static T near(const std::atomic_ref<T> word, T value, T) {
+        return word.fetch_or(value, std::memory_order_acq_rel);
+    }
+};
+struct Xor {
+    static constexpr weft_atomic_kind kKind = WEFT_ATOMIC_XOR;
+    template <class T>
+    static T near(const std::atomic_ref<T> word, T value, T) {
+        return word.fetch_xor(value, std::memory_order_acq_rel);
+    }
+};
+
+template <class Operation, class T>
+T change(const char* routine, shmem_ctx_t ctx, const T* address, T value, T cond, int pe,
+         bool wants_old = true) {
+    using B = Bits<T>;
+    const Word word = find(routine, ctx, address, sizeof(T), pe);
+    const auto bits = std::bit_cast<B>(value);
+    const auto other = std::bit_cast<B>(cond);
+    if (word.near != nullptr)
+        return std::bit_cast<T>(Operation::template near<B>(
+            std::atomic_ref<B>(*reinterpret_cast<B*>(word.near)), bits, other));
+    // Passed as bits: integer operations do not depend on signs, and the others only copy.
+    constexpr weft_type kType = sizeof(B) == 8 ? WEFT_UINT64 : WEFT_UINT32;
+    B old{};
+    check(routine, weft_atomic(stream_of(ctx), Operation::kKind, kType, word.place, &bits, &other,
+                               wants_old ? &old : nullptr, word.pe));
+    return std::bit_cast<T>(old);
+}
+
+template <class T>
+constexpr T number(int value) {
+    return static_cast<T>(value);
+}
+
+template <class T>
+T fetch(const char* routine, shmem_ctx_t ctx, const T* source, int pe) {
+    return change<Fetch, T>(routine, ctx, source, T{}, T{}, pe);
+}
+
+}  // namespace
+
+}  // namespace weft::shmem
+
+namespace shmem = weft::shmem;
+
+// Defines each operation with a result at once, with a result at the next quiet, and without a
+// result. The second form also returns its result at once.
+#define FETCHING(NAME, OPERATION, T, PARAMETERS, VALUE, COND)                                     \
+    SHMEM_ROUTINE(T, NAME, (T * dest PARAMETERS, int pe)) {                                       \
+        return shmem::change<shmem::OPERATION, T>(#NAME, SHMEM_CTX_DEFAULT, dest, VALUE, COND,    \
+                                                  pe);                                            \
+    }                                                                                             \
+    SHMEM_ROUTINE(T, ctx_##NAME, (shmem_ctx_t ctx, T * dest PARAMETERS, int pe)) {                \
+        return shmem::change<shmem::OPERATION, T>("ctx_" #NAME, ctx, dest, VALUE, COND, pe);      \
+    }                                                                                             \
+    SHMEM_ROUTINE(void, NAME##_nbi, (T * fetch, T * dest PARAMETERS, int pe)) {                   \
+        *fetch = shmem::change<shmem::OPERATION, T>(#NAME "_nbi", SHMEM_CTX_DEFAULT, dest, VALUE, \
+                                                    COND, pe);                                    \
+    }                                                                                             \
+    SHMEM_ROUTINE(void, ctx_##NAME##_nbi,                                                         \
+                  (shmem_ctx_t ctx, T * fetch, T * dest PARAMETERS, int pe)) {                    \
+        *fetch =                                                                                  \
+            shmem::change<shmem::OPERATION, T>("ctx_" #NAME "_nbi", ctx, dest, VALUE, COND, pe);  \
+    }
+#define SILENT(NAME, OPERATION, T, PARAMETERS, VALUE)                                           \
+    SHMEM_ROUTINE(void, NAME, (T * dest PARAMETERS, int pe)) {                                  \
+        shmem::change<shmem::OPERATION, T>(#NAME, SHMEM_CTX_DEFAULT, dest, VALUE,               \
+                                           shmem::number<T>(0), pe, false);                     \
+    }                                                                                           \
+    SHMEM_ROUTINE(void, ctx_##NAME, (shmem_ctx_t ctx, T * dest PARAMETERS, int pe)) {           \
+        shmem::change<shmem::OPERATION, T>("ctx_" #NAME, ctx, dest, VALUE, shmem::number<T>(0), \
+                                           pe, false);                                          \
+    }
+// Parameters between the address and the PE: none, a value, a condition and a value.
+#define NONE
+#define ONE(T) , T value
+#define TWO(T) , T cond, T value
+
+#define EXTENDED(N, T)                                                                     \
+    SHMEM_ROUTINE(T, N##_atomic_fetch, (const T* source, int pe)) {                        \
+        return shmem::fetch<T>(#N "_atomic_fetch", SHMEM_CTX_DEFAULT, source, pe);         \
+    }                                                                                      \
+    SHMEM_ROUTINE(T, ctx_##N##_atomic_fetch, (shmem_ctx_t ctx, const T* source, int pe)) { \
+        return shmem::fetch<T>("ctx_" #N "_atomic_fetch", ctx, source, pe);                \
+    }                                                                                      \
+    SHMEM_ROUTINE(void, N##_atomic_fetch_nbi, (T * fetch, const T* source, int pe)) {      \
+        *fetch = shmem::fetch<T>(#N "_atomic_fetch_nbi", SHMEM_CTX_DEFAULT, source, pe);   \
+    }                                                                                      \
+    SHMEM_ROUTINE(void, ctx_##N##_atomic_fetch_nbi,                                        \
+                  (shmem_ctx_t ctx, T * fetch, const T* source, int pe)) {                 \
+        *fetch = shmem::fetch<T>("ctx_" #N "_atomic_fetch_nbi", ctx, source, pe);          \
+    }                                                                                      \
+    FETCHING(N##_atomic_swap, Swap, T, ONE(T), value, shmem::number<T>(0))                 \
+    SILENT(N##_atomic_set, Swap, T, ONE(T), value)
+WEFT_SHMEM_AMO_EXTENDED(EXTENDED)
+
+#define STANDARD(N, T)                                                                     \
+    FETCHING(N##_atomic_compare_swap, CompareSwap, T, TWO(T), value, cond)                 \
+    FETCHING(N##_atomic_fetch_inc, Add, T, NONE, shmem::number<T>(1), shmem::number<T>(0)) \
+    SILENT(N##_atomic_inc, Add, T, NONE, shmem::number<T>(1))                              \
+    FETCHING(N##_atomic_fetch_add, Add, T, ONE(T), value, shmem::number<T>(0))             \
+    SILENT(N##_atomic_add, Add, T, ONE(T), value)
+WEFT_SHMEM_AMO(STANDARD)
+
+#define BITWISE(N, T)                                                          \
+    FETCHING(N##_atomic_fetch_and, And, T, ONE(T), value, shmem::number<T>(0)) \
+    SILENT(N##_atomic_and, And, T, ONE(T), value)                              \
+    FETCHING(N##_atomic_fetch_or, Or, T, ONE(T), value, shmem::number<T>(0))   \
+    SILENT(N##_atomic_or, Or, T, ONE(T), value)                                \
+    FETCHING(N##_atomic_fetch_xor, Xor, T, ONE(T), value, shmem::number<T>(0)) \
+    SILENT(N##_atomic_xor, Xor, T, ONE(T), value)
+WEFT_SHMEM_AMO_BITWISE(BITWISE)
+
+// --- names of OpenSHMEM 1.3 ----------------------------------------------------------------------
+
+#define OLD_EXTENDED(N, T)                                      \
+    SHMEM_ROUTINE(T, N##_fetch, (const T* source, int pe)) {    \
+        return pshmem_##N##_atomic_fetch(source, pe);           \
+    }                                                           \
+    SHMEM_ROUTINE(void, N##_set, (T * dest, T value, int pe)) { \
+        pshmem_##N##_atomic_set(dest, value, pe);               \
+    }                                                           \
+    SHMEM_ROUTINE(T, N##_swap, (T * dest, T value, int pe)) {   \
+        return pshmem_##N##_atomic_swap(dest, value, pe);       \
+    }
+WEFT_SHMEM_AMO_OLD_EXTENDED(OLD_EXTENDED)
+
+#define OLD(N, T)                                                       \
+    SHMEM_ROUTINE(T, N##_cswap, (T * dest, T cond, T value, int pe)) {  \
+        return pshmem_##N##_atomic_compare_swap(dest, cond, value, pe); \
+    }                                                                   \
+    SHMEM_ROUTINE(T, N##_finc, (T * dest, int pe)) {                    \
+        return pshmem_##N##_atomic_fetch_inc(dest, pe);                 \
+    }                                                                   \
+    SHMEM_ROUTINE(void, N##_inc, (T * dest, int pe)) {                  \
+        pshmem_##N##_atomic_inc(dest, pe);                              \
+    }                                                                   \
+    SHMEM_ROUTINE(T, N##_fadd, (T * dest, T value, int pe)) {           \
+        return pshmem_##N##_atomic_fetch_add(dest, value, pe);          \
+    }                                                                   \
+    SHMEM_ROUTINE(void, N##_add, (T * dest, T value, int pe)) {         \
+        pshmem_##N##_atomic_add(dest, value, pe);                       \
+    }
+WEFT_SHMEM_AMO_OLD(OLD)
+
+SHMEM_ROUTINE(long, swap, (long* dest, long value, int pe)) {
+    return pshmem_long_atomic_swap(dest, value, pe);
+}

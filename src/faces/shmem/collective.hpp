@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// collective.hpp - the collectives of weft behind those of OpenSHMEM.
+//
+// Holds    Each function checks its buffers first. Sizes must not wrap, and a buffer that starts in
+//          symmetric memory must be in one region. Other memory is given to weft as it is.
+#pragma once
+
+#include <string>
+
+#include "faces/shmem/job.hpp"
+
+namespace weft::shmem {
+
+/// Result of a collective: the reason of a failure; empty on success.
+using Outcome = std::string;
+
+/// Share of one member in a buffer.
+struct Elements {
+    std::size_t count = 0;
+    std::size_t size = 1;  ///< bytes of one element
+};
+
+Outcome meet(const weft_shmem_team& team);
+/// argument: name of the buffer in the caller's routine, for messages.
+Outcome broadcast(const weft_shmem_team& team, const char* argument, void* buffer,
+                  const Elements& elements, int root);
+Outcome allreduce(const weft_shmem_team& team, const void* in, void* out, const Elements& elements,
+                  weft_type type, weft_op op);
+Outcome allgather(const weft_shmem_team& team, const void* in, void* out, const Elements& elements);
+/// Concatenates blocks whose sizes only their owners know. A member with an unusable block fails
+/// the call on all members.
+Outcome collect(const weft_shmem_team& team, const void* in, void* out, const Elements& elements);
+Outcome alltoall(const weft_shmem_team& team, const void* in, void* out, const Elements& elements);
+
+/// Distances between adjacent elements, in elements; at least 1.
+struct Strides {
+    std::ptrdiff_t to = 1;
+    std::ptrdiff_t from = 1;
+};
+Outcome alltoall(const weft_shmem_team& team, const void* in, void* out, const Elements& elements,
+                 const Strides& strides);
+
+/// Ends the job on a failure, for routines without a status.
+inline void check(const char* routine, const Outcome& outcome) {
+    if (!outcome.empty()) [[unlikely]]
+        refuse(routine, outcome.c_str());
+}
+
+/// Returns the team of an active set. Its members make the team when they first use the set.
+const weft_shmem_team& active_set(const char* routine, int start, int log_stride, int size);
+
+}  // namespace weft::shmem

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// collectives.cpp - the collectives of teams and of active sets.
+#include <type_traits>
+
+#include "faces/shmem/collective.hpp"
+
+namespace weft::shmem {
+
+namespace {
+
+/// Returns weft's type of a C type, by its kind and size.
+template <class T>
+constexpr weft_type type_of() {
+    if constexpr (std::is_same_v<T, float>)
+        return WEFT_FLOAT;
+    else if constexpr (std::is_same_v<T, double>)
+        return WEFT_DOUBLE;
+    else if constexpr (std::is_same_v<T, long double>)
+        return WEFT_LONGDOUBLE;
+    else if constexpr (std::is_same_v<T, float _Complex>)
+        return WEFT_CFLOAT;
+    else if constexpr (std::is_same_v<T, double _Complex>)
+        return WEFT_CDOUBLE;
+    else if constexpr (std::is_signed_v<T>)
+        return sizeof(T) == 1   ? WEFT_INT8
+               : sizeof(T) == 2 ? WEFT_INT16
+               : sizeof(T) == 4 ? WEFT_INT32
+                                : WEFT_INT64;
+    else
+        return sizeof(T) == 1   ? WEFT_UINT8
+               : sizeof(T) == 2 ? WEFT_UINT16
+               : sizeof(T) == 4 ? WEFT_UINT32
+                                : WEFT_UINT64;
+}
+
+/// Returns the team of a handle. If it cannot be used, prints the reason and returns nullptr.
+const weft_shmem_team* usable(const char* routine, shmem_team_t team) {
+    const weft_shmem_team* const found = find_team(team);
+    if (found == nullptr) {
+        const std::string missing = missing_job();
+        report(routine, missing.empty() ? "team: not a team" : missing);
+    }
+    return found;
+}
+
+int broadcast_of(const char* routine, shmem_team_t handle, void* dest, const void* source,
+                 const Elements& elements, int root) {
+    const auto* const team = usable(routine, handle);
+    if (team == nullptr) return -1;
+    if (root < 0 || root >= team->size) refuse_pe(routine, root, team->size);
+    const bool mine = team->rank == root;
+    const int status =
+        report(routine, mine ? broadcast(*team, "source", const_cast<void*>(source), elements, root)
+                             : broadcast(*team, "dest", dest, elements, root));
+    const std::size_t bytes = status == 0 ? elements.count * elements.size : 0;
+    if (mine && dest != source && bytes != 0) std::memmove(dest, source, bytes);
+    return status;
+}
+
+template <class Call>
+int on_team(const char* routine, shmem_team_t handle, Call call) {
+    const auto* const team = usable(routine, handle);
+    return team == nullptr ? -1 : report(routine, call(*team));
+}
+
+int collect_of(shmem_team_t handle, void* dest, const void* source, const Elements& elements) {
+    return on_team("collect", handle, [&](const weft_shmem_team& team) {
+        return collect(team, source, dest, elements);
+    });
+}
+
+int fcollect_of(shmem_team_t handle, void* dest, const void* source, const Elements& elements) {
+    return on_team("fcollect", handle, [&](const weft_shmem_team& team) {
+        return allgather(team, source, dest, elements);
+    });
+}
+
+int alltoall_of(shmem_team_t handle, void* dest, const void* source, const Elements& elements) {
+    return on_team("alltoall", handle, [&](const weft_shmem_team& team) {
+        return alltoall(team, source, dest, elements);
+    });
+}
+
+int alltoalls_of(shmem_team_t handle, void* dest, const void* source, const Elements& elements,
+                 const Strides& strides) {
+    return on_team("alltoalls", handle, [&](const weft_shmem_team& team) {
+        return alltoall(team, source, dest, elements, strides);
+    });
+}
+
+int reduce_of(shmem_team_t handle, void* dest, const void* source, const Elements& elements,
+              weft_type type, weft_op op) {
+    return on_team("reduce", handle, [&](const weft_shmem_team& team) {
+        return allreduce(team, source, dest, elements, type, op);
+    });
+}
+
+/// An active set, as a call's arguments name it.
+struct Set {
+    int start = 0;
+    int log_stride = 0;
+    int size = 0;
+};
+Outcome reduce_of_set(const Set& set, void* dest, const void* source, int count, std::size_t size,
+                      weft_type type, weft_op op) {
+    const auto& team = active_set("to_all", set.start, set.log_stride, set.size);
+    if (count < 0) refuse("to_all", "nreduce: negative");
+    return allreduce(team, source, dest, {static_cast<std::size_t>(count), size}, type, op);
+}
+
+void quiet(const char* routine) {
+    require_job(routine);
+    check(routine, weft_quiet(job.world));
+}
+
+}  // namespace
+
+}  // namespace weft::shmem
+
+namespace shmem = weft::shmem;
+using shmem::job;
+
+SHMEM_ROUTINE(void, barrier_all, (void)) {
+    shmem::quiet("barrier_all");
+    shmem::check("barrier_all", shmem::meet(*shmem::find_team(SHMEM_TEAM_WORLD)));
+}
+
+SHMEM_ROUTINE(void, sync_all, (void)) {
+    shmem::require_job("sync_all");
+    shmem::check("sync_all", shmem::meet(*shmem::find_team(SHMEM_TEAM_WORLD)));
+}
+
+SHMEM_ROUTINE(int, team_sync, (shmem_team_t team)) {
+    return shmem::on_team("team_sync", team, shmem::meet);
+}
+
+SHMEM_ROUTINE(void, barrier, (int start, int log_stride, int size, long*)) {
+    shmem::quiet("barrier");
+    shmem::check("barrier", shmem::meet(shmem::active_set("barrier", start, log_stride, size)));
+}
+
+SHMEM_ROUTINE(void, sync, (int start, int log_stride, int size, long*)) {
+    shmem::check("sync", shmem::meet(shmem::active_set("sync", start, log_stride, size)));
+}
+
+// Routines that only move bytes are equal for all types.
+#define MOVING(BROADCAST, COLLECT, FCOLLECT, ALLTOALL, ALLTOALLS, T, BYTES)                       \
+    SHMEM_ROUTINE(int, BROADCAST,                                                                 \
+                  (shmem_team_t team, T * dest, const T* source, size_t nelems, int root)) {      \
+        return shmem::broadcast_of("broadcast", team, dest, source, {nelems, (BYTES)}, root);     \
+    }                                                                                             \
+    SHMEM_ROUTINE(int, COLLECT, (shmem_team_t team, T * dest, const T* source, size_t nelems)) {  \
+        return shmem::collect_of(team, dest, source, {nelems, (BYTES)});                          \
+    }                                                                                             \
+    SHMEM_ROUTINE(int, FCOLLECT, (shmem_team_t team, T * dest, const T* source, size_t nelems)) { \
+        return shmem::fcollect_of(team, dest, source, {nelems, (BYTES)});                         \
+    }                                                                                             \
+    SHMEM_ROUTINE(int, ALLTOALL, (shmem_team_t team, T * dest, const T* source, size_t nelems)) { \
+        return shmem::alltoall_of(team, dest, source, {nelems, (BYTES)});                         \
+    }                                                                                             \
+    SHMEM_ROUTINE(int, ALLTOALLS,                                                                 \
+                  (shmem_team_t team, T * dest, const T* source, ptrdiff_t dst, ptrdiff_t sst,    \
+                   size_t nelems)) {                                                              \
+        return shmem::alltoalls_of(team, dest, source, {nelems, (BYTES)}, {dst, sst});            \
+    }
+#define TYPED(N, T) \
+    MOVING(N##_broadcast, N##_collect, N##_fcollect, N##_alltoall, N##_alltoalls, T, sizeof(T))
+WEFT_SHMEM_RMA(TYPED)
+MOVING(broadcastmem, collectmem, fcollectmem, alltoallmem, alltoallsmem, void, 1)
+
+#define REDUCE(N, T, NAME, OP)                                                                 \
+    SHMEM_ROUTINE(int, N##_##NAME##_reduce,                                                    \
+                  (shmem_team_t team, T * dest, const T* source, size_t nreduce)) {            \
+        return shmem::reduce_of(team, dest, source, {nreduce, sizeof(T)}, shmem::type_of<T>(), \
+                                OP);                                                           \
+    }
+#define BITS(N, T) \
+    REDUCE(N, T, and, WEFT_BAND) REDUCE(N, T, or, WEFT_BOR) REDUCE(N, T, xor, WEFT_BXOR)
+#define ORDERED(N, T) REDUCE(N, T, min, WEFT_MIN) REDUCE(N, T, max, WEFT_MAX)
+#define NUMBERS(N, T) REDUCE(N, T, sum, WEFT_SUM) REDUCE(N, T, prod, WEFT_PROD)
+WEFT_SHMEM_REDUCE_BITS(BITS)
+WEFT_SHMEM_REDUCE_ORDERED(ORDERED)
+WEFT_SHMEM_REDUCE_NUMBERS(NUMBERS)
+#undef REDUCE
+
+// --- over active sets ----------------------------------------------------------------------------
+
+#define REDUCE(N, T, NAME, OP)                                                                     \
+    SHMEM_ROUTINE(void, N##_##NAME##_to_all,                                                       \
+                  (T * dest, const T* source, int nreduce, int start, int log_stride, int size,    \
+                   T*, long*)) {                                                                   \
+        shmem::check("to_all", shmem::reduce_of_set({start, log_stride, size}, dest, source,       \
+                                                    nreduce, sizeof(T), shmem::type_of<T>(), OP)); \
+    }
+WEFT_SHMEM_TO_ALL_BITS(BITS)
+WEFT_SHMEM_TO_ALL_ORDERED(ORDERED)
+WEFT_SHMEM_TO_ALL_NUMBERS(NUMBERS)
+#undef REDUCE
+
+#define MOVING_SETS(N)                                                                          \
+    SHMEM_ROUTINE(void, broadcast##N,                                                           \
+                  (void* dest, const void* source, size_t nelems, int root, int start,          \
+                   int log_stride, int size, long*)) {                                          \
+        const auto& set = shmem::active_set("broadcast" #N, start, log_stride, size);           \
+        if (root < 0 || root >= size) shmem::refuse_pe("broadcast" #N, root, size);             \
+        /* The root's dest is left alone. */                                                    \
+        shmem::check("broadcast" #N,                                                            \
+                     set.rank == root                                                           \
+                         ? shmem::broadcast(set, "source", const_cast<void*>(source),           \
+                                            {nelems, N / 8}, root)                              \
+                         : shmem::broadcast(set, "dest", dest, {nelems, N / 8}, root));         \
+    }                                                                                           \
+    SHMEM_ROUTINE(void, collect##N,                                                             \
+                  (void* dest, const void* source, size_t nelems, int start, int log_stride,    \
+                   int size, long*)) {                                                          \
+        const auto& set = shmem::active_set("collect" #N, start, log_stride, size);             \
+        shmem::check("collect" #N, shmem::collect(set, source, dest, {nelems, N / 8}));         \
+    }                                                                                           \
+    SHMEM_ROUTINE(void, fcollect##N,                                                            \
+                  (void* dest, const void* source, size_t nelems, int start, int log_stride,    \
+                   int size, long*)) {                                                          \
+        const auto& set = shmem::active_set("fcollect" #N, start, log_stride, size);            \
+        shmem::check("fcollect" #N, shmem::allgather(set, source, dest, {nelems, N / 8}));      \
+    }                                                                                           \
+    SHMEM_ROUTINE(void, alltoall##N,                                                            \
+                  (void* dest, const void* source, size_t nelems, int start, int log_stride,    \
+                   int size, long*)) {                                                          \
+        const auto& set = shmem::active_set("alltoall" #N, start, log_stride, size);            \
+        shmem::check("alltoall" #N, shmem::alltoall(set, source, dest, {nelems, N / 8}));       \
+    }                                                                                           \
+    SHMEM_ROUTINE(void, alltoalls##N,                                                           \
+                  (void* dest, const void* source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, \
+                   int start, int log_stride, int size, long*)) {                               \
+        const auto& set = shmem::active_set("alltoalls" #N, start, log_stride, size);           \
+        shmem::check("alltoalls" #N,                                                            \
+                     shmem::alltoall(set, source, dest, {nelems, N / 8}, {dst, sst}));          \
+    }
+MOVING_SETS(32)
+MOVING_SETS(64)

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "faces/shmem/job.hpp"
+
+#include <sched.h>
+
+#include <cstdio>
+#include <cstdlib>
+
+namespace weft::shmem {
+
+Job job;
+
+void refuse(const char* routine, const char* problem) {
+    std::fprintf(stderr, "shmem_%s: PE %d: %s\n", routine, job.rank, problem);
+    // A forked child does not flush, because the parent writes the output that both hold.
+    if (!job.forked) std::fflush(nullptr);
+    _Exit(EXIT_FAILURE);  // the launcher ends the other PEs
+}
+
+std::string missing_job() {
+    if (job.runtime != nullptr) return {};
+    return job.forked ? "called in a forked child; only the process that called shmem_init is a PE"
+                      : "called before shmem_init or after shmem_finalize";
+}
+
+void refuse_without_job(const char* routine) {
+    refuse(routine, missing_job().c_str());
+}
+
+void refuse_pe(const char* routine, int pe, int size) {
+    require_job(routine);
+    char text[96];
+    std::snprintf(text, sizeof text, "pe: %d is not a PE here, expected 0..%d", pe, size - 1);
+    refuse(routine, text);
+}
+
+void refuse_count(const char* routine, std::size_t count, std::size_t size) {
+    char text[128];
+    std::snprintf(text, sizeof text, "nelems: %zu elements of %zu bytes exceed the address space",
+                  count, size);
+    refuse(routine, text);
+}
+
+std::string range_problem(const char* argument, const volatile void* address, std::size_t bytes) {
+    if (auto missing = missing_job(); !missing.empty()) return missing;
+    const auto at = reinterpret_cast<std::uintptr_t>(address);
+    const char* region = nullptr;
+    std::uintptr_t end = 0;
+    for (std::size_t i = 0; i < job.range_count && region == nullptr; ++i) {
+        if (at - job.ranges[i].begin >= job.ranges[i].bytes) continue;
+        region = "the program's variables end";
+        end = job.ranges[i].begin + job.ranges[i].bytes;
+    }
+    if (region == nullptr && at >= job.heap_begin && at < job.heap_end) {
+        region = "the memory of shmem_malloc ends";
+        end = job.heap_end;
+    }
+    char text[256];
+    if (region != nullptr)
+        std::snprintf(
+            text, sizeof text,
+            "%s: %zu bytes from %p are not all in symmetric memory: %s %zu bytes after it",
+            argument, bytes, reinterpret_cast<void*>(at), region,
+            static_cast<std::size_t>(end - at));
+    else
+        std::snprintf(
+            text, sizeof text,
+            "%s: %zu bytes from %p are not in symmetric memory, expected variables of the "
+            "program or memory of shmem_malloc",
+            argument, bytes, reinterpret_cast<void*>(at));
+    return text;
+}
+
+void refuse_range(const char* routine, const char* argument, const volatile void* address,
+                  std::size_t bytes) {
+    refuse(routine, range_problem(argument, address, bytes).c_str());
+}
+
+void check(const char* routine, weft_status status) {
+    if (status != WEFT_OK) [[unlikely]]
+        refuse(routine, weft_last_error());
+}
+
+int report(const char* routine, const std::string& problem) {
+    if (problem.empty()) [[likely]]
+        return 0;
+    std::fprintf(stderr, "shmem_%s: PE %d: %s\n", routine, job.rank, problem.c_str());
+    return -1;
+}
+
+int report(const char* routine, weft_status status) {
+    return status == WEFT_OK ? 0 : report(routine, std::string(weft_last_error()));
+}
+
+void drive() {
+    weft_progress(job.runtime);
+}
+
+void drive_now_and_then() {
+    constexpr std::uint32_t kDriveEvery = 64;
+    const std::uint32_t calls = job.near_calls.load(std::memory_order_relaxed) + 1;
+    job.near_calls.store(calls, std::memory_order_relaxed);
+    if (calls % kDriveEvery == 0) drive();
+}
+
+void drive_and_yield() {
+    drive();
+    sched_yield();
+}
+
+}  // namespace weft::shmem

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// job.hpp - state of this PE: its job, its symmetric memory, its local peers.
+//
+// Idea     A symmetric address is in the heap of weft or in the program's variables. The pages of
+//          the variables are heap pages too (data_segment.hpp), so a constant distance leads from
+//          a variable to its address in the heap. A second distance leads to the copy of a local
+//          peer: a put to that peer is a store.
+// Holds    Local transfers take no lock and make no call into weft. At level MULTIPLE weft knows
+//          that threads call at once; this layer locks its tables only, never during a wait.
+//          A call names a range of bytes. The whole range must be in the region that holds its
+//          first byte: the program's variables, or the objects in the heap.
+//          In a forked child `runtime` is nullptr and no memory is symmetric. The job belongs to
+//          the parent, so every routine of a child refuses or does nothing.
+// Next     transfers.cpp and atomics.cpp for the users of these addresses; docs/shmem.md.
+#pragma once
+
+#include <sys/types.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "faces/shmem/routine.hpp"
+#include "weft/weft.h"
+
+/// Objects behind the handles of shmem.h.
+struct weft_shmem_team {
+    weft_team* team = nullptr;
+    int rank = -1;
+    int size = 0;
+    std::vector<int> world_ranks;  ///< of the members, in their order
+    shmem_team_config_t config{};
+};
+struct weft_shmem_context {
+    std::shared_ptr<const weft_shmem_team> team;  ///< team of the PE arguments
+    shmem_team_t handle = SHMEM_TEAM_INVALID;     ///< handle of that team
+    weft_team* stream = nullptr;                  ///< makes the calls, with PEs of the world
+    long options = 0;
+};
+
+namespace weft::shmem {
+
+/// Variables of the program, up to the end of the last one. Their pages are in the heap too.
+struct SharedRange {
+    std::uintptr_t begin = 0;
+    std::size_t bytes = 0;
+    std::ptrdiff_t to_heap = 0;  ///< distance from a variable to its address in the heap
+};
+
+struct Job {
+    static constexpr std::ptrdiff_t kFar = PTRDIFF_MIN;
+    static constexpr std::size_t kRangesMax = 4;
+
+    weft_runtime* runtime = nullptr;  ///< nullptr: not initialized, finalized, or a forked child
+    bool forked = false;              ///< this process is a forked child of a PE
+    pid_t process = 0;                ///< process that called shmem_init
+    weft_team* world = nullptr;
+    int rank = -1;
+    int size = 0;
+    int level = SHMEM_THREAD_SINGLE;
+    bool all_near = false;  ///< the job uses no network
+    /// Number of polls of a word before a wait drives everything. 0 if PEs outnumber the
+    /// processors, because the writing PE may need this PE's processor.
+    int looks = 0;
+    SharedRange ranges[kRangesMax];  ///< of variables
+    std::size_t range_count = 0;
+    // Bounds of all objects ever allocated. One thread may allocate while others put.
+    static constexpr std::uintptr_t kNoHeap = UINTPTR_MAX;
+    std::atomic<std::uintptr_t> heap_begin{kNoHeap};
+    std::atomic<std::uintptr_t> heap_end{0};
+    std::vector<std::ptrdiff_t> to_peer;  ///< by PE: distance from this heap to the peer's, or kFar
+    std::atomic<std::uint32_t> near_calls{0};  ///< approximate: threads may lose increments
+};
+extern Job job;
+
+/// Ends the job after a sentence on standard error: the routine, this PE and `problem`.
+[[noreturn]] void refuse(const char* routine, const char* problem);
+[[noreturn]] void refuse_pe(const char* routine, int pe, int size);
+/// Ends the job: the call came before shmem_init, after shmem_finalize or in a forked child.
+[[noreturn]] void refuse_without_job(const char* routine);
+inline void require_job(const char* routine) {
+    if (job.runtime == nullptr) [[unlikely]]
+        refuse_without_job(routine);
+}
+/// Ends the job with weft's message if `status` is a failure.
+void check(const char* routine, weft_status status);
+/// Return 0, or -1 after printing the failure, for routines with a status.
+int report(const char* routine, weft_status status);
+int report(const char* routine, const std::string& problem);
+/// Returns why the current process has no job; empty if it has one.
+std::string missing_job();
+
+/// Sets *bytes to the size of `count` elements; returns false if the product wraps.
+[[nodiscard]] inline bool multiply(std::size_t count, std::size_t size, std::size_t* bytes) {
+    return !__builtin_mul_overflow(count, size, bytes);
+}
+[[noreturn]] void refuse_count(const char* routine, std::size_t count, std::size_t size);
+/// multiply() for routines without a status: a count that is too large ends the job.
+inline std::size_t bytes_of(const char* routine, std::size_t count, std::size_t size) {
+    std::size_t bytes = 0;
+    if (!multiply(count, size, &bytes)) [[unlikely]]
+        refuse_count(routine, count, size);
+    return bytes;
+}
+
+/// Drives everything once, and yields the processor to other processes.
+void drive_and_yield();
+void drive();
+/// Drives everything once in a number of calls, for calls that do not drive otherwise.
+void drive_now_and_then();
+
+/// Returns the heap address of a range of symmetric memory; nullptr if any byte of it is outside
+/// the region that holds the first one.
+inline std::byte* symmetric(const volatile void* address, std::size_t bytes) {
+    const auto at = reinterpret_cast<std::uintptr_t>(address);
+    for (std::size_t i = 0; i < job.range_count; ++i) {
+        const SharedRange& range = job.ranges[i];
+        const std::uintptr_t offset = at - range.begin;
+        if (offset >= range.bytes) continue;
+        if (bytes > range.bytes - offset) [[unlikely]]
+            return nullptr;
+        return reinterpret_cast<std::byte*>(at + static_cast<std::uintptr_t>(range.to_heap));
+    }
+    const std::uintptr_t end = job.heap_end.load(std::memory_order_relaxed);
+    const bool inside =
+        at >= job.heap_begin.load(std::memory_order_relaxed) && at <= end && bytes <= end - at;
+    return inside ? reinterpret_cast<std::byte*>(at) : nullptr;
+}
+
+/// Returns a message for a range that symmetric() refuses: the argument, and why it is refused.
+std::string range_problem(const char* argument, const volatile void* address, std::size_t bytes);
+[[noreturn]] void refuse_range(const char* routine, const char* argument,
+                               const volatile void* address, std::size_t bytes);
+/// symmetric() for routines without a status: other memory ends the job.
+inline std::byte* require_symmetric(const char* routine, const char* argument,
+                                    const volatile void* address, std::size_t bytes) {
+    std::byte* const place = symmetric(address, bytes);
+    if (place == nullptr) [[unlikely]]
+        refuse_range(routine, argument, address, bytes);
+    return place;
+}
+
+/// Returns the copy of `place` at a local peer; nullptr for a remote peer. `place` is a
+/// result of symmetric().
+inline std::byte* local_copy(std::byte* place, int world_pe) {
+    const std::ptrdiff_t distance = job.to_peer[static_cast<std::size_t>(world_pe)];
+    if (distance == Job::kFar) [[unlikely]]
+        return nullptr;
+    // A program that spins on local memory must still serve the requests of remote peers.
+    if (!job.all_near) [[unlikely]]
+        drive_now_and_then();
+    return place + distance;
+}
+
+/// Returns the PE of the world for a context's `pe`.
+inline int world_pe(const char* routine, shmem_ctx_t context, int pe) {
+    if (context == SHMEM_CTX_DEFAULT) [[likely]] {
+        if (static_cast<unsigned>(pe) >= static_cast<unsigned>(job.size))
+            refuse_pe(routine, pe, job.size);
+        return pe;
+    }
+    if (context == SHMEM_CTX_INVALID) refuse(routine, "the context is SHMEM_CTX_INVALID");
+    const weft_shmem_team& team = *context->team;
+    if (static_cast<unsigned>(pe) >= static_cast<unsigned>(team.size))
+        refuse_pe(routine, pe, team.size);
+    return team.world_ranks[static_cast<std::size_t>(pe)];
+}
+
+/// Returns the weft team of a context, which has its own fence and quiet.
+inline weft_team* stream_of(shmem_ctx_t context) {
+    return context == SHMEM_CTX_DEFAULT ? job.world : context->stream;
+}
+
+/// Returns the team of a handle; nullptr for other values, and for all values without a job.
+const weft_shmem_team* find_team(shmem_team_t team);
+/// Makes the predefined teams when the job starts. end_teams() ends all teams.
+void make_predefined_teams();
+void end_teams();
+
+/// Set up and end the memory of active sets.
+void start_active_sets();
+void end_active_sets();
+
+}  // namespace weft::shmem

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// setup.cpp - start, end and queries of a PE.
+#include <pthread.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <optional>
+#include <string>
+
+#include "faces/shmem/data_segment.hpp"
+#include "faces/shmem/job.hpp"
+
+namespace weft::shmem {
+
+namespace {
+
+constexpr std::size_t kDefaultHeap = std::size_t{256} << 20;
+constexpr std::size_t kOwnRoom = std::size_t{4} << 20;  ///< for active sets and alignment
+
+/// Returns the kernel's page size, 4 KiB to 64 KiB. The program's variables are mapped
+/// in such pages.
+std::size_t page_bytes() {
+    return static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+}
+
+/// Reads SHMEM_SYMMETRIC_SIZE: a number, possibly with a fraction and with a suffix K, M, G or T.
+std::size_t symmetric_size() {
+    const char* const text = std::getenv("SHMEM_SYMMETRIC_SIZE");
+    if (text == nullptr || *text == '\0') return kDefaultHeap;
+    char* end = nullptr;
+    double value = std::strtod(text, &end);
+    const char* const units = "KMGT";
+    const char* const unit = *end == '\0' ? nullptr : std::strchr(units, std::toupper(*end));
+    for (const char* power = units; unit != nullptr && power <= unit; ++power) value *= 1024;
+    const bool ended = *end == '\0' || (unit != nullptr && end[1] == '\0');
+    if (end == text || !ended || !(value >= 0 && value < 1e15))
+        refuse("init", "SHMEM_SYMMETRIC_SIZE: expected a size such as 512M or 1.5G");
+    return static_cast<std::size_t>(value);
+}
+
+/// Sets an environment variable during the object's life, because weft_init_threads() takes
+/// settings only from the environment.
+class TemporaryVariable {
+  public:
+    TemporaryVariable(const char* name, const std::string& value) : name_(name) {
+        if (const char* const text = std::getenv(name)) before_ = text;
+        setenv(name, value.c_str(), 1);
+    }
+    ~TemporaryVariable() {
+        if (before_)
+            setenv(name_, before_->c_str(), 1);
+        else
+            unsetenv(name_);
+    }
+    TemporaryVariable(const TemporaryVariable&) = delete;
+    TemporaryVariable& operator=(const TemporaryVariable&) = delete;
+
+  private:
+    const char* name_;
+    std::optional<std::string> before_;
+};
+
+/// Joins the job. The user's WEFT_ variables take precedence over the defaults of OpenSHMEM: a heap
+/// of symmetric_size(), and progress between nodes while a PE makes no call.
+weft_status join(int level, std::size_t data_bytes) {
+    static constexpr const char* kHeap = "WEFT_HEAP_SIZE";
+    static constexpr const char* kProgress = "WEFT_PROGRESS";
+    std::optional<TemporaryVariable> heap;
+    std::optional<TemporaryVariable> progress;
+    if (std::getenv(kHeap) == nullptr || std::getenv("SHMEM_SYMMETRIC_SIZE") != nullptr) {
+        const std::size_t page = page_bytes();
+        const std::size_t pages = (symmetric_size() + data_bytes + kOwnRoom + page - 1) / page;
+        heap.emplace(kHeap, std::to_string(pages * page));
+    }
+    if (std::getenv(kProgress) == nullptr) progress.emplace(kProgress, "remote");
+    return weft_init_threads(
+        level == SHMEM_THREAD_MULTIPLE ? WEFT_THREADS_MULTIPLE : WEFT_THREADS_SINGLE, &job.runtime);
+}
+
+void share_variables(const std::vector<DataPages>& pages, std::size_t bytes) {
+    void* heap = nullptr;
+    const std::size_t page = page_bytes();
+    check("init", weft_alloc_aligned(job.world, page, bytes == 0 ? page : bytes, &heap));
+    auto* at = static_cast<std::byte*>(heap);
+    for (int pe = 0; pe < job.size; ++pe) {
+        auto* const there = static_cast<std::byte*>(weft_ptr(job.world, heap, pe));
+        job.to_peer.push_back(there == nullptr ? Job::kFar : there - at);
+        job.all_near = (pe == 0 || job.all_near) && there != nullptr;
+    }
+    if (pages.size() > Job::kRangesMax)
+        refuse("init", "the program has more segments of variables than this library expects");
+    for (std::size_t i = 0; i < pages.size(); ++i) {
+        if (const int error = share_pages(pages[i], at); error != 0)
+            refuse("init", (std::string("the program's variables cannot be shared: ") +
+                            std::strerror(error))
+                               .c_str());
+        job.ranges[i] = {pages[i].begin, pages[i].used,
+                         at - reinterpret_cast<std::byte*>(pages[i].begin)};
+        job.range_count = i + 1;
+        at += pages[i].bytes;
+    }
+}
+
+void finalize_at_exit(int status, void*) {
+    // A child of clone() or _Fork() has not run the fork handler.
+    if (job.runtime == nullptr || getpid() != job.process) return;
+    // After a failure of this PE, other PEs may never finalize; the launcher then ends them.
+    if (status == 0) pshmem_finalize();
+}
+
+/// Takes the job away from a forked child, as its fork handler. It only stores to variables,
+/// because another thread of the parent may hold a lock.
+void leave_job_to_parent() {
+    if (job.runtime == nullptr) return;
+    job.forked = true;
+    job.runtime = nullptr;
+    job.world = nullptr;
+    job.range_count = 0;
+    job.heap_begin = Job::kNoHeap;
+    job.heap_end = 0;
+}
+
+void print_information() {
+    if (job.rank != 0) return;
+    if (std::getenv("SHMEM_VERSION") != nullptr)
+        std::printf("OpenSHMEM %d.%d by weft %s\n", SHMEM_MAJOR_VERSION, SHMEM_MINOR_VERSION,
+                    weft_version());
+    if (std::getenv("SHMEM_INFO") != nullptr)
+        std::printf(
+            "SHMEM_SYMMETRIC_SIZE  bytes of each PE's heap, with K, M, G or T (%zu)\n"
+            "SHMEM_VERSION         prints the version at the start\n"
+            "SHMEM_INFO            prints this table at the start\n"
+            "SHMEM_DEBUG           no effect; WEFT_LOG=info logs the decisions of weft\n",
+            symmetric_size());
+    std::fflush(stdout);
+}
+
+}  // namespace
+
+}  // namespace weft::shmem
+
+namespace shmem = weft::shmem;
+using shmem::job;
+
+SHMEM_ROUTINE(int, init_thread, (int requested, int* provided)) {
+    if (requested < SHMEM_THREAD_SINGLE || requested > SHMEM_THREAD_MULTIPLE)
+        shmem::refuse("init_thread", "requested: expected one of SHMEM_THREAD_SINGLE to _MULTIPLE");
+    if (job.forked) shmem::refuse_without_job("init_thread");
+    if (job.runtime == nullptr) {
+        const auto pages = shmem::find_data_pages();
+        std::size_t bytes = 0;
+        for (const auto& range : pages) bytes += range.bytes;
+        shmem::check("init", shmem::join(requested, bytes));
+        job.world = weft_world(job.runtime);
+        job.rank = weft_rank(job.world);
+        job.size = weft_size(job.world);
+        job.level = requested;
+        shmem::share_variables(pages, bytes);
+        shmem::make_predefined_teams();
+        constexpr int kLooks = 128;
+        const int peers = shmem::find_team(SHMEM_TEAM_SHARED)->size;
+        job.looks = job.all_near && peers <= sysconf(_SC_NPROCESSORS_ONLN) ? kLooks : 0;
+        shmem::start_active_sets();
+        shmem::check("init", weft_barrier(job.world));  // the variables of all PEs are shared
+        job.process = getpid();
+        static const int follows_forks =
+            pthread_atfork(nullptr, nullptr, shmem::leave_job_to_parent);
+        if (follows_forks != 0) shmem::refuse("init", std::strerror(follows_forks));
+        on_exit(shmem::finalize_at_exit, nullptr);
+        shmem::print_information();
+    }
+    if (provided != nullptr) *provided = job.level;
+    return 0;
+}
+
+SHMEM_ROUTINE(void, init, (void)) {
+    pshmem_init_thread(SHMEM_THREAD_SINGLE, nullptr);
+}
+
+SHMEM_ROUTINE(void, query_thread, (int* provided)) {
+    *provided = job.level;
+}
+
+SHMEM_ROUTINE(void, finalize, (void)) {
+    if (job.runtime == nullptr) return;
+    shmem::check("finalize", weft_quiet(job.world));
+    shmem::end_active_sets();
+    shmem::end_teams();
+    weft_runtime* const runtime = job.runtime;
+    job.runtime = nullptr;
+    job.size = 0;  // from now on every PE number is refused
+    job.range_count = 0;
+    job.heap_begin = shmem::Job::kNoHeap;
+    job.heap_end = 0;
+    shmem::check("finalize", weft_finalize(runtime));
+}
+
+SHMEM_ROUTINE(void, global_exit, (int status)) {
+    if (job.forked) _Exit(status);  // ends the child alone
+    std::fflush(nullptr);
+    if (job.runtime != nullptr) weft_abort(job.runtime, status);
+    _Exit(status);
+}
+
+SHMEM_ROUTINE(int, my_pe, (void)) {
+    return job.rank;
+}
+SHMEM_ROUTINE(int, n_pes, (void)) {
+    return job.size;
+}
+
+SHMEM_ROUTINE(int, pe_accessible, (int pe)) {
+    return job.runtime != nullptr && pe >= 0 && pe < job.size ? 1 : 0;
+}
+
+SHMEM_ROUTINE(int, addr_accessible, (const void* addr, int pe)) {
+    return pshmem_pe_accessible(pe) == 1 && shmem::symmetric(addr, 1) != nullptr ? 1 : 0;
+}
+
+SHMEM_ROUTINE(void*, ptr, (const void* dest, int pe)) {
+    if (pshmem_addr_accessible(dest, pe) == 0) return nullptr;
+    if (pe == job.rank) return const_cast<void*>(dest);
+    return shmem::local_copy(shmem::symmetric(dest, 1), pe);
+}
+
+SHMEM_ROUTINE(void, info_get_version, (int* major, int* minor)) {
+    *major = SHMEM_MAJOR_VERSION;
+    *minor = SHMEM_MINOR_VERSION;
+}
+SHMEM_ROUTINE(void, info_get_name, (char* name)) {
+    std::strcpy(name, SHMEM_VENDOR_STRING);
+}
+
+// Only for tools that intercept it; this library does no profiling.
+SHMEM_ROUTINE(void, pcontrol, (int, ...)) {}
+
+extern "C" void start_pes(int) {
+    pshmem_init();
+}
+extern "C" int _my_pe(void) {
+    return job.rank;
+}
+extern "C" int _num_pes(void) {
+    return job.size;
+}
+
+SHMEM_ROUTINE(void, set_cache_inv, (void)) {}
+SHMEM_ROUTINE(void, set_cache_line_inv, (void*)) {}
+SHMEM_ROUTINE(void, clear_cache_inv, (void)) {}
+SHMEM_ROUTINE(void, clear_cache_line_inv, (void*)) {}
+SHMEM_ROUTINE(void, udcflush, (void)) {}
+SHMEM_ROUTINE(void, udcflush_line, (void*)) {}

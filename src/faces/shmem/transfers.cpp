@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// transfers.cpp - puts, gets, their strided and signalled forms, fence and quiet.
+//
+// Idea     A routine for a type passes the size of its elements to one function for bytes. Local
+//          peers are accessed by loads and stores of whole words, remote peers by calls of weft.
+// Holds    Transfers of 0 elements do nothing, whatever the addresses are. A transfer is refused
+//          before its first byte moves: its size must not wrap, and its symmetric range must be
+//          in one region.
+#include <cstdio>
+
+#include "faces/shmem/job.hpp"
+
+namespace weft::shmem {
+
+namespace {
+
+enum class When : bool { reusable, at_once };
+
+/// Copies a word. Release: pairs with the acquire of a wait for the word, so that the peer may
+/// overwrite data that this PE has read before.
+template <class Word>
+void copy_word(std::byte* to, const std::byte* from) {
+    Word value;
+    std::memcpy(&value, from, sizeof value);
+    std::atomic_ref<Word>(*reinterpret_cast<Word*>(to)).store(value, std::memory_order_release);
+}
+
+bool aligned(const void* address, std::size_t bytes) {
+    return reinterpret_cast<std::uintptr_t>(address) % bytes == 0;
+}
+
+/// Copies elements; a single aligned element changes at once, because peers may wait for it.
+void copy(std::byte* to, const std::byte* from, std::size_t bytes) {
+    if (bytes == 8 && aligned(to, 8) && aligned(from, 8)) return copy_word<std::uint64_t>(to, from);
+    if (bytes == 4 && aligned(to, 4) && aligned(from, 4)) return copy_word<std::uint32_t>(to, from);
+    if (bytes == 2 && aligned(to, 2) && aligned(from, 2)) return copy_word<std::uint16_t>(to, from);
+    std::memmove(to, from, bytes);
+}
+
+/// Ends a get: all its loads are complete before later accesses.
+void end_get() {
+    std::atomic_thread_fence(std::memory_order_acquire);
+}
+
+const std::byte* at(const void* memory) {
+    return static_cast<const std::byte*>(memory);
+}
+
+void put(const char* routine, shmem_ctx_t ctx, void* dest, const void* source, std::size_t bytes,
+         int pe, When when) {
+    const int world = world_pe(routine, ctx, pe);
+    if (bytes == 0) return;
+    std::byte* const place = require_symmetric(routine, "dest", dest, bytes);
+    if (std::byte* const local = local_copy(place, world)) {
+        copy(local, at(source), bytes);
+        return;
+    }
+    const auto call = when == When::at_once ? weft_put_nbi : weft_put;
+    check(routine, call(stream_of(ctx), place, source, bytes, world));
+}
+
+void get(const char* routine, shmem_ctx_t ctx, void* dest, const void* source, std::size_t bytes,
+         int pe, When when) {
+    const int world = world_pe(routine, ctx, pe);
+    if (bytes == 0) return;
+    std::byte* const place = require_symmetric(routine, "source", source, bytes);
+    if (const std::byte* const local = local_copy(place, world)) {
+        copy(static_cast<std::byte*>(dest), local, bytes);
+        end_get();
+        return;
+    }
+    const auto call = when == When::at_once ? weft_get_nbi : weft_get;
+    check(routine, call(stream_of(ctx), dest, place, bytes, world));
+}
+
+/// Shape of a transfer: `count` elements of `size` bytes, at strides of `to` and `from` elements.
+struct Strided {
+    std::ptrdiff_t to = 1;
+    std::ptrdiff_t from = 1;
+    std::size_t count = 0;
+    std::size_t size = 1;
+
+    [[nodiscard]] std::ptrdiff_t to_bytes(std::size_t i) const {
+        return static_cast<std::ptrdiff_t>(i * size) * to;
+    }
+    [[nodiscard]] std::ptrdiff_t from_bytes(std::size_t i) const {
+        return static_cast<std::ptrdiff_t>(i * size) * from;
+    }
+};
+
+/// Returns the distance in bytes from the first element to the last one; negative for a negative
+/// stride. A product that wraps ends the job. `strided.count` must not be 0.
+std::ptrdiff_t distance(const char* routine, const char* argument, std::ptrdiff_t stride,
+                        const Strided& strided) {
+    std::ptrdiff_t step = 0;
+    std::ptrdiff_t last = 0;
+    bool wraps = __builtin_mul_overflow(stride, strided.size, &step);
+    wraps = wraps || __builtin_mul_overflow(step, strided.count - 1, &last);
+    // The negation and the size of an element must also fit.
+    constexpr std::ptrdiff_t kMax = PTRDIFF_MAX / 2;
+    if (wraps || last > kMax || last < -kMax) [[unlikely]] {
+        char text[128];
+        std::snprintf(text, sizeof text,
+                      "%s: %zu elements of %zu bytes at a stride of %td exceed the address space",
+                      argument, strided.count, strided.size, stride);
+        refuse(routine, text);
+    }
+    return last;
+}
+
+/// Returns the heap address of the first element. Ends the job if an element is outside the region
+/// of the lowest one.
+std::byte* require_elements(const char* routine, const char* argument, const void* first,
+                            std::ptrdiff_t last, std::size_t size) {
+    const std::ptrdiff_t below = last < 0 ? last : 0;
+    const auto span = static_cast<std::size_t>(last < 0 ? -last : last) + size;
+    const auto lowest =
+        reinterpret_cast<std::uintptr_t>(first) + static_cast<std::uintptr_t>(below);
+    return require_symmetric(routine, argument, reinterpret_cast<const void*>(lowest), span) -
+           below;
+}
+
+void iput(const char* routine, shmem_ctx_t ctx, void* dest, const void* source,
+          const Strided& strided, int pe) {
+    const int world = world_pe(routine, ctx, pe);
+    static_cast<void>(bytes_of(routine, strided.count, strided.size));
+    if (strided.count == 0) return;
+    const std::ptrdiff_t last = distance(routine, "dst", strided.to, strided);
+    static_cast<void>(distance(routine, "sst", strided.from, strided));
+    std::byte* const place = require_elements(routine, "dest", dest, last, strided.size);
+    if (std::byte* const local = local_copy(place, world)) {
+        for (std::size_t i = 0; i < strided.count; ++i)
+            copy(local + strided.to_bytes(i), at(source) + strided.from_bytes(i), strided.size);
+        return;
+    }
+    check(routine, weft_put_strided(stream_of(ctx), place, strided.to_bytes(1), source,
+                                    strided.from_bytes(1), strided.size, strided.count, world));
+}
+
+void iget(const char* routine, shmem_ctx_t ctx, void* dest, const void* source,
+          const Strided& strided, int pe) {
+    const int world = world_pe(routine, ctx, pe);
+    static_cast<void>(bytes_of(routine, strided.count, strided.size));
+    if (strided.count == 0) return;
+    const std::ptrdiff_t last = distance(routine, "sst", strided.from, strided);
+    static_cast<void>(distance(routine, "dst", strided.to, strided));
+    std::byte* const place = require_elements(routine, "source", source, last, strided.size);
+    if (const std::byte* const local = local_copy(place, world)) {
+        for (std::size_t i = 0; i < strided.count; ++i)
+            copy(static_cast<std::byte*>(dest) + strided.to_bytes(i), local + strided.from_bytes(i),
+                 strided.size);
+        end_get();
+        return;
+    }
+    check(routine, weft_get_strided(stream_of(ctx), dest, strided.to_bytes(1), place,
+                                    strided.from_bytes(1), strided.size, strided.count, world));
+}
+
+/// Signal to raise after the data.
+struct SignalWord {
+    std::uint64_t* word = nullptr;
+    std::uint64_t value = 0;
+    int op = SHMEM_SIGNAL_SET;
+};
+
+void put_signal(const char* routine, shmem_ctx_t ctx, void* dest, const void* source,
+                std::size_t bytes, const SignalWord& signal, int pe, When when) {
+    if (signal.op != SHMEM_SIGNAL_SET && signal.op != SHMEM_SIGNAL_ADD)
+        refuse(routine, "sig_op: expected SHMEM_SIGNAL_SET or SHMEM_SIGNAL_ADD");
+    const int world = world_pe(routine, ctx, pe);
+    std::byte* const word =
+        require_symmetric(routine, "sig_addr", signal.word, sizeof signal.value);
+    std::byte* const place = bytes == 0 ? word : require_symmetric(routine, "dest", dest, bytes);
+    if (std::byte* const local_word = local_copy(word, world);
+        local_word != nullptr && aligned(local_word, sizeof signal.value)) {
+        if (bytes != 0) copy(local_copy(place, world), at(source), bytes);
+        const std::atomic_ref<std::uint64_t> raised(*reinterpret_cast<std::uint64_t*>(local_word));
+        // Release: pairs with the acquire of the wait for the signal.
+        if (signal.op == SHMEM_SIGNAL_ADD)
+            raised.fetch_add(signal.value, std::memory_order_release);
+        else
+            raised.store(signal.value, std::memory_order_release);
+        return;
+    }
+    const auto call = when == When::at_once ? weft_put_signal_nbi : weft_put_signal;
+    check(routine, call(stream_of(ctx), place, bytes == 0 ? word : source, bytes,
+                        reinterpret_cast<std::uint64_t*>(word), signal.value,
+                        signal.op == SHMEM_SIGNAL_ADD ? 1 : 0, world));
+}
+
+}  // namespace
+
+}  // namespace weft::shmem
+
+namespace shmem = weft::shmem;
+using shmem::job;
+using shmem::When;
+
+SHMEM_ROUTINE(void, fence, (void)) {
+    shmem::require_job("fence");
+    shmem::check("fence", weft_fence(job.world));
+}
+
+SHMEM_ROUTINE(void, quiet, (void)) {
+    shmem::require_job("quiet");
+    shmem::check("quiet", weft_quiet(job.world));
+}
+
+SHMEM_ROUTINE(void, ctx_fence, (shmem_ctx_t ctx)) {
+    if (ctx == SHMEM_CTX_INVALID) return;
+    shmem::require_job("ctx_fence");
+    shmem::check("ctx_fence", weft_fence(shmem::stream_of(ctx)));
+}
+
+SHMEM_ROUTINE(void, ctx_quiet, (shmem_ctx_t ctx)) {
+    if (ctx == SHMEM_CTX_INVALID) return;
+    shmem::require_job("ctx_quiet");
+    shmem::check("ctx_quiet", weft_quiet(shmem::stream_of(ctx)));
+}
+
+// Defines each routine without and with a context.
+#define MOVE(NAME, FUNCTION, WHEN, T, BYTES)                                             \
+    SHMEM_ROUTINE(void, NAME, (T * dest, const T* source, size_t nelems, int pe)) {      \
+        shmem::FUNCTION(#NAME, SHMEM_CTX_DEFAULT, dest, source,                          \
+                        shmem::bytes_of(#NAME, nelems, BYTES), pe, When::WHEN);          \
+    }                                                                                    \
+    SHMEM_ROUTINE(void, ctx_##NAME,                                                      \
+                  (shmem_ctx_t ctx, T * dest, const T* source, size_t nelems, int pe)) { \
+        shmem::FUNCTION("ctx_" #NAME, ctx, dest, source,                                 \
+                        shmem::bytes_of("ctx_" #NAME, nelems, BYTES), pe, When::WHEN);   \
+    }
+#define SIGNAL(NAME, WHEN, T, BYTES)                                                              \
+    SHMEM_ROUTINE(void, NAME,                                                                     \
+                  (T * dest, const T* source, size_t nelems, uint64_t* sig_addr, uint64_t signal, \
+                   int sig_op, int pe)) {                                                         \
+        shmem::put_signal(#NAME, SHMEM_CTX_DEFAULT, dest, source,                                 \
+                          shmem::bytes_of(#NAME, nelems, BYTES), {sig_addr, signal, sig_op}, pe,  \
+                          When::WHEN);                                                            \
+    }                                                                                             \
+    SHMEM_ROUTINE(void, ctx_##NAME,                                                               \
+                  (shmem_ctx_t ctx, T * dest, const T* source, size_t nelems, uint64_t* sig_addr, \
+                   uint64_t signal, int sig_op, int pe)) {                                        \
+        shmem::put_signal("ctx_" #NAME, ctx, dest, source,                                        \
+                          shmem::bytes_of("ctx_" #NAME, nelems, BYTES),                           \
+                          {sig_addr, signal, sig_op}, pe, When::WHEN);                            \
+    }
+#define STRIDED(NAME, FUNCTION, T, BYTES)                                                       \
+    SHMEM_ROUTINE(                                                                              \
+        void, NAME,                                                                             \
+        (T * dest, const T* source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe)) {     \
+        shmem::FUNCTION(#NAME, SHMEM_CTX_DEFAULT, dest, source, {dst, sst, nelems, BYTES}, pe); \
+    }                                                                                           \
+    SHMEM_ROUTINE(void, ctx_##NAME,                                                             \
+                  (shmem_ctx_t ctx, T * dest, const T* source, ptrdiff_t dst, ptrdiff_t sst,    \
+                   size_t nelems, int pe)) {                                                    \
+        shmem::FUNCTION("ctx_" #NAME, ctx, dest, source, {dst, sst, nelems, BYTES}, pe);        \
+    }
+#define ELEMENT(P, G, T)                                                                     \
+    SHMEM_ROUTINE(void, P, (T * dest, T value, int pe)) {                                    \
+        shmem::put(#P, SHMEM_CTX_DEFAULT, dest, &value, sizeof value, pe, When::reusable);   \
+    }                                                                                        \
+    SHMEM_ROUTINE(void, ctx_##P, (shmem_ctx_t ctx, T * dest, T value, int pe)) {             \
+        shmem::put("ctx_" #P, ctx, dest, &value, sizeof value, pe, When::reusable);          \
+    }                                                                                        \
+    SHMEM_ROUTINE(T, G, (const T* source, int pe)) {                                         \
+        T value{};                                                                           \
+        shmem::get(#G, SHMEM_CTX_DEFAULT, &value, source, sizeof value, pe, When::reusable); \
+        return value;                                                                        \
+    }                                                                                        \
+    SHMEM_ROUTINE(T, ctx_##G, (shmem_ctx_t ctx, const T* source, int pe)) {                  \
+        T value{};                                                                           \
+        shmem::get("ctx_" #G, ctx, &value, source, sizeof value, pe, When::reusable);        \
+        return value;                                                                        \
+    }
+
+#define TYPED(N, T)                                   \
+    MOVE(N##_put, put, reusable, T, sizeof(T))        \
+    MOVE(N##_put_nbi, put, at_once, T, sizeof(T))     \
+    MOVE(N##_get, get, reusable, T, sizeof(T))        \
+    MOVE(N##_get_nbi, get, at_once, T, sizeof(T))     \
+    SIGNAL(N##_put_signal, reusable, T, sizeof(T))    \
+    SIGNAL(N##_put_signal_nbi, at_once, T, sizeof(T)) \
+    STRIDED(N##_iput, iput, T, sizeof(T))             \
+    STRIDED(N##_iget, iget, T, sizeof(T))             \
+    ELEMENT(N##_p, N##_g, T)
+WEFT_SHMEM_RMA(TYPED)
+
+#define BLOCKS(N, BYTES)                           \
+    MOVE(put##N, put, reusable, void, BYTES)       \
+    MOVE(put##N##_nbi, put, at_once, void, BYTES)  \
+    MOVE(get##N, get, reusable, void, BYTES)       \
+    MOVE(get##N##_nbi, get, at_once, void, BYTES)  \
+    SIGNAL(put##N##_signal, reusable, void, BYTES) \
+    SIGNAL(put##N##_signal_nbi, at_once, void, BYTES)
+#define SIZED(N, BYTES)                 \
+    BLOCKS(N, BYTES)                    \
+    STRIDED(iput##N, iput, void, BYTES) \
+    STRIDED(iget##N, iget, void, BYTES)
+WEFT_SHMEM_SIZES(SIZED)
+BLOCKS(mem, 1)

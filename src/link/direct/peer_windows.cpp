@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "link/direct/peer_windows.hpp"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+
+#include "link/direct/address_query.hpp"
+#include "link/direct/remapped_object.hpp"
+#include "link/shared/os_handles.hpp"
+
+namespace weft::link {
+namespace {
+
+/// Returns true if the open file is the described object, so that accesses cannot fault.
+bool is_object(int file, const base::Reach& reach) noexcept {
+    char link[32];
+    std::snprintf(link, sizeof link, "/proc/self/fd/%d", file);
+    struct stat status;
+    const int seals = ::fcntl(file, F_GET_SEALS);
+    return leads_to(link, reach.generation) && ::fstat(file, &status) == 0 &&
+           status.st_uid == ::geteuid() &&
+           static_cast<std::uint64_t>(status.st_size) == reach.object_bytes && seals >= 0 &&
+           (seals & F_SEAL_SHRINK) != 0;
+}
+
+/// Maps the window of a local peer's object; empty if that is not possible.
+AddressRange map_window(pid_t pid, const base::Reach& reach) noexcept {
+    char link[64];
+    std::snprintf(link, sizeof link, "/proc/%d/fd/%u", static_cast<int>(pid),
+                  static_cast<unsigned>(reach.object));
+    // Checked before it is opened: opening another device or a pipe could have effects.
+    if (!leads_to(link, reach.generation) || reach.object_bytes % kPageBytes != 0 ||
+        reach.object_bytes < 2 * kPageBytes)
+        return {};
+    const Descriptor file(::open(link, O_RDWR | O_CLOEXEC));
+    if (!file.open() || !is_object(file.number(), reach)) return {};
+    return map_object(file.number(), reach.object_bytes);
+}
+
+/// Maps pages five times faster than single faults would. Read faults map shared pages writable,
+/// and several at once.
+void populate(const AddressRange& window, std::uint64_t begin, std::uint64_t end) noexcept {
+    if (begin < end)
+        ::syscall(SYS_madvise, window.start() + begin, end - begin, MADV_POPULATE_READ);
+}
+
+}  // namespace
+
+/// Returns true if the kernel's copies have cost as much as mapping such a block, and mapping the
+/// evicted one again.
+bool PeerWindows::is_due(std::uint64_t bytes) noexcept {
+    debt_ns_ += prices_.of_copies({1, bytes});
+    if (debt_ns_ < 2 * prices_.of_window(bytes / kPageBytes)) {
+        ++counters_.passed_over;
+        return false;
+    }
+    debt_ns_ = 0;
+    return true;
+}
+
+/// Also populates the pages between two blocks, so that each page is populated at most once.
+std::byte* PeerWindows::show(Window& window, const base::Reach& reach,
+                             std::uint64_t bytes) noexcept {
+    if (reach.offset >= window.begin && reach.offset + bytes <= window.end)
+        return window.range.start();
+    const std::uint64_t begin = reach.offset / kPageBytes * kPageBytes;
+    const std::uint64_t end = std::min(
+        (reach.offset + bytes + kPageBytes - 1) / kPageBytes * kPageBytes, reach.object_bytes);
+    if (window.begin == window.end) window.begin = window.end = begin;
+    populate(window.range, begin, window.begin);
+    populate(window.range, window.end, end);
+    window.begin = std::min(window.begin, begin);
+    window.end = std::max(window.end, end);
+    return window.range.start();
+}
+
+std::byte* PeerWindows::find(Rank peer, pid_t pid, const base::Reach& reach,
+                             std::uint64_t bytes) noexcept {
+    const std::uint64_t key = (static_cast<std::uint64_t>(peer) << 32) | reach.object;
+    auto index = static_cast<std::size_t>(std::find(keys_.begin(), keys_.begin() + used_, key) -
+                                          keys_.begin());
+    const bool is_new = index == used_;
+    if (is_new && used_ == windows_.size()) {
+        if (!is_due(bytes)) return nullptr;
+        const auto oldest = std::ranges::min_element(windows_, {}, &Window::last_use);
+        index = static_cast<std::size_t>(oldest - windows_.begin());
+    } else if (is_new) {
+        ++used_;
+    }
+    keys_[index] = key;
+    Window& window = windows_[index];
+    window.last_use = ++uses_;
+    if (is_new || window.generation != reach.generation) {
+        window.range = AddressRange();
+        window.range = map_window(pid, reach);
+        window.generation = reach.generation;
+        window.begin = window.end = 0;
+        ++(window.range.start() != nullptr ? counters_.mapped : counters_.refused);
+    }
+    return window.range.bytes() == reach.object_bytes ? show(window, reach, bytes) : nullptr;
+}
+
+}  // namespace weft::link

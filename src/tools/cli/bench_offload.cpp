@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tools/cli/bench_offload.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <ctime>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "base/element_types.hpp"
+#include "run/runtime/offload.hpp"
+#include "run/runtime/runtime.hpp"
+#include "tools/cli/answer.hpp"
+#include "tools/cli/exit_status.hpp"
+#include "tools/cli/job_command.hpp"
+#include "tools/lab/oracle/samples.hpp"
+#include "tools/measure/statistics.hpp"
+
+namespace weft::tools {
+
+namespace {
+
+constexpr std::uint64_t kRounds = 50;
+constexpr std::uint64_t kAwayRounds = 3;
+/// Time by which a rank that will sleep starts before the others, to leave the library first.
+constexpr double kHeadStartMs = 10;
+
+struct OffloadRow {
+    std::string algorithm;
+    std::uint64_t bytes = 0;
+    std::uint64_t rounds = 0;
+    std::vector<std::uint64_t> descriptors;  ///< by rank: queued in a call
+    double ordinary_us = 0;
+    double offloaded_us = 0;
+    double ordinary_away_us = 0;
+    double offloaded_away_us = 0;
+    /// Rounds in which the other ranks started during one rank's sleep, and ended before it woke.
+    std::uint64_t ordinary_early = 0;
+    std::uint64_t offloaded_early = 0;
+    std::uint64_t entries_away = 0;  ///< network calls by the sleeping rank
+    bool checked = true;
+};
+
+/// Rounds of one size.
+class OffloadRounds {
+  public:
+    OffloadRounds(run::Runtime& runtime, const BenchOptions& options, std::uint64_t bytes)
+        : runtime_(runtime), team_(runtime.world()), options_(options) {
+        const auto& traits = *traits_of(options);
+        call_.collective = traits.collective;
+        if (!traits.has_data()) return;
+        call_.type = options.element;
+        call_.op = options.operation;
+        call_.count = bytes / base::size_of(options.element);
+        if (traits.rooted()) call_.root = options.root;
+        in_.resize(bytes);
+        out_.resize(bytes);
+        expected_.resize(bytes);
+    }
+
+    base::Result<OffloadRow> run() {
+        auto made = run::OffloadedCall::create(
+            team_, call_,
+            {.algorithm = options_.algorithms.front() == "auto" ? "" : options_.algorithms.front(),
+             .budget = options_.offload_budget});
+        if (!made) return made.failure();
+        offloaded_ = *std::move(made);
+        OffloadRow row{
+            .algorithm = std::string(offloaded_->algorithm()),
+            .bytes = in_.size(),
+            .rounds = options_.measuring.iterations != 0 ? options_.measuring.iterations : kRounds};
+        std::vector<double> times[4];
+        for (std::uint64_t i = 0; i < row.rounds; ++i) {
+            for (const bool offloads : {false, true}) {
+                if (auto done = round(offloads, false, row, times[offloads ? 1 : 0]); !done)
+                    return done.failure();
+            }
+        }
+        for (std::uint64_t i = 0; i < kAwayRounds && options_.away_ms > 0; ++i) {
+            for (const bool offloads : {false, true}) {
+                if (auto done = round(offloads, true, row, times[offloads ? 3 : 2]); !done)
+                    return done.failure();
+            }
+        }
+        row.ordinary_us = lab::median(times[0]);
+        row.offloaded_us = lab::median(times[1]);
+        if (options_.away_ms > 0) {
+            row.ordinary_away_us = lab::median(times[2]);
+            row.offloaded_away_us = lab::median(times[3]);
+        }
+        return summarize(std::move(row));
+    }
+
+  private:
+    struct Interval {
+        std::uint64_t begin = 0;
+        std::uint64_t end = 0;
+    };
+
+    [[nodiscard]] Rank sleeper() const {
+        const Rank root = call_.root >= 0 ? call_.root : 0;
+        return (root + team_.size() / 2) % team_.size();
+    }
+
+    /// Writes the inputs of this round, and computes the expected results.
+    void prepare() {
+        ++batch_;
+        if (in_.empty()) return;
+        const oracle::Samples& samples = oracle::samples_of(call_.type);
+        const auto write = [&](std::vector<std::byte>& to, Rank rank) {
+            samples.write(to.data(), {.rank = rank, .count = call_.count, .batch = batch_});
+        };
+        write(in_, team_.rank());
+        std::fill(out_.begin(), out_.end(), std::byte{0x5a});
+        if (call_.root >= 0) {
+            write(expected_, call_.root);
+            if (team_.rank() == call_.root) out_ = in_;
+            return;
+        }
+        write(expected_, 0);
+        std::vector<std::byte> other(in_.size());
+        for (Rank rank = 1; rank < team_.size(); ++rank) {
+            write(other, rank);
+            samples.fold(call_.op, expected_.data(), other.data(), call_.count);
+        }
+    }
+    [[nodiscard]] bool right() const {
+        return in_.empty() ||
+               oracle::samples_of(call_.type).equal(out_.data(), expected_.data(), call_.count);
+    }
+
+    static void sleep(double ms) {
+        const auto ns = static_cast<std::uint64_t>(ms * 1e6);
+        const timespec time{static_cast<time_t>(ns / 1'000'000'000),
+                            static_cast<long>(ns % 1'000'000'000)};
+        nanosleep(&time, nullptr);
+    }
+    [[nodiscard]] Interval be_away() const {
+        Interval absence{.begin = base::monotonic_ns()};
+        sleep(kHeadStartMs + options_.away_ms);
+        absence.end = base::monotonic_ns();
+        return absence;
+    }
+
+    base::Result<void> round(bool offloads, bool away, OffloadRow& row,
+                             std::vector<double>& times) {
+        prepare();
+        if (auto done = team_.call(Call::barrier(), run::Purpose::observing); !done) return done;
+        const bool sleeps = away && team_.rank() == sleeper();
+        if (away && !sleeps) sleep(kHeadStartMs);
+        Interval absence;
+        Interval call{.begin = base::monotonic_ns()};
+        if (offloads) {
+            const std::uint64_t queued = offloaded_->queued();
+            if (auto done = offloaded_->start(in_.data(), out_.data()); !done) return done;
+            if (sleeps) {
+                const std::uint64_t entries = offloaded_->entries();
+                absence = be_away();
+                row.entries_away += offloaded_->entries() - entries;
+            }
+            if (auto done = offloaded_->wait(); !done) return done;
+            queued_ = offloaded_->queued() - queued;
+        } else {
+            Call ordinary = call_;
+            ordinary.in = call_.root >= 0 ? out_.data() : in_.data();
+            ordinary.out = out_.data();
+            auto started = team_.start(ordinary);
+            if (!started) return started.failure();
+            if (sleeps) absence = be_away();
+            runtime_.wait(**started);
+            auto ended = runtime_.finish(**started);
+            if (!ended) return ended;
+        }
+        call.end = base::monotonic_ns();
+        double us = sleeps ? 0 : static_cast<double>(call.end - call.begin) / 1000;
+        row.checked = row.checked && right();
+        if (auto done = largest(us); !done) return done;
+        times.push_back(us);
+        if (!away) return {};
+        const auto within = was_within(sleeps, absence, call);
+        if (!within) return within.failure();
+        if (*within) ++(offloads ? row.offloaded_early : row.ordinary_early);
+        return {};
+    }
+
+    /// Returns true if one rank slept from before the others began until they
+    /// had ended. Collective.
+    base::Result<bool> was_within(bool sleeps, const Interval& absence, const Interval& call) {
+        constexpr double kNever = std::numeric_limits<double>::lowest();
+        double first = sleeps ? kNever : -static_cast<double>(call.begin);
+        double last = sleeps ? kNever : static_cast<double>(call.end);
+        double asleep = sleeps ? static_cast<double>(absence.begin) : kNever;
+        double awake = sleeps ? static_cast<double>(absence.end) : kNever;
+        for (double* value : {&first, &last, &asleep, &awake})
+            if (auto done = largest(*value); !done) return done.failure();
+        return asleep < -first && last < awake;
+    }
+
+    base::Result<void> largest(double& value) {
+        return team_.call(Call::allreduce(&value, &value, 1, Type::float64, Op::max),
+                          run::Purpose::observing);
+    }
+
+    /// Combines the values of all ranks.
+    base::Result<OffloadRow> summarize(OffloadRow row) {
+        row.descriptors.resize(static_cast<std::size_t>(team_.size()));
+        if (auto done =
+                team_.call(Call::allgather(&queued_, row.descriptors.data(), 1, Type::uint64),
+                           run::Purpose::observing);
+            !done)
+            return done.failure();
+        double wrong = row.checked ? 0 : 1;
+        double entries = static_cast<double>(row.entries_away);
+        for (double* value : {&wrong, &entries})
+            if (auto done = largest(*value); !done) return done.failure();
+        row.checked = wrong == 0;
+        row.entries_away = static_cast<std::uint64_t>(entries);
+        return row;
+    }
+
+    run::Runtime& runtime_;
+    run::Team& team_;
+    const BenchOptions& options_;
+    Call call_;
+    std::unique_ptr<run::OffloadedCall> offloaded_;
+    std::vector<std::byte> in_;
+    std::vector<std::byte> out_;
+    std::vector<std::byte> expected_;
+    std::uint64_t batch_ = 0;
+    std::uint64_t queued_ = 0;
+};
+
+void print_head(run::Runtime& runtime, const BenchOptions& options) {
+    fmt::print(
+        "offloaded {} on {} ranks, {} nodes, provider {}; away: one rank starts and sleeps; the"
+        " others start then, are timed, and it wakes up {} ms later\n{:>10} {:>11} {:>13} {:>13} "
+        "{:>13} {:>13}  algorithm\n",
+        options.collective, runtime.world().size(), runtime.world().nodes(), runtime.job().provider,
+        options.away_ms, "bytes", "descriptors", "started_us", "offloaded_us", "started_away",
+        "offload_away");
+    std::fflush(stdout);
+}
+
+void print_row(const OffloadRow& row) {
+    fmt::print("{:>10} {:>11} {:>13.3f} {:>13.3f} {:>13.3f} {:>13.3f}  {}  {}\n", row.bytes,
+               *std::ranges::max_element(row.descriptors), row.ordinary_us, row.offloaded_us,
+               row.ordinary_away_us, row.offloaded_away_us, row.algorithm,
+               row.checked ? "right" : "WRONG");
+    std::fflush(stdout);
+}
+
+Json object_of(run::Runtime& runtime, const BenchOptions& options,
+               const std::vector<OffloadRow>& rows) {
+    Json object{{"collective", options.collective},
+                {"offload", true},
+                {"ranks", runtime.world().size()},
+                {"nodes", runtime.world().nodes()},
+                {"provider", runtime.job().provider},
+                {"type", options.type},
+                {"op", has_operation(options) ? options.op : "none"},
+                {"budget", options.offload_budget},
+                {"away_ms", options.away_ms},
+                {"results", Json::array()}};
+    for (const OffloadRow& row : rows)
+        object["results"].push_back({{"algorithm", row.algorithm},
+                                     {"bytes", row.bytes},
+                                     {"iterations", row.rounds},
+                                     {"descriptors", row.descriptors},
+                                     {"started_us", row.ordinary_us},
+                                     {"offloaded_us", row.offloaded_us},
+                                     {"started_away_us", row.ordinary_away_us},
+                                     {"offloaded_away_us", row.offloaded_away_us},
+                                     {"started_early", row.ordinary_early},
+                                     {"offloaded_early", row.offloaded_early},
+                                     {"entries_away", row.entries_away},
+                                     {"checked", row.checked}});
+    return object;
+}
+
+}  // namespace
+
+int bench_offload(const BenchOptions& options) {
+    auto joined = run::Runtime::create(environ);
+    if (!joined) return refuse("bench", joined.failure());
+    run::Runtime& runtime = **joined;
+    const bool speaks = runtime.world().rank() == 0;
+    const auto leave = [&](const base::Failure& failure) {
+        if (speaks) fmt::print(stderr, "weft bench --offload: {}\n", failure.text);
+        static_cast<void>(runtime.finalize());
+        return exit_status_of(failure.status);
+    };
+    if (is_rooted(options) && options.root >= runtime.world().size())
+        return leave(base::fail(Status::argument, "--root: {} is not a rank", options.root));
+    if (speaks && !options.json) print_head(runtime, options);
+    std::vector<OffloadRow> rows;
+    for (const std::uint64_t bytes : options.bytes) {
+        auto row = OffloadRounds(runtime, options, bytes).run();
+        if (!row) return leave(row.failure());
+        rows.push_back(*std::move(row));
+        if (speaks && !options.json) print_row(rows.back());
+    }
+    if (speaks && options.json) print_json(object_of(runtime, options, rows));
+    if (auto done = runtime.finalize(); !done) return refuse("bench", done.failure());
+    return std::ranges::all_of(rows, &OffloadRow::checked) ? 0 : kAnswerIsNo;
+}
+
+}  // namespace weft::tools

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tools/cli/bench_page.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <functional>
+#include <iterator>
+#include <limits>
+#include <vector>
+
+#include "base/units.hpp"
+#include "tools/lab/simulate/timeline.hpp"
+
+namespace weft::tools {
+
+namespace {
+
+constexpr std::array kColours{"#3572b0", "#d9822b", "#4f9a3a", "#c23030",
+                              "#8064a2", "#7a5b44", "#d16ba5", "#2a9d9d"};
+constexpr const char* kGrey = "#c9c9c9";
+constexpr double kWidth = 640;
+constexpr double kHeight = 380;
+constexpr double kLeft = 62;
+constexpr double kTop = 34;
+
+/// Rows of one spec, for all sizes.
+struct Series {
+    std::string name;
+    std::vector<const BenchRow*> rows;
+    bool wins = false;  ///< fastest for some size
+    std::string colour;
+};
+
+std::vector<Series> series_of(std::span<const BenchRow> rows) {
+    std::vector<Series> all;
+    for (const BenchRow& row : rows) {
+        const std::string name = row.asked == "auto" ? "chosen by weft" : row.asked;
+        auto found = std::ranges::find(all, name, &Series::name);
+        if (found == all.end()) found = all.insert(all.end(), {name, {}, false, {}});
+        found->rows.push_back(&row);
+        found->wins = found->wins || row.quickest;
+    }
+    // If there are many lines, only lines that win for some size have colours.
+    std::ranges::stable_sort(all, std::greater<>(), &Series::wins);
+    const bool all_coloured = all.size() <= kColours.size();
+    std::size_t used = 0;
+    for (Series& one : all) {
+        const bool coloured = (all_coloured || one.wins) && used < kColours.size();
+        one.colour = coloured ? kColours.at(used++) : kGrey;
+    }
+    return all;
+}
+
+using Value = std::function<double(const BenchRow&)>;
+
+/// A plot with two logarithmic axes.
+class Plot {
+  public:
+    Plot(std::string title, const std::vector<Series>& series, Value value)
+        : title_(std::move(title)), series_(series), value_(std::move(value)) {
+        for (const Series& one : series)
+            for (const BenchRow* row : one.rows) take(*row);
+    }
+
+    /// Returns the SVG text; empty if there is nothing to show.
+    [[nodiscard]] std::string text() {
+        if (x_max_ == 0 || !(y_min_ < std::numeric_limits<double>::infinity())) return "";
+        print(
+            "<svg viewBox=\"0 0 {0:.0f} {1:.0f}\" width=\"{0:.0f}\" height=\"{1:.0f}\" "
+            "font-family=\"sans-serif\" font-size=\"11\">"
+            "<text x=\"{2:.0f}\" y=\"18\" font-size=\"14\">{3}</text>\n",
+            kLeft + kWidth + 20, kTop + kHeight + 44, kLeft, lab::escaped(title_));
+        add_grid();
+        // Grey lines first, so that the others cover them.
+        for (auto one = series_.rbegin(); one != series_.rend(); ++one) add_line(*one);
+        return std::move(text_) + "</svg>\n";
+    }
+
+  private:
+    template <class... Arguments>
+    void print(fmt::format_string<Arguments...> format, Arguments&&... arguments) {
+        fmt::format_to(std::back_inserter(text_), format, std::forward<Arguments>(arguments)...);
+    }
+    void take(const BenchRow& row) {
+        const double value = value_(row);
+        if (row.bytes == 0 || !(value > 0)) return;
+        const double bytes = static_cast<double>(row.bytes);
+        x_min_ = std::min(x_min_, bytes);
+        x_max_ = std::max(x_max_, bytes);
+        y_min_ = std::min(y_min_, std::pow(10, std::floor(std::log10(value))));
+        y_max_ = std::max(y_max_, std::pow(10, std::ceil(std::log10(value))));
+    }
+    [[nodiscard]] double x(double bytes) const {
+        if (x_max_ <= x_min_) return kLeft + kWidth / 2;
+        return kLeft + kWidth * std::log(bytes / x_min_) / std::log(x_max_ / x_min_);
+    }
+    [[nodiscard]] double y(double value) const {
+        if (y_max_ <= y_min_) return kTop + kHeight / 2;
+        return kTop + kHeight * (1 - std::log(value / y_min_) / std::log(y_max_ / y_min_));
+    }
+
+    void add_grid() {
+        for (double value = y_min_; value <= y_max_ * 1.001; value *= 10)
+            print(
+                "<line x1=\"{0:.0f}\" x2=\"{1:.0f}\" y1=\"{2:.1f}\" y2=\"{2:.1f}\" "
+                "stroke=\"#e3e3e3\"/><text x=\"{3:.0f}\" y=\"{4:.1f}\" "
+                "text-anchor=\"end\">{5}</text>\n",
+                kLeft, kLeft + kWidth, y(value), kLeft - 7, y(value) + 4,
+                value < 1 ? fmt::format("{:g}", value) : fmt::format("{:.0f}", value));
+        const double powers = std::log2(x_max_ / x_min_);
+        const double every = std::exp2(std::max(1.0, std::ceil(powers / 12)));
+        for (double bytes = x_min_; bytes <= x_max_ * 1.001; bytes *= every)
+            print(
+                "<line x1=\"{0:.1f}\" x2=\"{0:.1f}\" y1=\"{1:.0f}\" y2=\"{2:.0f}\" "
+                "stroke=\"#e3e3e3\"/><text x=\"{0:.1f}\" y=\"{3:.0f}\" "
+                "text-anchor=\"middle\">{4}</text>\n",
+                x(bytes), kTop, kTop + kHeight, kTop + kHeight + 16,
+                base::format_bytes(static_cast<std::uint64_t>(bytes)));
+        print("<text x=\"{:.0f}\" y=\"{:.0f}\" text-anchor=\"middle\">bytes</text>\n",
+              kLeft + kWidth / 2, kTop + kHeight + 34);
+    }
+    void add_line(const Series& one) {
+        std::string points;
+        for (const BenchRow* row : one.rows) {
+            const double value = value_(*row);
+            if (row->bytes == 0 || !(value > 0)) continue;
+            const double at = x(static_cast<double>(row->bytes));
+            points += fmt::format("{:.1f},{:.1f} ", at, y(value));
+            print(
+                "<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"2.6\" fill=\"{}\"><title>{}, {} bytes: "
+                "{:.4g}</title></circle>",
+                at, y(value), one.colour, lab::escaped(row->algorithm), row->bytes, value);
+        }
+        print("<polyline points=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"1.6\"/>\n",
+              points, one.colour);
+    }
+
+    std::string title_;
+    const std::vector<Series>& series_;
+    Value value_;
+    double x_min_ = std::numeric_limits<double>::infinity();
+    double x_max_ = 0;
+    double y_min_ = std::numeric_limits<double>::infinity();
+    double y_max_ = 0;
+    std::string text_;
+};
+
+std::string legend(const std::vector<Series>& series) {
+    std::string text = "<p class=\"legend\">";
+    std::size_t grey = 0;
+    for (const Series& one : series) {
+        grey += one.colour == kGrey ? 1 : 0;
+        if (one.colour != kGrey)
+            text += fmt::format("<span><i style=\"background:{}\"></i>{}</span> ", one.colour,
+                                lab::escaped(one.name));
+    }
+    if (grey != 0)
+        text += fmt::format(
+            "<span><i style=\"background:{}\"></i>{} others, nowhere the "
+            "quickest</span>",
+            kGrey, grey);
+    return text + "</p>\n";
+}
+
+std::string table(std::span<const BenchRow> rows, bool puts, const BandwidthFactors& factors) {
+    std::string text = puts ? "<table><tr><th>bytes<th>median us<th>puts/s<th>GB/s<th>result</tr>\n"
+                            : "<table><tr><th>bytes<th>algorithm<th>min us<th>avg us<th>max us"
+                              "<th>median us<th>alg GB/s<th>bus GB/s<th>result</tr>\n";
+    for (const BenchRow& row : rows) {
+        const lab::OverRanks& ranks = row.measurement.ranks_us;
+        const double median = row.measurement.call_us.median;
+        const double gigabytes = static_cast<double>(row.bytes) * 1e-3 / median;
+        const char* const verdict = row.measurement.checked ? "right" : "<b>WRONG</b>";
+        text += row.quickest ? "<tr class=\"quickest\">" : "<tr>";
+        if (puts)
+            text += fmt::format("<td>{}<td>{:.3f}<td>{:.0f}<td>{:.3f}<td>{}", row.bytes, median,
+                                1e6 / median, gigabytes, verdict);
+        else
+            text += fmt::format(
+                "<td>{}<td>{}<td>{:.3f}<td>{:.3f}<td>{:.3f}<td>{:.3f}<td>{:.3f}<td>{:.3f}<td>{}",
+                row.bytes, lab::escaped(row.algorithm), ranks.min, ranks.mean, ranks.max, median,
+                gigabytes * factors.algorithm, gigabytes * factors.bus, verdict);
+        text += "</tr>\n";
+    }
+    return text + "</table>\n";
+}
+
+constexpr const char* kStyle =
+    "body{font:14px sans-serif;margin:24px;max-width:1500px}svg{margin-right:16px}"
+    "table{border-collapse:collapse}td,th{padding:2px 10px;text-align:right;"
+    "border-bottom:1px solid #eee}tr.quickest{background:#eef6e8;font-weight:bold}"
+    ".legend span{margin-right:14px;white-space:nowrap}"
+    ".legend i{display:inline-block;width:18px;height:4px;margin-right:5px;vertical-align:middle}";
+
+}  // namespace
+
+std::string bench_page(const BenchHead& head, std::span<const BenchRow> rows) {
+    const bool puts = head.collective.starts_with("put-");
+    const BandwidthFactors factors = bandwidth_factors(head.collective, head.ranks);
+    const std::string title =
+        fmt::format("{} on {} rank{}, {} node{}", head.collective, head.ranks,
+                    head.ranks == 1 ? "" : "s", head.nodes, head.nodes == 1 ? "" : "s");
+    std::string text = fmt::format(
+        "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>weft bench: {0}"
+        "</title><style>{1}</style></head><body>\n<h1>{0}</h1>\n<p>Provider {2}, {3} loop, {4} "
+        "buffers; a cache line between two processors takes {5:.0f} ns. Times are those of one {6} "
+        "on the slowest rank, the median over batches; min, avg and max are over ranks. Every "
+        "result was checked.</p>\n",
+        lab::escaped(title), kStyle, lab::escaped(head.provider), head.loop, head.buffers,
+        head.calibrator_ns, puts ? "put" : "call");
+    const std::vector<Series> series = series_of(rows);
+    text += legend(series);
+    text += Plot(title + (puts ? ": time of a put in us" : ": time of a call in us"), series,
+                 [](const BenchRow& row) { return row.measurement.call_us.median; })
+                .text();
+    text += Plot(title + (puts ? ": bandwidth in GB/s" : ": bus bandwidth in GB/s"), series,
+                 [&](const BenchRow& row) {
+                     return static_cast<double>(row.bytes) * factors.bus * 1e-3 /
+                            row.measurement.call_us.median;
+                 })
+                .text();
+    return text + table(rows, puts, factors) + "</body></html>\n";
+}
+
+}  // namespace weft::tools

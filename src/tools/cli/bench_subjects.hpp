@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// bench_subjects.hpp - the calls that `weft bench` times, each with inputs and expected results.
+//
+// Idea     A subject models lab::MeasuringSubject. The oracle gives inputs and expected results.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "tools/lab/oracle/oracle.hpp"
+#include "tools/measure/block_sizes.hpp"
+#include "tools/measure/fresh_buffers.hpp"
+#include "tools/measure/measuring.hpp"
+#include "weft/weft.hpp"
+
+namespace weft::tools {
+
+/// Base of subjects: synchronization and agreement of the ranks.
+class BenchJob {
+  public:
+    explicit BenchJob(Team world) : world_(world) {}
+
+    [[nodiscard]] static std::uint64_t now_ns() { return base::monotonic_ns(); }
+    void align() { world_.barrier(); }
+    void largest(std::span<double> values) { world_.allreduce<double>(values, Op::max); }
+    void sum(std::span<double> values) { world_.allreduce<double>(values, Op::sum); }
+
+  protected:
+    Team world_;
+};
+
+class BarrierSubject : public BenchJob {
+  public:
+    using BenchJob::BenchJob;
+
+    void prepare(std::uint64_t) {}
+    void call() { world_.barrier(); }
+    /// Delays one rank in each check, in rotation: no rank may leave before it has entered. Clocks
+    /// of one machine agree; ranks of several machines only check that the call returns.
+    [[nodiscard]] bool check(std::uint64_t batch) {
+        constexpr std::uint64_t kLateNs = 50'000;
+        const std::uint64_t begin = now_ns();
+        if (batch % static_cast<std::uint64_t>(world_.size()) ==
+            static_cast<std::uint64_t>(world_.rank())) {
+            while (now_ns() < begin + kLateNs) continue;
+        }
+        double bounds[2];
+        bounds[0] = static_cast<double>(now_ns());
+        call();
+        bounds[1] = -static_cast<double>(now_ns());
+        largest(bounds);
+        return bounds[0] <= -bounds[1];
+    }
+};
+
+enum class BufferKind : std::uint8_t { reused, rotated, fresh };
+
+/// Buffer of a call: always the same, the next of a set that exceeds the caches, or a fresh one.
+/// Its address is that of the last call's buffer.
+class CallBuffer {
+  public:
+    CallBuffer(std::size_t bytes, BufferKind kind)
+        : bytes_(bytes),
+          copies_(kind == BufferKind::rotated ? copies_of(bytes) : 1),
+          held_(kind == BufferKind::fresh ? 0 : bytes * copies_) {
+        if (kind == BufferKind::fresh) fresh_.emplace(bytes);
+    }
+
+    [[nodiscard]] std::byte* data() {
+        return fresh_ ? fresh_->data() : held_.data() + shown_ * bytes_;
+    }
+    void rotate() {
+        if (fresh_) return fresh_->next();
+        shown_ = shown_ + 1 < copies_ ? shown_ + 1 : 0;
+    }
+    void clear() { std::fill(held_.begin(), held_.end(), std::byte{}); }
+    /// Calls write(start) for each buffer.
+    template <class Write>
+    void fill(Write write) {
+        if (fresh_) return fresh_->for_each(write);
+        for (std::size_t copy = 0; copy < copies_; ++copy) write(held_.data() + copy * bytes_);
+    }
+    [[nodiscard]] std::uint64_t calls_max() const {
+        return fresh_ ? fresh_->calls_max() : lab::measuring::kCallsMax;
+    }
+    void supply(std::uint64_t calls) {
+        if (fresh_) fresh_->supply(calls);
+    }
+
+  private:
+    /// Returns the number of buffers: more than 64 MiB in total, but at most a thousand.
+    [[nodiscard]] static std::size_t copies_of(std::size_t bytes) {
+        constexpr std::size_t kTotalBytes = std::size_t{64} << 20;
+        constexpr std::size_t kCopiesMax = 1000;
+        return std::min(kTotalBytes / std::max<std::size_t>(bytes, 1) + 2, kCopiesMax);
+    }
+
+    std::size_t bytes_;
+    std::size_t copies_;
+    std::vector<std::byte> held_;
+    std::size_t shown_ = 0;
+    std::optional<lab::FreshBuffers> fresh_;
+};
+
+/// Parameters of a call.
+struct CallOptions {
+    Collective collective = Collective::allreduce;
+    Type type = Type::float64;
+    Op op = Op::sum;
+    Rank root = 0;
+    BufferKind buffers = BufferKind::reused;
+    bool uneven = false;  ///< blocks of calls with counts differ in size
+};
+
+/// Any collective with data. `bytes` is the size of a block (on average, if blocks differ), or of
+/// the buffer in calls without blocks. So calls with and without counts move equal amounts.
+class CallSubject : public BenchJob {
+  public:
+    CallSubject(Team world, std::uint64_t bytes, const CallOptions& options)
+        : BenchJob(world),
+          oracle_(facts_of(world.size(), bytes, options), world.rank()),
+          in_counts_(counts_of(oracle_.input())),
+          out_counts_(counts_of(oracle_.output())),
+          in_(oracle_.input_bytes(), options.buffers),
+          out_(output_bytes(), options.buffers),
+          call_(make_call(options)) {}
+
+    [[nodiscard]] std::uint64_t calls_max() const {
+        return std::min(in_.calls_max(), out_.calls_max());
+    }
+    void supply(std::uint64_t calls) {
+        in_.supply(calls);
+        out_.supply(calls);
+    }
+    void prepare(std::uint64_t batch) {
+        out_.clear();
+        in_.fill([&](std::byte* start) { oracle_.write(batch, start); });
+    }
+    void call() { world_.run(next()); }
+    /// Starts the same call, which proceeds while the rank does other work.
+    [[nodiscard]] Request start() { return world_.start(next()); }
+    [[nodiscard]] bool check(std::uint64_t batch) {
+        return oracle_.holds(batch, is_broadcast() ? in_.data() : out_.data());
+    }
+
+  protected:
+    [[nodiscard]] const Call& next() {
+        rotate();
+        call_.in = in_.data();
+        call_.out = is_broadcast() ? in_.data() : out_.data();
+        return call_;
+    }
+    void rotate() {
+        in_.rotate();
+        out_.rotate();
+    }
+    [[nodiscard]] CallBuffer& in() { return in_; }
+    [[nodiscard]] CallBuffer& out() { return out_; }
+    [[nodiscard]] const Call& wanted() const { return call_; }
+
+  private:
+    using Counts = std::vector<std::size_t>;
+
+    /// Returns the facts of a call. In alltoallv, the size index of a block is the sum of both
+    /// ranks, modulo the number of ranks. So all ranks send and receive equal amounts.
+    [[nodiscard]] static oracle::CallFacts facts_of(Rank size, std::uint64_t bytes,
+                                                    const CallOptions& options) {
+        const auto& traits = collectives::traits_of(options.collective);
+        const auto blocks = static_cast<std::uint32_t>(size);
+        const oracle::Samples& samples = oracle::samples_of(options.type);
+        const std::uint64_t count = bytes / samples.bytes;
+        const lab::BlockSizes sizes{
+            .elements = count * blocks, .blocks = blocks, .uneven = options.uneven};
+        const bool pairwise = traits.contribution == collectives::Contribution::owner_own_block;
+        return {.collective = options.collective,
+                .samples = &samples,
+                .op = options.op,
+                .size = size,
+                .root = traits.rooted() ? options.root : -1,
+                .count = [=, counts = traits.has_counts()](Rank rank, std::uint32_t unit) {
+                    if (!counts) return count;
+                    return sizes.size(pairwise ? (static_cast<std::uint32_t>(rank) + unit) % blocks
+                                               : unit);
+                }};
+    }
+    [[nodiscard]] static Counts counts_of(const std::vector<oracle::SizedUnit>& units) {
+        Counts counts;
+        for (const oracle::SizedUnit& unit : units) counts.push_back(unit.count);
+        return counts;
+    }
+    [[nodiscard]] bool is_broadcast() const {
+        return oracle_.facts().collective == Collective::broadcast;
+    }
+    /// Returns the size of the output. A broadcast has one buffer only. Rank 0 of an exclusive scan
+    /// has a buffer, although it has no result.
+    [[nodiscard]] std::size_t output_bytes() const {
+        if (is_broadcast()) return 0;
+        const bool ignored = out_counts_.empty() && !oracle_.traits().rooted();
+        return ignored ? oracle_.input_bytes() : oracle_.output_bytes();
+    }
+    [[nodiscard]] Call make_call(const CallOptions& options) const {
+        const auto& traits = oracle_.traits();
+        Call call{.collective = options.collective,
+                  .type = options.type,
+                  .op = options.op,
+                  .root = oracle_.facts().root};
+        if (!traits.has_counts()) call.count = oracle_.facts().count(0, 0);
+        if (traits.has_input_counts()) call.in_blocks.counts = in_counts_;
+        if (traits.has_output_counts()) call.out_blocks.counts = out_counts_;
+        if (traits.has_counts() && traits.rooted())
+            call.count = (traits.has_input_counts() ? out_counts_ : in_counts_).front();
+        return call;
+    }
+
+    oracle::Oracle oracle_;
+    Counts in_counts_;
+    Counts out_counts_;
+    CallBuffer in_;
+    CallBuffer out_;
+    Call call_;
+};
+
+/// The same through the calls that most programs make.
+class AllreduceSubject : public CallSubject {
+  public:
+    using CallSubject::CallSubject;
+    void call() {
+        rotate();
+        world_.allreduce(in().data(), out().data(), wanted().count, wanted().type, wanted().op);
+    }
+};
+
+class BroadcastSubject : public CallSubject {
+  public:
+    using CallSubject::CallSubject;
+    void call() {
+        in().rotate();
+        world_.broadcast(in().data(), wanted().count, wanted().type, wanted().root);
+    }
+};
+
+class ReduceSubject : public CallSubject {
+  public:
+    using CallSubject::CallSubject;
+    void call() {
+        rotate();
+        world_.reduce(in().data(), out().data(), wanted().count, wanted().type, wanted().op,
+                      wanted().root);
+    }
+};
+
+/// A local copy by rank 0, as a reference; the other ranks do nothing.
+class MemcpySubject : public BenchJob {
+  public:
+    MemcpySubject(Team world, std::uint64_t bytes)
+        : BenchJob(world),
+          from_(bytes, BufferKind::reused),
+          to_(bytes, BufferKind::reused),
+          bytes_(bytes) {}
+
+    void prepare(std::uint64_t batch) {
+        to_.clear();
+        from_.fill([&](std::byte* start) {
+            std::memset(start, static_cast<int>(batch % 255 + 1), bytes_);
+        });
+    }
+    void call() {
+        if (world_.rank() == 0) std::memcpy(to_.data(), from_.data(), bytes_);
+    }
+    [[nodiscard]] bool check(std::uint64_t) {
+        return world_.rank() != 0 || std::memcmp(to_.data(), from_.data(), bytes_) == 0;
+    }
+
+  private:
+    CallBuffer from_;
+    CallBuffer to_;
+    std::size_t bytes_;
+};
+
+}  // namespace weft::tools

@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// cost_command.cpp - `weft cost`: time, energy and descriptor memory of a call, counted
+// and by formula.
+//
+// Idea     Counted numbers come from the programs, the formula next to them from a paper on
+//          algorithms of that shape. Without --algorithm (or with "all"), every algorithm that fits
+//          the size is a candidate, including schedules of the notation. Limits exclude candidates,
+//          and the objective or --pareto selects among the rest.
+// Holds    Status 1: no candidate satisfies the limits.
+// Next     docs/selection.md; tools/lab/cost/cost.hpp.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "base/units.hpp"
+#include "collectives/candidates.hpp"
+#include "tools/cli/answer.hpp"
+#include "tools/cli/commands.hpp"
+#include "tools/cli/cost_formulas.hpp"
+#include "tools/cli/cost_offload.hpp"
+#include "tools/cli/exit_status.hpp"
+#include "tools/cli/machine_options.hpp"
+#include "tools/cli/model_options.hpp"
+#include "tools/cli/program_options.hpp"
+#include "tools/lab/cost/cost.hpp"
+
+namespace weft::tools {
+
+namespace {
+
+struct CostArguments {
+    ProgramArguments programs;
+    std::string params = "infiniband-2007";
+    std::string objective = "time";
+    std::optional<std::string> descriptor_bytes_max;
+    std::optional<double> energy_uj_max;
+    bool pareto = false;
+    MachineArguments machine;
+    OffloadArguments offload;
+    bool json = false;
+};
+
+struct Candidate {
+    std::string algorithm;
+    lab::Cost cost;
+    std::optional<Figures> formula;
+};
+
+/// Largest number of candidates among the schedules of the notation.
+constexpr std::size_t kSchedulesMax = 10'000;
+
+base::Result<Candidate> cost_of(const ProgramQuestion& question,
+                                const lab::CostParameters& parameters) {
+    const auto stages = stages_of(question);
+    if (!stages && stages.failure().status != Status::unsupported) return in_spec(stages.failure());
+    lab::Programs programs{.size = question.request.size};
+    if (parameters.machine) programs.node_of = parameters.machine->node_of;
+    if (stages) programs.stages = &*stages;
+    programs.program_of = [&](Rank rank) -> base::Result<plan::Program> {
+        if (stages) return plan::program_of(*stages, rank);
+        return generate_one(question, rank);
+    };
+    const plan::VectorSize size{question.request.elements, question.request.element_bytes};
+    const auto cost = lab::cost_of(programs, size, parameters);
+    if (!cost) return cost.failure();
+    return Candidate{collectives::print(question.spec), *cost, paper_formula(question, parameters)};
+}
+
+Json to_json(const Figures& figures) {
+    Json object{{"time_us", figures.time_us},
+                {"dynamic_energy_uj", figures.dynamic_energy_uj},
+                {"total_energy_uj", figures.total_energy_uj},
+                {"descriptor_bytes", figures.descriptor_bytes},
+                {"messages", figures.messages}};
+    if (figures.time_table_us) object["time_table_us"] = *figures.time_table_us;
+    return object;
+}
+
+Json to_json(const Candidate& candidate, const ProgramQuestion& question,
+             const std::string& params) {
+    const lab::Cost& cost = candidate.cost;
+    Json object{{"algorithm", candidate.algorithm},
+                {"ranks", question.request.size},
+                {"bytes", question.request.elements * question.request.element_bytes},
+                {"params", params},
+                {"time_us", cost.time_us()},
+                {"dynamic_energy_uj", cost.dynamic_uj},
+                {"total_energy_uj", cost.total_uj},
+                {"descriptor_bytes", cost.descriptor_bytes},
+                {"messages", cost.messages},
+                {"formula", nullptr},
+                {"difference", nullptr}};
+    if (!candidate.formula) return object;
+    const Figures& formula = *candidate.formula;
+    object["formula"] = to_json(formula);
+    object["difference"] = to_json(
+        Figures{cost.time_us() - formula.time_us, cost.dynamic_uj - formula.dynamic_energy_uj,
+                cost.total_uj - formula.total_energy_uj,
+                static_cast<double>(cost.descriptor_bytes) - formula.descriptor_bytes,
+                static_cast<double>(cost.messages) - formula.messages});
+    return object;
+}
+
+class Question {
+  public:
+    explicit Question(const CostArguments& arguments) : arguments_(arguments) {}
+
+    base::Result<int> run() {
+        if (auto read = read_all(); !read) return read.failure();
+        auto candidates = find_candidates();
+        if (!candidates) return candidates.failure();
+        std::erase_if(*candidates, [this](const Candidate& c) { return !keeps_limits(c.cost); });
+        if (candidates->empty()) {
+            fmt::print(stderr, "weft: no algorithm keeps the limits\n");
+            return kAnswerIsNo;
+        }
+        if (arguments_.pareto) {
+            print_front(*candidates);
+            return 0;
+        }
+        const auto best = std::ranges::min_element(*candidates, {}, [this](const Candidate& c) {
+            return std::tuple(lab::value_of(c.cost, objective_), c.cost.time, c.cost.total_uj,
+                              c.cost.descriptor_bytes);
+        });
+        print_answer(to_json(*best, *question_, parameters_.name), arguments_.json);
+        return 0;
+    }
+
+  private:
+    [[nodiscard]] bool asks_all() const {
+        if (pairwise_) return false;  // these calls have one algorithm
+        return arguments_.programs.algorithm.empty() || arguments_.programs.algorithm == "all";
+    }
+
+    base::Result<void> read_all() {
+        auto parameters = read_parameters(arguments_.params);
+        if (!parameters) return parameters.failure();
+        parameters_ = *std::move(parameters);
+        const auto objective = lab::parse_objective(arguments_.objective);
+        if (!objective) return objective.failure().within("--objective");
+        objective_ = *objective;
+        if (arguments_.descriptor_bytes_max) {
+            const auto limit = base::parse_bytes(*arguments_.descriptor_bytes_max);
+            if (!limit) return limit.failure().within("--max-descriptor-bytes");
+            descriptor_bytes_max_ = *limit;
+        }
+        ProgramArguments programs = arguments_.programs;
+        if (asks_all()) {
+            if (auto known = check_any_collective(programs.collective); !known)
+                return known.failure();
+            const auto& traits = *collectives::find_collective(programs.collective);
+            programs.algorithm = traits.has_pairwise_counts()
+                                     ? std::string(collectives::kPairwiseAlgorithm)
+                                     : first_algorithm(collectives::traits_of(traits.even).name);
+        }
+        auto asked = read_question(programs);
+        if (!asked) return asked.failure();
+        pairwise_ = asked->is_pairwise();
+        auto question = for_models(*std::move(asked));
+        if (!question) return question.failure();
+        question_ = *std::move(question);
+        return complete_machine(parameters_, arguments_.machine, nodes_of(question_->request),
+                                question_->request.size);
+    }
+
+    static std::string first_algorithm(std::string_view collective) {
+        const auto algorithms = collectives::algorithms_of(collective);
+        return algorithms.empty() ? std::string() : std::string(algorithms.front().name);
+    }
+
+    base::Result<std::vector<Candidate>> find_candidates() {
+        std::vector<Candidate> candidates;
+        if (!asks_all()) {
+            auto candidate = cost_of(*question_, parameters_);
+            if (!candidate) return candidate.failure();
+            candidates.push_back(*std::move(candidate));
+            return candidates;
+        }
+        const auto add = [&](const collectives::AlgorithmSpec& spec) {
+            ProgramQuestion question = *question_;
+            question.spec = spec;
+            const auto candidate = cost_of(question, parameters_);
+            if (candidate) candidates.push_back(*candidate);
+        };
+        for (const collectives::AlgorithmSpec& spec : collectives::candidate_specs(
+                 question_->collective, {.size = question_->request.size,
+                                        .stage = stage_cost(),
+                                        .round = round_cost(),
+                                        .vector = stage_cost().message,
+                                        .layout = question_->request.layout})) {
+            add(spec);
+        }
+        for (const collectives::Algorithm& algorithm :
+             collectives::algorithms_of(question_->collective))
+            if (algorithm.properties.notation) add_schedules(add);
+        if (candidates.empty())
+            return base::fail(Status::argument, "no algorithm of {} fits {} ranks",
+                              question_->collective, question_->request.size);
+        return candidates;
+    }
+
+    [[nodiscard]] std::int64_t round_cost() const {
+        const plan::MessageModel model = lab::message_model(parameters_.wire);
+        return model.busy_base + model.latency + model.receive;
+    }
+    [[nodiscard]] collectives::StageCost stage_cost() const {
+        const plan::MessageModel model = lab::message_model(parameters_.wire);
+        const std::uint64_t bytes = question_->request.elements * question_->request.element_bytes;
+        return {.latency = model.latency + model.receive,
+                .message = model.busy(bytes) + model.combine(bytes, 2)};
+    }
+
+    /// Adds a limited number of schedules of each kind.
+    template <class Add>
+    void add_schedules(Add add) {
+        const Rank size = question_->request.size;
+        for (const auto family :
+             {collectives::ScheduleFamily::factored, collectives::ScheduleFamily::split,
+              collectives::ScheduleFamily::merged}) {
+            // Counting needs the programs of all ranks, so larger teams get fewer schedules.
+            std::size_t left = kSchedulesMax / static_cast<std::size_t>(1 + size / 128);
+            collectives::for_each_schedule(size, family,
+                                           [&](const collectives::Schedule& schedule) {
+                                               if (left-- == 0) return false;
+                                               add({.schedule = schedule});
+                                               return true;
+                                           });
+        }
+    }
+
+    [[nodiscard]] bool keeps_limits(const lab::Cost& cost) const {
+        if (descriptor_bytes_max_ && cost.descriptor_bytes > *descriptor_bytes_max_) return false;
+        return !arguments_.energy_uj_max || cost.total_uj <= *arguments_.energy_uj_max;
+    }
+
+    void print_front(const std::vector<Candidate>& candidates) {
+        std::vector<lab::Cost> costs;
+        for (const Candidate& candidate : candidates) costs.push_back(candidate.cost);
+        Json front = Json::array();
+        for (const std::size_t i : lab::pareto_front(costs))
+            front.push_back(to_json(candidates[i], *question_, parameters_.name));
+        if (arguments_.json) {
+            print_json(Json{{"front", std::move(front)}});
+            return;
+        }
+        fmt::print("{:>12} {:>14} {:>16}  {}\n", "time_us", "energy_uj", "descriptor_bytes",
+                   "algorithm");
+        for (const Json& row : front)
+            fmt::print("{:>12.3f} {:>14.4f} {:>16}  {}\n", row["time_us"].get<double>(),
+                       row["total_energy_uj"].get<double>(),
+                       row["descriptor_bytes"].get<std::uint64_t>(),
+                       row["algorithm"].get<std::string>());
+    }
+
+    const CostArguments& arguments_;
+    lab::CostParameters parameters_;
+    lab::Objective objective_ = lab::Objective::time;
+    std::optional<std::uint64_t> descriptor_bytes_max_;
+    std::optional<ProgramQuestion> question_;
+    bool pairwise_ = false;
+};
+
+base::Result<int> cost(const CostArguments& arguments) {
+    if (arguments.offload.asked)
+        return cost_of_offload(arguments.programs, arguments.offload, arguments.json);
+    return Question(arguments).run();
+}
+
+}  // namespace
+
+void add_cost_command(CLI::App& app, int& exit_status) {
+    const auto [command, arguments] = add_command<CostArguments>(
+        app, exit_status, "cost", "time, energy and memory of a call", &cost);
+    add_program_arguments(*command, arguments->programs);
+    add_option(*command, "--params", arguments->params,
+               "infiniband-2007, archer-xc30-min, archer-xc30-median, or a file")
+        .shows_default();
+    add_option(*command, "--objective", arguments->objective,
+               "what to minimise over the algorithms: time, energy, memory or edp")
+        .shows_default();
+    add_option(*command, "--max-descriptor-bytes", arguments->descriptor_bytes_max,
+               "consider only algorithms that need at most this much at any rank");
+    add_option(*command, "--max-energy-uj", arguments->energy_uj_max,
+               "consider only algorithms that take at most this much in total");
+    add_flag(*command, "--pareto", arguments->pareto,
+             "print the Pareto front over time, energy and memory");
+    add_machine_arguments(*command, arguments->machine);
+    add_offload_arguments(*command, arguments->offload);
+    add_json_flag(*command, arguments->json);
+}
+
+}  // namespace weft::tools

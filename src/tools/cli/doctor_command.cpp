@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// doctor_command.cpp - `weft doctor`: finds problems that prevent jobs here or make them slow, and
+// prints a command that solves each.
+//
+// Idea     It starts two small jobs, one whose ranks share memory and one of two virtual nodes, and
+//          reads their reports. The other checks concern limits and files of this process.
+// Holds    Status 1 if a job cannot run here. A problem that only slows jobs down, or concerns only
+//          some networks, is a note.
+#include <fmt/format.h>
+#include <sched.h>
+#include <sys/resource.h>
+#include <sys/statvfs.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "base/environment.hpp"
+#include "collectives/collective_traits.hpp"
+#include "tools/cli/answer.hpp"
+#include "tools/cli/commands.hpp"
+#include "tools/cli/other_program.hpp"
+#include "tools/launch/process.hpp"
+
+namespace weft::tools {
+
+namespace {
+
+struct DoctorArguments {
+    bool json = false;
+};
+
+enum class State : std::uint8_t { ok, note, bad };
+
+struct Check {
+    State state = State::ok;
+    std::string what;
+    std::string found;
+    std::string mend;  ///< a command or advice; empty: nothing to do
+};
+
+std::string_view name_of(State state) {
+    constexpr std::array<std::string_view, 3> kNames{"ok", "note", "bad"};
+    return kNames[static_cast<std::size_t>(state)];
+}
+
+/// Report of a small job of this executable, or the reason of its failure.
+struct Trial {
+    Json info;
+    std::string problem;
+};
+
+Trial try_job(const std::vector<std::string>& options) {
+    const auto self = own_program();
+    if (!self) return {.info = {}, .problem = self.failure().text};
+    std::vector<std::string> words{*self, "run", "-n", "2", "--timeout", "30"};
+    words.insert(words.end(), options.begin(), options.end());
+    words.insert(words.end(), {"--", *self, "info", "--json"});
+    auto info = json_of(words, 60);
+    if (!info) return {.info = {}, .problem = info.failure().text};
+    return {.info = *std::move(info), .problem = {}};
+}
+
+class Doctor {
+  public:
+    std::vector<Check> examine() {
+        look_at_proc();
+        look_at_processors();
+        look_at_limits();
+        look_at_shared_memory();
+        const Trial node = try_job({});
+        judge_node(node);
+        const Trial nodes = try_job({"--nodes", "2"});
+        judge_network(nodes);
+        look_at_launchers();
+        look_at_settings();
+        return std::move(checks_);
+    }
+
+  private:
+    void add(State state, std::string what, std::string found, std::string mend = {}) {
+        checks_.push_back({state, std::move(what), std::move(found), std::move(mend)});
+    }
+
+    void look_at_proc() {
+        const bool there = std::filesystem::exists("/proc/self/status");
+        if (!there)
+            add(State::bad, "/proc", "is not mounted", "mount -t proc proc /proc");
+        else if (!std::filesystem::exists("/proc/self/task"))
+            add(State::bad, "/proc", "does not list the threads of a process",
+                "mount -o remount,hidepid=0 /proc");
+        else
+            add(State::ok, "/proc", "is mounted");
+        if (::access("/dev/urandom", R_OK) != 0 || ::access("/dev/null", W_OK) != 0)
+            add(State::bad, "/dev", "has no urandom or no null that can be used",
+                "mount --bind /dev ROOT/dev, from outside of a chroot");
+    }
+
+    void look_at_processors() {
+        cpu_set_t set;
+        CPU_ZERO(&set);
+        const int usable = ::sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+        const auto all = static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN));
+        const std::string count = fmt::format("{} of {} usable here", usable, all);
+        if (usable < all)
+            add(State::note, "processors", count,
+                "taskset -c 0-" + std::to_string(all - 1) +
+                    " weft run ... (if the limit is not intended)");
+        else
+            add(State::ok, "processors", count);
+        double load = 0;
+        if (::getloadavg(&load, 1) != 1) return;
+        const std::string text = fmt::format("{:.1f} on {} processors", load, all);
+        if (load > 0.5 * all)
+            add(State::note, "load", text + ": times will be too high",
+                "top (shows the busy processes)");
+        else
+            add(State::ok, "load", text);
+    }
+
+    /// Files that `weft run` needs for each rank; see tools/launch/job.cpp.
+    static constexpr rlim_t kFilesOfRank = 2;
+
+    void look_at_limits() {
+        rlimit limit = {};
+        if (::getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+            const rlim_t ranks = limit.rlim_max / kFilesOfRank;
+            const auto text =
+                limit.rlim_max == RLIM_INFINITY
+                    ? std::string("no limit")
+                    : fmt::format("{}, enough for some {} ranks", limit.rlim_max, ranks);
+            if (limit.rlim_max < 1024)
+                add(State::note, "open files", text, "ulimit -n 4096");
+            else
+                add(State::ok, "open files", text);
+        }
+        if (::getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
+            add(State::note, "address space",
+                fmt::format("limited to {} MiB; a rank maps 450 MiB for each of its node",
+                            limit.rlim_cur >> 20),
+                "ulimit -v unlimited");
+        if (::getrlimit(RLIMIT_MEMLOCK, &limit) == 0) {
+            if (limit.rlim_cur == RLIM_INFINITY)
+                add(State::ok, "locked memory", "no limit");
+            else
+                add(State::note, "locked memory",
+                    fmt::format("{} KiB: networks that pin memory need more", limit.rlim_cur >> 10),
+                    "ulimit -l unlimited (or memlock in /etc/security/limits.conf)");
+        }
+    }
+
+    void look_at_shared_memory() {
+        struct statvfs file_system = {};
+        if (::statvfs("/dev/shm", &file_system) != 0) {
+            add(State::note, "/dev/shm", "is not there: some networks and MPI libraries need it",
+                "mount -t tmpfs tmpfs /dev/shm");
+            return;
+        }
+        const auto free_mib =
+            static_cast<std::uint64_t>(file_system.f_bavail) * file_system.f_frsize >> 20;
+        const std::string text = fmt::format("{} MiB free", free_mib);
+        if (free_mib < 64)
+            add(State::note, "/dev/shm", text, "mount -o remount,size=1G /dev/shm");
+        else
+            add(State::ok, "/dev/shm", text);
+    }
+
+    void judge_node(const Trial& trial) {
+        if (!trial.problem.empty() || trial.info.is_null()) {
+            add(State::bad, "a job of 2 ranks", trial.problem, "weft run -n 2 weft info");
+            return;
+        }
+        add(State::ok, "a job of 2 ranks", "runs");
+        const Json& mapping = trial.info["mapping"];
+        const std::string problem = json_text(mapping["direct_problem"]);
+        if (!problem.empty())
+            add(State::note, "buffers of local peers", "are not reached in place: " + problem,
+                "see docs/direct-memory.md");
+        else
+            add(State::ok, "buffers of local peers", "are reached in place");
+        if (const std::string off = json_text(mapping["adoption_off"]); !off.empty())
+            add(State::note, "pages of buffers", "are not shared, but copied: " + off,
+                "see docs/direct-memory.md");
+    }
+
+    void judge_network(const Trial& trial) {
+        if (!trial.problem.empty() || trial.info.is_null()) {
+            add(State::bad, "a job of 2 nodes", trial.problem,
+                "apt-get install libfabric-bin; fi_info");
+            return;
+        }
+        add(State::ok, "a job of 2 nodes",
+            fmt::format("runs, over {}", json_text(trial.info["provider"])));
+        if (!trial.info.contains("providers")) return;
+        for (const Json& provider : trial.info["providers"]) {
+            const std::string reason = json_text(provider["reason"]);
+            const bool usable = provider["chosen"] == true || reason.starts_with("usable");
+            add(usable ? State::ok : State::note,
+                fmt::format("provider {}", json_text(provider["provider"])), reason);
+        }
+    }
+
+    void look_at_launchers() {
+        std::string found;
+        for (const char* const name :
+             {"mpirun", "mpiexec", "mpirun.openmpi", "mpiexec.mpich", "prterun", "srun", "mpicc"}) {
+            if (const auto path = find_program(name))
+                found += fmt::format("{}{}", found.empty() ? "" : ", ", *path);
+        }
+        if (found.empty())
+            add(State::note, "MPI and other launchers", "none in PATH (weft run needs none)",
+                "apt-get install openmpi-bin libopenmpi-dev");
+        else
+            add(State::ok, "MPI and other launchers", found);
+    }
+
+    void look_at_settings() {
+        const auto settings = base::read_settings(environ, collectives::kCollectiveNames);
+        if (!settings) {
+            add(State::bad, "settings", settings.failure().text,
+                "unset it, or: weft info --environment");
+            return;
+        }
+        const auto unknown = base::report_unknown(*settings);
+        for (const std::string& report : unknown)
+            add(State::note, "settings", report, "weft info --environment");
+        if (unknown.empty()) add(State::ok, "settings", "all WEFT_* variables are known");
+    }
+
+    std::vector<Check> checks_;
+};
+
+base::Result<int> doctor(const DoctorArguments& arguments) {
+    const std::vector<Check> checks = Doctor().examine();
+    const bool well =
+        std::ranges::none_of(checks, [](const Check& check) { return check.state == State::bad; });
+    if (arguments.json) {
+        Json all = Json::array();
+        for (const Check& check : checks)
+            all.push_back({{"state", name_of(check.state)},
+                           {"what", check.what},
+                           {"found", check.found},
+                           {"mend", check.mend}});
+        print_json(Json{{"jobs_run", well}, {"checks", std::move(all)}});
+        return well ? 0 : kAnswerIsNo;
+    }
+    for (const Check& check : checks) {
+        fmt::print("{:<5} {:<24} {}\n", name_of(check.state), check.what, check.found);
+        if (!check.mend.empty()) fmt::print("{:<5} {:<24} -> {}\n", "", "", check.mend);
+    }
+    fmt::print("{}\n", well ? "jobs run here" : "jobs do not run here");
+    return well ? 0 : kAnswerIsNo;
+}
+
+}  // namespace
+
+void add_doctor_command(CLI::App& app, int& exit_status) {
+    const auto [command, arguments] = add_command<DoctorArguments>(
+        app, exit_status, "doctor", "what keeps jobs from running or from being fast here",
+        &doctor);
+    add_json_flag(*command, arguments->json);
+    set_footer(
+        *command,
+        "Starts two small jobs, and looks at limits, shared memory, processors, load, networks\n"
+        "and launchers. A line begins with ok, note (slower, or missing for some networks) or\n"
+        "bad (jobs do not run). The next line tells how to fix it. Status 1 if a line is bad.");
+}
+
+}  // namespace weft::tools

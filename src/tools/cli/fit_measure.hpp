@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// fit_measure.hpp - measurements of `weft fit` on the ranks of a job.
+//
+// Idea     Local and remote peers are measured separately:
+//          - Multicasts: rank 0 puts 8 bytes to 1 to 8 distinct peers at once, blocking and
+//            non-blocking. The slope of these times is the time of a further message (the multicast
+//            benchmark of Ruefenacht et al., section 5.1).
+//          - Exchanges with one peer give half a round trip, messages that have already arrived the
+//            time to receive one. Blocks that all ranks send to the next one at the same time give
+//            the time per byte. Exchanges with a peer on the same processor give the waiting time
+//            for a turn there.
+//          - Copies between buffers on a node: broadcasts to one local peer, from memory that both
+//            have mapped, and from fresh buffers, which the kernel copies. Reductions of mapped
+//            memory give the time to combine there.
+//          - Short calls with one peer, in streams and singly, and streams of a rank alone give the
+//            time of a call and of its messages. Calls of up to 256 KiB with a remote peer give the
+//            time per byte.
+//          A flag is timed in between, which shows the mode of the machine.
+// Holds    Ranks that take no part in a measurement sleep. Results are at rank 0.
+// Next     fit_command.cpp, which uses the results.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "tools/cli/fit_processors.hpp"
+#include "tools/measure/line.hpp"
+#include "tools/measure/statistics.hpp"
+#include "weft/weft.hpp"
+
+namespace weft::tools {
+
+/// Times of a kind of multicast, by the number of peers.
+struct Multicast {
+    const char* mode = "";   ///< blocking or non-blocking puts
+    const char* until = "";  ///< measured until puts are issued or delivered
+    std::vector<lab::Summary> by_peers;
+
+    [[nodiscard]] lab::Line line(double lab::Summary::*statistic) const;
+};
+
+/// Times of short calls of two ranks, in microseconds. The first four are per call in streams for
+/// local peers; all others are of single calls.
+struct Calls {
+    double alone_us = 0;      ///< a rank alone: enters and leaves
+    double broadcast_us = 0;  ///< 8 bytes
+    double cell_us = 0;       ///< exchange of bytes that fit a cell
+    double slot_us = 0;       ///< exchange of a few more bytes
+    double one_way_us = 0;    ///< a reduction after a barrier, at its root
+    double exchange_us = 0;   ///< an exchange after a barrier
+    lab::Line received;       ///< remote: a broadcast that rank 0 receives, over bytes
+    double both_ways_us = 0;  ///< additional time per byte of an alltoall
+};
+
+/// Results with the peers of one kind.
+struct Way {
+    const char* name = "";  ///< "near" (local) or "far" (remote)
+    std::vector<Rank> peers;
+    std::vector<Multicast> multicasts;
+    lab::Line turns;                   ///< half round trips over bytes
+    lab::Line blocks;                  ///< time over bytes, for one rank per processor
+    std::optional<double> receive_us;  ///< remote: reception of a message that has arrived
+    Calls calls;                       ///< with the first peer
+    double flag_us = 0;  ///< local: half a round trip of a flag between two spinning ranks
+    /// Half a round trip of two ranks on one processor, where ranks share processors.
+    std::optional<double> shared_us;
+    bool bound = false;  ///< the two ranks are bound to different processors
+};
+
+/// Broadcasts in which each of two ranks copies one half, and reductions of equal amounts:
+/// times over bytes.
+struct NearCopies {
+    lab::Points of_job;  ///< in place, in the job's own memory
+    lab::Points in_place;
+    lab::Points by_kernel;
+    lab::Points reduced;              ///< in place
+    std::optional<double> expose_us;  ///< time of the owner to expose a remapped buffer
+};
+
+/// Copies of a rank between its own buffers.
+struct OwnMemory {
+    std::size_t cache_bytes = std::size_t{1}
+                              << 20;  ///< cache of its processor; this default if unknown
+    double copy_ns_per_byte = 0;      ///< within the cache
+    double cold_ns_per_byte =
+        0;  ///< additional time for each byte read or written beyond the cache
+    double unpack_ns_per_byte = 0;  ///< neither end is in any cache
+    double reduce_ns_per_byte = 0;  ///< of doubles added to others in a cache
+};
+
+/// Times over pages.
+struct Adoption {
+    lab::Points adopt;
+    lab::Points window;
+};
+
+/// Results of one pass.
+struct FitPass {
+    std::vector<Way> ways;
+    std::optional<NearCopies> copies;  ///< if rank 0 can access a local peer's buffers
+    OwnMemory memory;
+    std::optional<Adoption> adoption;  ///< if buffers are remapped
+    /// Half round trips of a flag to the local peer, if it has its own processor.
+    std::vector<double> flags_us;
+};
+
+/// Returns the time since begin_ns.
+[[nodiscard]] double elapsed_us(std::uint64_t begin_ns);
+/// Percentile for times with few disturbances.
+inline constexpr double kQuick = 10;
+
+class FitMeasure {
+  public:
+    FitMeasure(Runtime& runtime, int repetitions);
+
+    [[nodiscard]] FitPass pass();
+    /// Lets all ranks sleep.
+    void pause(double seconds);
+
+  private:
+    [[nodiscard]] Way measure_way(Way way);
+    [[nodiscard]] std::optional<NearCopies> copies();
+    [[nodiscard]] OwnMemory own_memory();
+    [[nodiscard]] std::optional<Adoption> adoption();
+    void time_flag();
+    void while_others_sleep(const std::vector<Rank>& peers, const std::function<void()>& work,
+                            std::optional<int> shared = {});
+    void agree_on_turns();
+    void find_peers();
+    void multicast(Way& way, bool blocking);
+    void put(Rank peer, bool blocking);
+    [[nodiscard]] lab::Line measure_turns(Rank peer);
+    [[nodiscard]] std::optional<double> measure_shared(Way& way);
+    [[nodiscard]] double measure_receptions(const Way& way);
+    [[nodiscard]] lab::Line measure_blocks(const std::vector<Rank>& peers, bool near);
+    /// Method of waiting: as the job does, or as ranks with (spinning) or without (yielding)
+    /// their own processor.
+    enum class Waits : std::uint8_t { usual, spinning, yielding };
+    [[nodiscard]] Waits waits_apart() const;
+    void turn(Rank peer, std::size_t bytes, Waits waits = Waits::usual);
+    [[nodiscard]] double half_turn_us(Rank peer, std::size_t bytes, Waits waits);
+    void send(Rank peer, std::size_t bytes);
+    void with_pair(std::optional<Rank> peer, const std::function<void(Team)>& work);
+    [[nodiscard]] double call_us(Team team, const std::function<void()>& call, int calls) const;
+    [[nodiscard]] Calls calls_of(Team pair, bool near);
+    void time_long_calls(Team pair, Calls& found);
+    [[nodiscard]] std::optional<NearCopies> copies_of(Team pair);
+    [[nodiscard]] std::optional<double> expose_us(std::size_t bytes);
+    [[nodiscard]] lab::Points measure_copies(
+        Team pair, const std::function<std::byte*(std::size_t)>& next,
+        const std::function<void(std::byte*, std::size_t)>& call);
+    [[nodiscard]] std::byte* data();
+
+    Team world_;
+    int repetitions_;
+    Memory memory_;
+    std::uint64_t* flag_;            ///< of exchanges
+    std::uint64_t* wake_;            ///< of sleeping ranks
+    std::vector<std::byte> source_;  ///< two blocks, for exchanges
+    std::vector<std::byte> copy_;    ///< two blocks
+    /// Kept over all passes, because memory that was remapped and freed is not remapped again.
+    std::vector<std::byte> own_;
+    std::vector<std::byte> exposed_;
+    std::uint64_t turn_ = 0;
+    std::uint64_t phase_ = 0;
+    RankProcessors processors_;
+    Way near_;  ///< only the peers
+    Way far_;
+    std::vector<double> flags_us_;
+};
+
+}  // namespace weft::tools

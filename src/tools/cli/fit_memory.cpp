@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// fit_memory.cpp - memory measurements of `weft fit`: a rank's own memory, and buffers that two
+// ranks of a node copy from each other.
+//
+// Next     fit_measure.cpp for puts.
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "base/copy.hpp"
+#include "run/runtime/adoption_probe.hpp"
+#include "run/runtime/choice.hpp"
+#include "tools/cli/fit_measure.hpp"
+#include "tools/measure/fresh_buffers.hpp"
+
+namespace weft::tools {
+
+namespace {
+
+constexpr std::array<std::size_t, 4> kCopiedBytes{32768, 65536, 131072, 262144};
+constexpr std::array<std::size_t, 4> kAdoptedPages{8, 32, 64, 128};
+constexpr std::size_t kPageBytes = 4096;
+constexpr std::size_t kUnpackedBytes = std::size_t{256} << 10;
+/// Default of an unknown size of the last cache, and limit of a larger one.
+constexpr std::size_t kLastCacheBytes = std::size_t{32} << 20;
+constexpr std::size_t kLastCacheMax = std::size_t{128} << 20;
+
+/// Measures copies between memory that is in no cache, in pieces; their total is twice
+/// the last cache.
+double unpack_ns_per_byte(int repetitions) {
+    const long cache = ::sysconf(_SC_LEVEL3_CACHE_SIZE);
+    const std::size_t known = cache > 0 ? static_cast<std::size_t>(cache) : kLastCacheBytes;
+    const std::size_t pieces =
+        std::max<std::size_t>(2, std::min(known, kLastCacheMax) / kUnpackedBytes);
+    const std::vector<std::byte> from(pieces * kUnpackedBytes, std::byte{1});
+    std::vector<std::byte> to(from.size(), std::byte{2});
+    std::vector<double> times;
+    for (int i = 0; i < repetitions; ++i) {
+        const std::size_t at = static_cast<std::size_t>(i) % pieces * kUnpackedBytes;
+        const std::uint64_t begin = base::monotonic_ns();
+        base::copy_bytes(to.data() + at, from.data() + at, kUnpackedBytes);
+        times.push_back(elapsed_us(begin));
+    }
+    return lab::median(times) * 1000 / kUnpackedBytes;
+}
+
+/// Measures the addition of a vector of doubles to another, in a cache.
+double reduce_ns_per_byte() {
+    constexpr std::size_t kElements = 4096;
+    constexpr int kRounds = 200;
+    const run::ReduceFn add = run::reduce_kernel(Type::float64, Op::sum);
+    std::vector<double> sum(kElements, 1.0);
+    const std::vector<double> other(kElements, 1.0);
+    std::vector<double> times;
+    for (int round = 0; round < kRounds; ++round) {
+        const std::uint64_t begin = base::monotonic_ns();
+        add(sum.data(), sum.data(), other.data(), kElements);
+        times.push_back(elapsed_us(begin) * 1000);
+    }
+    return lab::median(times) / (kElements * sizeof(double));
+}
+
+}  // namespace
+
+std::optional<NearCopies> FitMeasure::copies() {
+    std::optional<NearCopies> found;
+    with_pair(near_.peers.empty() ? std::nullopt : std::optional(near_.peers.front()),
+              [&](Team pair) { found = copies_of(pair); });
+    return found;
+}
+
+/// Measures copies of the program's buffers, which are remapped after some calls; of the job's own
+/// memory if no buffer is.
+std::optional<NearCopies> FitMeasure::copies_of(Team pair) {
+    constexpr int kCallsUntilAdopted = 64;
+    pair.set_algorithm("broadcast", "mapped");
+    pair.set_algorithm("reduce", "mapped");
+    const auto broadcast = [&](std::byte* buffer, std::size_t bytes) {
+        pair.broadcast(buffer, bytes, Type::uint8, 0);
+    };
+    const auto reduce = [&](std::byte* buffer, std::size_t bytes) {
+        pair.reduce(buffer, buffer + kCopiedBytes.back(), bytes / sizeof(double), Type::float64,
+                    Op::sum, 0);
+    };
+    try {
+        NearCopies found;
+        found.expose_us = expose_us(kCopiedBytes.back());
+        own_.resize(2 * kCopiedBytes.back());
+        const Memory mapped(pair, own_.size());
+        std::memset(mapped.data(), 0, own_.size());
+        std::byte* const buffer =
+            found.expose_us ? own_.data() : static_cast<std::byte*>(mapped.data());
+        for (int i = 0; i < kCallsUntilAdopted; ++i) {
+            broadcast(buffer, kCopiedBytes.back());
+            reduce(buffer, kCopiedBytes.back());
+        }
+        const auto same = [&](std::size_t) { return buffer; };
+        const auto job = [&](std::size_t) { return static_cast<std::byte*>(mapped.data()); };
+        found.of_job = measure_copies(pair, job, broadcast);
+        found.in_place = measure_copies(pair, same, broadcast);
+        found.reduced = measure_copies(pair, same, reduce);
+        std::optional<lab::FreshBuffers> fresh;
+        found.by_kernel = measure_copies(
+            pair,
+            [&](std::size_t bytes) {
+                if (!fresh || fresh->bytes() != bytes) fresh.emplace(bytes);
+                fresh->supply(1);
+                fresh->next();
+                return fresh->data();
+            },
+            broadcast);
+        return found;
+    } catch (const Error& error) {
+        if (error.status() != Status::unsupported) throw;
+        return std::nullopt;  // both ranks find this
+    }
+}
+
+/// Measures exposing a remapped buffer; returns nothing if it is not remapped.
+std::optional<double> FitMeasure::expose_us(std::size_t bytes) {
+    run::AdoptionProbe probe;
+    exposed_.resize(bytes);
+    if (!probe.time(exposed_)) return std::nullopt;
+    std::vector<double> times;
+    for (int i = 0; i < repetitions_; ++i) times.push_back(probe.expose_us(exposed_));
+    return lab::median(times);
+}
+
+OwnMemory FitMeasure::own_memory() {
+    OwnMemory found;
+    const long cache = ::sysconf(_SC_LEVEL2_CACHE_SIZE);
+    if (cache > 0) found.cache_bytes = static_cast<std::size_t>(cache);
+    while_others_sleep({}, [&] {
+        const auto copy_us = [&](std::size_t bytes) {
+            const std::vector<std::byte> from(bytes, std::byte{1});
+            std::vector<std::byte> to(bytes);
+            std::vector<double> times;
+            for (int i = 0; i < repetitions_; ++i) {
+                const std::uint64_t begin = base::monotonic_ns();
+                base::copy_bytes(to.data(), from.data(), bytes);
+                times.push_back(elapsed_us(begin));
+            }
+            return lab::median(times);
+        };
+        const std::size_t few = found.cache_bytes / 16;
+        found.copy_ns_per_byte = copy_us(few) * 1000 / static_cast<double>(few);
+        const std::size_t many = found.cache_bytes * 2;  // a quarter of it stays in the cache
+        const double cold_ns =
+            copy_us(many) * 1000 - found.copy_ns_per_byte * static_cast<double>(many);
+        found.cold_ns_per_byte = cold_ns / static_cast<double>(2 * many - found.cache_bytes);
+        found.unpack_ns_per_byte = unpack_ns_per_byte(repetitions_);
+        found.reduce_ns_per_byte = reduce_ns_per_byte();
+    });
+    return found;
+}
+
+/// Measures copies. In a job of several nodes, waiting ranks also poll the network, which takes
+/// longer than these calls' messages. So the times without polling count.
+lab::Points FitMeasure::measure_copies(Team pair,
+                                       const std::function<std::byte*(std::size_t)>& next,
+                                       const std::function<void(std::byte*, std::size_t)>& call) {
+    lab::Points points;
+    for (const std::size_t bytes : kCopiedBytes) {
+        std::vector<double> times;
+        for (int i = 0; i < repetitions_; ++i) {
+            std::byte* const buffer = next(bytes);
+            pair.barrier();
+            const std::uint64_t begin = base::monotonic_ns();
+            call(buffer, bytes);
+            times.push_back(elapsed_us(begin));
+        }
+        points.push_back({static_cast<double>(bytes), lab::percentile(times, kQuick)});
+    }
+    return points;
+}
+
+std::optional<Adoption> FitMeasure::adoption() {
+    // Limited to the buffers that may be remapped at a time.
+    constexpr int kBuffersMax = 32;
+    std::optional<Adoption> found;
+    while_others_sleep({}, [&] {
+        run::AdoptionProbe probe;
+        Adoption measured;
+        for (const std::size_t pages : kAdoptedPages) {
+            lab::FreshBuffers fresh((pages + 1) * kPageBytes);  // its first page is partial
+            std::vector<double> adopted;
+            std::vector<double> mapped;
+            for (int i = 0; i < std::min(kBuffersMax, repetitions_); ++i) {
+                fresh.supply(1);
+                fresh.next();
+                std::memset(fresh.data(), 1, fresh.bytes());
+                const auto times = probe.time({fresh.data(), fresh.bytes()});
+                if (!times) return;
+                adopted.push_back(times->adopt_us);
+                mapped.push_back(times->window_us);
+            }
+            measured.adopt.push_back({static_cast<double>(pages), lab::median(adopted)});
+            measured.window.push_back({static_cast<double>(pages), lab::median(mapped)});
+        }
+        found = std::move(measured);
+    });
+    return found;
+}
+
+}  // namespace weft::tools

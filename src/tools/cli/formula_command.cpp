@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// formula_command.cpp - `weft formula`: evaluates a paper's formula for given numbers.
+//
+// Holds    Without a name, lists all formulas with their arguments and usual values.
+#include <fmt/format.h>
+
+#include <charconv>
+
+#include "tools/cli/answer.hpp"
+#include "tools/cli/commands.hpp"
+#include "tools/cli/program_options.hpp"
+#include "tools/lab/cost/formulas.hpp"
+
+namespace weft::tools {
+
+namespace {
+
+struct FormulaArguments {
+    std::string name;
+    std::vector<std::string> values;
+    bool json = false;
+};
+
+base::Result<lab::FormulaValue> read_value(const std::string& text) {
+    const std::size_t equals = text.find('=');
+    lab::FormulaValue value{.name = text.substr(0, equals)};
+    const char* const end = text.data() + text.size();
+    if (equals == std::string::npos)
+        return base::fail(Status::argument, "'{}': expected name=number", text);
+    const auto read = std::from_chars(text.data() + equals + 1, end, value.value);
+    if (read.ec != std::errc{} || read.ptr != end)
+        return base::fail(Status::argument, "'{}': expected name=number", text);
+    return value;
+}
+
+void list(bool json) {
+    Json all = Json::array();
+    for (const lab::Formula& formula : lab::formulas()) {
+        Json arguments = Json::object();
+        std::string text;
+        for (const lab::FormulaArgument& argument : formula.arguments) {
+            arguments[std::string(argument.name)] = argument.usual;
+            text += fmt::format(" {}={}", argument.name, argument.usual);
+        }
+        if (json) {
+            all.push_back({{"formula", formula.name},
+                           {"what", formula.what},
+                           {"source", formula.source},
+                           {"arguments", std::move(arguments)}});
+        } else {
+            fmt::print("{}: {}\n   {}\n    from {}\n", formula.name, formula.what, text,
+                       formula.source);
+        }
+    }
+    if (json) print_json(Json{{"formulas", std::move(all)}});
+}
+
+base::Result<int> formula(const FormulaArguments& arguments) {
+    if (arguments.name.empty()) {
+        list(arguments.json);
+        return 0;
+    }
+    std::vector<lab::FormulaValue> given;
+    for (const std::string& text : arguments.values) {
+        auto value = read_value(text);
+        if (!value) return value.failure();
+        given.push_back(*std::move(value));
+    }
+    const auto results = lab::evaluate_formula(arguments.name, given);
+    if (!results) return results.failure();
+    Json object{{"formula", arguments.name}};
+    for (const auto& [name, value] : *results) {
+        object[std::string(name)] = value;
+        if (!arguments.json) fmt::print("{:24} {}\n", name, value);
+    }
+    if (arguments.json) print_json(object);
+    return 0;
+}
+
+}  // namespace
+
+void add_formula_command(CLI::App& app, int& exit_status) {
+    const auto [command, arguments] = add_command<FormulaArguments>(
+        app, exit_status, "formula", "what the formulas of papers give", &formula);
+    add_option(*command, "name", arguments->name, "name of a formula; without it, all are listed");
+    add_option(*command, "values", arguments->values, "name=number for its arguments");
+    add_json_flag(*command, arguments->json);
+}
+
+}  // namespace weft::tools

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// goal_command.cpp - `weft goal`: simulates a schedule in GOAL, from weft or another tool, under
+// a message model.
+//
+// Next     tools/lab/simulate/goal.hpp; `weft simulate --goal` writes such files.
+#include <fmt/format.h>
+
+#include "base/read_file.hpp"
+#include "tools/cli/answer.hpp"
+#include "tools/cli/commands.hpp"
+#include "tools/cli/model_options.hpp"
+#include "tools/cli/program_options.hpp"
+#include "tools/lab/simulate/goal.hpp"
+
+namespace weft::tools {
+
+namespace {
+
+struct GoalArguments {
+    std::string file;
+    ModelArguments model;
+    bool json = false;
+};
+
+base::Result<int> simulate_file(const GoalArguments& arguments) {
+    const auto model = read_model(arguments.model);
+    if (!model) return model.failure();
+    const auto text = base::read_file(arguments.file, kTextBytesMax);
+    if (!text) return text.failure().within("file");
+    const auto outcome = lab::simulate_goal(*text, lab::message_model(*model));
+    if (!outcome) return outcome.failure().within(arguments.file);
+    print_answer({{"file", arguments.file},
+                  {"model", lab::name_of(model->model)},
+                  {"makespan_ns", plan::nanoseconds(outcome->makespan)},
+                  {"earliest_finish_ns", plan::nanoseconds(outcome->earliest_finish)},
+                  {"messages", outcome->messages},
+                  {"operations", outcome->events}},
+                 arguments.json);
+    return 0;
+}
+
+}  // namespace
+
+void add_goal_command(CLI::App& app, int& exit_status) {
+    const auto [command, arguments] = add_command<GoalArguments>(
+        app, exit_status, "goal", "simulate a GOAL schedule under a model of message costs",
+        &simulate_file);
+    add_option(*command, "file", arguments->file,
+               "a GOAL file, such as `weft simulate --goal` writes")
+        .required();
+    add_model_arguments(*command, arguments->model);
+    add_json_flag(*command, arguments->json);
+}
+
+}  // namespace weft::tools

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// main.cpp - the `weft` executable: one subcommand per question.
+//
+// Idea     Each command is in its own <name>_command.cpp, adds itself to the application and
+//          stores its exit status. main() only lists the commands and maps the parser's
+//          outcomes to statuses.
+// Holds    Status 0: done and right; 1: the answer is no; 2: unusable arguments; 3: the environment
+//          failed. Results go to stdout, everything else to stderr.
+// Next     commands.hpp for the add_... functions.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <exception>
+#include <string>
+#include <vector>
+
+#include "tools/cli/build_facts.hpp"
+#include "tools/cli/commands.hpp"
+#include "tools/cli/exit_status.hpp"
+
+namespace {
+
+using weft::tools::kEnvironmentFailed;
+using weft::tools::kUnusableArguments;
+
+/// Prints the parser's outcome: help and version are results, all else is an error.
+int report_parse_outcome(const CLI::App& app, const CLI::ParseError& outcome) {
+    if (outcome.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success)) {
+        return app.exit(outcome);
+    }
+    const std::string reason = weft::tools::reason_of(app, outcome);
+    const std::string command = weft::lab::command_given(app);
+    if (command.empty()) {
+        fmt::print(stderr,
+                   "weft: {}\n  weft --help lists the commands; weft run -n 4 PROGRAM starts "
+                   "a program\n",
+                   reason);
+        return kUnusableArguments;
+    }
+    const std::string example = weft::lab::first_example(*app.get_subcommand(command));
+    fmt::print(stderr, "weft {}: {}\n  weft help {} has the options{}{}\n", command, reason,
+               command, example.empty() ? "" : "; an example: ", example);
+    return kUnusableArguments;
+}
+
+std::string names_of_commands(const CLI::App& app) {
+    std::string names;
+    for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
+        names += fmt::format("{}{}", names.empty() ? "" : ", ", command->get_name());
+    return names;
+}
+
+/// Accepts mpirun's -np 4 for the number of ranks; its -host is not -h.
+void read_as_mpirun(std::vector<std::string>& words) {
+    for (std::string& word : words) {
+        if (word == "--np" || word.starts_with("--np=")) word.replace(0, 4, "--ranks");
+        if (word.starts_with("-np")) word.replace(0, 3, "-n");
+        if (word == "-host" || word == "-hostfile") word.insert(0, "-");
+    }
+}
+
+/// Separates the words after --, which belong to another program, because the parser would search
+/// them for options and lists. In `weft run`, the first word that is neither an option nor an
+/// option's value also starts the program. `arguments` is in reverse order, as the parser requires.
+void split_at_program(const CLI::App& app, int argc, char** argv,
+                      std::vector<std::string>& arguments, std::vector<std::string>& program) {
+    const std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
+    const auto mark = std::find(words.begin(), words.end(), "--");
+    auto begin = mark == words.end() ? mark : mark + 1;
+    const bool runs = !words.empty() && words.front() == "run";
+    arguments.assign(words.begin(), mark);
+    if (runs) {
+        arguments.erase(arguments.begin());
+        read_as_mpirun(arguments);
+        const std::size_t first =
+            weft::tools::first_word_of_program(*app.get_subcommand("run"), arguments);
+        if (first < arguments.size()) {
+            begin = words.begin() + 1 + static_cast<std::ptrdiff_t>(first);
+            arguments.resize(first);
+        }
+        arguments.insert(arguments.begin(), words.front());
+    }
+    std::ranges::reverse(arguments);
+    program.assign(begin, words.end());
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    int exit_status = 0;
+    CLI::App app("weft: one-sided collectives on libfabric", "weft");
+    app.set_help_flag("-h,--help", "print this help and exit");
+    app.set_version_flag("--version", weft::tools::version_line(), "print the version and exit");
+    // At most one. A missing one is reported below, so that an unknown word is named.
+    app.require_subcommand(0, 1);
+    std::vector<std::string> program;
+    weft::tools::add_run_command(app, program, exit_status);
+    weft::tools::add_bench_command(app, exit_status);
+    weft::tools::add_fit_command(app, exit_status);
+    weft::tools::add_tune_command(app, exit_status);
+    weft::tools::add_info_command(app, exit_status);
+    weft::tools::add_doctor_command(app, exit_status);
+    weft::tools::add_list_command(app, exit_status);
+    weft::tools::add_show_command(app, exit_status);
+    weft::tools::add_verify_command(app, exit_status);
+    weft::tools::add_enumerate_command(app, exit_status);
+    weft::tools::add_simulate_command(app, exit_status);
+    weft::tools::add_goal_command(app, exit_status);
+    weft::tools::add_cost_command(app, exit_status);
+    weft::tools::add_formula_command(app, exit_status);
+    weft::tools::add_explain_command(app, exit_status);
+    weft::tools::add_mpi_check_command(app, exit_status);
+    weft::tools::add_help_command(app, exit_status);
+    weft::tools::add_examples(app);
+    std::vector<std::string> arguments;
+    split_at_program(app, argc, argv, arguments, program);
+    // Called before a command runs.
+    app.parse_complete_callback([&app, &program] {
+        if (!program.empty() && !app.got_subcommand("run")) throw CLI::ExtrasError(program);
+    });
+    try {
+        app.parse(arguments);
+        if (app.get_subcommands().empty()) {
+            throw CLI::RequiredError(
+                fmt::format("a command ({}) is missing", names_of_commands(app)),
+                CLI::ExitCodes::RequiredError);
+        }
+    } catch (const CLI::ParseError& outcome) {
+        return report_parse_outcome(app, outcome);
+    } catch (const std::exception& error) {
+        fmt::print(stderr, "weft: {}\n", error.what());
+        return kEnvironmentFailed;
+    }
+    return exit_status;
+}

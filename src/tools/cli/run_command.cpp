@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// run_command.cpp - the arguments of `weft run`; the work is done in tools/launch.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdlib>
+#include <memory>
+#include <numeric>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/log.hpp"
+#include "tools/cli/commands.hpp"
+#include "tools/cli/exit_status.hpp"
+#include "tools/launch/launch.hpp"
+#include "tools/launch/layout.hpp"
+
+namespace weft::tools {
+namespace {
+
+/// A larger number of ranks on one machine is taken for a typing error.
+constexpr Rank kRanksMax = 4096;
+
+struct RunArguments {
+    std::optional<Rank> ranks;
+    std::optional<Rank> nodes;
+    std::string layout;
+    std::optional<double> timeout_s;
+    std::vector<std::string> variables;
+    bool label = false;
+    std::string bind = "none";
+    std::optional<Rank> gdb;
+    std::optional<Rank> valgrind;
+    std::string unknown;  ///< message about an unknown option
+    std::vector<std::string> command;
+};
+
+/// Parses NAME=VALUE, or NAME with its present value.
+base::Result<EnvironmentVariable> parse_variable(const std::string& text) {
+    const std::size_t equals = text.find('=');
+    const std::string name = text.substr(0, equals);
+    if (name.empty()) {
+        return base::fail(Status::argument, "-x {}: expected NAME or NAME=VALUE", text);
+    }
+    if (equals != std::string::npos) return EnvironmentVariable{name, text.substr(equals + 1)};
+    const char* const value = std::getenv(name.c_str());
+    if (value == nullptr) {
+        return base::fail(Status::argument, "-x {}: the variable is not set here; write {}=VALUE",
+                          name, name);
+    }
+    return EnvironmentVariable{name, value};
+}
+
+/// Determines the number of ranks and their virtual nodes.
+base::Result<void> settle_ranks(const RunArguments& arguments, JobOptions& job) {
+    if (arguments.nodes && !arguments.layout.empty())
+        return base::fail(Status::argument, "--nodes and --layout exclude each other");
+    if (!arguments.layout.empty()) {
+        auto ranks_per_node = parse_layout(arguments.layout);
+        if (!ranks_per_node) return ranks_per_node.failure();
+        const std::int64_t sum =
+            std::accumulate(ranks_per_node->begin(), ranks_per_node->end(), std::int64_t{0});
+        if (sum != arguments.ranks.value_or(static_cast<Rank>(sum))) {
+            return base::fail(Status::argument, "--layout {} has {} ranks, but -n says {}",
+                              arguments.layout, sum, *arguments.ranks);
+        }
+        if (sum > kRanksMax) {
+            return base::fail(Status::argument, "--layout {}: {} ranks, at most {} can be started",
+                              arguments.layout, sum, kRanksMax);
+        }
+        job.ranks = static_cast<Rank>(sum);
+        job.ranks_per_node = *std::move(ranks_per_node);
+        return {};
+    }
+    if (!arguments.ranks) {
+        return base::fail(Status::argument, "-n N (the number of ranks) or --layout is required");
+    }
+    if (*arguments.ranks < 1 || *arguments.ranks > kRanksMax) {
+        return base::fail(Status::argument, "-n {}: expected 1 to {} ranks", *arguments.ranks,
+                          kRanksMax);
+    }
+    job.ranks = *arguments.ranks;
+    if (arguments.nodes) {
+        auto ranks_per_node = spread_over_nodes(job.ranks, *arguments.nodes);
+        if (!ranks_per_node) return ranks_per_node.failure();
+        job.ranks_per_node = *std::move(ranks_per_node);
+    }
+    return {};
+}
+
+/// Returns the tool that one rank runs under. Without a terminal, a debugger prints where
+/// the rank crashes.
+base::Result<std::optional<Wrapper>> wrapper_of(const RunArguments& arguments, Rank ranks) {
+    std::optional<Wrapper> wrapper;
+    if (!arguments.gdb && !arguments.valgrind) return wrapper;
+    if (arguments.gdb && arguments.valgrind)
+        return base::fail(Status::argument, "--gdb and --valgrind exclude each other");
+    const char* const option = arguments.gdb ? "--gdb" : "--valgrind";
+    wrapper.emplace();
+    wrapper->rank = arguments.gdb ? *arguments.gdb : *arguments.valgrind;
+    if (wrapper->rank < 0 || wrapper->rank >= ranks)
+        return base::fail(Status::argument, "{} {}: expected a rank, 0 to {}", option,
+                          wrapper->rank, ranks - 1);
+    wrapper->takes_terminal = arguments.gdb && ::isatty(STDIN_FILENO) == 1;
+    if (arguments.valgrind)
+        wrapper->command = {"valgrind", "--error-exitcode=9", "--trace-children=yes"};
+    else if (wrapper->takes_terminal)
+        wrapper->command = {"gdb", "-q", "--args"};
+    else
+        wrapper->command = {"gdb", "-q", "--batch", "-return-child-result", "-ex", "run",
+                            "-ex", "bt", "--args"};
+    return wrapper;
+}
+
+/// Returns a hint to the equivalent of another launcher's option, or an empty string.
+std::string words_on_option_of_mpirun(std::string_view word) {
+    struct Other {
+        const char* options;  ///< with a blank at both ends of each
+        const char* words;
+    };
+    constexpr std::array kOthers{
+        Other{" --bind-to --cpu-bind ", "--bind core binds ranks"},
+        Other{" --oversubscribe --overcommit ", "ranks may outnumber processors without it"},
+        Other{" --allow-run-as-root ", "root needs no option"},
+        Other{" -N --map-by --npernode --ppn ",
+              "--nodes 2 or --layout 3,1 makes virtual nodes of this machine"},
+        Other{" --host --hostfile --machinefile ",
+              "ranks start on this machine; mpirun and srun start them on others"},
+        Other{" --mca --genv --env --export ", "-x NAME=VALUE sets a variable of the ranks"}};
+    word = word.substr(0, word.find('='));
+    for (const auto& [options, words] : kOthers) {
+        if (std::string_view(options).find(fmt::format(" {} ", word)) != std::string_view::npos)
+            return fmt::format(": {}", words);
+    }
+    return {};
+}
+
+base::Result<JobOptions> check_arguments(const RunArguments& arguments) {
+    if (!arguments.unknown.empty()) return base::fail(Status::argument, "{}", arguments.unknown);
+    JobOptions job;
+    if (auto settled = settle_ranks(arguments, job); !settled) return settled.failure();
+    // A timeout of centuries would overflow the clock.
+    if (arguments.timeout_s && !(*arguments.timeout_s > 0 && *arguments.timeout_s < 1e9)) {
+        return base::fail(Status::argument, "--timeout {}: expected seconds greater than 0",
+                          *arguments.timeout_s);
+    }
+    job.timeout_s = arguments.timeout_s;
+    for (const std::string& text : arguments.variables) {
+        auto variable = parse_variable(text);
+        if (!variable) return variable.failure();
+        job.environment.push_back(*std::move(variable));
+    }
+    job.label = arguments.label;
+    if (arguments.bind != "none" && arguments.bind != "core") {
+        return base::fail(Status::argument, "--bind {}: expected none or core", arguments.bind);
+    }
+    job.binding = arguments.bind == "core" ? Binding::core : Binding::none;
+    auto wrapper = wrapper_of(arguments, job.ranks);
+    if (!wrapper) return wrapper.failure();
+    job.wrapper = *std::move(wrapper);
+    job.command = arguments.command;
+    if (job.command.empty() || job.command.front().empty())
+        return base::fail(Status::argument,
+                          "the program to run is missing: weft run -n 4 PROGRAM ARGUMENTS...");
+    return job;
+}
+
+int run(const RunArguments& arguments) {
+    const auto job = check_arguments(arguments);
+    const auto status = job ? run_job(*job) : base::Result<int>(job.failure());
+    if (status) return *status;
+    base::write_line(fmt::format("weft run: {}", status.failure().text));  // never throws
+    return exit_status_of(status.failure().status);
+}
+
+}  // namespace
+
+void add_run_command(CLI::App& app, const std::vector<std::string>& program, int& exit_status) {
+    CLI::App& command = add_command(app, "run", "start N ranks of a program on this machine");
+    const auto arguments = std::make_shared<RunArguments>();
+    add_option(command, "-n,--ranks", arguments->ranks, "number of ranks");
+    add_option(command, "--nodes", arguments->nodes,
+               "present K virtual nodes; ranks in blocks, the first nodes get the extra ones");
+    add_option(command, "--layout", arguments->layout, "ranks of each virtual node, such as 3,1,4");
+    add_option(command, "--timeout", arguments->timeout_s,
+               "end the job after this many seconds (status 124)");
+    add_option(command, "-x", arguments->variables,
+               "NAME or NAME=VALUE, added to the environment of the ranks")
+        .one_value_each();
+    add_flag(command, "--label", arguments->label, "prefix every line of output with [rank]");
+    add_option(command, "--bind", arguments->bind,
+               "none, or core: rank i on core i modulo the usable cores");
+    add_option(command, "--gdb", arguments->gdb,
+               "run this rank under gdb; without a terminal, print where it crashes");
+    add_option(command, "--valgrind", arguments->valgrind,
+               "run this rank under valgrind; status 9 if that finds an error");
+    keep_unknown_words(command);  // refused below; the help then shows that a program follows
+    set_footer(
+        command,
+        "The first word that is neither an option nor the value of one is the program; -- may\n"
+        "stand before it. -np N is taken for -n N. With --nodes or --layout each rank finds the\n"
+        "index of its node in WEFT_NODE_ID. Rank 0 reads standard input unless it is a terminal.\n"
+        "Exit status: that of the first rank that failed (128 + signal if killed), 124 after the\n"
+        "timeout, 2 for unusable arguments, 3 if the job could not be started.");
+    on_run(command, exit_status, [&command, arguments, &program] {
+        const std::vector<std::string> unknown = unknown_words(command);
+        if (!unknown.empty())
+            arguments->unknown = unknown_option(command, unknown.front()) +
+                                 words_on_option_of_mpirun(unknown.front());
+        arguments->command = program;
+        return run(*arguments);
+    });
+}
+
+}  // namespace weft::tools

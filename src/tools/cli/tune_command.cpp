@@ -1,0 +1,449 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// tune_command.cpp - `weft tune`: measures the fastest algorithms and stores them in a file.
+//
+// Idea     The ranks of a job measure one point after another: a collective and a size, with the
+//          algorithms that the model predicts to be not much slower than the best. Rank 0 writes
+//          each result to the file at once. Outside of a job, the command starts a job for each
+//          requested number of ranks and layout. Results of a job may depend on the placement of
+//          its processes and memory. So each job is started several times, and the winner is the
+//          fastest algorithm over all of them.
+// Holds    A point with results of the requested number of jobs is not measured again unless
+//          requested, so an interrupted run can be continued.
+// Next     tune_point.hpp for one point, tuning_file.hpp for the file; docs/selection.md.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "base/element_types.hpp"
+#include "base/units.hpp"
+#include "collectives/notation/enumerate.hpp"
+#include "collectives/registry.hpp"
+#include "run/runtime/choice.hpp"
+#include "tools/cli/answer.hpp"
+#include "tools/cli/commands.hpp"
+#include "tools/cli/job_command.hpp"
+#include "tools/cli/tune_point.hpp"
+#include "tools/cli/tuning_file.hpp"
+#include "tools/measure/statistics.hpp"
+
+extern char** environ;
+
+namespace weft::tools {
+
+namespace {
+
+struct TuneArguments {
+    std::vector<std::string> collectives;
+    std::string output;
+    std::string bytes = "8,64,512,4K,32K,256K,1M";
+    std::string type = "double";
+    std::string op = "sum";
+    std::string ranks;
+    std::vector<std::string> layouts;
+    double seconds = 2;
+    double total_seconds = 0;
+    double within = 4;
+    int candidates = 8;
+    int jobs = 3;
+    bool exhaustive = false;
+    bool again = false;
+};
+
+/// The requested points, read from the texts.
+struct TunePlan {
+    std::vector<Collective> collectives;
+    std::vector<std::uint64_t> bytes;
+    Type type = Type::float64;
+    Op op = Op::sum;
+};
+
+/// Returns the collectives with equal blocks; calls with counts use the choice for the mean count.
+std::vector<std::string> names_of_collectives() {
+    std::vector<std::string> names;
+    for (const collectives::CollectiveTraits& traits : collectives::kCollectives)
+        if (!traits.has_counts()) names.emplace_back(traits.name);
+    return names;
+}
+
+base::Result<TunePlan> read_plan(const TuneArguments& arguments) {
+    TunePlan plan;
+    for (const std::string& name :
+         arguments.collectives.empty() ? names_of_collectives() : arguments.collectives)
+        plan.collectives.push_back(collectives::find_collective(name)->collective);
+    const auto type = base::parse_type(arguments.type);
+    if (!type) return type.failure().within("--type");
+    const auto op = base::parse_op(arguments.op);
+    if (!op) return op.failure().within("--op");
+    const auto bytes = base::parse_bytes_list(arguments.bytes);
+    if (!bytes) return bytes.failure().within("--bytes");
+    for (const std::uint64_t value : *bytes)
+        if (value == 0 || value % base::size_of(*type) != 0)
+            return base::fail(Status::argument,
+                              "--bytes: {} is not a positive multiple of the {} bytes of {}", value,
+                              base::size_of(*type), arguments.type);
+    if (run::reduce_kernel(*type, *op) == nullptr)
+        return base::fail(Status::argument, "--op: {} does not exist for {}, which has {}",
+                          arguments.op, arguments.type, run::operations_of(*type));
+    plan.bytes = *bytes;
+    plan.type = *type;
+    plan.op = *op;
+    return plan;
+}
+
+/// Returns the layout of the job as a text, equal on all ranks.
+std::string layout_of(Team world) {
+    Team node = world.split_by_node();
+    int first = world.rank();
+    node.broadcast(&first, 1, Type::int32, 0);
+    node.free();
+    std::vector<Rank> node_of(static_cast<std::size_t>(world.size()));
+    world.allgather(&first, node_of.data(), 1, Type::int32);
+    return plan::layout_text(node_of, world.size());
+}
+
+/// Returns the number of jobs that have measured a point.
+std::uint64_t jobs_of(const Json& point) {
+    return point.value("jobs", std::uint64_t{1});
+}
+
+/// Inserts the results of earlier jobs before those of this job, for each contender.
+void add_earlier_jobs(TunedResult& result, const Json* known) {
+    for (Contender& contender : result.contenders) {
+        if (known != nullptr && known->contains("tried"))
+            for (const Json& tried : (*known)["tried"])
+                if (tried.value("algorithm", "") == contender.algorithm &&
+                    tried.contains("jobs_us"))
+                    for (const Json& time : tried["jobs_us"])
+                        contender.jobs_us.push_back(time.get<double>());
+        contender.jobs_us.push_back(contender.median_us());
+    }
+    // A new contender has too few results; then only this job counts.
+    const std::size_t most = result.contenders.front().jobs_us.size();
+    const bool all = std::ranges::all_of(result.contenders, [&](const Contender& contender) {
+        return contender.jobs_us.size() == most;
+    });
+    if (all) return;
+    for (Contender& contender : result.contenders)
+        contender.jobs_us.erase(contender.jobs_us.begin(), contender.jobs_us.end() - 1);
+}
+
+/// Work of one job.
+class Tuner {
+  public:
+    Tuner(Runtime& runtime, const TuneArguments& arguments, const TunePlan& plan)
+        : world_(runtime.world()),
+          arguments_(arguments),
+          plan_(plan),
+          layout_(layout_of(world_)),
+          provider_(runtime.provider()),
+          begin_ns_(base::monotonic_ns()) {}
+
+    base::Result<int> run() {
+        if (layout_.empty())
+            return base::fail(Status::argument,
+                              "the ranks of some node do not follow each other: such layouts have "
+                              "no measured choices");
+        auto opened = open_file();
+        if (!opened) return opened.failure();
+        for (const Collective collective : plan_.collectives) {
+            const bool data = collectives::traits_of(collective).has_data();
+            for (const std::uint64_t bytes : data ? plan_.bytes : std::vector<std::uint64_t>{0}) {
+                const auto status = tune({collective, bytes, plan_.type, plan_.op});
+                if (!status || *status != 0) return status;
+            }
+        }
+        return 0;
+    }
+
+  private:
+    /// Opens the file on rank 0; all ranks learn whether it is usable.
+    base::Result<void> open_file() {
+        base::Result<void> done;
+        if (world_.rank() == 0) {
+            auto file = TuningFile::open(arguments_.output);
+            if (file)
+                file_ = *std::move(file);
+            else
+                done = file.failure();
+        }
+        return agreed(std::move(done));
+    }
+
+    /// Sends rank 0's result to all ranks.
+    base::Result<void> agreed(base::Result<void> done) {
+        std::int32_t good = done ? 1 : 0;
+        world_.broadcast(&good, 1, Type::int32, 0);
+        if (good == 1) return {};
+        if (!done) return done;
+        return base::fail(Status::argument, "rank 0 cannot use the file");
+    }
+
+    [[nodiscard]] plan::TunedCase case_of(const TuneCall& call) const {
+        const auto& traits = collectives::traits_of(call.collective);
+        const std::uint64_t count = call.bytes / base::size_of(call.type);
+        return {.collective = std::string(traits.name),
+                .layout = layout_,
+                .provider = provider_,
+                .same_bits = run::class_of({.collective = call.collective,
+                                            .count = count,
+                                            .type = call.type,
+                                            .op = call.op})
+                                 .bit_identical};
+    }
+
+    /// Returns true if the file lacks the point and time is left. Rank 0 decides.
+    [[nodiscard]] bool is_wanted(const plan::TunedCase& of, std::uint64_t bytes) {
+        std::int32_t wanted = 1;
+        if (world_.rank() == 0) {
+            const double elapsed = static_cast<double>(base::monotonic_ns() - begin_ns_) * 1e-9;
+            const Json* known = file_->find(of, bytes);
+            const std::uint64_t jobs = known == nullptr ? 0 : jobs_of(*known);
+            if (jobs >= static_cast<std::uint64_t>(arguments_.jobs) && !arguments_.again)
+                wanted = 0;
+            if (arguments_.total_seconds > 0 && elapsed > arguments_.total_seconds) wanted = 0;
+        }
+        world_.broadcast(&wanted, 1, Type::int32, 0);
+        return wanted == 1;
+    }
+
+    base::Result<int> tune(const TuneCall& call) {
+        const plan::TunedCase of = case_of(call);
+        if (!is_wanted(of, call.bytes)) return 0;
+        const auto contenders = contenders_for(call);
+        auto result = tune_point(world_, call, contenders, arguments_.seconds);
+        if (!result) return result.failure();
+        if (!result->wrong.empty()) {
+            if (world_.rank() == 0)
+                fmt::print(stderr, "weft tune: {} of {} bytes by {}: the result is wrong\n",
+                           of.collective, call.bytes, result->wrong);
+            return kAnswerIsNo;
+        }
+        base::Result<void> written;
+        if (world_.rank() == 0) written = keep(of, call, *result);
+        if (auto done = agreed(std::move(written)); !done) return done.failure();
+        return 0;
+    }
+
+    /// Returns the model's candidates up to a factor from its best, or all candidates.
+    [[nodiscard]] std::vector<Contender> contenders_for(const TuneCall& call) {
+        const auto& traits = collectives::traits_of(call.collective);
+        std::vector<Contender> contenders;
+        const std::uint64_t count = call.bytes / base::size_of(call.type);
+        const auto candidates = world_.candidates_of(traits.name, count, call.type);
+        for (const PredictedAlgorithm& candidate : candidates) {
+            const bool prunes = !arguments_.exhaustive;
+            if (prunes && contenders.size() >= static_cast<std::size_t>(arguments_.candidates))
+                break;
+            if (prunes &&
+                candidate.predicted_us > arguments_.within * candidates.front().predicted_us)
+                break;
+            contenders.push_back({.algorithm = candidate.algorithm,
+                                  .predicted_us = candidate.predicted_us,
+                                  .times_us = {}});
+        }
+        if (arguments_.exhaustive) add_schedules(traits.name, contenders);
+        return contenders;
+    }
+
+    /// Adds all schedules of the notation: factored, split and merged ones.
+    void add_schedules(std::string_view collective, std::vector<Contender>& contenders) const {
+        const bool notation = std::ranges::any_of(
+            collectives::algorithms_of(collective),
+            [](const auto& algorithm) { return algorithm.properties.notation; });
+        if (!notation || world_.size() < 2) return;
+        using enum collectives::ScheduleFamily;
+        for (const auto family : {factored, split, merged})
+            collectives::for_each_schedule(
+                world_.size(), family, [&](const collectives::Schedule& schedule) {
+                    std::string text = collectives::print(schedule);
+                    if (std::ranges::find(contenders, text, &Contender::algorithm) ==
+                        contenders.end())
+                        contenders.push_back({.algorithm = std::move(text), .times_us = {}});
+                    return true;
+                });
+    }
+
+    base::Result<void> keep(const plan::TunedCase& of, const TuneCall& call, TunedResult& result) {
+        const Json* known = arguments_.again ? nullptr : file_->find(of, call.bytes);
+        add_earlier_jobs(result, known);
+        const Contender& winner = result.contenders[winner_of_jobs(result.contenders)];
+        const auto model = std::ranges::find_if(
+            result.contenders, [](const Contender& one) { return one.predicted_us > 0; });
+        Json tried = Json::array();
+        for (const Contender& contender : result.contenders) {
+            Json jobs = Json::array();
+            for (const double us : contender.jobs_us) jobs.push_back(us);
+            tried.push_back({{"algorithm", contender.algorithm},
+                             {"predicted_us", contender.predicted_us},
+                             {"median_us", lab::median(contender.jobs_us)},
+                             {"jobs_us", std::move(jobs)},
+                             {"rounds", contender.times_us.size()}});
+        }
+        const double winner_us = lab::median(winner.jobs_us);
+        const double regret = model == result.contenders.end()
+                                  ? 1.0
+                                  : std::max(1.0, lab::median(model->jobs_us) / winner_us);
+        fmt::print("{:15} {:8} {:>8}  {:10.3f} us  {}{}, {} of {} tried, {} rounds{}\n",
+                   of.collective, of.layout, base::format_bytes(call.bytes), winner_us,
+                   winner.algorithm,
+                   &winner == &*model
+                       ? std::string(", as predicted")
+                       : fmt::format(", {:.2f} times as quick as the predicted {}", regret,
+                                     model == result.contenders.end() ? "one" : model->algorithm),
+                   result.contenders.size(), arguments_.exhaustive ? "all" : "the candidates",
+                   result.rounds, result.stable ? "" : ", time over");
+        std::fflush(stdout);
+        return file_->add({of, call.bytes, winner.algorithm, winner_us},
+                          {{"type", arguments_.type},
+                           {"op", arguments_.op},
+                           {"stable", result.stable},
+                           {"rounds", result.rounds},
+                           {"jobs", winner.jobs_us.size()},
+                           {"regret_of_model", regret},
+                           {"tried", std::move(tried)}});
+    }
+
+    Team world_;
+    const TuneArguments& arguments_;
+    const TunePlan& plan_;
+    std::string layout_;
+    std::string provider_;
+    std::uint64_t begin_ns_;
+    std::optional<TuningFile> file_;  ///< only on rank 0
+};
+
+/// Starts a job of this command with the same arguments, except layouts.
+base::Result<int> start_job(const TuneArguments& arguments, const std::string& layout) {
+    const std::string self = std::filesystem::read_symlink("/proc/self/exe").string();
+    std::vector<std::string> words{self, "run", "--layout", layout, "--", self, "tune"};
+    words.insert(words.end(), arguments.collectives.begin(), arguments.collectives.end());
+    const auto add = [&](const char* name, std::string value) {
+        words.insert(words.end(), {name, std::move(value)});
+    };
+    add("--output", arguments.output);
+    add("--bytes", arguments.bytes);
+    add("--type", arguments.type);
+    add("--op", arguments.op);
+    add("--seconds", fmt::format("{}", arguments.seconds));
+    add("--total-seconds", fmt::format("{}", arguments.total_seconds));
+    add("--within", fmt::format("{}", arguments.within));
+    add("--candidates", fmt::format("{}", arguments.candidates));
+    add("--jobs", fmt::format("{}", arguments.jobs));
+    if (arguments.exhaustive) words.emplace_back("--exhaustive");
+    if (arguments.again) words.emplace_back("--again");
+    std::vector<char*> argv;
+    for (std::string& word : words) argv.push_back(word.data());
+    argv.push_back(nullptr);
+    pid_t child = 0;
+    if (const int failed = posix_spawn(&child, argv[0], nullptr, nullptr, argv.data(), environ);
+        failed != 0)
+        return base::fail(Status::environment, "cannot start a job of layout {}", layout);
+    int status = 0;
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+base::Result<int> start_jobs(TuneArguments arguments) {
+    std::vector<std::string> layouts;
+    if (!arguments.ranks.empty()) {
+        const auto counts = base::parse_bytes_list(arguments.ranks);
+        if (!counts) return counts.failure().within("--ranks");
+        for (const std::uint64_t count : *counts) layouts.push_back(fmt::format("{}", count));
+    }
+    layouts.insert(layouts.end(), arguments.layouts.begin(), arguments.layouts.end());
+    if (layouts.empty())
+        return base::fail(Status::argument,
+                          "no ranks: weft tune --ranks 2,4 (one node) --layout 2,2, or in a job: "
+                          "weft run -n 4 -- weft tune");
+    for (int job = 0; job < arguments.jobs; ++job) {
+        for (const std::string& layout : layouts) {
+            const auto status = start_job(arguments, layout);
+            if (!status || *status != 0) return status;
+        }
+        arguments.again = false;
+    }
+    return 0;
+}
+
+base::Result<int> tune(const TuneArguments& arguments) {
+    const auto plan = read_plan(arguments);
+    if (!plan) return plan.failure();
+    if (std::getenv("PMIX_RANK") == nullptr) return start_jobs(arguments);
+    if (!arguments.ranks.empty() || !arguments.layouts.empty())
+        return base::fail(Status::argument,
+                          "--ranks and --layout start jobs; this is a rank of one already");
+    Runtime runtime;
+    auto status = Tuner(runtime, arguments, *plan).run();
+    runtime.finalize();
+    return status;
+}
+
+int run_tune(const TuneArguments& arguments) {
+    try {
+        const auto status = tune(arguments);
+        return status ? *status : refuse("tune", status.failure());
+    } catch (const Error& error) {
+        return refuse("tune", {error.status(), error.what()});
+    }
+}
+
+}  // namespace
+
+void add_tune_command(CLI::App& app, int& exit_status) {
+    auto arguments = std::make_shared<TuneArguments>();
+    CLI::App& command =
+        add_command(app, "tune", "measure which algorithms are quickest, for WEFT_TUNING");
+    add_option(command, "collectives", arguments->collectives,
+               "what to tune; all with equal blocks unless given")
+        .one_of(names_of_collectives());
+    add_option(command, "--output", arguments->output,
+               "the file that is written; what it has already is kept and not measured again")
+        .required();
+    add_option(command, "--bytes", arguments->bytes, "sizes, as in 8,64K,1M").shows_default();
+    add_option(command, "--ranks", arguments->ranks,
+               "outside of a job: start jobs of so many ranks on one node, as in 2,4,8");
+    add_option(command, "--layout", arguments->layouts,
+               "outside of a job: start a job with so many ranks on each virtual node, as in 2,2; "
+               "may be given several times")
+        .one_value_each();
+    add_option(command, "--type", arguments->type, "element type").shows_default();
+    add_option(command, "--op", arguments->op, "reduction").shows_default();
+    add_option(
+        command, "--seconds", arguments->seconds,
+        "time for each size, at most, but for three rounds; it ends when the winner stays the same")
+        .within(0.01, 3600.0)
+        .shows_default();
+    add_option(command, "--total-seconds", arguments->total_seconds,
+               "time after which a job begins with no further size; 0: no limit")
+        .within(0.0, 1e6)
+        .shows_default();
+    add_option(command, "--within", arguments->within,
+               "leave out what is predicted to take longer than the best by this factor")
+        .within(1.0, 1e6)
+        .shows_default();
+    add_option(command, "--candidates", arguments->candidates,
+               "measure so many of the candidates, those with the least predicted times")
+        .within(1, 1000)
+        .shows_default();
+    add_option(command, "--jobs", arguments->jobs,
+               "measure each size in so many jobs, started one after the other outside of a job")
+        .within(1, 100)
+        .shows_default();
+    add_flag(command, "--exhaustive", arguments->exhaustive,
+             "measure all candidates and, where schedules are algorithms, all schedules");
+    add_flag(command, "--again", arguments->again, "measure also what the file has already");
+    on_run(command, exit_status, [arguments] { return run_tune(*arguments); });
+}
+
+}  // namespace weft::tools

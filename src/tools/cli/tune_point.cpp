@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tools/cli/tune_point.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <new>
+#include <optional>
+#include <span>
+#include <stdexcept>
+#include <utility>
+
+#include "collectives/collective_traits.hpp"
+#include "tools/cli/bench_subjects.hpp"
+
+namespace weft::tools {
+
+namespace {
+
+constexpr double kBatchNs = 4e6;          // duration of a batch, unless one call takes longer
+constexpr std::uint64_t kWarmCalls = 12;  // after these calls, buffers are remapped
+constexpr std::size_t kRoundsMin = 12;    // before a winner is accepted
+constexpr std::size_t kRoundsAlike = 7;   // rounds in which the winner must stay the same
+constexpr std::size_t kRoundsBeforeOut = 4;
+constexpr std::uint64_t kBanksMax = 512;  // of put targets, for calls of a few bytes
+constexpr double kEqual = 1.02;           // ratio of medians that counts as equal,
+constexpr double kEqualJobs = 1.04;       // and over several jobs, which see several modes
+
+/// The call with its buffers; a barrier has no buffers.
+class TunedSubject {
+  public:
+    TunedSubject(Team world, const TuneCall& call) {
+        if (call.collective == Collective::barrier)
+            barrier_.emplace(world);
+        else
+            call_.emplace(
+                world, call.bytes,
+                CallOptions{.collective = call.collective, .type = call.type, .op = call.op});
+    }
+
+    [[nodiscard]] static std::uint64_t now_ns() { return BenchJob::now_ns(); }
+    void align() { call_ ? call_->align() : barrier_->align(); }
+    void prepare(std::uint64_t batch) { call_ ? call_->prepare(batch) : barrier_->prepare(batch); }
+    void call() { call_ ? call_->call() : barrier_->call(); }
+    [[nodiscard]] bool check(std::uint64_t batch) {
+        return call_ ? call_->check(batch) : barrier_->check(batch);
+    }
+    void largest(std::span<double> values) {
+        call_ ? call_->largest(values) : barrier_->largest(values);
+    }
+
+  private:
+    std::optional<BarrierSubject> barrier_;
+    std::optional<CallSubject> call_;
+};
+
+class Tournament {
+  public:
+    Tournament(Team world, const TuneCall& call, std::vector<Contender> contenders)
+        : world_(world), call_(call), name_(collectives::traits_of(call.collective).name) {
+        result_.contenders = std::move(contenders);
+    }
+
+    base::Result<TunedResult> run(double seconds) {
+        std::optional<TunedSubject> subject;
+        try {
+            subject.emplace(world_, call_);
+        } catch (const std::bad_alloc&) {
+        } catch (const std::length_error&) {
+        }
+        if (world_.allreduce<int>(subject.has_value() ? 1 : 0, Op::min) == 0)
+            return base::fail(Status::memory, "not enough memory for --bytes {}", call_.bytes);
+        if (auto entered = enter(*subject); !entered) return entered.failure();
+        const std::uint64_t begin = TunedSubject::now_ns();
+        while (!result_.stable && result_.wrong.empty()) {
+            play_round(*subject);
+            judge();
+            double elapsed = static_cast<double>(TunedSubject::now_ns() - begin) * 1e-9;
+            subject->largest(std::span(&elapsed, 1));
+            if (elapsed > seconds && result_.rounds >= static_cast<int>(kRoundsBeforeOut)) break;
+        }
+        world_.set_algorithm(name_, "");
+        return std::move(result_);
+    }
+
+  private:
+    /// Checks each result, warms up and determines the calls of a batch. An algorithm that refuses
+    /// the call is removed; all ranks refuse it.
+    base::Result<void> enter(TunedSubject& subject) {
+        std::vector<Contender> able;
+        for (Contender& contender : result_.contenders) {
+            try {
+                world_.set_algorithm(name_, contender.algorithm);
+                subject.prepare(able.size() + 1);
+                subject.call();
+            } catch (const Error& error) {
+                if (error.status() != Status::unsupported) throw;
+                continue;
+            }
+            double wrong = subject.check(able.size() + 1) ? 0 : 1;
+            subject.largest(std::span(&wrong, 1));
+            if (wrong > 0) {
+                result_.wrong = contender.algorithm;
+                return {};
+            }
+            warm_up(subject);
+            calls_.push_back(lab::measuring::calibrate(subject, lab::MeasuringLoop::back_to_back,
+                                                       kBatchNs, kCallsMax)
+                                 .calls);
+            able.push_back(std::move(contender));
+        }
+        if (able.empty())
+            return base::fail(Status::unsupported, "{} of {} bytes: no algorithm serves the call",
+                              name_, call_.bytes);
+        result_.contenders = std::move(able);
+        return {};
+    }
+
+    /// Makes calls until buffers are accessed as in later calls.
+    static void warm_up(TunedSubject& subject) {
+        for (std::uint64_t call = 0; call < kWarmCalls; ++call) subject.call();
+    }
+
+    /// Restores the caches after another algorithm's calls: put targets recur only after some
+    /// hundred calls. Without this, two names of one program differed by a factor of two.
+    static void return_to_caches(TunedSubject& subject, std::uint64_t batch) {
+        const std::uint64_t calls = std::clamp<std::uint64_t>(batch / 2, 1, kBanksMax);
+        for (std::uint64_t call = 0; call < calls; ++call) subject.call();
+    }
+
+    /// Runs a batch of each. Each round begins with another algorithm, and every other round is in
+    /// reverse order, so that no algorithm always follows the same one.
+    void play_round(TunedSubject& subject) {
+        const std::size_t count = result_.contenders.size();
+        for (std::size_t i = 0; i < count; ++i) {
+            const bool reverse = result_.rounds % 2 == 1;
+            const std::size_t place = reverse ? count - 1 - i : i;
+            const std::size_t turn = (place + static_cast<std::size_t>(result_.rounds)) % count;
+            Contender& contender = result_.contenders[turn];
+            if (contender.out) continue;
+            world_.set_algorithm(name_, contender.algorithm);
+            return_to_caches(subject, calls_[turn]);
+            const auto batch =
+                lab::measuring::time_batch(subject, lab::MeasuringLoop::back_to_back, calls_[turn]);
+            double us = batch.calls_ns / static_cast<double>(calls_[turn]) * 1e-3;
+            subject.largest(std::span(&us, 1));
+            contender.times_us.push_back(us);
+        }
+        ++result_.rounds;
+    }
+
+    /// Chooses the first of the algorithms that are equal within kEqual, which is the one that
+    /// the model prefers.
+    void judge() {
+        double best = std::numeric_limits<double>::infinity();
+        for (const Contender& contender : result_.contenders)
+            if (!contender.out) best = std::min(best, contender.median_us());
+        const auto rounds = static_cast<std::size_t>(result_.rounds);
+        if (rounds >= kRoundsBeforeOut)
+            for (Contender& contender : result_.contenders) {
+                const double least = *std::ranges::min_element(contender.times_us);
+                const double margin = rounds < kRoundsMin ? 1.5 : 1.1;
+                if (least > margin * best) contender.out = true;
+            }
+        std::size_t winner = 0;
+        while (result_.contenders[winner].out ||
+               result_.contenders[winner].median_us() > kEqual * best)
+            ++winner;
+        alike_ = winner == result_.winner ? alike_ + 1 : 0;
+        result_.winner = winner;
+        const auto left = std::ranges::count(result_.contenders, false, &Contender::out);
+        result_.stable = rounds >= kRoundsBeforeOut && left == 1;
+        if (rounds >= kRoundsMin && alike_ >= kRoundsAlike) result_.stable = true;
+    }
+
+    static constexpr std::uint64_t kCallsMax = 10'000;
+
+    Team world_;
+    TuneCall call_;
+    std::string_view name_;
+    TunedResult result_;
+    std::vector<std::uint64_t> calls_;
+    std::size_t alike_ = 0;
+};
+
+}  // namespace
+
+double Contender::median_us() const {
+    return times_us.empty() ? 0 : lab::median(times_us);
+}
+
+std::size_t winner_of_jobs(std::span<const Contender> contenders) {
+    std::vector<double> logarithms(contenders.size());
+    const std::size_t jobs = contenders.front().jobs_us.size();
+    for (std::size_t job = 0; job < jobs; ++job) {
+        double least = std::numeric_limits<double>::infinity();
+        for (const Contender& contender : contenders)
+            least = std::min(least, contender.jobs_us[job]);
+        for (std::size_t i = 0; i < contenders.size(); ++i)
+            logarithms[i] += std::log(contenders[i].jobs_us[job] / least);
+    }
+    const double equal =
+        *std::ranges::min_element(logarithms) + static_cast<double>(jobs) * std::log(kEqualJobs);
+    return static_cast<std::size_t>(
+        std::ranges::find_if(logarithms, [&](double sum) { return sum <= equal; }) -
+        logarithms.begin());
+}
+
+base::Result<TunedResult> tune_point(Team world, const TuneCall& call,
+                                     std::vector<Contender> contenders, double seconds) {
+    return Tournament(world, call, std::move(contenders)).run(seconds);
+}
+
+}  // namespace weft::tools

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tools/lab/cost/cost.hpp"
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+#include <tuple>
+#include <utility>
+
+#include "plan/schedule/stage_steps.hpp"
+#include "plan/select/put_models.hpp"
+
+namespace weft::lab {
+
+namespace {
+
+/// Counts puts and signals of ranks from their steps (a StepSink).
+class CountSink {
+  public:
+    CountSink(const Stages& stages, const VectorSize& size)
+        : partition_(stages.header.partition(size.elements)),
+          element_bytes_(size.element_bytes),
+          segments_(stages.header.segments) {}
+
+    void begin() { descriptors_ = 0; }
+    void end(Cost& cost) const { cost.descriptors = std::max(cost.descriptors, descriptors_); }
+    void total(Cost& cost) const {
+        cost.messages = messages_;
+        cost.bytes = bytes_;
+    }
+
+    void payload(const plan::Block& block) {
+        payload_bytes_ =
+            partition_.size(block.first + block.advance * segment_, block.count) * element_bytes_;
+    }
+    void put(Rank count, const auto& peer_of, std::uint32_t number, std::uint8_t flags) {
+        signal(count, peer_of, number, flags);
+        bytes_ += static_cast<std::uint64_t>(count) * payload_bytes_;
+    }
+    void signal(Rank count, const auto& /*peer_of*/, std::uint32_t /*number*/,
+                std::uint8_t /*flags*/) {
+        messages_ += static_cast<std::uint64_t>(count);
+        if (segment_ == 0) descriptors_ += static_cast<std::uint64_t>(count);
+    }
+    void wait(Rank /*count*/, const auto& /*peer_of*/, std::uint32_t /*number*/,
+              std::uint8_t /*flags*/) {}
+    void flush() {}
+    void operand(const plan::Block& /*block*/) {}
+    void slots(const plan::Block& /*block*/, Rank /*count*/) {}
+    void combine(const plan::Block& /*target*/) {}
+    void copy(const plan::Block& /*target*/, const plan::Block& /*source*/) {}
+    void begin_loop() { segment_ = 0; }
+    bool next_segment() {
+        segment_ = segment_ + 1 < segments_ ? segment_ + 1 : 0;
+        return segment_ != 0;
+    }
+
+  private:
+    plan::Partition partition_;
+    std::uint64_t element_bytes_;
+    std::uint32_t segments_;
+    std::uint32_t segment_ = 0;
+    std::uint64_t payload_bytes_ = 0;
+    std::uint64_t messages_ = 0;
+    std::uint64_t bytes_ = 0;
+    std::uint64_t descriptors_ = 0;  ///< of the rank
+};
+
+base::Result<Cost> count(const Stages& stages, const VectorSize& size,
+                         const plan::Surroundings& around) {
+    auto outcome = plan::simulate_folded(stages, size, around);
+    if (!outcome) outcome = plan::simulate_structured(stages, size, around);
+    if (!outcome) return outcome.failure();
+    Cost cost{.time = outcome->makespan};
+    CountSink sink(stages, size);
+    plan::StageSteps steps(stages, sink);
+    for (Rank rank = 0; rank < stages.size(); ++rank) {
+        sink.begin();
+        steps.write(rank);
+        sink.end(cost);
+    }
+    sink.total(cost);
+    return cost;
+}
+
+base::Result<Cost> count(const Programs& programs, const VectorSize& size,
+                         const plan::Surroundings& around,
+                         const std::optional<plan::FarPuts>& far = {}) {
+    Cost cost;
+    plan::ImagePart part(around.model, size, far);
+    for (Rank rank = 0; rank < programs.size; ++rank) {
+        const auto program = programs.program_of(rank);
+        if (!program) return program.failure();
+        if (auto added = part.add(*program); !added) return added.failure();
+        cost.descriptors = std::max<std::uint64_t>(cost.descriptors, program->descriptors());
+        plan::for_each_message(*program, size, [&](const plan::Happening& message) {
+            ++cost.messages;
+            cost.bytes += message.bytes;
+        });
+    }
+    const auto outcome = plan::simulate_generic({&part, 1}, around);
+    if (!outcome) return outcome.failure();
+    cost.time = outcome->makespan;
+    return cost;
+}
+
+base::Result<Cost> count_under(const Programs& programs, const VectorSize& size,
+                               const CostParameters& parameters) {
+    plan::Surroundings around;
+    if (parameters.machine) {
+        plan::Machine machine = *parameters.machine;
+        machine.node_of = programs.node_of;
+        const plan::PutModels models = plan::put_models(machine, true, true);
+        around.model = models.model;
+        auto cost = count(programs, size, around, models.far);
+        if (!cost || !machine.crowded()) return cost;
+        const auto shared = shared_time(programs, size, machine);
+        if (!shared) return shared.failure();
+        cost->time = shared->time;
+        return cost;
+    }
+    around.model = message_model(parameters.wire);
+    if (programs.stages != nullptr) return count(*programs.stages, size, around);
+    return count(programs, size, around);
+}
+
+}  // namespace
+
+base::Result<Cost> cost_of(const Programs& programs, const VectorSize& size,
+                           const CostParameters& parameters) {
+    auto counted = count_under(programs, size, parameters);
+    if (!counted) return counted;
+    Cost& cost = *counted;
+    const double picojoules = parameters.message_pj * static_cast<double>(cost.messages) +
+                              parameters.byte_pj * static_cast<double>(cost.bytes);
+    cost.dynamic_uj = picojoules * 1e-6;
+    cost.total_uj = cost.dynamic_uj + parameters.static_w * cost.time_us();
+    cost.descriptor_bytes = cost.descriptors * parameters.descriptor_bytes;
+    return counted;
+}
+
+base::Result<plan::Predicted> shared_time(const Programs& programs, const VectorSize& size,
+                                          const plan::Machine& machine) {
+    plan::Candidate candidate;
+    candidate.stages = [&programs](Rank) -> base::Result<Stages> {
+        if (programs.stages != nullptr) return *programs.stages;
+        return base::fail(Status::unsupported, "no stages");
+    };
+    candidate.program = [&programs](Rank, Rank rank) { return programs.program_of(rank); };
+    if (programs.banks) candidate.banks = [&programs](Rank) { return programs.banks(); };
+    return plan::predict(machine, programs.size, candidate, size, {.exact = true});
+}
+
+base::Result<Objective> parse_objective(std::string_view text) {
+    constexpr std::array<std::string_view, 4> kNames = {"time", "energy", "memory", "edp"};
+    const auto found = std::ranges::find(kNames, text);
+    if (found == kNames.end())
+        return base::fail(Status::argument, "'{}': expected time, energy, memory or edp", text);
+    return static_cast<Objective>(found - kNames.begin());
+}
+
+double value_of(const Cost& cost, Objective objective) {
+    switch (objective) {
+        case Objective::time:
+            return static_cast<double>(cost.time);
+        case Objective::energy:
+            return cost.total_uj;
+        case Objective::memory:
+            return static_cast<double>(cost.descriptor_bytes);
+        case Objective::edp:
+            return cost.edp();
+    }
+    return 0;
+}
+
+std::vector<std::size_t> pareto_front(std::span<const Cost> costs) {
+    const auto key = [&](std::size_t i) {
+        return std::tuple(costs[i].time, costs[i].total_uj, costs[i].descriptor_bytes);
+    };
+    std::vector<std::size_t> order(costs.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::ranges::stable_sort(order, {}, key);
+    // The costs are sorted by time, so only energy and memory are compared.
+    std::vector<std::size_t> front;
+    for (const std::size_t candidate : order) {
+        const Cost& cost = costs[candidate];
+        const bool dominated = std::ranges::any_of(front, [&](std::size_t other) {
+            return costs[other].total_uj <= cost.total_uj &&
+                   costs[other].descriptor_bytes <= cost.descriptor_bytes;
+        });
+        if (!dominated) front.push_back(candidate);
+    }
+    return front;
+}
+
+}  // namespace weft::lab

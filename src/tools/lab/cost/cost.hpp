@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// cost.hpp - time, energy and descriptor memory of a call, counted from its programs.
+//
+// Idea     Time comes from the simulator. Energy is e per message, E per byte, and static power
+//          during the call (Hoefler and Moor, section 2). Memory is that of the descriptors of the
+//          rank with the most puts and signals, with loop bodies counted once.
+// Next     formulas.hpp for costs from papers; docs/selection.md.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "plan/select/predict.hpp"
+#include "plan/simulate/simulate.hpp"
+#include "tools/lab/cost/parameters.hpp"
+
+namespace weft::lab {
+
+using plan::Program;
+using plan::Stages;
+using plan::Time;
+using plan::VectorSize;
+
+/// Programs of a call, from any source.
+struct Programs {
+    Rank size = 1;
+    const Stages* stages = nullptr;  ///< set if the algorithm has this form
+    std::vector<Rank> node_of = {};  ///< by rank; empty: all on one node
+    std::function<base::Result<Program>(Rank)> program_of;
+    /// Returns the number of calls that have put targets at once, for successive
+    /// calls between nodes.
+    std::function<std::uint32_t()> banks = {};
+};
+
+struct Cost {
+    Time time = 0;
+    std::uint64_t messages = 0;     ///< puts and signals, all ranks
+    std::uint64_t bytes = 0;        ///< of all puts
+    std::uint64_t descriptors = 0;  ///< of the rank with most
+    double dynamic_uj = 0;
+    double total_uj = 0;
+    std::uint64_t descriptor_bytes = 0;
+
+    [[nodiscard]] double time_us() const { return static_cast<double>(time) * 1e-6; }
+    /// Returns energy times delay.
+    [[nodiscard]] double edp() const { return total_uj * time_us(); }
+};
+
+[[nodiscard]] base::Result<Cost> cost_of(const Programs& programs, const VectorSize& size,
+                                         const CostParameters& parameters);
+
+/// Predicts the time of a call on a machine whose ranks share processors, from all programs.
+[[nodiscard]] base::Result<plan::Predicted> shared_time(const Programs& programs,
+                                                        const VectorSize& size,
+                                                        const plan::Machine& machine);
+
+enum class Objective : std::uint8_t { time, energy, memory, edp };
+[[nodiscard]] base::Result<Objective> parse_objective(std::string_view text);
+[[nodiscard]] double value_of(const Cost& cost, Objective objective);
+
+/// Returns the indices of the costs that no other cost dominates in time, energy and memory. Of
+/// equal costs, the first one counts.
+[[nodiscard]] std::vector<std::size_t> pareto_front(std::span<const Cost> costs);
+
+}  // namespace weft::lab

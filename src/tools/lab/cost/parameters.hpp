@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// parameters.hpp - cost parameters of a machine: message times, energy, descriptors.
+//
+// Idea     A set has a name. Three sets come from the papers; others are parsed from text, with one
+//          `key value` per line. Callers read files, so this room needs no file access.
+// Holds    Missing keys keep their defaults; no key may be repeated.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/result.hpp"
+#include "plan/select/machine.hpp"
+#include "plan/select/measured_costs.hpp"
+#include "tools/lab/simulate/wire_model.hpp"
+
+namespace weft::lab {
+
+struct CostParameters {
+    std::string name;
+    ModelParameters wire;
+    /// Separate costs of local and remote puts and of the nodes' NICs, without the
+    /// ranks; replaces `wire`.
+    std::optional<plan::Machine> machine;
+    plan::MeasuredCosts measured;         ///< source of `machine`
+    double message_pj = 0;                ///< energy of a message, without its bytes
+    double byte_pj = 0;                   ///< energy of a byte, from memory to memory
+    double static_w = 0;                  ///< power during the call; one such term for all ranks
+    std::uint64_t descriptor_bytes = 32;  ///< of a put or signal, in an offloading device
+};
+
+/// Returns the named sets: infiniband-2007, archer-xc30-min, archer-xc30-median.
+[[nodiscard]] std::span<const CostParameters> named_parameters();
+
+/// Parses lines `key value`; # starts a comment. Keys: model, latency_ns, issue_ns, overhead_ns,
+/// gap_ns, turn_ns, ns_per_byte, reduce_ns, reduce_ns_per_byte, message_pj, byte_pj, static_w,
+/// descriptor_bytes, and for machines with local and remote costs those of
+/// plan/select/measured_costs.cpp. A failure names the line.
+[[nodiscard]] base::Result<CostParameters> parse_parameters(std::string_view name,
+                                                            std::string_view text);
+
+}  // namespace weft::lab

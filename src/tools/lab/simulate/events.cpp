@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// events.cpp - simulation by a queue of arrivals, and of messages that enter ports and links.
+//
+// Idea     A lane runs ahead until it needs a message that has not arrived; its own messages
+//          become events. Without contention, an event is an arrival. With contention, a message
+//          takes its links in order: it enters a free link, and occupies it while its bytes pass.
+//          The latency is added at the end (cut-through). The topology names links; they get
+//          numbers when first used. If ranks have several lanes, the steps of their processors are
+//          in the same order of time.
+// Holds    Links serve messages in the order of arrival, so results depend only on the
+//          order of time.
+#include "tools/lab/simulate/events.hpp"
+
+#include <queue>
+#include <tuple>
+#include <unordered_map>
+
+#include "plan/simulate/processors.hpp"
+#include "tools/lab/simulate/event_queue.hpp"
+
+namespace weft::lab {
+
+namespace {
+
+using plan::Departure;
+
+/// Messages in flight, and the time at which each link becomes free.
+class Traffic {
+  public:
+    explicit Traffic(const Queueing& queueing) : queueing_(queueing) {}
+
+    /// Adds a departing message; returns its first event.
+    [[nodiscard]] Event enter(const Departure& departure) {
+        std::uint32_t id = 0;
+        if (free_.empty()) {
+            id = static_cast<std::uint32_t>(flights_.size());
+            flights_.emplace_back();
+        } else {
+            id = free_.back();
+            free_.pop_back();
+        }
+        Flight& flight = flights_[id];
+        flight.departure = departure;
+        flight.links.clear();
+        if (queueing_.contention == Contention::links) {
+            queueing_.topology.route(departure.source, departure.target, flight.links);
+        } else {
+            const std::uint64_t out = queueing_.topology.port(departure.source, true);
+            const std::uint64_t in = queueing_.topology.port(departure.target, false);
+            flight.links = {out, in};
+        }
+        return {departure.left, id, 0};
+    }
+
+    struct Step {
+        bool arrived = false;
+        Event next;
+        Departure departure;
+    };
+    /// Handles an event: the message enters a link or has arrived.
+    Step advance(const Event& event) {
+        Flight& flight = flights_[event.what];
+        if (event.detail > flight.links.size()) {
+            free_.push_back(event.what);
+            return {true, {}, flight.departure};
+        }
+        if (event.detail == flight.links.size()) {
+            const Time latency = flight.departure.arrives - flight.departure.left;
+            return {false, {event.time + latency, event.what, event.detail + 1}, {}};
+        }
+        Time& free = links_[flight.links[event.detail]];
+        const Time enters = std::max(event.time, free);
+        free = enters + flight.departure.occupancy;
+        return {false, {enters, event.what, event.detail + 1}, {}};
+    }
+
+  private:
+    struct Flight {
+        Departure departure;
+        std::vector<std::uint64_t> links;
+    };
+    const Queueing& queueing_;
+    std::vector<Flight> flights_;
+    std::vector<std::uint32_t> free_;
+    std::unordered_map<std::uint64_t, Time> links_;
+};
+
+/// Simulates ranks with several lanes: processor steps and messages in one order of time. It cannot
+/// use the radix heap, because a processor's next step may precede the next event.
+class SharedRun {
+  public:
+    SharedRun(std::span<const plan::ImagePart> parts, const plan::Surroundings& around,
+              const Queueing& queueing, const plan::Trace& trace)
+        : processors_(parts, around, trace),
+          traffic_(queueing),
+          contended_(queueing.contention != Contention::none) {}
+
+    [[nodiscard]] base::Result<plan::Outcome> run() {
+        while (!processors_.idle() || !queue_.empty()) {
+            if (queue_.empty() ||
+                (!processors_.idle() && processors_.next() < queue_.top().event.time))
+                processors_.step([this](const Departure& message) { depart(message); });
+            else
+                advance();
+        }
+        base::Result<plan::Outcome> outcome = processors_.outcome();
+        if (outcome) outcome->events = events_;
+        return outcome;
+    }
+
+  private:
+    struct Queued {
+        Event event;
+        std::uint64_t number = 0;
+
+        friend bool operator>(const Queued& a, const Queued& b) {
+            return std::tie(a.event.time, a.number) > std::tie(b.event.time, b.number);
+        }
+    };
+
+    void push(const Event& event) { queue_.push({event, pushed_++}); }
+    void depart(const Departure& message) {
+        push(contended_
+                 ? traffic_.enter(message)
+                 : Event{message.arrives, static_cast<std::uint32_t>(message.target), message.key});
+    }
+    void advance() {
+        const Event event = queue_.top().event;
+        queue_.pop();
+        ++events_;
+        if (!contended_) {
+            processors_.arrive(static_cast<Rank>(event.what), event.detail, event.time);
+            return;
+        }
+        const Traffic::Step step = traffic_.advance(event);
+        if (step.arrived)
+            processors_.arrive(step.departure.target, step.departure.key, event.time);
+        else
+            push(step.next);
+    }
+
+    plan::Processors processors_;
+    Traffic traffic_;
+    bool contended_;
+    std::priority_queue<Queued, std::vector<Queued>, std::greater<>> queue_;
+    std::uint64_t pushed_ = 0;
+    std::uint64_t events_ = 0;
+};
+
+}  // namespace
+
+base::Result<plan::Outcome> simulate_events(std::span<const plan::ImagePart> parts,
+                                            const plan::Surroundings& surroundings,
+                                            const Queueing& queueing, const plan::Trace& trace) {
+    const bool contended = queueing.contention != Contention::none;
+    if (contended && surroundings.model.blocking)
+        return base::fail(Status::unsupported,
+                          "contention needs a model with messages under way, not postal");
+    if (plan::needs_order(parts)) return SharedRun(parts, surroundings, queueing, trace).run();
+    plan::Lanes lanes(parts, plan::ranks_of(parts), surroundings, trace);
+    lanes.watch();
+    Traffic traffic(queueing);
+    EventQueue queue;
+    std::vector<std::uint32_t> ready;
+    const auto run = [&](std::uint32_t lane) {
+        lanes.run(lane, [&](const Departure& message) {
+            queue.push(contended ? traffic.enter(message)
+                                 : Event{message.arrives,
+                                         static_cast<std::uint32_t>(message.target), message.key});
+        });
+        ready.insert(ready.end(), lanes.woken().begin(), lanes.woken().end());
+        lanes.woken().clear();
+    };
+    const auto run_ready = [&] {
+        while (!ready.empty()) {
+            const std::uint32_t lane = ready.back();
+            ready.pop_back();
+            run(lane);
+        }
+    };
+    for (std::uint32_t lane = 0; lane < lanes.count(); ++lane) {
+        run(lane);
+        run_ready();
+    }
+    std::uint64_t events = 0;
+    std::uint64_t arrived = 0;
+    const auto deliver = [&](Rank target, std::uint32_t key, Time time) {
+        lanes.deliver(target, key, time, [&](std::uint32_t lane) { ready.push_back(lane); });
+        run_ready();
+        if ((++arrived & 0xfffff) == 0 && surroundings.progress)
+            surroundings.progress(static_cast<double>(arrived) /
+                                  static_cast<double>(lanes.raises()));
+    };
+    while (!queue.empty()) {
+        const Event event = queue.pop();
+        ++events;
+        if (!contended) {
+            deliver(static_cast<Rank>(event.what), event.detail, event.time);
+            continue;
+        }
+        const Traffic::Step step = traffic.advance(event);
+        if (step.arrived)
+            deliver(step.departure.target, step.departure.key, event.time);
+        else
+            queue.push(step.next);
+    }
+    base::Result<plan::Outcome> outcome = lanes.outcome();
+    if (outcome) outcome->events = events;
+    return outcome;
+}
+
+}  // namespace weft::lab

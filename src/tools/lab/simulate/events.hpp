@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// events.hpp - the simulation engine in order of time, the only one that models contention.
+//
+// Next     topology.hpp for ports and links; docs/selection.md.
+#pragma once
+
+#include <span>
+
+#include "plan/simulate/simulate.hpp"
+#include "tools/lab/simulate/topology.hpp"
+
+namespace weft::lab {
+
+enum class Contention : std::uint8_t { none, ports, links };
+
+/// Contended resources of messages.
+struct Queueing {
+    Contention contention = Contention::none;
+    Topology topology{0};  ///< of the ports or links
+};
+
+/// Simulates the programs. Returns Status::argument if they deadlock; the text names rank and
+/// signal. Outcome::events is the number of queued events.
+[[nodiscard]] base::Result<plan::Outcome> simulate_events(std::span<const plan::ImagePart> parts,
+                                                          const plan::Surroundings& surroundings,
+                                                          const Queueing& queueing = {},
+                                                          const plan::Trace& trace = {});
+
+}  // namespace weft::lab

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// goal_write.cpp - writes programs as GOAL.
+//
+// Idea     A first pass over all programs collects the bytes of each message, which a recv
+//          must name. Then ranks are written in order, remembering only the requirements of
+//          the next operation.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <optional>
+#include <tuple>
+#include <vector>
+
+#include "plan/schedule/step.hpp"
+#include "tools/lab/simulate/goal.hpp"
+
+namespace weft::lab {
+
+namespace {
+
+/// Bytes of each message, by source, target and tag, for the receiving side.
+class Sizes {
+  public:
+    void add(Rank source, Rank target, std::uint64_t tag, std::uint64_t bytes) {
+        entries_.push_back({source, target, tag, bytes});
+    }
+    void sort() { std::ranges::sort(entries_, {}, &Entry::key); }
+    /// Returns 0 if the message is never sent. The text is still written; its reader
+    /// reports the error.
+    [[nodiscard]] std::uint64_t bytes_of(Rank source, Rank target, std::uint64_t tag) const {
+        const Entry sought{source, target, tag};
+        const auto found = std::ranges::lower_bound(entries_, sought.key(), {}, &Entry::key);
+        return found != entries_.end() && found->key() == sought.key() ? found->bytes : 0;
+    }
+
+  private:
+    struct Entry {
+        Rank source = 0;
+        Rank target = 0;
+        std::uint64_t tag = 0;
+        std::uint64_t bytes = 0;
+
+        [[nodiscard]] std::tuple<Rank, Rank, std::uint64_t> key() const {
+            return {source, target, tag};
+        }
+    };
+    std::vector<Entry> entries_;
+};
+
+/// Writes one rank's operations.
+class RankWriter {
+  public:
+    RankWriter(std::string& text, const Program& program, const VectorSize& size,
+               const MessageModel& model, const Sizes& sizes)
+        : text_(text), program_(program), size_(size), model_(model), sizes_(sizes) {}
+
+    base::Result<void> write() {
+        fmt::format_to(std::back_inserter(text_), "rank {} {{\n", program_.rank);
+        for (const plan::Lane& lane : program_.lanes) {
+            last_.clear();
+            next_.clear();
+            plan::for_each_happening(program_, lane, size_, [&](const plan::Happening& happening) {
+                if (happening.kind == plan::StepKind::publish || happening.published)
+                    failure_ = base::fail(Status::unsupported,
+                                          "rank {}: GOAL has no published cells", program_.rank);
+                else
+                    add(happening);
+                return !failure_;
+            });
+        }
+        text_ += "}\n";
+        if (failure_) return *failure_;
+        return {};
+    }
+
+  private:
+    void add(const plan::Happening& happening) {
+        // Adjacent receptions have the same requirements, so only the first one settles.
+        const bool receives = happening.kind == plan::StepKind::wait;
+        if (!receives || !receiving_) settle();
+        receiving_ = receives;
+        if (receives)
+            write_message("recv", "from", happening, bytes_for(happening));
+        else if (happening.message)
+            write_message("send", "to", happening, happening.bytes);
+        else if (happening.kind == plan::StepKind::reduce)
+            write_calc(model_.combine(happening.bytes, happening.operands));
+    }
+
+    void write_message(std::string_view verb, std::string_view word,
+                       const plan::Happening& happening, std::uint64_t bytes) {
+        begin(bytes == 0 ? kSignalLabel : 'l');
+        fmt::format_to(std::back_inserter(text_), "{} {}b {} {} tag {}\n", verb,
+                       std::max<std::uint64_t>(1, bytes), word, happening.peer, happening.key);
+        end();
+    }
+    void write_calc(Time time) {
+        if (time == 0) return;
+        const bool whole = time % plan::kPicosecondsPerNanosecond == 0;
+        begin(whole ? 'l' : kPicosecondLabel, time);
+        fmt::format_to(std::back_inserter(text_), "calc {}\n", nearest_nanoseconds(time));
+        end();
+    }
+    void begin(char letter, Time time = 0) {
+        own_ = {letter, ++label_, time};
+        write_label(own_);
+        text_ += ": ";
+    }
+    void end() {
+        for (const Label& label : last_) {
+            write_label(own_);
+            text_ += " requires ";
+            write_label(label);
+            text_ += '\n';
+        }
+        next_.push_back(own_);
+    }
+
+    struct Label {
+        char letter = 'l';
+        std::uint64_t number = 0;
+        Time time = 0;
+    };
+    void write_label(const Label& label) {
+        fmt::format_to(std::back_inserter(text_), "{}{}", label.letter, label.number);
+        if (label.letter == kPicosecondLabel)
+            fmt::format_to(std::back_inserter(text_), "_{}", label.time);
+    }
+
+    [[nodiscard]] std::uint64_t bytes_for(const plan::Happening& wait) const {
+        return sizes_.bytes_of(wait.peer, program_.rank, wait.key);
+    }
+
+    /// Makes later operations require those written since the last call.
+    void settle() {
+        if (next_.empty()) return;
+        last_ = std::move(next_);
+        next_.clear();
+    }
+
+    std::string& text_;
+    const Program& program_;
+    const VectorSize& size_;
+    const MessageModel& model_;
+    const Sizes& sizes_;
+    Label own_;  ///< of the current operation
+    std::vector<Label> last_;
+    std::vector<Label> next_;
+    std::uint64_t label_ = 0;
+    bool receiving_ = false;
+    std::optional<base::Failure> failure_;
+};
+
+}  // namespace
+
+base::Result<std::string> to_goal(std::span<const Program> programs, const VectorSize& size,
+                                  const MessageModel& model) {
+    Sizes sizes;
+    for (const Program& program : programs) {
+        for (const plan::Lane& lane : program.lanes)
+            plan::for_each_happening(program, lane, size, [&](const plan::Happening& happening) {
+                if (happening.message)
+                    sizes.add(program.rank, happening.peer, happening.key, happening.bytes);
+                return true;
+            });
+    }
+    sizes.sort();
+    std::string text = fmt::format("num_ranks {}\n", programs.size());
+    for (const Program& program : programs) {
+        text += '\n';
+        if (auto written = RankWriter(text, program, size, model, sizes).write(); !written)
+            return written.failure();
+    }
+    return text;
+}
+
+}  // namespace weft::lab

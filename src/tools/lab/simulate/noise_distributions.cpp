@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tools/lab/simulate/noise_distributions.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+
+#include "plan/simulate/duration.hpp"
+
+namespace weft::lab {
+
+namespace {
+
+using plan::Time;
+__extension__ using Wide = unsigned __int128;
+
+constexpr int kTableBits = 10;
+
+/// Returns ln(1 + i / 2^kTableBits) in units of 2^-32, by i: logarithms of the mantissa.
+std::array<std::uint64_t, (1 << kTableBits) + 1> make_logarithms() {
+    std::array<std::uint64_t, (1 << kTableBits) + 1> logarithms{};
+    for (std::size_t i = 0; i < logarithms.size(); ++i) {
+        const double mantissa = 1.0 + static_cast<double>(i) / (1 << kTableBits);  // 1 .. 2
+        logarithms[i] = static_cast<std::uint64_t>(std::llround(std::log(mantissa) * 0x1p32));
+    }
+    return logarithms;
+}
+
+/// Returns -ln(u) with u = mantissa * 2^-k, which is k ln 2 - ln(mantissa); the
+/// table holds ln(mantissa).
+Time exponential(std::uint64_t draw, Time scale) {
+    static const auto logarithms = make_logarithms();
+    constexpr std::uint64_t kLn2 = 2977044472;  // ln 2 in units of 2^-32
+    const std::uint64_t bits = draw | 1;
+    const auto zeros = static_cast<unsigned>(std::countl_zero(bits));
+    const std::uint64_t mantissa = bits << zeros << 1;  // without the leading bit
+    const std::size_t entry = mantissa >> (64 - kTableBits);
+    const std::uint64_t between = mantissa << kTableBits >> 32;
+    const std::uint64_t low = logarithms[entry];
+    const std::uint64_t step = logarithms[entry + 1] - low;
+    const std::uint64_t logarithm = low + (step * between >> 32);
+    const std::uint64_t value = (zeros + 1) * kLn2 - logarithm;
+    return static_cast<Time>(Wide{value} * static_cast<std::uint64_t>(scale) >> 32);
+}
+
+/// Returns the distance from the mean, because delays are never negative.
+Time normal(std::uint64_t draw, Time scale) {
+    std::int64_t sum = 0;
+    for (int word = 0; word < 3; ++word) {
+        for (int shift = 0; shift < 64; shift += 16)
+            sum += static_cast<std::int64_t>(draw >> shift & 0xffff);
+        draw = base::mix(draw + plan::Noise::kOdd);
+    }
+    constexpr std::int64_t kMean = 12 * 0xffff / 2;  // with a standard deviation of 2^16
+    const auto distance = static_cast<std::uint64_t>(sum < kMean ? kMean - sum : sum - kMean);
+    return static_cast<Time>(Wide{distance} * static_cast<std::uint64_t>(scale) >> 16);
+}
+
+constexpr std::array<std::string_view, 3> kNames = {"uniform", "normal", "exponential"};
+constexpr std::array<plan::Noise::Distribution, 3> kDistributions = {nullptr, &normal,
+                                                                     &exponential};
+
+}  // namespace
+
+plan::Noise make_noise(Distribution distribution, Time scale, std::uint64_t seed) {
+    return {scale, seed, kDistributions[static_cast<std::size_t>(distribution)]};
+}
+
+base::Result<plan::Noise> parse_noise(std::string_view text, std::uint64_t seed) {
+    const std::size_t colon = text.find(':');
+    const auto name = std::ranges::find(kNames, text.substr(0, colon));
+    if (name == kNames.end())
+        return base::fail(Status::argument,
+                          "'{}': expected uniform:NS, normal:NS or exponential:NS", text);
+    if (colon == std::string_view::npos)
+        return base::fail(Status::argument, "'{}': expected {}:NS, the nanoseconds are missing",
+                          text, *name);
+    const base::Result<Time> scale = plan::parse_nanoseconds(text.substr(colon + 1));
+    if (!scale) return scale.failure();
+    return make_noise(static_cast<Distribution>(name - kNames.begin()), *scale, seed);
+}
+
+}  // namespace weft::lab

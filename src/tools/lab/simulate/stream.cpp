@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tools/lab/simulate/stream.hpp"
+
+#include <vector>
+
+#include "plan/schedule/stage_steps.hpp"
+
+namespace weft::lab {
+
+namespace {
+
+/// Records the cost of each step of a rank, and stores no step (a StepSink). The steps are those of
+/// one-lane programs with equal headers.
+class ImageSteps {
+  public:
+    /// The part must outlive this.
+    ImageSteps(plan::ImagePart& part, const plan::Program& header)
+        : part_(&part), size_(header.size), segments_(header.segments) {}
+
+    void begin(Rank rank) {
+        rank_ = rank;
+        part_->begin_lane(rank, size_, 0);
+    }
+    [[nodiscard]] base::Result<void> end() {
+        part_->pieces().end_lane();
+        return part_->check_room(rank_);
+    }
+
+    void payload(const plan::Block& block) { busy_for(bytes_of(block)); }
+    template <class PeerOf>
+    void put(Rank count, const PeerOf& peer_of, std::uint32_t number, std::uint8_t /*flags*/) {
+        part_->pieces().send(key(number), busy(), count, peer_of);
+    }
+    template <class PeerOf>
+    void signal(Rank count, const PeerOf& peer_of, std::uint32_t number, std::uint8_t flags) {
+        busy_for(0);
+        put(count, peer_of, number, flags);
+    }
+    template <class PeerOf>
+    void wait(Rank count, const PeerOf& /*peer_of*/, std::uint32_t number, std::uint8_t /*flags*/) {
+        part_->pieces().await(key(number), static_cast<std::uint32_t>(count), segments_);
+    }
+    void flush() { part_->pieces().interrupt(); }
+    void operand(const plan::Block& block) {
+        if (operands_++ == 0) operand_ = block;
+    }
+    void slots(const plan::Block& block, Rank count) {
+        if (operands_ == 0) operand_ = block;
+        operands_ += static_cast<std::uint32_t>(count);
+    }
+    void combine(const plan::Block& /*target*/) {
+        part_->pieces().interrupt();
+        const std::uint32_t time = combine_for(bytes_of(operand_), operands_);
+        if (time != kNoTime) part_->pieces().compute(time);
+        operands_ = 0;
+    }
+    void copy(const plan::Block& /*target*/, const plan::Block& /*source*/) {
+        part_->pieces().interrupt();
+    }
+    void begin_loop() { segment_ = 0; }
+    bool next_segment() {
+        if (++segment_ < segments_) return true;
+        segment_ = 0;
+        return false;
+    }
+
+  private:
+    static constexpr std::uint32_t kUnknown = ~0U;
+    static constexpr std::uint32_t kNoTime = kUnknown - 1;
+
+    [[nodiscard]] std::uint32_t key(std::uint32_t number) const {
+        return number * segments_ + segment_;
+    }
+    [[nodiscard]] std::uint64_t bytes_of(const plan::Block& block) {
+        const std::uint32_t first = block.first + block.advance * segment_;
+        if (first != first_ || block.count != count_ || block.stride != 1) {
+            first_ = first;
+            count_ = block.stride == 1 ? block.count : 0;
+            bytes_ = part_->bytes_in(block, first);
+        }
+        return bytes_;
+    }
+    void busy_for(std::uint64_t bytes) {
+        if (bytes == busy_bytes_) return;
+        busy_bytes_ = bytes;
+        busy_ = kUnknown;
+    }
+    [[nodiscard]] std::uint32_t busy() {
+        if (busy_ == kUnknown) busy_ = part_->index_of(part_->model().busy(busy_bytes_));
+        return busy_;
+    }
+    [[nodiscard]] std::uint32_t combine_for(std::uint64_t bytes, std::uint32_t operands) {
+        if (bytes != combine_bytes_ || operands >= combines_.size() ||
+            combines_[operands] == kUnknown)
+            look_up_combine(bytes, operands);
+        return combines_[operands];
+    }
+    void look_up_combine(std::uint64_t bytes, std::uint32_t operands) {
+        if (bytes != combine_bytes_) combines_.clear();
+        combine_bytes_ = bytes;
+        if (operands >= combines_.size()) combines_.resize(operands + 1, kUnknown);
+        const plan::Time time = part_->model().combine(bytes, operands);
+        combines_[operands] = time > 0 ? part_->index_of(time) : kNoTime;
+    }
+
+    plan::ImagePart* part_;
+    Rank rank_ = 0;
+    Rank size_;
+    std::uint32_t segments_;
+    std::uint32_t segment_ = 0;
+    /// Last measured block, and its bytes.
+    std::uint32_t first_ = 0;
+    std::uint32_t count_ = 0;
+    std::uint64_t bytes_ = 0;
+    /// Index of the time for which a message of busy_bytes_ occupies its sender.
+    std::uint64_t busy_bytes_ = 0;
+    std::uint32_t busy_ = kUnknown;
+    /// Indices of the times for combining operands of combine_bytes_, by number of operands.
+    std::vector<std::uint32_t> combines_;
+    std::uint64_t combine_bytes_ = 0;
+    plan::Block operand_;  ///< first operand of the step
+    std::uint32_t operands_ = 0;
+};
+
+}  // namespace
+
+base::Result<void> add_programs(plan::ImagePart& part, const plan::Stages& stages, Rank first,
+                                Rank last, const std::function<void(Rank)>& progress) {
+    constexpr Rank kReserveAfter = 64;
+    constexpr Rank kTellEvery = 4096;
+    if (auto admitted = part.admit(stages.header); !admitted) return admitted;
+    ImageSteps sink(part, stages.header);
+    plan::StageSteps steps(stages, sink);
+    for (Rank rank = first; rank < last; ++rank) {
+        sink.begin(rank);
+        steps.write(rank);
+        if (auto ended = sink.end(); !ended) return ended;
+        if (rank - first == kReserveAfter) part.reserve(static_cast<std::size_t>(last - rank));
+        if (progress && (rank - first) % kTellEvery == 0) progress(rank);
+    }
+    return base::Done{};
+}
+
+}  // namespace weft::lab

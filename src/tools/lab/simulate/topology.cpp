@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tools/lab/simulate/topology.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <limits>
+
+#include "base/units.hpp"
+#include "plan/simulate/duration.hpp"
+
+namespace weft::lab {
+
+namespace {
+
+base::Result<Rank> parse_rank_count(std::string_view text) {
+    const auto count = base::parse_count(text, {.min = 1, .max = 1 << 30});
+    if (!count) return count.failure();
+    return static_cast<Rank>(*count);
+}
+
+base::Result<std::vector<Rank>> parse_dims(std::string_view text) {
+    std::vector<Rank> dims;
+    while (true) {
+        const std::size_t end = text.find('x');
+        const auto dim = parse_rank_count(text.substr(0, end));
+        if (!dim) return dim.failure();
+        dims.push_back(*dim);
+        if (end == std::string_view::npos) return dims;
+        text.remove_prefix(end + 1);
+    }
+}
+
+}  // namespace
+
+base::Result<Topology> Topology::parse(std::string_view text, Time latency, Rank ranks) {
+    Topology topology(latency);
+    const std::size_t colon = text.find(':');
+    const std::string_view name = text.substr(0, colon);
+    if (name == "two-level")
+        topology.kind_ = Kind::two_level;
+    else if (name == "fat-tree")
+        topology.kind_ = Kind::fat_tree;
+    else if (name == "dragonfly")
+        topology.kind_ = Kind::dragonfly;
+    else if (name == "torus")
+        topology.kind_ = Kind::torus;
+    else
+        return base::fail(Status::argument,
+                          "unknown topology '{}'; expected two-level, fat-tree, dragonfly or torus",
+                          name);
+    if (colon != std::string_view::npos) {
+        for (const std::string_view part : base::split_list(text.substr(colon + 1))) {
+            const std::size_t equals = part.find('=');
+            if (equals == std::string_view::npos)
+                return base::fail(Status::argument, "'{}': expected key=value", part);
+            const std::string_view key = part.substr(0, equals);
+            if (auto set = topology.set(key, part.substr(equals + 1)); !set)
+                return set.failure().within(key);
+        }
+    }
+    if (auto complete = topology.complete(ranks); !complete) return complete.failure().within(name);
+    return topology;
+}
+
+base::Result<void> Topology::set(std::string_view key, std::string_view value) {
+    const auto keep_count = [value](Rank& field) -> base::Result<void> {
+        const auto count = parse_rank_count(value);
+        if (!count) return count.failure();
+        field = *count;
+        return base::Done{};
+    };
+    const auto keep_time = [value](Time& field) -> base::Result<void> {
+        const auto time = plan::parse_nanoseconds(value);
+        if (!time) return time.failure();
+        field = *time;
+        return base::Done{};
+    };
+    if (key == "ranks") return keep_count(ranks_per_node_);
+    if (key == "near") return keep_time(near_);
+    if (kind_ != Kind::two_level && key == "hop") return keep_time(hop_);
+    if (kind_ == Kind::dragonfly && key == "global") return keep_time(global_);
+    if (kind_ == Kind::dragonfly && key == "routers") return keep_count(routers_);
+    if (kind_ == Kind::dragonfly && key == "nodes") return keep_count(nodes_per_router_);
+    if (kind_ == Kind::fat_tree && key == "radix") return keep_count(radix_);
+    if (kind_ == Kind::torus && key == "dims") {
+        auto dims = parse_dims(value);
+        if (!dims) return dims.failure();
+        dims_ = *std::move(dims);
+        return base::Done{};
+    }
+    return base::fail(Status::argument, "no such parameter of this topology");
+}
+
+base::Result<void> Topology::complete(Rank ranks) {
+    const Rank nodes = (ranks - 1) / ranks_per_node_ + 1;
+    if (kind_ == Kind::fat_tree && radix_ < 2)
+        return base::fail(Status::argument, "requires radix=K, at least 2");
+    if (kind_ == Kind::dragonfly && routers_ < 1)
+        return base::fail(Status::argument, "requires routers=A");
+    if (kind_ == Kind::two_level && ranks_per_node_ == 1 && near_ == latency_)
+        return base::fail(Status::argument, "requires ranks=R");
+    if (kind_ != Kind::torus) return base::Done{};
+    if (dims_.empty()) return base::fail(Status::argument, "requires dims, as in 4x4x2");
+    constexpr std::int64_t kPlacesMax = std::numeric_limits<Rank>::max();
+    std::int64_t places = 1;
+    for (const Rank dim : dims_) {
+        places *= dim;
+        if (places > kPlacesMax)
+            return base::fail(Status::argument, "dims make more than {} nodes", kPlacesMax);
+    }
+    if (places < nodes)
+        return base::fail(Status::argument, "dims make {} nodes, but {} ranks fill {}", places,
+                          ranks, nodes);
+    return base::Done{};
+}
+
+/// Returns the levels up to the lowest common switch.
+int Topology::tree_levels(Rank a, Rank b) const {
+    int levels = 0;
+    while (a != b) {
+        a /= radix_;
+        b /= radix_;
+        ++levels;
+    }
+    return levels;
+}
+
+Time Topology::between_nodes(Rank a, Rank b) const {
+    switch (kind_) {
+        case Kind::uniform:
+        case Kind::two_level:
+            return 0;
+        case Kind::fat_tree:
+            return 2 * tree_levels(a, b) * hop_;
+        case Kind::dragonfly: {
+            // In a group, all routers are connected. A message to another group leaves by the
+            // router that owns the link to it, and enters by the router that owns the link back.
+            const Rank router_a = a / nodes_per_router_;
+            const Rank router_b = b / nodes_per_router_;
+            if (router_a == router_b) return 0;
+            const Rank group_a = router_a / routers_;
+            const Rank group_b = router_b / routers_;
+            if (group_a == group_b) return hop_;
+            const Time leave = router_a % routers_ == group_b % routers_ ? 0 : hop_;
+            const Time enter = router_b % routers_ == group_a % routers_ ? 0 : hop_;
+            return leave + global_ + enter;
+        }
+        case Kind::torus: {
+            Time hops = 0;
+            for (const Rank dim : dims_) {
+                const Rank distance = std::abs(a % dim - b % dim);
+                hops += std::min(distance, dim - distance);
+                a /= dim;
+                b /= dim;
+            }
+            return hops * hop_;
+        }
+    }
+    return 0;
+}
+
+Time Topology::latency(Rank source, Rank target) const {
+    if (kind_ == Kind::uniform) return latency_;
+    const Rank a = node(source);
+    const Rank b = node(target);
+    return a == b ? near_ : latency_ + between_nodes(a, b);
+}
+
+void Topology::torus_route(Rank a, Rank b, std::vector<std::uint64_t>& links) const {
+    std::int64_t unit = 1;
+    for (std::size_t d = 0; d < dims_.size(); ++d) {
+        const Rank dim = dims_[d];
+        const Rank goal = static_cast<Rank>(b / unit % dim);
+        auto at = static_cast<Rank>(a / unit % dim);
+        const bool up = (goal - at + dim) % dim <= dim / 2;
+        while (at != goal) {
+            links.push_back(
+                link(LinkKind::ring, static_cast<std::uint64_t>(a), d << 1 | (up ? 1U : 0U)));
+            const Rank next = (at + (up ? 1 : dim - 1)) % dim;
+            a += static_cast<Rank>((next - at) * unit);
+            at = next;
+        }
+        unit *= dim;
+    }
+}
+
+void Topology::route(Rank source, Rank target, std::vector<std::uint64_t>& links) const {
+    const Rank a = node(source);
+    const Rank b = node(target);
+    if (a == b && kind_ != Kind::uniform) return;  // within the node's memory
+    links.push_back(port(source, true));
+    const auto word = [](Rank value) { return static_cast<std::uint64_t>(value); };
+    if (kind_ == Kind::fat_tree) {
+        // A switch has equal numbers of links up and of nodes below. The target selects the link,
+        // so on the way down messages share a link only if they have the same node, at its port.
+        const int levels = tree_levels(a, b);
+        Rank below = a;
+        Rank width = 1;
+        for (int level = 1; level < levels; ++level) {
+            below /= radix_;
+            width *= radix_;
+            links.push_back(link(LinkKind::up, word(below),
+                                 static_cast<std::uint64_t>(level) << 25 | word(b % width)));
+        }
+    } else if (kind_ == Kind::dragonfly) {
+        const Rank router_a = a / nodes_per_router_;
+        const Rank router_b = b / nodes_per_router_;
+        const Rank group_a = router_a / routers_;
+        const Rank group_b = router_b / routers_;
+        if (group_a == group_b) {
+            if (router_a != router_b)
+                links.push_back(link(LinkKind::local, word(router_a), word(router_b)));
+        } else {
+            const Rank leave = group_a * routers_ + group_b % routers_;
+            const Rank enter = group_b * routers_ + group_a % routers_;
+            if (leave != router_a)
+                links.push_back(link(LinkKind::local, word(router_a), word(leave)));
+            links.push_back(link(LinkKind::global, word(group_a), word(group_b)));
+            if (enter != router_b)
+                links.push_back(link(LinkKind::local, word(enter), word(router_b)));
+        }
+    } else if (kind_ == Kind::torus) {
+        torus_route(a, b, links);
+    }
+    links.push_back(port(target, false));
+}
+
+}  // namespace weft::lab

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tools/lab/simulate/wire_model.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace weft::lab {
+
+namespace {
+
+struct Name {
+    WireModel model;
+    std::string_view text;
+};
+constexpr std::array kNames = {
+    Name{WireModel::postal, "postal"},
+    Name{WireModel::pipelined_postal, "pipelined-postal"},
+    Name{WireModel::logp, "logp"},
+    Name{WireModel::loggp, "loggp"},
+};
+
+}  // namespace
+
+base::Result<WireModel> parse_wire_model(std::string_view text) {
+    const auto found = std::ranges::find(kNames, text, &Name::text);
+    if (found != kNames.end()) return found->model;
+    return base::fail(Status::argument,
+                      "unknown model '{}'; expected postal, pipelined-postal, logp or loggp", text);
+}
+
+std::string_view name_of(WireModel model) {
+    return std::ranges::find(kNames, model, &Name::model)->text;
+}
+
+plan::MessageModel message_model(const ModelParameters& parameters) {
+    plan::MessageModel model{.latency = parameters.latency,
+                             .reduce = parameters.reduce,
+                             .reduce_byte_fs = parameters.reduce_byte_fs};
+    switch (parameters.model) {
+        case WireModel::postal:
+            model.byte_fs = parameters.byte_fs;
+            model.blocking = true;
+            break;
+        case WireModel::pipelined_postal:
+            model.busy_base = parameters.issue;
+            model.byte_fs = parameters.byte_fs;
+            break;
+        case WireModel::loggp:
+            model.byte_fs = parameters.byte_fs;
+            [[fallthrough]];
+        case WireModel::logp:
+            model.busy_base = parameters.overhead;
+            model.receive = parameters.overhead;
+            model.gap = parameters.gap;
+            break;
+    }
+    return model;
+}
+
+}  // namespace weft::lab

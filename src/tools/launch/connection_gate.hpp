@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// connection_gate.hpp - lets only processes of this user and of root connect to the PMIx server.
+//
+// Idea     The PMIx library listens on a TCP port of the loopback interface, which every user of
+//          the machine can reach. This file defines the accept() that the library calls. It asks
+//          the kernel which user owns the socket at the other end, and closes other users'
+//          connections before the library reads from them.
+// Why      The library reads the first message of a connection with blocking calls, on the thread
+//          that serves the ranks: a silent connection would stop the whole job. It also parses this
+//          message before it knows the sender.
+// Holds    If the kernel cannot identify users (without sock_diag), all connections are admitted.
+//          Then only the secret name of the job keeps other users out.
+#pragma once
+
+#include <sys/types.h>
+
+#include <optional>
+
+namespace weft::tools {
+
+/// Answer of the kernel about the other end of a connection within this machine.
+struct OtherEnd {
+    bool known = false;         ///< false if the kernel cannot answer
+    std::optional<uid_t> user;  ///< owner of the socket there; empty if the socket is closed
+};
+[[nodiscard]] OtherEnd other_end_of(int connection);
+
+/// Returns true if the PMIx server may see this connection.
+[[nodiscard]] bool admits(int connection);
+
+/// Makes the linker keep this file, because no code of the project refers to its accept().
+void keep_connection_gate();
+
+}  // namespace weft::tools

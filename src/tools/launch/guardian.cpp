@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tools/launch/guardian.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cctype>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <vector>
+
+#include "base/shared_files.hpp"
+
+namespace weft::tools {
+namespace {
+
+constexpr pid_t kAllDone = 0;
+
+/// Returns the processes of this user whose environment has the setting.
+std::vector<pid_t> processes_with(const std::string& setting) {
+    std::vector<pid_t> found;
+    std::error_code error;
+    for (const auto& entry : std::filesystem::directory_iterator("/proc", error)) {
+        const std::string name = entry.path().filename();
+        if (std::isdigit(static_cast<unsigned char>(name[0])) == 0) continue;
+        std::ifstream file(entry.path() / "environ", std::ios::binary);
+        for (std::string each; std::getline(file, each, '\0');) {
+            if (each != setting) continue;
+            found.push_back(static_cast<pid_t>(std::atoi(name.c_str())));
+            break;
+        }
+    }
+    return found;
+}
+
+/// Kills the processes of the job. Searches repeatedly, because a process may fork during a search.
+void kill_processes_of(const std::string& job_name) {
+    constexpr int kLooksMax = 100;
+    const std::string setting = "PMIX_NAMESPACE=" + job_name;
+    for (int look = 0; look < kLooksMax; ++look) {
+        const std::vector<pid_t> left = processes_with(setting);
+        if (left.empty()) return;
+        for (const pid_t pid : left) ::kill(pid, SIGKILL);
+        ::poll(nullptr, 0, 10);
+    }
+}
+
+/// Main function of the helper.
+[[noreturn]] void guard(int pipe, const GuardedJob& job) {
+    sigset_t all;
+    ::sigfillset(&all);
+    ::sigprocmask(SIG_SETMASK, &all, nullptr);  // signals to the launcher are not for the helper
+    ::setpgid(0, 0);
+    ::prctl(PR_SET_NAME, "weft-guardian");
+    // The helper must not hold the launcher's other files open.
+    ::dup2(pipe, 0);
+    ::close_range(1, ~0U, 0);
+    std::vector<pid_t> groups;
+    for (pid_t group = 0; ::read(0, &group, sizeof group) == sizeof group;) {
+        if (group == kAllDone) ::_exit(0);
+        if (group > 0) groups.push_back(group);
+        if (group < 0) std::erase(groups, -group);
+    }
+    for (const pid_t group : groups) ::kill(-group, SIGKILL);
+    kill_processes_of(job.job_name);
+    base::remove_unused_shared_files();
+    std::error_code ignored;
+    std::filesystem::remove_all(job.folder, ignored);
+    ::_exit(0);
+}
+
+}  // namespace
+
+base::Result<std::unique_ptr<Guardian>> Guardian::start(const GuardedJob& job) {
+    int ends[2];
+    if (::pipe2(ends, O_CLOEXEC) != 0) {
+        return base::fail(Status::environment, "cannot make a pipe: {}", std::strerror(errno));
+    }
+    const pid_t pid = ::fork();
+    if (pid == 0) {
+        ::close(ends[1]);
+        guard(ends[0], job);
+    }
+    ::close(ends[0]);
+    FileDescriptor pipe(ends[1]);
+    if (pid < 0) {
+        return base::fail(Status::environment, "cannot start a process: {}", std::strerror(errno));
+    }
+    return std::unique_ptr<Guardian>(new Guardian(pid, std::move(pipe)));
+}
+
+Guardian::~Guardian() {
+    send(kAllDone);
+    ::kill(pid_, SIGCONT);  // it may have been stopped
+    ::waitpid(pid_, nullptr, 0);
+}
+
+void Guardian::watch(pid_t group) {
+    send(group);
+}
+
+void Guardian::forget(pid_t group) {
+    send(-group);
+}
+
+void Guardian::send(pid_t word) {
+    // The launcher ignores SIGPIPE, so a killed guardian causes no failure.
+    [[maybe_unused]] const auto written = ::write(pipe_.number(), &word, sizeof word);
+}
+
+}  // namespace weft::tools

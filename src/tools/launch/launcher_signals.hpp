@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// launcher_signals.hpp - signals of the launcher, read from a file.
+//
+// Idea     The signals are blocked and read through a signalfd: signals that end the job, those
+//          passed on to the ranks, those of a shell's job control, and SIGCHLD.
+// Holds    Signals that were ignored when the launcher was executed (nohup, background jobs
+//          of scripts) stay ignored, here and in the ranks. The exception is SIGCHLD: if it
+//          were ignored, the launcher could not see the ends of ranks. Ranks still inherit
+//          its original action.
+#pragma once
+
+#include <signal.h>
+
+#include <array>
+
+#include "tools/launch/file_descriptor.hpp"
+
+namespace weft::tools {
+
+/// Signal state that ranks start with, where the launcher has changed its own.
+struct InheritedSignals {
+    struct Action {
+        int signal = 0;
+        struct sigaction action = {};
+    };
+    sigset_t mask = {};
+    std::array<Action, 3> actions = {{{SIGPIPE, {}}, {SIGXFSZ, {}}, {SIGCHLD, {}}}};
+
+    /// Restores this state in the calling process. Makes system calls only.
+    void restore() const;
+};
+
+class LauncherSignals {
+  public:
+    LauncherSignals();
+    /// Restores the former mask and actions. SIGPIPE stays ignored, because the PMIx server exists
+    /// until the process ends and may answer ranks that have gone.
+    ~LauncherSignals();
+    LauncherSignals(const LauncherSignals&) = delete;
+    LauncherSignals& operator=(const LauncherSignals&) = delete;
+
+    [[nodiscard]] int file() const { return file_.number(); }
+    [[nodiscard]] const InheritedSignals& inherited() const { return inherited_; }
+    /// Returns the next signal that has arrived, or 0.
+    [[nodiscard]] int take() const;
+
+  private:
+    InheritedSignals inherited_;
+    FileDescriptor file_;
+};
+
+}  // namespace weft::tools

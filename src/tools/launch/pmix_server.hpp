@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// pmix_server.hpp - the PMIx server that the launcher hosts for the ranks of one job.
+//
+// Idea     All ranks are clients of one server. Virtual nodes are only host names in its maps, so
+//          it never communicates with another server.
+// Holds    The library calls back on its own thread. Events are kept until they are taken;
+//          event_file() is readable while there are any. A process has one server, which exists
+//          until the process ends: a limit of the library.
+// Next     job.cpp, which owns the server.
+#pragma once
+
+#include <sys/types.h>
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+#include "tools/launch/file_descriptor.hpp"
+
+namespace weft::tools {
+
+struct PmixServerOptions {
+    Rank ranks = 0;
+    std::vector<Rank> ranks_per_node;  ///< of virtual nodes; empty: all ranks on this machine
+    std::string folder;                ///< for the library's files
+    std::string job_name;              ///< the job's PMIx namespace: see random_job_name()
+};
+
+/// Returns a name of 128 random bits, which is the key to the job. The library believes any TCP
+/// client that names a job and a rank, without checking its user. Only the environment of the ranks
+/// holds the name.
+[[nodiscard]] base::Result<std::string> random_job_name();
+
+struct AbortRequest {
+    Rank rank = 0;
+    int status = 0;
+    std::string text;
+};
+
+/// Progress of a rank's PMIx calls.
+enum class Membership : std::uint8_t { outside, joined, left };
+
+class PmixServer {
+  public:
+    /// Starts the server, which exists until the process ends. Stopping it is not safe. If clients
+    /// have died during a call, PMIx_server_finalize() may wait forever for a lock of its ended
+    /// thread (seen with 4.2.2 in one of ten such jobs).
+    [[nodiscard]] static base::Result<PmixServer*> start(const PmixServerOptions& options);
+    PmixServer(const PmixServer&) = delete;
+    PmixServer& operator=(const PmixServer&) = delete;
+
+    /// Returns the variables ("NAME=value") that make a process this rank.
+    [[nodiscard]] const std::vector<std::string>& environment_of(Rank rank) const;
+
+    /// Sets the process of a rank. Fences that miss a dead rank are never answered; the launcher
+    /// ends the ranks that wait in them.
+    void set_process(Rank rank, pid_t pid);
+
+    [[nodiscard]] Membership membership(Rank rank) const;
+    [[nodiscard]] bool anyone_joined() const;
+    /// Makes event_file() readable also when a rank joins, from now on.
+    void report_joins() { reporting_joins_ = true; }
+    [[nodiscard]] int event_file() const { return event_file_.number(); }
+    [[nodiscard]] std::optional<AbortRequest> abort_request() const;
+
+  private:
+    struct Callbacks;
+    explicit PmixServer(const PmixServerOptions& options);
+    /// Makes the calls of the PMIx library for start().
+    base::Result<void> set_up(const PmixServerOptions& options);
+    base::Result<void> register_job(const PmixServerOptions& options);
+    base::Result<void> register_rank(Rank rank);
+    base::Result<void> make_environment_of(Rank rank);
+    [[nodiscard]] bool lost_a_rank() const;
+
+    std::string name_;  ///< the PMIx namespace of the job
+    FileDescriptor event_file_;
+    std::vector<std::vector<std::string>> environments_;  ///< by rank; filled by start()
+    std::vector<std::atomic<pid_t>> processes_;           ///< 0: not yet started
+    std::vector<std::atomic<Membership>> membership_;
+    // Sequentially consistent, like membership_: either the caller of report_joins() sees the rank
+    // that joins, or that rank sees that it must report.
+    std::atomic<bool> reporting_joins_{false};
+    mutable std::mutex mutex_;
+    std::optional<AbortRequest> abort_request_;  ///< the first request; guarded by mutex_
+};
+
+}  // namespace weft::tools

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// process.hpp - starts a child process, describes its end, and ends all descendants.
+#pragma once
+
+#include <sched.h>
+#include <sys/types.h>
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+#include "tools/launch/launcher_signals.hpp"
+
+namespace weft::tools {
+
+struct SpawnOptions {
+    std::string program;                 ///< path of the file to execute
+    std::vector<std::string> arguments;  ///< from argv[0] on
+    std::vector<std::string> environment;
+    int input = -1;   ///< becomes the child's standard input; -1: that of this process
+    int output = -1;  ///< becomes its standard output
+    int error = -1;
+    const cpu_set_t* cpus = nullptr;            ///< of the child; nullptr: as this process
+    const InheritedSignals* signals = nullptr;  ///< of the child; nullptr: as this process
+};
+
+/// Opens /dev/null for each closed standard file, so that no other file takes their numbers, here
+/// or in a child.
+[[nodiscard]] base::Result<void> open_missing_standard_files();
+
+/// Starts a child in a new process group. It gets SIGKILL when this thread ends, and inherits only
+/// the three standard files.
+[[nodiscard]] base::Result<pid_t> spawn(const SpawnOptions& options);
+
+/// Returns the file that a shell would execute for this name.
+[[nodiscard]] base::Result<std::string> find_program(const std::string& name);
+
+/// Describes the end, as "was killed by signal 9 (Killed)" or "exited with status 7".
+[[nodiscard]] std::string describe_end(int wait_status);
+
+/// Returns the exit status that a shell would report: 128 + signal if killed.
+[[nodiscard]] int shell_status(int wait_status);
+
+/// Returns true if the process has begun to end: its memory and files may already be gone.
+[[nodiscard]] bool is_ending(pid_t pid);
+
+struct ProcessEnd {
+    bool failed = false;  ///< killed, or exited with a status other than 0
+    bool killed = false;  ///< by a signal, except SIGPIPE, which other processes' ends cause
+};
+
+/// Returns how a child has ended, if it has; does not reap it.
+[[nodiscard]] std::optional<ProcessEnd> end_without_reaping(pid_t pid);
+
+/// Makes orphans of descendants children of this process, so that end_descendants() finds them.
+void adopt_orphans();
+
+/// Kills and reaps all children of this process except `spared`, and children that it
+/// then inherits. Without /proc, only reaps ended ones. Returns the processes that still
+/// run after `limit`: they belong to other users (a rank may have changed its user), or the
+/// kernel keeps them.
+[[nodiscard]] std::vector<pid_t> end_descendants(pid_t spared, std::chrono::milliseconds limit);
+
+/// Returns the reason why SIGKILL has not ended a process, for messages.
+[[nodiscard]] std::string why_it_runs(pid_t pid);
+
+}  // namespace weft::tools

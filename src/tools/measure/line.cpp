@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tools/measure/line.hpp"
+
+#include "base/check.hpp"
+
+namespace weft::lab {
+
+namespace {
+
+template <class Weight>
+Line fit(std::span<const Point> points, Weight weight_of) {
+    double all = 0;
+    Point mean;
+    for (const Point& point : points) {
+        const double weight = weight_of(point);
+        all += weight;
+        mean.x += weight * point.x;
+        mean.y += weight * point.y;
+    }
+    mean.x /= all;
+    mean.y /= all;
+    double xx = 0;
+    double xy = 0;
+    double yy = 0;
+    for (const Point& point : points) {
+        const double weight = weight_of(point);
+        xx += weight * (point.x - mean.x) * (point.x - mean.x);
+        xy += weight * (point.x - mean.x) * (point.y - mean.y);
+        yy += weight * (point.y - mean.y) * (point.y - mean.y);
+    }
+    WEFT_CHECK(xx > 0, points.size());
+    Line line{.slope = xy / xx};
+    line.intercept = mean.y - line.slope * mean.x;
+    line.r2 = yy > 0 ? xy * xy / (xx * yy) : 1;
+    return line;
+}
+
+}  // namespace
+
+Line fit_line(std::span<const Point> points) {
+    return fit(points, [](const Point&) { return 1.0; });
+}
+
+Line fit_line_by_ratio(std::span<const Point> points) {
+    return fit(points, [](const Point& point) { return 1 / (point.y * point.y); });
+}
+
+}  // namespace weft::lab

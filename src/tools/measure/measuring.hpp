@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// measuring.hpp - times calls of all ranks, for weft and for the libraries compared with it.
+//
+// Idea     Each rank times a batch of calls as a whole. A sample is the time per call of a batch,
+//          on the slowest rank. The result summarizes the samples (docs/performance.md).
+// Why      Reading the clock takes the time of a fast call, and a rank that only starts a call
+//          seems fast. So batches are timed, and the slowest rank counts. All libraries use this
+//          loop, because times of different loops cannot be compared.
+// Holds    Every decision (calls per batch, when to stop) depends on values that largest() has made
+//          equal on all ranks. The subject communicates only in call(), align() and largest().
+// Next     statistics.hpp for the summary; ping_pong.hpp for the reference time printed with it.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <concepts>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <vector>
+
+#include "tools/measure/statistics.hpp"
+
+namespace weft::lab {
+
+/// A measured call, and the communication of the ranks that measure it.
+template <class S>
+concept MeasuringSubject = requires(S& subject, std::uint64_t batch, std::span<double> values) {
+    { subject.now_ns() } -> std::same_as<std::uint64_t>;
+    subject.align();         // returns after all ranks have entered
+    subject.prepare(batch);  // writes inputs of this batch; overwrites earlier results
+    subject.call();          // one call, complete on return
+    { subject.check(batch) } -> std::same_as<bool>;  // checks the last call's result on this rank
+    subject.largest(values);  // replaces each value by the largest over the ranks
+};
+
+/// A subject that must prepare calls, for example with fresh buffers.
+template <class S>
+concept SuppliedSubject = MeasuringSubject<S> && requires(S& subject, std::uint64_t calls) {
+    { subject.calls_max() } -> std::same_as<std::uint64_t>;  // calls per supply(), at most
+    subject.supply(calls);  // prepares calls; not timed; contents are arbitrary
+};
+
+/// A subject whose ranks can add values.
+template <class S>
+concept AddingSubject = MeasuringSubject<S> && requires(S& subject, std::span<double> values) {
+    subject.sum(values);  // replaces each value by the sum over the ranks
+};
+
+enum class MeasuringLoop : std::uint8_t {
+    back_to_back,  ///< call after call
+    separated,     ///< all ranks align before each call; only the calls are timed
+};
+
+struct MeasuringOptions {
+    MeasuringLoop loop = MeasuringLoop::back_to_back;
+    std::uint64_t iterations = 0;  ///< number of timed calls; 0: limited by `seconds`
+    double seconds = 0.2;          ///< time limit for all batches of a measurement
+    std::uint64_t warmup = 16;     ///< calls before the first timed one
+    std::uint64_t batches = 20;    ///< number of samples, at most `iterations`
+};
+
+/// Mean times of a call, over the ranks.
+struct OverRanks {
+    double min = 0;
+    double mean = 0;  ///< 0 if the subject cannot add
+    double max = 0;
+};
+
+struct Measurement {
+    std::uint64_t iterations = 0;  ///< number of timed calls
+    OverRanks ranks_us;
+    Summary call_us;       ///< over batches
+    bool checked = false;  ///< results were correct on all ranks after each batch
+};
+
+namespace measuring {
+
+inline constexpr std::uint64_t kCallsMax = std::uint64_t{1} << 30;
+
+/// Returns the number of calls that every rank can supply at once.
+template <MeasuringSubject S>
+std::uint64_t calls_max(S& subject) {
+    if constexpr (SuppliedSubject<S>) {
+        double fewest = -static_cast<double>(std::min(subject.calls_max(), kCallsMax));
+        subject.largest(std::span(&fewest, 1));
+        return static_cast<std::uint64_t>(-fewest);
+    } else {
+        return kCallsMax;
+    }
+}
+
+template <MeasuringSubject S>
+void supply(S& subject, std::uint64_t calls) {
+    if constexpr (SuppliedSubject<S>) subject.supply(calls);
+}
+
+struct BatchTime {
+    double calls_ns = 0;  ///< in the calls
+    double all_ns = 0;    ///< from the first alignment to the end
+};
+
+template <MeasuringSubject S>
+BatchTime time_batch(S& subject, MeasuringLoop loop, std::uint64_t calls) {
+    subject.align();
+    const std::uint64_t begin = subject.now_ns();
+    if (loop == MeasuringLoop::back_to_back) {
+        for (std::uint64_t i = 0; i < calls; ++i) subject.call();
+        const auto elapsed = static_cast<double>(subject.now_ns() - begin);
+        return {elapsed, elapsed};
+    }
+    std::uint64_t in_calls = 0;
+    for (std::uint64_t i = 0; i < calls; ++i) {
+        subject.align();
+        const std::uint64_t entry = subject.now_ns();
+        subject.call();
+        in_calls += subject.now_ns() - entry;
+    }
+    return {static_cast<double>(in_calls), static_cast<double>(subject.now_ns() - begin)};
+}
+
+/// Calls in a batch, and its approximate duration.
+struct Fitting {
+    std::uint64_t calls = 1;
+    double batch_ns = 1;
+};
+
+/// Finds the number of calls that take `target_ns`, at most `most`. Uses the fastest of three
+/// tries, because a disturbed try would make the batches too short.
+template <MeasuringSubject S>
+Fitting calibrate(S& subject, MeasuringLoop loop, double target_ns, std::uint64_t most) {
+    for (std::uint64_t calls = 1;; calls *= 4) {
+        double quickest = std::numeric_limits<double>::infinity();
+        for (int i = 0; i < 3; ++i) {
+            supply(subject, calls);
+            double elapsed = time_batch(subject, loop, calls).all_ns;
+            subject.largest(std::span(&elapsed, 1));
+            quickest = std::min(quickest, std::max(elapsed, 1.0));
+        }
+        if (quickest < target_ns / 8 && calls <= most / 4) continue;
+        const double fitting = static_cast<double>(calls) * target_ns / quickest;
+        const auto chosen =
+            static_cast<std::uint64_t>(std::clamp(fitting, 1.0, static_cast<double>(most)));
+        return {chosen, quickest / static_cast<double>(calls) * static_cast<double>(chosen)};
+    }
+}
+
+/// Makes `calls` untimed calls. Ends early after eight times the time for timed calls (0: no
+/// limit). Libraries learn from the first calls which buffers recur, and act on it in a later call.
+/// With few timed calls, this call would dominate the result, so the limit is not lower.
+template <MeasuringSubject S>
+void warm_up(S& subject, std::uint64_t calls, double seconds, std::uint64_t most) {
+    const std::uint64_t begin = subject.now_ns();
+    for (std::uint64_t i = 0; i < calls; ++i) {
+        if (i % most == 0) supply(subject, std::min(most, calls - i));
+        subject.call();
+        if (seconds == 0 || !std::has_single_bit(i + 1)) continue;
+        auto elapsed = static_cast<double>(subject.now_ns() - begin);
+        subject.largest(std::span(&elapsed, 1));
+        if (elapsed > seconds * 8e9) return;
+    }
+}
+
+/// Summarizes the mean times of all ranks.
+template <MeasuringSubject S>
+OverRanks over_ranks(S& subject, double own_us) {
+    double extremes[] = {own_us, -own_us};
+    subject.largest(extremes);
+    OverRanks found{.min = -extremes[1], .max = extremes[0]};
+    if constexpr (AddingSubject<S>) {
+        double sums[] = {own_us, 1};
+        subject.sum(sums);
+        found.mean = sums[0] / sums[1];
+    }
+    return found;
+}
+
+}  // namespace measuring
+
+/// Measures the subject. All ranks call it with equal options and get equal results.
+template <MeasuringSubject S>
+[[nodiscard]] Measurement measure(S& subject, const MeasuringOptions& options) {
+    std::uint64_t batches = std::max<std::uint64_t>(options.batches, 1);
+    std::uint64_t iterations = options.iterations;
+    const std::uint64_t most = measuring::calls_max(subject);
+    subject.prepare(0);
+    measuring::warm_up(subject, options.warmup, iterations == 0 ? options.seconds : 0, most);
+    if (iterations == 0) {
+        const double target_ns = options.seconds * 1e9 / static_cast<double>(batches);
+        const measuring::Fitting fitting =
+            measuring::calibrate(subject, options.loop, target_ns, most);
+        // If a call takes longer than a batch should, there are fewer batches.
+        const double room = options.seconds * 1e9 / fitting.batch_ns;
+        batches = std::clamp<std::uint64_t>(static_cast<std::uint64_t>(std::min(room + 0.5, 1e9)),
+                                            1, batches);
+        iterations = batches * fitting.calls;
+    }
+    batches = std::clamp(batches, (iterations + most - 1) / most, iterations);
+
+    std::vector<double> samples_us;
+    double own_ns = 0;
+    double wrong = 0;
+    for (std::uint64_t batch = 0; batch < batches; ++batch) {
+        const std::uint64_t calls = iterations / batches + (batch < iterations % batches ? 1 : 0);
+        measuring::supply(subject, calls);
+        subject.prepare(batch + 1);
+        const auto elapsed = measuring::time_batch(subject, options.loop, calls);
+        subject.align();  // a rank that checks results would disturb a rank that is still measuring
+        own_ns += elapsed.calls_ns;
+        samples_us.push_back(elapsed.calls_ns / static_cast<double>(calls) / 1000);
+        if (!subject.check(batch + 1)) wrong = 1;
+    }
+    const double own_us = own_ns / static_cast<double>(iterations) / 1000;
+    const OverRanks ranks_us = measuring::over_ranks(subject, own_us);
+    subject.largest(samples_us);
+    subject.largest(std::span(&wrong, 1));
+    return {.iterations = iterations,
+            .ranks_us = ranks_us,
+            .call_us = summarize(samples_us),
+            .checked = wrong == 0};
+}
+
+/// Times `calls` calls separately, to show the variation that batches hide. Returns the time
+/// of each in microseconds on its slowest rank, including a reading of the clock. All ranks
+/// get equal results.
+template <MeasuringSubject S>
+[[nodiscard]] std::vector<double> measure_singly(S& subject, MeasuringLoop loop,
+                                                 std::uint64_t calls) {
+    std::vector<double> times_us;
+    times_us.reserve(calls);
+    const std::uint64_t most = measuring::calls_max(subject);
+    for (std::uint64_t i = 0; i < calls; ++i) {
+        if (i % most == 0) {
+            measuring::supply(subject, std::min(most, calls - i));
+            subject.align();
+        }
+        if (loop == MeasuringLoop::separated) subject.align();
+        const std::uint64_t entry = subject.now_ns();
+        subject.call();
+        // Coarse clocks may show no difference; a call is then counted as 1 ns.
+        const std::uint64_t elapsed = std::max<std::uint64_t>(subject.now_ns() - entry, 1);
+        times_us.push_back(static_cast<double>(elapsed) / 1000);
+    }
+    subject.largest(times_us);
+    return times_us;
+}
+
+}  // namespace weft::lab

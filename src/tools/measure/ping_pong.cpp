@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tools/measure/ping_pong.hpp"
+
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <new>
+#include <span>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "tools/measure/statistics.hpp"
+
+namespace weft::lab {
+namespace {
+
+constexpr std::uint32_t kTripsPerBatch = 1000;
+constexpr std::uint32_t kBatchesMax = 4096;
+constexpr std::uint64_t kDeadlineNs = 10'000'000'000;  // in addition to the requested time
+
+/// The page that the children and their parent share.
+struct Shared {
+    // The word that both write, or one for each direction in separate lines. Odd: turn
+    // of the second.
+    alignas(256) std::atomic<std::uint64_t> turn{0};
+    alignas(256) std::atomic<std::uint64_t> turn_back{0};
+    alignas(64) std::atomic<bool> stopped{false};  // one side has ended, with or without an error
+    std::uint64_t deadline_ns = 0;
+    std::uint32_t batches = 0;
+    double half_trip_ns[kBatchesMax] = {};
+    bool two_words = false;
+
+    [[nodiscard]] std::atomic<std::uint64_t>& back() { return two_words ? turn_back : turn; }
+};
+
+void relax() {
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#endif
+}
+
+/// Waits for turn `expected`. Returns false if the other side has ended or the deadline passed.
+bool await_turn(Shared& shared, const std::atomic<std::uint64_t>& word, std::uint64_t expected) {
+    for (std::uint32_t polls = 1;; ++polls) {
+        // Acquire: pairs with the release of the other side's turn.
+        if (word.load(std::memory_order_acquire) == expected) return true;
+        if (polls % (1U << 10) == 0 &&
+            (shared.stopped.load() || base::monotonic_ns() > shared.deadline_ns))
+            return false;
+        relax();
+    }
+}
+
+bool pin_to(int processor) {
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    CPU_SET(static_cast<unsigned>(processor), &set);
+    return sched_setaffinity(0, sizeof set, &set) == 0;
+}
+
+/// First child: starts each exchange, and times batches until the time is over.
+bool serve(Shared& shared, std::uint64_t duration_ns) {
+    const std::atomic<std::uint64_t>& back = shared.back();
+    std::uint64_t turn = 0;
+    std::uint64_t end_ns = 0;
+    for (std::uint32_t batch = 0; batch <= kBatchesMax; ++batch) {
+        const std::uint64_t begin = base::monotonic_ns();
+        for (std::uint32_t trip = 0; trip < kTripsPerBatch; ++trip, turn += 2) {
+            shared.turn.store(turn + 1, std::memory_order_release);
+            if (!await_turn(shared, back, turn + 2)) return false;
+        }
+        const std::uint64_t now = base::monotonic_ns();
+        // The first batch includes the start of the other child and does not count.
+        if (batch == 0) {
+            end_ns = now + duration_ns;
+            continue;
+        }
+        shared.half_trip_ns[shared.batches++] =
+            static_cast<double>(now - begin) / (2.0 * kTripsPerBatch);
+        if (now >= end_ns) break;
+    }
+    return true;
+}
+
+/// Second child: answers every turn until the first child ends.
+bool answer(Shared& shared) {
+    std::atomic<std::uint64_t>& back = shared.back();
+    for (std::uint64_t turn = 0; await_turn(shared, shared.turn, turn + 1); turn += 2)
+        back.store(turn + 2, std::memory_order_release);
+    return shared.stopped.load();
+}
+
+template <class Body>
+pid_t start_child(Shared& shared, int processor, const Body& body) {
+    const pid_t child = fork();
+    if (child != 0) return child;
+    const bool well = pin_to(processor) && body();
+    shared.stopped.store(true);
+    _exit(well ? 0 : 1);
+}
+
+bool ended_well(pid_t child) {
+    int status = 0;
+    while (waitpid(child, &status, 0) < 0)
+        if (errno != EINTR) return false;
+    return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+base::Result<void> choose_processors(PingPong& result, const PingPongOptions& options) {
+    std::vector<int> usable;
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    if (sched_getaffinity(0, sizeof set, &set) == 0)
+        for (unsigned i = 0; i < CPU_SETSIZE; ++i)
+            if (CPU_ISSET(i, &set)) usable.push_back(static_cast<int>(i));
+    result.first_processor = options.first_processor;
+    result.second_processor = options.second_processor;
+    if (result.first_processor >= 0 && result.second_processor >= 0) return base::Done{};
+    if (usable.size() < 2)
+        return base::fail(Status::environment,
+                          "the ping-pong calibrator needs two processors; this process may use {}",
+                          usable.size());
+    result.first_processor = usable[0];
+    result.second_processor = usable[1];
+    return base::Done{};
+}
+
+base::Result<void> run_children(Shared& shared, const PingPong& place, std::uint64_t duration_ns) {
+    shared.deadline_ns = base::monotonic_ns() + duration_ns + kDeadlineNs;
+    const pid_t second =
+        start_child(shared, place.second_processor, [&] { return answer(shared); });
+    const int second_error = errno;
+    if (second < 0)
+        return base::fail(Status::environment, "cannot start a process: {}",
+                          std::strerror(second_error));
+    const pid_t first =
+        start_child(shared, place.first_processor, [&] { return serve(shared, duration_ns); });
+    const int first_error = errno;
+    if (first < 0) kill(second, SIGKILL);
+    const bool first_well = first > 0 && ended_well(first);
+    const bool second_well = ended_well(second);
+    if (first < 0)
+        return base::fail(Status::environment, "cannot start a process: {}",
+                          std::strerror(first_error));
+    if (!first_well || !second_well || shared.batches == 0)
+        return base::fail(
+            Status::environment,
+            "the ping-pong calibrator did not finish on processors {} and {}: they cannot "
+            "be used, or were taken by others for seconds",
+            place.first_processor, place.second_processor);
+    return base::Done{};
+}
+
+}  // namespace
+
+base::Result<PingPong> measure_ping_pong(const PingPongOptions& options) {
+    PingPong result;
+    if (const base::Result<void> chosen = choose_processors(result, options); !chosen)
+        return chosen.failure();
+    void* page =
+        mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (page == MAP_FAILED)
+        return base::fail(Status::memory, "no shared page for the ping-pong calibrator: {}",
+                          std::strerror(errno));
+    auto* shared = new (page) Shared;
+    shared->two_words = options.two_words;
+    const auto duration_ns = static_cast<std::uint64_t>(std::max(options.seconds, 0.0) * 1e9);
+    const base::Result<void> ran = run_children(*shared, result, duration_ns);
+    if (ran) {
+        const Summary summary = summarize(std::span(shared->half_trip_ns, shared->batches));
+        result.median_ns = summary.median;
+        result.min_ns = summary.min;
+    }
+    munmap(page, sizeof(Shared));
+    if (!ran) return ran.failure();
+    return result;
+}
+
+}  // namespace weft::lab

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// own_peer.hpp - for tests: a process that is its own local peer, and queries of its memory.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <fstream>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "link/direct/direct_memory.hpp"
+
+namespace weft::link::testing {
+
+inline constexpr std::size_t kPage = kPageBytes;
+
+/// Returns options whose only rank is this process: map() returns the memory that a peer would see.
+inline DirectOptions own_peer(DirectMode mode = DirectMode::adopt, AdoptionLimits limits = {}) {
+    return {.peers = {{::getpid(), nullptr}}, .mode = mode, .limits = limits};
+}
+
+/// Owns private anonymous memory, as a program would map it.
+class Pages {
+  public:
+    explicit Pages(std::size_t count)
+        : at_(static_cast<std::byte*>(::mmap(nullptr, count * kPage, PROT_READ | PROT_WRITE,
+                                             MAP_PRIVATE | MAP_ANONYMOUS, -1, 0))),
+          bytes_(count * kPage) {}
+    Pages(const Pages&) = delete;
+    Pages& operator=(const Pages&) = delete;
+    ~Pages() { ::munmap(at_, bytes_); }
+    [[nodiscard]] std::byte* at() const { return at_; }
+    [[nodiscard]] std::size_t bytes() const { return bytes_; }
+
+  private:
+    std::byte* at_;
+    std::size_t bytes_;
+};
+
+inline std::byte pattern(std::size_t i, int salt) {
+    return static_cast<std::byte>(i * 7 + i / 251 + static_cast<std::size_t>(salt));
+}
+inline void fill(std::byte* at, std::size_t bytes, int salt) {
+    for (std::size_t i = 0; i < bytes; ++i) at[i] = pattern(i, salt);
+}
+/// Returns the first position that differs from the pattern, or `bytes` if none does.
+inline std::size_t differs(const std::byte* at, std::size_t bytes, int salt) {
+    std::size_t i = 0;
+    while (i < bytes && at[i] == pattern(i, salt)) ++i;
+    return i;
+}
+
+/// Returns the number of this process's mappings whose line in /proc/self/maps contains the text.
+inline int mappings_with(const char* text) {
+    std::ifstream maps("/proc/self/maps");
+    int count = 0;
+    for (std::string line; std::getline(maps, line);)
+        count += line.find(text) != std::string::npos ? 1 : 0;
+    return count;
+}
+inline bool is_shared(const std::byte* at) {
+    AddressQuery query;
+    Mapping mapping;
+    return query.ask(reinterpret_cast<std::uintptr_t>(at), mapping) && mapping.shared;
+}
+/// Returns a value from a file in /proc/self, in KiB.
+inline std::uint64_t kib_of(const char* file, const std::string& name) {
+    std::ifstream status(std::string("/proc/self/") + file);
+    for (std::string line; std::getline(status, line);)
+        if (line.rfind(name, 0) == 0) return std::stoull(line.substr(name.size()));
+    return 0;
+}
+
+inline std::string why(const DirectMemory& direct) {
+    std::string text(direct.adoption_off());
+    for (const auto count : direct.adoption_counters().refusals)
+        text += " " + std::to_string(count);
+    return text;
+}
+
+/// Runs the body in a child, and fails if the body fails or does not return.
+inline void in_child(const std::function<void()>& body) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+        ::alarm(60);
+        body();
+        ::_exit(::testing::Test::HasFailure() ? 99 : 0);
+    }
+    int status = -1;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0) << "exit status " << WEXITSTATUS(status);
+}
+
+/// Makes the system call fail from now on.
+inline void refuse_system_call(int number, int error) {
+    const sock_filter rules[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, static_cast<std::uint32_t>(number), 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | static_cast<std::uint32_t>(error)),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    const sock_fprog program{4, const_cast<sock_filter*>(rules)};
+    ASSERT_EQ(::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
+    ASSERT_EQ(::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program), 0);
+}
+
+/// Skips tests on kernels without PROCMAP_QUERY (before Linux 6.11).
+class Adopted : public ::testing::Test {
+  protected:
+    void SetUp() override {
+        if (!AddressQuery().available()) GTEST_SKIP() << "this kernel has no PROCMAP_QUERY";
+    }
+    /// Exposes a buffer once, and expects that it is adopted.
+    static void adopt(DirectMemory& direct, std::byte* data, std::size_t bytes) {
+        const auto exposure = direct.expose(data, bytes, base::Access::read);
+        EXPECT_EQ(exposure.reach.way, base::Way::adopted) << why(direct);
+        direct.conceal(exposure);
+    }
+};
+
+}  // namespace weft::link::testing

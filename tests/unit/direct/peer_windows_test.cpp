@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Goal: a local peer's object is mapped once, found again and replaced by its next generation. No
+// other file is mapped. Method: a process that is its own peer makes objects.
+#include "link/direct/peer_windows.hpp"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "link/direct/address_query.hpp"
+#include "link/direct/remapped_object.hpp"
+#include "link/shared/os_handles.hpp"
+
+namespace weft::link {
+namespace {
+
+constexpr std::uint64_t kBytes = 8192;
+
+struct Object {
+    explicit Object(std::uint32_t generation, const char* name = nullptr, int seals = F_SEAL_SHRINK,
+                    std::uint64_t bytes = kBytes)
+        : file(::memfd_create(name != nullptr ? name : ObjectName(generation).text,
+                              MFD_CLOEXEC | MFD_ALLOW_SEALING)) {
+        EXPECT_EQ(::ftruncate(file.number(), static_cast<off_t>(bytes)), 0);
+        EXPECT_EQ(::fcntl(file.number(), F_ADD_SEALS, seals), 0);
+        EXPECT_EQ(::pwrite(file.number(), &generation, sizeof generation, 0), 4);
+        reach.object = static_cast<std::uint32_t>(file.number());
+        reach.object_bytes = bytes;
+        reach.generation = generation;
+        reach.way = base::Way::adopted;
+    }
+    Descriptor file;
+    base::Reach reach;
+};
+
+std::uint32_t number_at(const std::byte* start) {
+    return start == nullptr ? 0 : *reinterpret_cast<const std::uint32_t*>(start);
+}
+
+/// Returns true if the process can access the page without a fault.
+bool is_present(const std::byte* page) {
+    const Descriptor file(::open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC));
+    std::uint64_t entry = 0;
+    const auto at = static_cast<off_t>(reinterpret_cast<std::uintptr_t>(page) / kPageBytes * 8);
+    EXPECT_EQ(::pread(file.number(), &entry, sizeof entry, at), 8);
+    return entry >> 63 != 0;
+}
+
+int mappings_of_objects() {
+    std::ifstream maps("/proc/self/maps");
+    int count = 0;
+    for (std::string line; std::getline(maps, line);)
+        count += line.find(" rw-s ") != std::string::npos &&
+                 line.find("weft-adopted") != std::string::npos;
+    return count;
+}
+
+TEST(PeerWindows, AnObjectIsMappedOnceAndItsNextGenerationAnew) {
+    const int before = mappings_of_objects();
+    {
+        PeerWindows windows;
+        std::byte* first = nullptr;
+        int number = -1;
+        {
+            const Object object(7);
+            number = object.file.number();
+            first = windows.find(3, ::getpid(), object.reach, kBytes);
+            EXPECT_EQ(number_at(first), 7U);
+            EXPECT_EQ(windows.find(3, ::getpid(), object.reach, kBytes), first);
+            EXPECT_EQ(windows.counters().mapped, 1U);
+        }
+        const Object next(8);
+        ASSERT_EQ(next.file.number(), number) << "the test needs the same descriptor";
+        EXPECT_EQ(number_at(windows.find(3, ::getpid(), next.reach, kBytes)), 8U);
+        EXPECT_EQ(windows.counters().mapped, 2U);
+        EXPECT_EQ(mappings_of_objects(), before + 1);
+    }
+    EXPECT_EQ(mappings_of_objects(), before);
+}
+
+/// The kernel maps the requested part of an object, and a few pages around it.
+TEST(PeerWindows, PagesComeWithTheBlocksThatNeedThem) {
+    constexpr std::uint64_t kPages = 512;
+    const Object object(7, nullptr, F_SEAL_SHRINK, kPages * kPageBytes);
+    const std::vector<std::byte> page(kPageBytes);
+    for (std::uint64_t i = 1; i < kPages; ++i)
+        ASSERT_EQ(::pwrite(object.file.number(), page.data(), page.size(),
+                           static_cast<off_t>(i * kPageBytes)),
+                  static_cast<ssize_t>(kPageBytes));
+    PeerWindows windows;
+    const auto find = [&](std::uint64_t first, std::uint64_t count) {
+        return windows.find(3, ::getpid(), object.reach.at(first * kPageBytes), count * kPageBytes);
+    };
+    const std::byte* const start = find(256, 8);
+    ASSERT_NE(start, nullptr);
+    const auto present = [&](std::uint64_t first, std::uint64_t count) {
+        std::uint64_t found = 0;
+        for (std::uint64_t i = first; i < first + count; ++i)
+            found += is_present(start + i * kPageBytes) ? 1 : 0;
+        return found;
+    };
+    EXPECT_EQ(present(256, 8), 8U);
+    EXPECT_EQ(present(0, 128) + present(384, 128), 0U);
+    EXPECT_EQ(find(400, 8), start);
+    EXPECT_EQ(present(256, 152), 152U) << "pages between the blocks are mapped, too";
+    EXPECT_EQ(present(0, 128), 0U);
+    EXPECT_EQ(find(0, 1), start);
+    EXPECT_EQ(present(0, 408), 408U);
+    EXPECT_EQ(find(0, kPages), start);
+    EXPECT_EQ(present(0, kPages), kPages);
+    EXPECT_EQ(windows.counters().mapped, 1U);
+}
+
+TEST(PeerWindows, WhatIsNotTheDescribedObjectIsNotMapped) {
+    PeerWindows windows;
+    Rank peer = 0;
+    const auto maps = [&](base::Reach reach) {
+        return windows.find(peer++, ::getpid(), reach, kBytes) != nullptr;
+    };
+    const Object object(7);
+    EXPECT_TRUE(maps(object.reach));
+    base::Reach wrong = object.reach;
+    wrong.generation = 8;
+    EXPECT_FALSE(maps(wrong));
+    wrong = object.reach;
+    for (const std::uint64_t bytes : {std::uint64_t{0}, kBytes + 1, 2 * kBytes}) {
+        wrong.object_bytes = bytes;
+        EXPECT_FALSE(maps(wrong)) << bytes;
+    }
+    wrong = object.reach;
+    wrong.object = 9999;
+    EXPECT_FALSE(maps(wrong));
+    EXPECT_FALSE(maps(Object(7, "weft-segment").reach));
+    EXPECT_FALSE(maps(Object(7, nullptr, F_SEAL_GROW).reach))
+        << "its owner could shrink the object";
+    EXPECT_EQ(windows.counters().refused, 7U);
+    EXPECT_EQ(windows.find(0, 0, object.reach, kBytes) != nullptr, true)
+        << "not found without /proc";
+}
+
+TEST(PeerWindows, ARefusalIsRememberedUntilTheNextGeneration) {
+    PeerWindows windows;
+    const Object object(7);
+    base::Reach wrong = object.reach;
+    wrong.generation = 6;
+    EXPECT_EQ(windows.find(0, ::getpid(), wrong, kBytes), nullptr);
+    EXPECT_EQ(windows.find(0, ::getpid(), wrong, kBytes), nullptr);
+    EXPECT_EQ(windows.counters().refused, 1U);
+    EXPECT_EQ(number_at(windows.find(0, ::getpid(), object.reach, kBytes)), 7U);
+}
+
+TEST(PeerWindows, TheOneUsedLongestAgoMakesRoom) {
+    const int before = mappings_of_objects();
+    PeerWindows windows;
+    const Object object(7);
+    const auto find = [&](Rank peer) {
+        return windows.find(peer, ::getpid(), object.reach, kBytes);
+    };
+    std::vector<std::byte*> starts;
+    for (Rank peer = 0; peer < PeerWindows::kKept; ++peer) starts.push_back(find(peer));
+    EXPECT_EQ(find(0), starts[0]);
+    // A new object evicts that of peer 1 once its copies have cost as much as mapping.
+    int copied = 0;
+    while (find(PeerWindows::kKept) == nullptr) ASSERT_LT(++copied, 30);
+    EXPECT_GT(copied, 3);
+    EXPECT_EQ(mappings_of_objects(), before + PeerWindows::kKept);
+    EXPECT_EQ(find(0), starts[0]);
+    for (Rank peer = 2; peer < PeerWindows::kKept; ++peer)
+        EXPECT_EQ(find(peer), starts[static_cast<std::size_t>(peer)]);
+    EXPECT_EQ(windows.counters().mapped, 1U + PeerWindows::kKept);
+    while (find(1) == nullptr) ASSERT_LT(++copied, 60);
+    EXPECT_EQ(number_at(find(1)), 7U);
+    EXPECT_EQ(windows.counters().mapped, 2U + PeerWindows::kKept);
+    EXPECT_EQ(windows.counters().passed_over, static_cast<std::uint64_t>(copied));
+}
+
+TEST(PeerWindows, MoreObjectsInTurnThanThereIsRoomForDoNotDriveEachOtherOut) {
+    PeerWindows windows;
+    const Object object(7);
+    constexpr Rank kPeers = PeerWindows::kKept + 44;
+    constexpr int kRounds = 20;
+    int found = 0;
+    for (int round = 0; round < kRounds; ++round)
+        for (Rank peer = 0; peer < kPeers; ++peer)
+            found += windows.find(peer, ::getpid(), object.reach, kBytes) != nullptr ? 1 : 0;
+    // If each new object evicted the least recently used one, every use would map an object.
+    EXPECT_LT(windows.counters().mapped, PeerWindows::kKept + 250U);
+    EXPECT_GT(found, kRounds * kPeers * 7 / 10);
+}
+
+TEST(PeerWindows, AnObjectThatIsSaidToBeLargerThanItWasIsNotReached) {
+    PeerWindows windows;
+    const Object object(7);
+    EXPECT_NE(windows.find(0, ::getpid(), object.reach, kBytes), nullptr);
+    base::Reach larger = object.reach;
+    larger.object_bytes = 2 * kBytes;
+    EXPECT_EQ(windows.find(0, ::getpid(), larger, kBytes), nullptr);
+}
+
+}  // namespace
+}  // namespace weft::link
