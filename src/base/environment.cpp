@@ -162,88 +162,92 @@ constexpr Variable variable(const Line& line) {
 
 constexpr std::array kVariables{
     variable<Text<&Settings::provider>>({"WEFT_PROVIDER", "", "a libfabric provider name",
-                                         "network provider to use; not set: the best that fits",
+                                         "network provider to use; not set: the best one that fits",
                                          true}),
     variable<NotifyWord>(
         {"WEFT_NOTIFY", "auto", "auto, cells, immediate, delivery, fence, ordered or counter",
-         "how data is made to arrive before its flag on a network. `auto`: what the provider's "
-         "profile prefers; `cells` concerns payloads of up to 48 bytes. A way that the provider "
-         "does not promise ends the start",
+         "method by which data arrives before its flag on a network. `auto`: the method that the "
+         "provider's profile prefers; `cells` is for payloads of up to 48 bytes. A method that the "
+         "provider does not promise ends the start",
          true}),
     variable<Choice<&Settings::direct, kDirectWords>>(
         {"WEFT_DIRECT", "auto", "auto, adopt, copy or stage",
-         "how ranks of a node get at each other's large buffers: in place, after their pages have "
-         "been replaced by shared ones (`adopt`), copied by the kernel (`copy`), through put "
-         "targets (`stage`). `auto`: copied at first, adopted if the buffer comes again",
+         "access of ranks of a node to each other's large buffers: in place, after shared pages "
+         "have replaced the buffer's pages (`adopt`), by copies that the kernel makes (`copy`), or "
+         "through put targets (`stage`). `auto`: copies at first, and adoption if a buffer is used "
+         "repeatedly",
          true}),
     variable<Bytes<&Settings::heap_bytes, 4096>>(
         {"WEFT_HEAP_SIZE", "256M", "bytes, a multiple of 4K",
-         "symmetric heap of each rank; only pages that are touched cost memory", true}),
+         "symmetric heap of each rank; only touched pages use memory", true}),
     variable<Banks>({"WEFT_BANKS", "512", "a power of two from 4 to 65536",
-                     "banks of cells of a team, used in turn", true}),
+                     "banks of cells of a team, used one after the other", true}),
     variable<Bytes<&Settings::bank_bytes, 64>>({"WEFT_BANK_BYTES", "2M", "bytes, a multiple of 64",
-                                                "one bank for bulk data of a team", true}),
+                                                "size of one bank for bulk data of a team", true}),
     variable<Timeout>({"WEFT_TIMEOUT", "30", "seconds, such as 30 or 0.25; 0 means never",
-                       "how long a wait may last before it is reported", false}),
+                       "duration after which a wait is reported", false}),
     variable<Choice<&Settings::timeout_action, kTimeoutActionWords>>(
         {"WEFT_TIMEOUT_ACTION", "report", "report or abort",
          "whether a reported wait also ends the job", false}),
     variable<Choice<&Settings::progress, kProgressWords>>(
         {"WEFT_PROGRESS", "calls", "calls, thread or remote",
-         "what drives communication: `calls` into weft alone, a `thread` of its own as well, or "
-         "such a thread only between nodes (`remote`). The default of OpenSHMEM is `remote`",
+         "which code drives communication: `calls` into weft only, also a `thread` of its own, or "
+         "this thread only between nodes (`remote`). The default of OpenSHMEM is `remote`",
          true}),
     variable<Choice<&Settings::threads, kThreadWords>>(
         {"WEFT_THREADS", "single", "single or multiple",
-         "whether one thread of the program calls at a time, or several at once, on different "
-         "teams; what weft_init_threads() is told counts as well",
+         "whether one thread of the program calls at a time, or several threads at the same time "
+         "on different teams; the argument of weft_init_threads() counts too",
          false}),
     variable<Nodes>({"WEFT_NODES", "", "a whole number of 1 or more",
-                     "regroups the ranks of any launcher into so many virtual nodes", true}),
+                     "number of virtual nodes into which the ranks are grouped, under any launcher",
+                     true}),
     variable<NodeId>({kNodeIdVariable, "", "a whole number",
                       "the virtual node of this rank; set by `weft run`", false}),
     variable<Text<&Settings::reduce_isa>>(
         {"WEFT_REDUCE_ISA", "", "an instruction set's name",
-         "instruction set of the reduction kernels; not set: the best of this processor. A wrong "
-         "name is answered with those it can run",
+         "instruction set of the reduction kernels; not set: the best one of this processor. After "
+         "a wrong name, the error lists the possible ones",
          false}),
     variable<FileName<&Settings::fabric_module>>(
         {"WEFT_FABRIC_MODULE", "", "a file name",
-         "where `weft_fabric.so` lies; not set: next to the library", false}),
+         "path of `weft_fabric.so`; not set: next to the library", false}),
     variable<Text<&Settings::fabric_address>>(
         {"WEFT_FABRIC_ADDRESS", "", "an address of this machine",
          "address of the network interface that the provider uses", false}),
-    variable<LogWord>({"WEFT_LOG", "warn", "warn, info or trace",
-                       "what is reported: warnings only; also what was decided and why (provider, "
-                       "notify strategy, nodes, memory, each algorithm when first chosen); also a "
-                       "line per call",
-                       false}),
+    variable<LogWord>(
+        {"WEFT_LOG", "warn", "warn, info or trace",
+         "reports: warnings only; also decisions with their reasons (provider, notify "
+         "strategy, nodes, memory, each algorithm when first chosen); also a line for "
+         "each call",
+         false}),
     variable<Choice<&Settings::stats, kSwitchWords>>(
         {"WEFT_STATS", "0", "0 or 1",
-         "1: at the end rank 0 prints tables: the calls by collective, size and algorithm, how "
-         "long ranks waited and for whom, the bytes that went each way, and the buffers that "
-         "were adopted for that",
+         "1: at the end rank 0 prints tables: calls by collective, size and algorithm; waiting "
+         "times and the awaited ranks; bytes by transfer method; and adopted buffers",
          true}),
     variable<FileName<&Settings::trace>>(
-        {"WEFT_TRACE", "", "a folder, which is made if it is not there",
-         "at the end rank 0 writes what all ranks did when to a file there, which Perfetto opens",
+        {"WEFT_TRACE", "", "a folder, which is created if it does not exist",
+         "at the end rank 0 writes the steps of all ranks with their times to a file there, which "
+         "Perfetto opens",
          true}),
-    variable<Bytes<&Settings::trace_events, 1>>(
-        {"WEFT_TRACE_EVENTS", "64K", "a number, such as 100 or 64K",
-         "how many steps and calls of each rank the trace has, the last ones; 48 bytes each",
-         true}),
+    variable<Bytes<&Settings::trace_events, 1>>({"WEFT_TRACE_EVENTS", "64K",
+                                                 "a number, such as 100 or 64K",
+                                                 "number of steps and calls of each rank that the "
+                                                 "trace keeps, the last ones; 48 bytes each",
+                                                 true}),
     variable<FileName<&Settings::log_file>>(
         {"WEFT_LOG_FILE", "", "a file name, in which %r is the rank and %h the host",
-         "where `info` and `trace` are appended; not set: they go to stderr", false}),
+         "file to which `info` and `trace` append; not set: stderr", false}),
     variable<FileName<&Settings::tuning>>(
         {"WEFT_TUNING", "", "a file name",
-         "choices of algorithms that `weft tune` has measured, preferred to predictions; its "
-         "contents must be the same on all ranks",
+         "choices of algorithms that `weft tune` has measured, preferred to predictions; the "
+         "contents must be equal on all ranks",
          false}),
     variable<FileName<&Settings::parameters>>(
         {"WEFT_PARAMETERS", "", "a file name",
-         "what puts cost here, as `weft fit` has measured it, in place of the provider's costs; "
-         "its contents must be the same on all ranks",
+         "costs of puts that `weft fit` has measured, in place of the provider's costs; the "
+         "contents must be equal on all ranks",
          false}),
 };
 
