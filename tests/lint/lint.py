@@ -2,13 +2,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """lint.py - checks the whole tree; prints `file:line: rule: problem and remedy`; status 1 if there are findings.
 
-Next     rules.py, rooms.py and fields.py for the rules; lint_test.py for files that each rule must report.
+Next     rules.py, rooms.py, fields.py and budgets.py for the rules; lint_test.py for files that each rule must report.
 """
 import sys
 from pathlib import Path
 
 sys.dont_write_bytecode = True
 
+import budgets  # noqa: E402
 import fields  # noqa: E402
 import rooms  # noqa: E402
 import rules  # noqa: E402
@@ -24,7 +25,7 @@ def check_tree(root):
     room_list = rooms.read_table(table.text)
     variables, collectives = rules.table_of_variables(sources), rules.collectives_of(sources)
     findings = [*rooms.check_table(table, room_list), *rooms.check_use(table, sources, files, room_list),
-                *fields.check_fields(sources)]
+                *fields.check_fields(sources), *budgets.check_budgets(sources)]
     for source in sources:
         findings += rooms.check_includes(source, files, room_list)
         findings += rules.head_comment(source, files)
