@@ -184,6 +184,8 @@ class Types:
         name = stack[-1][1]
         scope = "::".join(level[1] for level in stack if level[1])
         head = re.sub(r"\[\[.*?\]\]|alignas\s*\([^()]*\)|decltype\s*\([^()]*\)", "", head, flags=re.S)
+        while (shorter := re.sub(r"<[^<>]*>", "", head)) != head:
+            head = shorter
         found = re.match(r"[^=(]*?\b(operator\s*\S+?|\w+)\s*\(", head)
         if not found or found[1] == name or "~" in head.split("(")[0] or re.search(r"=\s*delete", head):
             return

@@ -14,6 +14,7 @@ from pathlib import Path
 
 sys.dont_write_bytecode = True
 
+import budgets  # noqa: E402
 import compile_headers  # noqa: E402
 import fields  # noqa: E402
 import rooms  # noqa: E402
@@ -264,6 +265,65 @@ class Fields(unittest.TestCase):
         self.assertEqual(self.found(self.USES.replace("b.width = 2; ", "")),
                          [(10, "nothing sets LineOptions::width: make it a constant")])
         self.assertEqual(self.found("", "struct A {\n    // lint: allow(dead-field): read elsewhere\n    int a;\n};"), [])
+
+
+class Budgets(unittest.TestCase):
+    """Each measure finds a planted excess, and accepts the same tree within its limit."""
+
+    def found(self, row, **files):
+        table = Source(budgets.TABLE, f"| Measure | Of | Most | Reason |\n|---|---|---|---|\n| {row} | test |\n")
+        sources = [table] + [Source(path.replace("__", "/") + ".hpp", text) for path, text in files.items()]
+        return [finding.message for finding in budgets.check_budgets(sources)]
+
+    def check(self, measure, subjects, value, **files):
+        self.assertEqual(self.found(f"{measure} | {subjects} | {value}", **files), [], measure)
+        problems = self.found(f"{measure} | {subjects} | {value - 1}", **files)
+        self.assertEqual(len(problems), 1, measure)
+        self.assertIn(f"{measure} of {subjects.replace('`', '')}: {value}", problems[0])
+
+    def test_lines_of_rooms_are_limited(self):
+        self.check("lines", "`src/base` `src/plan`", 5, src__base__a="a\n" * 3, src__plan__b="b\n" * 2, src__run__c="c\n")
+        self.check("lines", "`src` without `src/plan`", 3, src__base__a="a\n" * 3, src__plan__b="b\n" * 2)
+
+    def test_a_class_counts_in_all_its_files(self):
+        head = "namespace a {\nclass Big {\n  public:\n    void f();\n    void g();\n};\n}\n"
+        body = "namespace a {\nvoid Big::f() {\n    x();\n}\n}\n"
+        other = "namespace b {\nvoid Big::f() {\n}\n}\n"
+        self.check("lines of a class", "`classes`", 12, src__a=head, src__b=body, src__c=other)
+        self.assertEqual(self.found("lines of a class | `classes` without `Big` | 1", src__a=head, src__b=body), [])
+
+    def test_public_functions_are_counted(self):
+        text = ("class A {\n  public:\n    A() = default;\n    ~A();\n    A(const A&) = delete;\n    int f() const { return g(1); }\n"
+                "    void f(int a);\n    std::function<void(int)> member;\n  private:\n    void h();\n};\n")
+        self.check("public functions of a class", "`classes`", 2, src__a=text)
+
+    def test_a_name_may_occur_in_two_scopes(self):
+        def file(*scopes):
+            return "".join(f"namespace {scope} {{\nstruct Place {{}};\n}}\n" for scope in scopes)
+
+        self.check("names in more than two scopes", "`src`", 1, src__a=file("a", "b", "c"))
+        self.assertEqual(self.found("names in more than two scopes | `src` | 0", src__a=file("a", "b"), src__b=file("a")), [])
+
+    def test_circles_of_headers_are_found(self):
+        self.check("circles of headers", "`src`", 1, src__a='#include "b.hpp"\n', src__b='#include "a.hpp"\n')
+        self.assertEqual(self.found("circles of headers | `src` | 0", src__a='#include "b.hpp"\n', src__b="\n"), [])
+
+    def test_repeated_code_is_counted(self):
+        code = "".join(f"    call{number}(first, second);\n" for number in range(budgets.REPEATED_LINES))
+        self.check("repeated pairs", "`src`", 1, src__a="void f() {\n" + code + "}\n", src__b="void g() {\n" + code + "}\n")
+
+    def test_phrases_and_long_sentences_are_counted(self):
+        text = "// It does what is needed.\n" + "// word word\n" * 20 + "// end.\n"
+        row = "{} per 1,000 words | `src` | {}"
+        self.assertEqual(self.found(row.format("phrases", 30), src__a=text), [])
+        self.assertEqual(len(self.found(row.format("phrases", 1), src__a=text)), 1)
+        self.assertEqual(len(self.found(row.format("long sentences", 1), src__a=text)), 1)
+        self.assertEqual(self.found(row.format("long sentences", 1), src__a=text.replace("word\n", "word.\n")), [])
+
+    def test_unknown_measures_and_empty_tables_are_findings(self):
+        self.assertEqual(len(self.found("smiles | `src` | 1")), 1)
+        self.assertEqual(len(list(budgets.check_budgets([Source(budgets.TABLE, "no row\n")]))), 1)
+        self.assertEqual(len(list(budgets.check_budgets([]))), 1)
 
 
 class FastRun(unittest.TestCase):
