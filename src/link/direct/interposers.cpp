@@ -19,13 +19,14 @@
 #include <cstdarg>
 #include <cstdint>
 
-#include "link/direct/remapped_ranges.hpp"
+#include "link/direct/remapped_calls.hpp"
 #include "weft/preload.h"
 
 namespace {
 
 using weft::link::kGuardInstall;
 using weft::link::kPageBytes;
+using weft::link::RemappedCalls;
 using weft::link::RemappedRanges;
 
 using Madvise = int (*)(void*, std::size_t, int);
@@ -88,8 +89,9 @@ int weft_forward_madvise(void* address, std::size_t bytes, int advice) {
     if (address == &probe) return ++probes_seen;
     RemappedRanges* const ranges =
         clears(advice) && is_page(address) ? RemappedRanges::of_process_if_used() : nullptr;
-    return ranges == nullptr ? next_madvise(address, bytes, advice)
-                             : ranges->clear(pages_of(address, bytes), advice, next_madvise);
+    return ranges == nullptr
+               ? next_madvise(address, bytes, advice)
+               : RemappedCalls(*ranges).clear(pages_of(address, bytes), advice, next_madvise);
 }
 
 void* weft_forward_mremap(void* address, std::size_t old_bytes, std::size_t new_bytes, int flags,
@@ -103,16 +105,17 @@ void* weft_forward_mremap(void* address, std::size_t old_bytes, std::size_t new_
     const std::uint64_t bytes = pages_of(nullptr, new_bytes).bytes();
     if (ranges == nullptr || !is_page(address) || (flags & ~(MREMAP_MAYMOVE | MREMAP_FIXED)) != 0)
         return call_next_mremap(address, old_bytes, new_bytes, flags, fixed);
-    if (old_bytes == 0 && ranges->has_remapped(pages_of(address, 1))) {
+    RemappedCalls calls(*ranges);
+    if (old_bytes == 0 && calls.has_remapped(pages_of(address, 1))) {
         errno = EINVAL;  // as for all private memory
         return MAP_FAILED;
     }
     // The kernel would extend remapped memory by pages of the object.
-    if (bytes > from.bytes() && ranges->has_remapped({from.end - kPageBytes, from.end}))
-        return ranges->move(from, bytes, flags, fixed);
+    if (bytes > from.bytes() && calls.has_remapped({from.end - kPageBytes, from.end}))
+        return calls.move(from, bytes, flags, fixed);
     void* const result = call_next_mremap(address, old_bytes, new_bytes, flags, fixed);
     const bool several_mappings = result == MAP_FAILED && errno == EFAULT;
-    return several_mappings ? ranges->move(from, bytes, flags, fixed) : result;
+    return several_mappings ? calls.move(from, bytes, flags, fixed) : result;
 }
 
 [[gnu::visibility("default")]] int madvise(void* address, std::size_t bytes, int advice) noexcept {

@@ -81,7 +81,7 @@ void RemappedMemory::conceal(const base::Exposure& exposure) noexcept {
     if (ranges_->forked() != forked_) return;
     RemappedRange& range = ranges_->used(exposure.reach.generation);
     range.conceal(exposure);
-    range.end_use();
+    range.uses().end();
 }
 
 void RemappedMemory::withdraw(const base::Exposure& exposure) noexcept {
@@ -124,7 +124,7 @@ RemappedRange* RemappedMemory::use_known(SeenBuffer& buffer, base::Access access
     if (range == nullptr || !limits_.ask_before_use) return range;
     ++counters_.questions;
     if (range->intact(query_, access)) return range;
-    range->end_use();
+    range->uses().end();
     ++counters_.lost;
     ranges_->recheck(buffer.generation);
     buffer.lose();
@@ -173,7 +173,7 @@ void RemappedMemory::recheck_another() noexcept {
         RemappedRange* const range = ranges_->try_use(generation);
         if (range == nullptr) continue;
         const bool intact = range->intact(query_, base::Access::read);
-        range->end_use();
+        range->uses().end();
         if (intact) return;
         ++counters_.lost;
         return ranges_->recheck(generation);

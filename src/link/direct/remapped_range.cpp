@@ -48,13 +48,6 @@ std::uint64_t RemappedRange::small_in_large_pages(Pages pages) noexcept {
     return large * (kLargePageBytes / kPageBytes);
 }
 
-bool RemappedRange::try_use(std::uint32_t generation) noexcept {
-    uses_.fetch_add(1);
-    if (usable_.load() == generation) return true;
-    end_use();
-    return false;
-}
-
 bool RemappedRange::intact(AddressQuery& query, base::Access access) const noexcept {
     Mapping mapping;
     return query.ask(pages_.begin, mapping) && mapping.shared && owns(mapping) &&
@@ -152,18 +145,11 @@ void RemappedRange::publish() noexcept {
     // Read faults map shared pages writable, and several at once.
     advise(address_of(window_.start()) + first_ - kPageBytes, pages_.bytes() + 2 * kPageBytes,
            MADV_POPULATE_READ);
-    usable_.store(generation_);
-}
-
-bool RemappedRange::retire_unused() noexcept {
-    const std::uint32_t before = usable_.exchange(0);
-    if (uses_.load() == 0) return true;
-    usable_.store(before);
-    return false;
+    uses_.permit(generation_);
 }
 
 void RemappedRange::let_go() noexcept {
-    retire();
+    uses_.retire();
     window_ = AddressRange();
     object_.close();
 }
@@ -219,8 +205,8 @@ void RemappedRange::copy_in_child(const Mapping& mapping) noexcept {
 void RemappedRange::leave_to_parent(bool copied) noexcept {
     // Missing memory is better than memory that is shared with the parent.
     if (!copied) ::munmap(pointer(pages_.begin), pages_.bytes());
-    retire();
-    uses_.store(0);
+    uses_.retire();
+    uses_.forget();
     close();
 }
 

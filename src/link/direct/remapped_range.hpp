@@ -13,7 +13,7 @@
 //          in the object, and in the window, equal to the address modulo 2 MiB.
 // Holds    Only replace(), in a call that owns the pages, and make_private() remap pages. One
 //          thread at a time changes a range, under the lock of remapped_ranges.hpp. Any thread may
-//          use a range; the window stays mapped from try_use() to end_use().
+//          use a range; the window stays mapped from uses().try_begin() to uses().end().
 // Next     remapped_ranges.hpp; remapped_memory.hpp for when a range is made.
 #pragma once
 
@@ -28,6 +28,41 @@
 #include "link/shared/os_handles.hpp"
 
 namespace weft::link {
+
+/// Counts the uses of a range. They may begin from permit() until the range is retired. For any
+/// thread.
+class RangeUses {
+  public:
+    /// Begins a use of the range if it is of that generation and may still be used.
+    [[nodiscard]] bool try_begin(std::uint32_t generation) noexcept {
+        uses_.fetch_add(1);
+        if (usable_.load() == generation) return true;
+        end();
+        return false;
+    }
+    void end() noexcept { uses_.fetch_sub(1, std::memory_order_release); }
+    /// Returns the generation if uses may begin, else 0.
+    [[nodiscard]] std::uint32_t usable() const noexcept { return usable_.load(); }
+
+    void permit(std::uint32_t generation) noexcept { usable_.store(generation); }
+    /// Forbids further uses.
+    void retire() noexcept { usable_.store(0); }
+    /// Forbids further uses if none is in progress, and returns true then.
+    [[nodiscard]] bool retire_unused() noexcept {
+        const std::uint32_t before = usable_.exchange(0);
+        if (uses_.load() == 0) return true;
+        usable_.store(before);
+        return false;
+    }
+    /// In a child of the process, which has none of the threads that use the range.
+    void forget() noexcept { uses_.store(0); }
+
+  private:
+    /// The generation while new uses may begin, else 0. Sequentially consistent with uses_: either
+    /// try_begin() sees that the range is retired, or the retiring thread sees the use.
+    std::atomic<std::uint32_t> usable_{0};
+    std::atomic<std::int32_t> uses_{0};
+};
 
 class RemappedRange {
   public:
@@ -51,11 +86,8 @@ class RemappedRange {
 
     // For any thread.
 
-    /// Begins a use of the range if it is of that generation and may still be used.
-    [[nodiscard]] bool try_use(std::uint32_t generation) noexcept;
-    void end_use() noexcept { uses_.fetch_sub(1, std::memory_order_release); }
-    /// Returns the generation if uses may begin, else 0.
-    [[nodiscard]] std::uint32_t usable() const noexcept { return usable_.load(); }
+    [[nodiscard]] RangeUses& uses() noexcept { return uses_; }
+    [[nodiscard]] const RangeUses& uses() const noexcept { return uses_; }
     /// Returns true if the window contains the buffer; the edges hold its partial pages.
     [[nodiscard]] bool shows(std::uint64_t begin, std::uint64_t end) const noexcept {
         return begin >= pages_.begin - kPageBytes && end <= pages_.end + kPageBytes &&
@@ -90,10 +122,6 @@ class RemappedRange {
     [[nodiscard]] bool replace(Pages piece, LargePages& large, AddressQuery& query) noexcept;
     /// Populates the window, then permits uses.
     void publish() noexcept;
-    /// Forbids further uses.
-    void retire() noexcept { usable_.store(0); }
-    /// Forbids further uses if none is in progress, and returns true then.
-    [[nodiscard]] bool retire_unused() noexcept;
     /// Forbids further uses, and gives up the window and the descriptor.
     void let_go() noexcept;
     /// Closes the object and unmaps the window. The range must not be in use.
@@ -126,10 +154,7 @@ class RemappedRange {
   private:
     [[nodiscard]] bool fill(Pages pages) noexcept;
     void enlarge(Pages pages, LargePages& large) noexcept;
-    /// The generation while new uses may begin, else 0. Sequentially consistent with uses_: either
-    /// try_use() sees that the range is retired, or retire() sees the use.
-    std::atomic<std::uint32_t> usable_{0};
-    std::atomic<std::int32_t> uses_{0};
+    RangeUses uses_;
     std::uint32_t generation_ = 0;
     bool is_source_ = false;
     Pages pages_;

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "link/direct/remapped_ranges.hpp"
 
-#include <signal.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -28,28 +26,6 @@ constexpr useconds_t kLastWritesUs = 1'000;
 constexpr timeval kKeptWait{10, 0};
 
 }  // namespace
-
-/// Holds the lock, with all signals blocked: a signal handler may fork, which takes the lock, too.
-class RemappedRanges::Change {
-  public:
-    explicit Change(RemappedRanges& ranges) noexcept : lock_(ranges.lock_) {
-        sigset_t all;
-        ::sigfillset(&all);
-        ::pthread_sigmask(SIG_SETMASK, &all, &before_);
-        while (lock_.exchange(1, std::memory_order_acquire) != 0) lock_.wait(1);
-    }
-    ~Change() {
-        lock_.store(0, std::memory_order_release);
-        lock_.notify_one();
-        ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
-    }
-    Change(const Change&) = delete;
-    Change& operator=(const Change&) = delete;
-
-  private:
-    std::atomic<int>& lock_;
-    sigset_t before_;
-};
 
 RemappedRanges& RemappedRanges::of_process() noexcept {
     static RemappedRanges* const made = [] {
@@ -89,18 +65,18 @@ void RemappedRanges::close_unmapped_ranges() noexcept {
     });
     if (query_.unanswered()) return;
     for (RemappedRange& range : ranges_)
-        if (range.is_open() && !mapped[place(range)] && range.retire_unused()) close(range);
+        if (range.is_open() && !mapped[place(range)] && range.uses().retire_unused()) close(range);
 }
 
 RemappedRange* RemappedRanges::try_use(std::uint32_t generation) noexcept {
     RemappedRange& range = used(generation);
-    return generation != 0 && range.try_use(generation) ? &range : nullptr;
+    return generation != 0 && range.uses().try_begin(generation) ? &range : nullptr;
 }
 
 std::uint32_t RemappedRanges::find(std::uint64_t begin, std::uint64_t end) noexcept {
     const Change change(*this);
     for (const RemappedRange& range : ranges_)
-        if (range.usable() != 0 && range.shows(begin, end)) return range.usable();
+        if (range.uses().usable() != 0 && range.shows(begin, end)) return range.uses().usable();
     return 0;
 }
 
@@ -120,7 +96,7 @@ std::optional<Refusal> RemappedRanges::retire_replaced(Pages pages) noexcept {
     });
     if (query_.unanswered()) return Refusal::system;
     for (std::size_t i = 0; i < kRangesMax; ++i)
-        if (inside[i]) whole = whole && ranges_[i].retire_unused();
+        if (inside[i]) whole = whole && ranges_[i].uses().retire_unused();
     return whole ? std::nullopt : std::optional(Refusal::overlap);
 }
 
@@ -194,9 +170,9 @@ void RemappedRanges::recheck(std::uint32_t generation) noexcept {
     const Change change(*this);
     RemappedRange& range = used(generation);
     if (range.generation() != generation || forks_ > 0) return;
-    range.retire();
+    range.uses().retire();
     close_unmapped_ranges();
-    if (range.is_open() && range.retire_unused()) free_unmapped_pages(range);
+    if (range.is_open() && range.uses().retire_unused()) free_unmapped_pages(range);
 }
 
 /// Frees pages of a range that the program has unmapped. If it has moved some, all are kept.
@@ -232,7 +208,7 @@ void RemappedRanges::revoke(std::uint32_t generation, Pages part) noexcept {
     RemappedRange& range = used(generation);
     // A device would continue to write to the object, unseen by the program.
     if (forks_ > 0 || pinned_bytes() != 0 || has_device_open()) return;
-    range.retire();
+    range.uses().retire();
     for_each_mapping(part.begin, part.end, [&](const Mapping& mapping, RemappedRange& owner) {
         if (!mapping.shared || &owner != &range) return;
         const Pages both{std::max(part.begin, mapping.begin), std::min(part.end, mapping.end)};
@@ -300,7 +276,7 @@ void RemappedRanges::find_idle_ranges() noexcept {
     });
     for (RemappedRange& range : ranges_) {
         bool& idle = idle_[place(range)];
-        idle = idle && told && range.is_open() && range.has_file() && range.retire_unused();
+        idle = idle && told && range.is_open() && range.has_file() && range.uses().retire_unused();
     }
 }
 
@@ -369,122 +345,6 @@ void RemappedRanges::enter_child() noexcept {
         if (fork.depth > 0)
             for (const int end : fork.ends) ::close(end);
     pending_ = {};
-}
-
-// Calls of the program
-
-bool RemappedRanges::ask(std::uint64_t address, Mapping& mapping) noexcept {
-    const Change change(*this);
-    return query_.ask(address, mapping, AddressQuery::Names::yes);
-}
-
-bool RemappedRanges::has_remapped(Pages pages) noexcept {
-    Mapping mapping;
-    for (std::uint64_t at = pages.begin;
-         at < pages.end && ask(at, mapping) && mapping.begin < pages.end; at = mapping.end)
-        if (names_object(mapping.name)) return true;
-    return false;
-}
-
-int RemappedRanges::clear_part(const Mapping& mapping, Pages part, int advice,
-                               Madvise next) noexcept {
-    auto* const at = reinterpret_cast<void*>(part.begin);
-    if (!names_object(mapping.name)) return next(at, part.bytes(), advice);
-    if (mapping.shared && advice != kGuardInstall) {
-        // The kernel refuses locked memory. MADV_FREE may free at once.
-        if (next(at, part.bytes(), advice == MADV_FREE ? MADV_DONTNEED : advice) != 0) return -1;
-        const Change change(*this);
-        RemappedRange* const range = owner(mapping);
-        // A child may be copying the pages.
-        if (range != nullptr && forks_ == 0 &&
-            range->punch(mapping.offset + (part.begin - mapping.begin), part.bytes()))
-            return 0;
-    }
-    // In memory that a fork made private, the advice could restore old pages of the object. Guards
-    // need private memory, so that a child inherits them.
-    void* const zeros = ::mmap(at, part.bytes(), mapping.protection(),
-                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
-    if (zeros == MAP_FAILED) return next(at, part.bytes(), MADV_DONTNEED);
-    return advice == kGuardInstall ? next(at, part.bytes(), advice) : 0;
-}
-
-int RemappedRanges::clear(Pages pages, int advice, Madvise next) noexcept {
-    auto* const start = reinterpret_cast<void*>(pages.begin);
-    if (!has_remapped(pages)) return next(start, pages.bytes(), advice);
-    if (advice == MADV_REMOVE) {
-        errno = EINVAL;  // as for all private memory
-        return -1;
-    }
-    if (advice == kGuardInstall && next(start, 0, advice) != 0) return -1;  // before Linux 6.13
-    int error = 0;
-    Mapping mapping;
-    std::uint64_t at = pages.begin;
-    while (at < pages.end && ask(at, mapping) && mapping.begin < pages.end) {
-        if (mapping.begin > at) error = ENOMEM;
-        const Pages part{std::max(at, mapping.begin), std::min(pages.end, mapping.end)};
-        at = part.end;
-        if (clear_part(mapping, part, advice, next) != 0 && error == 0) error = errno;
-    }
-    if (at < pages.end && error == 0) error = ENOMEM;
-    if (error == 0) return 0;
-    errno = error;
-    return -1;
-}
-
-void* RemappedRanges::move(Pages from, std::uint64_t bytes, int flags, void* fixed) noexcept {
-    const Change change(*this);
-    const auto refuse = [](int error) {
-        errno = error;
-        return MAP_FAILED;
-    };
-    bool remapped = false;
-    Mapping mapping;
-    const Pages kept{from.begin, std::min(from.end, from.begin + bytes)};
-    for (std::uint64_t at = kept.begin; at < kept.end; at = mapping.end) {
-        if (!query_.ask(at, mapping, AddressQuery::Names::yes) || mapping.begin > at)
-            return refuse(EFAULT);
-        const bool object = names_object(mapping.name);
-        if (!object && (mapping.shared || mapping.inode != 0)) return refuse(EFAULT);
-        remapped = remapped || object;
-    }
-    if (!remapped) return refuse(EFAULT);
-    // New pages are private: other memory may show the object's next ones.
-    const std::uint64_t more = bytes - kept.bytes();
-    const auto map = [&](void* at, std::uint64_t size, int how) {
-        return ::mmap(at, size, mapping.protection(), MAP_PRIVATE | MAP_ANONYMOUS | how, -1, 0);
-    };
-    const bool is_fixed = (flags & MREMAP_FIXED) != 0;
-    auto* const end = reinterpret_cast<void*>(kept.end);
-    if (!is_fixed && (more == 0 || map(end, more, MAP_FIXED_NOREPLACE) == end)) {
-        if (from.end > kept.end) ::munmap(end, from.end - kept.end);
-        return reinterpret_cast<void*>(from.begin);
-    }
-    if ((flags & MREMAP_MAYMOVE) == 0) return refuse(ENOMEM);
-    const auto begin = reinterpret_cast<std::uintptr_t>(fixed);
-    if (is_fixed && (begin % kPageBytes != 0 || from.overlaps({begin, begin + bytes})))
-        return refuse(EINVAL);
-    void* const to = map(fixed, bytes, is_fixed ? MAP_FIXED : 0);
-    if (to == MAP_FAILED) return MAP_FAILED;
-    const std::uint64_t distance = reinterpret_cast<std::uintptr_t>(to) - from.begin;
-    /// Moves all mappings that begin within pages, and returns the end of the last one moved.
-    const auto move_all = [&](Pages pages, std::uint64_t by) {
-        constexpr int kHow = MREMAP_MAYMOVE | MREMAP_FIXED;
-        std::uint64_t at = pages.begin;
-        while (at < pages.end && query_.ask(at, mapping)) {
-            const std::uint64_t size = std::min(pages.end, mapping.end) - at;
-            if (::syscall(SYS_mremap, at, size, size, kHow, at + by) == -1) break;
-            at += size;
-        }
-        return at;
-    };
-    if (const std::uint64_t moved = move_all(kept, distance); moved < kept.end) {
-        // The system has no room for a mapping: move the earlier ones back.
-        static_cast<void>(move_all({from.begin + distance, moved + distance}, 0 - distance));
-        ::munmap(to, bytes);
-        return refuse(ENOMEM);
-    }
-    if (from.end > kept.end) ::munmap(end, from.end - kept.end);
-    return to;
 }
 
 }  // namespace weft::link

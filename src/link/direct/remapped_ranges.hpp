@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// remapped_ranges.hpp - table of all remapped ranges of the process; handles forks, and madvise()
-// and mremap() of remapped memory.
+// remapped_ranges.hpp - table of all remapped ranges of the process; handles forks.
 //
 // Idea     All runtimes share the table. A range stays in it until the program frees the memory or
 //          forks, or until a call that owns the whole range replaces it. At a fork the child must
@@ -13,10 +12,11 @@
 //          pages of a range. Uses take no lock, and no thread allocates memory under it.
 // Why      Handlers of forks cannot be removed. So no object owns the table, and the library is
 //          never unloaded.
-// Next     remapped_range.hpp for one range; interposers.cpp for calls of the program.
+// Next     remapped_range.hpp for one range; remapped_calls.hpp for madvise() and mremap().
 #pragma once
 
 #include <pthread.h>
+#include <signal.h>
 
 #include <array>
 #include <atomic>
@@ -28,8 +28,6 @@
 #include "link/direct/remapped_range.hpp"
 
 namespace weft::link {
-
-inline constexpr int kGuardInstall = 102;  ///< MADV_GUARD_INSTALL, since Linux 6.13
 
 /// Reason why a buffer was not remapped although it was due.
 enum class Refusal : std::uint8_t {
@@ -79,7 +77,7 @@ class RemappedRanges {
     void recheck(std::uint32_t generation) noexcept;
     /// Returns the generation of the range in an entry of the table, or 0 if it may not be used.
     [[nodiscard]] std::uint32_t usable_at(std::size_t place) const noexcept {
-        return ranges_[place % kRangesMax].usable();
+        return ranges_[place % kRangesMax].uses().usable();
     }
     /// Makes part of a range private, so that later writes of peers do not reach it. For a failed
     /// call, which owns the part and still uses the range.
@@ -88,17 +86,8 @@ class RemappedRanges {
     /// Returns the number of ranges that became private memory at forks.
     [[nodiscard]] std::uint64_t made_private() const noexcept { return made_private_.load(); }
 
-    /// Does what madvise() does for advice that clears pages, some of which may be remapped. `next`
-    /// is the function that the program would have called.
-    using Madvise = int (*)(void*, std::size_t, int);
-    [[nodiscard]] int clear(Pages pages, int advice, Madvise next) noexcept;
-    /// Returns true if a page is remapped, or was before a fork.
-    [[nodiscard]] bool has_remapped(Pages pages) noexcept;
-    /// Does what mremap() does for memory of which a part is remapped: moves its mappings one by
-    /// one, and adds private pages. Sets errno as for a single private mapping.
-    [[nodiscard]] void* move(Pages from, std::uint64_t bytes, int flags, void* fixed) noexcept;
-
   private:
+    friend class RemappedCalls;  // works on the mappings of ranges, under the lock
     class Change;
     /// A fork in progress whose child copies ranges.
     struct Fork {
@@ -119,7 +108,6 @@ class RemappedRanges {
     void enter_child() noexcept;
     [[nodiscard]] Fork* fork_of_this_thread() noexcept;
 
-    [[nodiscard]] bool ask(std::uint64_t address, Mapping& mapping) noexcept;
     [[nodiscard]] std::size_t place(const RemappedRange& range) const noexcept {
         return static_cast<std::size_t>(&range - ranges_.data());
     }
@@ -134,8 +122,6 @@ class RemappedRanges {
     void close_unmapped_ranges() noexcept;
     void free_unmapped_pages(RemappedRange& range) noexcept;
     void close(RemappedRange& range) noexcept;
-    [[nodiscard]] int clear_part(const Mapping& mapping, Pages part, int advice,
-                                 Madvise next) noexcept;
 
     std::atomic<int> lock_{0};
     std::atomic<bool> any_{false};  ///< a range was made at some time
@@ -150,6 +136,28 @@ class RemappedRanges {
     std::array<bool, kRangesMax> idle_{};  ///< scratch of prepare_fork()
     std::array<Fork, 64> pending_{};
     std::array<KeptFile, 2> kept_;  ///< sockets for a fork that cannot open any
+};
+
+/// Holds the lock, with all signals blocked: a signal handler may fork, which takes the lock, too.
+class RemappedRanges::Change {
+  public:
+    explicit Change(RemappedRanges& ranges) noexcept : lock_(ranges.lock_) {
+        sigset_t all;
+        ::sigfillset(&all);
+        ::pthread_sigmask(SIG_SETMASK, &all, &before_);
+        while (lock_.exchange(1, std::memory_order_acquire) != 0) lock_.wait(1);
+    }
+    ~Change() {
+        lock_.store(0, std::memory_order_release);
+        lock_.notify_one();
+        ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+    }
+    Change(const Change&) = delete;
+    Change& operator=(const Change&) = delete;
+
+  private:
+    std::atomic<int>& lock_;
+    sigset_t before_;
 };
 
 /// Returns true if the program's calls of madvise() and mremap() reach the interposers. Makes one

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// remapped_calls.hpp - madvise() and mremap() of memory of which a part is remapped.
+//
+// Idea     Each mapping of the memory is treated by itself: pages of an object are freed in the
+//          object, replaced by zeros, or moved; other pages are passed on.
+// Next     interposers.cpp for the functions that the program calls.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "link/direct/remapped_ranges.hpp"
+
+namespace weft::link {
+
+inline constexpr int kGuardInstall = 102;  ///< MADV_GUARD_INSTALL, since Linux 6.13
+
+class RemappedCalls {
+  public:
+    explicit RemappedCalls(RemappedRanges& ranges) noexcept : ranges_(ranges) {}
+
+    /// Does the work of madvise() for advice that clears pages, some of which may be remapped.
+    /// `next` is the function that the program would have called.
+    using Madvise = int (*)(void*, std::size_t, int);
+    [[nodiscard]] int clear(RemappedRange::Pages pages, int advice, Madvise next) noexcept;
+    /// Returns true if a page is remapped, or was before a fork.
+    [[nodiscard]] bool has_remapped(RemappedRange::Pages pages) noexcept;
+    /// Does the work of mremap() for memory of which a part is remapped: moves its mappings one by
+    /// one, and adds private pages. Sets errno as for a single private mapping.
+    [[nodiscard]] void* move(RemappedRange::Pages from, std::uint64_t bytes, int flags,
+                             void* fixed) noexcept;
+
+  private:
+    [[nodiscard]] bool ask(std::uint64_t address, Mapping& mapping) noexcept;
+    [[nodiscard]] int clear_part(const Mapping& mapping, RemappedRange::Pages part, int advice,
+                                 Madvise next) noexcept;
+
+    RemappedRanges& ranges_;
+};
+
+}  // namespace weft::link
