@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // rpc.hpp - functions that a peer calls: arguments travel there in a message, the result back.
 //
-//     int add(int a, int b) { return a + b; } weft::Rpc rpc(runtime); weft::Future<int> sum =
-//     rpc.call<add>(peer, 2, 3); sum.get();
+//     int add(int a, int b) { return a + b; }
+//
+//     weft::Rpc rpc(runtime);
+//     weft::Future<int> sum = rpc.call<add>(peer, 2, 3);
+//     sum.get();
 //
 // Functions are handlers of active messages. A peer runs them inside its calls into the library,
 // one at a time; they must not call the library. If a function throws, its caller gets an Error.
@@ -125,15 +128,15 @@ struct RpcCall {
 
 }  // namespace detail
 
-/// The result of Rpc::call(). Need not be waited for.
+/// The result of Rpc::call(). A caller need not wait for it.
 template <class T>
 class Future {
   public:
-    /// Drives everything once; whether the result is there.
+    /// Drives everything once. Returns true if the result has arrived.
     [[nodiscard]] bool ready() {
         return world_.test_until(&call_->state, Compare::ne, std::uint64_t{0});
     }
-    /// Drives everything until the result is there. Throws an Error if the peer does not know
+    /// Drives everything until the result has arrived. Throws an Error if the peer does not know
     /// the function, if the function threw there, or if its result is larger than a message
     /// of this job.
     T get() {

@@ -453,8 +453,8 @@ base::Result<BoundProgram> bind(plan::Program program, const BindOptions& option
         return base::fail(Status::memory,
                           "{} {} needs {} put targets per bank, the team has {} (a schedule "
                           "with fewer members per stage needs fewer)",
-                          program.collective, program.algorithm, program.slots * program.depth,
-                          options.shape.cells);
+                          program.collective, program.algorithm,
+                          std::uint64_t{program.slots} * program.depth, options.shape.cells);
     if (bound.scratch_bytes >= kBytesMax)
         return base::fail(Status::memory, "{} {} needs {} scratch vectors of {} bytes",
                           program.collective, program.algorithm, program.scratch,
