@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <span>
 #include <string_view>
@@ -116,19 +117,21 @@ struct Algorithm {
     /// Exactly one of `generate` and `stages` is set. `stages` returns the value for all ranks and
     /// ignores `rank` of the request. A refusal depends only on facts that all ranks know, so all
     /// ranks refuse the same requests.
-    base::Result<plan::Program> (*generate)(const AlgorithmSpec&, const GenerateRequest&) = nullptr;
-    base::Result<plan::Stages> (*stages)(const AlgorithmSpec&, const GenerateRequest&) = nullptr;
+    std::function<base::Result<plan::Program>(const AlgorithmSpec&, const GenerateRequest&)>
+        generate = nullptr;
+    std::function<base::Result<plan::Stages>(const AlgorithmSpec&, const GenerateRequest&)> stages =
+        nullptr;
     /// Returns a few specs, in addition to the plain name, that are worth a prediction.
-    std::vector<std::string> (*variants)(const CandidateRequest&) = nullptr;
+    std::function<std::vector<std::string>(const CandidateRequest&)> variants = nullptr;
     /// Returns the properties of a spec with parameters, if they depend on the algorithms it names.
-    Properties (*refine)(const AlgorithmSpec&) = nullptr;
+    std::function<Properties(const AlgorithmSpec&)> refine = nullptr;
     /// Returns true if all ranks get equal bits with these parameters on these nodes, although
     /// `properties` does not promise it in general.
-    bool (*same_bits)(const AlgorithmSpec&, const plan::Layout&) = nullptr;
+    std::function<bool(const AlgorithmSpec&, const plan::Layout&)> same_bits = nullptr;
     /// Returns the lowest rank known to run the same steps as the request's rank, with equal
     /// distances to its peers and equal bytes. Without such a rank it returns the
     /// request's rank.
-    Rank (*same_as)(const GenerateRequest&) = nullptr;
+    std::function<Rank(const GenerateRequest&)> same_as = nullptr;
 
     [[nodiscard]] Properties properties_of(const AlgorithmSpec& spec) const {
         return refine == nullptr ? properties : refine(spec);

@@ -15,7 +15,7 @@
 //          consecutive ranks are exposed together if they adjoin in every buffer, else one by one.
 //          So any layout and any number of pieces work. At the end of each piece the program waits
 //          for its local peers, so the next piece may write to the memory that they have read.
-// Next     node_position.hpp for ports; mapped.hpp for collectives of one node.
+// Next     node_position.hpp for ports; families/in_place.cpp for collectives of one node.
 #pragma once
 
 #include "collectives/blocks.hpp"

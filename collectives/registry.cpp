@@ -8,19 +8,8 @@
 #include <bit>
 
 #include "base/suggestion.hpp"
-#include "collectives/allgather/allgather.hpp"
-#include "collectives/allreduce/allreduce.hpp"
-#include "collectives/alltoall/alltoall.hpp"
-#include "collectives/barrier/barrier.hpp"
-#include "collectives/broadcast/broadcast.hpp"
-#include "collectives/exscan/exscan.hpp"
-#include "collectives/gather/gather.hpp"
-#include "collectives/nodes/hierarchical.hpp"
+#include "collectives/entries.hpp"
 #include "collectives/notation/cursor.hpp"
-#include "collectives/reduce/reduce.hpp"
-#include "collectives/reduce_scatter/reduce_scatter.hpp"
-#include "collectives/scan/scan.hpp"
-#include "collectives/scatter/scatter.hpp"
 
 namespace weft::collectives {
 
@@ -35,7 +24,7 @@ std::vector<Algorithm> list_algorithms() {
         barrier_central(),
         barrier_tree(),
         barrier_multiplying(),
-        barrier_hierarchical(),
+        hierarchical("barrier"),
         barrier_multi_object(),
         broadcast_flat(),
         broadcast_binomial(),
@@ -47,8 +36,8 @@ std::vector<Algorithm> list_algorithms() {
         broadcast_pipelined_binary(),
         broadcast_double_tree(),
         broadcast_scatter_allgather(),
-        broadcast_mapped(),
-        broadcast_hierarchical(),
+        in_place("broadcast"),
+        hierarchical("broadcast"),
         allreduce_multiplying(),
         allreduce_recursive_doubling(),
         allreduce_elimination(),
@@ -59,8 +48,8 @@ std::vector<Algorithm> list_algorithms() {
         allreduce_generalized(),
         allreduce_butterfly(),
         allreduce_reduce_broadcast(),
-        allreduce_mapped(),
-        allreduce_hierarchical(),
+        in_place("allreduce"),
+        hierarchical("allreduce"),
         allreduce_multi_object_small(),
         allreduce_multi_object_large(),
         reduce_flat(),
@@ -75,44 +64,44 @@ std::vector<Algorithm> list_algorithms() {
         reduce_halving_doubling(),
         reduce_binary_blocks(),
         reduce_ring(),
-        reduce_mapped(),
-        reduce_hierarchical(),
+        in_place("reduce"),
+        hierarchical("reduce"),
         gather_flat(),
         gather_binomial(),
-        gather_mapped(),
-        gather_hierarchical(),
+        in_place("gather"),
+        hierarchical("gather"),
         gather_multi_object(),
         scatter_flat(),
         scatter_binomial(),
-        scatter_mapped(),
+        in_place("scatter"),
         scatter_multi_object(),
-        scatter_hierarchical(),
+        hierarchical("scatter"),
         allgather_direct(),
         allgather_ring(),
         allgather_recursive_doubling(),
         allgather_bruck(),
-        allgather_mapped(),
-        allgather_hierarchical(),
+        in_place("allgather"),
+        hierarchical("allgather"),
         allgather_multi_object_bruck(),
         allgather_multi_object_ring(),
         alltoall_direct(),
         alltoall_bruck(),
-        alltoall_mapped(),
-        alltoall_hierarchical(),
+        in_place("alltoall"),
+        hierarchical("alltoall"),
         reduce_scatter_pairwise(),
         reduce_scatter_recursive_halving(),
         reduce_scatter_ring(),
-        reduce_scatter_mapped(),
-        reduce_scatter_hierarchical(),
+        in_place("reduce_scatter"),
+        hierarchical("reduce_scatter"),
         scan_linear(),
         scan_recursive_doubling(),
-        scan_mapped(),
+        in_place("scan"),
         scan_mapped_linear(),
-        scan_hierarchical(),
+        hierarchical("scan"),
         exscan_linear(),
         exscan_recursive_doubling(),
-        exscan_mapped(),
-        exscan_hierarchical(),
+        in_place("exscan"),
+        hierarchical("exscan"),
     };
 }
 // clang-format on

@@ -9,8 +9,8 @@
 // Good for Few ranks, or ranks of one node: each publishes its block once, and all read
 //          it in place.
 // Holds    Synchronizing. The number of a put is the sender's rank, so puts are kShared.
-#include "collectives/allgather/allgather.hpp"
 #include "collectives/blocks.hpp"
+#include "collectives/entries.hpp"
 
 namespace weft::collectives {
 

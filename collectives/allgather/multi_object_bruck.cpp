@@ -20,7 +20,7 @@
 // Next     ../node_position.hpp for ports; ../near_way.hpp; multi_object_ring.cpp for long blocks.
 #include <algorithm>
 
-#include "collectives/allgather/allgather.hpp"
+#include "collectives/entries.hpp"
 #include "collectives/near_way.hpp"
 
 namespace weft::collectives {

@@ -18,7 +18,7 @@
 //          are copied. A second lane copies the blocks of local peers while the ring continues. The
 //          ring's lane starts the next piece when the second lane and the local peers are done.
 // Next     ../node_position.hpp for ports; ../near_way.hpp; multi_object_bruck.cpp for short ones.
-#include "collectives/allgather/allgather.hpp"
+#include "collectives/entries.hpp"
 #include "collectives/near_way.hpp"
 
 namespace weft::collectives {

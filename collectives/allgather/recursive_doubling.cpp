@@ -9,8 +9,8 @@
 // Memory   Slots for n - 1 blocks; no scratch.
 // Good for Short and medium blocks if n is a power of two; other n are refused (bruck serves them).
 // Holds    Synchronizing.
-#include "collectives/allgather/allgather.hpp"
 #include "collectives/blocks.hpp"
+#include "collectives/entries.hpp"
 
 namespace weft::collectives {
 

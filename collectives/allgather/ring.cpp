@@ -12,7 +12,7 @@
 // Holds    Synchronizing: every block has passed all ranks.
 #include "collectives/ring.hpp"
 
-#include "collectives/allgather/allgather.hpp"
+#include "collectives/entries.hpp"
 
 namespace weft::collectives {
 

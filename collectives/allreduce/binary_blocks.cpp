@@ -15,7 +15,7 @@
 // Holds    Blocks are reduced in rank order and once each, so results are bit-identical.
 #include "collectives/binary_blocks.hpp"
 
-#include "collectives/allreduce/allreduce.hpp"
+#include "collectives/entries.hpp"
 
 namespace weft::collectives {
 

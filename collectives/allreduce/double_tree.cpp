@@ -17,7 +17,7 @@
 //          second tree has rank 1 after all other ranks, so operations must commute.
 #include "collectives/patterns/double_tree.hpp"
 
-#include "collectives/allreduce/allreduce.hpp"
+#include "collectives/entries.hpp"
 #include "collectives/up_tree.hpp"
 
 namespace weft::collectives {

@@ -26,8 +26,8 @@
 #include <algorithm>
 #include <charconv>
 
-#include "collectives/allreduce/allreduce.hpp"
 #include "collectives/blocks.hpp"
+#include "collectives/entries.hpp"
 
 namespace weft::collectives {
 

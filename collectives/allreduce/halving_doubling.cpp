@@ -15,7 +15,7 @@
 //          scratch.
 // Good for Long vectors if n is a power of two: least bytes in the fewest rounds.
 // Holds    Blocks are reduced in rank order and once each, so results are bit-identical.
-#include "collectives/allreduce/allreduce.hpp"
+#include "collectives/entries.hpp"
 #include "collectives/halving.hpp"
 
 namespace weft::collectives {

@@ -27,7 +27,7 @@
 // Next     ../node_position.hpp for ports; ../near_way.hpp; ../blocks.hpp for blocks.
 #include <algorithm>
 
-#include "collectives/allreduce/allreduce.hpp"
+#include "collectives/entries.hpp"
 #include "collectives/near_way.hpp"
 
 namespace weft::collectives {

@@ -24,8 +24,8 @@
 
 #include <bit>
 
-#include "collectives/allreduce/allreduce.hpp"
 #include "collectives/allreduce/stages.hpp"
+#include "collectives/entries.hpp"
 
 namespace weft::collectives {
 

@@ -21,8 +21,8 @@
 // Next     ../trees.hpp for the trees.
 #include <algorithm>
 
-#include "collectives/allreduce/allreduce.hpp"
 #include "collectives/blocks.hpp"
+#include "collectives/entries.hpp"
 #include "collectives/trees.hpp"
 
 namespace weft::collectives {

@@ -16,7 +16,7 @@
 //          1, so operations must commute.
 #include "collectives/ring.hpp"
 
-#include "collectives/allreduce/allreduce.hpp"
+#include "collectives/entries.hpp"
 
 namespace weft::collectives {
 

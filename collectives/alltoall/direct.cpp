@@ -10,7 +10,7 @@
 //          vector in place.
 // Good for Medium and long blocks.
 // Holds    Synchronizing.
-#include "collectives/alltoall/alltoall.hpp"
+#include "collectives/entries.hpp"
 #include "collectives/landing.hpp"
 
 namespace weft::collectives {

@@ -7,7 +7,7 @@
 // Memory   n numbers, no data.
 // Good for Few ranks of one node: rank 0 writes one published line that all others read.
 // Holds    The number of every signal is its sender's rank. The release is kShared.
-#include "collectives/barrier/barrier.hpp"
+#include "collectives/entries.hpp"
 #include "plan/schedule/builder.hpp"
 
 namespace weft::collectives {

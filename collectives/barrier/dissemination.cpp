@@ -19,7 +19,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "collectives/barrier/barrier.hpp"
+#include "collectives/entries.hpp"
 #include "plan/schedule/stages.hpp"
 
 namespace weft::collectives {

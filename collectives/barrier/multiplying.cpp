@@ -13,7 +13,7 @@
 // Next     patterns/multiplying.hpp.
 #include "collectives/patterns/multiplying.hpp"
 
-#include "collectives/barrier/barrier.hpp"
+#include "collectives/entries.hpp"
 
 namespace weft::collectives {
 

@@ -9,7 +9,7 @@
 // Memory   k + 1 numbers, no data.
 // Good for Many ranks if messages are expensive: dissemination sends log n times more.
 // Holds    The number of a child's signal is its index among its siblings. The release is kShared.
-#include "collectives/barrier/barrier.hpp"
+#include "collectives/entries.hpp"
 #include "collectives/patterns/range_tree.hpp"
 #include "plan/schedule/builder.hpp"
 

@@ -14,8 +14,8 @@
 // Holds    Not synchronizing.
 #include "collectives/patterns/double_tree.hpp"
 
-#include "collectives/broadcast/broadcast.hpp"
 #include "collectives/broadcast/tree.hpp"
+#include "collectives/entries.hpp"
 
 namespace weft::collectives {
 

@@ -16,7 +16,7 @@
 //          slots with into=vector.
 // Good for Long vectors on few ranks: about 2m for each rank, for any n.
 // Holds    Synchronizing: every block has passed all ranks of the ring.
-#include "collectives/broadcast/broadcast.hpp"
+#include "collectives/entries.hpp"
 #include "collectives/patterns/range_tree.hpp"
 #include "collectives/ring.hpp"
 

@@ -17,7 +17,7 @@
 //          The default is pieces of about 8 KiB.
 // Holds    Not synchronizing: the root never waits, except for credits.
 #include "collectives/blocks.hpp"
-#include "collectives/broadcast/broadcast.hpp"
+#include "collectives/entries.hpp"
 #include "collectives/patterns/split_tree.hpp"
 
 namespace weft::collectives {

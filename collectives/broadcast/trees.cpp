@@ -31,8 +31,8 @@
 // Next     tree.hpp for the steps; ../trees.hpp for the trees.
 #include "collectives/trees.hpp"
 
-#include "collectives/broadcast/broadcast.hpp"
 #include "collectives/broadcast/tree.hpp"
+#include "collectives/entries.hpp"
 
 namespace weft::collectives {
 

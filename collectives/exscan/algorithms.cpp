@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // algorithms.cpp - exscan by puts; prefix.hpp describes the algorithms.
-#include "collectives/exscan/exscan.hpp"
+#include "collectives/entries.hpp"
 #include "collectives/prefix.hpp"
 
 namespace weft::collectives {

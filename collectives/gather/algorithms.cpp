@@ -11,7 +11,7 @@
 //          a credit.
 // Good for flat: long blocks, since each is sent once; few ranks, or ranks of one node.
 // Holds    Not synchronizing. flat: the number of a put is its sender's rank.
-#include "collectives/gather/gather.hpp"
+#include "collectives/entries.hpp"
 #include "collectives/landing.hpp"
 #include "collectives/node_tree.hpp"
 #include "collectives/patterns/relative_rank.hpp"

@@ -29,11 +29,10 @@
 //          part's algorithm. They are not cut, and these parts run before and after the pieces of
 //          the part between nodes.
 // Next     groups.hpp for the parts; plan/schedule/splice.hpp for how they become one program.
-#include "collectives/nodes/hierarchical.hpp"
-
 #include <algorithm>
 #include <span>
 
+#include "collectives/entries.hpp"
 #include "collectives/near_way.hpp"
 #include "collectives/nodes/groups.hpp"
 #include "collectives/nodes/hierarchical_entries.hpp"
@@ -327,9 +326,10 @@ std::vector<std::string> variants_of(const Entry& entry, const CandidateRequest&
     return specs;
 }
 
-template <std::size_t kEntry>
-Algorithm algorithm_of() {
-    const Entry& entry = kHierarchicalEntries[kEntry];
+}  // namespace
+
+Algorithm hierarchical(std::string_view collective) {
+    const Entry& entry = *std::ranges::find(kHierarchicalEntries, collective, &Entry::collective);
     Algorithm algorithm{
         .collective = entry.collective,
         .name = "hierarchical",
@@ -338,61 +338,21 @@ Algorithm algorithm_of() {
         .parameters = {{"node", entry.node_usual, entry.node_help, entry.node_tries},
                        {kNet, entry.net_usual, entry.net_help, entry.net_tries}},
         .properties = usual(entry),
+        .generate =
+            [&entry](const AlgorithmSpec& spec, const GenerateRequest& request) {
+                return generate_hierarchical(entry, spec, request);
+            },
+        .variants =
+            [&entry](const CandidateRequest& request) { return variants_of(entry, request); },
+        .refine = [&entry](const AlgorithmSpec& spec) { return refined(entry, spec); },
+        .same_as = [&entry](const GenerateRequest& request) { return same_as(entry, request); },
     };
     if (!entry.down.empty())
         algorithm.parameters.push_back(
             {"down", "flat", "how the ranks of a node learn the outcome", "(binomial)"});
     if (entry.traits().has_data()) algorithm.parameters.push_back({"segments", "1", kSegmentsHelp});
     if (entry.maps) algorithm.parameters.push_back(kNearParameter);
-    algorithm.generate = [](const AlgorithmSpec& spec, const GenerateRequest& request) {
-        return generate_hierarchical(kHierarchicalEntries[kEntry], spec, request);
-    };
-    algorithm.same_as = [](const GenerateRequest& request) {
-        return same_as(kHierarchicalEntries[kEntry], request);
-    };
-    algorithm.variants = [](const CandidateRequest& request) {
-        return variants_of(kHierarchicalEntries[kEntry], request);
-    };
-    algorithm.refine = [](const AlgorithmSpec& spec) {
-        return refined(kHierarchicalEntries[kEntry], spec);
-    };
     return algorithm;
-}
-
-}  // namespace
-
-Algorithm barrier_hierarchical() {
-    return algorithm_of<0>();
-}
-Algorithm broadcast_hierarchical() {
-    return algorithm_of<1>();
-}
-Algorithm reduce_hierarchical() {
-    return algorithm_of<2>();
-}
-Algorithm allreduce_hierarchical() {
-    return algorithm_of<3>();
-}
-Algorithm gather_hierarchical() {
-    return algorithm_of<4>();
-}
-Algorithm scatter_hierarchical() {
-    return algorithm_of<5>();
-}
-Algorithm allgather_hierarchical() {
-    return algorithm_of<6>();
-}
-Algorithm reduce_scatter_hierarchical() {
-    return algorithm_of<7>();
-}
-Algorithm alltoall_hierarchical() {
-    return algorithm_of<8>();
-}
-Algorithm scan_hierarchical() {
-    return algorithm_of<9>();
-}
-Algorithm exscan_hierarchical() {
-    return algorithm_of<10>();
 }
 
 }  // namespace weft::collectives

@@ -11,7 +11,7 @@
 // Good for Many nodes with several ranks.
 // Holds    Synchronizing.
 // Next     ../allreduce/multi_object_small.cpp; plan/schedule/splice.hpp to remove the data.
-#include "collectives/nodes/hierarchical.hpp"
+#include "collectives/entries.hpp"
 #include "collectives/registry.hpp"
 #include "plan/schedule/splice.hpp"
 

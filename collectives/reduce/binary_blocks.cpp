@@ -19,7 +19,7 @@
 //          two; otherwise ranks of smaller blocks complete early.
 #include "collectives/binary_blocks.hpp"
 
-#include "collectives/reduce/reduce.hpp"
+#include "collectives/entries.hpp"
 
 namespace weft::collectives {
 

@@ -16,7 +16,7 @@
 //          number 1 after all others, so operations must commute.
 #include "collectives/patterns/double_tree.hpp"
 
-#include "collectives/reduce/reduce.hpp"
+#include "collectives/entries.hpp"
 #include "collectives/up_tree.hpp"
 
 namespace weft::collectives {

@@ -10,7 +10,7 @@
 // Holds    Not synchronizing. Combines in rank order. The root's program grows with the team; the
 //          other programs have constant length. The number of a put is its sender's rank.
 #include "collectives/blocks.hpp"
-#include "collectives/reduce/reduce.hpp"
+#include "collectives/entries.hpp"
 
 namespace weft::collectives {
 

@@ -17,8 +17,8 @@
 // Holds    Combines in rank order: the gather only moves results, and the root represents its
 //          pair. Synchronizing if n is a power of two; otherwise ranks that do not represent their
 //          pair complete early.
+#include "collectives/entries.hpp"
 #include "collectives/halving.hpp"
-#include "collectives/reduce/reduce.hpp"
 
 namespace weft::collectives {
 

@@ -15,7 +15,7 @@
 //          operations must commute.
 #include "collectives/ring.hpp"
 
-#include "collectives/reduce/reduce.hpp"
+#include "collectives/entries.hpp"
 
 namespace weft::collectives {
 

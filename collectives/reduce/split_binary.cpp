@@ -18,8 +18,8 @@
 //          The default is pieces of about 8 KiB.
 // Holds    Not synchronizing. Counterparts are combined first, so operations must commute.
 #include "collectives/blocks.hpp"
+#include "collectives/entries.hpp"
 #include "collectives/patterns/split_tree.hpp"
-#include "collectives/reduce/reduce.hpp"
 
 namespace weft::collectives {
 

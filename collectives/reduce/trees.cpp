@@ -29,7 +29,7 @@
 #include <algorithm>
 
 #include "collectives/blocks.hpp"
-#include "collectives/reduce/reduce.hpp"
+#include "collectives/entries.hpp"
 
 namespace weft::collectives {
 

@@ -17,7 +17,7 @@
 // Good for Short and medium blocks; operations that do not commute.
 // Holds    Synchronizing. Combines in rank order.
 #include "collectives/blocks.hpp"
-#include "collectives/reduce_scatter/reduce_scatter.hpp"
+#include "collectives/entries.hpp"
 
 namespace weft::collectives {
 

@@ -10,7 +10,7 @@
 // Holds    Synchronizing. Block b starts with rank b + 1, so operations must commute.
 #include "collectives/ring.hpp"
 
-#include "collectives/reduce_scatter/reduce_scatter.hpp"
+#include "collectives/entries.hpp"
 
 namespace weft::collectives {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // algorithms.cpp - scan by puts; prefix.hpp describes the algorithms.
+#include "collectives/entries.hpp"
 #include "collectives/prefix.hpp"
-#include "collectives/scan/scan.hpp"
 
 namespace weft::collectives {
 

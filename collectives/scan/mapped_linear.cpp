@@ -18,7 +18,7 @@
 #include <algorithm>
 
 #include "collectives/blocks.hpp"
-#include "collectives/scan/scan.hpp"
+#include "collectives/entries.hpp"
 
 namespace weft::collectives {
 

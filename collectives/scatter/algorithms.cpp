@@ -13,11 +13,11 @@
 // Good for flat: long blocks, since each is sent once; few ranks.
 // Holds    Not synchronizing. flat: the number of a credit is the rank's number, counted
 //          from the root.
+#include "collectives/entries.hpp"
 #include "collectives/landing.hpp"
 #include "collectives/near_way.hpp"
 #include "collectives/node_tree.hpp"
 #include "collectives/node_tree_exposed.hpp"
-#include "collectives/scatter/scatter.hpp"
 #include "collectives/subtree_blocks.hpp"
 
 namespace weft::collectives {

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// entries.hpp - the entries of all algorithms, which registry.cpp lists.
+//
+// Next     <collective>/<algorithm>.cpp for the algorithms of one collective, families/ for
+//          algorithms of several.
+#pragma once
+
+#include "collectives/algorithm.hpp"
+
+namespace weft::collectives {
+
+// An entry for each collective that these algorithms have.
+[[nodiscard]] Algorithm hierarchical(std::string_view collective);
+[[nodiscard]] Algorithm in_place(std::string_view collective);
+
+[[nodiscard]] Algorithm barrier_central();
+[[nodiscard]] Algorithm barrier_dissemination();
+[[nodiscard]] Algorithm barrier_multi_object();
+[[nodiscard]] Algorithm barrier_multiplying();
+[[nodiscard]] Algorithm barrier_tree();
+
+[[nodiscard]] Algorithm broadcast_binomial();
+[[nodiscard]] Algorithm broadcast_chain();
+[[nodiscard]] Algorithm broadcast_double_tree();
+[[nodiscard]] Algorithm broadcast_flat();
+[[nodiscard]] Algorithm broadcast_kary();
+[[nodiscard]] Algorithm broadcast_knomial();
+[[nodiscard]] Algorithm broadcast_logp_optimal();
+[[nodiscard]] Algorithm broadcast_pipelined_binary();
+[[nodiscard]] Algorithm broadcast_scatter_allgather();
+[[nodiscard]] Algorithm broadcast_split_binary();
+
+[[nodiscard]] Algorithm allreduce_binary_blocks();
+[[nodiscard]] Algorithm allreduce_butterfly();
+[[nodiscard]] Algorithm allreduce_double_tree();
+[[nodiscard]] Algorithm allreduce_elimination();
+[[nodiscard]] Algorithm allreduce_generalized();
+[[nodiscard]] Algorithm allreduce_halving_doubling();
+[[nodiscard]] Algorithm allreduce_multi_object_large();
+[[nodiscard]] Algorithm allreduce_multi_object_small();
+[[nodiscard]] Algorithm allreduce_multiplying();
+[[nodiscard]] Algorithm allreduce_recursive_doubling();
+[[nodiscard]] Algorithm allreduce_reduce_broadcast();
+[[nodiscard]] Algorithm allreduce_ring();
+
+[[nodiscard]] Algorithm reduce_binary_blocks();
+[[nodiscard]] Algorithm reduce_binomial();
+[[nodiscard]] Algorithm reduce_chain();
+[[nodiscard]] Algorithm reduce_double_tree();
+[[nodiscard]] Algorithm reduce_flat();
+[[nodiscard]] Algorithm reduce_halving_doubling();
+[[nodiscard]] Algorithm reduce_kary();
+[[nodiscard]] Algorithm reduce_knomial();
+[[nodiscard]] Algorithm reduce_logp_optimal();
+[[nodiscard]] Algorithm reduce_pipelined_binary();
+[[nodiscard]] Algorithm reduce_ring();
+[[nodiscard]] Algorithm reduce_split_binary();
+
+[[nodiscard]] Algorithm gather_binomial();
+[[nodiscard]] Algorithm gather_flat();
+[[nodiscard]] Algorithm gather_multi_object();
+
+[[nodiscard]] Algorithm scatter_binomial();
+[[nodiscard]] Algorithm scatter_flat();
+[[nodiscard]] Algorithm scatter_multi_object();
+
+[[nodiscard]] Algorithm allgather_bruck();
+[[nodiscard]] Algorithm allgather_direct();
+[[nodiscard]] Algorithm allgather_multi_object_bruck();
+[[nodiscard]] Algorithm allgather_multi_object_ring();
+[[nodiscard]] Algorithm allgather_recursive_doubling();
+[[nodiscard]] Algorithm allgather_ring();
+
+[[nodiscard]] Algorithm alltoall_bruck();
+[[nodiscard]] Algorithm alltoall_direct();
+
+[[nodiscard]] Algorithm reduce_scatter_pairwise();
+[[nodiscard]] Algorithm reduce_scatter_recursive_halving();
+[[nodiscard]] Algorithm reduce_scatter_ring();
+
+[[nodiscard]] Algorithm scan_linear();
+[[nodiscard]] Algorithm scan_mapped_linear();
+[[nodiscard]] Algorithm scan_recursive_doubling();
+
+[[nodiscard]] Algorithm exscan_linear();
+[[nodiscard]] Algorithm exscan_recursive_doubling();
+
+}  // namespace weft::collectives

@@ -1,0 +1,363 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// in_place.cpp - `mapped`: ranks of one node read and write each other's buffers in place.
+//
+// Idea     A rank exposes a buffer, or the block of it that a peer needs. The peer waits for that,
+//          copies or reduces the data in place, and signals that it is done. The owner waits for
+//          this signal before its call ends. The table of collectives says which rank exposes what:
+//          an input that others read, or an output that others write.
+//          Copies: each reader copies from the owner; in a gather each rank copies to the root.
+//          With two ranks the root of a broadcast copies one half for the other.
+//          Reductions: the vector has a slice for each rank. A rank reduces its slice of all inputs
+//          and writes it to all outputs. In a scan it visits all ranks in order with its slice.
+//          Two ranks with a short allreduce each reduce the whole vector, so that neither has to
+//          fetch results that the other has written.
+//          Alltoall: in place, two blocks change places, so one rank of the pair copies both and
+//          keeps a copy of overwritten data. It is the rank whose peer is at most half the ring
+//          ahead. With two ranks, each copies one half of both blocks.
+// Source   Huang et al., PiP-MColl, section III. Writing an allreduce's results to all outputs, the
+//          scans and the alltoall are ours.
+// Rounds   2, without messages.  Signals            Bytes, for blocks or vectors of m
+//            broadcast      2 (n - 1); 4 for n = 2  copied (n - 1) m
+//            gather         2 (n - 1)               copied n m; at the root (n - 1) m in place
+//            scatter        2 (n - 1)               copied n m; at the root (n - 1) m in place
+//            allgather      2 n (n - 1)             copied n (n - 1) m, and the own blocks
+//            alltoall       3 n (n - 1) / 2; 6      each block is copied once; in place, one of
+//                           for n = 2               each pair once more, within the cache
+//            reduce         (2n + 1) (n - 1)        read n m, written m
+//            allreduce      3 n (n - 1); 4 for two  read n m, written n m
+//                           short vectors
+//            reduce_scatter 2 n (n - 1)             a rank reads n blocks and writes one
+//            scan           3 n (n - 1)             read (2n - 1) m, written n m
+//            exscan         (3n - 1) (n - 1)        n > 2: read 3 (n - 2) m, written 2 (n - 2) m
+// Memory   No put targets. One cell for each rank and each purpose of a signal. An exscan has two
+//          slices of scratch (one for four ranks), and an allreduce of two short vectors in place
+//          one scratch vector.
+// Good for Long vectors and blocks on one node. In scans no rank waits for another rank's result.
+// Holds    Combines in rank order; one rank computes each element, or both in the same order. Not
+//          synchronizing: broadcast, gather, scatter. Every number (slot) has one sender: purpose x
+//          n + rank. Memory is exposed until the end of the call, and for writing only if peers
+//          write to it. Input and output may be the same memory, also on some ranks only: all
+//          readers of a place finish before it is written. No size limit applies, so the segments
+//          of a request are ignored.
+// Next     src/base/reach.hpp for the contents of a signal; ../scan/mapped_linear.cpp.
+#include "collectives/blocks.hpp"
+#include "collectives/entries.hpp"
+
+namespace weft::collectives {
+
+namespace {
+
+constexpr std::string_view kPaper = "Huang et al., PiP-MColl, section III";
+constexpr std::string_view kOurs = "ours";
+
+struct InPlaceEntry {
+    std::string_view collective;
+    std::string_view summary;
+    std::string_view source = kPaper;
+    bool one_block = false;  ///< the vector has one block, not one for each rank
+    bool halves = false;     ///< with two ranks, blocks have two units so that both ranks can copy
+};
+
+constexpr InPlaceEntry kEntries[] = {
+    {"broadcast", "all ranks copy from the root's vector", kPaper, true, true},
+    {"gather", "each rank copies its block into the root's vector"},
+    {"scatter", "each rank copies its block from the root's vector"},
+    {"allgather", "each rank copies all blocks from their owners"},
+    {"alltoall", "of each two ranks, one copies both blocks", kOurs, false, true},
+    {"reduce", "each rank reduces its slice of all inputs into the root's output"},
+    {"allreduce", "each rank reduces its slice of all inputs into all outputs"},
+    {"reduce_scatter", "each rank reduces its block of all inputs"},
+    {"scan", "each rank goes with its slice through all inputs and outputs", kOurs},
+    {"exscan", "each rank goes with its slice through all inputs and outputs", kOurs},
+};
+
+/// Up to this size, two reads of the inputs take less time than writes to the peer's cache.
+constexpr std::uint64_t kForItselfBytes = 64 * 1024;
+
+/// Meaning of a signal between ranks, from its sender's view.
+enum class Purpose : std::uint8_t {
+    input,   ///< the sender's input, or a block of it, is exposed for reading
+    output,  ///< the sender's output, or a block of it, is exposed for writing
+    done,    ///< the sender has finished with the memory that the receiver exposed to it
+};
+
+/// Writes the program of one rank.
+class InPlaceWriter {
+  public:
+    InPlaceWriter(plan::Builder& builder, const CollectiveTraits& traits,
+                  const GenerateRequest& request)
+        : builder_(builder),
+          traits_(traits),
+          rank_(request.rank),
+          size_(request.size),
+          root_(request.root),
+          own_(static_cast<std::uint32_t>(request.rank)),
+          bytes_(request.elements * request.element_bytes) {}
+
+    void write() {
+        const bool two = size_ == 2;
+        if (traits_.contribution == Contribution::owner_own_block)
+            two ? swap_halves() : swap_blocks();
+        else if (traits_.reduces())
+            two&& traits_.collective == Collective::allreduce&& bytes_ <= kForItselfBytes
+                ? reduce_for_itself()
+                : reduce_slices();
+        else
+            two&& traits_.collective == Collective::broadcast ? copy_halves() : copy_blocks();
+        if (size_ > 1)
+            builder_.reserve_slots((static_cast<std::uint32_t>(Purpose::done) + 1) *
+                                   static_cast<std::uint32_t>(size_));
+    }
+
+  private:
+    // --- copies --------------------------------------------------------------------------------
+
+    /// The exposing ranks expose inputs to their readers; in a gather the root exposes its output
+    /// to the ranks that write it.
+    void copy_blocks() {
+        const bool gathers = traits_.output == VectorPart::whole_at_root;
+        const auto exposes = [&](Rank rank) { return !traits_.rooted() || rank == root_; };
+        const auto block_of = [&](Rank exposing, Rank other) {
+            if (traits_.contribution == Contribution::root && !traits_.blocks()) return 0U;
+            return number_of(traits_.rooted() ? other : exposing);
+        };
+        if (exposes(rank_)) {
+            for_each_other([&](Rank peer) {
+                const std::uint32_t number = block_of(rank_, peer);
+                if (gathers)
+                    expose_output(peer, number);
+                else
+                    expose_input(peer, number);
+            });
+            const std::uint32_t own = block_of(rank_, rank_);
+            builder_.copy(plan::output(own), plan::input(own));
+        }
+        for_each_other([&](Rank peer) {
+            if (!exposes(peer)) return;
+            const std::uint32_t number = block_of(peer, rank_);
+            await(peer, gathers ? Purpose::output : Purpose::input);
+            if (gathers)
+                builder_.copy(output(peer, number), plan::input(number));
+            else
+                builder_.copy(plan::output(number), input(peer, number));
+            tell_done(peer);
+        });
+        if (exposes(rank_)) await_all(Purpose::done);
+    }
+
+    /// The root copies the first half to the other's output, and the other rank the second half
+    /// from the root's input. Each rank exposes only the half that its peer uses, because exposed
+    /// data counts as copied.
+    void copy_halves() {
+        const Rank other = 1 - rank_;
+        if (rank_ == root_) {
+            expose_input(other, 1);
+            builder_.copy(plan::output(0, 2), plan::input(0, 2));
+            await(other, Purpose::output);
+            builder_.copy(output(other, 0), plan::input(0));
+        } else {
+            expose_output(other, 0);
+            await(other, Purpose::input);
+            builder_.copy(plan::output(1), input(other, 1));
+        }
+        finish_with_all();
+    }
+
+    // --- exchanges of pairs --------------------------------------------------------------------
+
+    /// Returns true if this rank copies both blocks of the pair.
+    [[nodiscard]] bool serves(Rank peer) const {
+        const Rank ahead = (peer - rank_ + size_) % size_;
+        return 2 * ahead < size_ || (2 * ahead == size_ && rank_ < peer);
+    }
+
+    void swap_blocks() {
+        for_each_other([&](Rank peer) {
+            if (serves(peer)) return;
+            expose_input(peer, number_of(peer));
+            expose_output(peer, number_of(peer));
+        });
+        builder_.copy(plan::output(own_), plan::input(own_));
+        for_each_other([&](Rank peer) {
+            if (!serves(peer)) return;
+            swap_with(peer, number_of(peer), own_);
+            tell_done(peer);
+        });
+        for_each_other([&](Rank peer) {
+            if (!serves(peer)) await(peer, Purpose::done);
+        });
+    }
+    /// For two ranks: each swaps the half with its own number.
+    void swap_halves() {
+        const Rank other = 1 - rank_;
+        const std::uint32_t own = 2 * own_;
+        const std::uint32_t theirs = 2 * number_of(other);
+        expose_input(other, theirs + 1 - own_);
+        expose_output(other, theirs + 1 - own_);
+        builder_.copy(plan::output(own, 2), plan::input(own, 2));
+        swap_with(other, theirs + own_, own + own_);
+        finish_with_all();
+    }
+    /// Swaps this rank's unit for the peer with the peer's unit for this rank.
+    void swap_with(Rank peer, std::uint32_t mine, std::uint32_t theirs) {
+        await(peer, Purpose::input);
+        await(peer, Purpose::output);
+        const plan::Block to[] = {plan::output(mine), output(peer, theirs)};
+        const plan::Block from[] = {input(peer, theirs), plan::input(mine)};
+        builder_.copy(to, from);
+    }
+
+    // --- reductions ----------------------------------------------------------------------------
+
+    /// Returns true if peers write their slices of this rank's output.
+    [[nodiscard]] bool is_written(Rank rank) const {
+        return traits_.output == VectorPart::whole ||
+               (traits_.output == VectorPart::whole_at_root && rank == root_) ||
+               (traits_.output == VectorPart::whole_after_first && rank > 0);
+    }
+
+    void reduce_slices() {
+        if (size_ == 1) {
+            if (is_written(rank_) || traits_.blocks()) builder_.copy(plan::output(), plan::input());
+            return;
+        }
+        for_each_other([&](Rank peer) {
+            expose_input(peer, number_of(peer));
+            if (is_written(rank_)) expose_output(peer, number_of(peer));
+        });
+        await_all(Purpose::input);
+        for_each_other([&](Rank peer) {
+            if (is_written(peer)) await(peer, Purpose::output);
+        });
+        if (traits_.contribution == Contribution::up_to_own)
+            scan();
+        else if (traits_.contribution == Contribution::before_own)
+            exscan();
+        else
+            reduce_to_outputs();
+        finish_with_all();
+    }
+    void reduce_to_outputs() {
+        std::vector<plan::Block> inputs;
+        std::vector<plan::Block> outputs;
+        for (Rank rank = 0; rank < size_; ++rank) {
+            inputs.push_back(input(rank, own_));
+            if (is_written(rank) || (traits_.blocks() && rank == rank_))
+                outputs.push_back(output(rank, own_));
+        }
+        builder_.reduce(outputs, inputs);
+    }
+    void scan() {
+        builder_.copy(output(0, own_), input(0, own_));
+        for (Rank rank = 1; rank < size_; ++rank)
+            builder_.reduce(output(rank, own_), {output(rank - 1, own_), input(rank, own_)});
+    }
+    /// Adds a rank's input to a new sum before it writes the previous sum to the rank's output,
+    /// which may be the same memory. So sums are computed in scratch, not in the outputs.
+    void exscan() {
+        const Rank last = size_ - 1;
+        plan::Block sum = input(0, own_);  // over the ranks before `rank`
+        for (Rank rank = 1; rank < last; ++rank) {
+            const plan::Block next = rank + 1 == last
+                                         ? output(last, own_)
+                                         : plan::scratch(number_of(rank - 1) % 2, own_);
+            builder_.reduce(next, {sum, input(rank, own_)});
+            builder_.copy(output(rank, own_), sum);
+            sum = next;
+        }
+        if (last == 1) builder_.copy(output(1, own_), sum);
+    }
+    /// For two ranks: both reduce the whole vector, and keep the result in scratch until both have
+    /// read the inputs.
+    void reduce_for_itself() {
+        expose_input(1 - rank_, 0, 2);
+        await(1 - rank_, Purpose::input);
+        builder_.reduce(plan::scratch(0, 0, 2), {input(0, 0, 2), input(1, 0, 2)});
+        finish_with_all();
+        builder_.copy(plan::output(0, 2), plan::scratch(0, 0, 2));
+    }
+
+    // --- signals and blocks --------------------------------------------------------------------
+
+    /// Calls visit(peer) for all other ranks, from the next rank on, so that ranks start
+    /// with different peers.
+    template <class Visit>
+    void for_each_other(Visit visit) const {
+        for (Rank ahead = 1; ahead < size_; ++ahead) visit((rank_ + ahead) % size_);
+    }
+    void expose_input(Rank to, std::uint32_t first, std::uint32_t count = 1) {
+        builder_.expose(to, signal_of(Purpose::input, rank_), plan::input(first, count));
+    }
+    void expose_output(Rank to, std::uint32_t first) {
+        builder_.expose(to, signal_of(Purpose::output, rank_), plan::output(first), plan::kWritten);
+    }
+    void tell_done(Rank to) { builder_.signal(to, signal_of(Purpose::done, rank_)); }
+    void await(Rank from, Purpose purpose) { builder_.wait(from, signal_of(purpose, from)); }
+    void await_all(Purpose purpose) {
+        for_each_other([&](Rank peer) { await(peer, purpose); });
+    }
+    /// Signals to all ranks and waits for all, so that exposed memory is unused when the call ends.
+    void finish_with_all() {
+        for_each_other([&](Rank peer) { tell_done(peer); });
+        await_all(Purpose::done);
+    }
+    /// Returns units of a rank's input, which a peer has exposed.
+    [[nodiscard]] plan::Block input(Rank rank, std::uint32_t first, std::uint32_t count = 1) const {
+        if (rank == rank_) return plan::input(first, count);
+        return plan::mapped(rank, signal_of(Purpose::input, rank), first, count);
+    }
+    [[nodiscard]] plan::Block output(Rank rank, std::uint32_t first) const {
+        if (rank == rank_) return plan::output(first);
+        return plan::mapped(rank, signal_of(Purpose::output, rank), first);
+    }
+    [[nodiscard]] std::uint32_t signal_of(Purpose purpose, Rank sender) const {
+        return static_cast<std::uint32_t>(purpose) * static_cast<std::uint32_t>(size_) +
+               number_of(sender);
+    }
+    /// Returns the number of a rank's block or slice.
+    [[nodiscard]] static std::uint32_t number_of(Rank rank) {
+        return static_cast<std::uint32_t>(rank);
+    }
+
+    plan::Builder& builder_;
+    const CollectiveTraits& traits_;
+    Rank rank_;
+    Rank size_;
+    Rank root_;
+    std::uint32_t own_;
+    std::uint64_t bytes_;  ///< of the vector
+};
+
+}  // namespace
+
+Algorithm in_place(std::string_view collective) {
+    const InPlaceEntry& entry = *std::ranges::find(kEntries, collective, &InPlaceEntry::collective);
+    const CollectiveTraits& traits = *find_collective(collective);
+    const bool synchronizing = !traits.rooted() || traits.reduces();
+    return {
+        .collective = collective,
+        .name = "mapped",
+        .summary = entry.summary,
+        .source = entry.source,
+        .properties = {.ordered = true,
+                       .bit_identical = true,
+                       .synchronizing = synchronizing,
+                       .one_node = true,
+                       .direct = true},
+        .generate =
+            [&entry, &traits, synchronizing](const AlgorithmSpec& spec, GenerateRequest request) {
+                request.segments = 1;
+                const auto ranks = static_cast<std::uint32_t>(request.size);
+                const std::uint32_t parts = entry.halves && ranks == 2 ? 2 : 1;
+                return program_by_blocks(
+                    {.collective = entry.collective,
+                     .blocks = parts * (entry.one_block ? 1 : ranks),
+                     .synchronizing = synchronizing},
+                    spec, request, [&](BlockWriter& writer, const GenerateRequest&) {
+                        InPlaceWriter(writer.builder(), traits, request).write();
+                    });
+            },
+    };
+}
+
+}  // namespace weft::collectives
