@@ -75,6 +75,10 @@ class [[nodiscard]] Result<void> {
     Result() = default;
     Result(Done) {}
     Result(Failure failure) : failure_(std::move(failure)), ok_(false) {}
+    /// nullptr: success.
+    Result(const Failure* failure) : ok_(failure == nullptr) {
+        if (failure != nullptr) failure_ = *failure;
+    }
 
     [[nodiscard]] bool ok() const noexcept { return ok_; }
     explicit operator bool() const noexcept { return ok_; }

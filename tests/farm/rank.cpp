@@ -131,7 +131,7 @@ void RankRun::give_memory(Call& call, std::size_t bytes) {
 
 void RankRun::issue(Call& call, run::Registers registers, const run::Reducer& reducer) {
     run::TeamState& state = *call.team->state_of(rank_);
-    call.op = &world_.job().engine(rank_).issue(state, *call.program, registers, reducer);
+    call.op = &world_.job().engine(rank_).start(state, *call.program, registers, reducer);
     if (watched(call)) world_.job().watch().issued(call.team->team->id, call.member, *call.op);
     open_.push_back(&call);
 }

@@ -57,8 +57,9 @@ class Rounds {
         if (!inner) return failed(inner.failure().text);
         for (run::Team* team : {*half, *inner}) {
             double sum = 1;
-            const auto done = team->call(Call::allreduce(&sum, &sum, 1, Type::float64, Op::sum));
-            if (!done || sum != team->size()) return failed("a sum is wrong");
+            const auto* const why =
+                team->run(Call::allreduce(&sum, &sum, 1, Type::float64, Op::sum));
+            if (why != nullptr || sum != team->size()) return failed("a sum is wrong");
             if (!team->allocate(1000, 64)) return failed("no memory");
         }
         if (leak_) left_.push_back(std::make_unique<std::array<char, 128>>());

@@ -93,7 +93,7 @@ class StrictJob {
             std::vector<run::Operation*> operations;
             for (Rank rank = 0; rank < kRanks; ++rank) {
                 auto* const data = reinterpret_cast<std::byte*>(vectors_[at(rank)].data());
-                operations.push_back(&engines_[at(rank)].issue(
+                operations.push_back(&engines_[at(rank)].start(
                     *teams_[at(rank)], call.programs[at(rank)], {data, data}, call.reducer));
             }
             await(operations);

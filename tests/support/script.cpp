@@ -152,7 +152,7 @@ void Script::make(Rank rank, std::size_t at, bool blocking) {
     pending.output = options_.in_segment ? job_.allocate(rank, bytes) : pending.memory.data();
     pending.input = in_place ? pending.output : pending.output + call.bytes();
     fill_input(call, {options_.seed, entry}, team_rank, pending.input);
-    run::Operation& op = job_.engine(rank).issue(
+    run::Operation& op = job_.engine(rank).start(
         *team.states[team_rank], call.programs[static_cast<std::size_t>(team_rank)],
         {.input = pending.input, .output = pending.output}, call.reducer);
     pending.op = &op;

@@ -105,7 +105,7 @@ struct Pair {
     std::vector<std::byte> memory = std::vector<std::byte>(1024);
 
     run::Operation& issue(Rank rank, const TeamCall& call) {
-        return job.engine(rank).issue(*team.states[static_cast<std::size_t>(rank)],
+        return job.engine(rank).start(*team.states[static_cast<std::size_t>(rank)],
                                       call.programs[static_cast<std::size_t>(rank)],
                                       {.input = memory.data(), .output = memory.data()},
                                       call.reducer);

@@ -71,7 +71,7 @@ std::string make_rounds(Crew& crew, const std::deque<TeamCall>& calls, Rank rank
         for (std::size_t i = 0; i < 2; ++i) {
             Made& made =
                 started.emplace_back(calls[(round + i) % calls.size()], 3 * round + i, rank);
-            made.op = &engine.issue(state, program(made.call), made.registers(), made.call.reducer);
+            made.op = &engine.start(state, program(made.call), made.registers(), made.call.reducer);
         }
         Made blocking(calls[(round + 2) % calls.size()], 3 * round + 2, rank);
         if (!engine.run(state, program(blocking.call), blocking.registers(), blocking.call.reducer))
@@ -136,7 +136,7 @@ std::optional<std::uint64_t> polls_until_rank0_ends(bool helped, std::uint64_t p
     for (Rank rank = 0; rank < 4; ++rank) {
         const auto at = static_cast<std::size_t>(rank);
         Made& mine = made.emplace_back(call, 0, rank);
-        mine.op = &crew.job.engine(rank).issue(*crew.team.states[at], call.programs[at],
+        mine.op = &crew.job.engine(rank).start(*crew.team.states[at], call.programs[at],
                                                mine.registers(), call.reducer);
     }
     std::unique_ptr<Helper> helper;

@@ -55,7 +55,7 @@ TEST(Scale, ATeamOfVeryManyRanksStartsAndIsRight) {
         const auto at = static_cast<std::size_t>(rank);
         auto* const value = reinterpret_cast<std::byte*>(&values[at]);
         operations.push_back(
-            &job.engine(rank).issue(*team.states[at], programs[at], {value, value}, reducer));
+            &job.engine(rank).start(*team.states[at], programs[at], {value, value}, reducer));
     }
     std::size_t ended = 0;
     for (int round = 0; round < 1000 && ended < operations.size(); ++round) {

@@ -86,7 +86,7 @@ class VCollectiveScript {
         const std::size_t ahead = 1 + static_cast<std::size_t>(rank) % 5;
         if (made >= ahead && !before(made - ahead).ended()) return false;
         ExchangeSide& side = calls_[made][static_cast<std::size_t>(rank)];
-        side.op = &job_->engine(rank).issue(*team_->states[static_cast<std::size_t>(rank)],
+        side.op = &job_->engine(rank).start(*team_->states[static_cast<std::size_t>(rank)],
                                             side.program, registers_of(side), {});
         job_->watch().issued(team_->id, rank, *side.op);
         ++made;

@@ -147,10 +147,10 @@ weft_status prepare(const char* function, weft_team* handle, weft_request** requ
         if (request == nullptr) return base::fail(Status::argument, "request is NULL");
         const auto call = read(*found->team, arguments);
         if (!call) return call.failure();
-        auto held = found->team->prepare(*call);
-        if (!held) return held.failure();
-        const auto made =
-            found->context->add_request({.team = handle, .persistent = *std::move(held)});
+        auto prepared = found->team->prepare(*call);
+        if (!prepared) return prepared.failure();
+        const auto made = found->context->add_request(
+            {.team = handle, .persistent = std::make_unique<const Call>(*std::move(prepared))});
         if (!made) return made.failure();
         *request = *made;
         return {};

@@ -14,34 +14,41 @@ using weft::c_api::start;
 
 namespace {
 
-/// Returns true for a built-in type and operation without counts and not in place. Such arguments
-/// need no translation.
-bool is_plain(const CallArguments& arguments) {
+namespace c_api = weft::c_api;
+
+/// Returns true for a built-in type and operation.
+bool is_built_in(const CallArguments& arguments) {
     return static_cast<unsigned>(arguments.type) < weft::kBuiltinTypes &&
-           static_cast<unsigned>(arguments.op) < weft::kBuiltinOps &&
-           arguments.in != WEFT_IN_PLACE && arguments.out != WEFT_IN_PLACE &&
-           arguments.collective < weft::collectives::kFirstWithCounts;
+           static_cast<unsigned>(arguments.op) < weft::kBuiltinOps;
+}
+
+/// Returns a call with a built-in type and operation, without counts and not in place.
+weft::Call plain_call(const CallArguments& arguments) {
+    return {arguments.collective,
+            arguments.in,
+            arguments.out,
+            arguments.count,
+            static_cast<weft::Type>(arguments.type),
+            static_cast<weft::Op>(arguments.op),
+            arguments.root};
+}
+
+weft_status outcome(const char* function, const weft::base::Failure* failure) noexcept {
+    return failure == nullptr ? WEFT_OK : c_api::refuse(function, *failure);
 }
 
 weft_status run_any(const char* function, weft_team* handle,
                     const CallArguments& arguments) noexcept {
-    namespace c_api = weft::c_api;
     try {
         weft::run::Team* const team = c_api::usable_team(handle);
         if (team == nullptr) [[unlikely]]
             return c_api::refuse(function, c_api::find_team(handle).failure());
-        if (is_plain(arguments)) [[likely]] {
-            const auto type = static_cast<weft::Type>(arguments.type);
-            const auto op = static_cast<weft::Op>(arguments.op);
-            if (team->run(weft::run::PlainCall{arguments.collective, arguments.in, arguments.out,
-                                               arguments.count, type, op, arguments.root}))
-                [[likely]]
-                return WEFT_OK;
-            return c_api::refuse(function, team->failure());
-        }
+        if (is_built_in(arguments) && arguments.in != WEFT_IN_PLACE &&
+            arguments.out != WEFT_IN_PLACE &&
+            arguments.collective < weft::collectives::kFirstWithCounts) [[likely]]
+            return outcome(function, team->run(plain_call(arguments)));
         const auto call = c_api::read(*team, arguments);
-        if (!call) return c_api::refuse(function, call.failure());
-        return team->run(*call) ? WEFT_OK : c_api::refuse(function, team->failure());
+        return call ? outcome(function, team->run(*call)) : c_api::refuse(function, call.failure());
     } catch (...) {
         return c_api::refuse_exception(function);
     }
@@ -51,21 +58,16 @@ weft_status run_any(const char* function, weft_team* handle,
 /// memory, is not checked again. The caller's arguments stay in registers.
 [[gnu::always_inline]] inline weft_status run(const char* function, weft_team* handle,
                                               CallArguments arguments) noexcept {
-    namespace c_api = weft::c_api;
     weft::run::Team* const team = c_api::team_at_once(handle);
-    const auto* const last =
-        team == nullptr || arguments.collective >= weft::collectives::kFirstWithCounts
-            ? nullptr
-            : team->same(arguments.collective, arguments.in, arguments.out, arguments.count,
-                         static_cast<unsigned>(arguments.type), static_cast<unsigned>(arguments.op),
-                         arguments.root);
+    const auto* const last = team == nullptr || !is_built_in(arguments)
+                                 ? nullptr
+                                 : team->repeated(plain_call(arguments));
     if (last == nullptr) [[unlikely]] {
         const CallArguments kept = arguments;  // kept in memory on this path only
         return run_any(function, handle, kept);
     }
     try {
-        const weft::base::Failure* const failure = team->run_again(*last);
-        return failure == nullptr ? WEFT_OK : c_api::refuse(function, *failure);
+        return outcome(function, team->run(*last));
     } catch (...) {
         return c_api::refuse_exception(function);
     }

@@ -34,11 +34,10 @@ namespace weft::c_api {
 
 /// A started call, or one that can be started.
 struct CallRequest {
-    const weft_team* team = nullptr;  ///< of a persistent call
-    std::unique_ptr<const run::HeldCall>
-        persistent;                       ///< what to start; nullptr: no persistent call
-    run::Operation* operation = nullptr;  ///< while it is in flight
-    std::uint32_t pending = 0;            ///< of a get: transfers under way; the wire counts here
+    const weft_team* team = nullptr;         ///< of a persistent call
+    std::unique_ptr<const Call> persistent;  ///< what to start; nullptr: no persistent call
+    run::Operation* operation = nullptr;     ///< while it is in flight
+    std::uint32_t pending = 0;  ///< of a get: transfers under way; the wire counts here
 };
 
 struct HandleEntry {

@@ -68,7 +68,7 @@ extern "C" weft_status weft_start(weft_request* request) {
                         "the request is in flight: weft_wait() or weft_test() ends that");
         const auto team = c_api::find_team(call.team);
         if (!team) return team.failure();
-        const auto started = team->team->start(call.persistent->get());
+        const auto started = team->team->start(*call.persistent);
         if (!started) return started.failure();
         call.operation = *started;
         return Done{};

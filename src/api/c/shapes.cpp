@@ -58,8 +58,7 @@ Result<std::byte*> allocate(Team& team, std::size_t bytes, std::size_t alignment
 Result<void> run(Team& team, const c_api::CallArguments& arguments) {
     const auto call = c_api::read(team, arguments);
     if (!call) return call.failure();
-    if (team.run(*call)) return Done{};
-    return team.failure();
+    return team.run(*call);
 }
 
 /// Returns true if the strided buffer of a collective fits into the address space.

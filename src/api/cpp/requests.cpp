@@ -47,7 +47,7 @@ void Request::wait() {
 
 struct PersistentRequest::State {
     std::shared_ptr<detail::TeamLink> team;
-    std::unique_ptr<const run::HeldCall> call;
+    Call call;
     Request current;
 };
 
@@ -63,8 +63,7 @@ void PersistentRequest::start() {
     if (!state_) throw Error(Status::argument, "start: no call has been prepared");
     if (state_->current.state_)
         throw Error(Status::argument, "start: the call is in flight; wait() or test() ends that");
-    run::Operation* const operation =
-        detail::succeed(team_of(state_->team).start(state_->call->get()));
+    run::Operation* const operation = detail::succeed(team_of(state_->team).start(state_->call));
     state_->current = Request(std::make_unique<Request::State>(state_->team->runtime, operation));
 }
 bool PersistentRequest::test() {
@@ -82,10 +81,10 @@ Request Team::start(const Call& call) {
 }
 
 PersistentRequest Team::prepare(const Call& call) {
-    auto held = detail::succeed(team_of(link_).prepare(call));
+    Call prepared = detail::succeed(team_of(link_).prepare(call));
     PersistentRequest request;
     request.state_ = std::make_unique<PersistentRequest::State>(
-        PersistentRequest::State{link_, std::move(held), {}});
+        PersistentRequest::State{link_, std::move(prepared), {}});
     return request;
 }
 

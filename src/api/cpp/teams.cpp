@@ -79,9 +79,10 @@ Rank Team::size() const {
 
 void Team::run(const Call& call) {
     run::Team& team = team_of(link_);
-    const run::Team::Repeat* const last = team.same(call);
-    if (last != nullptr ? team.run_again(*last) != nullptr : !team.run(call)) [[unlikely]]
-        detail::raise(team.failure());
+    const run::Team::LastCall* const last = team.repeated(call);
+    const base::Failure* const why = last != nullptr ? team.run(*last) : team.run(call);
+    if (why != nullptr) [[unlikely]]
+        detail::raise(*why);
 }
 
 std::optional<Team> Team::split(int color, int key) {

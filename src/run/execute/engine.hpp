@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // engine.hpp - drives every operation of every team of one runtime.
 //
-// Idea     Issuing a call only numbers and queues it. Each call that waits polls everything: the
+// Idea     Starting a call only numbers and queues it. Each call that waits polls everything: the
 //          wire, all running operations, and all queues whose front may start by the bank rule. So
 //          ranks may start calls of different teams in different orders without a deadlock.
 // Holds    One thread calls. If the turn is shared, a progress thread may help between its calls
 //          (help()). If the turn is divided, several threads call at once, on different teams. Only
 //          wait(), run() and drain() block. A call that runs alone on a node takes the fused path:
 //          no queue, no operation object, no decoding.
-// Next     window.hpp for the bank rule; stepper.hpp for steps; watchdog.hpp for long waits.
+// Next     engine_fused.hpp, which users of the engine include; window.hpp for the bank rule;
+//          stepper.hpp for steps; watchdog.hpp for long waits.
 #pragma once
 
 #include <algorithm>
@@ -61,10 +62,10 @@ class Engine {
     }
 
     /// Numbers and queues a call without waiting. The caller keeps the operation until release().
-    Operation& issue(TeamState& team, const BoundProgram& program, Registers registers,
+    Operation& start(TeamState& team, const BoundProgram& program, Registers registers,
                      const Reducer& reducer) {
         const Turn::Hold hold = turn_.take();
-        return issue_now(team, program, registers, reducer);
+        return start_now(team, program, registers, reducer);
     }
 
     /// Ends the caller's use of the operation, which is recycled once it has ended.
@@ -127,15 +128,6 @@ class Engine {
         if (at_rest_ && may_exchange(team, program)) [[likely]]
             return run_exchange(team, program, registers, reducer);
         return run_other(team, program, registers, reducer);
-    }
-    /// Makes one blocking call in an engine that has a recorder.
-    bool run_recorded(TeamState& team, const BoundProgram& program, Registers registers,
-                      const Reducer& reducer) {
-        const Turn::Hold hold = turn_.take();
-        const Driving here(*this);
-        if (!turn_.divided() && !busy() && make_room_for_fused(team, program))
-            return run_fused_recorded(team, program, registers, reducer);
-        return run_queued(team, program, registers, reducer);
     }
 
     /// Takes the turn for waits outside a team's calls; see await().
@@ -264,13 +256,14 @@ class Engine {
         const Driving here(*this);
         if (turn_.divided() || busy() || !make_room_for_fused(team, program))
             return run_queued(team, program, registers, reducer);
+        if (recorder_ != nullptr) return run_fused_recorded(team, program, registers, reducer);
         at_rest_ = !turn_.shared();
         return run_fused(team, program, registers, reducer);
     }
 
     bool run_queued(TeamState& team, const BoundProgram& program, Registers registers,
                     const Reducer& reducer) {
-        Operation& op = issue_now(team, program, registers, reducer);
+        Operation& op = start_now(team, program, registers, reducer);
         op.recorded.blocking = true;
         // A call that needs no data from peers usually ends without polling the network.
         if (++calls_ % kProgressEvery != 0) move_now();
@@ -281,7 +274,7 @@ class Engine {
         return succeeded;
     }
 
-    Operation& issue_now(TeamState& team, const BoundProgram& program, Registers registers,
+    Operation& start_now(TeamState& team, const BoundProgram& program, Registers registers,
                          const Reducer& reducer) {
         insert_barrier(team, program);
         return enqueue(team, program, registers, reducer, team.bulk_of(program));
@@ -375,14 +368,14 @@ class Engine {
                 Operation& op = *team->queue.front();
                 team->queue.pop_front();
                 --queued_;
-                start(op);
+                begin(op);
                 started = true;
             }
         }
         return started;
     }
 
-    void start(Operation& op) {
+    void begin(Operation& op) {
         op.state = Operation::State::running;
         op.team->remember(op.epoch, {op.program, op.digest});
         op.lanes.clear();
@@ -481,13 +474,12 @@ class Engine {
     ExternalProgress external_;
     std::function<std::string()> also_waits_;  ///< set by await()
     bool gave_up_ = false;                     ///< the watchdog ended all waits
-    bool at_rest_ = false;  ///< the turn is not shared, and nothing was in flight at the last check
-    unsigned calls_ = 0;    ///< blocking calls that were queued
+    /// Nothing was in flight at the last check, the turn is not shared, and no calls are recorded.
+    bool at_rest_ = false;
+    unsigned calls_ = 0;      ///< blocking calls that were queued
     bool cancelled_ = false;  ///< the wire is cancelled
     OperationPool pool_;
     base::Failure failure_;
 };
 
 }  // namespace weft::run
-
-#include "run/execute/engine_fused.hpp"

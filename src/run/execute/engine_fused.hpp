@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // engine_fused.hpp - fused calls of the engine: calls that run alone on a node.
 //
-// Idea     An exchange of two ranks is compiled into its caller, step after step. Other programs
-//          use the loop of fused_runner.hpp, in functions of their own.
+// Idea     Completes the class Engine. An exchange of two ranks is compiled into its caller, step
+//          after step. Other programs use the loop of fused_runner.hpp, in functions of their own.
 // Holds    As in fused_runner.hpp. Waits run the watchdog. If it gives up, or the user's operation
 //          throws, the team fails.
-// Next     engine.hpp, which includes this.
+// Next     engine.hpp for all other calls.
 #pragma once
 
 #include "run/execute/engine.hpp"

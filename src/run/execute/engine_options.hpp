@@ -13,7 +13,7 @@ struct EngineOptions {
     WatchdogOptions watchdog;
     /// If divided, calls never take the fused path, which keeps the turn while it waits.
     Turn::Kind turn = Turn::Kind::own;
-    Recorder* recorder = nullptr;  ///< if given, calls must be made with run_recorded()
+    Recorder* recorder = nullptr;  ///< if given, every call is recorded
 };
 
 }  // namespace weft::run

@@ -9,19 +9,6 @@
 
 namespace weft::run {
 
-namespace {
-
-std::strong_ordering compare_words(std::span<const std::size_t> a, std::span<const std::size_t> b) {
-    return std::lexicographical_compare_three_way(a.begin(), a.end(), b.begin(), b.end());
-}
-
-}  // namespace
-
-std::strong_ordering compare(const Blocks& a, const Blocks& b) {
-    if (const auto counts = compare_words(a.counts, b.counts); counts != 0) return counts;
-    return compare_words(a.displacements, b.displacements);
-}
-
 base::Result<void> check_blocks(const Blocks& blocks, std::string_view what, Rank size,
                                 std::uint64_t element_bytes) {
     const auto ranks = static_cast<std::size_t>(size);

@@ -3,12 +3,13 @@
 //
 // Idea     A call's arrays belong to the caller and are compared in place. So a call with the
 //          counts and displacements of the previous one finds its plan without a copy.
-// Next     call.hpp for a call that keeps copies; plan.hpp for the checks of memory.
+// Next     call.hpp for copies of the arrays; plan.hpp for the checks of memory.
 #pragma once
 
-#include <compare>
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,7 +20,10 @@
 namespace weft::run {
 
 /// Compares by content.
-[[nodiscard]] std::strong_ordering compare(const Blocks& a, const Blocks& b);
+[[nodiscard]] inline bool equal(const Blocks& a, const Blocks& b) {
+    return std::ranges::equal(a.counts, b.counts) &&
+           std::ranges::equal(a.displacements, b.displacements);
+}
 
 /// Fails unless there is one count for each rank, displacements for none or for each rank, and no
 /// overflow. `what` is "in" or "out".

@@ -2,13 +2,18 @@
 #include "run/runtime/call.hpp"
 
 #include <limits>
+#include <utility>
+#include <vector>
 
 #include "run/execute/inquiry.hpp"
-#include "run/runtime/blocks.hpp"
 
 namespace weft::run {
 
 namespace {
+
+// FNV-1a
+constexpr std::uint64_t kHashStart = 14695981039346656037ULL;
+constexpr std::uint64_t kHashFactor = 1099511628211ULL;
 
 bool is_known(Collective collective) {
     return static_cast<std::size_t>(collective) < collectives::kCollectives.size();
@@ -56,6 +61,42 @@ base::Result<void> check_counts(const Call& call, Rank rank, Rank size) {
 }
 
 }  // namespace
+
+std::uint64_t plan_key(const Call& call) {
+    std::uint64_t key = kHashStart;
+    const auto add = [&key](std::uint64_t word) { key = (key ^ word) * kHashFactor; };
+    add(static_cast<std::uint64_t>(call.collective) << 16 |
+        static_cast<std::uint64_t>(call.type) << 8 | static_cast<std::uint64_t>(call.op));
+    add(static_cast<std::uint64_t>(call.root));
+    add(call.count);
+    add(reinterpret_cast<std::uintptr_t>(call.user.get()));
+    for (const Blocks& blocks : {call.in_blocks, call.out_blocks})
+        for (const auto list : {blocks.counts, blocks.displacements})
+            for (const std::size_t word : list) add(word);
+    return key;
+}
+
+Call with_own_arrays(const Call& call) {
+    struct Copies {
+        std::shared_ptr<const void> user;
+        std::vector<std::size_t> words;
+    };
+    Call own = call;
+    const auto lists = {&own.in_blocks.counts, &own.in_blocks.displacements, &own.out_blocks.counts,
+                        &own.out_blocks.displacements};
+    std::size_t words = 0;
+    for (const auto* list : lists) words += list->size();
+    if (words == 0) return own;
+    const auto copies = std::make_shared<Copies>(Copies{call.user, {}});
+    copies->words.reserve(words);  // keeps spans into it valid
+    for (auto* list : lists) {
+        const std::size_t first = copies->words.size();
+        copies->words.insert(copies->words.end(), list->begin(), list->end());
+        *list = {copies->words.data() + first, list->size()};
+    }
+    own.user = std::shared_ptr<const void>(copies, call.user.get());
+    return own;
+}
 
 Call as_seen(Call call, Rank rank) {
     if (is_known(call.collective) && traits_of(call.collective).rooted() && call.root != rank)
@@ -126,9 +167,8 @@ std::string describe(const Call& call, std::string_view spec) {
 }
 
 base::CallHash call_hash(std::string_view description, std::uint32_t element_bytes) {
-    std::uint64_t hash = 14695981039346656037ULL + element_bytes;  // FNV-1a
-    for (const char c : description)
-        hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
+    std::uint64_t hash = kHashStart + element_bytes;
+    for (const char c : description) hash = (hash ^ static_cast<unsigned char>(c)) * kHashFactor;
     return hash == Inquiry::kVerdict ? 1 : hash;
 }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // call.hpp - a call of the public interface, as the runtime reads it.
 //
-// Idea     weft::Call is passed unchanged from the interfaces to its plan. This file derives its
-//          properties: the size of an element, the validity of its arguments, and the text and hash
-//          by which ranks detect disagreements.
+// Idea     weft::Call is the only form of a call, from the interfaces to its plan. This file
+//          derives its properties: the size of an element, the validity of its arguments, the key
+//          of its plan, and the text and hash by which ranks detect disagreements.
 // Next     blocks.hpp for calls with counts; plan.hpp for binding.
 #pragma once
 
@@ -17,6 +17,7 @@
 #include "base/result.hpp"
 #include "collectives/collective_traits.hpp"
 #include "run/reduce/reduce.hpp"
+#include "run/runtime/blocks.hpp"
 #include "weft/call.hpp"
 
 namespace weft::run {
@@ -37,28 +38,27 @@ using collectives::traits_of;
                                                          : call.out_blocks.counts;
 }
 
-/// A call with a built-in type and operation, without arrays of counts.
-struct PlainCall {
-    Collective collective = Collective::barrier;
-    const void* in = nullptr;
-    void* out = nullptr;
-    std::size_t count = 0;
-    Type type = Type::float64;
-    Op op = Op::sum;
-    Rank root = -1;
-
-    /// Returns the plain part of a call.
-    [[nodiscard]] static PlainCall of(const Call& call) {
-        return {call.collective, call.in, call.out, call.count, call.type, call.op, call.root};
-    }
-    [[nodiscard]] Call whole() const { return {collective, in, out, count, type, op, root}; }
-};
-
 /// Returns true if a call, if valid, has a built-in operation and no counts.
 [[nodiscard]] inline bool is_plain(const Call& call) {
     return call.user == nullptr && call.collective < collectives::kFirstWithCounts &&
            call.in_blocks.counts.empty() && call.out_blocks.counts.empty();
 }
+
+/// Returns true if the scalar arguments of two calls are equal. Does not compare their memory.
+[[nodiscard]] inline bool equal_scalars(const Call& a, const Call& b) {
+    return a.collective == b.collective && a.count == b.count && a.type == b.type && a.op == b.op &&
+           a.root == b.root;
+}
+/// Returns true if all arguments but the memory are equal; arrays are compared by content.
+[[nodiscard]] inline bool have_equal_plans(const Call& a, const Call& b) {
+    return equal_scalars(a, b) && a.user == b.user && equal(a.in_blocks, b.in_blocks) &&
+           equal(a.out_blocks, b.out_blocks);
+}
+/// Returns a hash of everything that have_equal_plans() compares.
+[[nodiscard]] std::uint64_t plan_key(const Call& call);
+
+/// Returns a call with its own copies of the arrays, which live as long as any copy of it.
+[[nodiscard]] Call with_own_arrays(const Call& call);
 
 /// Returns the call without the arrays that only the root reads, unless this rank is the root.
 [[nodiscard]] Call as_seen(Call call, Rank rank);

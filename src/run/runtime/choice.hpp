@@ -90,8 +90,8 @@ class Chooser {
     /// Returns a choice, valid until the next call.
     [[nodiscard]] base::Result<const ChosenAlgorithm*> choose(const Call& call) const;
     /// Returns all candidates, without measured choices.
-    [[nodiscard]] base::Result<plan::Choice> rank_all(const CallClass& call) const {
-        return rank_algorithms(machine_, size_, call);
+    [[nodiscard]] base::Result<plan::Choice> rank_all(const Call& call) const {
+        return rank_algorithms(machine_, size_, class_of(call));
     }
 
   private:

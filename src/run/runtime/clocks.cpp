@@ -43,12 +43,13 @@ base::Result<ClockOffsets> compare_clocks(Team& team) {
                          .seen_ns = std::vector<std::uint64_t>(
                              team.rank() == 0 ? static_cast<std::size_t>(team.size()) : 0)};
         std::uint64_t token = 0;
-        auto done = team.call(Call::broadcast(&token, 1, Type::uint64, 0), Purpose::observing);
+        const base::Failure* why =
+            team.run(Call::broadcast(&token, 1, Type::uint64, 0), Purpose::observing);
         std::uint64_t seen_ns = base::monotonic_ns();
-        if (done)
-            done = team.call(Call::gather(&seen_ns, found.seen_ns.data(), 1, Type::uint64, 0),
-                             Purpose::observing);
-        if (!done) return done.failure();
+        if (why == nullptr)
+            why = team.run(Call::gather(&seen_ns, found.seen_ns.data(), 1, Type::uint64, 0),
+                           Purpose::observing);
+        if (why != nullptr) return *why;
         found.end_ns = base::monotonic_ns();
         rounds.push_back(std::move(found));
     }

@@ -26,10 +26,9 @@ base::Result<std::vector<std::string>> gather_texts(Team& team, const std::strin
     const std::uint64_t length = mine.size();
     const std::uint64_t needed = (length + 2 * sizeof length - 1) / sizeof length;
     std::uint64_t words = needed;
-    if (auto done = team.call(Call::allreduce(&words, &words, 1, Type::uint64, Op::max),
-                              Purpose::observing);
-        !done)
-        return done.failure();
+    if (const base::Failure* const why =
+            team.run(Call::allreduce(&words, &words, 1, Type::uint64, Op::max), Purpose::observing))
+        return *why;
     if (auto checked = check_longest(words, needed, team.size()); !checked)
         return checked.failure();
     const std::size_t members = team.rank() == 0 ? static_cast<std::size_t>(team.size()) : 0;
@@ -37,10 +36,9 @@ base::Result<std::vector<std::string>> gather_texts(Team& team, const std::strin
     own[0] = length;
     std::memcpy(own.data() + 1, mine.data(), length);
     std::vector<std::uint64_t> all(words * members);
-    if (auto done = team.call(Call::gather(own.data(), all.data(), words, Type::uint64, 0),
-                              Purpose::observing);
-        !done)
-        return done.failure();
+    if (const base::Failure* const why = team.run(
+            Call::gather(own.data(), all.data(), words, Type::uint64, 0), Purpose::observing))
+        return *why;
     std::vector<std::string> texts;
     for (std::size_t member = 0; member < members; ++member) {
         const std::uint64_t* const from = all.data() + member * words;

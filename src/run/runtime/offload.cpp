@@ -180,10 +180,9 @@ base::Result<std::unique_ptr<OffloadedCall>> OffloadedCall::create(Team& team, c
 /// Fails on all members if it has failed on one.
 base::Result<void> OffloadedCall::agree(const base::Result<void>& mine) {
     std::int32_t well = mine.ok() ? 1 : 0;
-    if (auto done =
-            team_.call(Call::allreduce(&well, &well, 1, Type::int32, Op::min), Purpose::observing);
-        !done)
-        return done.failure();
+    if (const base::Failure* const why =
+            team_.run(Call::allreduce(&well, &well, 1, Type::int32, Op::min), Purpose::observing))
+        return *why;
     if (!mine) return mine.failure();
     if (well == 0)
         return base::fail(Status::unsupported, "another rank of the team cannot offload this call");
@@ -271,11 +270,10 @@ base::Result<void> OffloadedCall::make_plan() {
 
 base::Result<void> OffloadedCall::make_memory() {
     bank_bytes_ = plan_.memory_bytes;
-    if (auto done =
-            team_.call(Call::allreduce(&bank_bytes_, &bank_bytes_, 1, Type::uint64, Op::max),
-                       Purpose::observing);
-        !done)
-        return done;
+    if (const base::Failure* const why =
+            team_.run(Call::allreduce(&bank_bytes_, &bank_bytes_, 1, Type::uint64, Op::max),
+                      Purpose::observing))
+        return *why;
     const std::uint64_t bytes = bank_bytes_ * banks_;
     memory_.reset(static_cast<std::byte*>(::operator new(bytes, kMemoryAlignment, std::nothrow)));
     if (memory_ == nullptr)
@@ -295,10 +293,9 @@ base::Result<void> OffloadedCall::meet_peers() {
     std::memcpy(mine.data(), &bytes, sizeof bytes);
     std::memcpy(mine.data() + sizeof bytes, card.data(), card.size());
     std::vector<std::byte> all(kCardBytes * static_cast<std::size_t>(team_.size()));
-    if (auto done = team_.call(Call::allgather(mine.data(), all.data(), kCardBytes, Type::uint8),
-                               Purpose::observing);
-        !done)
-        return done;
+    if (const base::Failure* const why = team_.run(
+            Call::allgather(mine.data(), all.data(), kCardBytes, Type::uint8), Purpose::observing))
+        return *why;
     std::set<Rank> peers;
     for (const plan::Descriptor& descriptor : plan_.descriptors) peers.insert(descriptor.peer);
     for (const Rank peer : peers) {
@@ -321,7 +318,7 @@ void OffloadedCall::fill(std::uint64_t bank) {
 base::Result<void> OffloadedCall::start(const void* in, void* out) {
     if (running_) return base::fail(Status::argument, "the last offloaded call is not over");
     if (meets_ && calls_ != 0 && calls_ % banks_ == 0) {
-        if (auto done = team_.call(Call::barrier(), Purpose::inserted); !done) return done;
+        if (const auto* const why = team_.run(Call::barrier(), Purpose::inserted)) return *why;
     }
     ++calls_;
     running_ = true;

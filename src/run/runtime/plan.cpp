@@ -175,7 +175,7 @@ base::Result<Reducer> reducer_of(const Call& call, const ReduceTable& kernels, R
 
 base::Result<void> fill(Plan& plan, const PlanContext& context, const ReduceTable& kernels,
                         const ChosenAlgorithm& algorithm) {
-    const Call& call = plan.call.get();
+    const Call& call = plan.call;
     const collectives::CollectiveTraits& traits = traits_of(call.collective);
     if (traits.has_counts()) {
         auto memory = block_memory(call, context.rank);
@@ -205,26 +205,13 @@ base::Result<void> fill(Plan& plan, const PlanContext& context, const ReduceTabl
 
 }  // namespace
 
-HeldCall::HeldCall(const Call& call) : call_(call) {
-    const auto lists = {&call_.in_blocks.counts, &call_.in_blocks.displacements,
-                        &call_.out_blocks.counts, &call_.out_blocks.displacements};
-    std::size_t words = 0;
-    for (const auto* list : lists) words += list->size();
-    words_.reserve(words);  // keeps spans into it valid
-    for (auto* list : lists) {
-        const std::size_t first = words_.size();
-        words_.insert(words_.end(), list->begin(), list->end());
-        *list = {words_.data() + first, list->size()};
-    }
-}
-
 base::Result<std::unique_ptr<Plan>> make_plan(const PlanContext& context,
                                               const ReduceTable& kernels, const Call& call,
                                               const ChosenAlgorithm& algorithm, Purpose purpose) {
     Call without_memory = call;
     without_memory.in = without_memory.out = nullptr;
     std::unique_ptr<Plan> plan(new Plan{
-        .call = HeldCall(without_memory), .algorithm = algorithm.text, .purpose = purpose});
+        .call = with_own_arrays(without_memory), .algorithm = algorithm.text, .purpose = purpose});
     if (auto filled = fill(*plan, context, kernels, algorithm); !filled)
         return filled.failure().within(traits_of(call.collective).name);
     return plan;
@@ -238,8 +225,7 @@ std::size_t Plan::bytes() const {
                       held(program.pieces) + held(program.pairs) + held(program.input_starts) +
                       held(program.output_starts) + held(program.slot_starts) +
                       held(program.description) + held(program.fused.steps);
-    const Call& of = call.get();
-    for (const Blocks* vector : {&of.in_blocks, &of.out_blocks})
+    for (const Blocks* vector : {&call.in_blocks, &call.out_blocks})
         sum += vector->counts.size_bytes() + vector->displacements.size_bytes();
     if (blocks != nullptr) sum += sizeof *blocks + held(blocks->input) + held(blocks->output);
     return sum;
@@ -250,14 +236,13 @@ bool Plan::accepts_blocks(const Registers& memory) const {
     const std::byte* const out = after(memory.output, output.offset);
     if ((!blocks->input.empty() && in == nullptr) || (!blocks->output.empty() && out == nullptr))
         return false;
-    const bool in_place =
-        traits_of(call.get().collective).in_place != collectives::InPlace::never &&
-        after(in, blocks->own_in) == after(out, blocks->own_out);
+    const bool in_place = traits_of(call.collective).in_place != collectives::InPlace::never &&
+                          after(in, blocks->own_in) == after(out, blocks->own_out);
     return in_place || !overlap(in, blocks->input, out, blocks->output);
 }
 
 base::Failure Plan::refusal(const Registers& memory) const {
-    const collectives::CollectiveTraits& traits = traits_of(call.get().collective);
+    const collectives::CollectiveTraits& traits = traits_of(call.collective);
     const auto bytes_of = [](const Extents& extents) {
         return std::accumulate(
             extents.begin(), extents.end(), std::uint64_t{0},

@@ -33,20 +33,6 @@ struct ChosenAlgorithm {
     std::string reason;  ///< reason of the choice, for users
 };
 
-/// A call with its own copies of the arrays.
-class HeldCall {
-  public:
-    explicit HeldCall(const Call& call);
-    HeldCall(const HeldCall&) = delete;
-    HeldCall& operator=(const HeldCall&) = delete;
-
-    [[nodiscard]] const Call& get() const { return call_; }
-
-  private:
-    Call call_;
-    std::vector<std::size_t> words_;
-};
-
 /// Properties of a team that its plans depend on.
 struct PlanContext {
     Rank rank = 0;
@@ -71,7 +57,7 @@ struct BlockMemory {
 };
 
 struct Plan {
-    HeldCall call;  ///< without buffers
+    Call call;  ///< with its own arrays, without buffers
     std::string algorithm;
     Purpose purpose = Purpose::itself;
     BoundProgram program;
@@ -84,21 +70,9 @@ struct Plan {
     /// Returns the approximate size of the plan in memory, in bytes.
     [[nodiscard]] std::size_t bytes() const;
     /// Returns true if this is the plan of the call.
-    [[nodiscard]] bool serves(const Call& other) const {
-        const Call& mine = call.get();
-        return mine.collective == other.collective && mine.count == other.count &&
-               mine.type == other.type && mine.op == other.op && mine.root == other.root &&
-               mine.user == other.user && same(mine.in_blocks, other.in_blocks) &&
-               same(mine.out_blocks, other.out_blocks);
-    }
-    /// Returns true if this is the plan of a plain call of its collective.
-    [[nodiscard]] bool serves(const PlainCall& other) const {
-        const Call& mine = call.get();
-        return mine.count == other.count && mine.type == other.type && mine.op == other.op &&
-               mine.root == other.root;
-    }
+    [[nodiscard]] bool serves(const Call& other) const { return have_equal_plans(call, other); }
     /// Returns the starts of the whole buffers, from the caller's pointers. Null stays null.
-    [[nodiscard]] Registers registers(const auto& given) const {
+    [[nodiscard]] Registers registers(const Call& given) const {
         return {before(given.in, input.offset), before(given.out, output.offset)};
     }
     /// Returns true if a call may use this memory: it is not null, and no input is overwritten.
@@ -116,11 +90,6 @@ struct Plan {
     [[nodiscard]] base::Failure refusal(const Registers& memory) const;
 
   private:
-    /// Compares by content. Most calls have no counts.
-    [[nodiscard]] static bool same(const Blocks& a, const Blocks& b) {
-        if (a.counts.empty() && b.counts.empty()) return true;
-        return compare(a, b) == 0;
-    }
     [[nodiscard]] static std::byte* before(const void* part, std::uint64_t offset) {
         const auto address = reinterpret_cast<std::uintptr_t>(part);
         return reinterpret_cast<std::byte*>(address == 0 ? 0 : address - offset);

@@ -4,34 +4,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <compare>
 #include <vector>
 
 namespace weft::run {
 
 namespace {
 
-std::strong_ordering compare_calls(const Call& a, const Call& b) {
-    const auto scalars = [](const Call& call) {
-        return std::tuple(call.collective, call.type, call.op, call.root, call.count,
-                          call.user.get());
-    };
-    if (const std::strong_ordering order = scalars(a) <=> scalars(b); order != 0) return order;
-    if (const auto order = compare(a.in_blocks, b.in_blocks); order != 0) return order;
-    return compare(a.out_blocks, b.out_blocks);
-}
-
 std::size_t index_of(Collective collective) {
     return static_cast<std::size_t>(collective);
 }
 
 }  // namespace
-
-bool PlanCache::InOrder::less(const Sought& a, const Sought& b) {
-    std::strong_ordering order = compare_calls(a.call, b.call);
-    if (order == 0) order = a.purpose <=> b.purpose;
-    return order < 0 || (order == 0 && a.algorithm < b.algorithm);
-}
 
 PlanCache::PlanCache(PlanContext context, const ReduceTable& kernels,
                      std::vector<base::ForcedAlgorithm> forced)
@@ -71,15 +54,19 @@ base::Result<const ChosenAlgorithm*> PlanCache::choose(const Call& call) const {
 base::Result<const Plan*> PlanCache::find(const Call& call, Purpose purpose) {
     const auto algorithm = choose(call);
     if (!algorithm) return algorithm.failure();
-    const auto found = plans_.find(Sought{call, (*algorithm)->text, purpose});
-    if (found != plans_.end()) return found->get();
+    const std::uint64_t key = plan_key(call);
+    for (auto [at, end] = plans_.equal_range(key); at != end; ++at) {
+        const Plan& plan = *at->second;
+        if (plan.purpose == purpose && plan.algorithm == (*algorithm)->text && plan.serves(call))
+            return &plan;
+    }
     auto made = make_plan(context_, kernels_, call, **algorithm, purpose);
     if (!made) return made.failure();
     bytes_ += (*made)->bytes();
     if (context_.log != nullptr && context_.log->informs(context_.rank == 0))
         context_.log->info(fmt::format("{}: {}: {}", context_.name, (*made)->program.description,
                                        (*algorithm)->reason));
-    return plans_.insert(*std::move(made)).first->get();
+    return plans_.emplace(key, *std::move(made))->second.get();
 }
 
 base::Result<const Plan*> PlanCache::inserted_barrier() {
@@ -110,13 +97,14 @@ void PlanCache::trace(const Plan& plan) const {
 
 void PlanCache::retire(Epoch before) {
     std::vector<Epoch> uses;
-    for (const auto& plan : plans_) uses.push_back(plan->used);
+    for (const auto& [key, plan] : plans_) uses.push_back(plan->used);
     const auto middle = uses.begin() + static_cast<std::ptrdiff_t>(uses.size() / 2);
     std::nth_element(uses.begin(), middle, uses.end());
     const Epoch oldest_kept = uses.empty() ? before : std::min(before, *middle);
-    std::erase_if(plans_, [&](const auto& plan) {
-        if (plan->used >= oldest_kept) return false;
-        bytes_ -= plan->bytes();
+    std::erase_if(plans_, [&](const auto& held) {
+        const Plan& plan = *held.second;
+        if (plan.used >= oldest_kept) return false;
+        bytes_ -= plan.bytes();
         return true;
     });
     bytes_most_ = std::max(kBytes, 2 * bytes_);

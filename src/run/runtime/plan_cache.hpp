@@ -14,10 +14,9 @@
 #include <array>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
-#include <tuple>
+#include <unordered_map>
 #include <utility>
 
 #include "base/environment.hpp"
@@ -66,27 +65,10 @@ class PlanCache {
     [[nodiscard]] const plan::Machine& machine() const { return context_.machine; }
     /// Returns all algorithms that the call could use, by predicted time.
     [[nodiscard]] base::Result<plan::Choice> rank(const Call& call) const {
-        return chooser_.rank_all(class_of(call));
+        return chooser_.rank_all(call);
     }
 
   private:
-    /// Key of a plan.
-    struct Sought {
-        const Call& call;
-        std::string_view algorithm;
-        Purpose purpose;
-    };
-    struct InOrder {
-        using is_transparent = void;
-        using Held = std::unique_ptr<Plan>;
-        static Sought sought(const Held& plan) {
-            return {plan->call.get(), plan->algorithm, plan->purpose};
-        }
-        static bool less(const Sought& a, const Sought& b);
-        bool operator()(const Held& a, const Held& b) const { return less(sought(a), sought(b)); }
-        bool operator()(const Held& a, const Sought& b) const { return less(sought(a), b); }
-        bool operator()(const Sought& a, const Held& b) const { return less(a, sought(b)); }
-    };
     /// A forced algorithm. A failure is returned by each call that it is forced on.
     using Forced = std::optional<base::Result<ChosenAlgorithm>>;
     /// Limit below which no plan is dropped.
@@ -103,7 +85,7 @@ class PlanCache {
     /// Set by WEFT_<COLLECTIVE>.
     std::array<Forced, collectives::kCollectives.size()> environment_;
     std::array<Forced, collectives::kCollectives.size()> forced_;
-    std::set<std::unique_ptr<Plan>, InOrder> plans_;
+    std::unordered_multimap<std::uint64_t, std::unique_ptr<Plan>> plans_;  ///< by plan_key()
     std::unique_ptr<Plan> inserted_barrier_;
     std::unique_ptr<Plan> last_barrier_;
     std::size_t bytes_ = 0;  ///< size of all plans_

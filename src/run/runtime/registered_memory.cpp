@@ -30,8 +30,8 @@ bool is_mapped(std::byte* memory, std::uint64_t bytes) {
 /// Returns true if all members have the same number.
 base::Result<bool> agreed(Team& team, std::uint64_t number, Purpose purpose) {
     std::uint64_t words[2] = {number, ~number};
-    auto done = team.call(Call::allreduce(words, words, 2, Type::uint64, Op::max), purpose);
-    if (!done) return done.failure();
+    const Call call = Call::allreduce(words, words, 2, Type::uint64, Op::max);
+    if (const base::Failure* const why = team.run(call, purpose)) return *why;
     return words[0] == ~words[1];
 }
 
@@ -86,10 +86,10 @@ base::Result<std::vector<MemoryCard>> RegisteredMemory::exchange(Team& team,
                                                                  const MemoryCard& mine) {
     std::vector<MemoryCard> cards(static_cast<std::size_t>(team.size()));
     static_assert(sizeof(MemoryCard) % sizeof(std::uint64_t) == 0);
-    auto done = team.call(Call::allgather(&mine, cards.data(),
-                                          sizeof(MemoryCard) / sizeof(std::uint64_t), Type::uint64),
-                          Purpose::register_memory);
-    if (!done) return done.failure().within("register");
+    const Call call = Call::allgather(&mine, cards.data(),
+                                      sizeof(MemoryCard) / sizeof(std::uint64_t), Type::uint64);
+    if (const base::Failure* const why = team.run(call, Purpose::register_memory))
+        return why->within("register");
     for (Rank member = 0; member < team.size(); ++member) {
         const MemoryCard& card = cards[static_cast<std::size_t>(member)];
         if (auto good = check(card, member, runtime_.layout()); !good)
@@ -119,9 +119,9 @@ base::Result<std::byte*> RegisteredMemory::enter(Team& team, const MemoryCard& m
                       .in_segment = {},
                       .mine = mine};
     std::uint64_t ready = made.name.start() != nullptr ? 1 : 0;
-    auto done = team.call(Call::allreduce(&ready, &ready, 1, Type::uint64, Op::min),
-                          Purpose::register_memory);
-    if (!done) return done.failure().within("register");
+    if (const base::Failure* const why = team.run(
+            Call::allreduce(&ready, &ready, 1, Type::uint64, Op::min), Purpose::register_memory))
+        return why->within("register");
     if (ready == 0)
         return base::fail(Status::memory, "register: a member finds no {} addresses for a name",
                           longest);

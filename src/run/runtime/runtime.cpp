@@ -435,8 +435,8 @@ base::Result<void> Runtime::print_statistics() {
     }
     const Statistics mine = statistics_of(engine_->mapped_bytes(), job_.wire->direct());
     std::vector<Statistics> all(static_cast<std::size_t>(world().size()));
-    auto outcome = world().call(Call::gather(mine.data(), all.data(), mine.size(), Type::uint64, 0),
-                                Purpose::finalize);
+    base::Result<void> outcome = world().run(
+        Call::gather(mine.data(), all.data(), mine.size(), Type::uint64, 0), Purpose::finalize);
     if (!outcome.ok() || world().rank() != 0) return outcome;
     for (const std::string& line : table_of(all)) base::write_line("weft: " + line);
     return outcome;
@@ -451,7 +451,7 @@ base::Result<void> Runtime::finalize() {
     engine_->drain();
     if (outcome.ok() && settings_.stats) outcome = print_statistics();
     if (outcome.ok() && clocks_) outcome = write_trace();
-    if (outcome.ok()) outcome = world().call(Call::barrier(), Purpose::finalize);
+    if (outcome.ok()) outcome = world().run(Call::barrier(), Purpose::finalize);
     job_.sigterm_report->set_stage("finalize: waiting for all ranks to be here");
     for (unsigned failures = 0; outcome.ok() && job_.wire->in_flight() != 0; ++failures) {
         if (job_.wire->failure() != nullptr) break;

@@ -215,9 +215,9 @@ base::Result<void> StencilExchange::run_apart(Data data, const Route& route, con
         out_counts[peer] = blocks.count;
         out_starts[peer] = stencil_.opposite(hop.after) * blocks.count;
     }
-    if (!team_.run(Call::alltoallv(in, {in_counts, in_starts}, out, {out_counts, out_starts},
-                                   blocks.type)))
-        return team_.failure();
+    if (const base::Failure* const why = team_.run(Call::alltoallv(
+            in, {in_counts, in_starts}, out, {out_counts, out_starts}, blocks.type)))
+        return *why;
     for (std::uint32_t i = 0; i < neighbors_.size(); ++i) {
         if (!stays(stencil_.offsets()[i])) continue;
         const std::size_t from = data == Data::own ? i * blocks.bytes : 0;
@@ -244,9 +244,9 @@ base::Result<void> StencilExchange::pass(const Phase& phase, Blocks& blocks) {
         out_counts[static_cast<std::size_t>(hop.peer)] += blocks.count;
     std::vector<std::byte>& received =
         blocks.received.emplace_back(phase.received.size() * blocks.bytes);
-    if (!team_.run(Call::alltoallv(sent.data(), {in_counts, {}}, received.data(), {out_counts, {}},
-                                   blocks.type)))
-        return team_.failure();
+    if (const base::Failure* const why = team_.run(Call::alltoallv(
+            sent.data(), {in_counts, {}}, received.data(), {out_counts, {}}, blocks.type)))
+        return *why;
     std::vector<const std::byte*> after(blocks.at.size());
     for (const auto& [from, to] : phase.kept) after[to] = blocks.at[from];
     for (std::size_t i = 0; i < phase.received.size(); ++i)

@@ -26,7 +26,7 @@ class Ballot {
     }
 
     [[nodiscard]] base::Result<void> hold(Team& team, Purpose purpose) {
-        return team.call(
+        return team.run(
             Call::allreduce(words_.data(), words_.data(), words_.size(), Type::uint64, Op::max),
             purpose);
     }

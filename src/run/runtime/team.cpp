@@ -40,82 +40,50 @@ Team::Team(Runtime& runtime, std::uint32_t id, std::vector<Rank> job_ranks, base
                                 .barrier = &(*barrier)->program});
 }
 
-bool Team::run(const Call& call) {
-    if (is_plain(call)) return run(PlainCall::of(call));
-    const Plan* const plan = warm(call);
-    return plan != nullptr ? run(*plan, plan->registers(call)) : run_any(call);
+const base::Failure* Team::run(const Call& call, Purpose purpose) {
+    Registers memory;
+    const Plan* const plan = find_plan(call, purpose, memory);
+    if (plan == nullptr) [[unlikely]]
+        return &failure_;
+    LastCall& last = last_[static_cast<std::size_t>(call.collective)];
+    if (last.plan == plan && is_plain(call)) last = {plan, call.in, call.out, memory, true};
+    return run(*plan, memory);
 }
 
-bool Team::run_any(const Call& call) {
-    const Plan* const plan = find(call);
-    return plan != nullptr && run_any(*plan, plan->registers(call));
-}
-
-/// Most calls repeat the last one of their collective with other memory.
-bool Team::run(const PlainCall& call) {
-    Repeat& last = repeats_[static_cast<std::size_t>(call.collective)];
-    if (last.plan == nullptr || !last.plan->serves(call)) [[unlikely]]
-        return run_any(call.whole());
-    const Registers memory = last.plan->registers(call);
-    if (!last.plan->accepts(memory)) [[unlikely]] {
-        failure_ = last.plan->refusal(memory);
-        return false;
-    }
-    last.call = call;
-    last.memory = memory;
-    last.ready = last.plan;
-    return run_accepted(*last.plan, memory) == nullptr;
-}
-
-bool Team::run(const Plan& plan, Registers memory) {
-    if (plan.accepts(memory)) [[likely]]
-        return run_accepted(plan, memory) == nullptr;
-    failure_ = plan.refusal(memory);
-    return false;
-}
-
-const base::Failure* Team::run_accepted(const Plan& plan, const Registers& memory) {
+const base::Failure* Team::run(const Plan& plan, const Registers& memory) {
     if (engine_.run(*state_, plan.program, memory, plan.reducer)) [[likely]]
         return nullptr;
-    fail();
+    const Turn::Hold hold = engine_.take_turn();
+    failure_ = engine_.failure();
     return &failure_;
 }
 
-base::Result<void> Team::call(const Call& call, Purpose purpose) {
-    if (purpose == Purpose::itself) return run(call) ? base::Result<void>() : failure_;
+/// Most calls repeat the last one of their collective with other memory.
+const Plan* Team::find_plan(const Call& call, Purpose purpose, Registers& memory) {
+    const auto collective = static_cast<std::size_t>(call.collective);
+    if (purpose != Purpose::itself) return accepted(look_up(call, purpose), call, memory);
+    if (collective < kCollectives) [[likely]] {
+        const Plan* const last = last_[collective].plan;
+        if (last != nullptr && last->serves(call)) [[likely]]
+            return accepted(last, call, memory);
+    }
     const Plan* const plan = look_up(call, purpose);
-    if (plan == nullptr || !run_any(*plan, plan->registers(call))) return failure_;
-    return {};
-}
-
-/// Runs a call, and records it if calls are recorded.
-bool Team::run_any(const Plan& plan, Registers memory) {
-    if (recorder_ == nullptr || !plan.accepts(memory)) return run(plan, memory);
-    if (engine_.run_recorded(*state_, plan.program, memory, plan.reducer)) return true;
-    return fail();
-}
-
-bool Team::fail() {
-    const Turn::Hold hold = engine_.take_turn();
-    failure_ = engine_.failure();
-    return false;
-}
-
-const Plan* Team::find(const Call& call) {
-    if (const Plan* const plan = warm(call)) return plan;
-    const std::size_t place =
-        static_cast<std::size_t>(call.collective) + (recorder_ != nullptr ? kCollectives : 0);
-    const Plan* plan = recorder_ != nullptr && place < last_.size() ? last_[place] : nullptr;
-    if (plan != nullptr && plan->serves(call)) return plan;
-    plan = look_up(call, Purpose::itself);
     if (plan == nullptr) return nullptr;
     plans_.trace(*plan);
     if (!plans_.traces()) {
         forget_last(call.collective);
-        last_[place] = plan;
-        if (recorder_ == nullptr && is_plain(call)) repeats_[place] = {.plan = plan};
+        last_[collective].plan = plan;
     }
-    return plan;
+    return accepted(plan, call, memory);
+}
+
+const Plan* Team::accepted(const Plan* plan, const Call& call, Registers& memory) {
+    if (plan == nullptr) return nullptr;
+    memory = plan->registers(call);
+    if (plan->accepts(memory)) [[likely]]
+        return plan;
+    failure_ = plan->refusal(memory);
+    return nullptr;
 }
 
 const Plan* Team::look_up(const Call& call, Purpose purpose) {
@@ -137,39 +105,33 @@ const Plan* Team::look_up(const Call& call, Purpose purpose) {
 
 /// Forgets the plan of the last call of a collective, which was in use up to here.
 void Team::forget_last(Collective collective) {
-    for (const std::size_t first : {std::size_t{0}, kCollectives}) {
-        const Plan*& last = last_[first + static_cast<std::size_t>(collective)];
-        if (last != nullptr) last->used = state_->cells->next() + 1;
-        last = nullptr;
-    }
-    repeats_[static_cast<std::size_t>(collective)] = {};
+    LastCall& last = last_[static_cast<std::size_t>(collective)];
+    if (last.plan != nullptr) last.plan->used = state_->cells->next() + 1;
+    last = {};
 }
 
 /// Drops plans that are not in use. Counts, roots and operations may be new in each call.
 void Team::make_room() {
     const Turn::Hold hold = engine_.take_turn();  // a progress thread completes calls
-    for (const Plan* const last : last_)
-        if (last != nullptr) last->used = state_->cells->next() + 1;
+    for (const LastCall& last : last_)
+        if (last.plan != nullptr) last.plan->used = state_->cells->next() + 1;
     plans_.retire(state_->forgotten_before());
     if (recorder_ != nullptr) recorder_->forget_programs();
 }
 
 base::Result<Operation*> Team::start(const Call& call) {
-    const Plan* const plan = find(call);
+    Registers memory;
+    const Plan* const plan = find_plan(call, Purpose::itself, memory);
     if (plan == nullptr) return failure_;
-    const Registers memory = plan->registers(call);
-    if (!plan->accepts(memory)) return plan->refusal(memory);
-    Operation& op = engine_.issue(*state_, plan->program, memory, plan->reducer);
+    Operation& op = engine_.start(*state_, plan->program, memory, plan->reducer);
     runtime_.wake_progress_thread();
     return &op;
 }
 
-base::Result<std::unique_ptr<const HeldCall>> Team::prepare(const Call& call) {
-    const Plan* const plan = look_up(call, Purpose::itself);
-    if (plan == nullptr) return failure_;
-    const Registers memory = plan->registers(call);
-    if (!plan->accepts(memory)) return plan->refusal(memory);
-    return std::make_unique<const HeldCall>(as_seen(call, rank()));
+base::Result<Call> Team::prepare(const Call& call) {
+    Registers memory;
+    if (accepted(look_up(call, Purpose::itself), call, memory) == nullptr) return failure_;
+    return with_own_arrays(as_seen(call, rank()));
 }
 
 base::Result<std::vector<Team::SplitEntry>> Team::exchange(const SplitEntry& mine) {
@@ -178,11 +140,10 @@ base::Result<std::vector<Team::SplitEntry>> Team::exchange(const SplitEntry& min
     entries[static_cast<std::size_t>(rank())] = mine;
     // Each member sets its own entry; the others are zero.
     const std::size_t words = members * sizeof(SplitEntry) / sizeof(std::uint64_t);
-    if (auto done =
-            call(Call::allreduce(entries.data(), entries.data(), words, Type::uint64, Op::bor),
-                 Purpose::split);
-        !done)
-        return done.failure();
+    if (const base::Failure* const why =
+            run(Call::allreduce(entries.data(), entries.data(), words, Type::uint64, Op::bor),
+                Purpose::split))
+        return *why;
     return entries;
 }
 
@@ -358,7 +319,7 @@ base::Result<void> Team::meet_for_the_last_time() {
     const auto barrier = plans_.last_barrier();
     if (!barrier) return barrier.failure();
     if (nodes_ > 1) runtime_.use_cells(id(), (*barrier)->program.program.slots);
-    if (!run_any(**barrier, {})) return failure_;
+    if (const base::Failure* const why = run(**barrier, Registers())) return *why;
     return {};
 }
 

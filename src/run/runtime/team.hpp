@@ -56,48 +56,39 @@ class Team {
     [[nodiscard]] int nodes() const { return nodes_; }
     [[nodiscard]] TeamState& state() const { return *state_; }
 
-    /// The last plain call of a collective, prepared for repetition.
-    struct Repeat {
-        PlainCall call;
+    /// The plan of the last call of a collective. If that was a plain call, also its memory.
+    struct LastCall {
+        const Plan* plan = nullptr;  ///< nullptr: no such call
+        const void* in = nullptr;
+        void* out = nullptr;
         Registers memory;
-        const Plan* plan = nullptr;   ///< null: no such call
-        const Plan* ready = nullptr;  ///< `plan` if `call` and `memory` are valid, else null
+        bool is_ready = false;  ///< the plan accepts this memory
     };
-    /// Returns the last call if it had these arguments, else nullptr. run_again() repeats it.
-    /// `type` and `op` may be invalid values.
-    [[nodiscard]] const Repeat* same(Collective collective, const void* in, void* out,
-                                     std::size_t count, unsigned type, unsigned op, Rank root) {
-        const Repeat& last = repeats_[static_cast<std::size_t>(collective)];
-        if (last.ready == nullptr) [[unlikely]]
+    /// Returns the last call if it had these arguments, else nullptr. `call` may be invalid.
+    [[nodiscard]] const LastCall* repeated(const Call& call) const {
+        if (!is_plain(call)) return nullptr;
+        const LastCall& last = last_[static_cast<std::size_t>(call.collective)];
+        if (!last.is_ready) [[unlikely]]
             return nullptr;
-        if (collective == Collective::barrier) return &last;
-        const PlainCall& call = last.call;
-        const bool same = call.in == in && call.out == out && call.count == count &&
-                          static_cast<unsigned>(call.type) == type &&
-                          static_cast<unsigned>(call.op) == op && call.root == root;
+        if (call.collective == Collective::barrier) return &last;
+        const bool same =
+            last.in == call.in && last.out == call.out && equal_scalars(last.plan->call, call);
         return same ? &last : nullptr;
     }
-    [[nodiscard]] const Repeat* same(const Call& call) {
-        if (!is_plain(call)) return nullptr;
-        return same(call.collective, call.in, call.out, call.count,
-                    static_cast<unsigned>(call.type), static_cast<unsigned>(call.op), call.root);
+    /// Makes one blocking call. Returns nullptr, or the reason why it failed, valid until the next
+    /// call. If the call is part of another call of the interface, ranks identify it by `purpose`.
+    [[nodiscard]] const base::Failure* run(const Call& call, Purpose purpose = Purpose::itself);
+    /// Makes the same call again.
+    [[nodiscard]] const base::Failure* run(const LastCall& last) {
+        return run(*last.plan, last.memory);
     }
-    /// Repeats the call. Returns nullptr, or the reason why it failed.
-    [[nodiscard]] const base::Failure* run_again(const Repeat& last) {
-        return run_accepted(*last.ready, last.memory);
-    }
-    /// Makes one blocking call. If it returns false, failure() has the reason.
-    [[nodiscard]] bool run(const Call& call);
-    [[nodiscard]] bool run(const PlainCall& call);
-    [[nodiscard]] const base::Failure& failure() const { return failure_; }
-    /// Makes a call that is part of another call of the interface; ranks identify it by `purpose`.
-    [[nodiscard]] base::Result<void> call(const Call& call, Purpose purpose = Purpose::itself);
 
     /// Starts a call without waiting. The caller owns the operation until Runtime::release.
     [[nodiscard]] base::Result<Operation*> start(const Call& call);
 
-    /// Makes the plan of a call that will be started repeatedly. Returns the call. Numbers nothing.
-    [[nodiscard]] base::Result<std::unique_ptr<const HeldCall>> prepare(const Call& call);
+    /// Makes the plan of a call that will be started repeatedly. Returns the call with its own
+    /// arrays. Numbers nothing.
+    [[nodiscard]] base::Result<Call> prepare(const Call& call);
 
     /// Forms a team of members with the same color, ordered by key, then rank. Returns
     /// nullptr if color < 0. Fails on all members if one of the new teams has no common
@@ -166,35 +157,23 @@ class Team {
     [[nodiscard]] base::Result<void> meet_for_the_last_time();
     [[nodiscard]] static base::Result<void> check_regions(const std::vector<SplitEntry>& entries);
 
-    /// Returns the plan if the call resembles the last one of its collective, else nullptr. Always
-    /// returns nullptr if calls are recorded.
-    [[nodiscard]] const Plan* warm(const Call& call) const {
-        const auto collective = static_cast<std::size_t>(call.collective);
-        const Plan* const plan = collective < kCollectives ? last_[collective] : nullptr;
-        return plan != nullptr && plan->serves(call) ? plan : nullptr;
-    }
-    /// Returns the plan of the next call. If it returns nullptr, failure() has the reason.
-    [[nodiscard]] const Plan* find(const Call& call);
+    /// Returns the plan of the next call, if possible that of the last call, and sets
+    /// `memory`. If it returns nullptr, failure_ has the reason.
+    [[nodiscard]] const Plan* find_plan(const Call& call, Purpose purpose, Registers& memory);
     [[nodiscard]] const Plan* look_up(const Call& call, Purpose purpose);
+    /// Sets `memory`. Returns the plan if it accepts that memory, else nullptr.
+    [[nodiscard]] const Plan* accepted(const Plan* plan, const Call& call, Registers& memory);
     void forget_last(Collective collective);
     void make_room();
-    [[nodiscard]] bool run(const Plan& plan, Registers memory);
-    /// Runs a call whose memory the plan accepts. Returns nullptr, or the reason why it failed.
-    [[nodiscard]] const base::Failure* run_accepted(const Plan& plan, const Registers& memory);
-    [[nodiscard]] bool run_any(const Call& call);
-    [[nodiscard]] bool run_any(const Plan& plan, Registers memory);
-    /// Stores the engine's failure. Returns false.
-    bool fail();
+    /// Runs a call whose memory the plan accepts.
+    [[nodiscard]] const base::Failure* run(const Plan& plan, const Registers& memory);
 
     Runtime& runtime_;
     RealEngine& engine_;
     PlanCache plans_;
     static constexpr std::size_t kCollectives = collectives::kCollectives.size();
-    /// By collective: first the unrecorded calls, then the recorded ones.
-    std::array<const Plan*, 2 * kCollectives> last_{};
-    Recorder* recorder_;  ///< the runtime's, or nullptr
-    /// By collective: unrecorded plain calls.
-    std::array<Repeat, kCollectives> repeats_{};
+    std::array<LastCall, kCollectives> last_{};  ///< by collective
+    Recorder* recorder_;                         ///< the runtime's, or nullptr
     base::Failure failure_;
     int nodes_;
     TeamState* state_ = nullptr;

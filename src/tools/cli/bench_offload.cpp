@@ -153,7 +153,8 @@ class OffloadRounds {
     base::Result<void> round(bool offloads, bool away, OffloadRow& row,
                              std::vector<double>& times) {
         prepare();
-        if (auto done = team_.call(Call::barrier(), run::Purpose::observing); !done) return done;
+        if (const auto* const why = team_.run(Call::barrier(), run::Purpose::observing))
+            return *why;
         const bool sleeps = away && team_.rank() == sleeper();
         if (away && !sleeps) sleep(kHeadStartMs);
         Interval absence;
@@ -205,18 +206,17 @@ class OffloadRounds {
     }
 
     base::Result<void> largest(double& value) {
-        return team_.call(Call::allreduce(&value, &value, 1, Type::float64, Op::max),
-                          run::Purpose::observing);
+        return team_.run(Call::allreduce(&value, &value, 1, Type::float64, Op::max),
+                         run::Purpose::observing);
     }
 
     /// Combines the values of all ranks.
     base::Result<OffloadRow> summarize(OffloadRow row) {
         row.descriptors.resize(static_cast<std::size_t>(team_.size()));
-        if (auto done =
-                team_.call(Call::allgather(&queued_, row.descriptors.data(), 1, Type::uint64),
-                           run::Purpose::observing);
-            !done)
-            return done.failure();
+        if (const base::Failure* const why =
+                team_.run(Call::allgather(&queued_, row.descriptors.data(), 1, Type::uint64),
+                          run::Purpose::observing))
+            return *why;
         double wrong = row.checked ? 0 : 1;
         double entries = static_cast<double>(row.entries_away);
         for (double* value : {&wrong, &entries})

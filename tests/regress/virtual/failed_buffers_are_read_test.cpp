@@ -37,7 +37,7 @@ class Failing {
 
     run::Operation& issue(Rank rank, const run::Reducer& reducer) {
         const auto at = static_cast<std::size_t>(rank);
-        return job_.engine(rank).issue(*team_.states[at], call_.programs[at],
+        return job_.engine(rank).start(*team_.states[at], call_.programs[at],
                                        {input_[at].data(), output_[at].data()}, reducer);
     }
     /// Steps until the operation has ended.

@@ -22,21 +22,20 @@ TEST(Blocks, AreEqualByWhatTheySay) {
     const Words counts{3, 0, 5};
     const Words others{3, 0, 5};
     const Words shifts{0, 9, 3};
-    EXPECT_TRUE(compare({.counts = counts}, {.counts = others}) == 0);
-    EXPECT_TRUE(compare({}, {}) == 0);
-    EXPECT_TRUE(compare({}, {.counts = counts}) < 0);
-    EXPECT_TRUE(compare({.counts = counts}, {.counts = counts, .displacements = shifts}) < 0);
+    EXPECT_TRUE(equal({.counts = counts}, {.counts = others}));
+    EXPECT_TRUE(equal({}, {}));
+    EXPECT_FALSE(equal({}, {.counts = counts}));
+    EXPECT_FALSE(equal({.counts = counts}, {.counts = counts, .displacements = shifts}));
 }
 
 TEST(Blocks, HeldOnesOutliveTheirArrays) {
     Words counts{1, 2};
     Words shifts{7, 4};
-    const HeldCall held({.collective = Collective::alltoallv,
-                         .in_blocks = {.counts = counts},
-                         .out_blocks = {.counts = counts, .displacements = shifts}});
+    const Call call = with_own_arrays({.collective = Collective::alltoallv,
+                                       .in_blocks = {.counts = counts},
+                                       .out_blocks = {.counts = counts, .displacements = shifts}});
     counts.assign(2, 99);
     shifts.assign(2, 99);
-    const Call& call = held.get();
     EXPECT_TRUE(std::ranges::equal(call.in_blocks.counts, Words{1, 2}));
     EXPECT_TRUE(call.in_blocks.displacements.empty());
     EXPECT_TRUE(std::ranges::equal(call.out_blocks.displacements, Words{7, 4}));
