@@ -40,8 +40,8 @@ inline constexpr std::size_t kRegisterCopyMax = 2048;
     return page_distance(to, from) - 1 < kSlowest;
 }
 
-/// Returns true on AMD processors. Zen 3 and 4 have slow distances, and a detour is worth its second
-/// copy there.
+/// Returns true on AMD processors. Zen 3 and 4 have slow distances, and a detour is worth its
+/// second copy there.
 [[nodiscard]] bool has_slow_distances() noexcept;
 
 /// Copies through memory at another distance on such a processor. Helper of
