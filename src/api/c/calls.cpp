@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "api/c/calls.hpp"
 
+#include <memory>
 #include <numeric>
 #include <utility>
 
-#include "api/c/errors.hpp"
 #include "base/element_types.hpp"
 #include "collectives/collective_traits.hpp"
 
@@ -117,44 +117,52 @@ Result<Call> read(const run::Team& team, const CallArguments& arguments) {
     return call;
 }
 
-weft_status start(const char* function, weft_team* handle, weft_request** request,
-                  const CallArguments& arguments) noexcept {
-    return guarded(function, [&]() -> Result<void> {
-        const auto found = find_team(handle);
-        if (!found) return found.failure();
-        if (request == nullptr) return base::fail(Status::argument, "request is NULL");
-        const auto call = read(*found->team, arguments);
-        if (!call) return call.failure();
-        // The handle is made first: a started call cannot be revoked.
-        const auto made = found->context->add_request({});
-        if (!made) return made.failure();
-        const auto operation = found->team->start(*call);
-        if (!operation) {
-            found->context->remove(*made);
-            return operation.failure();
-        }
-        find_request(*made)->request->operation = *operation;
-        *request = *made;
-        return {};
-    });
+weft_status run(const char* function, weft_team* handle, const CallArguments& arguments) noexcept {
+    try {
+        run::Team* const team = usable_team(handle);
+        if (team == nullptr) [[unlikely]]
+            return refuse(function, find(handle).failure());
+        if (is_built_in(arguments) && arguments.in != WEFT_IN_PLACE &&
+            arguments.out != WEFT_IN_PLACE && arguments.collective < collectives::kFirstWithCounts)
+            [[likely]]
+            return outcome(function, team->run(plain_call(arguments)));
+        const auto call = read(*team, arguments);
+        return call ? outcome(function, team->run(*call)) : refuse(function, call.failure());
+    } catch (...) {
+        return refuse_exception(function);
+    }
 }
 
-weft_status prepare(const char* function, weft_team* handle, weft_request** request,
-                    const CallArguments& arguments) noexcept {
-    return guarded(function, [&]() -> Result<void> {
-        const auto found = find_team(handle);
-        if (!found) return found.failure();
-        if (request == nullptr) return base::fail(Status::argument, "request is NULL");
-        const auto call = read(*found->team, arguments);
+weft_status start(const char* function, weft_team* handle, const CallArguments& arguments,
+                  weft_request** request) noexcept {
+    const auto begin = [&](const TeamHandle& found) -> Result<weft_request*> {
+        const auto call = read(*found.team, arguments);
         if (!call) return call.failure();
-        auto prepared = found->team->prepare(*call);
+        // The handle is made first: a started call cannot be revoked.
+        const auto made = found.context->add_request({});
+        if (!made) return made;
+        const auto operation = found.team->start(*call);
+        if (!operation) {
+            found.context->remove(*made);
+            return operation.failure();
+        }
+        find(*made)->request->operation = *operation;
+        return made;
+    };
+    return give(function, handle, request, begin, "request");
+}
+
+weft_status prepare(const char* function, weft_team* handle, const CallArguments& arguments,
+                    weft_request** request) noexcept {
+    const auto hold = [&](const TeamHandle& found) -> Result<weft_request*> {
+        const auto call = read(*found.team, arguments);
+        if (!call) return call.failure();
+        auto prepared = found.team->prepare(*call);
         if (!prepared) return prepared.failure();
-        const auto made = found->context->add_request(
+        return found.context->add_request(
             {.team = handle, .persistent = std::make_unique<const Call>(*std::move(prepared))});
-        if (!made) return made.failure();
-        *request = *made;
-        return {};
-    });
+    };
+    return give(function, handle, request, hold, "request");
 }
 
 }  // namespace weft::c_api

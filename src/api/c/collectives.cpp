@@ -4,7 +4,6 @@
 // Holds    A blocking call that repeats the last call of its collective goes directly to its team.
 // Next     calls.hpp for the meaning of arguments; run/runtime/team.cpp for the call.
 #include "api/c/calls.hpp"
-#include "api/c/errors.hpp"
 #include "collectives/collective_traits.hpp"
 
 using weft::Collective;
@@ -16,58 +15,20 @@ namespace {
 
 namespace c_api = weft::c_api;
 
-/// Returns true for a built-in type and operation.
-bool is_built_in(const CallArguments& arguments) {
-    return static_cast<unsigned>(arguments.type) < weft::kBuiltinTypes &&
-           static_cast<unsigned>(arguments.op) < weft::kBuiltinOps;
-}
-
-/// Returns a call with a built-in type and operation, without counts and not in place.
-weft::Call plain_call(const CallArguments& arguments) {
-    return {arguments.collective,
-            arguments.in,
-            arguments.out,
-            arguments.count,
-            static_cast<weft::Type>(arguments.type),
-            static_cast<weft::Op>(arguments.op),
-            arguments.root};
-}
-
-weft_status outcome(const char* function, const weft::base::Failure* failure) noexcept {
-    return failure == nullptr ? WEFT_OK : c_api::refuse(function, *failure);
-}
-
-weft_status run_any(const char* function, weft_team* handle,
-                    const CallArguments& arguments) noexcept {
-    try {
-        weft::run::Team* const team = c_api::usable_team(handle);
-        if (team == nullptr) [[unlikely]]
-            return c_api::refuse(function, c_api::find_team(handle).failure());
-        if (is_built_in(arguments) && arguments.in != WEFT_IN_PLACE &&
-            arguments.out != WEFT_IN_PLACE &&
-            arguments.collective < weft::collectives::kFirstWithCounts) [[likely]]
-            return outcome(function, team->run(plain_call(arguments)));
-        const auto call = c_api::read(*team, arguments);
-        return call ? outcome(function, team->run(*call)) : c_api::refuse(function, call.failure());
-    } catch (...) {
-        return c_api::refuse_exception(function);
-    }
-}
-
 /// Inlined into each entry. A call that repeats the last call of its collective, with the same
 /// memory, is not checked again. The caller's arguments stay in registers.
 [[gnu::always_inline]] inline weft_status run(const char* function, weft_team* handle,
                                               CallArguments arguments) noexcept {
     weft::run::Team* const team = c_api::team_at_once(handle);
-    const auto* const last = team == nullptr || !is_built_in(arguments)
+    const auto* const last = team == nullptr || !c_api::is_built_in(arguments)
                                  ? nullptr
-                                 : team->repeated(plain_call(arguments));
+                                 : team->repeated(c_api::plain_call(arguments));
     if (last == nullptr) [[unlikely]] {
         const CallArguments kept = arguments;  // kept in memory on this path only
-        return run_any(function, handle, kept);
+        return c_api::run(function, handle, kept);
     }
     try {
-        return outcome(function, team->run(*last));
+        return c_api::outcome(function, team->run(*last));
     } catch (...) {
         return c_api::refuse_exception(function);
     }
@@ -84,11 +45,11 @@ weft_status run_any(const char* function, weft_team* handle,
     }                                                                                \
     extern "C" weft_status weft_i##name(weft_team* team, WEFT_LIST parameters,       \
                                         weft_request** request) {                    \
-        return start(__func__, team, request, {Collective::name, __VA_ARGS__});      \
+        return start(__func__, team, {Collective::name, __VA_ARGS__}, request);      \
     }                                                                                \
     extern "C" weft_status weft_##name##_init(weft_team* team, WEFT_LIST parameters, \
                                               weft_request** request) {              \
-        return prepare(__func__, team, request, {Collective::name, __VA_ARGS__});    \
+        return prepare(__func__, team, {Collective::name, __VA_ARGS__}, request);    \
     }
 #define WEFT_LIST(...) __VA_ARGS__
 
@@ -140,8 +101,8 @@ extern "C" weft_status weft_barrier(weft_team* team) {
     return run(__func__, team, {Collective::barrier});
 }
 extern "C" weft_status weft_ibarrier(weft_team* team, weft_request** request) {
-    return start(__func__, team, request, {Collective::barrier});
+    return start(__func__, team, {Collective::barrier}, request);
 }
 extern "C" weft_status weft_barrier_init(weft_team* team, weft_request** request) {
-    return prepare(__func__, team, request, {Collective::barrier});
+    return prepare(__func__, team, {Collective::barrier}, request);
 }

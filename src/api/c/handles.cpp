@@ -195,14 +195,14 @@ void Context::remove_contexts_of(const run::Team& team) {
     }
 }
 
-base::Result<Context*> context_of(const weft_runtime* runtime) {
+base::Result<Context*> find(const weft_runtime* runtime) {
     auto context = find_context(runtime, "runtime");
     if (context && &Context::head_of(runtime) != static_cast<const void*>(runtime))
         return base::fail(Status::argument, "the handle is not that of a runtime");
     return context;
 }
 
-base::Result<TeamHandle> find_team(const weft_team* team, From caller) {
+base::Result<TeamHandle> find(const weft_team* team, From caller) {
     const auto context = find_context(team, "team", caller);
     if (!context) return context.failure();
     const HandleEntry* const entry = (*context)->find(team, HandleEntry::Kind::team);
@@ -210,7 +210,7 @@ base::Result<TeamHandle> find_team(const weft_team* team, From caller) {
     return TeamHandle{*context, entry->team, entry->stream};
 }
 
-base::Result<RequestHandle> find_request(const weft_request* request) {
+base::Result<RequestHandle> find(const weft_request* request) {
     const auto context = find_context(request, "request");
     if (!context) return context.failure();
     HandleEntry* const entry = (*context)->find(request, HandleEntry::Kind::request);

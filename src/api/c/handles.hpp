@@ -24,6 +24,7 @@
 #include <thread>
 #include <vector>
 
+#include "api/c/errors.hpp"
 #include "api/c/operations.hpp"
 #include "base/result.hpp"
 #include "run/runtime/runtime.hpp"
@@ -129,6 +130,11 @@ class Context {
     /// Make a handle for a team, for a context of it, or for a request that the caller completes.
     [[nodiscard]] base::Result<weft_team*> add_team(run::Team& team, run::Stream* stream = nullptr);
     [[nodiscard]] base::Result<weft_request*> add_request(CallRequest request);
+    /// Makes a handle for a new team. Without a team, this rank is not a member: no handle.
+    [[nodiscard]] base::Result<weft_team*> handle_for(const base::Result<run::Team*>& made) {
+        if (!made) return made.failure();
+        return *made == nullptr ? base::Result<weft_team*>(nullptr) : add_team(**made);
+    }
     /// Returns the entry of a handle of this context; nullptr if the handle is stale or
     /// of another kind.
     [[nodiscard]] HandleEntry* find(const void* handle, HandleEntry::Kind kind) {
@@ -204,10 +210,15 @@ struct TeamHandle {
     run::Team* team = nullptr;
     run::Stream* stream = nullptr;  ///< of a context
 };
-[[nodiscard]] base::Result<Context*> context_of(const weft_runtime* runtime);
-[[nodiscard]] base::Result<TeamHandle> find_team(const weft_team* team,
-                                                 From caller = From::program);
-/// Returns the team of a handle on the frequent paths; nullptr: find_team() returns the reason.
+struct RequestHandle {
+    Context* context = nullptr;
+    CallRequest* request = nullptr;
+};
+/// Return the object of a handle. Refuse unusable handles, and all handles in a forked child.
+[[nodiscard]] base::Result<Context*> find(const weft_runtime* runtime);
+[[nodiscard]] base::Result<TeamHandle> find(const weft_team* team, From caller = From::program);
+[[nodiscard]] base::Result<RequestHandle> find(const weft_request* request);
+/// Returns the team of a handle on the frequent paths; nullptr: find() returns the reason.
 [[nodiscard]] inline run::Team* usable_team(const weft_team* team) {
     if (team == nullptr) [[unlikely]]
         return nullptr;
@@ -227,8 +238,8 @@ struct TeamHandle {
         return nullptr;
     return head.context->team_of(team);
 }
-/// Returns the context of a runtime's handle if a program may use it now; nullptr: context_of()
-/// returns the reason.
+/// Returns the context of a runtime's handle if a program may use it now; nullptr: find() returns
+/// the reason.
 [[nodiscard]] [[gnu::always_inline]] inline Context* context_at_once(const weft_runtime* runtime) {
     if (runtime == nullptr) [[unlikely]]
         return nullptr;
@@ -239,10 +250,44 @@ struct TeamHandle {
         return nullptr;
     return head.context;
 }
-struct RequestHandle {
-    Context* context = nullptr;
-    CallRequest* request = nullptr;
-};
-[[nodiscard]] base::Result<RequestHandle> find_request(const weft_request* request);
+
+/// The beginning of most entries: finds the object of the first argument, and calls body(object).
+template <class Handle, class Body>
+weft_status on(const char* function, Handle* handle, Body&& body) noexcept {
+    return guarded_by_handle(function, [&]() -> base::Result<void> {
+        const auto found = find(handle);
+        if (!found) return found.failure();
+        return body(*found);
+    });
+}
+/// Stores the value of a result.
+template <class Value, class T>
+base::Result<void> store(const base::Result<Value>& value, T* out) {
+    if (!value) return value.failure();
+    *out = static_cast<T>(*value);
+    return base::Done{};
+}
+/// The beginning of entries that return a value by a pointer, `name`: checks the pointer after the
+/// handle, and stores the value of body(object).
+template <class Handle, class T, class Body>
+weft_status give(const char* function, Handle* handle, T* out, Body&& body,
+                 const char* name = "out") noexcept {
+    return on(function, handle, [&](const auto& found) -> base::Result<void> {
+        if (out == nullptr) return base::fail(Status::argument, "{} is NULL", name);
+        return store(body(found), out);
+    });
+}
+/// The beginning of entries on peers' memory: finds the team and calls body(RemoteMemory).
+template <class Body>
+weft_status on_memory(const char* function, const weft_team* team, Body&& body) noexcept {
+    return guarded_by_handle(function, [&]() -> base::Result<void> {
+        run::Team* const at_once = team_at_once(team);
+        if (at_once != nullptr && !at_once->runtime().in_handler()) [[likely]]
+            return body(at_once->remote(Context::head_of(team).context->stream_of(team)));
+        const auto found = find(team);
+        if (!found) return found.failure();
+        return body(found->team->remote(found->stream));
+    });
+}
 
 }  // namespace weft::c_api

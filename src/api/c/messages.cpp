@@ -4,13 +4,11 @@
 // Holds    A handler's record is kept until its runtime ends: a replaced handler may still run.
 // Next     run/onesided/messages.hpp for the transfer of messages.
 
-#include "api/c/errors.hpp"
 #include "api/c/handles.hpp"
 
 namespace c_api = weft::c_api;
 using weft::Rank;
 using weft::Status;
-using weft::base::Done;
 using weft::base::fail;
 using weft::base::Result;
 
@@ -40,23 +38,18 @@ void call(void* argument, Rank peer, const std::byte* data, std::size_t bytes) {
 
 extern "C" weft_status weft_am_register(weft_runtime* runtime, int handler, weft_am_handler fn,
                                         void* arg) {
-    return c_api::guarded(__func__, [&]() -> Result<void> {
-        const auto context = c_api::context_of(runtime);
-        if (!context) return context.failure();
-        weft::run::Runtime& found = (*context)->runtime();
+    return c_api::on(__func__, runtime, [&](c_api::Context* context) {
+        weft::run::Runtime& found = context->runtime();
         if (fn == nullptr) return found.set_handler(handler, {});
-        c_api::AmHandler& record = (*context)->add_handler({&found, fn, arg});
+        c_api::AmHandler& record = context->add_handler({&found, fn, arg});
         return found.set_handler(handler, {&call, &record});
     });
 }
 
 extern "C" size_t weft_am_bytes_max(const weft_runtime* runtime) {
     std::size_t bytes = 0;
-    c_api::guarded(__func__, [&]() -> Result<void> {
-        const auto context = c_api::context_of(runtime);
-        if (!context) return context.failure();
-        bytes = (*context)->runtime().message_bytes_max();
-        return Done{};
+    c_api::give(__func__, runtime, &bytes, [](c_api::Context* context) {
+        return Result<std::size_t>(context->runtime().message_bytes_max());
     });
     return bytes;
 }
@@ -70,7 +63,7 @@ extern "C" weft_status weft_am_request(weft_team* team, int peer, int handler, c
     return c_api::guarded(__func__, [&]() -> Result<void> {
         weft::run::Team* const found = c_api::team_at_once(team);
         if (found == nullptr) [[unlikely]] {
-            const auto refused = c_api::find_team(team, c_api::From::handler);
+            const auto refused = c_api::find(team, c_api::From::handler);
             if (!refused) return refused.failure();
             return send(*refused->team, peer, handler, data, bytes);
         }

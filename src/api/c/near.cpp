@@ -6,7 +6,6 @@
 
 #include <cstddef>
 
-#include "api/c/errors.hpp"
 #include "api/c/handles.hpp"
 
 namespace c_api = weft::c_api;
@@ -37,26 +36,21 @@ void fill(c_api::NearView& made, const c_api::TeamHandle& found, weft_team* hand
 }  // namespace
 
 extern "C" weft_status weft_near_open(weft_team* team, size_t struct_bytes, weft_near** out) {
-    return c_api::guarded(__func__, [&]() -> Result<void> {
-        const auto found = c_api::find_team(team);
-        if (!found) return found.failure();
-        if (out == nullptr) return fail(Status::argument, "out is NULL");
+    const auto open = [&](const c_api::TeamHandle& found) -> Result<weft_near*> {
         if (struct_bytes != sizeof(weft_near))
             return fail(Status::argument, "struct_bytes is {}, expected {}", struct_bytes,
                         sizeof(weft_near));
-        const auto view =
-            found->context->view_of(team, [&](c_api::NearView& made) { fill(made, *found, team); });
-        if (!view) return view.failure();
-        *out = *view;
-        return Done{};
-    });
+        return found.context->view_of(team,
+                                      [&](c_api::NearView& made) { fill(made, found, team); });
+    };
+    return c_api::give(__func__, team, out, open);
 }
 
 extern "C" void weft_near_drive(weft_near* near) {
     c_api::guarded(__func__, [&]() -> Result<void> {
         if (near == nullptr) return fail(Status::argument, "near is NULL");
         __atomic_store_n(&near->left, c_api::NearView::kDriveEvery, __ATOMIC_RELAXED);
-        const auto found = c_api::find_team(near->team);
+        const auto found = c_api::find(near->team);
         if (!found) return found.failure();
         found->context->runtime().progress();
         return Done{};

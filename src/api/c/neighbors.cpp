@@ -40,7 +40,7 @@ template <class Make>
 Result<void> make(weft_team* team, weft_neighbors** out, Make make_for) {
     if (out == nullptr) return fail(Status::argument, "out is NULL");
     *out = nullptr;
-    const auto found = c_api::find_team(team);
+    const auto found = c_api::find(team);
     if (!found) return found.failure();
     try {
         Result<Neighbors> made = make_for(*found->team);
@@ -74,25 +74,15 @@ c_api::CallArguments arguments_of(const weft::Call& call, weft_type type) {
             given(call.out_blocks)};
 }
 
-weft_status run(const char* function, weft_team* team, const c_api::CallArguments& arguments) {
-    return c_api::guarded(function, [&]() -> Result<void> {
-        const auto found = c_api::find_team(team);
-        if (!found) return found.failure();
-        const auto call = c_api::read(*found->team, arguments);
-        if (!call) return call.failure();
-        if (!found->team->run(*call)) return found->team->failure();
-        return Done{};
-    });
-}
-
-/// Calls perform(team, arguments) for the call that call_of(neighbors) makes.
-template <class CallOf, class Perform>
+/// Makes the call of call_of(neighbors) by one of the forms of calls.hpp.
+template <class CallOf, class Form, class... Request>
 weft_status with_call(const char* function, weft_neighbors* neighbors, weft_type type,
-                      CallOf call_of, Perform perform) noexcept {
+                      CallOf call_of, Form form, Request... request) noexcept {
     try {
         if (neighbors == nullptr)
             return c_api::refuse(function, Status::argument, "neighbors is NULL");
-        return perform(neighbors->team, arguments_of(call_of(neighbors->of), type));
+        return form(function, neighbors->team, arguments_of(call_of(neighbors->of), type),
+                    request...);
     } catch (const weft::Error& error) {
         return c_api::refuse(function, error.status(), error.what());
     } catch (...) {
@@ -159,30 +149,22 @@ extern "C" int weft_neighbors_destinations(const weft_neighbors* neighbors) {
 /// Defines the three forms of an exchange: weft_NAME, weft_iNAME and weft_NAME_init. `parameters`,
 /// in parentheses, are those between the neighbors and the request; the last argument makes the
 /// Call from the Neighbors `of`.
-#define WEFT_FORMS(name, parameters, ...)                                                      \
-    extern "C" weft_status weft_##name(weft_neighbors* neighbors, WEFT_LIST parameters) {      \
-        const char* const function = __func__;                                                 \
-        return with_call(                                                                      \
-            function, neighbors, type, [&](Neighbors& of) { return __VA_ARGS__; },             \
-            [&](weft_team* team, const auto& call) { return run(function, team, call); });     \
-    }                                                                                          \
-    extern "C" weft_status weft_i##name(weft_neighbors* neighbors, WEFT_LIST parameters,       \
-                                        weft_request** request) {                              \
-        const char* const function = __func__;                                                 \
-        return with_call(                                                                      \
-            function, neighbors, type, [&](Neighbors& of) { return __VA_ARGS__; },             \
-            [&](weft_team* team, const auto& call) {                                           \
-                return c_api::start(function, team, request, call);                            \
-            });                                                                                \
-    }                                                                                          \
-    extern "C" weft_status weft_##name##_init(weft_neighbors* neighbors, WEFT_LIST parameters, \
-                                              weft_request** request) {                        \
-        const char* const function = __func__;                                                 \
-        return with_call(                                                                      \
-            function, neighbors, type, [&](Neighbors& of) { return __VA_ARGS__; },             \
-            [&](weft_team* team, const auto& call) {                                           \
-                return c_api::prepare(function, team, request, call);                          \
-            });                                                                                \
+#define WEFT_FORMS(name, parameters, ...)                                                          \
+    extern "C" weft_status weft_##name(weft_neighbors* neighbors, WEFT_LIST parameters) {          \
+        return with_call(                                                                          \
+            __func__, neighbors, type, [&](Neighbors& of) { return __VA_ARGS__; }, c_api::run);    \
+    }                                                                                              \
+    extern "C" weft_status weft_i##name(weft_neighbors* neighbors, WEFT_LIST parameters,           \
+                                        weft_request** request) {                                  \
+        return with_call(                                                                          \
+            __func__, neighbors, type, [&](Neighbors& of) { return __VA_ARGS__; }, c_api::start,   \
+            request);                                                                              \
+    }                                                                                              \
+    extern "C" weft_status weft_##name##_init(weft_neighbors* neighbors, WEFT_LIST parameters,     \
+                                              weft_request** request) {                            \
+        return with_call(                                                                          \
+            __func__, neighbors, type, [&](Neighbors& of) { return __VA_ARGS__; }, c_api::prepare, \
+            request);                                                                              \
     }
 #define WEFT_LIST(...) __VA_ARGS__
 

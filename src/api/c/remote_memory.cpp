@@ -2,13 +2,12 @@
 // remote_memory.cpp - one-sided calls of the C interface.
 #include "run/runtime/remote_memory.hpp"
 
-#include "api/c/errors.hpp"
 #include "api/c/handles.hpp"
 
 namespace c_api = weft::c_api;
+using c_api::on_memory;
 using weft::Compare;
 using weft::Status;
-using weft::base::Done;
 using weft::base::fail;
 using weft::base::Result;
 using weft::run::RemoteMemory;
@@ -25,28 +24,12 @@ static_assert(static_cast<int>(Compare::eq) == WEFT_EQ &&
               static_cast<int>(Compare::ge) == WEFT_GE &&
               static_cast<int>(Compare::lt) == WEFT_LT && static_cast<int>(Compare::le) == WEFT_LE);
 
-/// Finds the team and makes a call on its members' memory.
-template <class Call>
-weft_status on(const char* function, weft_team* team, Call call) {
-    return c_api::guarded_by_handle(function, [&]() -> Result<void> {
-        weft::run::Team* const at_once = c_api::team_at_once(team);
-        if (at_once != nullptr && !at_once->runtime().in_handler()) [[likely]]
-            return call(at_once->remote(c_api::Context::head_of(team).context->stream_of(team)));
-        const auto found = c_api::find_team(team);
-        if (!found) return found.failure();
-        return call(found->team->remote(found->stream));
-    });
-}
-
 weft_status change(const char* function, weft_team* team, RequestKind kind, std::uint64_t* word,
                    std::uint64_t operand, std::uint64_t expected, int peer, std::uint64_t* old) {
-    return on(function, team, [&](RemoteMemory remote) -> Result<void> {
+    return on_memory(function, team, [&](RemoteMemory remote) -> Result<void> {
         const WordChange wanted{kind, word, sizeof *word, operand, expected};
         if (old == nullptr) return remote.apply(wanted, peer);
-        const auto before = remote.change(wanted, peer);
-        if (!before) return before.failure();
-        *old = *before;
-        return Done{};
+        return c_api::store(remote.change(wanted, peer), old);
     });
 }
 
@@ -61,35 +44,35 @@ Result<WordWait> read_wait(const std::uint64_t* word, int cmp, std::uint64_t val
 
 extern "C" weft_status weft_put(weft_team* team, void* dst, const void* src, size_t bytes,
                                 int peer) {
-    return on(__func__, team, [&](RemoteMemory remote) {
+    return on_memory(__func__, team, [&](RemoteMemory remote) {
         return remote.put(dst, src, bytes, peer, Return::reusable);
     });
 }
 
 extern "C" weft_status weft_put_nbi(weft_team* team, void* dst, const void* src, size_t bytes,
                                     int peer) {
-    return on(__func__, team, [&](RemoteMemory remote) {
+    return on_memory(__func__, team, [&](RemoteMemory remote) {
         return remote.put(dst, src, bytes, peer, Return::at_once);
     });
 }
 
 extern "C" weft_status weft_get(weft_team* team, void* dst, const void* src, size_t bytes,
                                 int peer) {
-    return on(__func__, team, [&](RemoteMemory remote) {
+    return on_memory(__func__, team, [&](RemoteMemory remote) {
         return remote.get(dst, src, bytes, peer, Return::reusable);
     });
 }
 
 extern "C" weft_status weft_get_nbi(weft_team* team, void* dst, const void* src, size_t bytes,
                                     int peer) {
-    return on(__func__, team, [&](RemoteMemory remote) {
+    return on_memory(__func__, team, [&](RemoteMemory remote) {
         return remote.get(dst, src, bytes, peer, Return::at_once);
     });
 }
 
 extern "C" weft_status weft_put_signal(weft_team* team, void* dst, const void* src, size_t bytes,
                                        uint64_t* signal, uint64_t value, int add, int peer) {
-    return on(__func__, team, [&](RemoteMemory remote) {
+    return on_memory(__func__, team, [&](RemoteMemory remote) {
         return remote.put_signal(dst, src, bytes, signal, value, add != 0, peer, Return::reusable);
     });
 }
@@ -97,32 +80,28 @@ extern "C" weft_status weft_put_signal(weft_team* team, void* dst, const void* s
 extern "C" weft_status weft_put_signal_nbi(weft_team* team, void* dst, const void* src,
                                            size_t bytes, uint64_t* signal, uint64_t value, int add,
                                            int peer) {
-    return on(__func__, team, [&](RemoteMemory remote) {
+    return on_memory(__func__, team, [&](RemoteMemory remote) {
         return remote.put_signal(dst, src, bytes, signal, value, add != 0, peer, Return::at_once);
     });
 }
 
 extern "C" weft_status weft_wait_until(weft_team* team, const uint64_t* word, int cmp,
                                        uint64_t value) {
-    return on(__func__, team, [&](RemoteMemory remote) -> Result<void> {
+    return on_memory(__func__, team, [&](RemoteMemory remote) -> Result<void> {
         const auto wait = read_wait(word, cmp, value);
         if (!wait) return wait.failure();
         const auto done = remote.waits().all(*wait);
-        if (!done) return done.failure();
-        return Done{};
+        return done ? Result<void>() : done.failure();
     });
 }
 
 extern "C" weft_status weft_test_until(weft_team* team, const uint64_t* word, int cmp,
                                        uint64_t value, int* holds) {
-    return on(__func__, team, [&](RemoteMemory remote) -> Result<void> {
+    return on_memory(__func__, team, [&](RemoteMemory remote) -> Result<void> {
         if (holds == nullptr) return fail(Status::argument, "holds is NULL");
         const auto wait = read_wait(word, cmp, value);
         if (!wait) return wait.failure();
-        const auto found = remote.waits().test_all(*wait);
-        if (!found) return found.failure();
-        *holds = *found ? 1 : 0;
-        return Done{};
+        return c_api::store(remote.waits().test_all(*wait), holds);
     });
 }
 
@@ -142,9 +121,9 @@ extern "C" weft_status weft_compare_swap(weft_team* team, uint64_t* word, uint64
 }
 
 extern "C" weft_status weft_fence(weft_team* team) {
-    return on(__func__, team, [](RemoteMemory remote) { return remote.fence(); });
+    return on_memory(__func__, team, [](RemoteMemory remote) { return remote.fence(); });
 }
 
 extern "C" weft_status weft_quiet(weft_team* team) {
-    return on(__func__, team, [](RemoteMemory remote) { return remote.quiet(); });
+    return on_memory(__func__, team, [](RemoteMemory remote) { return remote.quiet(); });
 }

@@ -3,8 +3,6 @@
 #include <utility>
 
 #include "api/c/calls.hpp"
-#include "api/c/errors.hpp"
-#include "api/c/handles.hpp"
 
 namespace c_api = weft::c_api;
 using weft::Status;
@@ -54,24 +52,31 @@ Result<void> wait_for(const c_api::RequestHandle& found, weft_request** request,
     return end(found, request);
 }
 
+/// Calls body(RequestHandle). A request that is NULL is complete.
+template <class Body>
+weft_status on_open(const char* function, weft_request** request, Body body) {
+    return c_api::guarded(function, [&]() -> Result<void> {
+        if (request == nullptr) return fail(Status::argument, "request is NULL");
+        if (*request == nullptr) return Done{};
+        const auto found = c_api::find(*request);
+        if (!found) return found.failure();
+        return body(*found);
+    });
+}
+
 }  // namespace
 
 extern "C" weft_status weft_start(weft_request* request) {
-    return c_api::guarded(__func__, [&]() -> Result<void> {
-        const auto found = c_api::find_request(request);
-        if (!found) return found.failure();
-        c_api::CallRequest& call = *found->request;
+    return c_api::on(__func__, request, [&](const c_api::RequestHandle& found) -> Result<void> {
+        c_api::CallRequest& call = *found.request;
         if (call.persistent == nullptr)
             return fail(Status::argument, "the request is not persistent: it started when made");
         if (call.operation != nullptr)
             return fail(Status::argument,
                         "the request is in flight: weft_wait() or weft_test() ends that");
-        const auto team = c_api::find_team(call.team);
+        const auto team = c_api::find(call.team);
         if (!team) return team.failure();
-        const auto started = team->team->start(*call.persistent);
-        if (!started) return started.failure();
-        call.operation = *started;
-        return Done{};
+        return c_api::store(team->team->start(*call.persistent), &call.operation);
     });
 }
 
@@ -80,7 +85,7 @@ extern "C" weft_status weft_test(weft_request** request, int* done) {
         if (request == nullptr) return fail(Status::argument, "request is NULL");
         if (done == nullptr) return fail(Status::argument, "done is NULL");
         if (*request != nullptr) {
-            const auto found = c_api::find_request(*request);
+            const auto found = c_api::find(*request);
             if (!found) return found.failure();
             const weft::run::Operation* const operation = found->request->operation;
             if (found->request->pending != 0) found->context->runtime().progress();
@@ -97,7 +102,7 @@ extern "C" weft_status weft_test(weft_request** request, int* done) {
 extern "C" weft_status weft_request_ended(const weft_request* request, int* done) {
     return c_api::guarded(__func__, [&]() -> Result<void> {
         if (done == nullptr) return fail(Status::argument, "done is NULL");
-        const auto found = c_api::find_request(request);
+        const auto found = c_api::find(request);
         if (!found) return found.failure();
         *done = has_ended(*found) ? 1 : 0;
         return Done{};
@@ -105,39 +110,28 @@ extern "C" weft_status weft_request_ended(const weft_request* request, int* done
 }
 
 extern "C" weft_status weft_wait(weft_request** request) {
-    return c_api::guarded(__func__, [&]() -> Result<void> {
-        if (request == nullptr) return fail(Status::argument, "request is NULL");
-        if (*request == nullptr) return Done{};
-        const auto found = c_api::find_request(*request);
-        if (!found) return found.failure();
-        if (weft::run::Operation* const operation = found->request->operation)
-            found->context->runtime().wait(*operation);
-        return wait_for(*found, request, {});
+    return on_open(__func__, request, [&](const c_api::RequestHandle& found) {
+        if (weft::run::Operation* const operation = found.request->operation)
+            found.context->runtime().wait(*operation);
+        return wait_for(found, request, {});
     });
 }
 
 extern "C" weft_status weft_wait_for(weft_request** request, int64_t timeout_ns) {
-    return c_api::guarded(__func__, [&]() -> Result<void> {
-        const auto deadline = c_api::deadline_of(timeout_ns);
-        if (!deadline) return deadline.failure();
-        if (request == nullptr) return fail(Status::argument, "request is NULL");
-        if (*request == nullptr) return Done{};
-        const auto found = c_api::find_request(*request);
-        if (!found) return found.failure();
-        return wait_for(*found, request, *deadline);
+    const auto deadline = c_api::deadline_of(timeout_ns);
+    if (!deadline && !weft::base::is_forked_child())
+        return c_api::refuse(__func__, deadline.failure());
+    return on_open(__func__, request, [&](const c_api::RequestHandle& found) {
+        return wait_for(found, request, *deadline);
     });
 }
 
 extern "C" weft_status weft_request_free(weft_request** request) {
-    return c_api::guarded(__func__, [&]() -> Result<void> {
-        if (request == nullptr) return fail(Status::argument, "request is NULL");
-        if (*request == nullptr) return Done{};
-        const auto found = c_api::find_request(*request);
-        if (!found) return found.failure();
-        if (!has_ended(*found))
+    return on_open(__func__, request, [&](const c_api::RequestHandle& found) -> Result<void> {
+        if (!has_ended(found))
             return fail(Status::argument,
                         "the request is in flight: weft_wait() or weft_test() ends that");
-        found->request->persistent.reset();
-        return end(*found, request);
+        found.request->persistent.reset();
+        return end(found, request);
     });
 }

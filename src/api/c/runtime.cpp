@@ -7,7 +7,6 @@
 #include <memory>
 #include <utility>
 
-#include "api/c/errors.hpp"
 #include "api/c/handles.hpp"
 #include "link/bootstrap/caller_bootstrap.hpp"
 
@@ -88,10 +87,8 @@ extern "C" weft_status weft_init_threads(weft_threads threads, weft_runtime** ou
 }
 
 extern "C" weft_status weft_finalize(weft_runtime* runtime) {
-    return c_api::guarded(__func__, [&]() -> Result<void> {
-        const auto context = c_api::context_of(runtime);
-        if (!context) return context.failure();
-        auto left = (*context)->runtime().finalize();
+    return c_api::on(__func__, runtime, [&](c_api::Context* context) {
+        auto left = context->runtime().finalize();
         c_api::Context::destroy(c_api::Context::head_of(runtime));
         return left;
     });
@@ -103,7 +100,7 @@ extern "C" void weft_progress(weft_runtime* runtime) {
             found->runtime().progress();
             return Done{};
         }
-        const auto context = c_api::context_of(runtime);
+        const auto context = c_api::find(runtime);
         if (!context) return context.failure();
         (*context)->runtime().progress();
         return Done{};
@@ -111,31 +108,22 @@ extern "C" void weft_progress(weft_runtime* runtime) {
 }
 
 extern "C" weft_status weft_on_progress(weft_runtime* runtime, void (*fn)(void* arg), void* arg) {
-    return c_api::guarded(__func__, [&]() -> Result<void> {
-        const auto context = c_api::context_of(runtime);
-        if (!context) return context.failure();
-        (*context)->set_external(fn, arg);
+    return c_api::on(__func__, runtime, [&](c_api::Context* context) {
+        context->set_external(fn, arg);
         return Done{};
     });
 }
 
 extern "C" void weft_abort(weft_runtime* runtime, int status) {
-    c_api::guarded(__func__, [&]() -> Result<void> {
-        const auto context = c_api::context_of(runtime);
-        if (!context) return context.failure();
-        (*context)->runtime().abort(status);
-    });
+    c_api::on(__func__, runtime,
+              [&](c_api::Context* context) -> Result<void> { context->runtime().abort(status); });
     std::fprintf(stderr, "weft: %s\n", weft_last_error());
     std::_Exit(weft::link::exit_status_of_abort(status));
 }
 
 extern "C" weft_team* weft_world(weft_runtime* runtime) {
     weft_team* world = nullptr;
-    c_api::guarded(__func__, [&]() -> Result<void> {
-        const auto context = c_api::context_of(runtime);
-        if (!context) return context.failure();
-        world = (*context)->world();
-        return Done{};
-    });
+    c_api::give(__func__, runtime, &world,
+                [](c_api::Context* context) { return Result<weft_team*>(context->world()); });
     return world;
 }

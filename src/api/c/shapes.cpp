@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "api/c/calls.hpp"
-#include "api/c/errors.hpp"
 
 namespace c_api = weft::c_api;
 using weft::Collective;
@@ -21,12 +20,6 @@ using weft::base::Result;
 using weft::run::Team;
 
 namespace {
-
-/// Makes a handle for a new team if this rank is a member.
-Result<weft_team*> handle_for(c_api::Context& context, const Result<Team*>& made) {
-    if (!made) return made.failure();
-    return *made == nullptr ? Result<weft_team*>(nullptr) : context.add_team(**made);
-}
 
 Result<void> check_stride(const Team& team, int start, int stride, int size) {
     const auto in_team = [&](std::int64_t rank) { return rank >= 0 && rank < team.size(); };
@@ -49,10 +42,6 @@ int place_of(Rank rank, int start, int stride, int size) {
     for (int place = 0; place < size; ++place)
         if (start + place * stride == rank) return place;
     return -1;
-}
-
-Result<std::byte*> allocate(Team& team, std::size_t bytes, std::size_t alignment) {
-    return team.allocate(bytes, alignment);
 }
 
 Result<void> run(Team& team, const c_api::CallArguments& arguments) {
@@ -79,31 +68,23 @@ void copy_elements(std::byte* to, std::size_t to_stride, const std::byte* from,
 
 extern "C" weft_status weft_team_split_strided(weft_team* team, int start, int stride, int size,
                                                weft_team** out) {
-    return c_api::guarded(__func__, [&]() -> Result<void> {
-        const auto found = c_api::find_team(team);
-        if (!found) return found.failure();
-        if (out == nullptr) return fail(Status::argument, "out is NULL");
-        if (auto checked = check_stride(*found->team, start, stride, size); !checked)
-            return checked;
-        const int place = place_of(found->team->rank(), start, stride, size);
-        const auto made =
-            handle_for(*found->context, found->team->split(place < 0 ? -1 : 0, std::max(place, 0)));
-        if (!made) return made.failure();
-        *out = *made;
-        return Done{};
-    });
+    const auto split = [&](const c_api::TeamHandle& found) -> Result<weft_team*> {
+        if (auto checked = check_stride(*found.team, start, stride, size); !checked)
+            return checked.failure();
+        const int place = place_of(found.team->rank(), start, stride, size);
+        return found.context->handle_for(found.team->split(place < 0 ? -1 : 0, std::max(place, 0)));
+    };
+    return c_api::give(__func__, team, out, split);
 }
 
 extern "C" weft_status weft_team_split_2d(weft_team* team, int x_range, weft_team** row,
                                           weft_team** column) {
-    return c_api::guarded(__func__, [&]() -> Result<void> {
-        const auto found = c_api::find_team(team);
-        if (!found) return found.failure();
+    return c_api::on(__func__, team, [&](const c_api::TeamHandle& found) -> Result<void> {
         if (row == nullptr || column == nullptr)
             return fail(Status::argument, "row or column is NULL");
         if (x_range < 1)
             return fail(Status::argument, "x_range is {}, expected 1 or more", x_range);
-        Team& parent = *found->team;
+        Team& parent = *found.team;
         const auto in_row = parent.split(parent.rank() / x_range, parent.rank());
         if (!in_row) return in_row.failure();
         const auto in_column = parent.split(parent.rank() % x_range, parent.rank());
@@ -111,9 +92,9 @@ extern "C" weft_status weft_team_split_2d(weft_team* team, int x_range, weft_tea
             static_cast<void>((*in_row)->release());
             return in_column.failure();
         }
-        const auto first = handle_for(*found->context, in_row);
+        const auto first = found.context->handle_for(in_row);
         if (!first) return first.failure();
-        const auto second = handle_for(*found->context, in_column);
+        const auto second = found.context->handle_for(in_column);
         if (!second) return second.failure();
         *row = *first;
         *column = *second;
@@ -123,17 +104,15 @@ extern "C" weft_status weft_team_split_2d(weft_team* team, int x_range, weft_tea
 
 extern "C" int weft_team_translate(const weft_team* from, int rank, const weft_team* to) {
     int translated = -1;
-    c_api::guarded(__func__, [&]() -> Result<void> {
-        const auto source = c_api::find_team(from);
-        if (!source) return source.failure();
-        const auto target = c_api::find_team(to);
+    c_api::on(__func__, from, [&](const c_api::TeamHandle& source) -> Result<void> {
+        const auto target = c_api::find(to);
         if (!target) return target.failure();
-        if (source->context != target->context)
+        if (source.context != target->context)
             return fail(Status::argument, "the teams belong to different runtimes");
-        if (rank < 0 || rank >= source->team->size())
+        if (rank < 0 || rank >= source.team->size())
             return fail(Status::argument, "rank: {} is not a rank of the team, expected 0..{}",
-                        rank, source->team->size() - 1);
-        const Rank wanted = source->team->job_rank(rank);
+                        rank, source.team->size() - 1);
+        const Rank wanted = source.team->job_rank(rank);
         for (Rank member = 0; member < target->team->size() && translated < 0; ++member)
             if (target->team->job_rank(member) == wanted) translated = member;
         return Done{};
@@ -144,54 +123,42 @@ extern "C" int weft_team_translate(const weft_team* from, int rank, const weft_t
 // --- symmetric memory ----------------------------------------------------------------------------
 
 extern "C" weft_status weft_calloc(weft_team* team, size_t count, size_t bytes, void** out) {
-    return c_api::guarded(__func__, [&]() -> Result<void> {
-        const auto found = c_api::find_team(team);
-        if (!found) return found.failure();
-        if (out == nullptr) return fail(Status::argument, "out is NULL");
+    const auto allocate = [&](const c_api::TeamHandle& found) -> Result<std::byte*> {
         if (bytes != 0 && count > std::numeric_limits<std::size_t>::max() / bytes)
             return fail(Status::memory, "{} times {} bytes are more than there can be", count,
                         bytes);
-        const auto memory = allocate(*found->team, count * bytes, weft::link::kHeapGranule);
-        if (!memory) return memory.failure();
+        const auto memory = found.team->allocate(count * bytes, weft::link::kHeapGranule);
+        if (!memory) return memory;
         std::memset(*memory, 0, count * bytes);
-        if (auto met = run(*found->team, {Collective::barrier}); !met) return met;
-        *out = *memory;
-        return Done{};
-    });
+        if (auto met = run(*found.team, {Collective::barrier}); !met) return met.failure();
+        return memory;
+    };
+    return c_api::give(__func__, team, out, allocate);
 }
 
 extern "C" weft_status weft_realloc(weft_team* team, void** memory, size_t bytes) {
-    return c_api::guarded(__func__, [&]() -> Result<void> {
-        const auto found = c_api::find_team(team);
-        if (!found) return found.failure();
+    return c_api::on(__func__, team, [&](const c_api::TeamHandle& found) -> Result<void> {
         if (memory == nullptr) return fail(Status::argument, "memory is NULL");
         if (*memory != nullptr && bytes == 0) {
-            auto freed = found->team->free(*memory);
+            auto freed = found.team->free(*memory);
             if (freed) *memory = nullptr;
             return freed;
         }
-        const auto moved = *memory == nullptr
-                               ? allocate(*found->team, bytes, weft::link::kHeapGranule)
-                               : found->team->reallocate(*memory, bytes, weft::link::kHeapGranule);
-        if (!moved) return moved.failure();
-        *memory = *moved;
-        return Done{};
+        return c_api::store(*memory == nullptr
+                                ? found.team->allocate(bytes, weft::link::kHeapGranule)
+                                : found.team->reallocate(*memory, bytes, weft::link::kHeapGranule),
+                            memory);
     });
 }
 
 extern "C" weft_status weft_alloc_hinted(weft_team* team, size_t alignment, size_t bytes, int hints,
                                          void** out) {
-    return c_api::guarded(__func__, [&]() -> Result<void> {
-        const auto found = c_api::find_team(team);
-        if (!found) return found.failure();
-        if (out == nullptr) return fail(Status::argument, "out is NULL");
+    const auto allocate = [&](const c_api::TeamHandle& found) -> Result<std::byte*> {
         if ((hints & ~(WEFT_MEMORY_ATOMICS | WEFT_MEMORY_SIGNALS)) != 0)
             return fail(Status::argument, "hints: {} has bits of no hint", hints);
-        const auto memory = allocate(*found->team, bytes, alignment);
-        if (!memory) return memory.failure();
-        *out = *memory;
-        return Done{};
-    });
+        return found.team->allocate(bytes, alignment);
+    };
+    return c_api::give(__func__, team, out, allocate);
 }
 
 // --- collectives ---------------------------------------------------------------------------------
@@ -199,16 +166,14 @@ extern "C" weft_status weft_alloc_hinted(weft_team* team, size_t alignment, size
 extern "C" weft_status weft_alltoall_strided(weft_team* team, const void* in, size_t in_stride,
                                              void* out, size_t out_stride, size_t count,
                                              weft_type type) {
-    return c_api::guarded(__func__, [&]() -> Result<void> {
-        const auto found = c_api::find_team(team);
-        if (!found) return found.failure();
+    return c_api::on(__func__, team, [&](const c_api::TeamHandle& found) -> Result<void> {
         const std::size_t bytes = weft_type_size(type);
         if (bytes == 0)
             return fail(Status::argument, "type: {} is no type", static_cast<int>(type));
         if (in_stride == 0 || out_stride == 0)
             return fail(Status::argument, "strides are {} and {}, expected 1 or more", in_stride,
                         out_stride);
-        const auto members = static_cast<std::size_t>(found->team->size());
+        const auto members = static_cast<std::size_t>(found.team->size());
         if (!fits(count, members, bytes, std::max(in_stride, out_stride)))
             return fail(Status::argument,
                         "count: {} elements of {} bytes for each of {} ranks at strides of {} and "
@@ -222,7 +187,7 @@ extern "C" weft_status weft_alltoall_strided(weft_team* team, const void* in, si
         copy_elements(packed.data(), 1, static_cast<const std::byte*>(in), in_stride, elements,
                       bytes);
         auto done =
-            run(*found->team, {Collective::alltoall, packed.data(), arrived.data(), count, type});
+            run(*found.team, {Collective::alltoall, packed.data(), arrived.data(), count, type});
         if (done)
             copy_elements(static_cast<std::byte*>(out), out_stride, arrived.data(), 1, elements,
                           bytes);
@@ -232,22 +197,19 @@ extern "C" weft_status weft_alltoall_strided(weft_team* team, const void* in, si
 
 extern "C" weft_status weft_collect(weft_team* team, const void* in, size_t count, void* out,
                                     size_t* counts, weft_type type) {
-    return c_api::guarded(__func__, [&]() -> Result<void> {
-        const auto found = c_api::find_team(team);
-        if (!found) return found.failure();
+    return c_api::on(__func__, team, [&](const c_api::TeamHandle& found) -> Result<void> {
         if (weft_type_size(type) == 0)
             return fail(Status::argument, "type: {} is no type", static_cast<int>(type));
-        std::vector<std::uint64_t> of_all(static_cast<std::size_t>(found->team->size()));
+        std::vector<std::uint64_t> of_all(static_cast<std::size_t>(found.team->size()));
         const std::uint64_t mine = count;
-        auto done =
-            run(*found->team, {Collective::allgather, &mine, of_all.data(), 1, WEFT_UINT64});
+        auto done = run(*found.team, {Collective::allgather, &mine, of_all.data(), 1, WEFT_UINT64});
         if (!done) return done;
         static_assert(sizeof(std::uint64_t) == sizeof(std::size_t));
         if (counts != nullptr) std::copy(of_all.begin(), of_all.end(), counts);
-        return run(*found->team, {.collective = Collective::allgatherv,
-                                  .in = in,
-                                  .out = out,
-                                  .type = type,
-                                  .out_blocks = {.counts = of_all.data()}});
+        return run(*found.team, {.collective = Collective::allgatherv,
+                                 .in = in,
+                                 .out = out,
+                                 .type = type,
+                                 .out_blocks = {.counts = of_all.data()}});
     });
 }

@@ -6,7 +6,6 @@
 #include <optional>
 #include <vector>
 
-#include "api/c/errors.hpp"
 #include "api/c/handles.hpp"
 #include "api/c/operations.hpp"
 #include "run/runtime/stencil_exchange.hpp"
@@ -31,7 +30,7 @@ Result<void> make(weft_team* team, int dimensions, const int* extents, const int
                   bool star, int reach, weft_stencil** out) {
     if (out == nullptr) return fail(Status::argument, "out is NULL");
     *out = nullptr;
-    const auto found = c_api::find_team(team);
+    const auto found = c_api::find(team);
     if (!found) return found.failure();
     if (dimensions < 1 || extents == nullptr || periodic == nullptr)
         return fail(Status::argument,
@@ -51,7 +50,7 @@ weft_status run(const char* function, weft_stencil* stencil, StencilExchange::Da
                 const void* in, void* out, size_t count, weft_type type) {
     return c_api::guarded(function, [&]() -> Result<void> {
         if (stencil == nullptr) return fail(Status::argument, "stencil is NULL");
-        const auto found = c_api::find_team(stencil->team);
+        const auto found = c_api::find(stencil->team);
         if (!found) return found.failure();
         const auto of = c_api::type_of(type);
         if (!of) return of.failure();

@@ -2,7 +2,6 @@
 // teams.cpp - teams of the C interface, and the memory that is allocated on them.
 #include <vector>
 
-#include "api/c/errors.hpp"
 #include "api/c/handles.hpp"
 
 namespace c_api = weft::c_api;
@@ -13,32 +12,11 @@ using weft::base::Result;
 
 namespace {
 
-/// Splits by `split` and, if this rank is in a new team, makes its handle.
-template <class Split>
-Result<void> split_by(weft_team* team, weft_team** out, Split split) {
-    const auto found = c_api::find_team(team);
-    if (!found) return found.failure();
-    if (out == nullptr) return fail(Status::argument, "out is NULL");
-    const auto made = split(*found->team);
-    if (!made) return made.failure();
-    weft_team* handle = nullptr;
-    if (*made != nullptr) {
-        const auto added = found->context->add_team(**made);
-        if (!added) return added.failure();
-        handle = *added;
-    }
-    *out = handle;
-    return Done{};
-}
-
-Result<void> allocate(weft_team* team, std::size_t bytes, std::size_t alignment, void** out) {
-    const auto found = c_api::find_team(team);
-    if (!found) return found.failure();
-    if (out == nullptr) return fail(Status::argument, "out is NULL");
-    const auto memory = found->team->allocate(bytes, alignment);
-    if (!memory) return memory.failure();
-    *out = *memory;
-    return Done{};
+weft_status allocate(const char* function, weft_team* team, std::size_t bytes,
+                     std::size_t alignment, void** out) {
+    return c_api::give(function, team, out, [&](const c_api::TeamHandle& found) {
+        return found.team->allocate(bytes, alignment);
+    });
 }
 
 /// Checks that the team of a handle may be ended.
@@ -72,39 +50,31 @@ Result<std::vector<weft::Rank>> members_of(weft::run::Runtime& runtime, const in
     return members;
 }
 
-/// Asks about a team, for functions without a status; returns -1 on failure.
-template <class Ask>
-int ask(const char* function, const weft_team* team, Ask answer) {
-    int value = -1;
-    c_api::guarded(function, [&]() -> Result<void> {
-        const auto found = c_api::find_team(team);
-        if (!found) return found.failure();
-        value = answer(*found->team);
-        return Done{};
-    });
-    return value;
-}
-
 }  // namespace
 
 extern "C" int weft_rank(const weft_team* team) {
-    return ask(__func__, team, [](const weft::run::Team& found) { return found.rank(); });
+    int rank = -1;
+    c_api::give(__func__, team, &rank,
+                [](const c_api::TeamHandle& found) { return Result<int>(found.team->rank()); });
+    return rank;
 }
 
 extern "C" int weft_size(const weft_team* team) {
-    return ask(__func__, team, [](const weft::run::Team& found) { return found.size(); });
+    int size = -1;
+    c_api::give(__func__, team, &size,
+                [](const c_api::TeamHandle& found) { return Result<int>(found.team->size()); });
+    return size;
 }
 
 extern "C" weft_status weft_team_split(weft_team* team, int color, int key, weft_team** out) {
-    return c_api::guarded(__func__, [&] {
-        return split_by(team, out,
-                        [&](weft::run::Team& parent) { return parent.split(color, key); });
+    return c_api::give(__func__, team, out, [&](const c_api::TeamHandle& found) {
+        return found.context->handle_for(found.team->split(color, key));
     });
 }
 
 extern "C" weft_status weft_team_split_node(weft_team* team, weft_team** out) {
-    return c_api::guarded(__func__, [&] {
-        return split_by(team, out, [](weft::run::Team& parent) { return parent.split_node(); });
+    return c_api::give(__func__, team, out, [](const c_api::TeamHandle& found) {
+        return found.context->handle_for(found.team->split_node());
     });
 }
 
@@ -112,79 +82,62 @@ extern "C" weft_status weft_team_create(weft_runtime* runtime, const int* ranks,
                                         int (*allgather)(void* arg, const void* mine, void* all,
                                                          size_t bytes),
                                         void* arg, weft_team** out) {
-    return c_api::guarded(__func__, [&]() -> Result<void> {
-        const auto context = c_api::context_of(runtime);
-        if (!context) return context.failure();
-        if (out == nullptr) return fail(Status::argument, "out is NULL");
+    const auto make = [&](c_api::Context* context) -> Result<weft_team*> {
         if (allgather == nullptr) return fail(Status::argument, "allgather is NULL");
-        auto members = members_of((*context)->runtime(), ranks, count);
+        auto members = members_of(context->runtime(), ranks, count);
         if (!members) return members.failure();
-        const auto made = (*context)->runtime().create_team(
+        return context->handle_for(context->runtime().create_team(
             *std::move(members), [&](const void* mine, void* all, std::size_t bytes) {
                 return allgather(arg, mine, all, bytes) == 0;
-            });
-        if (!made) return made.failure();
-        const auto added = (*context)->add_team(**made);
-        if (!added) return added.failure();
-        *out = *added;
-        return Done{};
-    });
+            }));
+    };
+    return c_api::give(__func__, runtime, out, make);
 }
 
 extern "C" weft_status weft_team_drop(weft_team* team) {
-    return c_api::guarded(__func__, [&]() -> Result<void> {
-        const auto found = c_api::find_team(team);
-        if (!found) return found.failure();
-        if (auto ends = check_end(*found, team); !ends) return ends;
-        found->context->remove_contexts_of(*found->team);
-        found->context->runtime().leave_team(*found->team);
-        found->context->remove(team);
+    return c_api::on(__func__, team, [&](const c_api::TeamHandle& found) -> Result<void> {
+        if (auto ends = check_end(found, team); !ends) return ends;
+        found.context->remove_contexts_of(*found.team);
+        found.context->runtime().leave_team(*found.team);
+        found.context->remove(team);
         return Done{};
     });
 }
 
 extern "C" weft_status weft_team_free(weft_team* team) {
-    return c_api::guarded(__func__, [&]() -> Result<void> {
-        const auto found = c_api::find_team(team);
-        if (!found) return found.failure();
-        if (auto ends = check_end(*found, team); !ends) return ends;
-        if (auto idle = found->team->check_idle(); !idle) return idle;
-        found->context->remove_contexts_of(*found->team);
-        auto released = found->team->release();
-        found->context->remove(team);
+    return c_api::on(__func__, team, [&](const c_api::TeamHandle& found) -> Result<void> {
+        if (auto ends = check_end(found, team); !ends) return ends;
+        if (auto idle = found.team->check_idle(); !idle) return idle;
+        found.context->remove_contexts_of(*found.team);
+        auto released = found.team->release();
+        found.context->remove(team);
         return released;
     });
 }
 
 extern "C" weft_status weft_alloc(weft_team* team, size_t bytes, void** out) {
-    return c_api::guarded(__func__,
-                          [&] { return allocate(team, bytes, weft::link::kHeapGranule, out); });
+    return allocate(__func__, team, bytes, weft::link::kHeapGranule, out);
 }
 
 extern "C" weft_status weft_alloc_aligned(weft_team* team, size_t alignment, size_t bytes,
                                           void** out) {
-    return c_api::guarded(__func__, [&] { return allocate(team, bytes, alignment, out); });
+    return allocate(__func__, team, bytes, alignment, out);
 }
 
 extern "C" weft_status weft_free(weft_team* team, void* memory) {
-    return c_api::guarded(__func__, [&]() -> Result<void> {
-        const auto found = c_api::find_team(team);
-        if (!found) return found.failure();
+    return c_api::on(__func__, team, [&](const c_api::TeamHandle& found) -> Result<void> {
         if (memory == nullptr) return fail(Status::argument, "the memory is NULL");
-        return found->team->free(memory);
+        return found.team->free(memory);
     });
 }
 
 extern "C" void* weft_ptr(const weft_team* team, void* symmetric, int peer) {
     void* there = nullptr;
-    c_api::guarded(__func__, [&]() -> Result<void> {
-        const auto found = c_api::find_team(team);
-        if (!found) return found.failure();
-        if (peer < 0 || peer >= found->team->size())
+    c_api::give(__func__, team, &there, [&](const c_api::TeamHandle& found) -> Result<void*> {
+        if (peer < 0 || peer >= found.team->size())
             return fail(Status::argument, "peer: {} is not a rank of the team, expected 0..{}",
-                        peer, found->team->size() - 1);
-        there = found->team->on_member(symmetric, peer);
-        return Done{};
+                        peer, found.team->size() - 1);
+        return found.team->on_member(symmetric, peer);
     });
     return there;
 }

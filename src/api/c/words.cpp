@@ -6,12 +6,13 @@
 #include <cstring>
 
 #include "api/c/calls.hpp"
-#include "api/c/errors.hpp"
 #include "run/runtime/remote_memory.hpp"
 
 namespace c_api = weft::c_api;
+using c_api::on_memory;
 using weft::Compare;
 using weft::Status;
+using weft::base::Deadline;
 using weft::base::Done;
 using weft::base::fail;
 using weft::base::Result;
@@ -23,15 +24,6 @@ using weft::run::WordWait;
 using weft::run::WordWaits;
 
 namespace {
-
-template <class Call>
-weft_status on(const char* function, weft_team* team, Call call) {
-    return c_api::guarded(function, [&]() -> Result<void> {
-        const auto found = c_api::find_team(team);
-        if (!found) return found.failure();
-        return call(found->team->remote(found->stream));
-    });
-}
 
 /// Properties of a word's type.
 struct WordType {
@@ -153,18 +145,21 @@ Result<WordWait> read_words(const weft_words* words) {
 /// Reads the words and makes a call with their wait.
 template <class Call>
 weft_status on_words(const char* function, weft_team* team, const weft_words* words, Call call) {
-    return on(function, team, [&](RemoteMemory remote) -> Result<void> {
+    return on_memory(function, team, [&](RemoteMemory remote) -> Result<void> {
         const auto wait = read_words(words);
         if (!wait) return wait.failure();
         return call(remote.waits(), *wait);
     });
 }
 
-template <class Value, class Out>
-Result<void> give(const Result<Value>& value, Out* out) {
-    if (!value) return value.failure();
-    *out = static_cast<Out>(*value);
-    return Done{};
+/// Reads the words and the deadline, and waits by call(waits, words, deadline).
+template <class Call>
+weft_status wait(const char* function, weft_team* team, const weft_words* words,
+                 std::int64_t timeout_ns, Call call) {
+    return on_words(function, team, words, [&](WordWaits waits, const WordWait& wait) {
+        const auto deadline = c_api::deadline_of(timeout_ns);
+        return deadline ? call(waits, wait, *deadline) : Result<void>(deadline.failure());
+    });
 }
 
 Strided strided(ptrdiff_t to, ptrdiff_t from, size_t bytes, size_t count) {
@@ -174,7 +169,7 @@ Strided strided(ptrdiff_t to, ptrdiff_t from, size_t bytes, size_t count) {
 }  // namespace
 
 extern "C" weft_status weft_quiet_for(weft_team* team, int64_t timeout_ns) {
-    return on(__func__, team, [&](RemoteMemory remote) -> Result<void> {
+    return on_memory(__func__, team, [&](RemoteMemory remote) -> Result<void> {
         const auto deadline = c_api::deadline_of(timeout_ns);
         if (!deadline) return deadline.failure();
         return remote.quiet(*deadline);
@@ -186,7 +181,7 @@ extern "C" weft_status weft_quiet_for(weft_team* team, int64_t timeout_ns) {
 extern "C" weft_status weft_atomic(weft_team* team, weft_atomic_kind kind, weft_type type,
                                    void* word, const void* operand, const void* compare,
                                    void* result, int peer) {
-    return on(__func__, team, [&](RemoteMemory remote) -> Result<void> {
+    return on_memory(__func__, team, [&](RemoteMemory remote) -> Result<void> {
         const auto change = read_change({kind, type, word, operand, compare, result});
         if (!change) return change.failure();
         if (result == nullptr) return remote.apply(*change, peer);
@@ -200,7 +195,7 @@ extern "C" weft_status weft_atomic(weft_team* team, weft_atomic_kind kind, weft_
 extern "C" weft_status weft_atomic_nbi(weft_team* team, weft_atomic_kind kind, weft_type type,
                                        void* word, const void* operand, const void* compare,
                                        void* result, int peer) {
-    return on(__func__, team, [&](RemoteMemory remote) -> Result<void> {
+    return on_memory(__func__, team, [&](RemoteMemory remote) -> Result<void> {
         const auto change = read_change({kind, type, word, operand, compare, result});
         if (!change) return change.failure();
         return result == nullptr ? remote.apply(*change, peer)
@@ -210,7 +205,7 @@ extern "C" weft_status weft_atomic_nbi(weft_team* team, weft_atomic_kind kind, w
 
 extern "C" weft_status weft_signal(weft_team* team, uint64_t* signal, uint64_t value, int add,
                                    int peer) {
-    return on(__func__, team, [&](RemoteMemory remote) {
+    return on_memory(__func__, team, [&](RemoteMemory remote) {
         return remote.put_signal(nullptr, nullptr, 0, signal, value, add != 0, peer,
                                  weft::run::Return::at_once);
     });
@@ -221,7 +216,7 @@ extern "C" weft_status weft_signal(weft_team* team, uint64_t* signal, uint64_t v
 extern "C" weft_status weft_put_strided(weft_team* team, void* dst, ptrdiff_t dst_stride,
                                         const void* src, ptrdiff_t src_stride, size_t bytes,
                                         size_t count, int peer) {
-    return on(__func__, team, [&](RemoteMemory remote) {
+    return on_memory(__func__, team, [&](RemoteMemory remote) {
         return remote.put_strided(dst, src, strided(dst_stride, src_stride, bytes, count), peer);
     });
 }
@@ -229,29 +224,24 @@ extern "C" weft_status weft_put_strided(weft_team* team, void* dst, ptrdiff_t ds
 extern "C" weft_status weft_get_strided(weft_team* team, void* dst, ptrdiff_t dst_stride,
                                         const void* src, ptrdiff_t src_stride, size_t bytes,
                                         size_t count, int peer) {
-    return on(__func__, team, [&](RemoteMemory remote) {
+    return on_memory(__func__, team, [&](RemoteMemory remote) {
         return remote.get_strided(dst, src, strided(dst_stride, src_stride, bytes, count), peer);
     });
 }
 
 extern "C" weft_status weft_iget(weft_team* team, void* dst, const void* src, size_t bytes,
                                  int peer, weft_request** request) {
-    return c_api::guarded(__func__, [&]() -> Result<void> {
-        const auto found = c_api::find_team(team);
-        if (!found) return found.failure();
-        if (request == nullptr) return fail(Status::argument, "request is NULL");
-        const auto handle = found->context->add_request({});
-        if (!handle) return handle.failure();
-        const auto made = c_api::find_request(*handle);
-        auto started = found->team->remote(found->stream)
-                           .start_get(dst, src, bytes, peer, made->request->pending);
-        if (!started) {
-            if (made->request->pending == 0) found->context->remove(*handle);
-            return started;
-        }
-        *request = *handle;
-        return Done{};
-    });
+    const auto start = [&](const c_api::TeamHandle& found) -> Result<weft_request*> {
+        const auto handle = found.context->add_request({});
+        if (!handle) return handle;
+        std::uint32_t& pending = c_api::find(*handle)->request->pending;
+        const auto started =
+            found.team->remote(found.stream).start_get(dst, src, bytes, peer, pending);
+        if (started) return handle;
+        if (pending == 0) found.context->remove(*handle);
+        return started.failure();
+    };
+    return c_api::give(__func__, team, request, start, "request");
 }
 
 // --- waits for words -----------------------------------------------------------------------------
@@ -259,57 +249,53 @@ extern "C" weft_status weft_iget(weft_team* team, void* dst, const void* src, si
 extern "C" weft_status weft_wait_word(weft_team* team, const void* word, weft_type type, int cmp,
                                       const void* value, int64_t timeout_ns, void* seen) {
     const weft_words words{word, 1, type, cmp, value, 0, nullptr};
-    return on_words(__func__, team, &words, [&](WordWaits waits, const WordWait& wait) {
-        const auto deadline = c_api::deadline_of(timeout_ns);
-        if (!deadline) return Result<void>(deadline.failure());
-        const auto found = waits.all(wait, *deadline);
-        if (!found) return Result<void>(found.failure());
-        if (seen != nullptr) std::memcpy(seen, &*found, wait.width);
-        return Result<void>();
-    });
+    return wait(__func__, team, &words, timeout_ns,
+                [&](WordWaits waits, const WordWait& wait, Deadline deadline) -> Result<void> {
+                    const auto found = waits.all(wait, deadline);
+                    if (!found) return found.failure();
+                    if (seen != nullptr) std::memcpy(seen, &*found, wait.width);
+                    return Done{};
+                });
 }
 
 extern "C" weft_status weft_wait_all(weft_team* team, const weft_words* words, int64_t timeout_ns) {
-    return on_words(__func__, team, words, [&](WordWaits waits, const WordWait& wait) {
-        const auto deadline = c_api::deadline_of(timeout_ns);
-        if (!deadline) return Result<void>(deadline.failure());
-        const auto found = waits.all(wait, *deadline);
-        return found ? Result<void>() : Result<void>(found.failure());
-    });
+    return wait(__func__, team, words, timeout_ns,
+                [](WordWaits waits, const WordWait& wait, Deadline deadline) -> Result<void> {
+                    const auto found = waits.all(wait, deadline);
+                    return found ? Result<void>() : found.failure();
+                });
 }
 
 extern "C" weft_status weft_wait_any(weft_team* team, const weft_words* words, int64_t timeout_ns,
                                      size_t* index) {
-    return on_words(__func__, team, words, [&](WordWaits waits, const WordWait& wait) {
-        const auto deadline = c_api::deadline_of(timeout_ns);
-        if (!deadline) return Result<void>(deadline.failure());
-        if (index == nullptr) return Result<void>(fail(Status::argument, "index is NULL"));
-        return give(waits.any(wait, *deadline), index);
-    });
+    return wait(__func__, team, words, timeout_ns,
+                [&](WordWaits waits, const WordWait& wait, Deadline deadline) -> Result<void> {
+                    if (index == nullptr) return fail(Status::argument, "index is NULL");
+                    return c_api::store(waits.any(wait, deadline), index);
+                });
 }
 
 extern "C" weft_status weft_wait_some(weft_team* team, const weft_words* words, int64_t timeout_ns,
                                       size_t* indices, size_t* found) {
-    return on_words(__func__, team, words, [&](WordWaits waits, const WordWait& wait) {
-        const auto deadline = c_api::deadline_of(timeout_ns);
-        if (!deadline) return Result<void>(deadline.failure());
-        if (indices == nullptr || found == nullptr)
-            return Result<void>(fail(Status::argument, "indices or found is NULL"));
-        return give(waits.some(wait, indices, *deadline), found);
-    });
+    return wait(__func__, team, words, timeout_ns,
+                [&](WordWaits waits, const WordWait& wait, Deadline deadline) -> Result<void> {
+                    if (indices == nullptr || found == nullptr)
+                        return fail(Status::argument, "indices or found is NULL");
+                    return c_api::store(waits.some(wait, indices, deadline), found);
+                });
 }
 
 extern "C" weft_status weft_test_all(weft_team* team, const weft_words* words, int* holds) {
     return on_words(__func__, team, words, [&](WordWaits waits, const WordWait& wait) {
         if (holds == nullptr) return Result<void>(fail(Status::argument, "holds is NULL"));
-        return give(waits.test_all(wait), holds);
+        return c_api::store(waits.test_all(wait), holds);
     });
 }
 
 extern "C" weft_status weft_test_any(weft_team* team, const weft_words* words, size_t* index) {
     return on_words(__func__, team, words, [&](WordWaits waits, const WordWait& wait) {
         if (index == nullptr) return Result<void>(fail(Status::argument, "index is NULL"));
-        return give(waits.test_any(wait), index);
+        return c_api::store(waits.test_any(wait), index);
     });
 }
 
@@ -318,41 +304,33 @@ extern "C" weft_status weft_test_some(weft_team* team, const weft_words* words, 
     return on_words(__func__, team, words, [&](WordWaits waits, const WordWait& wait) {
         if (indices == nullptr || found == nullptr)
             return Result<void>(fail(Status::argument, "indices or found is NULL"));
-        return give(waits.test_some(wait, indices), found);
+        return c_api::store(waits.test_some(wait, indices), found);
     });
 }
 
 // --- contexts ------------------------------------------------------------------------------------
 
 extern "C" weft_status weft_context_create(weft_team* team, int hints, weft_team** out) {
-    return c_api::guarded(__func__, [&]() -> Result<void> {
+    const auto open = [&](const c_api::TeamHandle& found) -> Result<weft_team*> {
         constexpr int kHints =
             WEFT_CONTEXT_SERIALIZED | WEFT_CONTEXT_PRIVATE | WEFT_CONTEXT_NOSTORE;
-        const auto found = c_api::find_team(team);
-        if (!found) return found.failure();
-        if (out == nullptr) return fail(Status::argument, "out is NULL");
         if ((hints & ~kHints) != 0)
             return fail(Status::argument, "hints: {} has bits of no hint", hints);
-        weft::run::Stream* const stream = found->team->open_stream();
-        const auto added = found->context->add_team(*found->team, stream);
-        if (!added) {
-            found->team->close_stream(stream);
-            return added.failure();
-        }
-        *out = *added;
-        return Done{};
-    });
+        weft::run::Stream* const stream = found.team->open_stream();
+        const auto added = found.context->add_team(*found.team, stream);
+        if (!added) found.team->close_stream(stream);
+        return added;
+    };
+    return c_api::give(__func__, team, out, open);
 }
 
 extern "C" weft_status weft_context_free(weft_team* context) {
-    return c_api::guarded(__func__, [&]() -> Result<void> {
-        const auto found = c_api::find_team(context);
-        if (!found) return found.failure();
-        if (found->stream == nullptr)
+    return c_api::on(__func__, context, [&](const c_api::TeamHandle& found) -> Result<void> {
+        if (found.stream == nullptr)
             return fail(Status::argument, "the handle is that of a team, not of a context");
-        auto settled = found->team->remote(found->stream).quiet();
-        if (settled) found->team->close_stream(found->stream);
-        found->context->remove(context);
+        auto settled = found.team->remote(found.stream).quiet();
+        if (settled) found.team->close_stream(found.stream);
+        found.context->remove(context);
         return settled;
     });
 }
@@ -360,16 +338,16 @@ extern "C" weft_status weft_context_free(weft_team* context) {
 // --- locks ---------------------------------------------------------------------------------------
 
 extern "C" weft_status weft_lock_set(weft_team* team, uint64_t* lock) {
-    return on(__func__, team, [&](RemoteMemory remote) { return remote.lock(lock); });
+    return on_memory(__func__, team, [&](RemoteMemory remote) { return remote.lock(lock); });
 }
 
 extern "C" weft_status weft_lock_test(weft_team* team, uint64_t* lock, int* got) {
-    return on(__func__, team, [&](RemoteMemory remote) -> Result<void> {
+    return on_memory(__func__, team, [&](RemoteMemory remote) -> Result<void> {
         if (got == nullptr) return fail(Status::argument, "got is NULL");
-        return give(remote.try_lock(lock), got);
+        return c_api::store(remote.try_lock(lock), got);
     });
 }
 
 extern "C" weft_status weft_lock_clear(weft_team* team, uint64_t* lock) {
-    return on(__func__, team, [&](RemoteMemory remote) { return remote.unlock(lock); });
+    return on_memory(__func__, team, [&](RemoteMemory remote) { return remote.unlock(lock); });
 }
