@@ -24,10 +24,10 @@ constexpr std::uint64_t kMax = std::numeric_limits<std::uint64_t>::max();
 
 }  // namespace
 
-HeapAllocator::HeapAllocator(HeapRange range) {
-    WEFT_CHECK(range.bytes < kMax - range.start - kHeapGranule, range.start, range.bytes);
-    const std::uint64_t start = rounded_up(range.start, kHeapGranule);
-    const std::uint64_t end = (range.start + range.bytes) / kHeapGranule * kHeapGranule;
+HeapAllocator::HeapAllocator(base::Extent range) {
+    WEFT_CHECK(range.bytes < kMax - range.offset - kHeapGranule, range.offset, range.bytes);
+    const std::uint64_t start = rounded_up(range.offset, kHeapGranule);
+    const std::uint64_t end = range.end() / kHeapGranule * kHeapGranule;
     if (start < end) {
         free_.emplace(start, end - start);
         counts_.bytes_total = end - start;

@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <map>
 
+#include "base/extent.hpp"
 #include "base/result.hpp"
 
 namespace weft::link {
@@ -25,11 +26,6 @@ namespace weft::link {
 inline constexpr std::uint64_t kHeapGranule = 64;
 /// Not an offset: no room.
 inline constexpr std::uint64_t kNoOffset = ~std::uint64_t{0};
-
-struct HeapRange {
-    std::uint64_t start = 0;
-    std::uint64_t bytes = 0;
-};
 
 struct HeapRequest {
     std::uint64_t bytes = 0;                 ///< with 0, the block still has an offset of its own
@@ -49,7 +45,7 @@ struct HeapStatistics {
 class HeapAllocator {
   public:
     /// Manages the offsets within the range, which is reduced to whole granules.
-    explicit HeapAllocator(HeapRange range);
+    explicit HeapAllocator(base::Extent range);
 
     /// Returns the lowest offset, not below `from`, at which the block fits now, or kNoOffset. The
     /// alignment must be a power of two.

@@ -14,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/extent.hpp"
 #include "base/result.hpp"
 #include "weft/call.hpp"
 
@@ -36,14 +37,8 @@ namespace weft::run {
 /// Returns the start of each block, in elements.
 [[nodiscard]] std::vector<std::uint64_t> starts_of(const Blocks& blocks);
 
-/// Range of bytes, from the start of a buffer.
-struct Extent {
-    std::uint64_t offset = 0;
-    std::uint64_t bytes = 0;
-
-    [[nodiscard]] std::uint64_t end() const { return offset + bytes; }
-};
-/// Extents in order of offset, not empty. Adjacent blocks are merged.
+using base::Extent;
+/// Extents from the start of a buffer, in order of offset, not empty. Adjacent blocks are merged.
 using Extents = std::vector<Extent>;
 /// Returns the extents of blocks. Fails if blocks overlap although they must not; the failure names
 /// `what` and the ranks.

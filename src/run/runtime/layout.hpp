@@ -25,17 +25,13 @@
 #include <vector>
 
 #include "base/environment.hpp"
+#include "base/extent.hpp"
 #include "base/region.hpp"
 #include "run/execute/inquiry.hpp"
 #include "run/onesided/area.hpp"
 #include "run/onesided/message_area.hpp"
 
 namespace weft::run {
-
-struct MemoryRange {
-    std::uint64_t offset = 0;
-    std::uint64_t bytes = 0;
-};
 
 struct SegmentLayout {
     /// Offset of the keys of sections, which peers read: after the header of the segment.
@@ -101,11 +97,11 @@ struct SegmentLayout {
 
     /// Returns the memory that any call of a team may use, without the cells that only some calls
     /// of large teams use.
-    [[nodiscard]] std::array<MemoryRange, 2> usual_memory(std::uint32_t team) const {
+    [[nodiscard]] std::array<base::Extent, 2> usual_memory(std::uint32_t team) const {
         const std::uint64_t at = region(team);
         return {{{at, first_cells_bytes()}, {at + shape.bulk(0), region_bytes - shape.bulk(0)}}};
     }
-    [[nodiscard]] MemoryRange other_cells(std::uint32_t team) const {
+    [[nodiscard]] base::Extent other_cells(std::uint32_t team) const {
         const std::uint64_t first = first_cells_bytes();
         return {region(team) + first, shape.cell(0, shape.cells) - first};
     }

@@ -35,7 +35,7 @@ class SymmetricHeap {
 
     /// Every segment begins at a multiple of `alignment_max`, so offsets have the alignment of
     /// their addresses up to this limit.
-    SymmetricHeap(link::HeapRange range, std::uint64_t alignment_max, Prepare prepare)
+    SymmetricHeap(base::Extent range, std::uint64_t alignment_max, Prepare prepare)
         : heap_(range), alignment_max_(alignment_max), prepare_(std::move(prepare)) {}
 
     /// Returns an offset that is free on all members. Collective over the team.

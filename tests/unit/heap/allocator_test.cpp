@@ -17,7 +17,7 @@
 namespace weft::link {
 namespace {
 
-constexpr HeapRange kRange{4096, 1 << 20};
+constexpr base::Extent kRange{4096, 1 << 20};
 
 /// Takes the block at the lowest offset that fits. Returns kNoOffset if none fits.
 std::uint64_t allocate(HeapAllocator& heap, HeapRequest request) {
@@ -63,8 +63,8 @@ class Sequence {
         offsets_.push_back(offset);
         EXPECT_EQ(offset % request.alignment, 0U);
         EXPECT_EQ(offset % kHeapGranule, 0U);
-        EXPECT_GE(offset, kRange.start);
-        EXPECT_LE(offset + request.bytes, kRange.start + kRange.bytes);
+        EXPECT_GE(offset, kRange.offset);
+        EXPECT_LE(offset + request.bytes, kRange.offset + kRange.bytes);
         const std::uint64_t end = offset + std::max<std::uint64_t>(request.bytes, 1);
         const auto next = alive_.lower_bound(offset);
         if (next != alive_.end()) {
@@ -194,7 +194,7 @@ TEST(HeapAllocator, FindNamesTheLowestPlaceFromAnOffsetOn) {
     EXPECT_EQ(after, blocks[7] + 1024);
     EXPECT_EQ(heap.find({1000, 4096}, after) % 4096, 0U);
     EXPECT_EQ(heap.find({2 << 20, 64}, 0), kNoOffset);
-    EXPECT_EQ(heap.find({64, 64}, kRange.start + kRange.bytes), kNoOffset);
+    EXPECT_EQ(heap.find({64, 64}, kRange.offset + kRange.bytes), kNoOffset);
     EXPECT_EQ(heap.find({64, 64}, kNoOffset), kNoOffset);
     EXPECT_EQ(heap.statistics(), before);
 

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// extent.hpp - bytes at an offset: in a segment, a heap or a caller's buffer.
+//
+// Idea     The only type of an offset with a size. Memory of this process is a std::span of bytes;
+//          plan::Block is the symbolic form in programs.
+#pragma once
+
+#include <cstdint>
+
+namespace weft::base {
+
+struct Extent {
+    std::uint64_t offset = 0;
+    std::uint64_t bytes = 0;
+
+    [[nodiscard]] constexpr std::uint64_t end() const { return offset + bytes; }
+};
+
+}  // namespace weft::base
