@@ -60,7 +60,7 @@ class Rounds {
             const auto* const why =
                 team->run(Call::allreduce(&sum, &sum, 1, Type::float64, Op::sum));
             if (why != nullptr || sum != team->size()) return failed("a sum is wrong");
-            if (!team->allocate(1000, 64)) return failed("no memory");
+            if (!team->memory().allocate(1000, 64)) return failed("no memory");
         }
         if (leak_) left_.push_back(std::make_unique<std::array<char, 128>>());
         // Frees them in either order: a nested team does not need its parent.

@@ -15,7 +15,7 @@ extern "C" weft_status weft_register(weft_team* team, weft_memory_kind kind, voi
         if (kind != WEFT_KIND_HOST)
             return fail(Status::unsupported, "kind: {}, and memory of the host alone is registered",
                         static_cast<int>(kind));
-        const auto name = found.team->register_memory(memory, bytes);
+        const auto name = found.team->memory().enter(memory, bytes);
         if (name) found.context->drive_views();
         return name;
     };
@@ -24,7 +24,7 @@ extern "C" weft_status weft_register(weft_team* team, weft_memory_kind kind, voi
 
 extern "C" weft_status weft_unregister(weft_team* team, void* segment) {
     return c_api::on(__func__, team, [&](const c_api::TeamHandle& found) {
-        return found.team->unregister_memory(segment);
+        return found.team->memory().withdraw(segment);
     });
 }
 

@@ -127,7 +127,7 @@ extern "C" weft_status weft_calloc(weft_team* team, size_t count, size_t bytes, 
         if (bytes != 0 && count > std::numeric_limits<std::size_t>::max() / bytes)
             return fail(Status::memory, "{} times {} bytes are more than there can be", count,
                         bytes);
-        const auto memory = found.team->allocate(count * bytes, weft::link::kHeapGranule);
+        const auto memory = found.team->memory().allocate(count * bytes, weft::link::kHeapGranule);
         if (!memory) return memory;
         std::memset(*memory, 0, count * bytes);
         if (auto met = run(*found.team, {Collective::barrier}); !met) return met.failure();
@@ -140,14 +140,15 @@ extern "C" weft_status weft_realloc(weft_team* team, void** memory, size_t bytes
     return c_api::on(__func__, team, [&](const c_api::TeamHandle& found) -> Result<void> {
         if (memory == nullptr) return fail(Status::argument, "memory is NULL");
         if (*memory != nullptr && bytes == 0) {
-            auto freed = found.team->free(*memory);
+            auto freed = found.team->memory().free(*memory);
             if (freed) *memory = nullptr;
             return freed;
         }
-        return c_api::store(*memory == nullptr
-                                ? found.team->allocate(bytes, weft::link::kHeapGranule)
-                                : found.team->reallocate(*memory, bytes, weft::link::kHeapGranule),
-                            memory);
+        return c_api::store(
+            *memory == nullptr
+                ? found.team->memory().allocate(bytes, weft::link::kHeapGranule)
+                : found.team->memory().reallocate(*memory, bytes, weft::link::kHeapGranule),
+            memory);
     });
 }
 
@@ -156,7 +157,7 @@ extern "C" weft_status weft_alloc_hinted(weft_team* team, size_t alignment, size
     const auto allocate = [&](const c_api::TeamHandle& found) -> Result<std::byte*> {
         if ((hints & ~(WEFT_MEMORY_ATOMICS | WEFT_MEMORY_SIGNALS)) != 0)
             return fail(Status::argument, "hints: {} has bits of no hint", hints);
-        return found.team->allocate(bytes, alignment);
+        return found.team->memory().allocate(bytes, alignment);
     };
     return c_api::give(__func__, team, out, allocate);
 }

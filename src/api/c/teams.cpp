@@ -15,7 +15,7 @@ namespace {
 weft_status allocate(const char* function, weft_team* team, std::size_t bytes,
                      std::size_t alignment, void** out) {
     return c_api::give(function, team, out, [&](const c_api::TeamHandle& found) {
-        return found.team->allocate(bytes, alignment);
+        return found.team->memory().allocate(bytes, alignment);
     });
 }
 
@@ -127,7 +127,7 @@ extern "C" weft_status weft_alloc_aligned(weft_team* team, size_t alignment, siz
 extern "C" weft_status weft_free(weft_team* team, void* memory) {
     return c_api::on(__func__, team, [&](const c_api::TeamHandle& found) -> Result<void> {
         if (memory == nullptr) return fail(Status::argument, "the memory is NULL");
-        return found.team->free(memory);
+        return found.team->memory().free(memory);
     });
 }
 
@@ -137,7 +137,7 @@ extern "C" void* weft_ptr(const weft_team* team, void* symmetric, int peer) {
         if (peer < 0 || peer >= found.team->size())
             return fail(Status::argument, "peer: {} is not a rank of the team, expected 0..{}",
                         peer, found.team->size() - 1);
-        return found.team->on_member(symmetric, peer);
+        return found.team->memory().on_member(symmetric, peer);
     });
     return there;
 }

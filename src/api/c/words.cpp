@@ -316,9 +316,9 @@ extern "C" weft_status weft_context_create(weft_team* team, int hints, weft_team
             WEFT_CONTEXT_SERIALIZED | WEFT_CONTEXT_PRIVATE | WEFT_CONTEXT_NOSTORE;
         if ((hints & ~kHints) != 0)
             return fail(Status::argument, "hints: {} has bits of no hint", hints);
-        weft::run::Stream* const stream = found.team->open_stream();
+        weft::run::Stream* const stream = found.team->remote().open_stream();
         const auto added = found.context->add_team(*found.team, stream);
-        if (!added) found.team->close_stream(stream);
+        if (!added) found.team->remote(stream).close_stream();
         return added;
     };
     return c_api::give(__func__, team, out, open);
@@ -329,7 +329,7 @@ extern "C" weft_status weft_context_free(weft_team* context) {
         if (found.stream == nullptr)
             return fail(Status::argument, "the handle is that of a team, not of a context");
         auto settled = found.team->remote(found.stream).quiet();
-        if (settled) found.team->close_stream(found.stream);
+        if (settled) found.team->remote(found.stream).close_stream();
         found.context->remove(context);
         return settled;
     });

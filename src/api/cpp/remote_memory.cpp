@@ -142,7 +142,7 @@ void OneSidedCalls::wait_all(const void* words, std::size_t count, std::size_t w
 Team Team::make_context() {
     run::Team& team = team_of(link_);
     auto link = detail::link_to(team, link_->runtime);
-    link->stream = team.open_stream();
+    link->stream = team.remote().open_stream();
     return Team(std::move(link));
 }
 

@@ -111,28 +111,28 @@ void Team::drop() {
 }
 
 void* Team::register_memory(void* memory, std::size_t bytes) {
-    return succeed(team_of(link_).register_memory(memory, bytes));
+    return succeed(team_of(link_).memory().enter(memory, bytes));
 }
 void Team::unregister_memory(const void* name) {
-    succeed(team_of(link_).unregister_memory(name));
+    succeed(team_of(link_).memory().withdraw(name));
 }
 std::size_t Team::registered_bytes(const void* name, Rank peer) const {
     run::Team& team = team_of(link_);
     return team.runtime().registered().bytes_of(team, name, peer);
 }
 void* Team::allocate(std::size_t bytes, std::size_t alignment) {
-    return succeed(team_of(link_).allocate(bytes, alignment));
+    return succeed(team_of(link_).memory().allocate(bytes, alignment));
 }
 void Team::release(void* memory) {
-    succeed(team_of(link_).free(memory));
+    succeed(team_of(link_).memory().free(memory));
 }
 void* Team::ptr(const void* symmetric, Rank peer) const {
-    const run::Team& team = team_of(link_);
+    run::Team& team = team_of(link_);
     if (peer < 0 || peer >= team.size())
         throw Error(Status::argument, fmt::format("ptr: peer: {} is not a rank of the team, "
                                                   "expected 0..{}",
                                                   peer, team.size() - 1));
-    return team.on_member(symmetric, peer);
+    return team.memory().on_member(symmetric, peer);
 }
 
 void Team::set_algorithm(std::string_view collective, std::string_view spec) {
@@ -180,7 +180,7 @@ void Team::abandon() noexcept {
     if (base::is_forked_child()) return;
     if (link_ == nullptr || link_->team == nullptr || link_->team->id() == 0) return;
     if (link_->stream != nullptr) return;  // a context ends with its team
-    link_->team->abandon();
+    link_->team->departure().abandoned = true;
     detail::cut(*link_);
 }
 
@@ -212,7 +212,7 @@ void Memory::free() {
 /// Does nothing if the team has ended, because its memory ended with it.
 void Memory::abandon() noexcept {
     if (data_ != nullptr && !base::is_forked_child() && team_.link_->team != nullptr)
-        team_.link_->team->abandon(data_);
+        team_.link_->team->memory().abandon(data_);
     data_ = nullptr;
 }
 

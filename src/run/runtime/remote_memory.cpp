@@ -129,6 +129,16 @@ base::Result<void> RemoteMemory::driven(const Target& target, Call call) {
     return driven(is_near(target), call);
 }
 
+Stream* RemoteMemory::open_stream() {
+    const Turn::Hold hold = runtime_.engine().take_turn();
+    return runtime_.onesided().open_stream();
+}
+
+void RemoteMemory::close_stream() {
+    const Turn::Hold hold = runtime_.engine().take_turn();
+    runtime_.onesided().close_stream(stream_);
+}
+
 base::Result<void> RemoteMemory::put(void* to, const void* from, std::size_t bytes, Rank peer,
                                      Return when) {
     const auto found = place("put", "dst", to, bytes, peer);

@@ -41,6 +41,11 @@ class RemoteMemory {
     RemoteMemory(Runtime& runtime, const Team& team, Stream* stream = nullptr)
         : runtime_(runtime), team_(team), stream_(stream) {}
 
+    /// Opens the stream of a new context.
+    [[nodiscard]] Stream* open_stream();
+    /// Closes the stream of a context, which must be quiet.
+    void close_stream();
+
     [[nodiscard]] base::Result<void> put(void* to, const void* from, std::size_t bytes, Rank peer,
                                          Return when);
     [[nodiscard]] base::Result<void> get(void* into, const void* from, std::size_t bytes, Rank peer,

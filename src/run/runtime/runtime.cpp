@@ -225,7 +225,7 @@ void Runtime::remove_team(Team& team) {
 
 void Runtime::leave_team(Team& team) {
     const Setup setup = begin_setup();
-    team.leave();
+    team.departure().left = true;
     end_left_teams();
 }
 
@@ -237,15 +237,16 @@ void Runtime::end_left_teams() {
     if (job_.wire == nullptr) return;  // finalized: later calls report it
     std::vector<Team*> settled;
     for (const auto& team : teams_) {
-        if (team->abandoned() && team->failed() && !team->left()) team->leave();
+        Departure& departure = team->departure();
+        if (departure.abandoned && team->failed()) departure.left = true;
         const bool lands = !team->failed() || team->nodes() == 1 || keeps_order();
-        if (team->left() && lands && engine_->idle(team->state())) settled.push_back(team.get());
+        if (departure.left && lands && engine_->idle(team->state())) settled.push_back(team.get());
     }
     if (settled.empty()) return;
     Turn::Hold hold = engine_->take_turn();
     std::erase_if(settled, [&](Team* team) {
         const std::uint64_t word = layout_.left_word(team->id());
-        if (team->announce()) {
+        if (!std::exchange(team->departure().announced, true)) {
             // Puts to the team's memory are delivered before. If that fails, all calls fail.
             static_cast<void>(onesided_->fence());
             for (const Rank member : team->state().setup.job_ranks)
@@ -300,7 +301,7 @@ std::vector<Team*> Runtime::abandoned_within(const Team& team) const {
     const std::set<Rank> members(ranks.begin(), ranks.end());
     std::vector<Team*> within;
     for (const auto& held : teams_) {
-        if (held.get() == &team || !held->abandoned() || held->failed() ||
+        if (held.get() == &team || !held->departure().abandoned || held->failed() ||
             !engine_->idle(held->state()))
             continue;
         if (std::ranges::all_of(held->state().setup.job_ranks,

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstring>
 #include <map>
 
 #include "run/runtime/real_engine.hpp"
@@ -228,81 +227,6 @@ base::Result<Team*> Team::split(int color, int key) {
 /// The first rank of a node identifies it: all its ranks know the same group.
 base::Result<Team*> Team::split_node() {
     return split(runtime_.job().node_ranks.front(), 0);
-}
-
-base::Result<std::byte*> Team::allocate(std::uint64_t bytes, std::uint64_t alignment) {
-    const Runtime::Setup setup = runtime_.begin_setup();
-    if (runtime_.finalized()) return state_->failure;
-    if (runtime_.heap().has_abandoned(*this)) {
-        if (auto settled = runtime_.settle_onesided(); !settled) return settled.failure();
-    }
-    const auto offset = runtime_.heap().allocate(*this, {bytes, alignment});
-    if (!offset) return offset.failure();
-    return runtime_.at(*offset);
-}
-
-base::Result<void> Team::free(const void* memory) {
-    const Runtime::Setup setup = runtime_.begin_setup();
-    if (runtime_.finalized()) return state_->failure;
-    const std::uint64_t offset = runtime_.heap_offset(memory);
-    if (offset == link::kNoOffset)
-        return base::fail(Status::argument, "free: the pointer is not in the symmetric heap");
-    if (auto settled = runtime_.settle_onesided(); !settled) return settled;
-    return runtime_.heap().free(*this, offset);
-}
-
-Stream* Team::open_stream() {
-    const Turn::Hold hold = engine_.take_turn();
-    return runtime_.onesided().open_stream();
-}
-
-void Team::close_stream(Stream* stream) {
-    const Turn::Hold hold = engine_.take_turn();
-    runtime_.onesided().close_stream(stream);
-}
-
-/// No member returns from free() before all members have copied their data.
-base::Result<std::byte*> Team::reallocate(const void* memory, std::uint64_t bytes,
-                                          std::uint64_t alignment) {
-    if (runtime_.finalized()) return state_->failure;
-    const std::uint64_t offset = runtime_.heap_offset(memory);
-    const auto before = runtime_.heap().bytes_of(*this, offset);
-    if (!before)
-        return base::fail(Status::argument,
-                          "realloc: the pointer is not the start of memory that was allocated on "
-                          "this team and is still in use");
-    if (auto settled = runtime_.settle_onesided(); !settled) return settled.failure();
-    auto moved = allocate(bytes, alignment);
-    if (!moved) return moved;
-    std::memcpy(*moved, memory, std::min(*before, bytes));
-    if (auto freed = runtime_.heap().free(*this, offset); !freed) return freed.failure();
-    return moved;
-}
-
-void Team::abandon(const void* memory) {
-    const Runtime::Setup setup = runtime_.begin_setup();
-    const std::uint64_t offset = runtime_.heap_offset(memory);
-    if (offset != link::kNoOffset) runtime_.heap().abandon(*this, offset);
-}
-
-std::byte* Team::on_member(const void* memory, Rank member) const {
-    if (member < 0 || member >= size() || runtime_.finalized()) return nullptr;
-    if (std::byte* const there = runtime_.on_rank(memory, job_rank(member))) return there;
-    const auto found = runtime_.registered().find(*this, memory, 0, member);
-    if (!found || !*found) return nullptr;
-    return runtime_.onesided().reach(job_rank(member), **found);
-}
-
-base::Result<std::byte*> Team::register_memory(void* memory, std::uint64_t bytes) {
-    const Runtime::Setup setup = runtime_.begin_setup();
-    if (runtime_.finalized()) return state_->failure;
-    return runtime_.registered().add(*this, static_cast<std::byte*>(memory), bytes);
-}
-
-base::Result<void> Team::unregister_memory(const void* name) {
-    const Runtime::Setup setup = runtime_.begin_setup();
-    if (runtime_.finalized()) return state_->failure;
-    return runtime_.registered().remove(*this, name);
 }
 
 base::Result<void> Team::check_idle() const {

@@ -16,13 +16,13 @@
 #include <functional>
 #include <memory>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "base/result.hpp"
 #include "run/execute/team_state.hpp"
 #include "run/runtime/plan_cache.hpp"
 #include "run/runtime/remote_memory.hpp"
+#include "run/runtime/team_memory.hpp"
 
 namespace weft::run {
 
@@ -32,6 +32,16 @@ class Runtime;
 /// An allgather of bytes among the members of a future team, in its order. Returns false
 /// if it failed.
 using Exchange = std::function<bool(const void* mine, void* all, std::size_t bytes)>;
+
+/// How far this rank has left a team, without communication. Its calls in flight continue.
+struct Departure {
+    /// This rank no longer uses the team. A later split() of a team with all its members ends it,
+    /// once all members have abandoned it and have no call in flight. Read by threads that make
+    /// teams.
+    std::atomic<bool> abandoned{false};
+    bool left = false;       ///< by Runtime::leave_team()
+    bool announced = false;  ///< all members are notified that this rank has left
+};
 
 class Team {
   public:
@@ -48,10 +58,9 @@ class Team {
     [[nodiscard]] RemoteMemory remote(Stream* stream = nullptr) {
         return {runtime_, *this, stream};
     }
+    /// Returns the memory that the members have in common.
+    [[nodiscard]] TeamMemory memory() { return {runtime_, *this}; }
     [[nodiscard]] Runtime& runtime() const { return runtime_; }
-    /// Opens the stream of a new context, and closes a quiet stream.
-    [[nodiscard]] Stream* open_stream();
-    void close_stream(Stream* stream);
     [[nodiscard]] std::uint32_t id() const { return state_->setup.id; }
     [[nodiscard]] int nodes() const { return nodes_; }
     [[nodiscard]] TeamState& state() const { return *state_; }
@@ -96,16 +105,7 @@ class Team {
     [[nodiscard]] base::Result<Team*> split(int color, int key);
     /// Forms a team of the members that share memory with this one, in the same order. Collective.
     [[nodiscard]] base::Result<Team*> split_node();
-    /// Marks the team as unused by this rank, without communication; its calls in flight continue.
-    /// A later split() of a team with all its members ends it, once all members have abandoned it
-    /// and have no call in flight.
-    void abandon() { abandoned_ = true; }
-    [[nodiscard]] bool abandoned() const { return abandoned_; }
-    /// Marks the team as left by this rank. For Runtime::leave_team().
-    void leave() { left_ = true; }
-    [[nodiscard]] bool left() const { return left_; }
-    /// Returns true in its first call only, when the members must be notified.
-    [[nodiscard]] bool announce() { return !std::exchange(announced_, true); }
+    [[nodiscard]] Departure& departure() { return departure_; }
     [[nodiscard]] bool failed() const { return state_->failed; }
     /// Returns the number of the next block that is allocated on the team.
     [[nodiscard]] std::uint64_t next_allocation() { return ++allocations_; }
@@ -121,25 +121,6 @@ class Team {
     /// Fails if a call is in flight. Waits for local peers that read copies of buffers
     /// of ended calls.
     [[nodiscard]] base::Result<void> check_idle() const;
-
-    /// Allocates memory at the same heap offset on all members; see SymmetricHeap. Collective.
-    [[nodiscard]] base::Result<std::byte*> allocate(std::uint64_t bytes, std::uint64_t alignment);
-    /// Frees memory that allocate() returned. Collective.
-    [[nodiscard]] base::Result<void> free(const void* memory);
-    /// Marks memory as unused by this rank. A later allocate() of the team frees it, once all
-    /// members have abandoned it. Not collective.
-    void abandon(const void* memory);
-    /// Moves memory to a new block of another size. Collective.
-    [[nodiscard]] base::Result<std::byte*> reallocate(const void* memory, std::uint64_t bytes,
-                                                      std::uint64_t alignment);
-    /// Returns a member's address of the same memory, or nullptr if loads and stores
-    /// cannot reach it.
-    [[nodiscard]] std::byte* on_member(const void* memory, Rank member) const;
-
-    /// Returns a name for memory of all members; see RegisteredMemory. Collective.
-    [[nodiscard]] base::Result<std::byte*> register_memory(void* memory, std::uint64_t bytes);
-    /// Ends the registration of a name that register_memory() returned. Collective.
-    [[nodiscard]] base::Result<void> unregister_memory(const void* name);
 
     base::Result<void> force(Collective collective, std::string_view spec) {
         forget_last(collective);
@@ -179,9 +160,7 @@ class Team {
     TeamState* state_ = nullptr;
     std::uint64_t serial_;
     std::uint64_t allocations_ = 0;
-    std::atomic<bool> abandoned_{false};  ///< read by threads that make teams
-    bool left_ = false;
-    bool announced_ = false;  ///< all members are notified that this rank has left
+    Departure departure_;
 };
 
 }  // namespace weft::run
