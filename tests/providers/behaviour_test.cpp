@@ -6,17 +6,16 @@
 // it is counted as a control.
 #include <gtest/gtest.h>
 #include <rdma/fi_endpoint.h>
-#include <sys/mman.h>
 
 #include <array>
 #include <atomic>
 #include <cstring>
 #include <map>
-#include <new>
 #include <thread>
 
 #include "tests/providers/provider_test.hpp"
 #include "tests/providers/raw_endpoint.hpp"
+#include "tests/support/shared_object.hpp"
 
 namespace weft::test {
 namespace {
@@ -35,18 +34,6 @@ struct Shared {
     RawEndpoint::Address address[2];
     alignas(4096) std::byte memory[2][kBytes];
 };
-
-struct Unmap {
-    void operator()(Shared* shared) const { ::munmap(shared, sizeof *shared); }
-};
-using SharedPointer = std::unique_ptr<Shared, Unmap>;
-
-SharedPointer map_shared() {
-    void* memory =
-        ::mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (memory == MAP_FAILED) throw std::bad_alloc();
-    return SharedPointer(new (memory) Shared);
-}
 
 /// One of the two ranks.
 class Half {
@@ -117,7 +104,7 @@ class Behaviour : public ProviderTest {
              const std::function<void(link::Profile&)>& change = nullptr) {
         link::Profile profile = link::profile_of(GetParam());
         if (change) change(profile);
-        const SharedPointer shared = map_shared();
+        const SharedObject<Shared> shared;
         expect_job(GetParam(), 2, [&](Member& me) {
             Half half(me, *shared, profile);
             (me.rank == 0 ? origin : target)(half);

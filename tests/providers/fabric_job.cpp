@@ -2,7 +2,6 @@
 #include "tests/providers/fabric_job.hpp"
 
 #include <sched.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -18,6 +17,7 @@
 #include <utility>
 
 #include "link/fabric/port.hpp"
+#include "tests/support/shared_object.hpp"
 
 namespace weft::test {
 namespace {
@@ -178,10 +178,8 @@ void Member::warm_all() {
 
 std::string run_job(const std::string& provider, Rank size,
                     const std::function<void(Member&)>& body, Rank may_die) {
-    void* shared =
-        ::mmap(nullptr, sizeof(Meeting), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (shared == MAP_FAILED) return "no shared mapping";
-    auto& meeting = *new (shared) Meeting{};
+    const SharedObject<Meeting> shared;
+    Meeting& meeting = *shared;
     std::vector<pid_t> children;
     for (Rank rank = 0; rank < size; ++rank) {
         const pid_t child = ::fork();
@@ -197,16 +195,11 @@ std::string run_job(const std::string& provider, Rank size,
         problems += fmt::format("rank {}: {}{}\n", rank, meeting.report[rank], died);
     }
     for (int kind = 0; kind < 4; ++kind) made[provider][kind] += meeting.puts[kind].load();
-    ::munmap(shared, sizeof(Meeting));
     return problems;
 }
 
 std::string in_child(const std::function<std::string()>& body) {
-    constexpr std::size_t kTextBytes = 4096;
-    void* shared =
-        ::mmap(nullptr, kTextBytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (shared == MAP_FAILED) return "no memory";
-    auto* outcome = static_cast<char*>(shared);
+    const SharedObject<std::array<char, 4096>> outcome;
     const pid_t child = ::fork();
     if (child == 0) {
         ::prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -216,13 +209,11 @@ std::string in_child(const std::function<std::string()>& body) {
         } catch (const std::exception& problem) {
             text = problem.what();
         }
-        text.copy(outcome, kTextBytes - 1);
+        text.copy(outcome->data(), outcome->size() - 1);
         ::_exit(0);
     }
     const std::string died = reap(child, Clock::now() + kWaitLimit);
-    std::string text = outcome + died;
-    ::munmap(shared, kTextBytes);
-    return text;
+    return outcome->data() + died;
 }
 
 std::vector<std::string> known_providers() {

@@ -19,11 +19,11 @@
 
 #include <atomic>
 #include <cstring>
-#include <new>
 #include <thread>
 
 #include "tests/regress/ranks/mappings.hpp"
 #include "tests/regress/ranks/play.hpp"
+#include "tests/support/shared_object.hpp"
 #include "weft/weft.hpp"
 
 namespace weft::test {
@@ -74,9 +74,6 @@ void count_upwards(Control& control, int writer, Read read, Write write) {
 class Writers {
   public:
     explicit Writers(std::byte* buffer) : buffer_(buffer) {
-        void* const memory = ::mmap(nullptr, sizeof(Control), PROT_READ | PROT_WRITE,
-                                    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-        control_ = new (memory) Control;
         ::prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
         outside_ = start_outside_writer();
         thread_ = std::thread([this] {
@@ -93,7 +90,6 @@ class Writers {
         thread_.join();
         pipe_.join();
         ::waitpid(outside_, nullptr, 0);
-        ::munmap(control_, sizeof(Control));
     }
 
     void pause() {
@@ -153,7 +149,7 @@ class Writers {
     }
 
     std::byte* buffer_;
-    Control* control_ = nullptr;
+    SharedObject<Control> control_;
     pid_t outside_ = -1;
     std::thread thread_;
     std::thread pipe_;

@@ -4,7 +4,6 @@
 // Method: two processes. The owner picks a buffer, a part of it and a misuse at random from a fixed
 // seed; the peer compares every byte.
 #include <gtest/gtest.h>
-#include <sys/wait.h>
 
 #include <atomic>
 #include <cstdlib>
@@ -16,18 +15,12 @@
 #include "tests/unit/direct/own_peer.hpp"
 #include "tests/unit/shared/forked_ranks.hpp"
 
-namespace weft::link {
+namespace weft::link::testing {
 namespace {
-
-using base::Access;
-using testing::differs;
-using testing::fill;
-using testing::ForkedRank;
-using testing::kPage;
 
 constexpr std::uint64_t kSeed = 20'261'122;
 
-/// A request of the owner to its peer, in shared memory. Zero-filled at start.
+/// A request of the owner to its peer, in shared memory.
 struct Request {
     std::atomic<int> asked;
     std::atomic<int> answered;
@@ -108,8 +101,7 @@ class Owner {
         if (start > 0 && differs(buffer.data, start, salt + 7) != start)
             complain("memory before the buffer", round);
         for (std::size_t i = start + bytes; i < buffer.bytes; ++i)
-            if (buffer.data[i] != testing::pattern(i, salt + 7))
-                complain("memory after the buffer", round);
+            if (buffer.data[i] != pattern(i, salt + 7)) complain("memory after the buffer", round);
     }
 
   private:
@@ -124,9 +116,7 @@ class Owner {
             8 * kPage + random_.below(random_.chance(1, 4) ? 1 << 20 : 1 << 17);
         if (random_.chance(1, 2))
             return {static_cast<std::byte*>(std::malloc(bytes)), bytes, false};
-        void* const at =
-            ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        return {static_cast<std::byte*>(at), bytes, true};
+        return {map_private(bytes), bytes, true};
     }
     static void release(const Buffer& buffer) {
         if (buffer.mapped)
@@ -187,7 +177,7 @@ class Owner {
             for (const Buffer& buffer : buffers_) std::memset(buffer.data, 0xee, buffer.bytes);
             ::_exit(0);
         }
-        ::waitpid(child, nullptr, 0);
+        static_cast<void>(status_of(child));
     }
 
     void ask(const base::Exposure& exposure, int salt, int round) {
@@ -215,10 +205,9 @@ class Owner {
 class Abuse : public ::testing::TestWithParam<DirectMode> {};
 
 TEST_P(Abuse, EveryByteIsRight) {
-    const testing::SharedBoard memory;  // used only as shared memory that is zero
-    static_assert(sizeof(Request) <= sizeof(testing::Board));
-    Request& request = *reinterpret_cast<Request*>(&memory.board());
-    testing::expect_ranks(2, [&](ForkedRank& rank) {
+    const test::SharedObject<Request> shared;
+    Request& request = *shared;
+    expect_ranks(2, [&](ForkedRank& rank) {
         const int rounds = test::full_mode() ? 100'000 : 1000;
         request.pids[rank.rank()] = ::getpid();
         rank.fence();
@@ -248,4 +237,4 @@ INSTANTIATE_TEST_SUITE_P(Modes, Abuse,
                                            DirectMode::copy));
 
 }  // namespace
-}  // namespace weft::link
+}  // namespace weft::link::testing

@@ -9,7 +9,6 @@
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -19,17 +18,8 @@
 #include "base/random.hpp"
 #include "tests/unit/direct/own_peer.hpp"
 
-namespace weft::link {
+namespace weft::link::testing {
 namespace {
-
-using base::Access;
-using base::Way;
-using testing::Adopted;
-using testing::differs;
-using testing::fill;
-using testing::kPage;
-using testing::own_peer;
-using testing::Pages;
 
 TEST_F(Adopted, EdgesAreRightAtEveryOffsetWithinAPage) {
     DirectMemory direct(own_peer());
@@ -51,10 +41,9 @@ TEST_F(Adopted, EdgesAreRightAtEveryOffsetWithinAPage) {
         ASSERT_EQ(data[0], std::byte{0xa1}) << offset;
         ASSERT_EQ(data[bytes - 1], std::byte{0xa2}) << offset;
         ASSERT_EQ(data[3 * kPage + 5], std::byte{0x77}) << offset;
-        data[0] = testing::pattern(offset, 1);
-        data[bytes - 1] = testing::pattern(offset + bytes - 1, 1);
-        for (std::size_t i = 3 * kPage; i < 4 * kPage; ++i)
-            data[i] = testing::pattern(offset + i, 1);
+        data[0] = pattern(offset, 1);
+        data[bytes - 1] = pattern(offset + bytes - 1, 1);
+        for (std::size_t i = 3 * kPage; i < 4 * kPage; ++i) data[i] = pattern(offset + i, 1);
         ASSERT_EQ(differs(pages.at(), pages.bytes(), 1), pages.bytes()) << offset;
     }
 }
@@ -116,7 +105,7 @@ TEST_F(Adopted, ALargerBufferReplacesTheRangesInIt) {
     adopt(direct, pages.at() + 40 * kPage, 8 * kPage);
     adopt(direct, pages.at() + 7 * kPage, 50 * kPage);
     EXPECT_EQ(direct.adoption_counters().adoptions, 3U);
-    EXPECT_EQ(testing::mappings_with("weft-adopted"), 2) << "the pages and the window";
+    EXPECT_EQ(mappings_with("weft-adopted"), 2) << "the pages and the window";
     EXPECT_EQ(differs(pages.at(), pages.bytes(), 3), pages.bytes());
 }
 
@@ -127,10 +116,10 @@ TEST_F(Adopted, ABufferThatOverlapsARangeInPartIsCopied) {
     adopt(direct, pages.at() + 8 * kPage, 8 * kPage);
     const auto exposure = direct.expose(pages.at() + 12 * kPage, 32 * kPage, Access::read);
     EXPECT_EQ(exposure.reach.way, Way::copied);
-    EXPECT_EQ(direct.adoption_counters().refusals[static_cast<int>(Refusal::overlap)], 1U);
+    EXPECT_EQ(refusals(direct, Refusal::overlap), 1U);
     direct.conceal(exposure);
-    EXPECT_TRUE(testing::is_shared(pages.at() + 8 * kPage)) << "the call does not own this page";
-    EXPECT_FALSE(testing::is_shared(pages.at() + 20 * kPage));
+    EXPECT_TRUE(is_shared(pages.at() + 8 * kPage)) << "the call does not own this page";
+    EXPECT_FALSE(is_shared(pages.at() + 20 * kPage));
     EXPECT_EQ(differs(pages.at(), pages.bytes(), 3), pages.bytes());
 }
 
@@ -140,7 +129,7 @@ TEST_F(Adopted, ARangeInUseIsNotReplaced) {
     const auto exposure = direct.expose(pages.at(), 16 * kPage, Access::read);
     const auto larger = direct.expose(pages.at(), 40 * kPage, Access::read);
     EXPECT_EQ(larger.reach.way, Way::copied);
-    EXPECT_EQ(direct.adoption_counters().refusals[static_cast<int>(Refusal::overlap)], 1U);
+    EXPECT_EQ(refusals(direct, Refusal::overlap), 1U);
     direct.conceal(larger);
     direct.conceal(exposure);
     adopt(direct, pages.at(), 40 * kPage);
@@ -217,7 +206,7 @@ TEST_F(Adopted, MemoryMappedAnewIsNeverReachedThroughTheOldRange) {
     for (int round = 1; round <= 20; ++round) {
         fill(pages.at(), pages.bytes(), round);
         const auto exposure = direct.expose(pages.at(), pages.bytes(), Access::read);
-        ASSERT_EQ(exposure.reach.way, Way::adopted) << round << testing::why(direct);
+        ASSERT_EQ(exposure.reach.way, Way::adopted) << round << why(direct);
         ASSERT_EQ(differs(direct.map(0, exposure.reach), pages.bytes(), round), pages.bytes());
         ASSERT_NE(exposure.reach.generation, last);
         last = exposure.reach.generation;
@@ -232,7 +221,7 @@ TEST_F(Adopted, MemoryMappedAnewIsNeverReachedThroughTheOldRange) {
 }
 
 TEST_F(Adopted, WithoutAskingTheKernelOldBytesWouldBeSeen) {
-    testing::in_child([] {
+    in_child([] {
         DirectMemory direct(own_peer(DirectMode::adopt, {.ask_before_use = false}));
         const Pages pages(16);
         fill(pages.at(), pages.bytes(), 1);
@@ -289,7 +278,7 @@ TEST_F(Adopted, PartOfABufferThatIsFreedIsLetGoWhileOtherBuffersCome) {
 TEST_F(Adopted, BuffersThatFindNoRoomAreCopied) {
     constexpr std::size_t kBuffers = 90;
     constexpr std::size_t kRanges = 64;
-    testing::in_child([] {
+    in_child([] {
         DirectMemory direct(own_peer(DirectMode::adopt, {.ranges_max = kRanges}));
         if (!direct.adoption_off().empty()) return;
         std::vector<std::unique_ptr<Pages>> buffers;
@@ -303,7 +292,7 @@ TEST_F(Adopted, BuffersThatFindNoRoomAreCopied) {
                 const auto exposure = direct.expose(buffer.at(), buffer.bytes(), Access::read);
                 ASSERT_EQ(exposure.reach.way, i < kRanges ? Way::adopted : Way::copied) << i;
                 direct.conceal(exposure);
-                ASSERT_EQ(testing::is_shared(buffer.at()), i < kRanges);
+                ASSERT_EQ(is_shared(buffer.at()), i < kRanges);
             }
         // Freeing a buffer makes room for another one.
         buffers[3].reset();
@@ -313,7 +302,7 @@ TEST_F(Adopted, BuffersThatFindNoRoomAreCopied) {
 }
 
 TEST_F(Adopted, NoMoreBytesThanAllowed) {
-    testing::in_child([] {
+    in_child([] {
         DirectMemory direct(own_peer(DirectMode::adopt, {.bytes_max = 40 * kPage}));
         if (!direct.adoption_off().empty()) return;
         const Pages a(32);
@@ -323,27 +312,27 @@ TEST_F(Adopted, NoMoreBytesThanAllowed) {
         for (const Pages* refused : {&b, &c})
             EXPECT_EQ(direct.expose(refused->at(), refused->bytes(), Access::read).reach.way,
                       Way::copied);
-        EXPECT_EQ(direct.adoption_counters().refusals[static_cast<int>(Refusal::limit)], 2U);
-        EXPECT_TRUE(testing::is_shared(a.at())) << "given back for another buffer";
+        EXPECT_EQ(refusals(direct, Refusal::limit), 2U);
+        EXPECT_TRUE(is_shared(a.at())) << "given back for another buffer";
     });
 }
 
 TEST_F(Adopted, BuffersStayAsTheyAreAfterTheEnd) {
     const Pages pages(20);
     fill(pages.at(), pages.bytes(), 9);
-    const auto mappings = testing::mappings_with("weft-adopted");
+    const auto mappings = mappings_with("weft-adopted");
     {
         DirectMemory direct(own_peer());
         adopt(direct, pages.at() + 7, pages.bytes() - 7);
     }
-    EXPECT_TRUE(testing::is_shared(pages.at() + kPage)) << "given back without a reason";
-    EXPECT_EQ(testing::mappings_with("weft-adopted"), mappings + 1)
+    EXPECT_TRUE(is_shared(pages.at() + kPage)) << "given back without a reason";
+    EXPECT_EQ(mappings_with("weft-adopted"), mappings + 1)
         << "munmap() of the buffer would free no memory";
     EXPECT_EQ(differs(pages.at(), pages.bytes(), 9), pages.bytes());
     EXPECT_EQ(::madvise(pages.at() + kPage, kPage, MADV_DONTNEED), 0);
     EXPECT_EQ(pages.at()[kPage], std::byte{0});
     fill(pages.at(), pages.bytes(), 9);
-    testing::in_child([&] {
+    in_child([&] {
         if (differs(pages.at(), pages.bytes(), 9) != pages.bytes()) ::_exit(1);
         fill(pages.at(), pages.bytes(), 3);
     });
@@ -403,16 +392,14 @@ TEST_F(Adopted, TheQuestionIsTheOnlySystemCallForAKnownBuffer) {
         for (int i = 0; i < 100; ++i) use();
         ::syscall(SYS_exit_group, 0);
     }
-    int status = 0;
-    ASSERT_EQ(::waitpid(child, &status, 0), child);
-    EXPECT_EQ(status, 0);
+    EXPECT_EQ(status_of(child), 0);
 }
 
 }  // namespace
-}  // namespace weft::link
+}  // namespace weft::link::testing
 
 [[gnu::noinline]] void* operator new(std::size_t bytes) {
-    ++weft::link::allocations;
+    ++weft::link::testing::allocations;
     if (void* const at = std::malloc(bytes)) return at;
     throw std::bad_alloc();
 }

@@ -5,15 +5,8 @@
 #include "link/direct/bounce_area.hpp"
 #include "tests/unit/direct/own_peer.hpp"
 
-namespace weft::link {
+namespace weft::link::testing {
 namespace {
-
-using base::Access;
-using base::Way;
-using testing::differs;
-using testing::fill;
-using testing::kPage;
-using testing::Pages;
 
 TEST(BounceArea, LendsTheLowestRoomThatIsFree) {
     const Pages memory(8);
@@ -185,4 +178,4 @@ TEST_F(Bounced, ABufferIsAdoptedWhenItsCopiesHaveCostAsMuch) {
 }
 
 }  // namespace
-}  // namespace weft::link
+}  // namespace weft::link::testing

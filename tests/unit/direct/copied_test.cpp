@@ -2,41 +2,27 @@
 // Goal: every buffer can be exposed. Blocks of the segment are accessed in the peer's mapping of
 // it, the kernel copies all others, and its refusals are reported. Method: two processes.
 #include <gtest/gtest.h>
-#include <sys/mman.h>
 
 #include <algorithm>
 #include <cstring>
-#include <numeric>
 #include <vector>
 
 #include "base/copy.hpp"
-#include "link/direct/direct_memory.hpp"
+#include "tests/unit/direct/own_peer.hpp"
 #include "tests/unit/shared/forked_ranks.hpp"
 
-namespace weft::link {
+namespace weft::link::testing {
 namespace {
 
-using base::Access;
-using base::Way;
-using testing::ForkedRank;
-
-/// Data that the two ranks share besides the board. Zero-filled at start.
+/// Data that the two ranks share besides the board.
 struct Shown {
     pid_t pids[2];
     base::Reach reach[2];
-    std::uint64_t secret;
     std::byte segment[4096];
 };
 
 class Copied : public ::testing::Test {
   protected:
-    Copied() {
-        void* const at = ::mmap(nullptr, sizeof(Shown), PROT_READ | PROT_WRITE,
-                                MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-        shown_ = static_cast<Shown*>(at);
-    }
-    ~Copied() override { ::munmap(shown_, sizeof(Shown)); }
-
     DirectOptions options(ForkedRank& rank) {
         shown_->pids[rank.rank()] = ::getpid();
         rank.fence();
@@ -46,20 +32,20 @@ class Copied : public ::testing::Test {
         return options;
     }
 
-    Shown* shown_;
+    test::SharedObject<Shown> shown_;
 };
 
-std::vector<std::byte> numbered(std::size_t bytes, int first) {
+std::vector<std::byte> numbered(std::size_t bytes) {
     std::vector<std::byte> data(bytes);
-    for (std::size_t i = 0; i < bytes; ++i) data[i] = static_cast<std::byte>(first + i * 7);
+    fill(data.data(), bytes, 1);
     return data;
 }
 
 TEST_F(Copied, TheKernelReadsAndWritesAnyExposedBlock) {
-    testing::expect_ranks(2, [&](ForkedRank& rank) {
+    expect_ranks(2, [&](ForkedRank& rank) {
         DirectMemory direct(options(rank));
         constexpr std::size_t kBytes = 3'000'001;
-        auto buffer = numbered(kBytes, 1);
+        auto buffer = numbered(kBytes);
         if (rank.rank() == 0) {
             const auto exposure = direct.expose(buffer.data(), kBytes, Access::write);
             rank.require(exposure.reach.way == Way::copied && exposure.alias == buffer.data(),
@@ -68,7 +54,7 @@ TEST_F(Copied, TheKernelReadsAndWritesAnyExposedBlock) {
             rank.fence();
             rank.fence();
             direct.conceal(exposure);
-            auto expected = numbered(kBytes, 1);
+            auto expected = numbered(kBytes);
             std::memset(expected.data() + 1, 0x55, kBytes - 1);
             rank.require(buffer == expected, "the peer's bytes are missing");
         } else {
@@ -93,15 +79,14 @@ TEST_F(Copied, TheKernelReadsAndWritesAnyExposedBlock) {
 /// 31 bytes further into its page than the source, so DirectMemory uses a detour then.
 TEST_F(Copied, TheKernelReadsAndWritesAtAnyDistance) {
     constexpr std::size_t kBytes = 100'001;  // several pieces of the detour; the last is partial
-    constexpr std::size_t kPage = 4096;
-    testing::expect_ranks(2, [&](ForkedRank& rank) {
+    expect_ranks(2, [&](ForkedRank& rank) {
         DirectMemory direct(options(rank));
-        auto buffer = numbered(kBytes, 1);
+        auto buffer = numbered(kBytes);
         if (rank.rank() == 0) {
             shown_->reach[0] = direct.expose(buffer.data(), kBytes, Access::write).reach;
             rank.fence();
             rank.fence();
-            auto expected = numbered(kBytes, 1);
+            auto expected = numbered(kBytes);
             std::memset(expected.data(), 0x55, kBytes);
             rank.require(buffer == expected, "the peer's bytes are missing");
             return;
@@ -130,7 +115,7 @@ TEST_F(Copied, TheKernelReadsAndWritesAtAnyDistance) {
 }
 
 TEST_F(Copied, ABlockOfTheSegmentIsFoundInItsMapping) {
-    testing::expect_ranks(2, [&](ForkedRank& rank) {
+    expect_ranks(2, [&](ForkedRank& rank) {
         DirectMemory direct(options(rank));
         if (rank.rank() == 0) {
             const auto whole = direct.expose(shown_->segment, 4096, Access::read);
@@ -150,20 +135,19 @@ TEST_F(Copied, ABlockOfTheSegmentIsFoundInItsMapping) {
 }
 
 TEST_F(Copied, WhatTheKernelCannotReachIsRefused) {
-    testing::expect_ranks(2, [&](ForkedRank& rank) {
+    expect_ranks(2, [&](ForkedRank& rank) {
         DirectMemory direct(options(rank));
-        void* const pages =
-            ::mmap(nullptr, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        ::munmap(static_cast<std::byte*>(pages) + 4096, 4096);
-        shown_->reach[rank.rank()] =
-            direct.expose(static_cast<std::byte*>(pages), 8192, Access::write).reach;
+        const Pages pages(2);
+        ::munmap(pages.at() + kPage, kPage);
+        shown_->reach[rank.rank()] = direct.expose(pages.at(), pages.bytes(), Access::write).reach;
         rank.fence();
         const Rank peer = 1 - rank.rank();
-        std::vector<std::byte> here(8192);
+        std::vector<std::byte> here(2 * kPage);
         const std::uint64_t there = shown_->reach[peer].address;
-        rank.require(direct.read(peer, there, here.data(), 4096), "could not read a mapped page");
-        rank.require(!direct.read(peer, there, here.data(), 8192), "read an unmapped page");
-        rank.require(!direct.write(peer, there, here.data(), 8192), "wrote to an unmapped page");
+        rank.require(direct.read(peer, there, here.data(), kPage), "could not read a mapped page");
+        rank.require(!direct.read(peer, there, here.data(), 2 * kPage), "read an unmapped page");
+        rank.require(!direct.write(peer, there, here.data(), 2 * kPage),
+                     "wrote to an unmapped page");
         rank.fence();
     });
     DirectMemory alone({.peers = {DirectPeer{}}});
@@ -172,7 +156,7 @@ TEST_F(Copied, WhatTheKernelCannotReachIsRefused) {
 }
 
 TEST_F(Copied, TheProbeComparesWhatItReads) {
-    testing::expect_ranks(2, [&](ForkedRank& rank) {
+    expect_ranks(2, [&](ForkedRank& rank) {
         const auto peers = options(rank).peers;
         std::uint64_t secret = 1000 + static_cast<std::uint64_t>(rank.rank());
         shown_->reach[rank.rank()].address = reinterpret_cast<std::uintptr_t>(&secret);
@@ -189,4 +173,4 @@ TEST_F(Copied, TheProbeComparesWhatItReads) {
 }
 
 }  // namespace
-}  // namespace weft::link
+}  // namespace weft::link::testing

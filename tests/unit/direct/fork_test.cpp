@@ -4,39 +4,23 @@
 // write and compare.
 #include <gtest/gtest.h>
 #include <spawn.h>
-#include <sys/wait.h>
 
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
 #include <thread>
 
+#include "tests/support/shared_object.hpp"
 #include "tests/unit/direct/own_peer.hpp"
 
 extern char** environ;
 
-namespace weft::link {
+namespace weft::link::testing {
 namespace {
 
-using base::Access;
-using base::Way;
-using testing::Adopted;
-using testing::differs;
-using testing::fill;
-using testing::is_shared;
-using testing::kPage;
-using testing::own_peer;
-using testing::Pages;
-
-/// A barrier of a process and its child, in shared memory.
+/// A barrier of a process and its child.
 class Meeting {
   public:
-    Meeting()
-        : arrived_(static_cast<std::atomic<int>*>(
-              ::mmap(nullptr, kPage, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0))) {}
-    ~Meeting() { ::munmap(arrived_, kPage); }
-    Meeting(const Meeting&) = delete;
-    Meeting& operator=(const Meeting&) = delete;
     void meet() {
         arrived_->fetch_add(1);
         met_ += 2;
@@ -49,15 +33,9 @@ class Meeting {
     }
 
   private:
-    std::atomic<int>* arrived_;
+    test::SharedObject<std::atomic<int>> arrived_;
     int met_ = 0;
 };
-
-int status_of(pid_t child) {
-    int status = -1;
-    ::waitpid(child, &status, 0);
-    return status;
-}
 
 TEST_F(Adopted, ParentAndChildDoNotSeeEachOthersWrites) {
     DirectMemory direct(own_peer());
@@ -160,8 +138,8 @@ TEST_F(Adopted, ACallUnderWayDuringAForkEndsRight) {
     direct.conceal(exposure);
     EXPECT_EQ(pages.at()[0], std::byte{0xcd});
     EXPECT_EQ(data[bytes], std::byte{0xcc});
-    EXPECT_EQ(pages.at()[1], testing::pattern(1, 1));
-    EXPECT_EQ(pages.at()[25 * kPage], testing::pattern(25 * kPage, 1));
+    EXPECT_EQ(pages.at()[1], pattern(1, 1));
+    EXPECT_EQ(pages.at()[25 * kPage], pattern(25 * kPage, 1));
     for (std::size_t i = 0; i < bytes; ++i)
         ASSERT_EQ(data[i], std::byte(i == kPage ? 0x33 : i < 10 * kPage ? 0x11 : 0x22)) << i;
 }
@@ -206,4 +184,4 @@ TEST_F(Adopted, AChildThatExitsLeavesItsParentsMemoryAlone) {
 }
 
 }  // namespace
-}  // namespace weft::link
+}  // namespace weft::link::testing

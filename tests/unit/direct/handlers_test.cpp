@@ -5,7 +5,6 @@
 #include <pthread.h>
 #include <sys/resource.h>
 #include <sys/time.h>
-#include <sys/wait.h>
 
 #include <atomic>
 #include <csignal>
@@ -16,18 +15,8 @@
 #include "tests/support/full_mode.hpp"
 #include "tests/unit/direct/own_peer.hpp"
 
-namespace weft::link {
+namespace weft::link::testing {
 namespace {
-
-using base::Access;
-using base::Way;
-using testing::Adopted;
-using testing::differs;
-using testing::fill;
-using testing::is_shared;
-using testing::kPage;
-using testing::own_peer;
-using testing::Pages;
 
 /// Called by a fork handler that was registered before the library's, and so runs after it.
 void (*before_a_fork)() = nullptr;
@@ -45,14 +34,12 @@ void free_a_page_and_fork() {
     before_a_fork = nullptr;
     ::madvise(advised->at() + kPage, kPage, MADV_DONTNEED);
     const pid_t child = ::fork();
-    if (child == 0) ::_exit(advised->at()[2 * kPage] == testing::pattern(2 * kPage, 1) ? 0 : 1);
-    int status = -1;
-    ::waitpid(child, &status, 0);
-    EXPECT_EQ(status, 0) << "in the child that the handler forked";
+    if (child == 0) ::_exit(advised->at()[2 * kPage] == pattern(2 * kPage, 1) ? 0 : 1);
+    EXPECT_EQ(status_of(child), 0) << "in the child that the handler forked";
 }
 
 TEST_F(Adopted, AHandlerOfForksMayFreePagesAndFork) {
-    testing::in_child([] {
+    in_child([] {
         ::alarm(10);
         DirectMemory direct(own_peer());
         const Pages pages(16);
@@ -62,11 +49,9 @@ TEST_F(Adopted, AHandlerOfForksMayFreePagesAndFork) {
         before_a_fork = &free_a_page_and_fork;
         const pid_t child = ::fork();
         const bool cleared = pages.at()[kPage] == std::byte{0};
-        const bool kept = pages.at()[2 * kPage] == testing::pattern(2 * kPage, 1);
+        const bool kept = pages.at()[2 * kPage] == pattern(2 * kPage, 1);
         if (child == 0) ::_exit(cleared && kept ? 0 : 1);
-        int status = -1;
-        ::waitpid(child, &status, 0);
-        EXPECT_EQ(status, 0) << "in the child";
+        EXPECT_EQ(status_of(child), 0) << "in the child";
         EXPECT_TRUE(cleared && kept);
         // The lock is free again.
         fill(pages.at(), pages.bytes(), 2);
@@ -85,7 +70,7 @@ std::atomic<bool> child_is_slow{false};
     });
 
 TEST_F(Adopted, PagesThatAChildCopiesStayUntilItHasCopiedThem) {
-    testing::in_child([] {
+    in_child([] {
         DirectMemory direct(own_peer());
         const Pages pages(64);
         fill(pages.at(), pages.bytes(), 1);
@@ -99,8 +84,7 @@ TEST_F(Adopted, PagesThatAChildCopiesStayUntilItHasCopiedThem) {
         });
         const pid_t child = ::fork();
         if (child == 0) ::_exit(differs(pages.at(), pages.bytes(), 1) == pages.bytes() ? 0 : 1);
-        int status = -1;
-        ::waitpid(child, &status, 0);
+        const int status = status_of(child);
         other.join();
         EXPECT_EQ(status, 0) << "the child lost pages";
         EXPECT_EQ(pages.at()[20 * kPage], std::byte{0});
@@ -120,15 +104,13 @@ void fork_in_a_signal_handler(int /*signal*/) {
         std::memset(advised->at(), 0xee, advised->bytes());
         ::_exit(right ? 0 : 1);
     }
-    int status = -1;
-    ::waitpid(child, &status, 0);
+    if (status_of(child) != 0) wrong = wrong + 1;
     forks = forks + 1;
-    if (status != 0) wrong = wrong + 1;
 }
 
 TEST_F(Adopted, ASignalHandlerMayForkAtAnyMoment) {
     if (test::kSanitized) GTEST_SKIP() << "a sanitizer's fork() is not safe in signal handlers";
-    testing::in_child([] {
+    in_child([] {
         ::alarm(20);
         DirectMemory direct(own_peer());
         const Pages pages(64);
@@ -145,7 +127,7 @@ TEST_F(Adopted, ASignalHandlerMayForkAtAnyMoment) {
         const auto before = direct.adoption_counters().adoptions;
         const pid_t child = ::fork();  // while no call uses the buffer
         if (child == 0) ::_exit(0);
-        ::waitpid(child, nullptr, 0);
+        EXPECT_EQ(status_of(child), 0);
         adopt(direct, pages.at(), pages.bytes());
         EXPECT_EQ(direct.adoption_counters().adoptions, before + 1);
     });
@@ -154,11 +136,11 @@ TEST_F(Adopted, ASignalHandlerMayForkAtAnyMoment) {
 /// Forks again and again in several threads. Each child must see its thread's last write before the
 /// fork, and not the one after it.
 void fork_in_threads(int threads, int rounds) {
-    testing::in_child([&] {
+    in_child([&] {
         DirectMemory direct(own_peer());
         const Pages pages(16);
         const auto exposure = direct.expose(pages.at(), pages.bytes(), Access::read);
-        ASSERT_TRUE(testing::is_shared(pages.at()));
+        ASSERT_TRUE(is_shared(pages.at()));
         child_is_slow = true;
         std::atomic<int> wrong_children{0};
         std::vector<std::thread> forkers;
@@ -170,9 +152,7 @@ void fork_in_threads(int threads, int rounds) {
                     const pid_t child = ::fork();
                     if (child == 0) ::_exit(*word == round ? 0 : 1);
                     *word = -round;
-                    int status = -1;
-                    ::waitpid(child, &status, 0);
-                    if (status != 0) ++wrong_children;
+                    if (status_of(child) != 0) ++wrong_children;
                 }
             });
         for (std::thread& forker : forkers) forker.join();
@@ -186,7 +166,7 @@ TEST_F(Adopted, ManyThreadsForkAtOnceAndChildrenSeeNoLaterWrite) {
 }
 
 TEST_F(Adopted, ChildrenSeeNoLaterWriteWhereNoFileCanBeOpened) {
-    testing::in_child([] {
+    in_child([] {
         DirectMemory direct(own_peer());
         const Pages pages(16);
         fill(pages.at(), pages.bytes(), 1);
@@ -199,12 +179,10 @@ TEST_F(Adopted, ChildrenSeeNoLaterWriteWhereNoFileCanBeOpened) {
             if (child == 0)
                 ::_exit(differs(pages.at(), pages.bytes(), round - 1) == pages.bytes() ? 0 : 1);
             fill(pages.at(), pages.bytes(), round);
-            int status = -1;
-            ::waitpid(child, &status, 0);
-            EXPECT_EQ(status, 0) << round;
+            EXPECT_EQ(status_of(child), 0) << round;
         }
     });
 }
 
 }  // namespace
-}  // namespace weft::link
+}  // namespace weft::link::testing

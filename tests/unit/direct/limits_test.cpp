@@ -6,7 +6,6 @@
 #include <linux/mempolicy.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 
 #include <cerrno>
 #include <csignal>
@@ -15,42 +14,27 @@
 #include "tests/support/full_mode.hpp"
 #include "tests/unit/direct/own_peer.hpp"
 
-namespace weft::link {
+namespace weft::link::testing {
 namespace {
-
-using base::Access;
-using base::Way;
-using testing::Adopted;
-using testing::differs;
-using testing::fill;
-using testing::is_shared;
-using testing::kib_of;
-using testing::kPage;
-using testing::own_peer;
-using testing::Pages;
 
 /// mbind() without libnuma.
 long bind_memory(const Pages& pages, const unsigned long* nodes, unsigned flags) {
     return ::syscall(SYS_mbind, pages.at(), pages.bytes(), MPOL_BIND, nodes, 64, flags);
 }
 
-std::uint64_t refusals(const DirectMemory& direct, Refusal reason) {
-    return direct.adoption_counters().refusals[static_cast<std::size_t>(reason)];
-}
-
 void expect_copied(DirectMemory& direct, const Pages& pages, Refusal reason) {
     const std::uint64_t before = refusals(direct, reason);
     const auto exposure = direct.expose(pages.at(), pages.bytes(), Access::write);
     EXPECT_EQ(exposure.reach.way, Way::copied);
-    EXPECT_EQ(refusals(direct, reason), before + 1) << testing::why(direct);
+    EXPECT_EQ(refusals(direct, reason), before + 1) << why(direct);
     std::byte byte{};
     EXPECT_TRUE(direct.read(0, exposure.reach.address, &byte, 1));
     direct.conceal(exposure);
 }
 
 TEST_F(Adopted, WithoutTheKernelsAnswerMemoryIsCopied) {
-    testing::in_child([] {
-        testing::refuse_system_call(SYS_ioctl, ENOTTY);
+    in_child([] {
+        refuse_system_call(SYS_ioctl, ENOTTY);
         DirectMemory direct(own_peer());
         const Pages pages(16);
         const auto exposure = direct.expose(pages.at(), pages.bytes(), Access::read);
@@ -61,8 +45,8 @@ TEST_F(Adopted, WithoutTheKernelsAnswerMemoryIsCopied) {
 }
 
 TEST_F(Adopted, WhereTheKernelMayNotCopyThisIsNoticed) {
-    testing::in_child([] {
-        testing::refuse_system_call(SYS_process_vm_readv, EPERM);
+    in_child([] {
+        refuse_system_call(SYS_process_vm_readv, EPERM);
         std::uint64_t number = 5;
         if (DirectMemory::can_copy(::getpid(), &number, 5)) ::_exit(1);
         DirectMemory direct(own_peer());
@@ -75,7 +59,7 @@ TEST_F(Adopted, WhereTheKernelMayNotCopyThisIsNoticed) {
 }
 
 TEST_F(Adopted, ALimitOfFileSizesIsNoticed) {
-    testing::in_child([] {
+    in_child([] {
         const rlimit limit{1 << 20, 1 << 20};
         ::setrlimit(RLIMIT_FSIZE, &limit);
         DirectMemory direct(own_peer());
@@ -86,7 +70,7 @@ TEST_F(Adopted, ALimitOfFileSizesIsNoticed) {
 }
 
 TEST_F(Adopted, ALimitOfFileSizesThatCameLaterIsNoticed) {
-    testing::in_child([] {
+    in_child([] {
         DirectMemory direct(own_peer());
         const Pages pages(1024);
         fill(pages.at(), pages.bytes(), 1);
@@ -99,7 +83,7 @@ TEST_F(Adopted, ALimitOfFileSizesThatCameLaterIsNoticed) {
 
 TEST_F(Adopted, ALimitOfAddressesIsKept) {
     if (test::kSanitized) GTEST_SKIP() << "a sanitizer maps terabytes";
-    testing::in_child([] {
+    in_child([] {
         DirectMemory direct(own_peer());
         const Pages large(1024);
         const Pages small(16);
@@ -147,7 +131,7 @@ TEST_F(Adopted, AtTheLimitOfMappingsNothingIsLost) {
     std::ifstream("/proc/sys/vm/max_map_count") >> mappings_max;
     if (mappings_max > 300'000)
         GTEST_SKIP() << "the system permits " << mappings_max << " mappings";
-    testing::in_child([&] {
+    in_child([&] {
         DirectMemory direct(own_peer());
         const Pages known(16);
         fill(known.at(), known.bytes(), 1);
@@ -166,9 +150,7 @@ TEST_F(Adopted, AtTheLimitOfMappingsNothingIsLost) {
             // The fork makes the range private, which needs no further mapping.
             const pid_t child = ::fork();
             if (child == 0) ::_exit(differs(known.at(), known.bytes(), 1) == known.bytes() ? 0 : 1);
-            int status = -1;
-            ::waitpid(child, &status, 0);
-            ASSERT_EQ(status, 0) << free;
+            ASSERT_EQ(status_of(child), 0) << free;
             EXPECT_FALSE(is_shared(pages.at() + 16 * kPage));
             ASSERT_EQ(differs(pages.at(), pages.bytes(), 2), pages.bytes()) << free;
         }
@@ -181,7 +163,7 @@ TEST_F(Adopted, AtTheLimitOfMappingsNothingIsLost) {
         EXPECT_EQ(::madvise(known.at() + 4 * kPage, kPage, MADV_DONTNEED), 0);
         EXPECT_EQ(known.at()[4 * kPage], std::byte{0});
         EXPECT_EQ(differs(known.at(), known.bytes(), 1), 4 * kPage);
-        EXPECT_EQ(known.at()[5 * kPage], testing::pattern(5 * kPage, 1));
+        EXPECT_EQ(known.at()[5 * kPage], pattern(5 * kPage, 1));
     });
 }
 
@@ -203,10 +185,7 @@ TEST_F(Adopted, GuardsStandWhereTheyAreSet) {
         static_cast<void>(found);
         ::_exit(0);
     }
-    int status = -1;
-    ::waitpid(child, &status, 0);
-    EXPECT_TRUE(!WIFEXITED(status) || WEXITSTATUS(status) != 0)
-        << "the child could read a guard page";
+    EXPECT_NE(status_of(child), 0) << "the child could read a guard page";
     ASSERT_EQ(::madvise(pages.at() + 4 * kPage, kPage, kRemove), 0);
     EXPECT_EQ(pages.at()[4 * kPage + 5], std::byte{0}) << "the old contents came back";
     EXPECT_EQ(differs(pages.at(), 4 * kPage, 1), 4 * kPage);
@@ -227,7 +206,7 @@ TEST_F(Adopted, MemoryThatIsPlacedStaysWhereItIs) {
     EXPECT_EQ(differs(pages.at(), pages.bytes(), 1), pages.bytes());
     adopt(direct, pages.at(), pages.bytes());
     // A policy of the process applies to pages of objects, too.
-    testing::in_child([&] {
+    in_child([&] {
         ASSERT_EQ(::syscall(SYS_set_mempolicy, MPOL_BIND, &first_node, 64), 0);
         DirectMemory other(own_peer());
         const Pages any(16);
@@ -254,7 +233,7 @@ TEST_F(Adopted, MemoryOfACallThatFailedIsTakenFromLocalPeers) {
     fill(pages.at(), pages.bytes(), 1);
     for (const bool failed : {true, false}) {
         const auto exposure = direct.expose(pages.at(), pages.bytes(), Access::write);
-        ASSERT_EQ(exposure.reach.way, Way::adopted) << testing::why(direct);
+        ASSERT_EQ(exposure.reach.way, Way::adopted) << why(direct);
         std::byte* const seen = direct.map(0, exposure.reach);
         if (failed)
             direct.withdraw(exposure);
@@ -280,7 +259,7 @@ TEST_F(Adopted, FourGibibytesAreRemapped) {
     {
         DirectMemory direct(own_peer());
         const auto exposure = direct.expose(pages.at() + 100, kBytes, Access::write);
-        ASSERT_EQ(exposure.reach.way, Way::adopted) << testing::why(direct);
+        ASSERT_EQ(exposure.reach.way, Way::adopted) << why(direct);
         std::byte* const seen = direct.map(0, exposure.reach);
         for (std::size_t page = 1; page <= kBytes / kPage; ++page) {
             auto& there = *reinterpret_cast<std::uint64_t*>(seen - 100 + page * kPage + 8);
@@ -294,4 +273,4 @@ TEST_F(Adopted, FourGibibytesAreRemapped) {
 }
 
 }  // namespace
-}  // namespace weft::link
+}  // namespace weft::link::testing

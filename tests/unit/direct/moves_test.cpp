@@ -10,23 +10,14 @@
 
 #include "tests/unit/direct/own_peer.hpp"
 
-namespace weft::link {
+namespace weft::link::testing {
 namespace {
-
-using testing::Adopted;
-using testing::differs;
-using testing::fill;
-using testing::kPage;
-using testing::own_peer;
-using testing::Pages;
 
 TEST_F(Adopted, MovedMemoryKeepsItsContentsAndGrowsByZeros) {
     DirectMemory direct(own_peer());
     for (const std::size_t edge : {std::size_t{0}, kPage + 16}) {
         const std::size_t bytes = 16 * kPage;
-        void* const at =
-            ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        auto* const old = static_cast<std::byte*>(at);
+        std::byte* const old = map_private(bytes);
         fill(old, bytes, 4);
         adopt(direct, old + edge, bytes - edge);
         void* const moved = ::mremap(old, bytes, 64 * bytes, MREMAP_MAYMOVE);
@@ -50,13 +41,11 @@ TEST_F(Adopted, MemoryThatShrankGrowsByZeros) {
     DirectMemory direct(own_peer());
     for (const bool by_mremap : {true, false}) {
         for (const int flags : {0, MREMAP_MAYMOVE}) {
-            void* const at =
-                ::mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-            auto* const old = static_cast<std::byte*>(at);
+            std::byte* const old = map_private(kBytes);
             fill(old, kBytes, 4);
             adopt(direct, old, kBytes);
             if (by_mremap)
-                ASSERT_EQ(::mremap(old, kBytes, kKept, 0), at);
+                ASSERT_EQ(::mremap(old, kBytes, kKept, 0), old);
             else
                 ASSERT_EQ(::munmap(old + kKept, kBytes - kKept), 0);
             void* const grown = ::mremap(old, kKept, kBytes, flags);
@@ -95,8 +84,7 @@ TEST_F(Adopted, APartThatIsMovedAndExtendedSharesNoPage) {
     EXPECT_EQ(differs(now, kPart, 4), kPart);
     expect_zeros(now + kPart, now + 2 * kPart);
     std::memset(now + kPart, 0xee, kPart);
-    for (std::size_t i = kPart; i < pages.bytes(); ++i)
-        ASSERT_EQ(pages.at()[i], testing::pattern(i, 4));
+    for (std::size_t i = kPart; i < pages.bytes(); ++i) ASSERT_EQ(pages.at()[i], pattern(i, 4));
     ::munmap(moved, 2 * kPart);
 }
 
@@ -120,4 +108,4 @@ TEST_F(Adopted, MovesToAFixedAddressFollowTheKernelsRules) {
 }
 
 }  // namespace
-}  // namespace weft::link
+}  // namespace weft::link::testing

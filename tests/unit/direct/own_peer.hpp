@@ -20,6 +20,9 @@
 
 namespace weft::link::testing {
 
+using base::Access;
+using base::Way;
+
 inline constexpr std::size_t kPage = kPageBytes;
 
 /// Returns options whose only rank is this process: map() returns the memory that a peer would see.
@@ -27,13 +30,17 @@ inline DirectOptions own_peer(DirectMode mode = DirectMode::adopt, AdoptionLimit
     return {.peers = {{::getpid(), nullptr}}, .mode = mode, .limits = limits};
 }
 
-/// Owns private anonymous memory, as a program would map it.
+/// Maps private memory that is filled with zeros, as a program would.
+inline std::byte* map_private(std::size_t bytes) {
+    void* const at =
+        ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return static_cast<std::byte*>(at);
+}
+
+/// Owns private memory.
 class Pages {
   public:
-    explicit Pages(std::size_t count)
-        : at_(static_cast<std::byte*>(::mmap(nullptr, count * kPage, PROT_READ | PROT_WRITE,
-                                             MAP_PRIVATE | MAP_ANONYMOUS, -1, 0))),
-          bytes_(count * kPage) {}
+    explicit Pages(std::size_t count) : at_(map_private(count * kPage)), bytes_(count * kPage) {}
     Pages(const Pages&) = delete;
     Pages& operator=(const Pages&) = delete;
     ~Pages() { ::munmap(at_, bytes_); }
@@ -79,11 +86,21 @@ inline std::uint64_t kib_of(const char* file, const std::string& name) {
     return 0;
 }
 
+inline std::uint64_t refusals(const DirectMemory& direct, Refusal reason) {
+    return direct.adoption_counters().refusals[static_cast<std::size_t>(reason)];
+}
 inline std::string why(const DirectMemory& direct) {
     std::string text(direct.adoption_off());
     for (const auto count : direct.adoption_counters().refusals)
         text += " " + std::to_string(count);
     return text;
+}
+
+/// Waits for a child to end. Returns its status, which is 0 on success.
+inline int status_of(pid_t child) {
+    int status = -1;
+    ::waitpid(child, &status, 0);
+    return status;
 }
 
 /// Runs the body in a child, and fails if the body fails or does not return.
@@ -94,8 +111,7 @@ inline void in_child(const std::function<void()>& body) {
         body();
         ::_exit(::testing::Test::HasFailure() ? 99 : 0);
     }
-    int status = -1;
-    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    const int status = status_of(child);
     EXPECT_EQ(status, 0) << "exit status " << WEXITSTATUS(status);
 }
 
@@ -120,8 +136,8 @@ class Adopted : public ::testing::Test {
     }
     /// Exposes a buffer once, and expects that it is adopted.
     static void adopt(DirectMemory& direct, std::byte* data, std::size_t bytes) {
-        const auto exposure = direct.expose(data, bytes, base::Access::read);
-        EXPECT_EQ(exposure.reach.way, base::Way::adopted) << why(direct);
+        const auto exposure = direct.expose(data, bytes, Access::read);
+        EXPECT_EQ(exposure.reach.way, Way::adopted) << why(direct);
         direct.conceal(exposure);
     }
 };

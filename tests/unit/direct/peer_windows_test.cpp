@@ -6,15 +6,13 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
-#include <fstream>
-#include <string>
 #include <vector>
 
 #include "link/direct/address_query.hpp"
 #include "link/direct/remapped_object.hpp"
 #include "link/shared/os_handles.hpp"
+#include "tests/unit/direct/own_peer.hpp"
 
 namespace weft::link {
 namespace {
@@ -51,17 +49,8 @@ bool is_present(const std::byte* page) {
     return entry >> 63 != 0;
 }
 
-int mappings_of_objects() {
-    std::ifstream maps("/proc/self/maps");
-    int count = 0;
-    for (std::string line; std::getline(maps, line);)
-        count += line.find(" rw-s ") != std::string::npos &&
-                 line.find("weft-adopted") != std::string::npos;
-    return count;
-}
-
 TEST(PeerWindows, AnObjectIsMappedOnceAndItsNextGenerationAnew) {
-    const int before = mappings_of_objects();
+    const int before = testing::mappings_with("weft-adopted");
     {
         PeerWindows windows;
         std::byte* first = nullptr;
@@ -78,9 +67,9 @@ TEST(PeerWindows, AnObjectIsMappedOnceAndItsNextGenerationAnew) {
         ASSERT_EQ(next.file.number(), number) << "the test needs the same descriptor";
         EXPECT_EQ(number_at(windows.find(3, ::getpid(), next.reach, kBytes)), 8U);
         EXPECT_EQ(windows.counters().mapped, 2U);
-        EXPECT_EQ(mappings_of_objects(), before + 1);
+        EXPECT_EQ(testing::mappings_with("weft-adopted"), before + 1);
     }
-    EXPECT_EQ(mappings_of_objects(), before);
+    EXPECT_EQ(testing::mappings_with("weft-adopted"), before);
 }
 
 /// The kernel maps the requested part of an object, and a few pages around it.
@@ -155,7 +144,7 @@ TEST(PeerWindows, ARefusalIsRememberedUntilTheNextGeneration) {
 }
 
 TEST(PeerWindows, TheOneUsedLongestAgoMakesRoom) {
-    const int before = mappings_of_objects();
+    const int before = testing::mappings_with("weft-adopted");
     PeerWindows windows;
     const Object object(7);
     const auto find = [&](Rank peer) {
@@ -168,7 +157,7 @@ TEST(PeerWindows, TheOneUsedLongestAgoMakesRoom) {
     int copied = 0;
     while (find(PeerWindows::kKept) == nullptr) ASSERT_LT(++copied, 30);
     EXPECT_GT(copied, 3);
-    EXPECT_EQ(mappings_of_objects(), before + PeerWindows::kKept);
+    EXPECT_EQ(testing::mappings_with("weft-adopted"), before + PeerWindows::kKept);
     EXPECT_EQ(find(0), starts[0]);
     for (Rank peer = 2; peer < PeerWindows::kKept; ++peer)
         EXPECT_EQ(find(peer), starts[static_cast<std::size_t>(peer)]);

@@ -20,29 +20,14 @@
 #include "link/direct/process_facts.hpp"
 #include "tests/unit/direct/own_peer.hpp"
 
-namespace weft::link {
+namespace weft::link::testing {
 namespace {
-
-using base::Access;
-using base::Way;
-using testing::Adopted;
-using testing::differs;
-using testing::fill;
-using testing::is_shared;
-using testing::kib_of;
-using testing::kPage;
-using testing::own_peer;
-using testing::Pages;
-
-std::uint64_t refusals(const DirectMemory& direct, Refusal reason) {
-    return direct.adoption_counters().refusals[static_cast<std::size_t>(reason)];
-}
 
 /// Makes idle ranges private memory.
 void fork_once() {
     const pid_t child = ::fork();
     if (child == 0) ::_exit(0);
-    ::waitpid(child, nullptr, 0);
+    EXPECT_EQ(status_of(child), 0);
 }
 
 TEST_F(Adopted, AdviceThatFreesPagesFreesThem) {
@@ -58,7 +43,7 @@ TEST_F(Adopted, AdviceThatFreesPagesFreesThem) {
         EXPECT_TRUE(is_shared(pages.at() + 12 * kPage)) << "became private without a fork";
         adopt(direct, pages.at() + 8, pages.bytes() - 8);
         EXPECT_EQ(pages.at()[5 * kPage], std::byte{0});
-        EXPECT_EQ(pages.at()[9 * kPage], testing::pattern(9 * kPage, 1));
+        EXPECT_EQ(pages.at()[9 * kPage], pattern(9 * kPage, 1));
     }
 }
 
@@ -80,7 +65,7 @@ TEST_F(Adopted, PropertiesGivenByAdviceAreKept) {
     ASSERT_EQ(::madvise(pages.at() + 4 * kPage, kPage, MADV_DONTFORK), 0);
     EXPECT_EQ(direct.expose(pages.at(), pages.bytes(), Access::read).reach.way, Way::copied);
     EXPECT_EQ(refusals(direct, Refusal::property), 1U);
-    testing::in_child([&] {
+    in_child([&] {
         unsigned char resident = 0;
         if (::mincore(pages.at() + 4 * kPage, kPage, &resident) != -1) ::_exit(1);
         if (::mincore(pages.at() + 8 * kPage, kPage, &resident) != 0) ::_exit(2);
@@ -269,9 +254,9 @@ TEST_F(Adopted, MemoryOfAnIoRingIsNotAdoptedAndNotGivenBack) {
         EXPECT_EQ(pages.at()[4 * kPage], std::byte{0});
         EXPECT_EQ(::madvise(pages.at() + 8 * kPage, kPage, MADV_DONTDUMP), 0);
         EXPECT_EQ(::madvise(pages.at() + 9 * kPage, kPage, MADV_REMOVE), -1);
-        EXPECT_EQ(pages.at()[9 * kPage], testing::pattern(9 * kPage, 1));
+        EXPECT_EQ(pages.at()[9 * kPage], pattern(9 * kPage, 1));
         EXPECT_TRUE(is_shared(pages.at() + 8 * kPage)) << "the ring would write other pages";
-        testing::in_child([&] {
+        in_child([&] {
             unsigned char resident = 0;
             if (is_shared(pages.at())) ::_exit(1);
             if (differs(pages.at(), 4 * kPage, 1) != 4 * kPage) ::_exit(2);
@@ -285,7 +270,7 @@ TEST_F(Adopted, MemoryOfAnIoRingIsNotAdoptedAndNotGivenBack) {
 }
 
 TEST_F(Adopted, TheOwnersCoreDumpHasEveryPageOnce) {
-    testing::in_child([] {
+    in_child([] {
         DirectMemory direct(own_peer());
         const Pages pages(16);
         const auto exposure = direct.expose(pages.at(), pages.bytes(), Access::read);
@@ -344,7 +329,7 @@ void adopt_in_large_pages(int advice, std::size_t start) {
     EXPECT_EQ(std::memcmp(exposure.alias, seen, bytes), 0);
     direct.conceal(exposure);
     for (std::size_t i = 0; i < bytes; ++i) ASSERT_EQ(pages.at()[start + i], std::byte{3});
-    EXPECT_EQ(pages.at()[start + bytes], testing::pattern(start + bytes, 1));
+    EXPECT_EQ(pages.at()[start + bytes], pattern(start + bytes, 1));
     // Mapped in the buffer, in the owner's window and in the peer's. One large page is enough: a
     // slow one stops further attempts.
     EXPECT_GE(mapped_by_large_pages(), before + 3 * kLarge / 1024) << start << " " << advice;
@@ -395,7 +380,7 @@ TEST_F(Adopted, TheAllocatorWorksOnAdoptedBuffers) {
 }
 
 TEST_F(Adopted, AProgramThatClosesAllDescriptorsLosesNothing) {
-    testing::in_child([&] {
+    in_child([&] {
         const Pages pages(16);
         fill(pages.at(), pages.bytes(), 1);
         int opened = -1;
@@ -413,9 +398,7 @@ TEST_F(Adopted, AProgramThatClosesAllDescriptorsLosesNothing) {
         if (differs(pages.at(), pages.bytes(), 1) != pages.bytes()) ::_exit(3);
         const pid_t child = ::fork();
         if (child == 0) ::_exit(is_shared(pages.at()) ? 1 : 0);
-        int status = -1;
-        ::waitpid(child, &status, 0);
-        if (status != 0) ::_exit(4);
+        if (status_of(child) != 0) ::_exit(4);
     });
 }
 
@@ -456,4 +439,4 @@ TEST_F(Adopted, TheAllocatorOfThisProgramIsTheLibrarys) {
 }
 
 }  // namespace
-}  // namespace weft::link
+}  // namespace weft::link::testing

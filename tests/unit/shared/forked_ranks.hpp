@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // forked_ranks.hpp - N real processes that exchange bytes over a shared board, for tests.
 //
-// Idea     The parent makes a shared anonymous range of pages, forks the ranks and collects their
-//          reports. Ranks create their segments after the fork, so they inherit none.
+// Idea     The parent makes a board, forks the ranks and collects their reports. Ranks create their
+//          segments after the fork, so they inherit none.
 // Holds    Every rank has an alarm as its deadline. A failing rank sets a mark that ends the
 //          waits of the others.
 #pragma once
@@ -10,14 +10,12 @@
 #include <gtest/gtest.h>
 #include <sched.h>
 #include <signal.h>
-#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <cstddef>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <functional>
 #include <span>
@@ -26,6 +24,7 @@
 
 #include "link/shared/node_map.hpp"
 #include "tests/support/full_mode.hpp"
+#include "tests/support/shared_object.hpp"
 
 namespace weft::link::testing {
 
@@ -140,21 +139,6 @@ class ForkedRank {
     int fences_ = 0;
 };
 
-/// Shared memory for one board.
-class SharedBoard {
-  public:
-    SharedBoard()
-        : range_(::mmap(nullptr, sizeof(Board), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
-                        -1, 0),
-                 sizeof(Board)) {
-        if (range_.start() == MAP_FAILED) std::abort();
-    }
-    [[nodiscard]] Board& board() const { return *reinterpret_cast<Board*>(range_.start()); }
-
-  private:
-    AddressRange range_;
-};
-
 using RankBody = std::function<void(ForkedRank&)>;
 
 inline pid_t start_rank(Board& board, Rank rank, int size, const RankBody& body) {
@@ -179,17 +163,15 @@ inline std::string end_of_rank(const Board& board, Rank rank, pid_t pid) {
 
 /// Runs the body in `size` processes. Returns the complaints, or an empty text.
 inline std::string run_ranks(int size, const RankBody& body) {
-    const SharedBoard shared;
+    const test::SharedObject<Board> board;
     std::vector<pid_t> pids;
-    for (Rank rank = 0; rank < size; ++rank)
-        pids.push_back(start_rank(shared.board(), rank, size, body));
+    for (Rank rank = 0; rank < size; ++rank) pids.push_back(start_rank(*board, rank, size, body));
     std::string complaints;
     for (Rank rank = 0; rank < size; ++rank) {
-        const std::string end =
-            end_of_rank(shared.board(), rank, pids[static_cast<std::size_t>(rank)]);
+        const std::string end = end_of_rank(*board, rank, pids[static_cast<std::size_t>(rank)]);
         if (!end.empty()) {
             complaints += end + "\n";
-            shared.board().failed.store(true);
+            board->failed.store(true);
         }
     }
     return complaints;

@@ -181,8 +181,8 @@ bool is_mapped_here(std::uint64_t inode) {
 }
 
 TEST(NodeMap, MemoryOfAKilledOwnerStaysReadableAndNothingIsLeftOver) {
-    const testing::SharedBoard shared;
-    testing::Board& board = shared.board();
+    const test::SharedObject<testing::Board> shared;
+    testing::Board& board = *shared;
     const pid_t owner = testing::start_rank(board, 0, 2, [](ForkedRank& self) {
         const Segment segment = self.create({.bytes = kBytes});
         const auto cards = self.exchange(segment.card());
