@@ -7,7 +7,7 @@
 //          one slice to another (s, f).
 // Holds    Text is passed on in blocks, so a trace of any length needs little memory. Times are
 //          nanoseconds here, and microseconds with three digits in the file.
-// Next     run/runtime/trace.hpp for traces of jobs; tools/lab/simulate/timeline.hpp for simulated
+// Next     run/observe/trace.hpp for traces of jobs; tools/lab/simulate/timeline.hpp for simulated
 //          ones.
 #pragma once
 

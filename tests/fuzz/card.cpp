@@ -4,7 +4,7 @@
 #include "base/check.hpp"
 #include "link/shared/node_map.hpp"
 #include "link/shared/segment.hpp"
-#include "run/runtime/cards.hpp"
+#include "run/job/cards.hpp"
 #include "tests/fuzz/targets.hpp"
 
 void weft::fuzz::card(std::string_view input) {

@@ -5,7 +5,7 @@
 #include "base/check.hpp"
 #include "base/units.hpp"
 #include "plan/simulate/duration.hpp"
-#include "run/runtime/measured_files.hpp"
+#include "run/job/measured_files.hpp"
 #include "tests/fuzz/targets.hpp"
 #include "tools/lab/simulate/noise_distributions.hpp"
 #include "tools/lab/simulate/topology.hpp"

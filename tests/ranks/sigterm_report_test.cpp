@@ -4,7 +4,7 @@
 // Goal: each runtime of a process reports its state, the last one to answer ends the process
 // by the signal, and other handlers are not touched. Method: death tests in which the test
 // acts as the runtime.
-#include "run/runtime/sigterm_report.hpp"
+#include "run/job/sigterm_report.hpp"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

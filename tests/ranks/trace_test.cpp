@@ -14,7 +14,7 @@
 #include <set>
 #include <sstream>
 
-#include "run/runtime/clocks.hpp"
+#include "run/observe/clocks.hpp"
 #include "tests/ranks/ranks_job.hpp"
 #include "tools/lab/program/json.hpp"
 

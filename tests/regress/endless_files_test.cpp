@@ -8,7 +8,7 @@
 #include <fstream>
 
 #include "base/read_file.hpp"
-#include "run/runtime/measured_files.hpp"
+#include "run/job/measured_files.hpp"
 
 namespace weft::test {
 namespace {

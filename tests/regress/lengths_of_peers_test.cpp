@@ -11,10 +11,10 @@
 
 #include "base/random.hpp"
 #include "link/fabric/keys.hpp"
-#include "run/runtime/cards.hpp"
-#include "run/runtime/gather_texts.hpp"
+#include "run/job/cards.hpp"
+#include "run/observe/trace.hpp"
+#include "run/runtime/gather.hpp"
 #include "run/runtime/memory_card.hpp"
-#include "run/runtime/trace.hpp"
 
 namespace weft::run {
 namespace {
@@ -103,10 +103,9 @@ TEST(LengthsOfPeers, AreCheckedInCardsOfMemory) {
 
 TEST(LengthsOfPeers, AreCheckedInTraces) {
     const std::string folder = fmt::format("{}trace.{}", testing::TempDir(), ::getpid());
-    BoundProgram program;
-    program.description = "barrier dissemination";
+    RecordedCall kind{.program = nullptr, .description = "barrier dissemination"};
     Recorder recorder(2, 100);
-    const Recorder::Open call = recorder.begin(program, true);
+    const Recorder::Open call = recorder.begin(kind, true);
     recorder.add(call, {.begin_ns = call.begun_ns, .end_ns = call.begun_ns + 5, .key = 9});
     recorder.end(call, 0, 17);
     const std::string packed = packed_trace(recorder);

@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "run/runtime/measured_files.hpp"
+#include "run/job/measured_files.hpp"
 
 namespace weft::test {
 namespace {

@@ -11,7 +11,7 @@
 #include <cstring>
 
 #include "link/fabric/port.hpp"
-#include "run/runtime/layout.hpp"
+#include "run/job/layout.hpp"
 #include "tests/strict/strict_fabric.hpp"
 
 namespace weft::test {

@@ -13,7 +13,7 @@
 #include "link/fabric/port.hpp"
 #include "run/bind/bind.hpp"
 #include "run/execute/inquiry.hpp"
-#include "run/runtime/real_engine.hpp"
+#include "run/job/real_engine.hpp"
 #include "tests/strict/strict_fabric.hpp"
 
 namespace weft::test {

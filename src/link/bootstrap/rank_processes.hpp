@@ -10,7 +10,7 @@
 // Holds    Nothing is written. No rank is reported if this process does not find itself. Ranks that
 //          were never seen are reported only if another rank or the launcher is in this PID
 //          namespace. Otherwise, each rank may have its own container.
-// Next     run/runtime/start_watch.hpp, which checks while a job starts.
+// Next     run/job/sigterm_report.hpp, which checks while a job starts.
 #pragma once
 
 #include <sys/types.h>

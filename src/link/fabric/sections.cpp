@@ -4,7 +4,7 @@
 // Idea     The memory is divided into sections, each registered at its first use. Its key is then
 //          in a table in the first section, where a peer reads it before its first transfer.
 // Holds    A key in the table belongs to a registered section, and does not change.
-// Next     docs/decisions/0019-symmetric-memory.md for the reason; run/runtime/layout.hpp for the
+// Next     docs/decisions/0019-symmetric-memory.md for the reason; run/job/layout.hpp for the
 //          starts of sections.
 #include <rdma/fi_errno.h>
 #include <rdma/fi_rma.h>

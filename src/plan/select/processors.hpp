@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // processors.hpp - assignment of ranks to the shared processors of a host.
 //
-// Idea     Ranks of a host start on its processors in blocks (run/runtime/placement.hpp). They stay
+// Idea     Ranks of a host start on its processors in blocks (run/job/host_facts.hpp). They stay
 //          there, because waiting ranks poll and never sleep.
 // Next     predict.cpp.
 #pragma once

@@ -302,7 +302,7 @@ class Engine {
         op.program = &program;
         op.registers = registers;
         op.reducer = reducer;
-        if (recorder_ != nullptr) op.recorded = recorder_->begin(program, false);
+        if (recorder_ != nullptr) op.recorded = recorder_->begin(recorded_call(program), false);
         number(op, bulk);
         stepper_.reserve(program);
         if (team.failed) {

@@ -61,7 +61,7 @@ bool Engine<Wire>::run_fused(TeamState& team, const BoundProgram& program,
 template <Transport Wire>
 bool Engine<Wire>::run_fused_recorded(TeamState& team, const BoundProgram& program,
                                       Registers registers, const Reducer& reducer) {
-    const Recorder::Open open = recorder_->begin(program, true);
+    const Recorder::Open open = recorder_->begin(recorded_call(program), true);
     const FusedCall call = begin_fused(team, program, registers, reducer);
     const auto wait = [this](const auto& by, const auto& at) { return await_flag(by, at); };
     RecordedWait recorded{wait, *recorder_, job_rank_, call, open};

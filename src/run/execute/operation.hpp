@@ -3,7 +3,6 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -13,8 +12,8 @@
 #include "base/result.hpp"
 #include "plan/schedule/cursor.hpp"
 #include "run/bind/bound_program.hpp"
-#include "run/execute/recorder.hpp"
 #include "run/execute/window.hpp"
+#include "run/observe/recorder.hpp"
 #include "run/reduce/reduce.hpp"
 
 namespace weft::run {
@@ -33,14 +32,6 @@ struct LaneState : plan::Cursor {
     std::uint64_t resume = 0;           ///< belongs to the wire while a put is partly posted
     const std::byte* packed = nullptr;  ///< source of the current put, if it was copied
     std::uint64_t tried_ns = 0;  ///< time of the first failed attempt at the step, if recorded
-};
-
-/// Counts of accesses to memory of peers, by transfer method.
-struct MappedBytes {
-    std::array<std::uint64_t, base::kWays> read{};     ///< bytes of local peers, read by this rank
-    std::array<std::uint64_t, base::kWays> written{};  ///< bytes of local peers, written by it
-    std::array<std::uint64_t, base::kWays> buffers{};  ///< buffers that this rank exposed
-    std::array<std::uint64_t, base::kWays> exposed{};  ///< bytes of these buffers
 };
 
 struct TeamState;
@@ -92,6 +83,15 @@ struct Operation {
     /// Returns true if the call has ended for its caller: no rank uses the caller's buffers.
     [[nodiscard]] bool ended() const { return over() || state == State::trailing; }
 };
+
+/// Returns the kind of a program's calls, for the recorder. Valid while the program exists.
+[[nodiscard]] inline RecordedCall recorded_call(const BoundProgram& program) {
+    return {.program = &program,
+            .collective = program.program.collective,
+            .algorithm = program.program.algorithm,
+            .description = program.description,
+            .bytes = program.elements * program.element_bytes};
+}
 
 /// Returns the failure of a call whose user operation threw. Call it in the handler.
 [[nodiscard]] base::Failure failure_of_user(const BoundProgram& program);

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "run/execute/fused_runner.hpp"
-#include "run/execute/recorder.hpp"
+#include "run/observe/recorder.hpp"
 
 namespace weft::run {
 

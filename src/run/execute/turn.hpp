@@ -13,7 +13,7 @@
 //          waits. A thread inside a call answers at its next check, or when it leaves. If no thread
 //          is inside, the handler itself prints the state.
 // Next     progress_thread.hpp for the progress thread; watchdog.hpp for the check;
-//          run/runtime/sigterm_report.hpp for the handler.
+//          run/job/sigterm_report.hpp for the handler.
 #pragma once
 
 #include <atomic>

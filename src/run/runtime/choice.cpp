@@ -17,7 +17,7 @@
 #include "collectives/v_collective.hpp"
 #include "link/fabric/profile.hpp"
 #include "run/bind/bind.hpp"
-#include "run/runtime/layout.hpp"
+#include "run/job/layout.hpp"
 
 namespace weft::run {
 

@@ -9,8 +9,8 @@
 #include <string>
 
 #include "base/result.hpp"
+#include "run/job/layout.hpp"
 #include "run/onesided/place.hpp"
-#include "run/runtime/layout.hpp"
 
 namespace weft::run {
 

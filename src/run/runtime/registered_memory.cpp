@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "run/runtime/real_engine.hpp"
+#include "run/job/real_engine.hpp"
 #include "run/runtime/runtime.hpp"
 
 namespace weft::run {

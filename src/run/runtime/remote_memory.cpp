@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "run/runtime/remote_memory.hpp"
 
-#include "run/runtime/real_engine.hpp"
+#include "run/job/real_engine.hpp"
 #include "run/runtime/runtime.hpp"
 
 namespace weft::run {

@@ -14,12 +14,9 @@
 #include <string_view>
 
 #include "base/fork_guard.hpp"
-#include "run/runtime/call_tables.hpp"
-#include "run/runtime/gather_texts.hpp"
-#include "run/runtime/real_engine.hpp"
-#include "run/runtime/start_log.hpp"
-#include "run/runtime/statistics.hpp"
-#include "run/runtime/trace.hpp"
+#include "run/job/describe.hpp"
+#include "run/job/real_engine.hpp"
+#include "run/runtime/gather.hpp"
 
 namespace weft::run {
 
@@ -46,13 +43,6 @@ std::string team_name(std::uint32_t id, const std::vector<Rank>& job_ranks) {
     if (job_ranks.size() <= kShown)
         return fmt::format("team {} (ranks {})", id, fmt::join(job_ranks, ", "));
     return fmt::format("team {} ({} ranks from rank {})", id, job_ranks.size(), job_ranks.front());
-}
-
-/// Returns nullptr if no recorder is needed.
-std::unique_ptr<Recorder> recorder_for(const base::Settings& settings, Rank ranks) {
-    if (!settings.stats && settings.trace.empty()) return nullptr;
-    const std::uint64_t events = std::min(settings.trace_events, kTraceEventsOfJob / ranks);
-    return std::make_unique<Recorder>(ranks, settings.trace.empty() ? 0 : events);
 }
 
 /// Both arguments are equal on all ranks.
@@ -93,7 +83,7 @@ base::Result<std::unique_ptr<Runtime>> Runtime::create(const char* const* enviro
     base::set_guarded_rank(job->bootstrap->rank());
     std::unique_ptr<Runtime> runtime(
         new Runtime(std::move(*settings), std::move(*measured), std::move(*job), *kernels));
-    if (auto begun = runtime->begin_trace(); !begun) return begun.failure();
+    if (auto begun = runtime->reports_.begin(runtime->exchange()); !begun) return begun.failure();
     return runtime;
 }
 
@@ -106,7 +96,7 @@ Runtime::Runtime(base::Settings settings, MeasuredFiles measured, Job job,
       job_(std::move(job)),
       log_(settings_, job_.bootstrap->rank()),
       own_(job_.wire->near(job_.bootstrap->rank())),
-      recorder_(recorder_for(settings_, job_.bootstrap->size())),
+      reports_(settings_, log_, job_.bootstrap->size()),
       engine_(std::make_unique<RealEngine>(*job_.wire, job_.bootstrap->rank(), engine_options())),
       external_(engine_->external()),
       onesided_(std::make_unique<RealOneSided>(*job_.wire, *engine_, layout_.onesided,
@@ -118,7 +108,7 @@ Runtime::Runtime(base::Settings settings, MeasuredFiles measured, Job job,
     if (onesided_->service().has_origins())
         job_.wire->set_service(&Runtime::serve, &Runtime::on_immediate, this);
     job_.sigterm_report->set_file(log_.file());
-    log_start(*this);
+    log_start(log_, job_, settings_, kernels_);
     add_team(0, all_ranks(job_.bootstrap->size()), 1);
     if (wants_progress_thread(settings_.progress, job_.nodes))
         progress_thread_ = std::make_unique<RealProgressThread>(*engine_);
@@ -134,7 +124,7 @@ EngineOptions Runtime::engine_options() {
                          .status_request = &report.status_request(),
                          .answer = [&report](const std::string& line) { report.answer(line); }},
             .turn = turn_for(settings_, job_.nodes),
-            .recorder = recorder_.get()};
+            .recorder = reports_.recorder()};
 }
 
 void Runtime::abort_job(const std::string& why) {
@@ -407,40 +397,10 @@ base::Result<void> Runtime::settle_onesided() {
     return engine_->failure();
 }
 
-base::Result<void> Runtime::begin_trace() {
-    if (settings_.trace.empty()) return {};
-    auto clocks = compare_clocks(world());
-    if (!clocks) return clocks.failure().within("WEFT_TRACE");
-    clocks_ = *std::move(clocks);
-    return {};
-}
-
-base::Result<void> Runtime::write_trace() {
-    auto clocks = compare_clocks(world());
-    if (!clocks) return clocks.failure();
-    const auto ranks = gather_texts(world(), packed_trace(*recorder_));
-    if (!ranks) return ranks.failure();
-    if (world().rank() != 0) return {};
-    const auto written = run::write_trace(
-        settings_.trace, *ranks,
-        {.nodes = job_.node_of_rank, .hosts = job_.hosts, .clocks = {*clocks_, *clocks}});
-    log_.warn(written.ok() ? *written : written.failure().text);
-    return {};
-}
-
-base::Result<void> Runtime::print_statistics() {
-    const auto calls = gather_texts(world(), packed_calls(*recorder_, engine_->mapped_bytes()));
-    if (!calls) return calls.failure();
-    if (world().rank() == 0) {
-        for (const std::string& line : call_tables(*calls)) base::write_line("weft: " + line);
-    }
-    const Statistics mine = statistics_of(engine_->mapped_bytes(), job_.wire->direct());
-    std::vector<Statistics> all(static_cast<std::size_t>(world().size()));
-    base::Result<void> outcome = world().run(
-        Call::gather(mine.data(), all.data(), mine.size(), Type::uint64, 0), Purpose::finalize);
-    if (!outcome.ok() || world().rank() != 0) return outcome;
-    for (const std::string& line : table_of(all)) base::write_line("weft: " + line);
-    return outcome;
+JobExchange Runtime::exchange() {
+    return {.rank = world().rank(),
+            .gather_texts = [this](const std::string& mine) { return gather_texts(world(), mine); },
+            .gather_arrivals = [this] { return gather_arrivals(world()); }};
 }
 
 base::Result<void> Runtime::finalize() {
@@ -450,8 +410,10 @@ base::Result<void> Runtime::finalize() {
     base::Result<void> outcome = settle_onesided();
     if (outcome.ok()) outcome = settle_messages();
     engine_->drain();
-    if (outcome.ok() && settings_.stats) outcome = print_statistics();
-    if (outcome.ok() && clocks_) outcome = write_trace();
+    if (outcome.ok())
+        outcome = reports_.write(exchange(), engine_->mapped_bytes(),
+                                 statistics_of(engine_->mapped_bytes(), job_.wire->direct()),
+                                 {.node_of_rank = job_.node_of_rank, .hosts = job_.hosts});
     if (outcome.ok()) outcome = world().run(Call::barrier(), Purpose::finalize);
     job_.sigterm_report->set_stage("finalize: waiting for all ranks to be here");
     for (unsigned failures = 0; outcome.ok() && job_.wire->in_flight() != 0; ++failures) {
@@ -468,7 +430,7 @@ base::Result<void> Runtime::finalize() {
         }
     }
     engine_->close({Status::argument, "the runtime has been finalized"});
-    log_end(*this, engine_->mapped_bytes());
+    log_end(log_, job_, engine_->mapped_bytes());
     network_writes_ = network_writes();
     job_.wire.reset();
     job_.sigterm_report->set_stage("finalize: leaving the job");

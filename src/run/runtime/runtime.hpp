@@ -11,7 +11,6 @@
 #include <bitset>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <thread>
 #include <vector>
 
@@ -21,11 +20,10 @@
 #include "base/result.hpp"
 #include "link/wire/wire.hpp"
 #include "run/execute/external_progress.hpp"
-#include "run/execute/recorder.hpp"
-#include "run/runtime/clocks.hpp"
-#include "run/runtime/job.hpp"
-#include "run/runtime/layout.hpp"
-#include "run/runtime/measured_files.hpp"
+#include "run/job/job.hpp"
+#include "run/job/layout.hpp"
+#include "run/job/measured_files.hpp"
+#include "run/observe/reports.hpp"
 #include "run/runtime/registered_memory.hpp"
 #include "run/runtime/symmetric_heap.hpp"
 #include "run/runtime/team.hpp"
@@ -59,7 +57,7 @@ class Runtime {
     [[nodiscard]] const SegmentLayout& layout() const { return layout_; }
     [[nodiscard]] const ReduceTable& kernels() const { return kernels_; }
     /// Returns the recorder of calls, or nullptr if none was requested.
-    [[nodiscard]] Recorder* recorder() { return recorder_.get(); }
+    [[nodiscard]] Recorder* recorder() { return reports_.recorder(); }
 
     /// Lock for calls that make or end teams and symmetric memory, if several threads call. They
     /// agree with other ranks about free memory in several exchanges.
@@ -193,9 +191,7 @@ class Runtime {
     void open_messages();
     [[nodiscard]] base::Result<void> use_memory(std::uint64_t offset, std::uint64_t bytes);
     void abort_job(const std::string& why);
-    [[nodiscard]] base::Result<void> begin_trace();
-    [[nodiscard]] base::Result<void> write_trace();
-    [[nodiscard]] base::Result<void> print_statistics();
+    [[nodiscard]] JobExchange exchange();
     void end_left_teams();
     [[nodiscard]] bool keeps_order() const;  ///< of puts of one rank to another, on the network
     [[nodiscard]] int nodes_of(const std::vector<Rank>& job_ranks) const;
@@ -208,7 +204,7 @@ class Runtime {
     Job job_;
     base::Log log_;
     std::byte* own_;  ///< start of this rank's segment
-    std::unique_ptr<Recorder> recorder_;
+    Reports reports_;
     std::unique_ptr<RealEngine> engine_;
     ExternalProgress& external_;  ///< owned by the engine
     std::unique_ptr<RealOneSided> onesided_;
@@ -224,8 +220,7 @@ class Runtime {
     std::uint64_t team_serials_ = 0;
     base::Tick retired_tick_ = 1;  ///< above the ticks of removed teams
     bool finalized_ = false;
-    std::uint64_t network_writes_ = 0;    ///< number of writes up to finalize()
-    std::optional<ClockOffsets> clocks_;  ///< at start-up, if a trace is requested
+    std::uint64_t network_writes_ = 0;  ///< number of writes up to finalize()
     std::atomic<unsigned> calls_{0};
     std::recursive_mutex setup_;
     std::unique_ptr<RealProgressThread> progress_thread_;  ///< last: drives the engine

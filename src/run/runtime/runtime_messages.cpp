@@ -4,7 +4,7 @@
 // Holds    Service starts when a handler is set or a message is sent. So programs without
 //          messages pay nothing.
 // Next     run/onesided/messages.hpp.
-#include "run/runtime/real_engine.hpp"
+#include "run/job/real_engine.hpp"
 #include "run/runtime/runtime.hpp"
 
 namespace weft::run {

@@ -5,7 +5,7 @@
 #include <bit>
 #include <map>
 
-#include "run/runtime/real_engine.hpp"
+#include "run/job/real_engine.hpp"
 #include "run/runtime/runtime.hpp"
 
 namespace weft::run {

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <limits>
 
-#include "run/runtime/real_engine.hpp"
+#include "run/job/real_engine.hpp"
 #include "run/runtime/runtime.hpp"
 
 namespace weft::run {

@@ -13,8 +13,8 @@
 
 #include "base/clock.hpp"
 #include "base/copy.hpp"
-#include "run/runtime/adoption_probe.hpp"
 #include "run/runtime/choice.hpp"
+#include "tools/cli/adoption_probe.hpp"
 #include "tools/cli/fit_measure.hpp"
 #include "tools/measure/fresh_buffers.hpp"
 
@@ -123,7 +123,7 @@ std::optional<NearCopies> FitMeasure::copies_of(Team pair) {
 
 /// Measures exposing a remapped buffer; returns nothing if it is not remapped.
 std::optional<double> FitMeasure::expose_us(std::size_t bytes) {
-    run::AdoptionProbe probe;
+    AdoptionProbe probe;
     exposed_.resize(bytes);
     if (!probe.time(exposed_)) return std::nullopt;
     std::vector<double> times;
@@ -184,7 +184,7 @@ std::optional<Adoption> FitMeasure::adoption() {
     constexpr int kBuffersMax = 32;
     std::optional<Adoption> found;
     while_others_sleep({}, [&] {
-        run::AdoptionProbe probe;
+        AdoptionProbe probe;
         Adoption measured;
         for (const std::size_t pages : kAdoptedPages) {
             lab::FreshBuffers fresh((pages + 1) * kPageBytes);  // its first page is partial

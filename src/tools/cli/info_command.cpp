@@ -4,7 +4,7 @@
 // Idea     Without a launcher this process is a job of one rank, which still queries the network.
 //          Under a launcher every rank runs the command and rank 0 prints.
 // Holds    An unusable network is a result, not a failure, unless the job needs it.
-// Next     info_report.hpp for the contents; run/runtime/describe.hpp for their source.
+// Next     info_report.hpp for the contents; run/job/describe.hpp for their source.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -51,8 +51,9 @@ base::Result<void> report(run::Runtime& runtime, bool json) {
     if (runtime.world().rank() != 0) return runtime.finalize();
     auto machine = topology::read_machine();
     if (!machine) return machine.failure();
-    const auto info = info_json({run::describe(runtime, runtime.world().rank() == 0),
-                                 *std::move(machine), runtime.settings(), runtime.layout()});
+    const auto info =
+        info_json({run::describe(runtime.job(), runtime.settings(), runtime.kernels(), true),
+                   *std::move(machine), runtime.settings(), runtime.layout()});
     fmt::print("{}", json ? json_text(info) + "\n" : info_text(info));
     return runtime.finalize();
 }

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "base/environment.hpp"
-#include "run/runtime/describe.hpp"
+#include "run/job/describe.hpp"
 #include "tools/cli/command.hpp"
 #include "topology/model.hpp"
 

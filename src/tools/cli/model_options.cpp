@@ -9,7 +9,7 @@
 
 #include "base/read_file.hpp"
 #include "plan/simulate/duration.hpp"
-#include "run/runtime/measured_files.hpp"
+#include "run/job/measured_files.hpp"
 #include "tools/cli/answer.hpp"
 
 namespace weft::tools {

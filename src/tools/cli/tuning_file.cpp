@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/read_file.hpp"
-#include "run/runtime/measured_files.hpp"
+#include "run/job/measured_files.hpp"
 #include "tools/cli/answer.hpp"
 
 namespace weft::tools {

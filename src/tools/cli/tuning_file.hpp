@@ -5,7 +5,7 @@
 //          derived from all points whenever one is added. So runs for other collectives, sizes,
 //          ranks and layouts extend a file, and an interrupted run can be continued.
 // Holds    A file is replaced as a whole, so a reader never sees part of one.
-// Next     plan/select/tuning.hpp for ranges; run/runtime/measured_files.hpp for its use in jobs.
+// Next     plan/select/tuning.hpp for ranges; run/job/measured_files.hpp for its use in jobs.
 #pragma once
 
 #include <cstdint>

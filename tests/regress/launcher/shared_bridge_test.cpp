@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "link/fabric/host_addresses.hpp"
-#include "run/runtime/surroundings.hpp"
+#include "run/job/host_facts.hpp"
 
 namespace weft::link {
 namespace {

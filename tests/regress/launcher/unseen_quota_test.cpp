@@ -9,7 +9,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "run/runtime/cpu_quota.hpp"
+#include "run/job/host_facts.hpp"
 #include "tests/regress/launcher/launches.hpp"
 
 namespace weft::test {

@@ -10,7 +10,7 @@
 
 #include <regex>
 
-#include "run/runtime/start_watch.hpp"
+#include "run/job/sigterm_report.hpp"
 #include "tests/regress/ranks/play.hpp"
 
 namespace weft::test {

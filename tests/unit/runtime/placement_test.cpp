@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // placement_test.cpp - ranks of a host start on different processors, and stay free to move.
-#include "run/runtime/placement.hpp"
-
 #include <gtest/gtest.h>
 
 #include <initializer_list>
 #include <set>
 #include <thread>
 #include <vector>
+
+#include "run/job/host_facts.hpp"
 
 namespace weft::run {
 namespace {
@@ -23,7 +23,7 @@ TEST(Placement, GivesEachRankAProcessorOfItsOwn) {
     const std::vector<cpu_set_t> allowed(3, set_of({1, 4, 6, 7}));
     std::set<int> taken;
     for (std::size_t index = 0; index < allowed.size(); ++index) {
-        const auto place = place_of(allowed, index);
+        const auto place = processor_for(allowed, index);
         ASSERT_TRUE(place.has_value());
         EXPECT_TRUE(CPU_ISSET(*place, &allowed[index]));
         taken.insert(*place);
@@ -35,13 +35,13 @@ TEST(Placement, SpreadsMoreRanksThanProcessorsEvenlyNeighboursTogether) {
     const std::vector<cpu_set_t> allowed(5, set_of({2, 6}));
     const int expected[] = {2, 2, 2, 6, 6};
     for (std::size_t index = 0; index < allowed.size(); ++index)
-        EXPECT_EQ(place_of(allowed, index), expected[index]) << index;
+        EXPECT_EQ(processor_for(allowed, index), expected[index]) << index;
 }
 
 TEST(Placement, LeavesRanksAloneThatTheLauncherHasBound) {
     const std::vector<cpu_set_t> allowed{set_of({0, 1}), set_of({2, 3})};
     for (std::size_t index = 0; index < allowed.size(); ++index)
-        EXPECT_EQ(place_of(allowed, index), std::nullopt);
+        EXPECT_EQ(processor_for(allowed, index), std::nullopt);
 }
 
 TEST(Placement, MovesAThreadAndLeavesItFree) {

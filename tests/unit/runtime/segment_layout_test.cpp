@@ -8,7 +8,7 @@
 
 #include "collectives/registry.hpp"
 #include "run/bind/bind.hpp"
-#include "run/runtime/layout.hpp"
+#include "run/job/layout.hpp"
 
 namespace weft::run {
 namespace {

@@ -8,8 +8,8 @@
 #include <string_view>
 
 #include "plan/select/select.hpp"
+#include "run/job/measured_files.hpp"
 #include "run/runtime/choice.hpp"
-#include "run/runtime/measured_files.hpp"
 
 namespace weft::plan {
 namespace {

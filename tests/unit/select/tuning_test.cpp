@@ -5,8 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include "run/job/measured_files.hpp"
 #include "run/runtime/choice.hpp"
-#include "run/runtime/measured_files.hpp"
 
 namespace weft::plan {
 namespace {

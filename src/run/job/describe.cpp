@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "run/job/describe.hpp"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "link/direct/direct_memory.hpp"
+#include "link/fabric/declared.hpp"
+
+namespace weft::run {
+
+namespace {
+
+std::vector<Rank> count_by_node(const Job& job) {
+    std::vector<Rank> ranks(static_cast<std::size_t>(job.nodes));
+    for (const int node : job.node_of_rank) ++ranks[static_cast<std::size_t>(node)];
+    return ranks;
+}
+
+std::string counted(std::size_t number, std::string_view noun) {
+    return fmt::format("{} {}{}", number, noun, number == 1 ? "" : "s");
+}
+
+void log_job(const base::Log& log, const Description& job) {
+    const auto size = static_cast<std::size_t>(job.ranks);
+    log.info(fmt::format("weft {}, PMIx {}; reductions with {}", WEFT_LIBRARY_VERSION,
+                         job.pmix_version, job.isa));
+    log.info(fmt::format("{} on {} ({}); {} of this host may use {}, so waits {}",
+                         counted(size, "rank"), counted(job.ranks_per_node.size(), "node"),
+                         fmt::join(job.ranks_per_node, ", "),
+                         counted(static_cast<std::size_t>(job.host_ranks), "rank"),
+                         counted(static_cast<std::size_t>(job.host_cpus), "processor"),
+                         job.spins ? "spin" : "yield the processor"));
+    log.info(fmt::format("ranks of a node map each other's memory at {} addresses",
+                         job.equal_addresses ? "equal" : "different"));
+    if (!job.mapping_problems.empty()) log.info(job.mapping_problems);
+    std::string buffers = "read and written in place";
+    if (!job.adoption_off.empty())
+        buffers =
+            fmt::format("copied by the kernel; in place only in the heap ({})", job.adoption_off);
+    if (!job.direct)
+        buffers = fmt::format("through put targets{}",
+                              job.direct_problem.empty() ? "" : " (" + job.direct_problem + ")");
+    log.info(fmt::format("large buffers of local peers: {}", buffers));
+}
+
+void log_memory(const base::Log& log, const SegmentLayout& layout, const Description& job) {
+    constexpr std::uint64_t kMebibyte = std::uint64_t{1} << 20;
+    std::string registered;
+    if (job.port)
+        registered = fmt::format("; {} MiB are registered with the network so far",
+                                 job.port->registered_bytes / kMebibyte);
+    log.info(
+        fmt::format("memory of each rank: {} MiB, of which only touched pages cost anything: "
+                    "heap {} MiB, up to {} teams of {} MiB{}",
+                    layout.bytes / kMebibyte, (layout.bytes - layout.heap) / kMebibyte,
+                    SegmentLayout::kTeams, layout.region_bytes / kMebibyte, registered));
+}
+
+std::string ways(const std::array<std::uint64_t, base::kWays>& bytes) {
+    return fmt::format("{} bytes in place and {} by the kernel", base::in_place(bytes),
+                       bytes[static_cast<std::size_t>(base::Way::copied)]);
+}
+
+/// Returns a text about this rank's buffers that peers have used.
+std::string exposed(const link::DirectMemory& direct, const MappedBytes& moved) {
+    std::string text = fmt::format(
+        "{} in the segment, {} adopted, {} copied into the segment, {} by the kernel, "
+        "{} bytes in all",
+        moved.buffers[0], moved.buffers[1], moved.buffers[2], moved.buffers[3],
+        std::accumulate(moved.exposed.begin(), moved.exposed.end(), std::uint64_t{0}));
+    if (!direct.adoption_off().empty())
+        return fmt::format("{}; buffers are never adopted: {}", text, direct.adoption_off());
+    const auto counters = direct.adoption_counters();
+    text += fmt::format(
+        "; {} adoptions, {} bytes now, {} private again after a fork, {} whose memory went away",
+        counters.adoptions, counters.adopted_bytes, counters.given_back, counters.lost);
+    constexpr std::array<const char*, link::kRefusals> kReasons{"not private memory",
+                                                                "memory is locked or pinned",
+                                                                "unusual properties of the mapping",
+                                                                "placed on a memory node",
+                                                                "overlaps another remapped buffer",
+                                                                "limit",
+                                                                "no memory, descriptor or address"};
+    for (std::size_t reason = 0; reason < kReasons.size(); ++reason)
+        if (counters.refusals[reason] > 0)
+            text += fmt::format("; refused: {} ({})", kReasons[reason], counters.refusals[reason]);
+    return text;
+}
+
+void log_network(const base::Log& log, const Description& job) {
+    if (!job.port) return log.info("network: none, all ranks share memory");
+    if (!job.survey) return log.info(fmt::format("network: {}", job.survey_problem));
+    const link::FabricSurvey& found = *job.survey;
+    log.info(fmt::format("network: provider {} of libfabric {}, domain {}: {}", found.provider,
+                         found.version, found.domain, found.reason));
+    if (!job.port->late_settings.empty())
+        log.info(
+            fmt::format("libfabric was in this process before, so {} may have come too late; "
+                        "set it for the job",
+                        job.port->late_settings));
+    const link::NotifyPlan notify = job.port->notify;
+    if (notify.small != notify.large)
+        log.info(fmt::format("notify: payloads up to {} bytes by {}: {}", base::kCellPayload,
+                             link::name_of(notify.small), found.small_reason));
+    log.info(fmt::format("notify: {} payloads by {}: {}",
+                         notify.small != notify.large ? "larger" : "all",
+                         link::name_of(notify.large), found.large_reason));
+}
+
+void log_settings(const base::Log& log, const base::Settings& settings) {
+    std::string given;
+    for (const base::Variable& variable : base::variables()) {
+        if (variable.name != base::kNodeIdVariable &&
+            std::ranges::find(settings.given, variable.name) != settings.given.end())
+            given += fmt::format(" {}={}", variable.name, variable.print(settings));
+    }
+    for (const base::ForcedAlgorithm& forced : settings.algorithms)
+        given += fmt::format(" {}={}", base::algorithm_variable(forced.name), forced.spec);
+    log.info(fmt::format("settings:{}", given));
+}
+
+}  // namespace
+
+Description describe(const Job& job, const base::Settings& settings, const ReduceTable& kernels,
+                     bool asks_network) {
+    Description description;
+    description.pmix_version = link::pmix_version();
+    description.launched = link::rank_by_environment().has_value();
+    description.ranks = job.bootstrap->size();
+    description.ranks_per_node = count_by_node(job);
+    description.host_ranks = job.host_ranks;
+    description.host_cpus = job.host_cpus;
+    description.spins = job.host_ranks <= job.host_cpus;
+    description.equal_addresses = job.node_map->mode() == link::AddressMode::equal;
+    description.direct = job.direct;
+    description.direct_problem = job.direct_problem;
+    if (job.wire->direct() != nullptr)
+        description.adoption_off = job.wire->direct()->adoption_off();
+    description.mapping_problems = job.node_map->problems();
+    description.isa = kernels.name();
+    description.runnable_isas = runnable_isas();
+    if (job.wire->port() != nullptr) description.port = job.wire->port()->facts();
+    if (!asks_network) return description;
+    auto survey = link::load_survey({.provider = settings.provider,
+                                     .address = settings.fabric_address,
+                                     .module = settings.fabric_module,
+                                     .rank = 0,
+                                     .size = description.ranks,
+                                     .one_host = job.host_ranks == description.ranks,
+                                     .notify = settings.notify});
+    if (survey) {
+        description.survey = *std::move(survey);
+    } else {
+        description.survey_problem = survey.failure().text;
+    }
+    return description;
+}
+
+base::Result<ProviderDescription> describe_provider(const base::Settings& settings,
+                                                    std::string_view provider) {
+    const link::Profile& profile = link::profile_of(provider);
+    if (profile.provider == provider && !provider.empty())
+        return ProviderDescription{link::survey_declared(profile, settings.notify), &profile};
+    std::string names;
+    for (const link::Profile* known : link::preferred_profiles())
+        names += fmt::format("{}\"{}\"", names.empty() ? "" : ", ", known->provider);
+    return base::fail(Status::argument, "\"{}\" has no profile; these have one: {}", provider,
+                      names);
+}
+
+void log_start(const base::Log& log, const Job& job, const base::Settings& settings,
+               const ReduceTable& kernels) {
+    const bool first = job.bootstrap->rank() == 0;
+    if (first) {
+        for (const std::string& unknown : base::report_unknown(settings)) log.warn(unknown);
+    }
+    if (!log.informs(first)) return;
+    const Description facts = describe(job, settings, kernels, job.nodes_linked());
+    log_job(log, facts);
+    log_network(log, facts);
+    log_memory(log, SegmentLayout(job.bootstrap->size(), settings), facts);
+    log_settings(log, settings);
+}
+
+void log_end(const base::Log& log, const Job& job, const MappedBytes& moved) {
+    const link::DirectMemory* const direct = job.wire->direct();
+    if (direct == nullptr || !log.informs(job.bootstrap->rank() == 0)) return;
+    log.info(fmt::format("buffers of local peers: read {}, wrote {}", ways(moved.read),
+                         ways(moved.written)));
+    log.info(fmt::format("buffers of this rank: {}", exposed(*direct, moved)));
+    const auto& windows = direct->window_counters();
+    log.info(fmt::format("objects of local peers: {} mapped, {} not mappable, {} uses without room",
+                         windows.mapped, windows.refused, windows.passed_over));
+}
+
+Statistics statistics_of(const MappedBytes& moved, const link::DirectMemory* direct) {
+    Statistics found{};
+    const auto at = [&](Statistic which) -> std::uint64_t& {
+        return found[static_cast<std::size_t>(which)];
+    };
+    const auto of = [](const auto& ways, base::Way way) {
+        return ways[static_cast<std::size_t>(way)];
+    };
+    at(Statistic::read_in_place) = base::in_place(moved.read);
+    at(Statistic::read_by_kernel) = of(moved.read, base::Way::copied);
+    at(Statistic::written_in_place) = base::in_place(moved.written);
+    at(Statistic::written_by_kernel) = of(moved.written, base::Way::copied);
+    at(Statistic::in_segment) = of(moved.buffers, base::Way::segment);
+    at(Statistic::adopted) = of(moved.buffers, base::Way::adopted);
+    at(Statistic::by_kernel) = of(moved.buffers, base::Way::copied);
+    at(Statistic::bounced) = of(moved.buffers, base::Way::bounced);
+    if (direct == nullptr) return found;
+    const auto& adoption = direct->adoption_counters();
+    at(Statistic::adoptions) = adoption.adoptions;
+    at(Statistic::adopted_bytes) = adoption.adopted_bytes;
+    at(Statistic::given_back) = adoption.given_back;
+    at(Statistic::lost) = adoption.lost;
+    at(Statistic::refused) =
+        std::accumulate(adoption.refusals.begin(), adoption.refusals.end(), std::uint64_t{0});
+    const auto& windows = direct->window_counters();
+    at(Statistic::mapped) = windows.mapped;
+    at(Statistic::not_mapped) = windows.refused + windows.passed_over;
+    return found;
+}
+
+}  // namespace weft::run

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "run/job/host_facts.hpp"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <fstream>
+#include <sstream>
+
+#include "base/random.hpp"
+
+namespace weft::run {
+
+namespace {
+
+/// Stores the limit of a group if it is lower than the current one.
+void narrow(CpuQuota& quota, const std::string& folder, double time, double period) {
+    if (!(time > 0) || !(period > 0)) return;
+    const double thousandths = std::clamp(time / period * 1000, 1.0, 4e9);
+    if (quota.limited() && thousandths >= quota.thousandths) return;
+    struct stat status;
+    if (::stat(folder.c_str(), &status) != 0) return;
+    quota.thousandths = static_cast<std::uint32_t>(thousandths);
+    quota.group = base::mix(status.st_dev) + base::mix(status.st_ino + 1);
+}
+
+/// Reads a limit of version 2, such as "max 100000" or "50000 100000", in microseconds.
+void look_at_unified(CpuQuota& quota, const std::string& folder) {
+    std::ifstream file(folder + "/cpu.max");
+    std::string time;
+    double period = 0;
+    if (!(file >> time >> period) || time == "max") return;
+    narrow(quota, folder, std::strtod(time.c_str(), nullptr), period);
+}
+
+/// Reads a limit of version 1; -1 means no limit.
+void look_at_separate(CpuQuota& quota, const std::string& folder) {
+    double time = 0;
+    double period = 0;
+    std::ifstream(folder + "/cpu.cfs_quota_us") >> time;
+    std::ifstream(folder + "/cpu.cfs_period_us") >> period;
+    narrow(quota, folder, time, period);
+}
+
+/// Visits the groups from the process's own up to the root. A container may not see its own path;
+/// then only the root is found.
+template <class Look>
+void climb(CpuQuota& quota, const std::string& root, std::string path, Look look) {
+    while (true) {
+        look(quota, root + path);
+        const std::size_t slash = path.rfind('/');
+        if (slash == std::string::npos) return;
+        path.resize(slash);
+    }
+}
+
+bool lists(const std::string& controllers, const std::string& wanted) {
+    return ("," + controllers + ",").find("," + wanted + ",") != std::string::npos;
+}
+
+}  // namespace
+
+CpuQuota cpu_quota(const std::string& groups_file, const std::string& root) {
+    CpuQuota quota;
+    std::ifstream file(groups_file);
+    for (std::string line; std::getline(file, line);) {  // NUMBER:CONTROLLERS:PATH
+        const std::size_t first = line.find(':');
+        const std::size_t second = line.find(':', first + 1);
+        if (first == std::string::npos || second == std::string::npos) continue;
+        const std::string controllers = line.substr(first + 1, second - first - 1);
+        std::string path = line.substr(second + 1);
+        if (path == "/") path.clear();
+        if (controllers.empty()) climb(quota, root, path, look_at_unified);
+        if (lists(controllers, "cpu")) {
+            climb(quota, root + '/' + controllers, path, look_at_separate);
+            if (controllers != "cpu") climb(quota, root + "/cpu", path, look_at_separate);
+        }
+    }
+    return quota;
+}
+
+link::HostOnNetwork HostFacts::on_network(std::uint64_t boot) const {
+    return {base::mix(network ^ boot), {addresses, addresses + address_count}};
+}
+
+HostFacts read_host_facts() {
+    HostFacts facts;
+    facts.network = link::network_identity();
+    facts.quota = cpu_quota();
+    for (const link::HostAddress& address : link::host_addresses()) {
+        if (facts.address_count == HostFacts::kAddressesMax) break;
+        facts.addresses[facts.address_count++] = address;
+    }
+    return facts;
+}
+
+void HostCount::add(const cpu_set_t& cpus_of_rank, const CpuQuota& quota) {
+    ++ranks;
+    CPU_OR(&cpus, &cpus, &cpus_of_rank);
+    if (!quota.limited()) return;
+    ++limited_ranks;
+    quotas[quota.group] = quota.thousandths;
+}
+
+int HostCount::processors() const {
+    const int seen = std::max(1, CPU_COUNT(&cpus));
+    if (limited_ranks < ranks) return seen;
+    std::uint64_t thousandths = 0;
+    for (const auto& [group, each] : quotas) thousandths += each;
+    return static_cast<int>(
+        std::clamp<std::uint64_t>(thousandths / 1000, 1, static_cast<std::uint64_t>(seen)));
+}
+
+bool HostCount::limited() const {
+    return processors() < CPU_COUNT(&cpus);
+}
+
+std::optional<int> processor_for(std::span<const cpu_set_t> allowed, std::size_t index) {
+    const cpu_set_t& all = allowed[index];
+    const auto processors = static_cast<std::size_t>(CPU_COUNT(&all));
+    if (allowed.size() > processors) index = index * processors / allowed.size();
+    if (!std::ranges::all_of(allowed,
+                             [&](const cpu_set_t& each) { return CPU_EQUAL(&each, &all); }))
+        return std::nullopt;
+    for (int processor = 0; processor < CPU_SETSIZE; ++processor) {
+        if (!CPU_ISSET(processor, &all)) continue;
+        if (index-- == 0) return processor;
+    }
+    return std::nullopt;
+}
+
+void move_to(int processor) noexcept {
+    cpu_set_t before;
+    cpu_set_t there;
+    CPU_ZERO(&there);
+    CPU_SET(processor, &there);
+    if (sched_getaffinity(0, sizeof before, &before) != 0) return;
+    if (sched_setaffinity(0, sizeof there, &there) != 0) return;
+    static_cast<void>(sched_setaffinity(0, sizeof before, &before));
+}
+
+}  // namespace weft::run

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// host_facts.hpp - facts about a rank's host (network, addresses, processor time), and the
+// processor on which each rank starts.
+//
+// Idea     The facts are published on a rank's card. So all ranks decide from the same facts which
+//          of them share a network, and how many processors the ranks of a host have.
+//          If the launcher has not bound ranks, and all ranks of a host may use the same
+//          processors, each rank moves to a processor of its own once. If there are more ranks than
+//          processors, neighbours share a processor evenly.
+// Why      A container with a quota sees all processors of its host. If its ranks spin, their waits
+//          use up the quota. The container is then stopped for the rest of the period (100 ms).
+//          Two ranks that start on one processor stay there for long, even if another processor is
+//          idle. They never sleep, so the scheduler has no occasion to move them.
+// Holds    Ranks are not bound: the scheduler may move them later, so two jobs on a host do not
+//          collide.
+#pragma once
+
+#include <sched.h>
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <type_traits>
+
+#include "link/fabric/host_addresses.hpp"
+
+namespace weft::run {
+
+/// Processor time that the control group allows this process. Sent as bytes.
+struct CpuQuota {
+    /// Identifies the group with the limit; equal for ranks that share it.
+    std::uint64_t group = 0;
+    std::uint32_t thousandths = 0;  ///< of one processor; 0: no limit
+    std::uint32_t reserved = 0;
+
+    [[nodiscard]] bool limited() const { return thousandths != 0; }
+};
+
+/// Returns the lowest limit of this process's groups, up to the root, in version 2 and version 1.
+/// Only tests pass other paths.
+[[nodiscard]] CpuQuota cpu_quota(const std::string& groups_file = "/proc/self/cgroup",
+                                 const std::string& root = "/sys/fs/cgroup");
+
+/// Sent as bytes.
+struct HostFacts {
+    static constexpr std::uint32_t kAddressesMax = 8;
+
+    std::uint64_t network = 0;  ///< see link::network_identity(); unique within a running kernel
+    CpuQuota quota;
+    std::uint32_t address_count = 0;
+    std::uint32_t reserved = 0;
+    link::HostAddress addresses[kAddressesMax] = {};
+
+    /// Combines the network with the kernel's boot id, because networks of several hosts may
+    /// have equal identities.
+    [[nodiscard]] link::HostOnNetwork on_network(std::uint64_t boot) const;
+};
+static_assert(std::is_trivially_copyable_v<HostFacts>);
+
+[[nodiscard]] HostFacts read_host_facts();
+
+/// The ranks of one running kernel.
+struct HostCount {
+    int ranks = 0;
+    int limited_ranks = 0;
+    cpu_set_t cpus{};
+    std::map<std::uint64_t, std::uint32_t> quotas;  ///< by group, in thousandths of a processor
+
+    void add(const cpu_set_t& cpus_of_rank, const CpuQuota& quota);
+    /// Returns the number of processors that the ranks may use, at least 1. If all ranks have
+    /// quotas, returns no more than these allow.
+    [[nodiscard]] int processors() const;
+    /// Returns true if the quotas limit the processors.
+    [[nodiscard]] bool limited() const;
+};
+
+/// Returns the processor for the rank at `index` of a host, from the processors that each rank may
+/// use. Returns nothing if these differ.
+[[nodiscard]] std::optional<int> processor_for(std::span<const cpu_set_t> allowed,
+                                               std::size_t index);
+
+/// Moves the calling thread once, and restores its affinity. If the system refuses, nothing
+/// changes.
+void move_to(int processor) noexcept;
+
+}  // namespace weft::run

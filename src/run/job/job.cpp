@@ -1,0 +1,483 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "run/job/job.hpp"
+
+#include <fmt/ranges.h>
+#include <sched.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <functional>
+#include <map>
+#include <string>
+#include <thread>
+#include <tuple>
+#include <utility>
+
+#include "base/clock.hpp"
+#include "run/job/cards.hpp"
+#include "run/job/host_facts.hpp"
+#include "run/job/sigterm_report.hpp"
+
+namespace weft::run {
+
+namespace {
+
+using Bytes = std::vector<std::byte>;
+
+/// Returns the virtual node of a rank: the launcher's, or a block of a regrouping. The first blocks
+/// get the extra ranks.
+std::uint32_t node_of(const base::Settings& settings, Rank rank, Rank size) {
+    if (settings.nodes != 0) {
+        const auto nodes = static_cast<Rank>(settings.nodes);
+        const Rank each = size / nodes;
+        const Rank extra = size % nodes;
+        const Rank in_larger = extra * (each + 1);
+        if (rank < in_larger) return static_cast<std::uint32_t>(rank / (each + 1));
+        return static_cast<std::uint32_t>(extra + (rank - in_larger) / std::max(each, 1));
+    }
+    return settings.node_id.value_or(0);
+}
+
+base::Result<void> check_agreement(const std::vector<BusinessCard>& cards, Rank me) {
+    const BusinessCard& mine = cards[static_cast<std::size_t>(me)];
+    for (std::size_t rank = 0; rank < cards.size(); ++rank) {
+        if (cards[rank].version != mine.version)
+            return base::fail(Status::environment,
+                              "rank {} has version {} of this library, rank {} version {}", me,
+                              mine.version, rank, cards[rank].version);
+        const std::string difference = base::first_difference(mine.settings, cards[rank].settings);
+        if (!difference.empty())
+            return base::fail(Status::environment,
+                              "settings differ between rank {} (here) and rank {} (there): {}; all "
+                              "ranks need the same",
+                              me, rank, difference);
+    }
+    return {};
+}
+
+/// Returns a text about everything that must be equal on all ranks. Unless ranks are regrouped, a
+/// launcher must give a node to all ranks or to none.
+std::string agreement_of(const base::Settings& settings) {
+    std::string text = base::agreement_text(settings);
+    if (settings.nodes == 0)
+        text += fmt::format("{}={}\n", base::kNodeIdVariable, settings.node_id ? "given" : "");
+    return text;
+}
+
+/// Returns a text about the ranks that `me` and `other` have mapped.
+std::string mapping_difference(const std::vector<link::MapVerdict>& verdicts, Rank me, Rank other) {
+    std::string text;
+    for (const link::MapVerdict& verdict : verdicts) {
+        if (verdict.rank != me && verdict.rank != other) continue;
+        text += fmt::format("{}rank {} could map ranks {}", text.empty() ? "" : ", ", verdict.rank,
+                            fmt::join(verdict.mapped, " "));
+    }
+    return text;
+}
+
+/// The steps of joining, in order. Each sets a part of the job.
+class Joiner {
+  public:
+    Joiner(const base::Settings& settings, std::unique_ptr<link::Bootstrap> bootstrap,
+           const link::AdoptionPrices& prices)
+        : settings_(settings), prices_(prices) {
+        job_.bootstrap = std::move(bootstrap);
+    }
+
+    base::Result<Job> run() {
+        const bool guest = job_.bootstrap != nullptr && job_.bootstrap->guest();
+        job_.sigterm_report = std::make_unique<SigtermReport>(!guest);
+        job_.sigterm_report->set_rank(link::rank_by_environment().value_or(-1));
+        job_.sigterm_report->set_stage("start-up: joining the job");
+        std::optional<StartWatch> watch;
+        if (job_.bootstrap == nullptr && link::rank_by_environment() &&
+            !link::started_by_own_launcher())  // that launcher names the missing rank itself
+            watch.emplace(*job_.sigterm_report, *link::rank_by_environment());
+        std::uint64_t begun_ns = base::monotonic_ns();
+        if (job_.bootstrap == nullptr) {
+            auto bootstrap = link::join_job();
+            if (!bootstrap) return bootstrap.failure().within("start-up");
+            job_.bootstrap = std::move(*bootstrap);
+        }
+        end_phase("join", begun_ns);
+        me_ = job_.bootstrap->rank();
+        size_ = job_.bootstrap->size();
+        job_.sigterm_report->set_rank(me_);
+        // A program started without a launcher may have settings that are meant for jobs.
+        if (size_ > 1 && settings_.nodes > static_cast<std::uint64_t>(size_))
+            return base::fail(Status::argument,
+                              "rank {}: start-up: WEFT_NODES={}: expected 1 to {} (the ranks of "
+                              "the job)",
+                              me_, settings_.nodes, size_);
+        for (const auto& [name, stage, step] : kSteps) {
+            job_.sigterm_report->set_stage(stage);
+            if (auto done = (this->*step)(); !done) {
+                auto why = done.failure().within(fmt::format("rank {}: start-up", me_));
+                if (const std::string who = watch ? watch->missing() : ""; !who.empty())
+                    why.text += "; " + who;
+                job_.bootstrap->give_up(why.text);
+                return why;
+            }
+            end_phase(name, begun_ns);
+        }
+        make_wire();
+        take_place();
+        job_.sigterm_report->set_stage(nullptr);
+        return std::move(job_);
+    }
+
+  private:
+    void end_phase(const char* name, std::uint64_t& begun_ns) {
+        const std::uint64_t now = base::monotonic_ns();
+        job_.phases.push_back({name, now - begun_ns});
+        begun_ns = now;
+    }
+
+    /// Checks that sizes and numbers of cells fit the integers that hold them.
+    [[nodiscard]] base::Result<void> check_sizes() const {
+        constexpr std::uint64_t kBankMax = std::uint64_t{1} << 36;
+        constexpr std::uint64_t kHeapMax = std::uint64_t{1} << 46;
+        constexpr std::uint64_t kCellsEndMax = std::uint64_t{64} << 30;
+        if (settings_.bank_bytes > kBankMax)
+            return base::fail(Status::argument, "WEFT_BANK_BYTES: {} bytes, at most {}",
+                              settings_.bank_bytes, kBankMax);
+        if (settings_.heap_bytes > kHeapMax)
+            return base::fail(Status::argument, "WEFT_HEAP_SIZE: {} bytes, at most {}",
+                              settings_.heap_bytes, kHeapMax);
+        const std::uint64_t cells_end = SegmentLayout(size_, settings_).heap;
+        if (cells_end >= kCellsEndMax)
+            return base::fail(
+                Status::argument,
+                "put targets of {} ranks take {} bytes in each segment, at most {}: make "
+                "WEFT_BANK_BYTES or WEFT_BANKS smaller",
+                size_, cells_end, kCellsEndMax);
+        return {};
+    }
+
+    base::Result<void> exchange_cards() {
+        if (auto fits = check_sizes(); !fits) return fits;
+        const SegmentLayout layout(size_, settings_);
+        cells_end_ = layout.heap;
+        auto segment =
+            link::Segment::create({.bytes = layout.bytes, .node = node_of(settings_, me_, size_)});
+        if (!segment) return segment.failure();
+        segment_ = std::make_unique<link::Segment>(std::move(*segment));
+        if (settings_.direct != base::DirectChoice::stage) link::DirectMemory::allow_copying();
+        probe_ = segment_->card().nonce;
+        BusinessCard mine{.segment = segment_->card(),
+                          .probe = reinterpret_cast<std::uintptr_t>(&probe_),
+                          .host = read_host_facts(),
+                          .settings = agreement_of(settings_)};
+        if (sched_getaffinity(0, sizeof mine.cpus, &mine.cpus) != 0) CPU_ZERO(&mine.cpus);
+        if (auto done = job_.bootstrap->publish("weft.card", to_bytes(mine)); !done) return done;
+        for (Rank rank = 0; rank < size_; ++rank) {
+            auto bytes = job_.bootstrap->card("weft.card", rank);
+            if (!bytes) return bytes.failure();
+            auto card = business_card_from(*bytes, rank);
+            if (!card) return card.failure();
+            cards_.push_back(std::move(*card));
+        }
+        count_host();
+        return check_agreement(cards_, me_);
+    }
+
+    /// Counts nodes, hosts, and the processors of each host, from the cards alone.
+    void count_host() {
+        using Place = std::tuple<std::uint64_t, std::uint64_t, std::uint32_t>;
+        std::map<Place, int> nodes;
+        std::map<std::uint64_t, HostCount> hosts;  // by running kernel
+        for (const BusinessCard& card : cards_) {
+            const int number = static_cast<int>(nodes.size());
+            job_.node_of_rank.push_back(
+                nodes.try_emplace({card.segment.boot, card.segment.host, card.segment.node}, number)
+                    .first->second);
+            hosts[card.segment.boot].add(card.cpus, card.host.quota);
+        }
+        job_.nodes = static_cast<int>(nodes.size());
+        job_.hosts = static_cast<int>(hosts.size());
+        for (auto& [host, counted] : hosts) {
+            const int processors = counted.processors();
+            if (std::int64_t{counted.ranks} * job_.crowd_processors <=
+                std::int64_t{job_.crowd_ranks} * processors)
+                continue;
+            job_.crowd_ranks = counted.ranks;
+            job_.crowd_processors = processors;
+        }
+        const BusinessCard& mine = cards_[static_cast<std::size_t>(me_)];
+        const HostCount& own = hosts[mine.segment.boot];
+        job_.host_ranks = own.ranks;
+        job_.host_cpus = own.processors();
+        job_.limited_time = own.limited();
+        // Containers of one machine may have separate networks. Then they connect like hosts.
+        one_host_ = hosts.size() == 1 && std::ranges::all_of(cards_, [&](const BusinessCard& card) {
+                        return card.host.network == mine.host.network;
+                    });
+    }
+
+    /// Returns the address of this rank that all others can reach.
+    [[nodiscard]] std::string own_address() const {
+        std::vector<link::HostOnNetwork> ranks;
+        for (const BusinessCard& card : cards_) {
+            ranks.push_back(card.host.on_network(card.segment.boot));
+        }
+        return link::choose_address(ranks, static_cast<std::size_t>(me_));
+    }
+
+    /// Moves this rank to its own processor. Done before ranks wait for each other often.
+    void take_place() {
+        std::vector<cpu_set_t> allowed;  // of the ranks on this host
+        std::size_t mine = 0;
+        for (Rank rank = 0; rank < size_; ++rank) {
+            const BusinessCard& card = cards_[static_cast<std::size_t>(rank)];
+            if (rank == me_) mine = allowed.size();
+            if (card.segment.boot == cards_[static_cast<std::size_t>(me_)].segment.boot)
+                allowed.push_back(card.cpus);
+        }
+        if (const auto processor = processor_for(allowed, mine)) move_to(*processor);
+    }
+
+    base::Result<void> map_node() {
+        std::vector<link::SegmentCard> segments;
+        for (const BusinessCard& card : cards_) segments.push_back(card.segment);
+        auto map = link::NodeMap::open(*segment_, segments, me_);
+        if (!map) return map.failure();
+        job_.node_map = std::make_unique<link::NodeMap>(std::move(*map));
+        return {};
+    }
+
+    /// Returns the process numbers of other ranks in this rank's pid namespace.
+    [[nodiscard]] std::vector<std::int32_t> processes_of_peers() const {
+        const std::uint64_t here = cards_[static_cast<std::size_t>(me_)].segment.host;
+        std::vector<std::int32_t> processes;
+        for (Rank rank = 0; rank < size_; ++rank) {
+            const link::SegmentCard& card = cards_[static_cast<std::size_t>(rank)].segment;
+            if (rank != me_ && card.host == here) processes.push_back(card.pid);
+        }
+        return processes;
+    }
+
+    /// Delays a failure that another rank's end may have caused, so that the launcher sees
+    /// that end first.
+    [[nodiscard]] static base::Failure after_its_cause(base::Failure failure) {
+        if (failure.status == Status::peer) std::this_thread::sleep_for(std::chrono::seconds(1));
+        return failure;
+    }
+
+    /// Opens the network if some rank is not a candidate of this node, by its card. A candidate
+    /// that could not be mapped appears only in the verdicts, and is reported then.
+    base::Result<void> open_network() {
+        if (static_cast<Rank>(job_.node_map->verdict().mapped.size()) == size_) return {};
+        const SegmentLayout layout(size_, settings_);
+        job_.one_host = one_host_;
+        job_.own_address = own_address();
+        std::function<base::Result<void>()> meet;
+        if (job_.nodes > 1)  // then all ranks have a network
+            meet = [this] { return job_.bootstrap->publish("weft.ready", {}); };
+        auto port = link::load_port({.base = job_.node_map->base(me_),
+                                     .bytes = segment_->bytes(),
+                                     .sections = layout.sections(),
+                                     .section_keys = SegmentLayout::kSectionKeys},
+                                    {.provider = settings_.provider,
+                                     .address = settings_.fabric_address,
+                                     .source = job_.own_address,
+                                     .module = settings_.fabric_module,
+                                     .rank = me_,
+                                     .size = size_,
+                                     .processes = processes_of_peers(),
+                                     .meet = std::move(meet),
+                                     .one_host = one_host_,
+                                     .notify = settings_.notify});
+        if (!port) return after_its_cause(port.failure());
+        port_ = std::move(*port);
+        for (const auto& [offset, bytes] : layout.usual_memory(0))
+            if (auto done = port_->use_memory(offset, bytes); !done) return done;
+        job_.provider = port_->facts().provider;
+        job_.notify = link::to_text(port_->facts().notify);
+        return {};
+    }
+
+    base::Result<void> exchange_verdicts() {
+        MappingCard card{.verdict = job_.node_map->verdict(), .copy_error = error_of_copying()};
+        if (port_) card.address = port_->address();
+        const Bytes mine = to_bytes(card);
+        if (auto done = job_.bootstrap->publish("weft.verdict", mine); !done) return done;
+        std::map<Rank, Bytes> published;
+        for (Rank rank = 0; rank < size_; ++rank) {
+            auto bytes = job_.bootstrap->card("weft.verdict", rank);
+            if (!bytes) return bytes.failure();
+            published[rank] = std::move(*bytes);
+        }
+        return settle(published);
+    }
+
+    /// Returns 0 if the kernel lets this rank copy from all mapped ranks, else an errno.
+    [[nodiscard]] int error_of_copying() const {
+        for (const Rank peer : job_.node_map->verdict().mapped) {
+            const BusinessCard& card = cards_[static_cast<std::size_t>(peer)];
+            errno = 0;
+            if (peer != me_ && settings_.direct != base::DirectChoice::stage &&
+                !link::DirectMemory::can_copy(
+                    card.segment.pid,
+                    reinterpret_cast<const void*>(static_cast<std::uintptr_t>(card.probe)),
+                    card.segment.nonce))
+                return errno != 0 ? errno : EINVAL;  // the copy had other contents
+        }
+        return 0;
+    }
+
+    /// Returns the reason why ranks of the node cannot access each other's buffers, or
+    /// an empty text.
+    [[nodiscard]] std::string direct_problem(const std::vector<Rank>& peers,
+                                             const std::map<Rank, std::int64_t>& errors) const {
+        if (peers.size() < 2) return "";
+        if (settings_.direct == base::DirectChoice::stage) return "WEFT_DIRECT=stage";
+        for (const Rank peer : peers) {
+            const auto error = static_cast<int>(errors.at(peer));
+            if (error != 0)
+                return fmt::format("the kernel does not copy to rank {} from its local peers: {}",
+                                   peer, std::strerror(error));
+        }
+        return "";
+    }
+
+    base::Result<void> settle(const std::map<Rank, Bytes>& published) {
+        std::vector<link::MapVerdict> verdicts;
+        std::map<Rank, std::span<const std::byte>> addresses;
+        std::map<Rank, std::int64_t> errors;  ///< errno of copies
+        for (const auto& [rank, bytes] : published) {
+            auto card = mapping_card_from(bytes, rank, size_);
+            if (!card) return card.failure();
+            verdicts.push_back(std::move(card->verdict));
+            errors[rank] = card->copy_error;
+            addresses[rank] = card->address;
+        }
+        const link::NodeGroup group = link::clique(verdicts, me_);
+        job_.node_map->settle(group);
+        job_.node_ranks = group.ranks;
+        job_.direct_problem = direct_problem(group.ranks, errors);
+        job_.direct = group.ranks.size() > 1 && job_.direct_problem.empty();
+        job_.direct_everywhere =
+            settings_.direct != base::DirectChoice::stage && all_map_their_nodes(verdicts) &&
+            std::ranges::all_of(errors, [](auto& rank) { return rank.second == 0; });
+        for (const auto& [rank, address] : addresses) {
+            if (job_.node_map->base(rank) != nullptr) continue;
+            if (!port_ || address.empty())
+                return base::fail(Status::environment,
+                                  "by their cards ranks {} and {} are on one node, but not all of "
+                                  "its ranks could map each other: {}\n{}",
+                                  me_, rank, mapping_difference(verdicts, me_, rank),
+                                  job_.node_map->problems());
+            port_->set_peer(rank, address);
+        }
+        return forget_file();
+    }
+
+    /// Removes the files of endpoints, for providers that use files. All ranks have mapped them, so
+    /// no file remains if a rank is killed later.
+    base::Result<void> forget_file() {
+        if (!port_ || !port_->facts().endpoint_file) return {};
+        if (auto done = connect_files(); !done) return after_its_cause(done.failure());
+        if (auto done = job_.bootstrap->publish("weft.mapped", {}); !done) return done;
+        port_->forget_file();
+        return {};
+    }
+
+    /// Connects to all remote peers. Some releases of the provider map a peer's file at the first
+    /// write to it, which needs the peer's progress. Every rank is here, or in the next exchange.
+    base::Result<void> connect_files() {
+        std::array<std::uint64_t, 1> none{};
+        const auto drive = [&] {
+            static_cast<void>(port_->poll(none));
+            ::sched_yield();
+            return port_->failure() == nullptr;
+        };
+        for (Rank rank = 0; rank < size_; ++rank) {
+            if (job_.node_map->base(rank) != nullptr) continue;
+            while (!port_->warm(rank) && drive()) continue;
+        }
+        if (auto begun = job_.bootstrap->start_fence(); !begun) return begun;
+        while (!job_.bootstrap->fence_ended()) static_cast<void>(drive());
+        if (port_->failure() != nullptr) return *port_->failure();
+        return {};
+    }
+
+    /// Returns true if every rank has mapped all ranks that are on its node by their cards.
+    [[nodiscard]] bool all_map_their_nodes(std::span<const link::MapVerdict> verdicts) const {
+        std::vector<std::size_t> ranks(static_cast<std::size_t>(job_.nodes));
+        for (const int node : job_.node_of_rank) ++ranks[static_cast<std::size_t>(node)];
+        return std::ranges::all_of(verdicts, [&](const link::MapVerdict& verdict) {
+            const int node = job_.node_of_rank[static_cast<std::size_t>(verdict.rank)];
+            return verdict.mapped.size() == ranks[static_cast<std::size_t>(node)];
+        });
+    }
+
+    void make_wire() {
+        std::vector<std::byte*> near;
+        for (Rank rank = 0; rank < size_; ++rank) near.push_back(job_.node_map->base(rank));
+        job_.wire = std::make_unique<link::Wire>(
+            std::move(near), std::move(port_),
+            link::WireOptions{.rank = me_,
+                              .segment_bytes = segment_->bytes(),
+                              .cells_end = cells_end_,
+                              .spin = job_.host_ranks <= job_.host_cpus,
+                              .limited_time = job_.limited_time});
+        if (job_.direct) job_.wire->set_direct(direct_memory());
+    }
+
+    std::unique_ptr<link::DirectMemory> direct_memory() const {
+        const SegmentLayout layout(size_, settings_);
+        std::byte* const base = job_.node_map->base(me_);
+        link::DirectOptions options{.segment = {base, segment_->bytes()},
+                                    .bounce = {base + layout.bounce, layout.heap - layout.bounce}};
+        if (settings_.direct == base::DirectChoice::adopt) options.mode = link::DirectMode::adopt;
+        if (settings_.direct == base::DirectChoice::copy) options.mode = link::DirectMode::copy;
+        options.limits.prices = prices_;
+        options.processors = static_cast<std::uint32_t>(std::max(job_.host_cpus, 1));
+        options.peers.resize(static_cast<std::size_t>(size_));
+        for (const Rank peer : job_.node_ranks) {
+            const auto at = static_cast<std::size_t>(peer);
+            options.peers[at] = {.pid = cards_[at].segment.pid,
+                                 .segment = job_.node_map->base(peer)};
+        }
+        return std::make_unique<link::DirectMemory>(std::move(options));
+    }
+
+    struct Step {
+        const char* name;
+        const char* stage;  ///< for reports about this rank's wait
+        base::Result<void> (Joiner::*step)();
+    };
+    static const Step kSteps[4];
+
+    const base::Settings& settings_;
+    const link::AdoptionPrices& prices_;
+    Job job_;
+    Rank me_ = 0;
+    Rank size_ = 1;
+    bool one_host_ = true;
+    std::uint64_t cells_end_ = 0;
+    std::unique_ptr<link::Segment> segment_;
+    std::uint64_t probe_ = 0;  ///< word that local peers copy as a test
+    std::vector<BusinessCard> cards_;
+    std::unique_ptr<link::FabricPort> port_;
+};
+
+const Joiner::Step Joiner::kSteps[4] = {
+    {"cards", "start-up: waiting for the cards of all ranks", &Joiner::exchange_cards},
+    {"map", "start-up: mapping the memory of local peers", &Joiner::map_node},
+    {"network", "start-up: opening the network", &Joiner::open_network},
+    {"verdicts", "start-up: waiting for the mapping verdicts of all ranks",
+     &Joiner::exchange_verdicts},
+};
+
+}  // namespace
+
+base::Result<Job> join(const base::Settings& settings, std::unique_ptr<link::Bootstrap> bootstrap,
+                       const link::AdoptionPrices& prices) {
+    return Joiner(settings, std::move(bootstrap), prices).run();
+}
+
+}  // namespace weft::run

@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// sigterm_report.cpp - the handler of SIGTERM and its data.
+//
+// Holds    The handler calls only functions that are safe in signal handlers. Places are never
+//          freed, so it may read them at any time. A forked child that inherits the handler ends by
+//          the signal without a report.
+#include "run/job/sigterm_report.hpp"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <exception>
+#include <mutex>
+#include <string>
+#include <system_error>
+
+#include "base/clock.hpp"
+#include "base/log.hpp"
+#include "base/processor_time.hpp"
+
+namespace weft::run {
+
+struct SigtermReport::Place {
+    static constexpr std::size_t kDetailMax = 256;
+    std::atomic<bool> taken{false};   ///< used by a runtime
+    std::atomic<bool> speaks{false};  ///< the handler answers for it
+    std::atomic<Rank> rank{-1};
+    std::atomic<int> file{-1};  ///< a separate log file; -1: none
+    std::atomic<const char*> stage{nullptr};
+    std::atomic<const char*> detail{nullptr};  ///< one of the two texts, or null
+    std::array<std::array<char, kDetailMax>, 2> details;
+    StatusRequest status_request;
+};
+
+namespace {
+
+constexpr std::size_t kPlaces = 16;
+/// A second signal after this time ends the process at once.
+constexpr std::uint64_t kRepeatedNs = 1'000'000'000;
+
+/// Process-wide data.
+struct HandlerMemory {
+    std::array<SigtermReport::Place, kPlaces> places;
+    std::atomic<pid_t> owner{0};
+    std::atomic<std::uint64_t> asked_ns{0};  ///< time of the signal
+    std::atomic<int> unanswered{0};
+    std::mutex mutex;  ///< for the two below
+    int speakers = 0;
+    bool installed = false;
+};
+
+HandlerMemory& memory() {
+    static HandlerMemory held;
+    return held;
+}
+
+constexpr std::chrono::nanoseconds kPauseMin = std::chrono::milliseconds(50);
+constexpr std::chrono::nanoseconds kPauseMax = std::chrono::seconds(5);
+constexpr int kPausePerLook = 20;  ///< ratio of pause to check
+
+void write_to(int file, std::string_view text) noexcept {
+    // A failure cannot be reported anywhere.
+    if (file >= 0) [[maybe_unused]]
+        const auto written = ::write(file, text.data(), text.size());
+}
+
+/// A short line, built without allocation.
+class Line {
+  public:
+    Line& operator<<(std::string_view text) noexcept {
+        const std::size_t count = std::min(text.size(), sizeof text_ - size_);
+        std::memcpy(text_ + size_, text.data(), count);
+        size_ += count;
+        return *this;
+    }
+    Line& operator<<(Rank rank) noexcept {
+        if (rank < 0) return *this << "?";
+        char digits[12];
+        std::size_t at = sizeof digits;
+        for (Rank left = rank; at == sizeof digits || left != 0; left /= 10)
+            digits[--at] = static_cast<char>('0' + left % 10);
+        return *this << std::string_view(digits + at, sizeof digits - at);
+    }
+    void write(int file) noexcept {
+        *this << "\n";
+        write_to(STDERR_FILENO, {text_, size_});
+        write_to(file, {text_, size_});
+    }
+
+  private:
+    char text_[512];
+    std::size_t size_ = 0;
+};
+
+void restore_default() noexcept {
+    struct sigaction action = {};
+    action.sa_handler = SIG_DFL;
+    ::sigaction(SIGTERM, &action, nullptr);
+}
+
+/// Makes the signal end the process. It is blocked until the handler returns.
+void die_on_return() noexcept {
+    restore_default();
+    ::raise(SIGTERM);
+}
+
+void handle(int) {
+    HandlerMemory& all = memory();
+    const int saved_error = errno;
+    const std::uint64_t now = base::monotonic_ns();
+    std::uint64_t before = 0;
+    if (::getpid() != all.owner.load()) {
+        die_on_return();
+    } else if (!all.asked_ns.compare_exchange_strong(before, now)) {
+        if (now - before > kRepeatedNs) die_on_return();
+    } else {
+        // Counts the handler itself, so that no answer is the last one meanwhile.
+        all.unanswered = 1;
+        bool somebody_waits = false;
+        Rank rank = -1;
+        int file = -1;
+        for (SigtermReport::Place& place : all.places) {
+            if (!place.speaks) continue;
+            rank = place.rank;
+            file = place.file;
+            const char* const stage = place.stage;
+            if (stage != nullptr) {
+                Line line;
+                line << "weft: rank " << rank << ": " << stage;
+                // Acquire: pairs with the release in set_detail().
+                const char* const detail = place.detail.load(std::memory_order_acquire);
+                if (detail != nullptr) line << "; " << detail;
+                line.write(file);
+                somebody_waits = true;
+            } else if (place.status_request.inside) {
+                ++all.unanswered;
+                place.status_request.pending = true;
+                somebody_waits = true;
+            }
+        }
+        if (!somebody_waits)
+            (Line() << "weft: rank " << rank << ": in the application, outside any weft call")
+                .write(file);
+        if (--all.unanswered == 0) die_on_return();
+    }
+    errno = saved_error;
+}
+
+/// Installs the handler over the default action. The caller holds the mutex.
+void install(HandlerMemory& all) {
+    struct sigaction found = {};
+    ::sigaction(SIGTERM, nullptr, &found);
+    if ((found.sa_flags & SA_SIGINFO) != 0 || found.sa_handler != SIG_DFL) return;
+    all.owner = ::getpid();
+    all.asked_ns = 0;
+    struct sigaction ours = {};
+    ours.sa_handler = handle;
+    ours.sa_flags = SA_RESTART | SA_ONSTACK;
+    ::sigemptyset(&ours.sa_mask);
+    all.installed = ::sigaction(SIGTERM, &ours, nullptr) == 0;
+}
+
+void uninstall(HandlerMemory& all) {
+    struct sigaction found = {};
+    ::sigaction(SIGTERM, nullptr, &found);
+    if ((found.sa_flags & SA_SIGINFO) == 0 && found.sa_handler == handle) restore_default();
+    all.installed = false;
+}
+
+}  // namespace
+
+SigtermReport::SigtermReport(bool speaks) {
+    if (!speaks) return;
+    HandlerMemory& all = memory();
+    const std::lock_guard held(all.mutex);
+    for (Place& place : all.places) {
+        if (place.taken) continue;
+        place.taken = true;
+        place.rank = -1;
+        place.stage = nullptr;
+        place.detail = nullptr;
+        place.status_request.inside = 0;
+        place.status_request.pending = false;
+        place_ = &place;
+        break;
+    }
+    if (place_ == nullptr) return;
+    if (all.speakers++ == 0 || !all.installed) install(all);
+    place_->speaks = true;
+}
+
+SigtermReport::~SigtermReport() {
+    retire();
+    set_file(-1);
+    if (place_ != nullptr) place_->taken = false;
+}
+
+void SigtermReport::retire() {
+    if (place_ == nullptr || retired_) return;
+    retired_ = true;
+    HandlerMemory& all = memory();
+    const std::lock_guard held(all.mutex);
+    place_->speaks = false;
+    if (--all.speakers == 0 && all.installed) uninstall(all);
+}
+
+void SigtermReport::set_rank(Rank rank) noexcept {
+    if (place_ != nullptr) place_->rank = rank;
+}
+
+void SigtermReport::set_file(int file) noexcept {
+    if (place_ == nullptr) return;
+    const int own = file < 0 ? -1 : ::fcntl(file, F_DUPFD_CLOEXEC, 0);
+    const int before = place_->file.exchange(own);
+    if (before >= 0) ::close(before);
+}
+
+void SigtermReport::set_stage(const char* stage) noexcept {
+    if (place_ != nullptr) place_->stage = stage;
+}
+
+/// Writes to the text that the handler does not use now.
+void SigtermReport::set_detail(std::string_view detail) noexcept {
+    if (place_ == nullptr) return;
+    auto& text = place_->details[place_->detail == place_->details[0].data() ? 1 : 0];
+    text[detail.copy(text.data(), text.size() - 1)] = '\0';
+    // Release: pairs with the acquire in the handler.
+    place_->detail.store(detail.empty() ? nullptr : text.data(), std::memory_order_release);
+}
+
+void SigtermReport::answer(std::string_view line) {
+    base::write_line(line);
+    if (place_ != nullptr) write_to(place_->file, std::string(line) + "\n");
+    if (--memory().unanswered > 0) return;
+    restore_default();
+    ::kill(::getpid(), SIGTERM);
+    while (true) ::pause();  // another thread may handle the signal
+}
+
+StatusRequest& SigtermReport::status_request() noexcept {
+    return place_ != nullptr ? place_->status_request : unheard_;
+}
+
+StartWatch::StartWatch(SigtermReport& report, Rank me)
+    : report_(report), node_(link::processes_of_this_node(me)) {
+    sigset_t all, before;
+    ::sigfillset(&all);
+    ::pthread_sigmask(SIG_SETMASK, &all, &before);
+    try {
+        thread_ = std::jthread([this](const std::stop_token& stop) { watch(stop); });
+    } catch (const std::system_error&) {  // thread limit reached: no checks
+    }
+    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+StartWatch::~StartWatch() {
+    if (!thread_.joinable()) return;
+    thread_.request_stop();
+    thread_.join();
+    report_.set_detail("");
+}
+
+/// Checks the ranks repeatedly. Many ranks check many processes, so each rank pauses for a multiple
+/// of the time of a check.
+void StartWatch::watch(const std::stop_token& stop) noexcept {
+    try {
+        std::unique_lock lock(mutex_);
+        std::chrono::nanoseconds pause = kPauseMin;
+        while (!sleep_.wait_for(lock, stop, pause, [] { return false; })) {
+            if (stop.stop_requested()) return;
+            const std::chrono::nanoseconds begun = base::processor_time();
+            missing_ = node_.missing();
+            report_.set_detail(missing_);
+            pause =
+                std::clamp(kPausePerLook * (base::processor_time() - begun), kPauseMin, kPauseMax);
+        }
+    } catch (const std::exception&) {  // no memory: no more checks
+    }
+}
+
+std::string StartWatch::missing() {
+    const std::lock_guard held(mutex_);
+    return missing_;
+}
+
+}  // namespace weft::run

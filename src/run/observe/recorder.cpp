@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "run/observe/recorder.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+namespace weft::run {
+
+Recorder::Recorder(Rank ranks, std::size_t events_max)
+    : events_max_(events_max), waited_ns_(static_cast<std::size_t>(ranks)) {
+    ring_.reserve(events_max);
+}
+
+std::uint32_t Recorder::line_of(const RecordedCall& call) {
+    const std::uint64_t bytes_class = call.bytes == 0 ? 0 : std::bit_floor(call.bytes);
+    CallSums line{std::string(call.collective), std::string(call.algorithm), bytes_class};
+    const auto [at, is_new] = lines_by_name_.try_emplace(
+        {line.collective, line.algorithm, bytes_class}, static_cast<std::uint32_t>(lines_.size()));
+    if (is_new) lines_.push_back(std::move(line));
+    return at->second;
+}
+
+std::uint32_t Recorder::name_of(const RecordedCall& call) {
+    const std::string name(names_.size() < kNames ? call.description : call.collective);
+    const auto [at, is_new] =
+        numbers_of_names_.try_emplace(name, static_cast<std::uint32_t>(names_.size()));
+    if (is_new) names_.push_back(name);
+    return at->second;
+}
+
+Recorder::Known Recorder::known(const RecordedCall& call) {
+    const auto found = known_.find(call.program);
+    if (found != known_.end()) return found->second;
+    return known_.emplace(call.program, Known{line_of(call), name_of(call)}).first->second;
+}
+
+Recorder::Open Recorder::begin(const RecordedCall& call, bool blocking) {
+    const Known kind = known(call);
+    return {now(), calls_++, kind.line, kind.name, blocking};
+}
+
+void Recorder::end(const Open& call, std::uint32_t team, std::int64_t epoch) {
+    const std::uint64_t end_ns = now();
+    CallSums& sums = lines_[call.line];
+    ++sums.calls;
+    sums.time_ns += end_ns - call.begun_ns;
+    keep({.begin_ns = call.begun_ns,
+          .end_ns = end_ns,
+          .bytes = static_cast<std::uint64_t>(epoch),
+          .call = call.number,
+          .step = call.name,
+          .lane = static_cast<std::uint16_t>(team),
+          .deed = call.blocking ? Deed::call : Deed::started});
+}
+
+void Recorder::add(const Open& call, Event event) {
+    event.call = call.number;
+    CallSums& sums = lines_[call.line];
+    const std::uint64_t took_ns = event.end_ns - event.begin_ns;
+    switch (event.deed) {
+        case Deed::wait:
+            sums.waited_ns += took_ns;
+            if (event.peer >= 0) waited_ns_[static_cast<std::size_t>(event.peer)] += took_ns;
+            break;
+        case Deed::flush:
+            sums.waited_ns += took_ns;
+            flushed_ns_ += took_ns;
+            break;
+        case Deed::put:
+        case Deed::publish:
+            (event.far ? sums.far_bytes : sums.put_bytes) += event.bytes;
+            break;
+        default:
+            break;
+    }
+    keep(event);
+}
+
+void Recorder::keep(const Event& event) {
+    if (events_max_ == 0) return;
+    if (ring_.size() < events_max_)
+        ring_.push_back(event);
+    else
+        ring_[kept_ % events_max_] = event;
+    ++kept_;
+}
+
+std::vector<Event> Recorder::events() const {
+    std::vector<Event> ordered = ring_;
+    if (kept_ > ring_.size())
+        std::ranges::rotate(ordered,
+                            ordered.begin() + static_cast<std::ptrdiff_t>(kept_ % events_max_));
+    return ordered;
+}
+
+}  // namespace weft::run

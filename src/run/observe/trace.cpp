@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "run/observe/trace.hpp"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <unordered_map>
+
+#include "base/trace_events.hpp"
+
+namespace weft::run {
+
+namespace {
+
+/// In the order of Deed.
+constexpr std::array<std::string_view, kDeeds> kDeedNames{"call",   "started", "stage",  "put",
+                                                          "signal", "publish", "expose", "wait",
+                                                          "flush",  "reduce",  "copy"};
+
+struct RankTrace {
+    std::vector<std::string> names;
+    std::vector<Event> events;  ///< by begin; if equal, the longer ones first
+    std::uint64_t lost = 0;
+};
+
+bool is_call(const Event& event) {
+    return event.deed == Deed::call || event.deed == Deed::started;
+}
+bool raises(const Event& event) {
+    return event.deed == Deed::put || event.deed == Deed::signal || event.deed == Deed::publish ||
+           event.deed == Deed::expose;
+}
+
+// ---- packing -----------------------------------------------------------------------------------
+
+struct Header {
+    std::uint64_t names = 0;
+    std::uint64_t events = 0;
+    std::uint64_t lost = 0;
+};
+
+template <class T>
+void append(std::string& text, const T* from, std::size_t count) {
+    text.append(reinterpret_cast<const char*>(from), count * sizeof(T));
+}
+
+/// Takes data from the front of a text. Returns false if the text is too short.
+template <class T>
+[[nodiscard]] bool take(std::string_view& text, T* to, std::uint64_t count) {
+    if (count > text.size() / sizeof(T)) return false;
+    const std::size_t bytes = count * sizeof(T);
+    if (bytes != 0) std::memcpy(static_cast<void*>(to), text.data(), bytes);
+    text.remove_prefix(bytes);
+    return true;
+}
+
+/// Checks an event of another rank.
+bool is_possible(const Event& event, const RankTrace& trace) {
+    const auto far = *reinterpret_cast<const unsigned char*>(&event.far);
+    return static_cast<std::size_t>(event.deed) < kDeeds && far <= 1 &&
+           (!is_call(event) || event.step < trace.names.size());
+}
+
+std::optional<RankTrace> unpacked(std::string_view text) {
+    Header header;
+    if (!take(text, &header, 1)) return std::nullopt;
+    RankTrace trace;
+    trace.lost = header.lost;
+    for (std::uint64_t i = 0; i < header.names; ++i) {
+        std::uint64_t length = 0;
+        if (!take(text, &length, 1) || length > text.size()) return std::nullopt;
+        trace.names.emplace_back(text.substr(0, length));
+        text.remove_prefix(length);
+    }
+    if (header.events != text.size() / sizeof(Event)) return std::nullopt;
+    trace.events.resize(header.events);
+    if (!take(text, trace.events.data(), header.events)) return std::nullopt;
+    const bool possible = std::ranges::all_of(
+        trace.events, [&](const Event& event) { return is_possible(event, trace); });
+    if (!possible) return std::nullopt;
+    return trace;
+}
+
+// ---- layout ------------------------------------------------------------------------------------
+
+/// Converts times to rank 0's clock, and sorts events as viewers nest them.
+void settle(RankTrace& trace, std::size_t rank, const TraceAbout& about) {
+    if (about.hosts > 1) {
+        for (Event& event : trace.events) {
+            const std::int64_t ahead =
+                ahead_at(about.clocks[0], about.clocks[1], rank, event.begin_ns);
+            event.begin_ns -= static_cast<std::uint64_t>(ahead);
+            event.end_ns -= static_cast<std::uint64_t>(ahead);
+        }
+    }
+    std::ranges::stable_sort(trace.events, [](const Event& a, const Event& b) {
+        return a.begin_ns != b.begin_ns ? a.begin_ns < b.begin_ns : a.end_ns > b.end_ns;
+    });
+}
+
+/// Threads of the trace. Thread 0 has the blocking calls. Steps use threads that are free
+/// during their call.
+class Threads {
+  public:
+    explicit Threads(const RankTrace& trace) {
+        std::unordered_map<std::uint32_t, std::uint32_t> lanes;
+        for (const Event& event : trace.events)
+            if (!is_call(event)) {
+                auto& count = lanes[event.call];
+                count = std::max(count, std::uint32_t{event.lane} + 1);
+            }
+        std::vector<std::uint64_t> free_ns;
+        for (const Event& call : trace.events) {
+            if (!is_call(call)) continue;
+            auto& own = threads_[call.call];
+            std::size_t thread = 0;
+            for (std::uint32_t lane = 0; lane < lanes[call.call]; ++lane, ++thread) {
+                while (thread < free_ns.size() && free_ns[thread] > call.begin_ns) ++thread;
+                if (thread == free_ns.size()) free_ns.push_back(0);
+                free_ns[thread] = call.end_ns;
+                own.push_back(static_cast<int>(thread) + 1);
+            }
+        }
+        count_ = static_cast<int>(free_ns.size());
+    }
+
+    /// Returns the thread of a step, or 0 if its call was dropped.
+    [[nodiscard]] int of(const Event& step) const {
+        const auto found = threads_.find(step.call);
+        return found == threads_.end() || step.lane >= found->second.size()
+                   ? 0
+                   : found->second[step.lane];
+    }
+    [[nodiscard]] int count() const { return count_; }
+
+  private:
+    std::unordered_map<std::uint32_t, std::vector<int>> threads_;
+    int count_ = 0;
+};
+
+/// A point in the trace.
+struct Point {
+    base::Track track;
+    std::uint64_t ns = 0;
+};
+
+std::string name_of(const Event& step) {
+    const std::string_view deed = kDeedNames.at(static_cast<std::size_t>(step.deed));
+    switch (step.deed) {
+        case Deed::wait:
+            return fmt::format("wait for {}", step.peer);
+        case Deed::put:
+        case Deed::signal:
+        case Deed::expose:
+            return fmt::format("{} to {}", deed, step.peer);
+        case Deed::stage:
+            return fmt::format("stage {}", step.step);
+        case Deed::flush:
+            return "wait for own puts";
+        default:
+            return std::string(deed);
+    }
+}
+
+std::string arguments_of(const Event& step) {
+    std::string text = base::argument("step", std::int64_t{step.step});
+    if (step.peer >= 0) text += "," + base::argument("peer", std::int64_t{step.peer});
+    if (step.bytes != 0)
+        text += "," + base::argument("bytes", static_cast<std::int64_t>(step.bytes));
+    if (step.far) text += "," + base::argument("way", "network");
+    return text;
+}
+
+class Picture {
+  public:
+    Picture(base::TraceEvents& out, std::uint64_t zero_ns) : out_(out), zero_ns_(zero_ns) {}
+
+    void add_rank(int rank, int node, const RankTrace& trace) {
+        const Threads threads(trace);
+        out_.name_process(rank, fmt::format("rank {} (node {})", rank, node));
+        out_.name_thread({rank, 0}, "calls");
+        for (int thread = 1; thread <= threads.count(); ++thread)
+            out_.name_thread({rank, thread}, fmt::format("steps {}", thread));
+        for (const Event& event : trace.events) {
+            if (is_call(event))
+                add_call(rank, event, trace);
+            else if (const int thread = threads.of(event); thread != 0)
+                add_step({rank, thread}, event);
+        }
+    }
+    /// Adds arrows from the step that raised a flag to the wait that it ended, if both are known.
+    void add_arrows() {
+        for (const auto& [key, wait] : waits_) {
+            const auto from = raised_.find(key);
+            if (from != raised_.end() && from->second.ns <= wait.ns)
+                out_.arrow("flag", from->second.track, from->second.ns, wait.track, wait.ns);
+        }
+    }
+
+  private:
+    [[nodiscard]] std::uint64_t at(std::uint64_t ns) const {
+        return ns < zero_ns_ ? 0 : ns - zero_ns_;
+    }
+
+    void add_call(int rank, const Event& call, const RankTrace& trace) {
+        const std::string arguments =
+            base::argument("epoch", static_cast<std::int64_t>(call.bytes)) + "," +
+            base::argument("team", std::int64_t{call.lane});
+        const base::Slice slice{{rank, 0},         trace.names.at(call.step), "call",
+                                at(call.begin_ns), at(call.end_ns),           arguments};
+        if (call.deed == Deed::call)
+            out_.slice(slice);
+        else
+            out_.async(slice, call.call);
+    }
+    void add_step(base::Track track, const Event& step) {
+        const std::string name = name_of(step);
+        const std::string arguments = arguments_of(step);
+        out_.slice({track, name, step.deed == Deed::stage ? "stage" : "step", at(step.begin_ns),
+                    at(step.end_ns), arguments});
+        if (step.key == 0) return;
+        if (raises(step)) raised_.insert_or_assign(step.key, Point{track, at(step.begin_ns)});
+        // Uses its last nanosecond, so that arrows end inside the slice.
+        if (step.deed == Deed::wait)
+            waits_.emplace_back(step.key,
+                                Point{track, std::max(at(step.begin_ns) + 1, at(step.end_ns)) - 1});
+    }
+
+    base::TraceEvents& out_;
+    std::uint64_t zero_ns_;
+    std::unordered_map<std::uint64_t, Point> raised_;
+    std::vector<std::pair<std::uint64_t, Point>> waits_;
+};
+
+std::string text_about(const TraceAbout& about, std::uint64_t lost) {
+    std::int64_t most_ahead = 0;
+    for (const ClockOffsets& clocks : about.clocks)
+        for (const std::int64_t ahead : clocks.ahead_ns)
+            most_ahead = std::max(most_ahead, std::abs(ahead));
+    const auto error =
+        static_cast<std::int64_t>(std::max(about.clocks[0].error_ns, about.clocks[1].error_ns));
+    const std::string clocks =
+        about.hosts == 1
+            ? "one host: all ranks read the same clock"
+            : fmt::format(
+                  "{} hosts: times are those of rank 0's clock; the others were compared "
+                  "with it at the start and at the end",
+                  about.hosts);
+    return base::argument("clocks", clocks) + "," +
+           base::argument("compared_difference_ns_max", most_ahead) + "," +
+           base::argument("compared_error_ns_max", error) + "," +
+           base::argument("ranks", static_cast<std::int64_t>(about.nodes.size())) + "," +
+           base::argument("events_lost", static_cast<std::int64_t>(lost));
+}
+
+struct TraceFile {
+    /// Nullptr: could not be opened, see errno.
+    std::unique_ptr<std::FILE, int (*)(std::FILE*)> file;
+    std::string path;
+};
+
+/// Opens a new file. The name without a suffix may exist, from another runtime of this process, or
+/// from a process of another container with the same number and folder.
+TraceFile open_new(const std::string& folder) {
+    for (unsigned count = 1;; ++count) {
+        const std::string suffix = count == 1 ? "" : fmt::format("-{}", count);
+        std::string path = fmt::format("{}/weft-{}{}.json", folder, ::getpid(), suffix);
+        std::FILE* const file = std::fopen(path.c_str(), "wxe");  // x: fails if the file exists
+        if (file != nullptr || errno != EEXIST) return {{file, &std::fclose}, std::move(path)};
+    }
+}
+
+}  // namespace
+
+std::string packed_trace(const Recorder& recorder) {
+    const std::vector<Event> events = recorder.events();
+    const Header header{recorder.names().size(), events.size(), recorder.lost()};
+    std::string text;
+    append(text, &header, 1);
+    for (const std::string& name : recorder.names()) {
+        const std::uint64_t length = name.size();
+        append(text, &length, 1);
+        text += name;
+    }
+    append(text, events.data(), events.size());
+    return text;
+}
+
+base::Result<std::string> write_trace(const std::string& folder,
+                                      const std::vector<std::string>& ranks,
+                                      const TraceAbout& about) {
+    ::mkdir(folder.c_str(), 0700);  // open_new() reports a failure
+    const auto [file, path] = open_new(folder);
+    if (file == nullptr)
+        return base::fail(Status::environment, "WEFT_TRACE={}: cannot write {}: {}", folder, path,
+                          std::strerror(errno));
+    std::vector<RankTrace> traces;
+    std::uint64_t lost = 0;
+    std::uint64_t zero_ns = ~std::uint64_t{0};
+    for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
+        auto trace = unpacked(ranks[rank]);
+        if (!trace) return base::fail(Status::peer, "rank {} sent an invalid trace", rank);
+        settle(traces.emplace_back(*std::move(trace)), rank, about);
+        lost += traces.back().lost;
+        if (!traces.back().events.empty())
+            zero_ns = std::min(zero_ns, traces.back().events.front().begin_ns);
+    }
+    std::uint64_t count = 0;
+    {
+        base::TraceEvents out(
+            [&](std::string_view text) { std::fwrite(text.data(), 1, text.size(), file.get()); },
+            text_about(about, lost));
+        Picture picture(out, zero_ns);
+        for (std::size_t rank = 0; rank < traces.size(); ++rank)
+            picture.add_rank(static_cast<int>(rank), about.nodes[rank], traces[rank]);
+        picture.add_arrows();
+        count = out.count();
+    }
+    if (std::fflush(file.get()) != 0 || std::ferror(file.get()) != 0)
+        return base::fail(Status::environment, "WEFT_TRACE={}: {}: {}", folder, path,
+                          std::strerror(errno));
+    std::string text = fmt::format(
+        "trace of {} ranks: {}: {} events; open it at "
+        "https://ui.perfetto.dev",
+        ranks.size(), path, count);
+    if (lost != 0) text += fmt::format("; {} older steps had no room (WEFT_TRACE_EVENTS)", lost);
+    return text;
+}
+
+}  // namespace weft::run
