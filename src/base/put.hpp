@@ -1,10 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// put.hpp - a put: data into a peer's memory, then its signal.
+// put.hpp - a put: data into a peer's memory, then a signal. Also its counterpart, a read.
+//
+// Idea     The engine and one-sided calls describe puts. The wire divides a put to a remote peer
+//          into puts that its port can post: one part each, with the guarantees that the notify
+//          strategy needs. Both use this type.
+// Next     region.hpp for cells; run/execute/transport.hpp and run/onesided/network.hpp for the
+//          users of a wire; link/fabric/fabric.hpp for the port.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string_view>
 
 #include "base/region.hpp"
 #include "weft/types.hpp"
@@ -23,28 +30,77 @@ struct RemoteRegion {
     std::uint64_t key = 0;
 };
 
+/// Guarantees of one network write besides eventual delivery.
+enum class PutKind : std::uint8_t {
+    plain,
+    with_immediate,  ///< the peer's port reports `immediate` once, after delivery of all data
+    delivered,       ///< its local completion implies delivery
+    fenced,          ///< starts after completion of all earlier ones to that peer; also delivered
+};
+
 /// Writes the parts, packed, into the peer's memory and then raises the flag of a cell there.
 /// Offsets are into the peer's segment, which has the same layout on every rank.
 struct Put {
     static constexpr std::uint64_t kInCell = ~std::uint64_t{0};
+    static constexpr std::uint64_t kNoCell = ~std::uint64_t{0};
+    static constexpr std::uint8_t kNoCounter = 0xff;
 
     Rank peer = 0;  ///< rank in the job
+    /// Set by the wire for its port: guarantee of the write, and this rank's counter at the peer
+    /// that counts it.
+    PutKind kind = PutKind::plain;
+    std::uint8_t counter = kNoCounter;
     std::span<const PutPart> parts;
     std::size_t bytes = 0;           ///< sum of the parts; 0: a signal
     std::uint64_t target = kInCell;  ///< offset of the payload; kInCell: in the cell itself
     /// Memory that a remote peer has registered, to which `target` is relative; nullptr:
     /// the peer's segment.
     const RemoteRegion* region = nullptr;
-    std::uint64_t cell = 0;  ///< offset of the cell whose flag is raised
+    /// Offset of the cell whose flag is raised. kNoCell: none, so the peer does not learn of the
+    /// put unless it has an immediate. Only for remote peers.
+    std::uint64_t cell = kNoCell;
     FlagWord flag = 0;
+    /// Without a cell: value that notifies the peer after delivery, as the peer has configured it;
+    /// 0: no notification. Must be below 2^63, and needs a network with signals. `bytes` may be 0.
+    std::uint64_t immediate = 0;
     /// Incremented for each transfer that still reads a part, decremented on its local completion.
+    /// Without a cell and with RemoteCompletion::delivered, local completion means that the bytes
+    /// are delivered, and each transfer counts.
     std::uint32_t* pending = nullptr;
 };
 
-/// Outcome of an attempt to post.
+/// Reads bytes from a remote peer's memory.
+struct Read {
+    Rank peer = 0;
+    std::byte* into = nullptr;
+    std::size_t bytes = 0;
+    std::uint64_t source = 0;          ///< offset in the peer's segment, or in `region`
+    std::uint32_t* pending = nullptr;  ///< incremented for each transfer, decremented on arrival
+    const RemoteRegion* region = nullptr;  ///< see Put
+};
+
+/// Outcome of an attempt to post a put or a read.
 enum class Post : std::uint8_t {
     posted,
     again,  ///< no resources now: drive progress and call again with the same arguments
 };
+
+/// Method by which a rank learns that all its puts without a cell are delivered at a peer.
+enum class RemoteCompletion : std::uint8_t {
+    ordered,    ///< a request that is put after the writes is delivered after them
+    counted,    ///< the peer counts deliveries, and is sent the expected count
+    delivered,  ///< local completion implies delivery
+};
+[[nodiscard]] constexpr std::string_view name_of(RemoteCompletion completion) {
+    switch (completion) {
+        case RemoteCompletion::ordered:
+            return "ordered";
+        case RemoteCompletion::delivered:
+            return "delivered";
+        case RemoteCompletion::counted:
+            break;
+    }
+    return "counted";
+}
 
 }  // namespace weft::base

@@ -24,8 +24,7 @@ namespace weft::test {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-using link::FabricPut;
-using link::PutKind;
+using base::PutKind;
 
 constexpr Rank kRanks = 3;
 constexpr std::uint32_t kSlots = 24;  ///< of one sender at one target
@@ -174,9 +173,10 @@ class Traffic {
         }
         for (std::size_t i = 0; i < put.bytes; ++i)
             source[i] = pattern(from, to, which, put.use, i);
-        FabricPut message;
+        const base::PutPart part{source, put.bytes};
+        base::Put message;
         message.peer = to;
-        message.data = source;
+        message.parts = {&part, 1};
         message.bytes = put.bytes;
         message.target = index(from) * kSenderBytes + which * kSlotBytes;
         message.kind = put.kind;

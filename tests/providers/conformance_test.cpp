@@ -80,7 +80,9 @@ void exchange_sizes(Member& me) {
     };
     const auto answer_all = [&] {
         while (!to_answer.empty() &&
-               me.try_put({.peer = peer, .immediate = to_answer.front()}) == base::Post::posted) {
+               me.try_put({.peer = peer,
+                           .kind = base::PutKind::with_immediate,
+                           .immediate = to_answer.front()}) == base::Post::posted) {
             to_answer.erase(to_answer.begin());
         }
     };
@@ -201,8 +203,9 @@ class RandomTraffic {
     void step() {
         while (!answers_.empty()) {
             const Answer& answer = answers_.back();
-            if (me_.try_put({.peer = answer.peer, .immediate = answer.immediate}) !=
-                base::Post::posted) {
+            if (me_.try_put({.peer = answer.peer,
+                             .kind = base::PutKind::with_immediate,
+                             .immediate = answer.immediate}) != base::Post::posted) {
                 break;
             }
             answers_.pop_back();
@@ -220,16 +223,18 @@ class RandomTraffic {
         auto& source = sources_[at];
         source.resize(bytes);
         fill(source, which(me_.rank, peer, slot, sent_[at]));
-        link::FabricPut put{.peer = peer,
-                            .data = source.data(),
-                            .bytes = bytes,
-                            .target = area(me_.rank, slot),
-                            .immediate = encode(me_.rank, bytes, slot),
-                            .pending = &pending_[at]};
+        const base::PutPart whole{source.data(), bytes};
+        base::Put put{.peer = peer,
+                      .kind = base::PutKind::with_immediate,
+                      .parts = {&whole, 1},
+                      .bytes = bytes,
+                      .target = area(me_.rank, slot),
+                      .immediate = encode(me_.rank, bytes, slot),
+                      .pending = &pending_[at]};
         std::array<base::PutPart, 8> parts;
         const bool flagged = is_flagged(bytes, slot, sent_[at]);
         if (flagged) {
-            put.flag_target = flag_place(me_.rank, slot);
+            put.cell = flag_place(me_.rank, slot) - base::kCellDelivered;
             put.flag = flag_of(which(me_.rank, peer, slot, sent_[at]));
             put.parts = cut(source, parts);
         }
@@ -338,13 +343,14 @@ void put_flags(Member& me, link::PutKind data_kind, link::PutKind flag_kind) {
         flags[at] = number + 1;
         const auto put = [&](std::span<const std::byte> bytes, std::uint64_t target,
                              link::PutKind kind) {
+            const base::PutPart part{bytes.data(), bytes.size()};
             me.until(
                 [&] {
                     return me.try_put({.peer = 1,
-                                       .data = bytes.data(),
-                                       .bytes = bytes.size(),
-                                       .target = target,
                                        .kind = kind,
+                                       .parts = {&part, 1},
+                                       .bytes = part.bytes,
+                                       .target = target,
                                        .pending = &pending[at]}) == base::Post::posted;
                 },
                 "a put to be accepted");

@@ -116,7 +116,7 @@ void Member::open(const PortOpener& opener, link::FabricOptions options, std::si
     }
 }
 
-base::Post Member::try_put(const link::FabricPut& put) {
+base::Post Member::try_put(const base::Put& put) {
     const base::Post posted = port->try_put(put);
     if (posted == base::Post::posted)
         meeting.puts[static_cast<int>(put.kind)].fetch_add(1, std::memory_order_relaxed);
@@ -157,11 +157,13 @@ void Member::meet() {
 
 void Member::put(Rank peer, std::span<const std::byte> data, std::uint64_t target,
                  std::uint32_t immediate, std::uint32_t& pending) {
+    const base::PutPart source{data.data(), data.size()};
     until(
         [&] {
             return try_put({.peer = peer,
-                            .data = data.data(),
-                            .bytes = data.size(),
+                            .kind = base::PutKind::with_immediate,
+                            .parts = {&source, 1},
+                            .bytes = source.bytes,
                             .target = target,
                             .immediate = immediate,
                             .pending = &pending}) == base::Post::posted;

@@ -69,7 +69,7 @@ class Member {
     std::function<void(std::uint32_t)> on_arrival;
 
     /// Tries to put, and counts the puts.
-    base::Post try_put(const link::FabricPut& put);
+    base::Post try_put(const base::Put& put);
     /// Opens the port of the provider and exchanges addresses.
     void open(const PortOpener& opener, link::FabricOptions options, std::size_t memory_bytes);
     /// Polls once, and passes on the arrivals.

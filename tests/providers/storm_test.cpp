@@ -91,9 +91,11 @@ void storm(const std::string& provider, std::size_t bytes, const PortOpener& ope
         me.warm_all();
         if (me.rank == 0) {
             std::uint32_t pending = 0;
+            const base::PutPart source{me.memory.data(), bytes};
             const Send send = [&](std::uint32_t number) {
                 return me.try_put({.peer = 1,
-                                   .data = me.memory.data(),
+                                   .kind = base::PutKind::with_immediate,
+                                   .parts = {&source, 1},
                                    .bytes = bytes,
                                    .target = 64,
                                    .immediate = number,
@@ -127,12 +129,14 @@ TEST_P(Storm, StagedSourcesMayBeOverwrittenAtOnceWhileTheTargetDoesNotPoll) {
         me.warm_all();
         if (me.rank == 0) {
             std::vector<std::byte> source(kLargeBytes);
+            const base::PutPart part{source.data(), source.size()};
             const Send send = [&](std::uint32_t number) {
                 expect(number < kSlots, "too many puts were accepted");
                 fill(source, number);
                 const auto posted = me.try_put({.peer = 1,
-                                                .data = source.data(),
-                                                .bytes = source.size(),
+                                                .kind = base::PutKind::with_immediate,
+                                                .parts = {&part, 1},
+                                                .bytes = part.bytes,
                                                 .target = number * kLargeBytes,
                                                 .immediate = number});
                 fill(source, ~std::uint64_t{0});
@@ -161,8 +165,10 @@ void outlive(const std::string& provider, std::span<const std::size_t> sizes) {
         const auto end = Clock::now() + std::chrono::milliseconds(300);
         while (Clock::now() < end && me.port->failure() == nullptr) {
             for (const std::size_t bytes : sizes) {
+                const base::PutPart source{me.memory.data(), bytes};
                 static_cast<void>(me.try_put({.peer = 1,
-                                              .data = me.memory.data(),
+                                              .kind = base::PutKind::with_immediate,
+                                              .parts = {&source, 1},
                                               .bytes = bytes,
                                               .target = 64,
                                               .immediate = 7,

@@ -20,12 +20,11 @@ class CountingWire {
         return rank == 0 ? reinterpret_cast<std::byte*>(memory_.data()) : nullptr;
     }
     std::uint64_t segment_bytes() noexcept { return memory_.size() * sizeof(base::Cell); }
-    base::Post try_put(const base::Put&, std::uint64_t&) noexcept {
-        ++requests;
-        return base::Post::posted;
-    }
-    base::Post try_write(const base::Write&, std::uint64_t&) noexcept {
-        transfers += per_write;
+    base::Post try_put(const base::Put& put, std::uint64_t&) noexcept {
+        if (put.cell != base::Put::kNoCell)
+            ++requests;
+        else
+            transfers += per_write;
         return base::Post::posted;
     }
     base::Post try_read(const base::Read&, std::uint64_t&) noexcept { return base::Post::posted; }

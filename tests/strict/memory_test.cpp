@@ -84,11 +84,13 @@ class TwoOfMany {
 
     /// Puts a word from rank 0 to rank 1. Returns true if it has arrived after some polls.
     bool put(std::uint64_t target, std::uint64_t word) {
+        const base::PutPart source{reinterpret_cast<const std::byte*>(&word), sizeof word};
         bool posted = false;
         for (int i = 0; i < kPolls; ++i) {
             if (!posted) {
                 posted = ports[0]->try_put({.peer = 1,
-                                            .data = reinterpret_cast<const std::byte*>(&word),
+                                            .kind = base::PutKind::with_immediate,
+                                            .parts = {&source, 1},
                                             .bytes = sizeof word,
                                             .target = target,
                                             .immediate = 5}) == base::Post::posted;

@@ -28,11 +28,11 @@ class VirtualPort final : public link::FabricPort {
     void conceal(const base::RemoteRegion& region) noexcept override {
         fabric_.conceal(region.key);
     }
-    base::Post try_put(const link::FabricPut& put) noexcept override {
+    base::Post try_put(const base::Put& put) noexcept override {
         return fabric_.try_put(rank_, put);
     }
-    base::Post try_get(const link::FabricGet& get) noexcept override {
-        return fabric_.try_get(rank_, get);
+    base::Post try_read(const base::Read& read) noexcept override {
+        return fabric_.try_read(rank_, read);
     }
     std::size_t poll(std::span<std::uint64_t> immediates) noexcept override {
         return fabric_.progress(rank_, immediates);
@@ -150,7 +150,7 @@ std::size_t VirtualFabric::in_flight_of(Rank origin) const {
             return write->origin == origin && !write->complete;
         }));
     }
-    count += static_cast<std::size_t>(std::ranges::count(reads_, origin, &Read::origin));
+    count += static_cast<std::size_t>(std::ranges::count(reads_, origin, &Fetch::origin));
     return count;
 }
 
@@ -167,7 +167,7 @@ std::uint64_t VirtualFabric::due() {
 
 /// Cuts a write into chunks: anywhere if the fabric is a stream, else at aligned words of the
 /// target. Words are cut too unless the fabric keeps them whole.
-std::vector<VirtualFabric::Chunk> VirtualFabric::cut(const link::FabricPut& put) {
+std::vector<VirtualFabric::Chunk> VirtualFabric::cut(const base::Put& put) {
     const FabricConduct& conduct = options_.setting.conduct;
     std::vector<Chunk> chunks;
     std::size_t at = 0;
@@ -189,12 +189,12 @@ std::vector<VirtualFabric::Chunk> VirtualFabric::cut(const link::FabricPut& put)
         std::ranges::stable_partition(chunks, [&](const Chunk& chunk) {
             return (put.target + chunk.offset) % kWord >= kWord / 2;
         });
-    if (put.flag_target != link::FabricPut::kNoFlag) cut_flag(chunks, put);
+    if (put.cell != base::Put::kNoCell) cut_flag(chunks, put);
     return chunks;
 }
 
 /// Cuts the flag. It is last only if the fabric keeps every order.
-void VirtualFabric::cut_flag(std::vector<Chunk>& chunks, const link::FabricPut& put) {
+void VirtualFabric::cut_flag(std::vector<Chunk>& chunks, const base::Put& put) {
     const std::size_t bytes = options_.setting.conduct.keeps_words ? kWord : kWord / 2;
     for (std::size_t at = 0; at < kWord; at += bytes) {
         const auto place =
@@ -209,7 +209,7 @@ base::RemoteRegion VirtualFabric::expose(std::span<std::byte> memory) {
     return {reinterpret_cast<std::uintptr_t>(memory.data()), memory.size(), registrations_};
 }
 
-base::Post VirtualFabric::try_put(Rank origin, const link::FabricPut& put) {
+base::Post VirtualFabric::try_put(Rank origin, const base::Put& put) {
     const FabricConduct& conduct = options_.setting.conduct;
     WEFT_CHECK(put.bytes <= conduct.message_bytes_max, put.bytes, options_.seed);
     WEFT_CHECK(put.bytes > 0 || put.kind == link::PutKind::with_immediate, options_.seed);
@@ -217,15 +217,15 @@ base::Post VirtualFabric::try_put(Rank origin, const link::FabricPut& put) {
     WEFT_CHECK(put.target + put.bytes <= room, put.target, options_.seed);
     if (chance(conduct.refuse_percent) || in_flight_of(origin) >= conduct.puts_in_flight)
         return base::Post::again;
-    const bool flagged = put.flag_target != link::FabricPut::kNoFlag;
+    const bool flagged = put.cell != base::Put::kNoCell;
     const bool copied = flagged && put.bytes <= conduct.copied_bytes;
     const bool few_parts = put.parts.size() <= conduct.flagged_parts_max || copied;
-    WEFT_CHECK(flagged ? few_parts : put.parts.empty(), put.parts.size(), options_.seed);
+    WEFT_CHECK(flagged ? few_parts : put.bytes == 0 || put.parts.size() == 1, put.parts.size(),
+               options_.seed);
     auto write = std::make_unique<Write>();
     write->put = put;
     if (put.region != nullptr) write->region = *put.region;
     write->parts.assign(put.parts.begin(), put.parts.end());
-    if (put.parts.empty()) write->parts.push_back({put.data, put.bytes});
     write->origin = origin;
     write->chunks = cut(put);
     if (copied || (!is_delivered(put.kind) && put.bytes <= conduct.inject_bytes)) {
@@ -235,14 +235,14 @@ base::Post VirtualFabric::try_put(Rank origin, const link::FabricPut& put) {
     if (write->put.pending != nullptr) ++*write->put.pending;
     if (put.kind == link::PutKind::with_immediate && !conduct.keeps_immediates)
         immediates_[static_cast<std::size_t>(put.peer)].push_back(put.immediate);
-    if (put.counter != link::FabricPut::kNoCounter && !conduct.keeps_counters)
+    if (put.counter != base::Put::kNoCounter && !conduct.keeps_counters)
         ++counts_[{put.peer, origin, put.counter}];
     writes_[static_cast<std::size_t>(put.peer)].push_back(std::move(write));
     moved_ = true;
     return base::Post::posted;
 }
 
-base::Post VirtualFabric::try_get(Rank origin, const link::FabricGet& get) {
+base::Post VirtualFabric::try_read(Rank origin, const base::Read& get) {
     const FabricConduct& conduct = options_.setting.conduct;
     WEFT_CHECK(get.bytes <= conduct.message_bytes_max && get.bytes > 0, get.bytes, options_.seed);
     const std::uint64_t room = get.region != nullptr ? get.region->bytes : options_.segment_bytes;
@@ -264,12 +264,12 @@ void VirtualFabric::cancel(Rank origin) {
             write->put.pending = nullptr;
         }
     }
-    std::erase_if(reads_, [&](const Read& read) { return read.origin == origin; });
+    std::erase_if(reads_, [&](const Fetch& read) { return read.origin == origin; });
 }
 
 /// Moves pending reads on: the target's progress copies the data, the origin's later delivers it.
 void VirtualFabric::read_some(Rank rank) {
-    std::erase_if(reads_, [&](Read& read) {
+    std::erase_if(reads_, [&](Fetch& read) {
         if (read.due > clock_ || !chance(40)) return false;
         if (read.copy.empty()) {
             if (read.get.peer != rank) return false;
@@ -375,15 +375,15 @@ void VirtualFabric::land(Write& write, std::size_t number) {
     if (write.chunks.empty() && write.put.kind == link::PutKind::with_immediate &&
         options_.setting.conduct.keeps_immediates)
         immediates_[static_cast<std::size_t>(write.put.peer)].push_back(write.put.immediate);
-    if (write.chunks.empty() && write.put.counter != link::FabricPut::kNoCounter &&
+    if (write.chunks.empty() && write.put.counter != base::Put::kNoCounter &&
         options_.setting.conduct.keeps_counters)
         ++counts_[{write.put.peer, write.origin, write.put.counter}];
 }
 
 std::byte* VirtualFabric::target_of(const Write& write, std::size_t offset) const {
     if (offset >= write.put.bytes)
-        return options_.segments[static_cast<std::size_t>(write.put.peer)] + write.put.flag_target +
-               offset - write.put.bytes;
+        return options_.segments[static_cast<std::size_t>(write.put.peer)] + write.put.cell +
+               base::kCellDelivered + offset - write.put.bytes;
     return start_of(write.region, write.put.peer) + write.put.target + offset;
 }
 

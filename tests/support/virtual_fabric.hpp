@@ -97,8 +97,8 @@ class VirtualFabric {
 
     [[nodiscard]] base::RemoteRegion expose(std::span<std::byte> memory);
     void conceal(std::uint64_t key) { registered_.erase(key); }
-    base::Post try_put(Rank origin, const link::FabricPut& put);
-    base::Post try_get(Rank origin, const link::FabricGet& get);
+    base::Post try_put(Rank origin, const base::Put& put);
+    base::Post try_read(Rank origin, const base::Read& get);
     /// Ends the rank's posted operations: they touch neither its memory nor a counter again.
     void cancel(Rank origin);
     [[nodiscard]] std::uint64_t landed(Rank target, Rank origin, std::uint32_t counter) {
@@ -115,7 +115,7 @@ class VirtualFabric {
         std::uint64_t due = 0;
     };
     struct Write {
-        link::FabricPut put;
+        base::Put put;
         base::RemoteRegion region;         ///< region of its target; key 0: the segment
         std::vector<base::PutPart> parts;  ///< its sources
         Rank origin = 0;
@@ -125,8 +125,8 @@ class VirtualFabric {
         bool complete = false;
     };
 
-    struct Read {
-        link::FabricGet get;
+    struct Fetch {
+        base::Read get;
         base::RemoteRegion region;  ///< region of its source; key 0: the segment
         Rank origin = 0;
         std::uint64_t due = 0;
@@ -134,8 +134,8 @@ class VirtualFabric {
     };
 
     [[nodiscard]] std::uint64_t due();
-    [[nodiscard]] std::vector<Chunk> cut(const link::FabricPut& put);
-    void cut_flag(std::vector<Chunk>& chunks, const link::FabricPut& put);
+    [[nodiscard]] std::vector<Chunk> cut(const base::Put& put);
+    void cut_flag(std::vector<Chunk>& chunks, const base::Put& put);
     [[nodiscard]] bool may_land(const std::vector<std::unique_ptr<Write>>& writes,
                                 std::size_t at) const;
     /// Returns the next of the rank's writes in order, so that long queues land no slower.
@@ -154,7 +154,7 @@ class VirtualFabric {
     base::Random random_;
     std::vector<std::vector<std::unique_ptr<Write>>> writes_;  ///< by target, in order of posting
     std::vector<std::deque<std::uint64_t>> immediates_;        ///< by target, in order of landing
-    std::vector<Read> reads_;
+    std::vector<Fetch> reads_;
     /// Counts by target, origin and counter.
     std::map<std::tuple<Rank, Rank, std::uint32_t>, std::uint64_t> counts_;
     std::unordered_set<std::uint64_t> registered_;  ///< keys

@@ -33,8 +33,8 @@ class StrangePort final : public link::FabricPort {
         return base::RemoteRegion{};
     }
     void conceal(const base::RemoteRegion&) noexcept override {}
-    base::Post try_put(const link::FabricPut&) noexcept override { return base::Post::posted; }
-    base::Post try_get(const link::FabricGet&) noexcept override { return base::Post::posted; }
+    base::Post try_put(const base::Put&) noexcept override { return base::Post::posted; }
+    base::Post try_read(const base::Read&) noexcept override { return base::Post::posted; }
     std::size_t poll(std::span<std::uint64_t> immediates) noexcept override {
         std::size_t count = 0;
         while (count < immediates.size() && !immediates_.empty()) {

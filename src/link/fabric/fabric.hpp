@@ -22,10 +22,11 @@
 
 #include "base/put.hpp"
 #include "base/result.hpp"
-#include "base/transfer.hpp"
 #include "link/fabric/notify.hpp"
 
 namespace weft::link {
+
+using base::PutKind;
 
 /// Memory that peers may write: this rank's segment. It is registered in sections, because a
 /// network may pin registered memory.
@@ -76,7 +77,7 @@ struct FabricFacts {
     /// Immediates have 64 bits, and poll() returns one before any later put of the same peer can be
     /// seen at this rank.
     bool signals = false;
-    bool reads = true;  ///< try_get() works
+    bool reads = true;  ///< try_read() works
     /// The endpoint is a file in shared memory. Call forget_file() after set_peer() on all peers.
     bool endpoint_file = false;
     /// Number of counters of delivered writes that each peer has here; 0: none.
@@ -92,49 +93,6 @@ struct FabricFacts {
     /// Variables of the provider, with values, that libfabric may have read before they were set.
     std::string late_settings;
     std::uint64_t registered_bytes = 0;  ///< so far, of sections and of staging buffers
-};
-
-/// Guarantees of a put besides eventual delivery.
-enum class PutKind : std::uint8_t {
-    plain,
-    with_immediate,  ///< the peer's poll() returns `immediate` once, after delivery of all data
-    delivered,       ///< its local completion implies delivery
-    fenced,          ///< starts after completion of all earlier ones to that peer; also delivered
-};
-
-/// One write.
-struct FabricPut {
-    static constexpr std::uint64_t kNoFlag = ~std::uint64_t{0};
-    static constexpr std::uint32_t kNoCounter = ~std::uint32_t{0};
-
-    Rank peer = 0;
-    const std::byte* data = nullptr;
-    std::size_t bytes = 0;     ///< up to message_bytes_max; 0 only with an immediate
-    std::uint64_t target = 0;  ///< offset in the peer's memory, or in `region`
-    const base::RemoteRegion* region = nullptr;  ///< exposed memory of the peer
-    PutKind kind = PutKind::with_immediate;
-    std::uint64_t immediate = 0;  ///< more than 32 bits only as in seal.hpp
-    /// See base::Put. Not used by plain puts and puts with an immediate of up to inject_bytes, or
-    /// by puts with a copied source.
-    std::uint32_t* pending = nullptr;
-    /// A word for another place, in the same write. Only for puts with an immediate, which arrives
-    /// after both, and only if facts().flagged_parts_max is not 0. If there are `parts`, these are
-    /// the source instead of `data`.
-    std::uint64_t flag_target = kNoFlag;
-    std::uint64_t flag = 0;
-    std::span<const base::PutPart> parts = {};
-    /// This rank's counter at the peer that counts the put; kNoCounter: none.
-    std::uint32_t counter = kNoCounter;
-};
-
-/// One read.
-struct FabricGet {
-    Rank peer = 0;
-    std::byte* into = nullptr;
-    std::size_t bytes = 0;             ///< 1 to message_bytes_max
-    std::uint64_t source = 0;          ///< offset in the peer's memory, or in `region`
-    std::uint32_t* pending = nullptr;  ///< incremented, and decremented when the bytes have arrived
-    const base::RemoteRegion* region = nullptr;  ///< exposed memory of the peer
 };
 
 class FabricPort {
@@ -176,8 +134,13 @@ class FabricPort {
     /// Ends the registration of a region that expose() returned. No transfer may be using it.
     virtual void conceal(const base::RemoteRegion& region) noexcept = 0;
 
-    /// Posts one write. Writes, and immediates of different writes, may arrive in any order.
-    [[nodiscard]] virtual base::Post try_put(const FabricPut& put) noexcept = 0;
+    /// Posts one write, of one part of up to message_bytes_max bytes; without bytes, only an
+    /// immediate. Writes, and immediates of different writes, may arrive in any order. An immediate
+    /// has more than 32 bits only as in seal.hpp. `pending` is not used by plain puts and puts with
+    /// an immediate of up to inject_bytes, or by puts with a copied source. A put with a cell also
+    /// writes its flag, to Cell::delivered, in the same write. It must have an immediate, which
+    /// arrives after both, and may have flagged_parts_max parts. Only if that is not 0.
+    [[nodiscard]] virtual base::Post try_put(const base::Put& put) noexcept = 0;
 
     /// Returns the number of delivered writes of a peer that named this counter. Their data is
     /// visible. Only if facts().counters is not 0.
@@ -186,8 +149,8 @@ class FabricPort {
         return 0;
     }
 
-    /// Posts one read. Not ordered with writes. Only if facts().reads.
-    [[nodiscard]] virtual base::Post try_get(const FabricGet& get) noexcept = 0;
+    /// Posts one read of 1 to get_bytes_max bytes. Not ordered with writes. Only if facts().reads.
+    [[nodiscard]] virtual base::Post try_read(const base::Read& read) noexcept = 0;
 
     /// Makes progress. Stores immediates of puts that were delivered here, and returns their
     /// number. If it is less than the room, no more are pending.

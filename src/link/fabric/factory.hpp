@@ -16,7 +16,7 @@ namespace weft::link {
 [[nodiscard]] constexpr std::uint64_t fabric_contract(std::uint64_t build) {
     std::uint64_t number = build;
     for (const std::size_t bytes :
-         {sizeof(FabricMemory), sizeof(FabricOptions), sizeof(FabricPut), sizeof(FabricGet),
+         {sizeof(FabricMemory), sizeof(FabricOptions), sizeof(base::Put), sizeof(base::Read),
           sizeof(FabricFacts), sizeof(FabricSurvey), sizeof(TriggeredOptions),
           sizeof(TriggeredFacts), sizeof(TriggeredOperation), sizeof(base::Failure)}) {
         number = number * 1009 + bytes;

@@ -12,7 +12,6 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <span>
 
 #include "base/copy.hpp"
 #include "link/fabric/port.hpp"
@@ -20,12 +19,11 @@
 namespace weft::link {
 
 /// Copies the sources and the flag to memory that is kept until the write completes.
-iovec Port::copied(const Transfer& transfer, const FabricPut& put) noexcept {
+iovec Port::copied(const Transfer& transfer, const base::Put& put) noexcept {
     const auto number = static_cast<std::size_t>(&transfer - transfers_.data());
     std::byte* const start = copies_.get() + number * copy_stride();
     std::byte* end = start;
-    const base::PutPart whole{put.data, put.bytes};
-    for (const base::PutPart& part : put.parts.empty() ? std::span(&whole, 1) : put.parts) {
+    for (const base::PutPart& part : put.parts) {
         if (part.bytes != 0) base::copy_bytes(end, part.data, part.bytes);
         end += part.bytes;
     }
@@ -34,9 +32,9 @@ iovec Port::copied(const Transfer& transfer, const FabricPut& put) noexcept {
 }
 
 /// Writes payload and flag. Copies small ones at once, by libfabric or here.
-base::Post Port::put_flagged(Peer& peer, const Place& place, const FabricPut& put) noexcept {
+base::Post Port::put_flagged(Peer& peer, const Place& place, const base::Put& put) noexcept {
     WEFT_CHECK(put.kind == PutKind::with_immediate, put.peer, static_cast<int>(put.kind));
-    const auto flag = place_of(peer, put.peer, put.flag_target, sizeof put.flag);
+    const auto flag = place_of(peer, put.peer, put.cell + base::kCellDelivered, sizeof put.flag);
     Transfer* transfer = free_;
     if (!flag) return base::Post::again;
     if (transfer == nullptr || peer.in_flight >= in_flight_per_peer_max_) return base::Post::again;
@@ -47,8 +45,7 @@ base::Post Port::put_flagged(Peer& peer, const Place& place, const FabricPut& pu
     if (put.bytes <= facts_.copied_bytes) {
         sources[count++] = copied(*transfer, put);
     } else {
-        const base::PutPart whole{put.data, put.bytes};
-        for (const base::PutPart& part : put.parts.empty() ? std::span(&whole, 1) : put.parts) {
+        for (const base::PutPart& part : put.parts) {
             WEFT_CHECK(count < facts_.flagged_parts_max, count, put.peer);
             if (part.bytes != 0) sources[count++] = {const_cast<std::byte*>(part.data), part.bytes};
         }

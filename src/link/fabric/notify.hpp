@@ -19,8 +19,8 @@
 #include <string_view>
 
 #include "base/environment.hpp"
+#include "base/put.hpp"
 #include "base/result.hpp"
-#include "base/transfer.hpp"
 
 namespace weft::link {
 

@@ -118,7 +118,7 @@ bool Port::warm(Rank rank) noexcept {
     return peer.warm;
 }
 
-base::Post Port::try_put(const FabricPut& put) noexcept {
+base::Post Port::try_put(const base::Put& put) noexcept {
     if (endpoint_ == nullptr) [[unlikely]]
         return base::Post::again;
     Peer& peer = peers_[static_cast<std::size_t>(put.peer)];
@@ -131,11 +131,12 @@ base::Post Port::try_put(const FabricPut& put) noexcept {
                                        : place_of(peer, put.peer, put.target, put.bytes);
     if (!place) [[unlikely]]
         return base::Post::again;
-    if (put.counter != FabricPut::kNoCounter)
+    if (put.counter != base::Put::kNoCounter)
         place->key = counted_key(peer.memory.key, static_cast<std::uint64_t>(rank_), put.counter);
-    if (put.flag_target != FabricPut::kNoFlag) return put_flagged(peer, *place, put);
-    RdmaWrite write{.source = put.data,
-                    .bytes = put.bytes,
+    if (put.cell != base::Put::kNoCell) return put_flagged(peer, *place, put);
+    const base::PutPart& source = put.parts.front();
+    RdmaWrite write{.source = source.data,
+                    .bytes = source.bytes,
                     .target = place->address,
                     .key = place->key,
                     .flags = flags_of(put.kind),
@@ -144,7 +145,7 @@ base::Post Port::try_put(const FabricPut& put) noexcept {
     if (copied_at_once && put.bytes <= facts_.inject_bytes) return inject(peer, put.peer, write);
     write.pending = put.pending;
     if (staging_ == nullptr) return post(peer, put.peer, write);
-    if (fid_mr* const region = region_of(put.data, put.bytes)) {
+    if (fid_mr* const region = region_of(source.data, source.bytes)) {
         write.desc = fi_mr_desc(region);
         return post(peer, put.peer, write);
     }
@@ -208,7 +209,7 @@ void Port::renew_receives() noexcept {
     }
 }
 
-base::Post Port::put_empty(Peer& peer, const FabricPut& put) noexcept {
+base::Post Port::put_empty(Peer& peer, const base::Put& put) noexcept {
     WEFT_CHECK(put.kind == PutKind::with_immediate, put.peer, static_cast<int>(put.kind));
     return inject(peer, put.peer,
                   {.source = landing_,
@@ -300,27 +301,28 @@ void Port::take(Transfer& transfer, Peer& peer, Rank rank, std::size_t bytes,
     ++in_flight_;
 }
 
-base::Post Port::try_get(const FabricGet& get) noexcept {
+base::Post Port::try_read(const base::Read& read) noexcept {
     if (endpoint_ == nullptr) [[unlikely]]
         return base::Post::again;
-    Peer& peer = peers_[static_cast<std::size_t>(get.peer)];
+    Peer& peer = peers_[static_cast<std::size_t>(read.peer)];
     if (peer.address == FI_ADDR_UNSPEC) [[unlikely]] {
-        if (!resolve(peer, get.peer)) return base::Post::again;
+        if (!resolve(peer, read.peer)) return base::Post::again;
     }
-    WEFT_CHECK(get.bytes > 0 && get.bytes <= facts_.get_bytes_max, get.bytes, facts_.get_bytes_max);
-    const auto place = get.region != nullptr ? place_in(*get.region, get.source, get.bytes)
-                                             : place_of(peer, get.peer, get.source, get.bytes);
-    return place ? post_read(peer, *place, get) : base::Post::again;
+    WEFT_CHECK(read.bytes > 0 && read.bytes <= facts_.get_bytes_max, read.bytes,
+               facts_.get_bytes_max);
+    const auto place = read.region != nullptr ? place_in(*read.region, read.source, read.bytes)
+                                              : place_of(peer, read.peer, read.source, read.bytes);
+    return place ? post_read(peer, *place, read) : base::Post::again;
 }
 
-base::Post Port::post_read(Peer& peer, const Place& from, const FabricGet& get) noexcept {
+base::Post Port::post_read(Peer& peer, const Place& from, const base::Read& read) noexcept {
     Transfer* transfer = free_;
     if (transfer == nullptr || peer.in_flight >= in_flight_per_peer_max_) return base::Post::again;
-    std::byte* into = get.into;
+    std::byte* into = read.into;
     void* desc = nullptr;
     std::byte* staged = nullptr;
     if (staging_ != nullptr) {
-        if (fid_mr* const region = region_of(get.into, get.bytes)) {
+        if (fid_mr* const region = region_of(read.into, read.bytes)) {
             desc = fi_mr_desc(region);
         } else {
             staged = staging_->take();
@@ -329,20 +331,20 @@ base::Post Port::post_read(Peer& peer, const Place& from, const FabricGet& get) 
             desc = staging_desc_;
         }
     }
-    const ssize_t code = fi_read(endpoint_.get(), into, get.bytes, desc, peer.address, from.address,
-                                 from.key, &transfer->context);
+    const ssize_t code = fi_read(endpoint_.get(), into, read.bytes, desc, peer.address,
+                                 from.address, from.key, &transfer->context);
     if (code != 0) {
         if (staged != nullptr) staging_->give(staged);
         if (code != -FI_EAGAIN)
             fail({Status::peer,
-                  refused(fmt::format("read of {} bytes from rank {}", get.bytes, get.peer),
+                  refused(fmt::format("read of {} bytes from rank {}", read.bytes, read.peer),
                           static_cast<int>(code))
                       .text});
         return base::Post::again;
     }
-    take(*transfer, peer, get.peer, get.bytes, get.pending);
+    take(*transfer, peer, read.peer, read.bytes, read.pending);
     transfer->staged = staged;
-    transfer->into = staged != nullptr ? get.into : nullptr;
+    transfer->into = staged != nullptr ? read.into : nullptr;
     return base::Post::posted;
 }
 

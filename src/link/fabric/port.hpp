@@ -75,9 +75,9 @@ class Port final : public FabricPort {
     [[nodiscard]] bool warm(Rank rank) noexcept override;
     [[nodiscard]] base::Result<RemoteRegion> expose(std::span<std::byte> memory) override;
     void conceal(const RemoteRegion& region) noexcept override;
-    [[nodiscard]] base::Post try_put(const FabricPut& put) noexcept override;
+    [[nodiscard]] base::Post try_put(const base::Put& put) noexcept override;
     [[nodiscard]] std::uint64_t landed(Rank peer, std::uint32_t counter) noexcept override;
-    [[nodiscard]] base::Post try_get(const FabricGet& get) noexcept override;
+    [[nodiscard]] base::Post try_read(const base::Read& read) noexcept override;
     [[nodiscard]] std::size_t poll(std::span<std::uint64_t> immediates) noexcept override;
     void cancel() noexcept override;
     [[nodiscard]] std::uint64_t writes() const noexcept override { return writes_; }
@@ -196,7 +196,7 @@ class Port final : public FabricPort {
     [[nodiscard]] std::optional<std::uint64_t> key_of(Peer& peer, Rank rank,
                                                       std::size_t section) noexcept;
     [[nodiscard]] base::Post post_read(Peer& peer, const Place& from,
-                                       const FabricGet& get) noexcept;
+                                       const base::Read& read) noexcept;
     [[nodiscard]] RemoteRegion remote_view(std::span<const std::byte> region, fid_mr& handle) const;
     [[nodiscard]] base::Failure refused(std::string_view call, int code) const;
 
@@ -206,12 +206,12 @@ class Port final : public FabricPort {
     [[nodiscard]] bool resolve(Peer& peer, Rank rank) noexcept;
     [[nodiscard]] base::Post post(Peer& peer, Rank rank, const RdmaWrite& write) noexcept;
     [[nodiscard]] base::Post put_flagged(Peer& peer, const Place& place,
-                                         const FabricPut& put) noexcept;
+                                         const base::Put& put) noexcept;
     [[nodiscard]] std::size_t copy_stride() const noexcept {
         return facts_.copied_bytes + sizeof(std::uint64_t);
     }
-    [[nodiscard]] iovec copied(const Transfer& transfer, const FabricPut& put) noexcept;
-    [[nodiscard]] base::Post put_empty(Peer& peer, const FabricPut& put) noexcept;
+    [[nodiscard]] iovec copied(const Transfer& transfer, const base::Put& put) noexcept;
+    [[nodiscard]] base::Post put_empty(Peer& peer, const base::Put& put) noexcept;
     [[nodiscard]] base::Post inject(Peer& peer, Rank rank, const RdmaWrite& write) noexcept;
     [[nodiscard]] base::Post posted_as(ssize_t code, Rank rank, const RdmaWrite& write) noexcept;
     [[nodiscard]] base::Post post_unregistered(Peer& peer, Rank rank, const RdmaWrite& write,

@@ -32,6 +32,7 @@ std::size_t pack(const base::Put& put, std::byte* to) noexcept {
 }  // namespace
 
 base::Post Wire::put_far(const base::Put& put, std::uint64_t& resume) noexcept {
+    if (put.cell == base::Put::kNoCell) return put_without_cell(put, resume);
     const bool small = put.target == base::Put::kInCell;
     if (small && plan_.small == Notify::cells) return put_words(put);
     switch (plan_.large) {
@@ -64,26 +65,19 @@ base::Post Wire::put_cell(const base::Put& put) noexcept {
     std::memcpy(bytes, &put.flag, sizeof put.flag);
     const std::size_t payload = pack(put, bytes + sizeof put.flag);
     return post_small({.peer = put.peer,
-                       .data = bytes,
-                       .bytes = sizeof put.flag + payload,
-                       .target = put.cell + base::kCellDelivered,
                        .kind = PutKind::with_immediate,
-                       .immediate = immediate_for(put.cell, Delivered::all)});
+                       .target = put.cell + base::kCellDelivered,
+                       .immediate = immediate_for(put.cell, Delivered::all)},
+                      {bytes, sizeof put.flag + payload});
 }
 
 /// Writes payload and flag word in one operation with two targets. Its immediate
 /// arrives after both.
 base::Post Wire::put_flagged(const base::Put& put) noexcept {
-    return port_->try_put({.peer = put.peer,
-                           .bytes = put.bytes,
-                           .target = put.target,
-                           .region = put.region,
-                           .kind = PutKind::with_immediate,
-                           .immediate = immediate_for(put.cell, Delivered::all),
-                           .pending = put.pending,
-                           .flag_target = put.cell + base::kCellDelivered,
-                           .flag = put.flag,
-                           .parts = put.parts});
+    base::Put flagged = put;
+    flagged.kind = PutKind::with_immediate;
+    flagged.immediate = immediate_for(put.cell, Delivered::all);
+    return port_->try_put(flagged);
 }
 
 /// Writes pieces that are delivered in order. The last one carries the flag word and the immediate.
@@ -110,11 +104,10 @@ base::Post Wire::put_counted(const base::Put& put, std::uint64_t& resume) noexce
     std::memcpy(header, &put.flag, sizeof put.flag);
     std::memcpy(header + sizeof put.flag, &pieces.count, sizeof pieces.count);
     return post_small({.peer = put.peer,
-                       .data = header,
-                       .bytes = sizeof header,
-                       .target = put.cell + base::kCellDelivered,
                        .kind = PutKind::with_immediate,
-                       .immediate = immediate_for(put.cell, Delivered::header)});
+                       .target = put.cell + base::kCellDelivered,
+                       .immediate = immediate_for(put.cell, Delivered::header)},
+                      {header, sizeof header});
 }
 
 // --- cells -------------------------------------------------------------------------------------
@@ -128,11 +121,8 @@ base::Post Wire::put_words(const base::Put& put) noexcept {
     const std::uint32_t tag = word_tag(put.flag, count);
     std::uint64_t words[base::Landing::kWords];
     for (std::size_t i = 0; i < count; ++i) words[i] = tagged_word(data[i], tag);
-    return post_small({.peer = put.peer,
-                       .data = reinterpret_cast<const std::byte*>(words),
-                       .bytes = count * sizeof words[0],
-                       .target = put.cell + base::kLandingOffset,
-                       .kind = PutKind::plain});
+    return post_small({.peer = put.peer, .target = put.cell + base::kLandingOffset},
+                      {reinterpret_cast<const std::byte*>(words), count * sizeof words[0]});
 }
 
 // --- a separate flag ---------------------------------------------------------------------------
@@ -202,7 +192,7 @@ base::Post Wire::put_with_counter(const base::Put& put, std::uint64_t& resume) n
     Deferred& deferred = deferred_[(resume >> kEntryShift) - 1];
     Lane& lane = lanes_[deferred.lane];
     const bool small = put.target == base::Put::kInCell;
-    const std::uint32_t number = deferred.lane % counters_;
+    const auto number = static_cast<std::uint8_t>(deferred.lane % counters_);
     Pieces pieces{.kind = PutKind::delivered,
                   .pending = &deferred.outstanding,
                   .done = resume & kBytesMask,
@@ -216,13 +206,14 @@ base::Post Wire::put_with_counter(const base::Put& put, std::uint64_t& resume) n
     const std::uint64_t words[] = {put.flag, count, ~count};
     std::memcpy(deferred.header, words, sizeof words);
     const std::size_t payload = small ? pack(put, deferred.header + sizeof words) : 0;
+    const base::PutPart header{deferred.header, sizeof words + payload};
     const base::Post headed = port_->try_put({.peer = put.peer,
-                                              .data = deferred.header,
-                                              .bytes = sizeof words + payload,
-                                              .target = put.cell + base::kLandingOffset,
                                               .kind = PutKind::delivered,
-                                              .pending = &deferred.outstanding,
-                                              .counter = number});
+                                              .counter = number,
+                                              .parts = {&header, 1},
+                                              .bytes = header.bytes,
+                                              .target = put.cell + base::kLandingOffset,
+                                              .pending = &deferred.outstanding});
     if (headed == base::Post::again) return headed;
     lane.writes += pieces.count + 1;
     deferred.whole = true;
@@ -261,18 +252,19 @@ base::Post Wire::post_pieces(const base::Put& put, Pieces& pieces) noexcept {
             size = std::min({piece_bytes_max_, paced_bytes_, part.bytes - at, room_at(put, to)});
             ++pieces.count;
             if (part_start + at < pieces.done) continue;
-            FabricPut piece{.peer = put.peer,
-                            .data = part.data + at,
+            const base::PutPart source{part.data + at, size};
+            base::Put piece{.peer = put.peer,
+                            .kind = pieces.kind,
+                            .counter = pieces.counter,
+                            .parts = {&source, 1},
                             .bytes = size,
                             .target = to,
                             .region = put.region,
-                            .kind = pieces.kind,
                             .immediate = pieces.immediate,
-                            .pending = pieces.pending,
-                            .counter = pieces.counter};
+                            .pending = pieces.pending};
             if (pieces.flagged && part_start + at + size == put.bytes) {
                 piece.kind = PutKind::with_immediate;
-                piece.flag_target = put.cell + base::kCellDelivered;
+                piece.cell = put.cell;
                 piece.flag = put.flag;
             }
             if (port_->try_put(piece) == base::Post::again) return base::Post::again;
@@ -287,21 +279,20 @@ base::Post Wire::post_pieces(const base::Put& put, Pieces& pieces) noexcept {
 
 base::Post Wire::post_flag(Rank peer, std::uint64_t cell, base::FlagWord flag,
                            PutKind kind) noexcept {
-    return post_small({.peer = peer,
-                       .data = reinterpret_cast<const std::byte*>(&flag),
-                       .bytes = sizeof flag,
-                       .target = cell + base::kCellDelivered,
-                       .kind = kind});
+    return post_small({.peer = peer, .kind = kind, .target = cell + base::kCellDelivered},
+                      {reinterpret_cast<const std::byte*>(&flag), sizeof flag});
 }
 
-/// Posts a put whose source is reused after this call.
-base::Post Wire::post_small(FabricPut put) noexcept {
+/// Posts a put of a source that is reused after this call.
+base::Post Wire::post_small(base::Put put, base::PutPart source) noexcept {
+    put.parts = {&source, 1};
+    put.bytes = source.bytes;
     const bool copied_at_once = put.kind == PutKind::plain || put.kind == PutKind::with_immediate;
     if (copied_at_once && put.bytes <= inject_bytes_) return port_->try_put(put);
     StagedPut& staging = staging_[next_staging_];
     if (staging.pending != 0) return base::Post::again;
-    base::copy_bytes(staging.bytes, put.data, put.bytes);
-    put.data = staging.bytes;
+    base::copy_bytes(staging.bytes, source.data, source.bytes);
+    source.data = staging.bytes;
     put.pending = &staging.pending;
     const base::Post posted = port_->try_put(put);
     if (posted == base::Post::posted) next_staging_ = (next_staging_ + 1) % staging_.size();

@@ -19,45 +19,44 @@ std::uint64_t Wire::room_in(const base::RemoteRegion* region, std::uint64_t offs
     return region != nullptr ? region->bytes - offset : port_->room_at(offset);
 }
 
-base::Post Wire::try_write(const base::Write& write, std::uint64_t& resume) noexcept {
-    FabricPut piece{.peer = write.peer,
-                    .region = write.region,
-                    .kind = PutKind::plain,
-                    .pending = write.pending};
+base::Post Wire::put_without_cell(const base::Put& put, std::uint64_t& resume) noexcept {
+    base::PutPart source;
+    base::Put piece{
+        .peer = put.peer, .parts = {&source, 1}, .region = put.region, .pending = put.pending};
     if (completion_ == base::RemoteCompletion::delivered) piece.kind = PutKind::delivered;
     if (completion_ == base::RemoteCompletion::counted) {
         piece.kind = PutKind::with_immediate;
-        const std::uint32_t batch = batches_[static_cast<std::size_t>(write.peer)].open;
+        const std::uint32_t batch = batches_[static_cast<std::size_t>(put.peer)].open;
         piece.immediate = (static_cast<std::uint32_t>(options_.rank) * kBatches + batch) << 2 |
                           static_cast<std::uint32_t>(Delivered::write);
     }
-    const bool has_payload = write.payload != 0;
-    while (resume < write.bytes || (has_payload && piece.kind != PutKind::with_immediate)) {
-        piece.data = write.data + resume;
-        piece.target = write.target + resume;
+    const bool has_payload = put.immediate != 0;
+    while (resume < put.bytes || (has_payload && piece.kind != PutKind::with_immediate)) {
+        piece.target = put.target + resume;
         piece.bytes = std::min<std::uint64_t>(
-            {piece_bytes_max_, write.bytes - resume, room_in(piece.region, piece.target)});
-        if (has_payload && resume + piece.bytes == write.bytes) {
+            {piece_bytes_max_, put.bytes - resume, room_in(piece.region, piece.target)});
+        source = {put.parts.front().data + resume, piece.bytes};
+        if (has_payload && resume + piece.bytes == put.bytes) {
             piece.kind = PutKind::with_immediate;
-            piece.immediate = write.payload | kCarriesPayload;
+            piece.immediate = put.immediate | kCarriesPayload;
         }
         if (port_->try_put(piece) == base::Post::again) return base::Post::again;
-        ++written_to_[static_cast<std::size_t>(write.peer)];
+        ++written_to_[static_cast<std::size_t>(put.peer)];
         if (completion_ == base::RemoteCompletion::counted)
-            ++batches_[static_cast<std::size_t>(write.peer)].open_written;
+            ++batches_[static_cast<std::size_t>(put.peer)].open_written;
         resume += piece.bytes;
     }
     return base::Post::posted;
 }
 
 base::Post Wire::try_read(const base::Read& read, std::uint64_t& resume) noexcept {
-    FabricGet piece{.peer = read.peer, .pending = read.pending, .region = read.region};
+    base::Read piece{.peer = read.peer, .pending = read.pending, .region = read.region};
     while (resume < read.bytes) {
         piece.into = read.into + resume;
         piece.source = read.source + resume;
         piece.bytes = std::min<std::uint64_t>(
             {get_bytes_max_, read.bytes - resume, room_in(piece.region, piece.source)});
-        if (port_->try_get(piece) == base::Post::again) return base::Post::again;
+        if (port_->try_read(piece) == base::Post::again) return base::Post::again;
         resume += piece.bytes;
     }
     return base::Post::posted;

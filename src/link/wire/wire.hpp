@@ -24,7 +24,6 @@
 #include "base/put.hpp"
 #include "base/reach.hpp"
 #include "base/result.hpp"
-#include "base/transfer.hpp"
 #include "link/direct/direct_memory.hpp"
 #include "link/fabric/fabric.hpp"
 #include "link/wire/spin_limit.hpp"
@@ -104,15 +103,14 @@ class Wire {
         return direct_ != nullptr && direct_->write(rank, reach.address, from, bytes);
     }
 
-    // Data without a flag, between remote ranks only. `resume` is as in try_put().
-    [[nodiscard]] base::Post try_write(const base::Write& write, std::uint64_t& resume) noexcept;
+    /// Reads memory of a remote rank. `resume` is as in try_put().
     [[nodiscard]] base::Post try_read(const base::Read& read, std::uint64_t& resume) noexcept;
     /// Makes a part of the segment accessible for remote ranks. Some networks must register it.
     /// Does nothing without a network.
     [[nodiscard]] base::Result<void> use_memory(std::uint64_t offset, std::uint64_t bytes) {
         return port_ ? port_->use_memory(offset, bytes) : base::Result<void>();
     }
-    // Memory outside the segment that remote ranks access by Write::region and Read::region.
+    // Memory outside the segment that remote ranks access by Put::region and Read::region.
     // Without a network, the result has 0 bytes.
     [[nodiscard]] base::Result<base::RemoteRegion> register_memory(std::span<std::byte> memory) {
         if (!port_) return base::RemoteRegion{};
@@ -125,9 +123,9 @@ class Wire {
     void fail(base::Failure why) noexcept {
         if (!distrust_) distrust_ = std::move(why);
     }
-    /// Returns how the delivery of try_write() is detected. Equal on all ranks.
+    /// Returns how the delivery of puts without a cell is detected. Equal on all ranks.
     [[nodiscard]] base::RemoteCompletion completion() const noexcept { return completion_; }
-    /// Returns the number of transfers of all try_write() calls to a peer.
+    /// Returns the number of transfers of all puts without a cell to a peer.
     [[nodiscard]] std::uint64_t written_to(Rank peer) const noexcept {
         return written_to_[static_cast<std::size_t>(peer)];
     }
@@ -237,12 +235,13 @@ class Wire {
         std::uint32_t* pending = nullptr;
         std::uint64_t done = 0;   ///< bytes posted
         std::uint64_t count = 0;  ///< number of pieces, once all are posted
-        std::uint32_t counter = FabricPut::kNoCounter;
+        std::uint8_t counter = base::Put::kNoCounter;
         bool flagged = false;  ///< the last piece carries the flag word and the immediate
     };
 
     base::Post put_near(const base::Put& put, std::byte* peer) noexcept;
     base::Post put_far(const base::Put& put, std::uint64_t& resume) noexcept;
+    base::Post put_without_cell(const base::Put& put, std::uint64_t& resume) noexcept;
     base::Post put_cell(const base::Put& put) noexcept;
     base::Post put_flagged(const base::Put& put) noexcept;
     base::Post put_counted(const base::Put& put, std::uint64_t& resume) noexcept;
@@ -255,7 +254,7 @@ class Wire {
     [[nodiscard]] std::uint64_t room_at(const base::Put& put, std::uint64_t target) const noexcept;
     base::Post post_pieces(const base::Put& put, Pieces& pieces) noexcept;
     base::Post post_flag(Rank peer, std::uint64_t cell, base::FlagWord flag, PutKind kind) noexcept;
-    base::Post post_small(FabricPut put) noexcept;
+    base::Post post_small(base::Put put, base::PutPart source) noexcept;
     [[nodiscard]] std::uint64_t room_in(const base::RemoteRegion* region,
                                         std::uint64_t offset) const noexcept;
     void post_deferred_flags() noexcept;

@@ -13,25 +13,23 @@
 #include "base/put.hpp"
 #include "base/reach.hpp"
 #include "base/result.hpp"
-#include "base/transfer.hpp"
 
 namespace weft::run {
 
 // clang-format 14 splits compound requirements.
 // clang-format off
 template <class T>
-concept Network = requires(T wire, const base::Put& put, const base::Write& write,
-                           const base::Read& read, std::uint64_t& resume, std::uint64_t offset,
-                           const base::Reach& reach, std::byte* into, const std::byte* from,
-                           Rank rank, std::uint32_t transfers, const char* text) {
+concept Network = requires(T wire, const base::Put& put, const base::Read& read,
+                           std::uint64_t& resume, std::uint64_t offset, const base::Reach& reach,
+                           std::byte* into, const std::byte* from, Rank rank,
+                           std::uint32_t transfers, const char* text) {
     /// Returns the base of a rank's segment if loads and stores reach it (always for this
     /// rank), else nullptr.
     { wire.near(rank) } noexcept -> std::same_as<std::byte*>;
     { wire.segment_bytes() } noexcept -> std::same_as<std::uint64_t>;
-    /// Post data with a flag, data without one, and a read. On `again`, the caller repeats the call
-    /// with the same arguments.
+    /// Post a put, with or without a cell, and a read. On `again`, the caller repeats the call with
+    /// the same arguments.
     { wire.try_put(put, resume) } noexcept -> std::same_as<base::Post>;
-    { wire.try_write(write, resume) } noexcept -> std::same_as<base::Post>;
     { wire.try_read(read, resume) } noexcept -> std::same_as<base::Post>;
     /// Copy by the kernel between memory of a local rank and of this rank. Return false if
     /// the kernel refuses.

@@ -110,13 +110,24 @@ class OneSided {
              Stream* stream = nullptr) {
         Stream& of = of_call(stream);
         std::uint32_t& pending = when == Return::reusable ? blocking_ : of.outstanding;
-        return start_get(rank, into, from, bytes, pending, of) &&
+        return start_get(rank, into, from, bytes, pending, stream) &&
                (when == Return::at_once || await_none(of, pending, rank, "get", bytes));
     }
     /// Starts a get. The data has arrived when `pending` is 0 again; it must not move before.
     bool start_get(Rank rank, std::byte* into, const Place& from, std::size_t bytes,
                    std::uint32_t& pending, Stream* stream = nullptr) {
-        return start_get(rank, into, from, bytes, pending, of_call(stream));
+        if (const std::byte* const near = reach(rank, from)) {
+            onesided::copy_near(into, near, bytes, false);
+            return true;
+        }
+        if (bytes == 0) return true;
+        if (!writes_reach(from) && copy_from(rank, from, into, bytes)) return true;
+        if (!wire_.reads() || !writes_reach(from))
+            return get_by_request(of_call(stream), rank, into, from, bytes);
+        const base::Read read{rank, into, bytes, from.offset, &pending, from.region()};
+        std::uint64_t resume = 0;
+        return until([&] { return wire_.try_read(read, resume) == base::Post::posted; }, rank,
+                     "get");
     }
 
     bool get_strided(Rank rank, std::byte* into, const Place& from, const Strided& blocks,
@@ -124,7 +135,7 @@ class OneSided {
         for (std::size_t i = 0; i < blocks.count; ++i) {
             if (!start_get(rank, onesided::block_of(into, i, blocks.to_stride),
                            onesided::block_of(from, i, blocks.from_stride), blocks.block_bytes,
-                           blocking_, of_call(stream)))
+                           blocking_, stream))
                 return false;
         }
         return await_none(of_call(stream), blocking_, rank, "get_strided",
@@ -330,22 +341,6 @@ class OneSided {
         return write(of, rank, to, from, bytes, pending);
     }
 
-    bool start_get(Rank rank, std::byte* into, const Place& from, std::size_t bytes,
-                   std::uint32_t& pending, Stream& of) {
-        if (const std::byte* const near = reach(rank, from)) {
-            onesided::copy_near(into, near, bytes, false);
-            return true;
-        }
-        if (bytes == 0) return true;
-        if (!writes_reach(from) && copy_from(rank, from, into, bytes)) return true;
-        if (!wire_.reads() || !writes_reach(from))
-            return get_by_request(of, rank, into, from, bytes);
-        const base::Read read{rank, into, bytes, from.offset, &pending, from.region()};
-        std::uint64_t resume = 0;
-        return until([&] { return wire_.try_read(read, resume) == base::Post::posted; }, rank,
-                     "get");
-    }
-
     [[nodiscard]] std::optional<std::uint64_t> payload_for(Rank rank, const Signal& signal) {
         const bool goes = wire_.near(rank) == nullptr && wire_.signals();
         return goes ? onesided::payload_of(signal, area_.words) : std::nullopt;
@@ -367,12 +362,17 @@ class OneSided {
         constexpr std::uint64_t kTransfersMax = std::uint64_t{1} << 31;
         if (wire_.written_to(rank) - peer(rank).requested > kTransfersMax && !flush(of, rank))
             return false;
-        const base::Write write{rank, from, bytes, to.offset, &pending, payload, to.region()};
+        const base::PutPart source{from, bytes};
+        const base::Put put{.peer = rank,
+                            .parts = {&source, 1},
+                            .bytes = bytes,
+                            .target = to.offset,
+                            .region = to.region(),
+                            .immediate = payload,
+                            .pending = &pending};
         std::uint64_t resume = 0;
-        const bool posted =
-            wire_.try_write(write, resume) == base::Post::posted ||
-            until([&] { return wire_.try_write(write, resume) == base::Post::posted; }, rank,
-                  "put");
+        const auto post = [&] { return wire_.try_put(put, resume) == base::Post::posted; };
+        const bool posted = post() || until(post, rank, "put");
         of.mark_dirty(rank);
         return posted;
     }

@@ -24,10 +24,13 @@ class ForgedImmediates : public testing::Test {
     }
 
     void put(std::uint64_t immediate, std::size_t bytes) {
-        link::FabricPut put;
+        const base::PutPart source{ports_.memory(1), bytes};
+        base::Put put;
         put.peer = 0;
-        put.data = ports_.memory(1);
+        put.kind = base::PutKind::with_immediate;
+        put.parts = {&source, 1};
         put.bytes = bytes;
+        put.target = 0;
         put.immediate = immediate;
         put.pending = &pending_;
         while (ports_[1].try_put(put) == base::Post::again) ports_.fabric.progress();

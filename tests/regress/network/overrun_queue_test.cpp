@@ -20,9 +20,10 @@ class Peers {
 
     /// Posts puts with immediates until the rank may have no more in flight. Returns their number.
     int fill(Rank rank) {
-        link::FabricPut put;
+        const base::PutPart source{ports_.memory(rank), 8};
+        base::Put put;
         put.peer = 0;
-        put.data = ports_.memory(rank);
+        put.parts = {&source, 1};
         put.bytes = 8;
         put.target = 8;
         put.kind = link::PutKind::with_immediate;

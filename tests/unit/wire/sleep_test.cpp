@@ -29,10 +29,10 @@ class ToldPort final : public FabricPort {
         return base::RemoteRegion{};
     }
     void conceal(const base::RemoteRegion&) noexcept override {}
-    [[nodiscard]] base::Post try_put(const FabricPut&) noexcept override {
+    [[nodiscard]] base::Post try_put(const base::Put&) noexcept override {
         return base::Post::posted;
     }
-    [[nodiscard]] base::Post try_get(const FabricGet&) noexcept override {
+    [[nodiscard]] base::Post try_read(const base::Read&) noexcept override {
         return base::Post::posted;
     }
     [[nodiscard]] std::size_t poll(std::span<std::uint64_t> immediates) noexcept override {
