@@ -16,6 +16,7 @@
 #include "link/fabric/profile.hpp"
 #include "link/fabric/survey.hpp"
 #include "run/job/job.hpp"
+#include "run/observe/recorder.hpp"
 #include "run/observe/statistics.hpp"
 #include "run/reduce/reduce.hpp"
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "run/runtime/real_engine.hpp"
+#include "run/job/real_engine.hpp"
 #include "run/runtime/runtime.hpp"
 
 namespace weft::run {
