@@ -10,9 +10,9 @@
 #include <map>
 #include <set>
 
-#include "link/fabric/declared.hpp"
 #include "link/fabric/notify.hpp"
 #include "link/fabric/profile.hpp"
+#include "link/fabric/survey.hpp"
 #include "tests/providers/fabric_job.hpp"
 #include "tests/providers/recorded_offer.hpp"
 
@@ -160,10 +160,10 @@ TEST_P(Recorded, IsWhatTheProfileDeclaresAndIsDecidedAlike) {
     const link::FabricSurvey survey = link::survey_declared(profile, std::nullopt);
     EXPECT_EQ(link::to_text(survey.notify), row.plan);
     std::string promised;
-    for (const link::NotifyFinding& way : survey.ways) {
+    for (const link::NotifyFinding& way : survey.strategies) {
         EXPECT_FALSE(way.why.empty());
         if (!way.promised) continue;
-        promised += (promised.empty() ? "" : " ") + std::string(link::name_of(way.way));
+        promised += (promised.empty() ? "" : " ") + std::string(link::name_of(way.strategy));
     }
     EXPECT_EQ(promised, row.promised);
 }

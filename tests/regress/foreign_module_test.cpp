@@ -10,31 +10,26 @@
 namespace weft::link {
 namespace {
 
-template <class Function>
-Function exported(const char* name) {
+FabricModuleOf module_function() {
     void* const module = ::dlopen(WEFT_FABRIC_FILE, RTLD_NOW | RTLD_LOCAL);
-    return module == nullptr ? nullptr : reinterpret_cast<Function>(::dlsym(module, name));
+    return module == nullptr ? nullptr
+                             : reinterpret_cast<FabricModuleOf>(::dlsym(module, kFabricModuleOf));
 }
 
 TEST(ForeignModule, OfTypesWithTheSameSizesIsRefused) {
-    const auto open = exported<FabricFactory>(kFabricFactory);
-    const auto survey = exported<FabricSurveyor>(kFabricSurveyor);
-    ASSERT_TRUE(open != nullptr && survey != nullptr) << ::dlerror();
-    for (const std::uint64_t other : {std::uint64_t{0}, std::uint64_t{WEFT_FABRIC_BUILD} + 1}) {
-        base::Failure why;
-        FabricSurvey found;
-        EXPECT_FALSE(survey(fabric_contract(other), {}, found, why));
-        EXPECT_EQ(open(fabric_contract(other), {}, {}, why), nullptr);
-        EXPECT_EQ(why.text, "") << "its layout may be another one";
-    }
+    const FabricModuleOf functions = module_function();
+    ASSERT_NE(functions, nullptr) << ::dlerror();
+    for (const std::uint64_t other : {std::uint64_t{0}, std::uint64_t{WEFT_FABRIC_BUILD} + 1})
+        EXPECT_EQ(functions(fabric_contract(other)), nullptr);
 }
 
 TEST(ForeignModule, OfThisBuildIsServed) {
-    const auto survey = exported<FabricSurveyor>(kFabricSurveyor);
-    ASSERT_NE(survey, nullptr) << ::dlerror();
-    base::Failure why;
-    FabricSurvey found;
-    EXPECT_TRUE(survey(fabric_contract(WEFT_FABRIC_BUILD), {}, found, why)) << why.text;
+    const FabricModuleOf functions = module_function();
+    ASSERT_NE(functions, nullptr) << ::dlerror();
+    const FabricModule* const module = functions(fabric_contract(WEFT_FABRIC_BUILD));
+    ASSERT_NE(module, nullptr);
+    const auto found = module->survey({});
+    EXPECT_TRUE(found.ok()) << found.failure().text;
 }
 
 }  // namespace

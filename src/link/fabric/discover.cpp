@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/suggestion.hpp"
+#include "link/fabric/host_addresses.hpp"
 
 namespace weft::link {
 namespace {
@@ -214,6 +215,14 @@ std::optional<Found> find_preferred(const FabricOptions& options) {
 }
 
 }  // namespace
+
+SourceAddress source_address(const FabricOptions& options) {
+    if (!options.address.empty()) return {options.address, true};
+    if (options.one_host) return {"127.0.0.1", false};
+    if (!options.source.empty()) return {options.source, false};
+    const auto addresses = host_addresses();
+    return {addresses.empty() ? std::string{} : to_text(addresses.front()), false};
+}
 
 base::Result<Found> discover(const FabricOptions& options, const Profile& profile) {
     if (const std::string why = mismatch(options, profile); !why.empty())

@@ -14,9 +14,18 @@
 #include "link/fabric/handles.hpp"
 #include "link/fabric/lent_environment.hpp"
 #include "link/fabric/profile.hpp"
-#include "link/fabric/source_address.hpp"
 
 namespace weft::link {
+
+/// Internet address of this host that a port binds to.
+struct SourceAddress {
+    std::string text;     ///< numeric address or host name; empty: the provider's choice
+    bool forced = false;  ///< the user named it: failing to use it is an error
+};
+
+/// Returns the address that the user named; else a loopback address if all ranks are on this host;
+/// else the preferred one; else the best of this host.
+[[nodiscard]] SourceAddress source_address(const FabricOptions& options);
 
 struct Found {
     Info info;

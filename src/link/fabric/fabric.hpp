@@ -28,6 +28,9 @@ namespace weft::link {
 
 using base::PutKind;
 
+/// Marks an immediate with a payload of the user; see FabricFacts::signals.
+inline constexpr std::uint64_t kHasPayload = std::uint64_t{1} << 63;
+
 /// Memory that peers may write: this rank's segment. It is registered in sections, because a
 /// network may pin registered memory.
 struct FabricMemory {
@@ -136,7 +139,7 @@ class FabricPort {
 
     /// Posts one write, of one part of up to message_bytes_max bytes; without bytes, only an
     /// immediate. Writes, and immediates of different writes, may arrive in any order. An immediate
-    /// has more than 32 bits only as in seal.hpp. `pending` is not used by plain puts and puts with
+    /// has more than 32 bits only as in keys.hpp. `pending` is not used by plain puts and puts with
     /// an immediate of up to inject_bytes, or by puts with a copied source. A put with a cell also
     /// writes its flag, to Cell::delivered, in the same write. It must have an immediate, which
     /// arrives after both, and may have flagged_parts_max parts. Only if that is not 0.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// factory.hpp - the symbols that the module weft_fabric.so exports, and its check of the caller.
+// factory.hpp - the symbol that the module weft_fabric.so exports, and its check of the caller.
 //
 // Why      C++ types cross the border, so both sides must come from the same build. The contract
 //          number depends on the layout of these types. It also depends on the text of the headers
@@ -24,19 +24,16 @@ namespace weft::link {
     return number;
 }
 
-/// Returns a port, or nullptr with the reason in `why`. Never throws.
-using FabricFactory = FabricPort* (*)(std::uint64_t contract, const FabricMemory& memory,
-                                      const FabricOptions& options, base::Failure& why);
-inline constexpr const char* kFabricFactory = "weft_fabric_open";
+/// Functions of the module. None throws: exceptions become failures.
+struct FabricModule {
+    base::Result<std::unique_ptr<FabricPort>> (*open_port)(const FabricMemory&,
+                                                           const FabricOptions&);
+    base::Result<FabricSurvey> (*survey)(const FabricOptions&);
+    base::Result<std::unique_ptr<TriggeredPort>> (*open_triggered)(const TriggeredOptions&);
+};
 
-/// Sets the survey and returns true, or returns false with the reason in `why`. Never throws.
-using FabricSurveyor = bool (*)(std::uint64_t contract, const FabricOptions& options,
-                                FabricSurvey& survey, base::Failure& why);
-inline constexpr const char* kFabricSurveyor = "weft_fabric_survey";
-
-/// Returns a port, or nullptr with the reason in `why`. Never throws.
-using TriggeredFactory = TriggeredPort* (*)(std::uint64_t contract, const TriggeredOptions& options,
-                                            base::Failure& why);
-inline constexpr const char* kTriggeredFactory = "weft_fabric_triggered";
+/// Returns the functions, or nullptr if the caller is of another build.
+using FabricModuleOf = const FabricModule* (*)(std::uint64_t contract);
+inline constexpr const char* kFabricModuleOf = "weft_fabric_module";
 
 }  // namespace weft::link

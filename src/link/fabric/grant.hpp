@@ -12,7 +12,7 @@
 #include <cstdint>
 
 #include "base/result.hpp"
-#include "link/fabric/granted.hpp"
+#include "link/fabric/profile.hpp"
 
 namespace weft::link {
 

@@ -8,14 +8,7 @@
 namespace weft::link {
 
 base::Result<std::vector<std::uint64_t>> draw_keys(std::size_t count, std::size_t key_bytes,
-                                                   bool small) {
-    std::vector<std::uint64_t> keys;
-    if (auto added = add_keys(keys, count, key_bytes, small); !added) return added.failure();
-    return keys;
-}
-
-base::Result<void> add_keys(std::vector<std::uint64_t>& keys, std::size_t count,
-                            std::size_t key_bytes, bool small) {
+                                                   bool small, std::vector<std::uint64_t> keys) {
     constexpr std::size_t kRandomBytesMin = 4;
     const std::size_t bytes = std::min(key_bytes, sizeof(std::uint64_t));
     const std::uint64_t most = ~std::uint64_t{0} >> (8 * (sizeof(std::uint64_t) - bytes) & 63U);
@@ -29,7 +22,7 @@ base::Result<void> add_keys(std::vector<std::uint64_t>& keys, std::size_t count,
         if (key != 0 && key != most && std::ranges::find(keys, key) == keys.end())
             keys.push_back(key);
     }
-    return {};
+    return keys;
 }
 
 }  // namespace weft::link

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// lent_environment.hpp - sets variables of libraries while they start.
+// lent_environment.hpp - sets variables of libraries while they start, and preserves handlers.
 //
 // Why      libfabric reads its variables at its first call, and when objects are opened. The
 //          process belongs to the application. It may use libfabric itself or through an MPI, and
@@ -8,9 +8,11 @@
 //          change of the environment, no other thread may read it meanwhile.
 #pragma once
 
+#include <signal.h>
 #include <stdlib.h>
 
 #include <algorithm>
+#include <array>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -40,6 +42,32 @@ class LentEnvironment {
 
   private:
     std::vector<std::string> names_;
+};
+
+/// Restores signal handlers at its end. Some libraries that libfabric loads (libinfinipath 3.3 of
+/// Debian 12, in a constructor) replace the handlers of SIGTERM, SIGSEGV and others to print
+/// backtraces. The handlers belong to the application, and SIGTERM to the SIGTERM report.
+class KeptHandlers {
+  public:
+    KeptHandlers() {
+        // With this variable, that library leaves the handlers alone, so they stay
+        // in effect meanwhile.
+        environment_.set("IPATH_NO_BACKTRACE", "1");
+        for (std::size_t i = 0; i < kSignals.size(); ++i)
+            ::sigaction(kSignals[i], nullptr, &actions_[i]);
+    }
+    ~KeptHandlers() {
+        for (std::size_t i = 0; i < kSignals.size(); ++i)
+            ::sigaction(kSignals[i], &actions_[i], nullptr);
+    }
+    KeptHandlers(const KeptHandlers&) = delete;
+    KeptHandlers& operator=(const KeptHandlers&) = delete;
+
+  private:
+    static constexpr std::array kSignals{SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGABRT,
+                                         SIGSEGV, SIGBUS, SIGILL, SIGFPE};
+    std::array<struct sigaction, kSignals.size()> actions_{};
+    LentEnvironment environment_;
 };
 
 }  // namespace weft::link

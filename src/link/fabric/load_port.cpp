@@ -7,7 +7,7 @@
 #include <system_error>
 
 #include "link/fabric/factory.hpp"
-#include "link/fabric/kept_handlers.hpp"
+#include "link/fabric/lent_environment.hpp"
 
 namespace weft::link {
 namespace {
@@ -77,21 +77,19 @@ base::Result<void*> load_module(const std::string& named) {
         problems);
 }
 
-/// Loads the module and returns one of its exported functions.
-base::Result<void*> find_export(const std::string& named, const char* name) {
-    auto module = load_module(named);
+/// Loads the module and returns its functions.
+base::Result<const FabricModule*> functions_of(const std::string& named) {
+    static_cast<void>(libfabric_was_here());
+    const auto module = load_module(named);
     if (!module) return module.failure();
-    void* symbol = ::dlsym(*module, name);
-    if (symbol == nullptr)
-        return base::fail(Status::environment, "the network module {} has no {}", kModule, name);
-    return symbol;
-}
-
-/// Returns the reason why an exported function failed.
-base::Failure reason_of(base::Failure why) {
-    if (!why.text.empty()) return why;
-    return base::fail(Status::environment,
-                      "the network module {} is of another build of weft than its caller", kModule);
+    const auto functions = reinterpret_cast<FabricModuleOf>(::dlsym(*module, kFabricModuleOf));
+    const FabricModule* const found =
+        functions != nullptr ? functions(fabric_contract(WEFT_FABRIC_BUILD)) : nullptr;
+    if (found == nullptr)
+        return base::fail(Status::environment,
+                          "the network module {} is of another build of weft than its caller",
+                          kModule);
+    return found;
 }
 
 }  // namespace
@@ -99,40 +97,25 @@ base::Failure reason_of(base::Failure why) {
 base::Result<std::unique_ptr<FabricPort>> load_port(const FabricMemory& memory,
                                                     const FabricOptions& options) {
     const KeptHandlers kept;
-    FabricOptions told = options;
-    told.libfabric_was_here = libfabric_was_here();
-    const auto symbol = find_export(options.module, kFabricFactory);
-    if (!symbol) return symbol.failure();
-    const auto factory = reinterpret_cast<FabricFactory>(*symbol);
-    base::Failure why;
-    std::unique_ptr<FabricPort> port(
-        factory(fabric_contract(WEFT_FABRIC_BUILD), memory, told, why));
-    if (port == nullptr) return reason_of(std::move(why));
-    return port;
+    const auto module = functions_of(options.module);
+    if (!module) return module.failure();
+    FabricOptions completed = options;
+    completed.libfabric_was_here = libfabric_was_here();
+    return (*module)->open_port(memory, completed);
 }
 
 base::Result<std::unique_ptr<TriggeredPort>> load_triggered(const TriggeredOptions& options) {
     const KeptHandlers kept;
-    const auto symbol = find_export(options.fabric.module, kTriggeredFactory);
-    if (!symbol) return symbol.failure();
-    const auto factory = reinterpret_cast<TriggeredFactory>(*symbol);
-    base::Failure why;
-    std::unique_ptr<TriggeredPort> port(factory(fabric_contract(WEFT_FABRIC_BUILD), options, why));
-    if (port == nullptr) return reason_of(std::move(why));
-    return port;
+    const auto module = functions_of(options.fabric.module);
+    if (!module) return module.failure();
+    return (*module)->open_triggered(options);
 }
 
 base::Result<FabricSurvey> load_survey(const FabricOptions& options) {
     const KeptHandlers kept;
-    static_cast<void>(libfabric_was_here());  // must be tested before the module is loaded
-    const auto symbol = find_export(options.module, kFabricSurveyor);
-    if (!symbol) return symbol.failure();
-    const auto surveyor = reinterpret_cast<FabricSurveyor>(*symbol);
-    base::Failure why;
-    FabricSurvey survey;
-    if (!surveyor(fabric_contract(WEFT_FABRIC_BUILD), options, survey, why))
-        return reason_of(std::move(why));
-    return survey;
+    const auto module = functions_of(options.module);
+    if (!module) return module.failure();
+    return (*module)->survey(options);
 }
 
 }  // namespace weft::link

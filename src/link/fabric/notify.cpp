@@ -7,6 +7,7 @@
 #include "base/region.hpp"
 #include "link/fabric/grant.hpp"
 #include "link/fabric/profile.hpp"
+#include "link/fabric/survey.hpp"
 
 namespace weft::link {
 
@@ -88,6 +89,10 @@ base::Failure refusal(Notify forced, const Profile& profile, const Grant& grant)
         promised_names(profile, grant));
 }
 
+const NotifyFinding& finding_of(const FabricSurvey& survey, Notify strategy) {
+    return *std::ranges::find(survey.strategies, strategy, &NotifyFinding::strategy);
+}
+
 }  // namespace
 
 std::string to_text(NotifyPlan plan) {
@@ -138,6 +143,47 @@ base::RemoteCompletion choose_completion(const Profile& profile, const Grant& gr
     if (judge_notify(Notify::ordered, profile, grant).promised) return RemoteCompletion::ordered;
     if (judge_notify(Notify::immediate, profile, grant).promised) return RemoteCompletion::counted;
     return RemoteCompletion::delivered;
+}
+
+void explain_notify(FabricSurvey& survey, const Profile& profile, std::optional<Notify> forced) {
+    for (const Notify strategy : kNotifies) {
+        Verdict verdict = judge_notify(strategy, profile, survey.grant);
+        survey.strategies.push_back({strategy, verdict.promised, std::move(verdict.why)});
+    }
+    const auto plan = choose_notify(profile, survey.grant, forced);
+    if (!plan) {
+        survey.problem = plan.failure().text;
+        return;
+    }
+    survey.notify = *plan;
+    const auto explain = [&](Notify strategy) {
+        const std::string_view asked = forced == strategy ? "WEFT_NOTIFY asks for it, and " : "";
+        return fmt::format("{}{}", asked, finding_of(survey, strategy).why);
+    };
+    survey.small_reason = explain(plan->small);
+    survey.large_reason = explain(plan->large);
+    survey.completion = choose_completion(profile, survey.grant, forced);
+    switch (survey.completion) {
+        case base::RemoteCompletion::ordered:
+            survey.completion_reason = explain(Notify::ordered);
+            break;
+        case base::RemoteCompletion::counted:
+            survey.completion_reason = explain(Notify::immediate);
+            break;
+        case base::RemoteCompletion::delivered:
+            survey.completion_reason = explain(Notify::delivery);
+            break;
+    }
+}
+
+FabricSurvey survey_declared(const Profile& profile, std::optional<Notify> forced) {
+    FabricSurvey survey;
+    survey.version = profile.declared_by;
+    survey.provider = profile.provider;
+    survey.reason = "it is asked about; whether it is here was not looked at";
+    survey.grant = profile.declared;
+    explain_notify(survey, profile, forced);
+    return survey;
 }
 
 }  // namespace weft::link

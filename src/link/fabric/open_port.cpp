@@ -242,7 +242,11 @@ base::Result<Fid<fid_mr>> Port::register_region(std::span<std::byte> region, std
 }
 
 base::Result<void> Port::draw_keys(std::size_t count) {
-    return add_keys(keys_, count, grant_.provider_keys ? 0 : grant_.key_bytes, small_keys_);
+    auto keys =
+        link::draw_keys(count, grant_.provider_keys ? 0 : grant_.key_bytes, small_keys_, keys_);
+    if (!keys) return keys.failure();
+    keys_ = std::move(keys).value();
+    return {};
 }
 
 base::Result<void> Port::register_all() {

@@ -42,7 +42,7 @@
 #include "link/fabric/discover.hpp"
 #include "link/fabric/fabric.hpp"
 #include "link/fabric/handles.hpp"
-#include "link/fabric/seal.hpp"
+#include "link/fabric/keys.hpp"
 #include "link/fabric/staging.hpp"
 
 namespace weft::link {

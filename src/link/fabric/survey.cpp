@@ -5,7 +5,6 @@
 
 #include <algorithm>
 
-#include "link/fabric/declared.hpp"
 #include "link/fabric/discover.hpp"
 
 namespace weft::link {

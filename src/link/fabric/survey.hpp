@@ -7,11 +7,12 @@
 // Next     discover.hpp for the choice of an offer; notify.hpp for the choice of notify strategies.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "link/fabric/fabric.hpp"
-#include "link/fabric/granted.hpp"
+#include "link/fabric/profile.hpp"
 
 namespace weft::link {
 
@@ -25,7 +26,7 @@ struct ProviderFinding {
 
 /// One notify strategy.
 struct NotifyFinding {
-    Notify way = Notify::immediate;
+    Notify strategy = Notify::immediate;
     bool promised = false;
     std::string why;
 };
@@ -37,7 +38,7 @@ struct FabricSurvey {
     std::string reason;                      ///< of the choice, or of its absence
     std::string domain;
     Grant grant;
-    std::vector<NotifyFinding> ways;
+    std::vector<NotifyFinding> strategies;
     std::string problem;  ///< reason why no strategy is usable; the members below are then invalid
     NotifyPlan notify;
     std::string small_reason;
@@ -45,6 +46,14 @@ struct FabricSurvey {
     base::RemoteCompletion completion = base::RemoteCompletion::counted;
     std::string completion_reason;
 };
+
+/// Adds the notify strategies, the choice among them, and the reasons to a survey with its grant.
+/// Depends on the profile and the grant alone, so it needs no network.
+void explain_notify(FabricSurvey& survey, const Profile& profile, std::optional<Notify> forced);
+
+/// Returns the survey of a provider from the declarations in its sources, for users who do not have
+/// that network yet.
+[[nodiscard]] FabricSurvey survey_declared(const Profile& profile, std::optional<Notify> forced);
 
 /// Returns the survey for a job of the shape in `options`.
 [[nodiscard]] FabricSurvey survey_fabric(const FabricOptions& options);

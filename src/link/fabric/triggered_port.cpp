@@ -18,10 +18,10 @@
 
 #include "base/element_types.hpp"
 #include "link/fabric/card.hpp"
+#include "link/fabric/discover.hpp"
 #include "link/fabric/handles.hpp"
 #include "link/fabric/keys.hpp"
 #include "link/fabric/profile.hpp"
-#include "link/fabric/source_address.hpp"
 #include "link/fabric/triggered.hpp"
 
 namespace weft::link {

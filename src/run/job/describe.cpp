@@ -7,7 +7,6 @@
 #include <numeric>
 
 #include "link/direct/direct_memory.hpp"
-#include "link/fabric/declared.hpp"
 
 namespace weft::run {
 

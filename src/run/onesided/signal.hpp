@@ -2,7 +2,7 @@
 // signal.hpp - change of a word at the target of a put, after the data is delivered.
 //
 // Idea     Most signals fit the 43 bits of payload in an immediate that its seal leaves free
-//          (link/fabric/seal.hpp). Such a signal is sent with its data: one transfer instead of
+//          (link/fabric/keys.hpp). Such a signal is sent with its data: one transfer instead of
 //          two, without a cell or a reply.
 // Next     onesided.hpp for the conditions, service.hpp for the target.
 #pragma once
