@@ -103,4 +103,14 @@ enum class RemoteCompletion : std::uint8_t {
     return "counted";
 }
 
+/// Guarantees of a network to one-sided calls, equal on all ranks.
+struct RemoteFacts {
+    RemoteCompletion completion = RemoteCompletion::counted;
+    bool whole_words = false;  ///< a put of an aligned word is never seen in part
+    bool reads = true;         ///< reads work
+    /// Puts without a cell may carry an immediate. The peer handles it before later puts of this
+    /// rank can be seen, and before it serves its requests and messages.
+    bool signals = false;
+};
+
 }  // namespace weft::base

@@ -15,7 +15,8 @@ class FarWire {
   public:
     static constexpr std::uint64_t kSegmentBytes = std::uint64_t{1} << 18;
 
-    std::byte* near(Rank rank) noexcept { return rank == 0 ? memory() : nullptr; }
+    std::byte* near(Rank rank) noexcept { return rank == 0 ? bytes() : nullptr; }
+    FarWire& memory() noexcept { return *this; }
     std::uint64_t segment_bytes() noexcept { return kSegmentBytes; }
     base::Post try_put(const base::Put& put, std::uint64_t&) noexcept {
         for (const base::PutPart& part : put.parts) read(part.data, part.bytes);
@@ -29,18 +30,16 @@ class FarWire {
         return false;
     }
     void settle(std::uint64_t) noexcept {}
-    base::RemoteCompletion completion() noexcept { return base::RemoteCompletion::ordered; }
+    const base::RemoteFacts& remote() const noexcept { return facts_; }
+    FarWire& counts() noexcept { return *this; }
     std::uint64_t written_to(Rank) noexcept { return 0; }
     std::uint32_t close_batch(Rank) noexcept { return 0; }
     bool take_batch(Rank, std::uint32_t) noexcept { return true; }
-    bool whole_words() noexcept { return true; }
-    bool reads() noexcept { return false; }
-    bool signals() noexcept { return true; }
     void distrust(Rank, const char*) noexcept { distrusted = true; }
 
-    std::byte* memory() noexcept { return reinterpret_cast<std::byte*>(cells_.data()); }
+    std::byte* bytes() noexcept { return reinterpret_cast<std::byte*>(cells_.data()); }
     base::Cell& cell(std::uint64_t offset) noexcept {
-        return *reinterpret_cast<base::Cell*>(memory() + offset);
+        return *reinterpret_cast<base::Cell*>(bytes() + offset);
     }
     bool distrusted = false;
 
@@ -53,6 +52,10 @@ class FarWire {
         std::vector<std::byte> copy(data, data + bytes);
         WEFT_CHECK(copy.size() == bytes, bytes);
     }
+    const base::RemoteFacts facts_{.completion = base::RemoteCompletion::ordered,
+                                   .whole_words = true,
+                                   .reads = false,
+                                   .signals = true};
     std::vector<base::Cell> cells_ = std::vector<base::Cell>(kSegmentBytes / sizeof(base::Cell));
 };
 

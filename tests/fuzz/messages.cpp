@@ -20,7 +20,7 @@ struct Reader {
 
     static void take(void* self, Rank peer, const std::byte* data, std::size_t bytes) {
         auto& reader = *static_cast<Reader*>(self);
-        const auto at = static_cast<std::uint64_t>(data - reader.wire.memory());
+        const auto at = static_cast<std::uint64_t>(data - reader.wire.bytes());
         WEFT_CHECK(at <= FarWire::kSegmentBytes && bytes <= FarWire::kSegmentBytes - at, at, bytes);
         for (std::size_t i = 0; i < bytes; ++i) reader.sum += std::to_integer<unsigned>(data[i]);
         if (peer == 1) reader.messages.send(1, 3, data, bytes);
@@ -54,7 +54,7 @@ void messages(std::string_view input) {
         const std::uint64_t number = is_credit ? ++credits : ++arrived;
         base::Cell& cell = wire.cell(is_credit ? area.credit(1, number) : area.cell(1, number));
         std::memcpy(cell.payload, bytes.data(), std::min(bytes.size(), sizeof cell.payload));
-        std::memcpy(wire.memory() + area.bytes_of(1, number), bytes.data(), bytes.size());
+        std::memcpy(wire.bytes() + area.bytes_of(1, number), bytes.data(), bytes.size());
         cell.flag.store(base::flag_word(number, kind), std::memory_order_release);
         messages.serve();
     }

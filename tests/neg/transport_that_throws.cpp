@@ -13,6 +13,7 @@ struct Bare {
     weft::base::Post try_put(const weft::base::Put& put, std::uint64_t& resume) WEFT_NEVER_THROWS;
     std::byte* near(weft::Rank rank) noexcept;
     std::uint64_t segment_bytes() noexcept;
+    Bare& memory() noexcept;
     weft::base::Exposure expose(std::byte* data, std::uint64_t bytes, weft::base::Access access,
                                 const weft::base::Copies& copies) noexcept;
     weft::base::Result<weft::base::Exposure> expose_far(std::byte* data,

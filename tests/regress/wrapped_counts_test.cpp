@@ -33,16 +33,16 @@ class CountingWire {
         return false;
     }
     void settle(std::uint64_t) noexcept {}
-    base::RemoteCompletion completion() noexcept { return base::RemoteCompletion::counted; }
+    CountingWire& memory() noexcept { return *this; }
+    CountingWire& counts() noexcept { return *this; }
+    const base::RemoteFacts& remote() const noexcept { return facts_; }
     std::uint64_t written_to(Rank) noexcept { return transfers; }
     std::uint32_t close_batch(Rank) noexcept { return 1; }
     bool take_batch(Rank, std::uint32_t) noexcept { return true; }
-    bool whole_words() noexcept { return true; }
-    bool reads() noexcept { return true; }
-    bool signals() noexcept { return false; }
     void distrust(Rank, const char*) noexcept {}
 
   private:
+    const base::RemoteFacts facts_{.whole_words = true};
     std::vector<base::Cell> memory_ = std::vector<base::Cell>(1 << 16);
 };
 static_assert(Network<CountingWire>);

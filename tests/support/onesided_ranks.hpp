@@ -115,7 +115,7 @@ class Ranks {
             auto& service = calls_[index].service();
             const std::uint64_t number = service.registered().add(memory);
             base::RemoteRegion region;
-            if (with_network) region = *wire.register_memory(memory);
+            if (with_network) region = *wire.memory().register_memory(memory);
             wire.set_service(&Calls::serve, &Calls::on_immediate, &calls_[index]);
             for (Rank from = 0; from < size(); ++from) {
                 service.serve_near(from);

@@ -129,10 +129,8 @@ std::unique_ptr<link::FabricPort> VirtualFabric::open_port(Rank rank) {
     constexpr std::uint32_t kCounters = 2;
     facts.counters = options_.setting.notify.large == link::Notify::counter ? kCounters : 0;
     facts.notify = options_.setting.notify;
-    facts.completion = options_.setting.completion;
-    facts.whole_words = options_.setting.whole_words;
-    facts.reads = options_.setting.reads;
-    facts.signals = options_.setting.signals;
+    facts.remote = {options_.setting.completion, options_.setting.whole_words,
+                    options_.setting.reads, options_.setting.signals};
     return std::make_unique<VirtualPort>(*this, rank, std::move(facts));
 }
 

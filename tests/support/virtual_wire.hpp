@@ -231,6 +231,7 @@ class VirtualWire {
         return network_.is_near(rank_, rank) ? network_.segment(rank) : nullptr;
     }
     std::uint64_t segment_bytes() noexcept { return network_.segment_bytes(); }
+    VirtualWire& memory() noexcept { return *this; }
     // All ranks are in this process, so a peer can reach each exposed buffer, or at random
     // must copy it.
     base::Exposure expose(std::byte* data, std::uint64_t bytes, base::Access access,
@@ -238,12 +239,12 @@ class VirtualWire {
         return network_.expose(rank_, data, bytes, access);
     }
     base::Result<base::Exposure> expose_far(std::byte* data, std::uint64_t bytes) noexcept {
-        if (real_) return real_->expose_far(data, bytes);
+        if (real_) return real_->memory().expose_far(data, bytes);
         return network_.expose_far(data, bytes);
     }
     void conceal(const base::Exposure& exposure) noexcept {
         if (exposure.reach.way != base::Way::registered) return network_.conceal(exposure);
-        if (real_) return real_->conceal(exposure);
+        if (real_) return real_->memory().conceal(exposure);
         network_.conceal_far(exposure.reach.key);
     }
     void withdraw(const base::Exposure& /*exposure*/) noexcept { network_.note_withdrawn(); }

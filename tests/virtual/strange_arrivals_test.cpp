@@ -57,7 +57,7 @@ link::FabricFacts facts_of(link::Notify notify, base::RemoteCompletion completio
     facts.inject_bytes = 4096;
     facts.message_bytes_max = facts.get_bytes_max = 4096;
     facts.notify = {notify, notify};
-    facts.completion = completion;
+    facts.remote.completion = completion;
     return facts;
 }
 
@@ -95,9 +95,11 @@ TEST(StrangeArrivals, OutsideTheSegmentFailTheWire) {
     EXPECT_TRUE(Arrivals({immediate(0x3fff'ffff, 0)}).distrusted());
     EXPECT_TRUE(Arrivals({immediate(0x3fff'ffff, 1)}).distrusted());
     EXPECT_TRUE(Arrivals({immediate(0x3fff'ffff, 2)}).distrusted());
-    EXPECT_TRUE(Arrivals({immediate(3 * link::Wire::kBatches, 3)}).distrusted()) << "no rank 3";
-    EXPECT_TRUE(Arrivals({immediate(link::Wire::kBatches, 3)}).distrusted()) << "rank 1 is local";
-    EXPECT_FALSE(Arrivals({immediate(2 * link::Wire::kBatches, 3)}).distrusted());
+    EXPECT_TRUE(Arrivals({immediate(3 * link::WriteCounts::kBatches, 3)}).distrusted())
+        << "no rank 3";
+    EXPECT_TRUE(Arrivals({immediate(link::WriteCounts::kBatches, 3)}).distrusted())
+        << "rank 1 is local";
+    EXPECT_FALSE(Arrivals({immediate(2 * link::WriteCounts::kBatches, 3)}).distrusted());
     EXPECT_TRUE(Arrivals({std::uint64_t{1} << 63}).distrusted())
         << "ranks have not agreed on signals";
     EXPECT_TRUE(Arrivals({immediate(5, 1)}, link::Notify::delivery).distrusted())

@@ -28,7 +28,7 @@ namespace weft::link {
 
 using base::PutKind;
 
-/// Marks an immediate with a payload of the user; see FabricFacts::signals.
+/// Marks an immediate with a payload of the user; see base::RemoteFacts::signals.
 inline constexpr std::uint64_t kHasPayload = std::uint64_t{1} << 63;
 
 /// Memory that peers may write: this rank's segment. It is registered in sections, because a
@@ -74,13 +74,7 @@ struct FabricFacts {
     std::size_t message_bytes_max = 0;  ///< larger puts are posted in pieces
     std::size_t get_bytes_max = 0;      ///< larger gets are posted in pieces
     NotifyPlan notify;                  ///< notify strategies
-    /// Method by which one-sided calls detect the delivery of their writes.
-    base::RemoteCompletion completion = base::RemoteCompletion::counted;
-    bool whole_words = false;  ///< a put of an aligned word is never seen in part
-    /// Immediates have 64 bits, and poll() returns one before any later put of the same peer can be
-    /// seen at this rank.
-    bool signals = false;
-    bool reads = true;  ///< try_read() works
+    base::RemoteFacts remote;           ///< with signals, immediates have 64 bits
     /// The endpoint is a file in shared memory. Call forget_file() after set_peer() on all peers.
     bool endpoint_file = false;
     /// Number of counters of delivered writes that each peer has here; 0: none.
@@ -152,7 +146,7 @@ class FabricPort {
         return 0;
     }
 
-    /// Posts one read of 1 to get_bytes_max bytes. Not ordered with writes. Only if facts().reads.
+    /// Posts one read of 1 to get_bytes_max bytes, not ordered with writes. Only with remote.reads.
     [[nodiscard]] virtual base::Post try_read(const base::Read& read) noexcept = 0;
 
     /// Makes progress. Stores immediates of puts that were delivered here, and returns their

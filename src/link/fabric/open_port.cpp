@@ -60,9 +60,9 @@ std::size_t flagged_parts_max(const Found& found, const FabricFacts& facts) {
 FabricFacts make_facts(const Found& found, NotifyPlan notify, base::RemoteCompletion completion) {
     FabricFacts facts;
     facts.notify = notify;
-    facts.completion = completion;
-    facts.whole_words = found.profile.whole_words;
-    facts.reads = found.profile.reads;
+    facts.remote.completion = completion;
+    facts.remote.whole_words = found.profile.whole_words;
+    facts.remote.reads = found.profile.reads;
     facts.endpoint_file = found.profile.endpoint_file.bytes != 0;
     facts.provider = found.info->fabric_attr->prov_name;
     facts.domain = found.info->domain_attr->name;
@@ -77,9 +77,9 @@ FabricFacts make_facts(const Found& found, NotifyPlan notify, base::RemoteComple
                               ? std::min(found.grant.message_bytes_max, Staging::kBufferBytes)
                               : found.grant.message_bytes_max;
     // If data is delivered only while the target polls, completions are in the order of delivery.
-    facts.signals = completion == base::RemoteCompletion::ordered &&
-                    found.profile.target_must_progress && found.profile.immediate.holds &&
-                    found.grant.immediate_bytes >= sizeof(std::uint64_t);
+    facts.remote.signals = completion == base::RemoteCompletion::ordered &&
+                           found.profile.target_must_progress && found.profile.immediate.holds &&
+                           found.grant.immediate_bytes >= sizeof(std::uint64_t);
     facts.counters = notify.large == Notify::counter ? kCountersOfPeer : 0;
     facts.flagged_parts_max = flagged_parts_max(found, facts);
     if (facts.flagged_parts_max != 0) facts.copied_bytes = found.profile.copied_bytes;

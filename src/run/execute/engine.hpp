@@ -107,8 +107,8 @@ class Engine {
     HelpOutcome help() {
         const Turn::Hold hold = turn_.try_take();
         if (!hold.owns_lock()) return HelpOutcome::gave_way;
-        const std::uint64_t before = stirrings_of(wire_);
-        if (poll_now(Caller::passes_by) || stirrings_of(wire_) != before) return HelpOutcome::moved;
+        const std::uint64_t before = activity_of(wire_);
+        if (poll_now(Caller::passes_by) || activity_of(wire_) != before) return HelpOutcome::moved;
         return busy() ? HelpOutcome::waits : HelpOutcome::idle;
     }
 

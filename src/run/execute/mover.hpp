@@ -244,12 +244,14 @@ class Mover {
 
     // Copies by the kernel.
     bool copy_from(const Memory& there, std::byte* to, std::size_t bytes) {
-        if (!there.outside && wire_.copy_from(there.peer, there.reach, to, bytes)) return true;
+        if (!there.outside && wire_.memory().copy_from(there.peer, there.reach, to, bytes))
+            return true;
         fault_ = {there.peer, there.outside ? 0 : errno};
         return false;
     }
     bool copy_to(const Memory& there, const std::byte* from, std::size_t bytes) {
-        if (!there.outside && wire_.copy_to(there.peer, there.reach, from, bytes)) return true;
+        if (!there.outside && wire_.memory().copy_to(there.peer, there.reach, from, bytes))
+            return true;
         fault_ = {there.peer, there.outside ? 0 : errno};
         return false;
     }
@@ -432,7 +434,7 @@ class Mover {
         const base::Cell* cell = op.team->cell(op.bank, cell_number(op, piece.index, segment));
         std::memcpy(&memory.reach, cell->payload, sizeof memory.reach);
         if (lies_within(memory.reach, bytes)) {
-            memory.data = wire_.reach(memory.peer, memory.reach, bytes);
+            memory.data = wire_.memory().reach(memory.peer, memory.reach, bytes);
         } else {
             memory.outside = true;
             memory.reach = {};

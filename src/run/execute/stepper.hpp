@@ -73,12 +73,12 @@ class Stepper {
         if (out.access != base::Access::read) memory.output = alias;
     }
     void conceal(Operation& op) {
-        for (const base::Exposure& exposure : op.exposures) wire_.conceal(exposure);
+        for (const base::Exposure& exposure : op.exposures) wire_.memory().conceal(exposure);
         op.exposures.clear();
     }
     /// Ends the exposures of a failed operation, whose buffers local peers may still access.
     void withdraw(Operation& op) {
-        for (const base::Exposure& exposure : op.exposures) wire_.withdraw(exposure);
+        for (const base::Exposure& exposure : op.exposures) wire_.memory().withdraw(exposure);
         op.exposures.clear();
     }
 
@@ -137,8 +137,8 @@ class Stepper {
 
     /// Exposes a buffer. Returns the address of its start in the alias.
     std::byte* expose(Operation& op, std::byte* vector, const TouchedBuffer& buffer) {
-        op.exposures.push_back(wire_.expose(vector + buffer.begin, buffer.gaps ? 0 : buffer.bytes(),
-                                            buffer.access, buffer.copies));
+        op.exposures.push_back(wire_.memory().expose(
+            vector + buffer.begin, buffer.gaps ? 0 : buffer.bytes(), buffer.access, buffer.copies));
         base::Exposure& exposure = op.exposures.back();
         exposure.bytes = buffer.bytes();
         mover_.count_exposed(exposure);
@@ -385,7 +385,7 @@ class Stepper {
                 return exposure.reach.at(static_cast<std::uint64_t>(block.data - exposure.data));
         }
         const Memory all = mover_.touched(op, step.source, block);
-        auto exposure = wire_.expose_far(all.data, all.bytes);
+        auto exposure = wire_.memory().expose_far(all.data, all.bytes);
         if (!exposure) return exposure.failure();
         if (exposure->reach.way == base::Way::registered) {  // else the block is in the segment
             op.exposures.push_back(*exposure);
@@ -405,7 +405,7 @@ class Stepper {
             }
         }
         // Slots are in the segment. The kernel copies from scratch buffers.
-        return wire_.expose(block.data, 0, base::Access::read, {}).reach;
+        return wire_.memory().expose(block.data, 0, base::Access::read, {}).reach;
     }
 
     void publish(Operation& op, const LaneState& lane, const BoundStep& step) {

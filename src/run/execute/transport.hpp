@@ -34,21 +34,22 @@ concept Transport = requires(T wire, const base::Put& put, std::uint64_t& resume
     /// Makes memory of this rank reachable for local peers until conceal(). Takes the size of a
     /// buffer that the call owns as a whole, and the copies that the kernel would make. With size
     /// 0, the pages of the buffer must stay as they are.
-    { wire.expose(memory, offset, base::Access::read, copies) } noexcept
+    { wire.memory().expose(memory, offset, base::Access::read, copies) } noexcept
         -> std::same_as<base::Exposure>;
     /// Makes memory of this rank reachable for puts of remote ranks. Fails if the network
     /// cannot register it.
-    { wire.expose_far(memory, offset) } noexcept -> std::same_as<base::Result<base::Exposure>>;
-    { wire.conceal(exposure) } noexcept;
+    { wire.memory().expose_far(memory, offset) } noexcept
+        -> std::same_as<base::Result<base::Exposure>>;
+    { wire.memory().conceal(exposure) } noexcept;
     /// Ends an exposure after a failure. Revokes the access of peers that may still use the memory,
     /// as far as possible.
-    { wire.withdraw(exposure) } noexcept;
+    { wire.memory().withdraw(exposure) } noexcept;
     /// Returns the address of memory that a local peer exposed, of the given size. Returns nullptr
     /// if only the kernel can copy it.
-    { wire.reach(rank, reach, offset) } noexcept -> std::same_as<std::byte*>;
+    { wire.memory().reach(rank, reach, offset) } noexcept -> std::same_as<std::byte*>;
     /// Copies from or to a local peer's memory. Returns false and sets errno on failure.
-    { wire.copy_from(rank, reach, memory, offset) } noexcept -> std::same_as<bool>;
-    { wire.copy_to(rank, reach, memory, offset) } noexcept -> std::same_as<bool>;
+    { wire.memory().copy_from(rank, reach, memory, offset) } noexcept -> std::same_as<bool>;
+    { wire.memory().copy_to(rank, reach, memory, offset) } noexcept -> std::same_as<bool>;
     /// Advances incoming data and completions.
     { wire.progress() } noexcept;
     /// Raises the flag of this rank's cell at an offset of the segment, if its data has arrived
@@ -66,8 +67,8 @@ concept Transport = requires(T wire, const base::Put& put, std::uint64_t& resume
 
 /// Returns a counter that grows when peers act on this rank, on wires that have one; else 0.
 template <Transport Wire>
-[[nodiscard]] std::uint64_t stirrings_of(const Wire& wire) noexcept {
-    if constexpr (requires { wire.stirrings(); }) return wire.stirrings();
+[[nodiscard]] std::uint64_t activity_of(const Wire& wire) noexcept {
+    if constexpr (requires { wire.waiter(); }) return wire.waiter().activity_count();
     return 0;
 }
 

@@ -136,8 +136,8 @@ Description describe(const Job& job, const base::Settings& settings, const Reduc
     description.equal_addresses = job.node_map->mode() == link::AddressMode::equal;
     description.direct = job.direct;
     description.direct_problem = job.direct_problem;
-    if (job.wire->direct() != nullptr)
-        description.adoption_off = job.wire->direct()->adoption_off();
+    if (job.wire->memory().direct() != nullptr)
+        description.adoption_off = job.wire->memory().direct()->adoption_off();
     description.mapping_problems = job.node_map->problems();
     description.isa = kernels.name();
     description.runnable_isas = runnable_isas();
@@ -185,7 +185,7 @@ void log_start(const base::Log& log, const Job& job, const base::Settings& setti
 }
 
 void log_end(const base::Log& log, const Job& job, const MappedBytes& moved) {
-    const link::DirectMemory* const direct = job.wire->direct();
+    const link::DirectMemory* const direct = job.wire->memory().direct();
     if (direct == nullptr || !log.informs(job.bootstrap->rank() == 0)) return;
     log.info(fmt::format("buffers of local peers: read {}, wrote {}", ways(moved.read),
                          ways(moved.written)));

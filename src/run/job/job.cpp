@@ -423,8 +423,8 @@ class Joiner {
                               .segment_bytes = segment_->bytes(),
                               .cells_end = cells_end_,
                               .spin = job_.host_ranks <= job_.host_cpus,
-                              .limited_time = job_.limited_time});
-        if (job_.direct) job_.wire->set_direct(direct_memory());
+                              .limited_time = job_.limited_time},
+            job_.direct ? direct_memory() : nullptr);
     }
 
     std::unique_ptr<link::DirectMemory> direct_memory() const {

@@ -5,7 +5,7 @@ namespace weft::run {
 
 static_assert(Network<link::Wire> && Driver<RealEngine>);
 // Each request may close a batch, and one is open.
-static_assert(OneSidedArea::kSlotsMax < link::Wire::kBatches);
+static_assert(OneSidedArea::kSlotsMax < link::WriteCounts::kBatches);
 
 template class Engine<link::Wire>;
 template class OneSided<link::Wire, RealEngine>;

@@ -33,19 +33,17 @@ concept Network = requires(T wire, const base::Put& put, const base::Read& read,
     { wire.try_read(read, resume) } noexcept -> std::same_as<base::Post>;
     /// Copy by the kernel between memory of a local rank and of this rank. Return false if
     /// the kernel refuses.
-    { wire.copy_from(rank, reach, into, offset) } noexcept -> std::same_as<bool>;
-    { wire.copy_to(rank, reach, from, offset) } noexcept -> std::same_as<bool>;
+    { wire.memory().copy_from(rank, reach, into, offset) } noexcept -> std::same_as<bool>;
+    { wire.memory().copy_to(rank, reach, from, offset) } noexcept -> std::same_as<bool>;
     /// Raises the flag of this rank's cell at an offset if its data has arrived.
     { wire.settle(offset) } noexcept;
-    { wire.completion() } noexcept -> std::same_as<base::RemoteCompletion>;
-    { wire.written_to(rank) } noexcept -> std::same_as<std::uint64_t>;
+    { wire.remote() } noexcept -> std::same_as<const base::RemoteFacts&>;
+    /// Returns the number of transfers to a peer of all puts without a cell.
+    { wire.counts().written_to(rank) } noexcept -> std::same_as<std::uint64_t>;
     /// Where writes are counted: end a batch here, and accept a batch of a peer once
     /// it has arrived.
-    { wire.close_batch(rank) } noexcept -> std::same_as<std::uint32_t>;
-    { wire.take_batch(rank, transfers) } noexcept -> std::same_as<bool>;
-    { wire.whole_words() } noexcept -> std::same_as<bool>;
-    { wire.reads() } noexcept -> std::same_as<bool>;
-    { wire.signals() } noexcept -> std::same_as<bool>;
+    { wire.counts().close_batch(rank) } noexcept -> std::same_as<std::uint32_t>;
+    { wire.counts().take_batch(rank, transfers) } noexcept -> std::same_as<bool>;
     /// Records that a remote rank sent invalid data. Waits then fail with this text.
     { wire.distrust(rank, text) } noexcept;
 };

@@ -122,7 +122,7 @@ class OneSided {
         }
         if (bytes == 0) return true;
         if (!writes_reach(from) && copy_from(rank, from, into, bytes)) return true;
-        if (!wire_.reads() || !writes_reach(from))
+        if (!wire_.remote().reads || !writes_reach(from))
             return get_by_request(of_call(stream), rank, into, from, bytes);
         const base::Read read{rank, into, bytes, from.offset, &pending, from.region()};
         std::uint64_t resume = 0;
@@ -326,7 +326,7 @@ class OneSided {
     }
 
     [[nodiscard]] bool delivers() const {
-        return wire_.completion() == base::RemoteCompletion::delivered;
+        return wire_.remote().completion == base::RemoteCompletion::delivered;
     }
 
     /// Puts bytes to a remote peer. `pending` is 0 when their source may be reused.
@@ -335,14 +335,14 @@ class OneSided {
         if (bytes == 0) return true;
         const bool fenced = of.at(rank).fenced;
         if (onesided::is_word(to.address(), bytes) &&
-            (fenced || !wire_.whole_words() || !writes_reach(to)))
+            (fenced || !wire_.remote().whole_words || !writes_reach(to)))
             return put_word(of, rank, to, from, bytes);
         if (fenced && !flush(of, rank)) return false;
         return write(of, rank, to, from, bytes, pending);
     }
 
     [[nodiscard]] std::optional<std::uint64_t> payload_for(Rank rank, const Signal& signal) {
-        const bool goes = wire_.near(rank) == nullptr && wire_.signals();
+        const bool goes = wire_.near(rank) == nullptr && wire_.remote().signals;
         return goes ? onesided::payload_of(signal, area_.words) : std::nullopt;
     }
     bool put_with_immediate(Stream& of, Rank rank, const Place& to, const std::byte* from,
@@ -360,7 +360,8 @@ class OneSided {
             return copy_to(rank, to, from, bytes) || put_by_request(of, rank, to, from, bytes);
         // Requests hold the number of transfers before them in 32 bits.
         constexpr std::uint64_t kTransfersMax = std::uint64_t{1} << 31;
-        if (wire_.written_to(rank) - peer(rank).requested > kTransfersMax && !flush(of, rank))
+        if (wire_.counts().written_to(rank) - peer(rank).requested > kTransfersMax &&
+            !flush(of, rank))
             return false;
         const base::PutPart source{from, bytes};
         const base::Put put{.peer = rank,
@@ -397,10 +398,10 @@ class OneSided {
             !until([&] { return peer(rank).delivering == 0; }, rank, "one-sided call"))
             return 0;
         const auto follow = [&](RemoteRequest& stamped) {
-            peer(rank).requested = wire_.written_to(rank);
-            if (wire_.completion() == base::RemoteCompletion::counted &&
+            peer(rank).requested = wire_.counts().written_to(rank);
+            if (wire_.remote().completion == base::RemoteCompletion::counted &&
                 wire_.near(rank) == nullptr)
-                stamped.after = wire_.close_batch(rank);
+                stamped.after = wire_.counts().close_batch(rank);
         };
         const std::uint64_t number = requests_.send(rank, request, asks, into, follow);
         of.mark_dirty(rank);
@@ -410,7 +411,7 @@ class OneSided {
     /// Returns true if an earlier put or request may be incomplete at the peer.
     [[nodiscard]] bool unsettled(Rank rank) {
         if (requests_.outstanding(rank)) return true;
-        switch (wire_.completion()) {
+        switch (wire_.remote().completion) {
             case base::RemoteCompletion::ordered:
                 // otherwise later writes are delivered after earlier ones
                 return peer(rank).signals != peer(rank).signals_done;
@@ -419,7 +420,7 @@ class OneSided {
             case base::RemoteCompletion::counted:
                 break;
         }
-        return peer(rank).landed != wire_.written_to(rank);
+        return peer(rank).landed != wire_.counts().written_to(rank);
     }
 
     bool flush(Stream& of, Rank rank) {
@@ -439,7 +440,7 @@ class OneSided {
         const Peer& at = peer(rank);
         Stream::Flush flush{.rank = rank,
                             .posted = of.at(rank).posted,
-                            .writes = wire_.written_to(rank),
+                            .writes = wire_.counts().written_to(rank),
                             .signals = at.signals};
         const bool settled = delivers() || at.landed == flush.writes;  // is_flushed() tests, too
         if (settled && !requests_.outstanding(rank)) return flush;

@@ -27,13 +27,15 @@ bool OneSided<Wire, Drive>::writes_reach(const Place& place) const noexcept {
 template <Network Wire, class Drive>
 bool OneSided<Wire, Drive>::copy_to(Rank rank, const Place& to, const std::byte* from,
                                     std::size_t bytes) noexcept {
-    return to.memory->copied && wire_.copy_to(rank, {.address = to.address()}, from, bytes);
+    return to.memory->copied &&
+           wire_.memory().copy_to(rank, {.address = to.address()}, from, bytes);
 }
 
 template <Network Wire, class Drive>
 bool OneSided<Wire, Drive>::copy_from(Rank rank, const Place& from, std::byte* into,
                                       std::size_t bytes) noexcept {
-    if (!from.memory->copied || !wire_.copy_from(rank, {.address = from.address()}, into, bytes))
+    if (!from.memory->copied ||
+        !wire_.memory().copy_from(rank, {.address = from.address()}, into, bytes))
         return false;
     std::atomic_thread_fence(std::memory_order_acquire);  // as in copy_near()
     return true;

@@ -143,7 +143,8 @@ class Service {
             return false;
         }
         if (request.asks != 0 && free_.empty()) return false;
-        if (request.after != 0 && !wire_.take_batch(origin.rank, request.after)) return false;
+        const std::uint32_t after = request.after;
+        if (after != 0 && !wire_.counts().take_batch(origin.rank, after)) return false;
         perform(origin, request);
         ++origin.next;
         return true;

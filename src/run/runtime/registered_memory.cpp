@@ -63,7 +63,7 @@ MemoryCard RegisteredMemory::offer(const Team& team, std::byte* memory, std::uin
     for (Rank member = 0; member < team.size(); ++member)
         far = far || runtime_.job().wire->near(team.job_rank(member)) == nullptr;
     if (!far) return mine;
-    const auto region = runtime_.job().wire->register_memory({memory, bytes});
+    const auto region = runtime_.job().wire->memory().register_memory({memory, bytes});
     if (!region) {
         runtime_.log().info(fmt::format("register: {} bytes are reached by request, for: {}", bytes,
                                         region.failure().text));
@@ -79,7 +79,8 @@ void RegisteredMemory::withdraw(const MemoryCard& mine) {
     if (mine.number == 0 || runtime_.job().wire == nullptr) return;
     const Turn::Hold hold = runtime_.engine().take_turn();
     runtime_.onesided().service().registered().remove(mine.number);
-    runtime_.job().wire->unregister_memory({mine.region_base, mine.region_bytes, mine.region_key});
+    runtime_.job().wire->memory().unregister_memory(
+        {mine.region_base, mine.region_bytes, mine.region_key});
 }
 
 base::Result<std::vector<MemoryCard>> RegisteredMemory::exchange(Team& team,
@@ -142,7 +143,7 @@ PeerMemory RegisteredMemory::seen_from_here(Rank job_rank, const MemoryCard& car
     if (job_rank == runtime_.job().bootstrap->rank())
         seen.mapped = reinterpret_cast<std::byte*>(card.address);
     else if (wire.near(job_rank) != nullptr)
-        seen.copied = wire.direct() != nullptr;
+        seen.copied = wire.memory().direct() != nullptr;
     else
         seen.region = {card.region_base, card.region_bytes, card.region_key};
     return seen;

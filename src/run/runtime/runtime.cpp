@@ -192,7 +192,7 @@ Team& Runtime::add_team(std::uint32_t id, std::vector<Rank> job_ranks, base::Tic
 
 base::Result<void> Runtime::use_memory(std::uint64_t offset, std::uint64_t bytes) {
     const Turn::Hold hold = engine_->take_turn();
-    return job_.wire->use_memory(offset, bytes);
+    return job_.wire->memory().use_memory(offset, bytes);
 }
 
 void Runtime::use_cells(std::uint32_t team, std::uint32_t cells) {
@@ -303,7 +303,7 @@ std::vector<Team*> Runtime::abandoned_within(const Team& team) const {
 }
 
 bool Runtime::keeps_order() const {
-    return job_.wire->completion() == base::RemoteCompletion::ordered;
+    return job_.wire->remote().completion == base::RemoteCompletion::ordered;
 }
 
 std::uint64_t Runtime::network_writes() const {
@@ -384,7 +384,7 @@ void Runtime::release(Operation& operation) {
 void Runtime::set_external(void (*function)(void* argument), void* argument) {
     const Turn::Hold hold = engine_->take_turn();
     external_.set(function, argument);
-    job_.wire->allow_naps(function == nullptr);
+    job_.wire->waiter().allow_sleep(function == nullptr);
 }
 
 void Runtime::progress() {
@@ -412,7 +412,7 @@ base::Result<void> Runtime::finalize() {
     engine_->drain();
     if (outcome.ok())
         outcome = reports_.write(exchange(), engine_->mapped_bytes(),
-                                 statistics_of(engine_->mapped_bytes(), job_.wire->direct()),
+                                 statistics_of(engine_->mapped_bytes(), job_.wire->memory().direct()),
                                  {.node_of_rank = job_.node_of_rank, .hosts = job_.hosts});
     if (outcome.ok()) outcome = world().run(Call::barrier(), Purpose::finalize);
     job_.sigterm_report->set_stage("finalize: waiting for all ranks to be here");

@@ -54,7 +54,7 @@ class SleepTest : public testing::Test {
   protected:
     /// Polls without success, as a wait does, until it may sleep.
     void wait_long() {
-        for (unsigned i = 0; i < kLong && !wire_.sleeps_after(kLong); ++i) {
+        for (unsigned i = 0; i < kLong && !wire_.waiter().sleeps_after(kLong); ++i) {
             wire_.progress();
             wire_.relax(1);
         }
@@ -68,28 +68,28 @@ class SleepTest : public testing::Test {
 };
 
 TEST_F(SleepTest, AWaitInWhichNothingHappensSleeps) {
-    EXPECT_FALSE(wire_.sleeps_after(kLong)) << "before it has begun";
+    EXPECT_FALSE(wire_.waiter().sleeps_after(kLong)) << "before it has begun";
     wait_long();
-    EXPECT_TRUE(wire_.sleeps_after(kLong));
-    EXPECT_FALSE(wire_.sleeps_after(1)) << "another wait, which has only begun";
+    EXPECT_TRUE(wire_.waiter().sleeps_after(kLong));
+    EXPECT_FALSE(wire_.waiter().sleeps_after(1)) << "another wait, which has only begun";
 }
 
 TEST_F(SleepTest, WhatArrivesEndsTheSleep) {
     wait_long();
     told_.immediates = 1;
     wire_.progress();
-    EXPECT_FALSE(wire_.sleeps_after(kLong));
+    EXPECT_FALSE(wire_.waiter().sleeps_after(kLong));
 }
 
 TEST_F(SleepTest, WhatCompletesEndsTheSleep) {
     wait_long();
     told_.in_flight = 3;
     wire_.progress();
-    EXPECT_FALSE(wire_.sleeps_after(kLong));
+    EXPECT_FALSE(wire_.waiter().sleeps_after(kLong));
     wait_long();
     told_.in_flight = 2;
     wire_.progress();
-    EXPECT_FALSE(wire_.sleeps_after(kLong));
+    EXPECT_FALSE(wire_.waiter().sleeps_after(kLong));
 }
 
 TEST_F(SleepTest, WhatIsServedEndsTheSleepAndWhatIsNotDoesNot) {
@@ -97,14 +97,14 @@ TEST_F(SleepTest, WhatIsServedEndsTheSleepAndWhatIsNotDoesNot) {
     wire_.set_service([](void* flag) { return *static_cast<bool*>(flag); },
                       [](void*, std::uint64_t) {}, &serves);
     wait_long();
-    const std::uint64_t before = wire_.stirrings();
+    const std::uint64_t before = wire_.waiter().activity_count();
     wire_.progress();
-    EXPECT_TRUE(wire_.sleeps_after(kLong));
-    EXPECT_EQ(wire_.stirrings(), before);
+    EXPECT_TRUE(wire_.waiter().sleeps_after(kLong));
+    EXPECT_EQ(wire_.waiter().activity_count(), before);
     serves = true;
     wire_.progress();
-    EXPECT_FALSE(wire_.sleeps_after(kLong));
-    EXPECT_EQ(wire_.stirrings(), before + 1);
+    EXPECT_FALSE(wire_.waiter().sleeps_after(kLong));
+    EXPECT_EQ(wire_.waiter().activity_count(), before + 1);
 }
 
 }  // namespace

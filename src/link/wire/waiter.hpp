@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// spin_limit.hpp - number of failed polls in a row after which a rank yields its processor.
+// waiter.hpp - pauses between failed polls: a rank spins, yields its processor, or sleeps.
 //
 // Idea     If the ranks fit the processors, pausing is the fastest way to wait, unless the
 //          scheduler runs the peer on the same processor. Then the peer runs only after a yield. A
-//          wait that ends at the first poll after a yield is a sign of this, so the limit is
-//          halved. From time to time, a wait may pause up to the full limit. If the wait then ends
-//          while pausing, the full limit is restored.
+//          wait that ends at the first poll after a yield is a sign of this, so the limit of pauses
+//          is halved. From time to time, a wait may pause up to the full limit. If the wait then
+//          ends while pausing, the full limit is restored.
 //          A yield that takes a whole time slice is not such a sign: another program got the
 //          processor. Such yields are expensive, and the peer, on another processor, waits for this
 //          rank meanwhile. So waits pause longer for a while.
+//          Long waits sleep, but not while peers use this rank, even if its own wait is long.
 // Why      With busy loops of other programs on the processors, waits that yield early make ranks
 //          several times slower.
 #pragma once
@@ -18,6 +19,7 @@
 
 namespace weft::link {
 
+/// Number of failed polls in a row after which a rank yields its processor.
 class SpinLimit {
   public:
     static constexpr unsigned kTrialEvery = 256;  ///< waits
@@ -67,6 +69,44 @@ class SpinLimit {
     unsigned last_ = 0;
     unsigned waits_ = 0;
     unsigned crowded_ = 0;  ///< waits that still pause longer
+};
+
+class Waiter {
+  public:
+    /// `spin`: waits may pause; a pause that also polls a network is longer. `limited_time`:
+    /// processor time is limited by a quota, so waits sleep early to save it.
+    Waiter(bool spin, bool polls_network, bool limited_time)
+        : spin_(spin),
+          yields_(limited_time ? kYieldsOfQuota : kYields),
+          spin_limit_(polls_network ? kSpinsPolling : kSpins) {}
+
+    /// Pauses, yields, or in long waits sleeps briefly, after `failures` failed polls in a row.
+    void relax(unsigned failures) noexcept;
+    /// Returns true if relax() would sleep after `failures` failed polls in a row.
+    [[nodiscard]] bool sleeps_after(unsigned failures) const noexcept {
+        return may_sleep_ && failures >= yields_ && still_ >= yields_;
+    }
+    /// Allows long waits to sleep. Not allowed while they also drive another library.
+    void allow_sleep(bool may) noexcept { may_sleep_ = may; }
+    /// Records an arrival from a peer, a served request, or a completion.
+    void note_activity() noexcept {
+        ++activity_count_;
+        still_ = 0;
+    }
+    [[nodiscard]] std::uint64_t activity_count() const noexcept { return activity_count_; }
+
+  private:
+    static constexpr unsigned kSpins = 4096;        ///< about 100 us of pauses, then yield
+    static constexpr unsigned kSpinsPolling = 128;  ///< for polls that also poll a network
+    static constexpr unsigned kYields = 200'000;    ///< yields before a wait sleeps
+    static constexpr unsigned kYieldsOfQuota = 200;
+
+    bool spin_;
+    bool may_sleep_ = true;
+    unsigned yields_;
+    unsigned still_ = 0;  ///< relax() calls since the last activity
+    std::uint64_t activity_count_ = 0;
+    SpinLimit spin_limit_;
 };
 
 }  // namespace weft::link

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// word_tag.hpp - tag of each word of a word-tagged put, above its four bytes of data, and the
-// header of a counted put.
+// encoding.hpp - forms of puts on the network: immediates, tagged words, headers of counted puts.
 //
-// Idea     A tag has 28 bits of the flag's tick, and the number of words. So each word tells how
-//          many words the put has.
+// Idea     An immediate has a kind below, and above it the line of a cell, or origin and batch of a
+//          write without a cell. A tagged word has four bytes of data below and a tag above. The
+//          tag has 28 bits of the flag's tick, and the number of words. So each word tells how many
+//          words the put has.
 // Holds    A tag is never 0, which is the value of an empty landing area.
+// Next     remote_puts.hpp for the origin, arrivals.hpp for the target.
 #pragma once
 
 #include <cstddef>
@@ -13,6 +15,23 @@
 #include "base/region.hpp"
 
 namespace weft::link {
+
+/// Kind of an immediate.
+enum class Arrival : std::uint32_t {
+    whole = 0,   ///< flag word and payload
+    piece = 1,   ///< a piece of the payload
+    header = 2,  ///< the flag word and the number of pieces
+    write = 3,   ///< a write without a cell
+};
+inline constexpr unsigned kArrivalBits = 2;
+
+[[nodiscard]] constexpr std::uint32_t immediate_for(std::uint64_t cell, Arrival arrival) {
+    return static_cast<std::uint32_t>(cell / sizeof(base::Cell)) << kArrivalBits |
+           static_cast<std::uint32_t>(arrival);
+}
+[[nodiscard]] constexpr Arrival arrival_of(std::uint64_t immediate) {
+    return static_cast<Arrival>(immediate & 3U);
+}
 
 inline constexpr std::size_t kWordData = 4;  ///< bytes of data in a word
 inline constexpr std::size_t kFlagWords = sizeof(base::FlagWord) / kWordData;

@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// delivery.cpp - the target's half of the notify strategies: raises flags for delivered puts.
-//
-// Holds    A flag is raised, with release, only when the strategy has proven that its whole put is
-//          delivered. The rank that waits for it may then read the payload.
-// Next     docs/one-sided.md, section 3, for the proofs; far_put.cpp for the origin's half.
+#include "link/wire/arrivals.hpp"
+
 #include <algorithm>
 #include <atomic>
 #include <cstring>
 
-#include "link/wire/wire.hpp"
-#include "link/wire/word_tag.hpp"
+#include "base/check.hpp"
 
 namespace weft::link {
 
@@ -19,49 +15,59 @@ using SharedWord = std::atomic_ref<std::uint64_t>;  ///< written by a network
 
 }  // namespace
 
-void Wire::distrust(Rank rank, const char* what) noexcept {
-    if (distrust_) return;
-    distrust_ = rank < 0
-                    ? base::fail(Status::peer, "the network brought {}, by an unknown sender", what)
-                    : base::fail(Status::peer, "rank {} sent {}", rank, what);
+Arrivals::Arrivals(std::span<std::byte* const> near, Rank rank, std::uint64_t cells_end,
+                   FabricPort* port, WriteCounts& counts)
+    : near_(near),
+      own_(near[static_cast<std::size_t>(rank)]),
+      lines_(cells_end / sizeof(base::Cell)),
+      port_(port),
+      counts_(counts) {
+    if (port == nullptr) return;
+    WEFT_CHECK(lines_ < (std::size_t{1} << 30), lines_);
+    plan_ = port->facts().notify;
+    counters_ = port->facts().counters;
+    if (plan_.large != Notify::immediate) return;
+    missing_.reset(static_cast<std::int32_t*>(std::calloc(lines_, sizeof(std::int32_t))));
+    WEFT_CHECK(missing_ != nullptr, lines_);
 }
 
-void Wire::forget_pieces(std::uint64_t offset, std::uint64_t bytes) noexcept {
+void Arrivals::distrust(Rank rank, const char* what) noexcept {
+    if (failure_) return;
+    fail(rank < 0 ? base::fail(Status::peer, "the network brought {}, by an unknown sender", what)
+                  : base::fail(Status::peer, "rank {} sent {}", rank, what));
+}
+
+void Arrivals::forget_pieces(std::uint64_t offset, std::uint64_t bytes) noexcept {
     if (missing_ == nullptr) return;
     const std::size_t first = offset / sizeof(base::Cell);
     std::fill_n(missing_.get() + first, bytes / sizeof(base::Cell), 0);
 }
 
-/// Handles an immediate. Any process that reaches this rank's endpoint can send one, so all of
-/// it is checked.
-void Wire::deliver(std::uint64_t immediate) noexcept {
-    if ((immediate & kCarriesPayload) != 0) {
-        if (on_immediate_ == nullptr) return distrust(-1, "a signal that was not agreed about");
-        on_immediate_(service_, immediate & ~kCarriesPayload);
-        return;
+void Arrivals::deliver(std::uint64_t immediate, const WireService& service) noexcept {
+    if ((immediate & kHasPayload) != 0) {
+        if (service.on_immediate == nullptr)
+            return distrust(-1, "a signal that was not agreed about");
+        return service.on_immediate(service.argument, immediate & ~kHasPayload);
     }
-    const auto line = static_cast<std::size_t>(immediate >> 2);
-    const auto landed = static_cast<Delivered>(immediate & 3U);
-    if (landed == Delivered::write) {
-        const std::size_t origin = line / kBatches;
-        if (origin >= batch_landed_.size() || near_[origin] != nullptr)
-            return distrust(-1, "a write in the name of no far rank");
-        auto& landed_of = batch_landed_[origin];
-        if (landed_of == nullptr)
-            landed_of = std::make_unique<std::array<std::uint32_t, kBatches>>();
-        ++(*landed_of)[line % kBatches];
+    const auto line = static_cast<std::size_t>(immediate >> kArrivalBits);
+    const Arrival arrival = arrival_of(immediate);
+    if (arrival == Arrival::write) {
+        const std::size_t origin = line / WriteCounts::kBatches;
+        if (origin >= near_.size() || near_[origin] != nullptr ||
+            !counts_.add_delivered(origin, line % WriteCounts::kBatches))
+            distrust(-1, "a write in the name of no far rank");
         return;
     }
     if (line >= lines_) return distrust(-1, "a notice of a cell outside the segment");
-    deliver_to(line, landed);
+    deliver_to(line, arrival);
 }
 
 /// Counts a piece or a header. Pieces may be delivered before the header with their number. Foreign
 /// senders may send several headers.
-bool Wire::count_pieces(std::size_t line, Delivered landed) noexcept {
+bool Arrivals::count_pieces(std::size_t line, Arrival arrival) noexcept {
     constexpr std::int64_t kPiecesMax = std::int64_t{1} << 30;
     std::int64_t more = -1;
-    if (landed == Delivered::header) {
+    if (arrival == Arrival::header) {
         std::memcpy(&more, own_ + line * sizeof(base::Cell) + base::kCellPayloadOffset,
                     sizeof more);
         if (more < 0 || more > kPiecesMax) return false;
@@ -72,13 +78,13 @@ bool Wire::count_pieces(std::size_t line, Delivered landed) noexcept {
     return true;
 }
 
-void Wire::deliver_to(std::size_t line, Delivered landed) noexcept {
+void Arrivals::deliver_to(std::size_t line, Arrival arrival) noexcept {
     auto* cell = reinterpret_cast<base::Cell*>(own_ + line * sizeof(base::Cell));
-    if (landed != Delivered::all && missing_ == nullptr)
+    if (arrival != Arrival::whole && missing_ == nullptr)
         return distrust(-1, "a piece of a put, where puts have none");
-    if (landed != Delivered::all && !count_pieces(line, landed))
+    if (arrival != Arrival::whole && !count_pieces(line, arrival))
         return distrust(-1, "a put of too many pieces");
-    if (landed != Delivered::all && missing_[line] != 0) return;
+    if (arrival != Arrival::whole && missing_[line] != 0) return;
     // Release: pairs with the acquire of the wait for this flag.
     cell->flag.store(cell->delivered, std::memory_order_release);
 }
@@ -86,7 +92,7 @@ void Wire::deliver_to(std::size_t line, Delivered landed) noexcept {
 /// Raises a flag if all words of its put carry the put's tag. No other word of the landing area can
 /// carry it: words are cleared after reading. By the bank rule, no rank writes here again before
 /// this rank has completed the call.
-void Wire::take_words(std::uint64_t offset) noexcept {
+void Arrivals::take_words(std::uint64_t offset) noexcept {
     auto* cell = reinterpret_cast<base::Cell*>(own_ + offset);
     auto* landing = reinterpret_cast<base::Landing*>(own_ + offset + base::kLandingOffset);
     // Acquire, here and below: a word's data was written with its tag or before it.
@@ -113,7 +119,7 @@ void Wire::take_words(std::uint64_t offset) noexcept {
 /// complete when its second word is the complement of its first. Both were zero before, and a
 /// partial write leaves bytes of zero. The origin uses the counter for a later put only after
 /// this one is delivered.
-void Wire::take_counted(std::uint64_t offset) noexcept {
+void Arrivals::take_counted(std::uint64_t offset) noexcept {
     auto* cell = reinterpret_cast<base::Cell*>(own_ + offset);
     auto* landing = reinterpret_cast<base::Landing*>(own_ + offset + base::kLandingOffset);
     const std::uint64_t header = SharedWord(landing->words[1]).load(std::memory_order_acquire);
@@ -135,7 +141,7 @@ void Wire::take_counted(std::uint64_t offset) noexcept {
 /// Raises a flag that was delivered after its data. A torn flag may be seen, with a part of an
 /// earlier one. It satisfies no wait: a wait compares the whole word, so only the complete flag is
 /// equal. `taken` prevents an old flag from overwriting the flag of a local writer.
-void Wire::take_delivered(std::uint64_t offset) noexcept {
+void Arrivals::take_delivered(std::uint64_t offset) noexcept {
     auto* cell = reinterpret_cast<base::Cell*>(own_ + offset);
     auto* landing = reinterpret_cast<base::Landing*>(own_ + offset + base::kLandingOffset);
     // Acquire: makes the data visible that the strategy delivered before this word.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// spin_limit_test.cpp - waits learn whether pausing helps, and adapt when that changes.
-#include "link/wire/spin_limit.hpp"
+// waiter_test.cpp - waits learn whether pausing helps, and adapt when that changes.
+#include "link/wire/waiter.hpp"
 
 #include <gtest/gtest.h>
 

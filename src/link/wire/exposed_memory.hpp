@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// exposed_memory.hpp - memory that ranks access in place: buffers of local peers, and registered
+// memory for remote ones.
+//
+// Next     link/direct for memory of local peers outside their segments; base/reach.hpp for the
+//          descriptions that ranks exchange.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "base/reach.hpp"
+#include "base/result.hpp"
+#include "link/direct/direct_memory.hpp"
+#include "link/fabric/fabric.hpp"
+
+namespace weft::link {
+
+class ExposedMemory {
+  public:
+    /// `near` has the mapped segment of each rank, or nullptr; it must outlive this object. `port`
+    /// is nullptr if all ranks are local, and `direct` if local peers only access segments.
+    ExposedMemory(std::span<std::byte* const> near, Rank rank, std::uint64_t segment_bytes,
+                  FabricPort* port, std::unique_ptr<DirectMemory> direct)
+        : near_(near),
+          own_(near[static_cast<std::size_t>(rank)]),
+          segment_bytes_(segment_bytes),
+          port_(port),
+          direct_(std::move(direct)) {}
+
+    /// Makes memory reachable for local peers. `bytes` is the size of a buffer that belongs to the
+    /// running call; with 0, its pages must stay as they are. `copies` describes the peers' access.
+    [[nodiscard]] base::Exposure expose(std::byte* data, std::uint64_t bytes, base::Access access,
+                                        const base::Copies& copies) noexcept;
+    /// Makes memory reachable for puts of remote ranks until conceal(). Requires a port. Memory in
+    /// the segment need not be concealed.
+    [[nodiscard]] base::Result<base::Exposure> expose_far(std::byte* data,
+                                                          std::uint64_t bytes) noexcept;
+    void conceal(const base::Exposure& exposure) noexcept {
+        if (exposure.reach.way == base::Way::registered)
+            port_->conceal(exposure.reach.region());
+        else if (direct_ != nullptr)
+            direct_->conceal(exposure);
+    }
+    /// Revokes the access of local peers. Registered memory stays registered, because a put to
+    /// unregistered memory would break the peer's connection.
+    void withdraw(const base::Exposure& exposure) noexcept {
+        if (exposure.reach.way != base::Way::registered && direct_ != nullptr)
+            direct_->withdraw(exposure);
+    }
+    /// Returns the address of exposed memory, or nullptr. The caller has checked the owner's
+    /// description of it.
+    [[nodiscard]] std::byte* reach(Rank rank, const base::Reach& reach,
+                                   std::uint64_t bytes) noexcept {
+        if (reach.way == base::Way::segment || reach.way == base::Way::bounced)
+            return near_[static_cast<std::size_t>(rank)] + reach.offset;
+        const bool adopted = reach.way == base::Way::adopted && direct_ != nullptr;
+        return adopted ? direct_->map(rank, reach, bytes) : nullptr;
+    }
+    [[nodiscard]] bool copy_from(Rank rank, const base::Reach& reach, std::byte* to,
+                                 std::uint64_t bytes) noexcept {
+        return direct_ != nullptr && direct_->read(rank, reach.address, to, bytes);
+    }
+    [[nodiscard]] bool copy_to(Rank rank, const base::Reach& reach, const std::byte* from,
+                               std::uint64_t bytes) noexcept {
+        return direct_ != nullptr && direct_->write(rank, reach.address, from, bytes);
+    }
+    [[nodiscard]] const DirectMemory* direct() const noexcept { return direct_.get(); }
+
+    /// Makes a part of the segment accessible for remote ranks. Some networks must register it.
+    /// Does nothing without a network.
+    [[nodiscard]] base::Result<void> use_memory(std::uint64_t offset, std::uint64_t bytes) {
+        return port_ != nullptr ? port_->use_memory(offset, bytes) : base::Result<void>();
+    }
+    // Memory outside the segment that remote ranks access by Put::region and Read::region.
+    // Without a network, the result has 0 bytes.
+    [[nodiscard]] base::Result<base::RemoteRegion> register_memory(std::span<std::byte> memory) {
+        if (port_ == nullptr) return base::RemoteRegion{};
+        return port_->expose(memory);
+    }
+    void unregister_memory(const base::RemoteRegion& region) noexcept {
+        if (port_ != nullptr && region.bytes != 0) port_->conceal(region);
+    }
+
+  private:
+    [[nodiscard]] bool in_segment(const std::byte* data) const noexcept {
+        return data >= own_ && data < own_ + segment_bytes_;
+    }
+
+    std::span<std::byte* const> near_;
+    std::byte* own_;
+    std::uint64_t segment_bytes_;
+    FabricPort* port_;
+    std::unique_ptr<DirectMemory> direct_;
+};
+
+}  // namespace weft::link

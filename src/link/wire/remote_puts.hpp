@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// remote_puts.hpp - the origin's half of the notify strategies: network writes that make up a put.
+//
+// Idea     A put to a remote peer is one or more network writes, by the strategy granted to the
+//          port (link/fabric/notify.hpp): immediates that name the cell, tagged words, or a flag
+//          word after the data. Writes are divided at the size limit of the network and at
+//          sections.
+// Holds    On `again`, posted pieces stay posted, and `resume` has their size. A put's sources are
+//          read until `pending` is lowered. Flags, words and headers are copied. Nothing allocates
+//          after construction.
+// Next     arrivals.hpp for the target's half.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "base/put.hpp"
+#include "base/region.hpp"
+#include "link/fabric/fabric.hpp"
+#include "link/wire/write_counts.hpp"
+
+namespace weft::link {
+
+class RemotePuts {
+  public:
+    /// `port` is nullptr if all ranks are local; then there are no puts.
+    RemotePuts(FabricPort* port, Rank rank, std::size_t ranks, WriteCounts& counts);
+
+    base::Post put(const base::Put& put, std::uint64_t& resume) noexcept;
+    base::Post read(const base::Read& read, std::uint64_t& resume) noexcept;
+    /// Posts the flags of puts whose data is delivered. Call at each poll.
+    void post_deferred_flags() noexcept;
+    /// Returns the number of flags that wait for the delivery of their data.
+    [[nodiscard]] std::size_t deferred() const noexcept { return deferred_open_.size(); }
+    /// Forgets them. The port has been cancelled.
+    void cancel() noexcept { deferred_open_.clear(); }
+
+  private:
+    /// Copy of a small put for networks that cannot inject it.
+    struct StagedPut {
+        std::uint32_t pending = 0;
+        std::byte bytes[sizeof base::Landing::words];
+    };
+    /// A put whose flag is written after its data is known to be delivered.
+    struct Deferred {
+        base::FlagWord flag = 0;
+        std::uint64_t cell = 0;
+        std::uint32_t* pending = nullptr;  ///< of the put; raised until its flag is posted
+        std::uint32_t outstanding = 0;     ///< pieces not yet delivered
+        Rank peer = 0;
+        bool whole = false;  ///< all pieces are posted
+        std::uint32_t lane = 0;
+        std::byte header[sizeof base::Landing::words] = {};  ///< of a counted put
+    };
+    /// One of this rank's counters at a peer. Used for one put at a time.
+    struct CounterLane {
+        std::uint64_t writes = 0;  ///< writes that have named it
+        bool busy = false;
+    };
+    base::Post put_cell(const base::Put& put) noexcept;
+    base::Post put_immediate(const base::Put& put, std::uint64_t& resume) noexcept;
+    base::Post put_words(const base::Put& put) noexcept;
+    base::Post put_delivered(const base::Put& put, std::uint64_t& resume) noexcept;
+    base::Post put_with_counter(const base::Put& put, std::uint64_t& resume) noexcept;
+    base::Post put_then_flag(const base::Put& put, std::uint64_t& resume) noexcept;
+    base::Post put_without_cell(const base::Put& put, std::uint64_t& resume) noexcept;
+    [[nodiscard]] bool take_lane(const base::Put& put, std::uint64_t& resume) noexcept;
+    [[nodiscard]] std::uint64_t open_deferred(const Deferred& deferred) noexcept;
+    [[nodiscard]] std::uint64_t room_at(const base::RemoteRegion* region,
+                                        std::uint64_t offset) const noexcept;
+    base::Post post_pieces(const base::Put& put, base::Put piece, std::uint64_t& resume,
+                           std::uint64_t* count = nullptr) noexcept;
+    base::Post post_flag(Rank peer, std::uint64_t cell, base::FlagWord flag, PutKind kind) noexcept;
+    base::Post post_small(base::Put put, base::PutPart source) noexcept;
+
+    FabricPort* port_;
+    Rank rank_;
+    WriteCounts& counts_;
+    FabricFacts facts_;
+    std::vector<StagedPut> staging_;
+    std::size_t next_staging_ = 0;
+    std::vector<Deferred> deferred_;
+    std::vector<std::uint16_t> deferred_free_;
+    std::vector<std::uint16_t> deferred_open_;
+    std::vector<CounterLane> lanes_;  ///< by peer, facts_.counters for each
+};
+
+}  // namespace weft::link

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// write_counts.hpp - numbers of network writes without a cell, at their origin and at their target.
+//
+// Idea     With RemoteCompletion::counted, a request after such writes holds their number, and the
+//          target serves it when it has counted them. Later writes may be delivered first, so
+//          writes are counted in batches. A batch is closed when the request after it is sent.
+//          Immediates name origin and batch, so the target needs no further knowledge.
+// Holds    The user of the wire has at most kBatches batches in flight between two ranks.
+// Next     run/onesided for the use.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "base/check.hpp"
+#include "link/wire/encoding.hpp"
+#include "weft/types.hpp"
+
+namespace weft::link {
+
+class WriteCounts {
+  public:
+    static constexpr std::uint32_t kBatches = 64;  ///< most batches in flight between two ranks
+
+    WriteCounts(Rank rank, std::size_t ranks) : rank_(rank), written_to_(ranks) {}
+
+    /// Counts in batches from now on.
+    void use_batches() {
+        WEFT_CHECK(written_to_.size() < (std::size_t{1} << 30) / kBatches, written_to_.size());
+        batches_.resize(written_to_.size());
+        delivered_.resize(written_to_.size());
+    }
+
+    // Origin.
+    /// Returns the number of writes to a peer so far.
+    [[nodiscard]] std::uint64_t written_to(Rank peer) const noexcept {
+        return written_to_[static_cast<std::size_t>(peer)];
+    }
+    void add_written(Rank peer) noexcept {
+        ++written_to_[static_cast<std::size_t>(peer)];
+        if (!batches_.empty()) ++batches_[static_cast<std::size_t>(peer)].open_written;
+    }
+    /// Returns the immediate of the next write to a peer.
+    [[nodiscard]] std::uint32_t immediate_to(Rank peer) const noexcept {
+        const std::uint32_t batch = batches_[static_cast<std::size_t>(peer)].open;
+        return (static_cast<std::uint32_t>(rank_) * kBatches + batch) << kArrivalBits |
+               static_cast<std::uint32_t>(Arrival::write);
+    }
+    /// Ends the batch of writes to a peer, and returns their number. If it is 0, the batch stays
+    /// open.
+    [[nodiscard]] std::uint32_t close_batch(Rank peer) noexcept {
+        Batch& batch = batches_[static_cast<std::size_t>(peer)];
+        const std::uint32_t written = std::exchange(batch.open_written, 0);
+        if (written != 0) batch.open = static_cast<std::uint8_t>((batch.open + 1) % kBatches);
+        return written;
+    }
+
+    // Target.
+    /// Counts the write of an immediate. Returns false if its origin does not exist. Only the first
+    /// write of a rank allocates memory.
+    [[nodiscard]] bool add_delivered(std::size_t origin, std::size_t batch) noexcept {
+        if (origin >= delivered_.size()) return false;
+        auto& counts = delivered_[origin];
+        if (counts == nullptr) counts = std::make_unique<std::array<std::uint32_t, kBatches>>();
+        ++(*counts)[batch];
+        return true;
+    }
+    /// Returns true if the peer's oldest batch has delivered `writes` writes here. Then the next
+    /// batch is the oldest.
+    [[nodiscard]] bool take_batch(Rank peer, std::uint32_t writes) noexcept {
+        Batch& batch = batches_[static_cast<std::size_t>(peer)];
+        const auto& counts = delivered_[static_cast<std::size_t>(peer)];
+        if ((counts != nullptr ? (*counts)[batch.oldest] : 0) != writes) return false;
+        if (counts != nullptr) (*counts)[batch.oldest] = 0;
+        batch.oldest = static_cast<std::uint8_t>((batch.oldest + 1) % kBatches);
+        return true;
+    }
+
+  private:
+    struct Batch {
+        std::uint32_t open_written = 0;  ///< writes to the peer in the open batch
+        std::uint8_t open = 0;           ///< number of the open batch, modulo kBatches
+        std::uint8_t oldest = 0;         ///< number of the peer's oldest batch here
+    };
+
+    Rank rank_;
+    std::vector<std::uint64_t> written_to_;  ///< by peer
+    std::vector<Batch> batches_;             ///< by peer; empty: not counted in batches
+    /// By origin: delivered writes of each batch. nullptr: none so far.
+    std::vector<std::unique_ptr<std::array<std::uint32_t, kBatches>>> delivered_;
+};
+
+}  // namespace weft::link
