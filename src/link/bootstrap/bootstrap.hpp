@@ -3,8 +3,8 @@
 //
 // Idea     A rank publishes a business card (bytes), waits in a fence that collects the cards, and
 //          reads the other cards. After start-up, only the non-blocking fence is used, and polled.
-// Next     pmix_bootstrap.cpp for jobs under any PMIx host; loopback_bootstrap.cpp for one rank
-//          without a launcher; caller_bootstrap.hpp for ranks that the caller has connected.
+// Next     pmix_bootstrap.cpp for jobs under any PMIx host; join_job.cpp for one rank without a
+//          launcher; caller_bootstrap.hpp for ranks that the caller has connected.
 #pragma once
 
 #include <cstddef>
@@ -62,6 +62,9 @@ class Bootstrap {
     return status & 0xff;
 }
 
+/// Returns true if a PMIx host started this process (weft run, mpirun, srun --mpi=pmix, prterun).
+[[nodiscard]] bool started_by_pmix();
+[[nodiscard]] base::Result<std::unique_ptr<Bootstrap>> join_pmix_job();
 /// Joins the job that started this process: by PMIx if its environment exists, else a job
 /// of one rank.
 [[nodiscard]] base::Result<std::unique_ptr<Bootstrap>> join_job();

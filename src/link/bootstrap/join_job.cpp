@@ -4,13 +4,53 @@
 // Why      Under a launcher that only offers a protocol older than PMIx, N processes would
 //          otherwise become N jobs of one rank. Their results would seem valid, but belong to
 //          the wrong job.
+#include <fmt/format.h>
+
+#include <cstdio>
 #include <cstdlib>
+#include <map>
+#include <string>
 
 #include "link/bootstrap/bootstrap.hpp"
-#include "link/bootstrap/loopback_bootstrap.hpp"
-#include "link/bootstrap/pmix_bootstrap.hpp"
 
 namespace weft::link {
+namespace {
+
+/// A process without a launcher: a job of one rank.
+class LoopbackBootstrap final : public Bootstrap {
+  public:
+    [[nodiscard]] Rank rank() const override { return 0; }
+    [[nodiscard]] Rank size() const override { return 1; }
+
+    base::Result<void> publish(std::string_view key, std::span<const std::byte> card) override {
+        cards_.insert_or_assign(std::string(key), std::vector(card.begin(), card.end()));
+        return {};
+    }
+
+    base::Result<std::vector<std::byte>> card(std::string_view key, Rank rank) override {
+        WEFT_CHECK(rank == 0, rank);
+        const auto found = cards_.find(key);
+        if (found == cards_.end()) {
+            return base::fail(Status::environment, "no card was published under the key {}", key);
+        }
+        return found->second;
+    }
+
+    base::Result<void> start_fence() override { return {}; }
+    [[nodiscard]] bool fence_ended() override { return true; }
+
+    [[noreturn]] void abort(int status, std::string_view text) override {
+        fmt::print(stderr, "weft: {}\n", text);
+        std::_Exit(exit_status_of_abort(status));
+    }
+
+    base::Result<void> finalize() override { return {}; }
+
+  private:
+    std::map<std::string, std::vector<std::byte>, std::less<>> cards_;
+};
+
+}  // namespace
 
 base::Result<std::unique_ptr<Bootstrap>> join_job() {
     if (started_by_pmix()) return join_pmix_job();
@@ -24,7 +64,7 @@ base::Result<std::unique_ptr<Bootstrap>> join_job() {
                 name, value);
         }
     }
-    return join_job_of_one();
+    return std::unique_ptr<Bootstrap>(std::make_unique<LoopbackBootstrap>());
 }
 
 std::optional<Rank> rank_by_environment() {

@@ -6,8 +6,6 @@
 //          missing under some hosts, so ranks put such data on their cards.
 // Holds    Blocking calls are made only at start-up and at the end. A fence without some rank
 //          counts as failed, even if the library reports a partial success.
-#include "link/bootstrap/pmix_bootstrap.hpp"
-
 #include <pmix.h>
 #include <signal.h>
 #include <unistd.h>
@@ -27,6 +25,7 @@
 
 #include "base/fence_witness.hpp"
 #include "base/home_folder.hpp"
+#include "link/bootstrap/bootstrap.hpp"
 #include "link/bootstrap/rank_processes.hpp"
 
 namespace weft::link {
