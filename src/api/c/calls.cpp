@@ -117,22 +117,6 @@ Result<Call> read(const run::Team& team, const CallArguments& arguments) {
     return call;
 }
 
-weft_status run(const char* function, weft_team* handle, const CallArguments& arguments) noexcept {
-    try {
-        run::Team* const team = usable_team(handle);
-        if (team == nullptr) [[unlikely]]
-            return refuse(function, find(handle).failure());
-        if (is_built_in(arguments) && arguments.in != WEFT_IN_PLACE &&
-            arguments.out != WEFT_IN_PLACE && arguments.collective < collectives::kFirstWithCounts)
-            [[likely]]
-            return outcome(function, team->run(plain_call(arguments)));
-        const auto call = read(*team, arguments);
-        return call ? outcome(function, team->run(*call)) : refuse(function, call.failure());
-    } catch (...) {
-        return refuse_exception(function);
-    }
-}
-
 weft_status start(const char* function, weft_team* handle, const CallArguments& arguments,
                   weft_request** request) noexcept {
     const auto begin = [&](const TeamHandle& found) -> Result<weft_request*> {

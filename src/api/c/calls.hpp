@@ -51,25 +51,4 @@ weft_status start(const char* function, weft_team* team, const CallArguments& ar
 weft_status prepare(const char* function, weft_team* team, const CallArguments& arguments,
                     weft_request** request) noexcept;
 
-/// Returns true for a built-in type and operation.
-[[nodiscard]] inline bool is_built_in(const CallArguments& arguments) {
-    return static_cast<unsigned>(arguments.type) < kBuiltinTypes &&
-           static_cast<unsigned>(arguments.op) < kBuiltinOps;
-}
-/// Returns the call of arguments with a built-in type and operation, without counts and not in
-/// place.
-[[nodiscard]] inline Call plain_call(const CallArguments& arguments) {
-    return {arguments.collective,
-            arguments.in,
-            arguments.out,
-            arguments.count,
-            static_cast<Type>(arguments.type),
-            static_cast<Op>(arguments.op),
-            arguments.root};
-}
-/// Ends an entry with the result of Team::run().
-inline weft_status outcome(const char* function, const base::Failure* failure) noexcept {
-    return failure == nullptr ? WEFT_OK : refuse(function, *failure);
-}
-
 }  // namespace weft::c_api

@@ -6,42 +6,85 @@
 #include "api/c/calls.hpp"
 #include "collectives/collective_traits.hpp"
 
-using weft::Collective;
-using weft::c_api::CallArguments;
-using weft::c_api::prepare;
-using weft::c_api::start;
+namespace weft::c_api {
 
 namespace {
 
-namespace c_api = weft::c_api;
+/// Returns true for a built-in type and operation.
+[[gnu::always_inline]] inline bool is_built_in(const CallArguments& arguments) {
+    return static_cast<unsigned>(arguments.type) < kBuiltinTypes &&
+           static_cast<unsigned>(arguments.op) < kBuiltinOps;
+}
+/// Returns the call of arguments with a built-in type and operation, without counts and not in
+/// place.
+[[gnu::always_inline]] inline Call plain_call(const CallArguments& arguments) {
+    return {arguments.collective,
+            arguments.in,
+            arguments.out,
+            arguments.count,
+            static_cast<Type>(arguments.type),
+            static_cast<Op>(arguments.op),
+            arguments.root};
+}
+/// Ends an entry with the result of Team::run().
+weft_status outcome(const char* function, const base::Failure* failure) noexcept {
+    return failure == nullptr ? WEFT_OK : refuse(function, *failure);
+}
+
+}  // namespace
+
+weft_status run(const char* function, weft_team* handle, const CallArguments& arguments) noexcept {
+    try {
+        run::Team* const team = usable_team(handle);
+        if (team == nullptr) [[unlikely]]
+            return refuse(function, find(handle).failure());
+        if (is_built_in(arguments) && arguments.in != WEFT_IN_PLACE &&
+            arguments.out != WEFT_IN_PLACE && arguments.collective < collectives::kFirstWithCounts)
+            [[likely]]
+            return outcome(function, team->run(plain_call(arguments)));
+        const auto call = read(*team, arguments);
+        return call ? outcome(function, team->run(*call)) : refuse(function, call.failure());
+    } catch (...) {
+        return refuse_exception(function);
+    }
+}
+
+namespace {
 
 /// Inlined into each entry. A call that repeats the last call of its collective, with the same
 /// memory, is not checked again. The caller's arguments stay in registers.
-[[gnu::always_inline]] inline weft_status run(const char* function, weft_team* handle,
-                                              CallArguments arguments) noexcept {
-    weft::run::Team* const team = c_api::team_at_once(handle);
-    const auto* const last = team == nullptr || !c_api::is_built_in(arguments)
+[[gnu::always_inline]] inline weft_status run_now(const char* function, weft_team* handle,
+                                                  CallArguments arguments) noexcept {
+    run::Team* const team = team_at_once(handle);
+    const auto* const last = team == nullptr || !is_built_in(arguments)
                                  ? nullptr
-                                 : team->repeated(c_api::plain_call(arguments));
+                                 : team->repeated(plain_call(arguments));
     if (last == nullptr) [[unlikely]] {
         const CallArguments kept = arguments;  // kept in memory on this path only
-        return c_api::run(function, handle, kept);
+        return run(function, handle, kept);
     }
     try {
-        return c_api::outcome(function, team->run(*last));
+        return outcome(function, team->run(*last));
     } catch (...) {
-        return c_api::refuse_exception(function);
+        return refuse_exception(function);
     }
 }
 
 }  // namespace
+
+}  // namespace weft::c_api
+
+using weft::Collective;
+using weft::c_api::prepare;
+using weft::c_api::run_now;
+using weft::c_api::start;
 
 /// Defines the three forms of a collective: weft_NAME, weft_iNAME and weft_NAME_init. `parameters`,
 /// in parentheses, are those between the team and the request. The other arguments initialize
 /// CallArguments in the order of its members.
 #define WEFT_FORMS(name, parameters, ...)                                            \
     extern "C" weft_status weft_##name(weft_team* team, WEFT_LIST parameters) {      \
-        return run(__func__, team, {Collective::name, __VA_ARGS__});                 \
+        return run_now(__func__, team, {Collective::name, __VA_ARGS__});             \
     }                                                                                \
     extern "C" weft_status weft_i##name(weft_team* team, WEFT_LIST parameters,       \
                                         weft_request** request) {                    \
@@ -98,7 +141,7 @@ WEFT_FORMS(reduce_scatterv,
 #undef WEFT_FORMS
 
 extern "C" weft_status weft_barrier(weft_team* team) {
-    return run(__func__, team, {Collective::barrier});
+    return run_now(__func__, team, {Collective::barrier});
 }
 extern "C" weft_status weft_ibarrier(weft_team* team, weft_request** request) {
     return start(__func__, team, {Collective::barrier}, request);

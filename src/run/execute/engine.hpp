@@ -8,8 +8,11 @@
 //          (help()). If the turn is divided, several threads call at once, on different teams. Only
 //          wait(), run() and drain() block. A call that runs alone on a node takes the fused path:
 //          no queue, no operation object, no decoding.
-// Next     engine_fused.hpp, which users of the engine include; window.hpp for the bank rule;
-//          stepper.hpp for steps; watchdog.hpp for long waits.
+//          In a fused call, an exchange of two ranks is compiled into its caller; other programs
+//          use the loop of fused_runner.hpp. If the watchdog gives up, or a user's operation
+//          throws, the team fails.
+// Next     engine_failures.hpp for the definitions of the other members; window.hpp for the bank
+//          rule; stepper.hpp for steps; watchdog.hpp for long waits.
 #pragma once
 
 #include <algorithm>
@@ -22,6 +25,7 @@
 #include "run/execute/external_progress.hpp"
 #include "run/execute/fused_runner.hpp"
 #include "run/execute/operation_pool.hpp"
+#include "run/execute/recorded_wait.hpp"
 #include "run/execute/stepper.hpp"
 #include "run/execute/team_state.hpp"
 #include "run/execute/transport.hpp"
@@ -188,15 +192,7 @@ class Engine {
     [[nodiscard]] const base::Failure& failure() const { return failure_; }
     [[nodiscard]] const MappedBytes& mapped_bytes() const { return stepper_.mapped_bytes(); }
     /// Describes each waiting lane: call, step, peer, and the signals expected and seen.
-    [[nodiscard]] std::vector<WaitingLane> describe_running() const {
-        std::vector<WaitingLane> lines;
-        for (const Operation* op : running_) stepper_.describe(*op, lines);
-        for (const Operation* op : failing_) lines.push_back(describe_last(*op));
-        for (const auto& team : teams_)
-            if (!team->queue.empty()) describe_gate(*team->queue.front(), lines);
-        if (also_waits_) lines.push_back({.peer = -1, .text = also_waits_()});
-        return lines;
-    }
+    [[nodiscard]] std::vector<WaitingLane> describe_running() const;
 
   private:
     static constexpr unsigned kExternalEvery = 16;  ///< failed polls of a fused call
@@ -351,15 +347,6 @@ class Engine {
         if (op.detached) pool_.give(op);
     }
 
-    /// Notifies the ranks that wait for this one. If one of them failed earlier, takes its reason.
-    void fail(Operation& op) {
-        if (!watchdog_.read_inquiries(teams_)) fail_all(watchdog_.failure());
-        const bool is_first = !op.team->failed;
-        if (!is_first) op.failure = op.team->failure;
-        fail_team(*op.team, op.failure);
-        if (is_first) watchdog_.spread_failure(*op.team, op.epoch, {op.program, op.digest});
-    }
-
     bool start_queued() {
         if (queued_ == 0) return false;
         bool started = false;
@@ -390,74 +377,100 @@ class Engine {
         running_.push_back(&op);
     }
 
-    // --- fused calls: engine_fused.hpp ---------------------------------------------------------
+    // --- fused calls: calls that run alone on a node -------------------------------------------
 
+    /// Makes the steps of a FusedProgram::exchange, without a loop and without a FusedCall, which
+    /// would occupy memory.
     [[gnu::always_inline]] bool run_exchange(TeamState& team, const BoundProgram& program,
-                                             const Registers& registers, const Reducer& reducer);
-    bool await_exchange(TeamState& team, const BoundProgram& program, const Reducer& reducer,
-                        base::FlagWord flag);
-    bool run_other(TeamState& team, const BoundProgram& program, const Registers& registers,
-                   const Reducer& reducer);
+                                             const Registers& registers, const Reducer& reducer) {
+        const base::FlagWord flag = begin_exchange(team, program, registers);
+        const FusedStep* const steps = program.fused.steps.data();
+        try {
+            store(team, steps[0], flag);
+            if (has_arrived(team, steps[1], flag) || await_exchange(team, program, reducer, flag)) {
+                if (steps[2].kind == FusedKind::combine) combine(team, reducer, steps[2]);
+                return true;
+            }
+        } catch (...) {
+            fail_thrown(team, program);
+        }
+        failure_ = team.failure;
+        return false;
+    }
+
+    [[gnu::noinline]] bool await_exchange(TeamState& team, const BoundProgram& program,
+                                          const Reducer& reducer, base::FlagWord flag) {
+        return await_flag({team, program, reducer, last_epoch(team), flag}, program.fused.steps[1]);
+    }
+
+    /// Runs a call that is not an exchange, or that cannot run at once.
+    [[gnu::noinline]] bool run_other(TeamState& team, const BoundProgram& program,
+                                     const Registers& registers, const Reducer& reducer) {
+        if (at_rest_ && may_run_fused(team, program))
+            return run_fused(team, program, registers, reducer);
+        return run_slowly(team, program, registers, reducer);
+    }
+
     bool run_fused(TeamState& team, const BoundProgram& program, const Registers& registers,
-                   const Reducer& reducer);
-    bool run_fused_recorded(TeamState& team, const BoundProgram& program, Registers registers,
-                            const Reducer& reducer);
-    template <class Steps>
-    bool make_steps(TeamState& team, const BoundProgram& program, Steps steps);
-    void fail_thrown(TeamState& team, const BoundProgram& program);
-    bool await_flag(const FusedCall& call, const FusedStep& step);
-
-    // --- failures ------------------------------------------------------------------------------
-
-    /// Ends all calls of a team as failed. The team accepts no further calls.
-    void fail_team(TeamState& team, const base::Failure& why) {
-        team.fail(why);
-        const auto fail_one = [&](Operation* op) {
-            op->failure = why;
-            end_failed(*op);
-        };
-        for (Operation* op : team.queue) fail_one(op);
-        queued_ -= team.queue.size();
-        team.queue.clear();
-        std::erase_if(running_, [&](Operation* op) {
-            if (op->team != &team) return false;
-            stepper_.withdraw(*op);
-            fail_one(op);
-            return true;
+                   const Reducer& reducer) {
+        const FusedCall call = begin_fused(team, program, registers, reducer);
+        return make_steps(team, program, [&] {
+            return run_steps(
+                call, [this](FusedCall by, const FusedStep& at) { return await_flag(by, at); });
         });
     }
 
-    /// Ends a failed call. Its buffers return to the caller when no transfer reads them.
-    void end_failed(Operation& op) {
-        op.state = op.pending != 0 ? Operation::State::failing : Operation::State::failed;
-        if (op.pending != 0)
-            failing_.push_back(&op);
-        else if (op.detached)
-            pool_.give(op);
-    }
-    bool end_settled() {
-        return std::erase_if(failing_, [&](Operation* op) {
-                   if (cancelled_) op->pending = 0;
-                   if (op->pending != 0) return false;
-                   end_failed(*op);
-                   return true;
-               }) != 0;
+    bool run_fused_recorded(TeamState& team, const BoundProgram& program, Registers registers,
+                            const Reducer& reducer) {
+        const Recorder::Open open = recorder_->begin(recorded_call(program), true);
+        const FusedCall call = begin_fused(team, program, registers, reducer);
+        const auto wait = [this](const auto& by, const auto& at) { return await_flag(by, at); };
+        RecordedWait recorded{wait, *recorder_, job_rank_, call, open};
+        const bool done = make_steps(team, program, [&] { return run_steps(call, recorded); });
+        recorder_->end(open, team.setup.id, call.epoch);
+        return done;
     }
 
-    /// Ends the waits of one team, or all waits, as the watchdog decided. In the latter case also
-    /// cancels the wire.
-    void give_up() {
-        gave_up_ = gave_up_ || watchdog_.blames_all();
-        if (gave_up_ && !cancelled_) wire_.cancel();
-        cancelled_ = gave_up_;
-        fail_all(watchdog_.failure());
-        end_settled();
-    }
-    void fail_all(const base::Failure& why) {
-        for (const auto& team : teams_) {
-            if (watchdog_.blames(*team)) fail_team(*team, why);
+    /// Makes the steps. If it returns false, failure() has the reason.
+    template <class Steps>
+    bool make_steps(TeamState& team, const BoundProgram& program, Steps steps) {
+        bool done = false;
+        try {
+            done = steps();
+        } catch (...) {
+            fail_thrown(team, program);
         }
+        if (!done) failure_ = team.failure;
+        return done;
     }
+
+    [[gnu::noinline]] void fail_thrown(TeamState& team, const BoundProgram& program) {
+        fail_team(team, failure_of_user(program));
+        watchdog_.spread_failure(team, last_epoch(team), {&program, team.digest});
+    }
+
+    /// Waits for the flag. Returns false if the call has failed.
+    [[gnu::noinline]] bool await_flag(const FusedCall& call, const FusedStep& step) {
+        const Driving here(*this);
+        for (WaitState wait_state; !has_arrived(call.team, step, call.flag);) {
+            if (wait_state.failures % kExternalEvery == kExternalEvery - 1) external_.drive();
+            if (watchdog_.wait(wait_state, teams_,
+                               [&] { return std::vector{waiting_lane(call, step)}; }))
+                continue;
+            give_up();
+            if (call.team.failed) return false;
+        }
+        return true;
+    }
+
+    // --- failures: engine_failures.hpp ---------------------------------------------------------
+
+    void fail(Operation& op);
+    void fail_team(TeamState& team, const base::Failure& why);
+    void end_failed(Operation& op);
+    bool end_settled();
+    void give_up();
+    void fail_all(const base::Failure& why);
 
     Wire& wire_;
     Turn turn_;

@@ -3,7 +3,7 @@
 //
 // Idea     A loop over the steps. A step is a few additions for its addresses, and a
 //          few loads and stores. The most frequent call, an exchange of two ranks,
-//          needs no loop (engine_fused.hpp).
+//          needs no loop (engine.hpp).
 // Why      The code is compiled into its caller to keep the state of a call in registers. For the
 //          same reason the hook that waits takes copies.
 // Holds    No allocation, lock, system call or choice of algorithm. The hook is called if a flag

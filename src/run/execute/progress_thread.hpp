@@ -28,7 +28,7 @@
 #include <thread>
 
 #include "base/clock.hpp"
-#include "run/execute/engine_fused.hpp"
+#include "run/execute/engine.hpp"
 
 namespace weft::run {
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "run/job/real_engine.hpp"
 
+#include "run/execute/engine_failures.hpp"
+
 namespace weft::run {
 
 static_assert(Network<link::Wire> && Driver<RealEngine>);

@@ -7,7 +7,7 @@
 #pragma once
 
 #include "link/wire/wire.hpp"
-#include "run/execute/engine_fused.hpp"
+#include "run/execute/engine.hpp"
 #include "run/execute/progress_thread.hpp"
 #include "run/onesided/messages.hpp"
 #include "run/onesided/onesided.hpp"

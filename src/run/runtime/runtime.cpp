@@ -411,9 +411,10 @@ base::Result<void> Runtime::finalize() {
     if (outcome.ok()) outcome = settle_messages();
     engine_->drain();
     if (outcome.ok())
-        outcome = reports_.write(exchange(), engine_->mapped_bytes(),
-                                 statistics_of(engine_->mapped_bytes(), job_.wire->memory().direct()),
-                                 {.node_of_rank = job_.node_of_rank, .hosts = job_.hosts});
+        outcome =
+            reports_.write(exchange(), engine_->mapped_bytes(),
+                           statistics_of(engine_->mapped_bytes(), job_.wire->memory().direct()),
+                           {.node_of_rank = job_.node_of_rank, .hosts = job_.hosts});
     if (outcome.ok()) outcome = world().run(Call::barrier(), Purpose::finalize);
     job_.sigterm_report->set_stage("finalize: waiting for all ranks to be here");
     for (unsigned failures = 0; outcome.ok() && job_.wire->in_flight() != 0; ++failures) {
