@@ -10,6 +10,8 @@
 
 #include <memory>
 
+#include "collectives/collective_traits.hpp"
+#include "run/runtime/runtime.hpp"
 #include "tools/cli/commands.hpp"
 #include "tools/cli/exit_status.hpp"
 #include "tools/cli/info_report.hpp"

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "collectives/collective_traits.hpp"
 #include "tools/cli/build_facts.hpp"
 #include "tools/cli/info_report.hpp"
 
