@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// teams.cpp - teams of the C interface, and the memory that is allocated on them.
+// teams.cpp - teams of the C interface, and the memory that is allocated or registered on them.
+//
+// Next     run/runtime/team_memory.hpp.
 #include <vector>
 
 #include "api/c/handles.hpp"
@@ -140,4 +142,34 @@ extern "C" void* weft_ptr(const weft_team* team, void* symmetric, int peer) {
         return found.team->memory().on_member(symmetric, peer);
     });
     return there;
+}
+
+// --- registered memory of the caller -------------------------------------------------------------
+
+extern "C" weft_status weft_register(weft_team* team, weft_memory_kind kind, void* memory,
+                                     size_t bytes, void** segment) {
+    const auto enter = [&](const c_api::TeamHandle& found) -> Result<std::byte*> {
+        if (kind != WEFT_KIND_HOST)
+            return fail(Status::unsupported, "kind: {}, and memory of the host alone is registered",
+                        static_cast<int>(kind));
+        const auto name = found.team->memory().enter(memory, bytes);
+        if (name) found.context->drive_views();
+        return name;
+    };
+    return c_api::give(__func__, team, segment, enter, "segment");
+}
+
+extern "C" weft_status weft_unregister(weft_team* team, void* segment) {
+    return c_api::on(__func__, team, [&](const c_api::TeamHandle& found) {
+        return found.team->memory().withdraw(segment);
+    });
+}
+
+extern "C" size_t weft_registered_bytes(const weft_team* team, const void* segment, int peer) {
+    std::uint64_t bytes = 0;
+    c_api::give(__func__, team, &bytes, [&](const c_api::TeamHandle& found) {
+        return Result<std::uint64_t>(
+            found.context->runtime().registered().bytes_of(*found.team, segment, peer));
+    });
+    return bytes;
 }

@@ -4,25 +4,62 @@
 // Idea     weft::Call is the only form of a call, from the interfaces to its plan. This file
 //          derives its properties: the size of an element, the validity of its arguments, the key
 //          of its plan, and the text and hash by which ranks detect disagreements.
-// Next     blocks.hpp for calls with counts; plan.hpp for binding.
+//          The arrays of a call belong to the caller and are compared in place. So a call with the
+//          counts and displacements of the previous one finds its plan without a copy.
+// Next     plan.hpp for binding, and for the checks of memory.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/element_types.hpp"
+#include "base/extent.hpp"
 #include "base/region.hpp"
 #include "base/result.hpp"
 #include "collectives/collective_traits.hpp"
 #include "run/reduce/reduce.hpp"
-#include "run/runtime/blocks.hpp"
 #include "weft/call.hpp"
 
 namespace weft::run {
 
+using base::Extent;
 using collectives::traits_of;
+
+// --- blocks of calls with counts ---
+
+/// Compares by content.
+[[nodiscard]] inline bool equal(const Blocks& a, const Blocks& b) {
+    return std::ranges::equal(a.counts, b.counts) &&
+           std::ranges::equal(a.displacements, b.displacements);
+}
+
+/// Fails unless there is one count for each rank, displacements for none or for each rank, and no
+/// overflow. `what` is "in" or "out".
+[[nodiscard]] base::Result<void> check_blocks(const Blocks& blocks, std::string_view what,
+                                              Rank size, std::uint64_t element_bytes);
+
+/// Returns "3,0,5", or the first counts and a digest of all.
+[[nodiscard]] std::string to_text(std::span<const std::size_t> counts);
+
+/// Returns the start of each block, in elements.
+[[nodiscard]] std::vector<std::uint64_t> starts_of(const Blocks& blocks);
+
+/// Extents from the start of a buffer, in order of offset, not empty. Adjacent blocks are merged.
+using Extents = std::vector<Extent>;
+/// Returns the extents of blocks. Fails if blocks overlap although they must not; the failure names
+/// `what` and the ranks.
+[[nodiscard]] base::Result<Extents> extents_of(const Blocks& blocks, std::string_view what,
+                                               std::uint64_t element_bytes, bool may_overlap);
+/// Returns true if the extents, from starts `a` and `b`, share a byte.
+[[nodiscard]] bool overlap(const std::byte* a, const Extents& of_a, const std::byte* b,
+                           const Extents& of_b);
+
+// --- calls ---
 
 [[nodiscard]] inline const UserOperation* user_of(const Call& call) {
     return static_cast<const UserOperation*>(call.user.get());

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "run/runtime/pairwise.hpp"
-
+// pairwise.cpp - binds calls whose counts only the two ends of each message know.
+//
+// Next     collectives/v_collective.hpp for their programs; plan.cpp for all other calls.
 #include <limits>
 
 #include "collectives/v_collective.hpp"
+#include "run/bind/bind.hpp"
+#include "run/runtime/plan.hpp"
 
 namespace weft::run {
 

@@ -10,7 +10,6 @@
 #include "plan/schedule/localize.hpp"
 #include "plan/schedule/step.hpp"
 #include "run/bind/bind.hpp"
-#include "run/runtime/pairwise.hpp"
 
 namespace weft::run {
 

@@ -21,10 +21,11 @@
 #include "plan/select/tuning.hpp"
 #include "run/bind/bound_program.hpp"
 #include "run/execute/operation.hpp"
-#include "run/runtime/blocks.hpp"
 #include "run/runtime/call.hpp"
 
 namespace weft::run {
+
+struct BindOptions;
 
 /// An algorithm, parsed and as text.
 struct ChosenAlgorithm {
@@ -105,5 +106,10 @@ struct Plan {
                                                             const Call& call,
                                                             const ChosenAlgorithm& algorithm,
                                                             Purpose purpose);
+
+/// Binds a call whose counts only the two ends of each message know (pairwise.cpp).
+[[nodiscard]] base::Result<BoundProgram> bind_pairwise(const PlanContext& context, const Call& call,
+                                                       const ChosenAlgorithm& algorithm,
+                                                       BindOptions options);
 
 }  // namespace weft::run

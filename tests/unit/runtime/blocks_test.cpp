@@ -2,7 +2,7 @@
 // Goal: unusable counts and displacements of a call are refused. Blocks are kept while they are
 // needed, and compared by value.
 // Method: small calls; a cache of plans without a job.
-#include "run/runtime/blocks.hpp"
+#include "run/runtime/call.hpp"
 
 #include <gtest/gtest.h>
 
