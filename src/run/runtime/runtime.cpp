@@ -12,6 +12,7 @@
 #include <numeric>
 #include <set>
 #include <string_view>
+#include <utility>
 
 #include "base/fork_guard.hpp"
 #include "run/job/describe.hpp"
