@@ -9,6 +9,7 @@
 #include "collectives/neighborhood/exchange.hpp"
 #include "collectives/neighborhood/graph.hpp"
 #include "plan/schedule/step.hpp"
+#include "tests/unit/collectives/exchange_proof.hpp"
 #include "tests/unit/collectives/proof.hpp"
 
 namespace weft::collectives {
@@ -196,102 +197,42 @@ TEST(NeighborhoodProof, StencilsThatAreNoneAreRefused) {
 }
 
 /// A directed graph, which may have parallel edges and edges from a rank to itself.
-struct Graph {
-    int size = 0;
-    std::uint64_t piece = 1;
-    std::uint32_t parallel = 1;
-    std::vector<std::vector<Rank>> to = {}, from = {};                      ///< by rank
-    std::vector<std::vector<std::uint64_t>> counts = {}, from_counts = {};  ///< by edge
+class Graph {
+  public:
+    Graph(std::size_t size, std::uint64_t piece)
+        : piece_(piece), to_(size), from_(size), counts_(size), from_counts_(size) {}
 
     void add(Rank source, Rank target, std::uint64_t count) {
         const auto [s, t] =
             std::pair{static_cast<std::size_t>(source), static_cast<std::size_t>(target)};
-        to[s].push_back(target);
-        counts[s].push_back(count);
-        from[t].push_back(source);
-        from_counts[t].push_back(count);
-        parallel = std::max(parallel, parallel_edges(to[s]));
+        to_[s].push_back(target);
+        counts_[s].push_back(count);
+        from_[t].push_back(source);
+        from_counts_[t].push_back(count);
+        parallel_ = std::max(parallel_, parallel_edges(to_[s]));
     }
-    [[nodiscard]] std::vector<Message> sent(Rank rank) const {
-        const auto at = static_cast<std::size_t>(rank);
-        return messages_along(to[at], counts[at]);
-    }
-    [[nodiscard]] std::vector<Message> received(Rank rank) const {
-        const auto at = static_cast<std::size_t>(rank);
-        return messages_along(from[at], from_counts[at]);
-    }
-    [[nodiscard]] std::uint64_t pieces(Rank rank) const {
-        std::uint64_t most = 1;
-        for (const auto& list : {sent(rank), received(rank)})
-            for (const Message& message : list)
-                most = std::max(most, (message.count + piece - 1) / piece);
-        return most;
-    }
-    [[nodiscard]] std::vector<plan::Program> programs() const {
-        std::vector<plan::Program> list;
-        for (Rank rank = 0; rank < size; ++rank) {
-            const auto out = sent(rank);
-            const auto in = received(rank);
-            auto program = generate_v_collective({.collective = "neighbor_alltoallv",
-                                                  .rank = rank,
-                                                  .size = size,
-                                                  .piece_elements = piece,
-                                                  .parallel_max = parallel,
-                                                  .sent = out,
-                                                  .received = in});
-            EXPECT_TRUE(program.ok());
-            list.push_back(*std::move(program));
+    [[nodiscard]] Exchange exchange() const {
+        Exchange made{.collective = "neighbor_alltoallv", .piece = piece_, .parallel = parallel_};
+        for (std::size_t rank = 0; rank < to_.size(); ++rank) {
+            made.sent.push_back(messages_along(to_[rank], counts_[rank]));
+            made.received.push_back(messages_along(from_[rank], from_counts_[rank]));
         }
-        return list;
+        return made;
     }
-    /// Returns the expected output: each received edge has the data of its sent edge, matched by
-    /// ranks and parallel number.
-    [[nodiscard]] std::vector<plan::Expectation> expected(Rank rank) const {
-        std::vector<plan::Expectation> list;
-        const auto own = received(rank);
-        for (std::size_t i = 0; i < own.size(); ++i) {
-            const Rank source = own[i].peer;
-            const auto there = sent(source);
-            const auto found = std::ranges::find_if(there, [&](const Message& message) {
-                return message.peer == rank && message.parallel == own[i].parallel;
-            });
-            const auto at = static_cast<std::uint64_t>(found - there.begin());
-            const std::uint64_t first = (sent(rank).size() + i) * pieces(rank);
-            for (std::uint64_t p = 0; p * piece < own[i].count; ++p)
-                list.push_back({static_cast<std::uint32_t>(first + p), source, source,
-                                static_cast<std::uint32_t>(at * pieces(source) + p)});
-        }
-        return list;
-    }
-    [[nodiscard]] plan::Verdict verify() const {
-        plan::Contract contract;
-        contract.collective = "neighbor_alltoallv";
-        const auto inputs = [this](const plan::Program& header) {
-            return static_cast<std::uint32_t>(sent(header.rank).size() * pieces(header.rank));
-        };
-        contract.input = [=](const plan::Program& header) {
-            return plan::UnitRange{0, inputs(header)};
-        };
-        contract.output = [=](const plan::Program& header) {
-            return plan::UnitRange{inputs(header), header.units - inputs(header)};
-        };
-        contract.expected = [this](const plan::Program& header) { return expected(header.rank); };
-        const auto list = programs();
-        return plan::verify(
-            {.programs = list, .contract = &contract, .elements = 0, .in_place = false});
-    }
+
+  private:
+    std::uint64_t piece_;
+    std::uint32_t parallel_ = 1;
+    std::vector<std::vector<Rank>> to_, from_;                      ///< by rank
+    std::vector<std::vector<std::uint64_t>> counts_, from_counts_;  ///< by edge
 };
 
 TEST(NeighborhoodProof, RandomDirectedGraphsAreRight) {
     base::Random random(12);
     std::uint32_t most = 1;
     for (int trial = 0; trial < 200; ++trial) {
-        Graph graph{.size = static_cast<int>(1 + random.below(12)), .piece = 1 + random.below(4)};
-        const auto ranks = static_cast<std::size_t>(graph.size);
-        graph.to.resize(ranks);
-        graph.from.resize(ranks);
-        graph.counts.resize(ranks);
-        graph.from_counts.resize(ranks);
+        const std::size_t ranks = 1 + random.below(12);
+        Graph graph(ranks, 1 + random.below(4));
         std::uint64_t elements = 0;
         for (std::uint64_t edges = random.below(4 * ranks); edges > 0; --edges) {
             const auto source = static_cast<Rank>(random.below(ranks));
@@ -300,8 +241,9 @@ TEST(NeighborhoodProof, RandomDirectedGraphsAreRight) {
             graph.add(source, target, count);
             if (source != target) elements += count;
         }
-        most = std::max(most, graph.parallel);
-        const auto verdict = graph.verify();
+        const Exchange exchange = graph.exchange();
+        most = std::max(most, exchange.parallel);
+        const auto verdict = exchange.verify();
         ASSERT_TRUE(verdict.valid) << trial << ": " << verdict.error;
         EXPECT_EQ(verdict.bytes_total, elements * 8);
     }
@@ -309,13 +251,11 @@ TEST(NeighborhoodProof, RandomDirectedGraphsAreRight) {
 }
 
 TEST(NeighborhoodProof, ParallelEdgesThatAreTakenForEachOtherAreNoticed) {
-    Graph graph{.size = 2, .piece = 4};
-    for (auto* list : {&graph.to, &graph.from}) list->resize(2);
-    for (auto* list : {&graph.counts, &graph.from_counts}) list->resize(2);
+    Graph graph(2, 4);
     graph.add(0, 1, 3);
     graph.add(0, 1, 3);
-    EXPECT_TRUE(graph.verify().valid);
-    auto programs = graph.programs();
+    EXPECT_TRUE(graph.exchange().verify().valid);
+    auto programs = graph.exchange().programs();
     for (plan::Step& step : programs[0].steps)
         if (step.kind == plan::StepKind::put) step.signal = 0;
     const auto verdict = plan::verify({.programs = programs, .elements = 0, .in_place = false});

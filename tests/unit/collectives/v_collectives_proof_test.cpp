@@ -8,6 +8,7 @@
 #include "base/random.hpp"
 #include "collectives/v_collective.hpp"
 #include "plan/schedule/step.hpp"
+#include "tests/unit/collectives/exchange_proof.hpp"
 #include "tests/unit/collectives/proof.hpp"
 
 namespace weft::collectives {
@@ -98,85 +99,27 @@ TEST(RaggedProof, CountsThatAreNotOneForEachBlockAreRefused) {
     EXPECT_FALSE(whole.ok());
 }
 
-/// Counts by sender and receiver, and each rank's messages.
+/// Counts by sender and receiver.
 struct Matrix {
     int size = 0;
     std::uint64_t piece = 1;
     std::vector<Counts> counts;                    ///< [from][to]
     std::uint64_t mapped_min = ~std::uint64_t{0};  ///< minimum elements of messages that are mapped
 
-    [[nodiscard]] std::vector<Message> sent(Rank rank) const {
-        std::vector<Message> list;
-        for (Rank to = 0; to < size; ++to) add(list, to, at(rank, to));
-        return list;
-    }
-    [[nodiscard]] std::vector<Message> received(Rank rank) const {
-        std::vector<Message> list;
-        for (Rank from = 0; from < size; ++from) add(list, from, at(from, rank));
-        return list;
-    }
     [[nodiscard]] std::uint64_t at(Rank from, Rank to) const {
         return counts[static_cast<std::size_t>(from)][static_cast<std::size_t>(to)];
     }
-    /// Returns the number of units of each block at a rank: enough for its largest message.
-    [[nodiscard]] std::uint64_t pieces(Rank rank) const {
-        std::uint64_t most = 1;
-        for (const auto& list : {sent(rank), received(rank)})
-            for (const Message& message : list)
-                most = std::max(most, (message.count + piece - 1) / piece);
-        return most;
-    }
-    [[nodiscard]] std::vector<plan::Program> programs() const {
-        std::vector<plan::Program> list;
+    [[nodiscard]] Exchange exchange() const {
+        Exchange made{.collective = "exchange", .piece = piece};
         for (Rank rank = 0; rank < size; ++rank) {
-            const auto to = sent(rank);
-            const auto from = received(rank);
-            auto program = generate_v_collective({.collective = "exchange",
-                                                  .rank = rank,
-                                                  .size = size,
-                                                  .piece_elements = piece,
-                                                  .sent = to,
-                                                  .received = from});
-            EXPECT_TRUE(program.ok());
-            list.push_back(*std::move(program));
-        }
-        return list;
-    }
-    /// Returns the contract: each received segment equals the sender's segment for this rank.
-    [[nodiscard]] plan::Contract contract() const {
-        plan::Contract contract{
-            .collective = "exchange", .input = {}, .output = {}, .expected = {}};
-        contract.input = [this](const plan::Program& header) {
-            const std::uint64_t units = sent(header.rank).size() * pieces(header.rank);
-            return plan::UnitRange{0, static_cast<std::uint32_t>(units)};
-        };
-        contract.output = [this](const plan::Program& header) {
-            const auto first =
-                static_cast<std::uint32_t>(sent(header.rank).size() * pieces(header.rank));
-            return plan::UnitRange{first, header.units - first};
-        };
-        contract.expected = [this](const plan::Program& header) {
-            std::vector<plan::Expectation> list;
-            const auto own = received(header.rank);
-            for (std::size_t i = 0; i < own.size(); ++i) {
-                const Rank from = own[i].peer;
-                const auto there = sent(from);
-                const auto at = static_cast<std::uint64_t>(
-                    std::ranges::find(there, header.rank, &Message::peer) - there.begin());
-                const std::uint64_t first = (sent(header.rank).size() + i) * pieces(header.rank);
-                for (std::uint64_t p = 0; p * piece < own[i].count; ++p)
-                    list.push_back({static_cast<std::uint32_t>(first + p), from, from,
-                                    static_cast<std::uint32_t>(at * pieces(from) + p)});
+            auto& sent = made.sent.emplace_back();
+            auto& received = made.received.emplace_back();
+            for (Rank peer = 0; peer < size; ++peer) {
+                add(sent, peer, at(rank, peer));
+                add(received, peer, at(peer, rank));
             }
-            return list;
-        };
-        return contract;
-    }
-    [[nodiscard]] plan::Verdict verify() const {
-        const auto list = programs();
-        const plan::Contract achieved = contract();
-        return plan::verify(
-            {.programs = list, .contract = &achieved, .elements = 0, .in_place = false});
+        }
+        return made;
     }
 
   private:
@@ -210,7 +153,7 @@ TEST(ExchangeProof, EveryMessageArrivesWholeInPieces) {
                     pieces += (matrix.at(from, to) + matrix.piece - 1) / matrix.piece;
                 }
             }
-            const auto verdict = matrix.verify();
+            const auto verdict = matrix.exchange().verify();
             ASSERT_TRUE(verdict.valid) << size << " trial " << trial << ": " << verdict.error;
             EXPECT_EQ(verdict.messages, pieces);
             EXPECT_EQ(verdict.bytes_total, elements * 8);
@@ -237,7 +180,7 @@ TEST(ExchangeProof, MessagesThatAreMappedAreCopiedOnceAndWhole) {
                         pieces += (count + matrix.piece - 1) / matrix.piece;
                 }
             }
-            const auto verdict = matrix.verify();
+            const auto verdict = matrix.exchange().verify();
             ASSERT_TRUE(verdict.valid) << size << " trial " << trial << ": " << verdict.error;
             EXPECT_EQ(verdict.messages, pieces);
             EXPECT_GE(verdict.signals, 2 * mapped);
@@ -248,7 +191,7 @@ TEST(ExchangeProof, MessagesThatAreMappedAreCopiedOnceAndWhole) {
 /// The sender must not end, or write, before its exposed data was read.
 TEST(ExchangeProof, MappedMessagesWithoutTheirEndAreRefused) {
     const Matrix matrix{.size = 2, .piece = 4, .counts = {{0, 9}, {0, 0}}, .mapped_min = 5};
-    std::vector<plan::Program> programs = matrix.programs();
+    std::vector<plan::Program> programs = matrix.exchange().programs();
     ASSERT_EQ(programs[0].steps.size(), 2U);  // expose, wait
     ASSERT_EQ(programs[1].steps.size(), 3U);  // wait, copy, signal
     for (plan::Program& program : programs) {
@@ -262,11 +205,11 @@ TEST(ExchangeProof, MappedMessagesWithoutTheirEndAreRefused) {
 TEST(ExchangeProof, ARankTalksToThoseOnlyThatItHasSomethingFor) {
     Matrix matrix{.size = 5, .piece = 10, .counts = std::vector<Counts>(5, Counts(5, 0))};
     matrix.counts[1][3] = 7;
-    const auto programs = matrix.programs();
+    const auto programs = matrix.exchange().programs();
     EXPECT_EQ(programs[1].steps.size(), 1U);
     EXPECT_EQ(programs[3].steps.size(), 2U);
     EXPECT_TRUE(programs[0].steps.empty());
-    const auto verdict = matrix.verify();
+    const auto verdict = matrix.exchange().verify();
     ASSERT_TRUE(verdict.valid) << verdict.error;
     EXPECT_EQ(verdict.messages, 1U);
     EXPECT_EQ(verdict.signals, 0U);
@@ -276,20 +219,22 @@ TEST(ExchangeProof, ARankTalksToThoseOnlyThatItHasSomethingFor) {
 TEST(ExchangeProof, CountsThatTheTwoEndsDisagreeAboutAreNoProgram) {
     Matrix sender{.size = 2, .piece = 4, .counts = {{0, 3}, {0, 0}}};
     Matrix receiver{.size = 2, .piece = 4, .counts = {{0, 2}, {0, 0}}};
-    const std::vector<plan::Program> programs{sender.programs()[0], receiver.programs()[1]};
+    const std::vector<plan::Program> programs{sender.exchange().programs()[0],
+                                              receiver.exchange().programs()[1]};
     const auto verdict = plan::verify({.programs = programs, .elements = 0, .in_place = false});
     EXPECT_FALSE(verdict.valid);
     EXPECT_NE(verdict.error.find("names a unit of 2 elements"), std::string::npos) << verdict.error;
     sender.mapped_min = receiver.mapped_min = 1;
-    const std::vector<plan::Program> mapped{sender.programs()[0], receiver.programs()[1]};
+    const std::vector<plan::Program> mapped{sender.exchange().programs()[0],
+                                            receiver.exchange().programs()[1]};
     const auto other = plan::verify({.programs = mapped, .elements = 0, .in_place = false});
     EXPECT_NE(other.error.find("names a unit of 2 elements"), std::string::npos) << other.error;
 }
 
 TEST(ExchangeProof, ALoopOfMoreRepeatsThanSegmentsTellsItsSignalsApart) {
-    Matrix matrix{.size = 2, .piece = 1, .counts = {{0, 9}, {0, 0}}};
-    std::vector<plan::Program> programs = matrix.programs();
-    const plan::Contract achieved = matrix.contract();
+    const Exchange exchange = Matrix{.size = 2, .piece = 1, .counts = {{0, 9}, {0, 0}}}.exchange();
+    std::vector<plan::Program> programs = exchange.programs();
+    const plan::Contract achieved = exchange.contract();
     for (plan::Program& program : programs) program.segments = 3;
     const auto verdict = plan::verify(
         {.programs = programs, .contract = &achieved, .elements = 0, .in_place = false});
