@@ -69,13 +69,7 @@ class Ranks {
         heap_ = (area.bytes() + 63) / 64 * 64;
         WEFT_CHECK(heap_ + kHeapBytes <= kSegment, heap_);
         for (Rank rank = 0; rank < size(); ++rank) {
-            std::vector<std::byte*> near = segments_of(network_);
-            for (Rank peer = 0; peer < size(); ++peer)
-                if (!network_.is_near(rank, peer)) near[static_cast<std::size_t>(peer)] = nullptr;
-            const bool alone = std::ranges::count(near, nullptr) == 0;
-            link::Wire& wire = wires_.emplace_back(
-                std::move(near), alone ? nullptr : fabric_.open_port(rank),
-                link::WireOptions{.rank = rank, .segment_bytes = kSegment, .cells_end = kSegment});
+            link::Wire& wire = open_wire(wires_, network_, fabric_, rank);
             Drive& drive = drives_.emplace_back(Drive{this, {}});
             Calls& calls = calls_.emplace_back(wire, drive, area, rank);
             calls.let_sleep();

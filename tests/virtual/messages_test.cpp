@@ -30,13 +30,7 @@ class Talkers {
         const run::MessageArea area{.offset = 0, .ranks = size()};
         WEFT_CHECK(area.bytes() <= kSegment, area.bytes());
         for (Rank rank = 0; rank < size(); ++rank) {
-            std::vector<std::byte*> near = segments_of(network_);
-            for (Rank peer = 0; peer < size(); ++peer)
-                if (!network_.is_near(rank, peer)) near[static_cast<std::size_t>(peer)] = nullptr;
-            const bool alone = std::ranges::count(near, nullptr) == 0;
-            link::Wire& wire = wires_.emplace_back(
-                std::move(near), alone ? nullptr : fabric_.open_port(rank),
-                link::WireOptions{.rank = rank, .segment_bytes = kSegment, .cells_end = kSegment});
+            link::Wire& wire = open_wire(wires_, network_, fabric_, rank);
             ranks_.emplace_back(std::make_unique<Talker>(*this, wire, area, rank));
         }
         for (const auto& talker : ranks_) talker->listen();

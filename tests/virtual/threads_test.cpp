@@ -127,12 +127,7 @@ class Shared {
         const run::OneSidedArea area{.offset = 0, .ranks = network_.size()};
         heap_ = (area.bytes() + 63) / 64 * 64;
         for (Rank rank = 0; rank < network_.size(); ++rank) {
-            std::vector<std::byte*> near = segments_of(network_);
-            for (Rank peer = 0; peer < network_.size(); ++peer)
-                if (!network_.is_near(rank, peer)) near[static_cast<std::size_t>(peer)] = nullptr;
-            link::Wire& wire = wires_.emplace_back(
-                std::move(near), fabric_.open_port(rank),
-                link::WireOptions{.rank = rank, .segment_bytes = kSegment, .cells_end = kSegment});
+            link::Wire& wire = open_wire(wires_, network_, fabric_, rank);
             Drive& drive = drives_.emplace_back(Drive{this, {}});
             Calls& made = calls.emplace_back(wire, drive, area, rank);
             wire.set_service(&Calls::serve, &Calls::on_immediate, &made);
