@@ -20,7 +20,6 @@
 
 enum { kRanksMax = 16, kCells = 48, kBlock = 96, kRound = 400, kTeamRounds = 8, kWordsMax = 256 };
 enum { kWorld, kContext, kTeam, kTeamContext, kHandles };
-enum { kWritten, kAdded, kMixed, kHalves, kSwapped, kRead, kUses };
 enum { kPost = 1, kAsk, kPass, kMarked, kReply, kPassed };
 
 struct memory {
@@ -155,16 +154,6 @@ static void change_cell(int use, const struct operation* op, uint64_t value, int
     } else {
         swap_cell(by, at, value, peer);
     }
-}
-
-static void model_change(int use, int how, uint64_t* at, uint64_t value) {
-    uint32_t halves[2];
-    if (use == kAdded || use == kSwapped) *at += value;
-    if (use == kMixed) *at ^= value;
-    if (use != kHalves) return;
-    memcpy(halves, at, sizeof halves);
-    halves[how % 2] += (uint32_t)value;
-    memcpy(at, halves, sizeof halves);
 }
 
 static void read_cell(const struct operation* op) {

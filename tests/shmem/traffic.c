@@ -18,7 +18,6 @@
 #include "tests/support/traffic_draw.h"
 
 enum { kCells = 48, kBlock = 96, kRound = 600, kPesMax = 16, kContexts = 3 };
-enum { kWritten, kAdded, kMixed, kHalves, kSwapped, kRead, kUses };
 
 typedef struct {
     uint64_t cells[kCells];
@@ -90,16 +89,6 @@ static void change_cell(int use, int how, int context, int pe, int cell, uint64_
                                   ctx, at, seen, seen + value, to)) != seen;)
             seen = found;
     }
-}
-
-static void model_change(int use, int how, uint64_t* at, uint64_t value) {
-    uint32_t halves[2];
-    if (use == kAdded || use == kSwapped) *at += value;
-    if (use == kMixed) *at ^= value;
-    if (use != kHalves) return;
-    memcpy(halves, at, sizeof halves);
-    halves[how % 2] += (uint32_t)value;
-    memcpy(at, halves, sizeof halves);
 }
 
 static void do_cell(int round, int slot) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-// traffic_draw.h - random numbers for programs of random traffic: one stream for all ranks.
+// traffic_draw.h - random numbers for programs of random traffic, one stream for all ranks, and the
+// model of a cell.
 //
 // Holds    All ranks that begin with the same state draw the same numbers. The role of a cell in a
 //          round depends only on the seed, the round and the cell, not on earlier draws.
@@ -7,6 +8,10 @@
 #define TESTS_SUPPORT_TRAFFIC_DRAW_H
 
 #include <stdint.h>
+#include <string.h>
+
+// Uses of a cell in a round.
+enum { kWritten, kAdded, kMixed, kHalves, kSwapped, kRead, kUses };
 
 static uint64_t state, seed = 1;  // of the stream
 
@@ -30,6 +35,17 @@ static uint64_t role_of_cell(int round, int cell) {
     const uint64_t drawn = draw();
     state = kept;
     return drawn;
+}
+
+// Applies a change with a value to a cell of the model.
+static void model_change(int use, int how, uint64_t* at, uint64_t value) {
+    uint32_t halves[2];
+    if (use == kAdded || use == kSwapped) *at += value;
+    if (use == kMixed) *at ^= value;
+    if (use != kHalves) return;
+    memcpy(halves, at, sizeof halves);
+    halves[how % 2] += (uint32_t)value;
+    memcpy(at, halves, sizeof halves);
 }
 
 #endif
