@@ -84,14 +84,7 @@ TEST(Engines, AgreeOnRandomSchedules) {
     Answers answers;
     for (int trial = 0; trial < kSchedules && !HasFailure(); ++trial) {
         Random random = seeds.stream(static_cast<std::uint64_t>(trial));
-        Question question;
-        question.request.size = 2 + static_cast<Rank>(random.below(78));
-        question.request.elements = 1 + random.below(40);
-        question.request.element_bytes = 4;
-        question.request.segments = random.chance(1, 5) ? 3 : 1;
-        question.request.placement =
-            random.chance(1, 2) ? collectives::Placement::ordered : collectives::Placement::paper;
-        question.spec = some_schedule(random, question.request.size);
+        const Question question = some_question(random, {.ranks_max = 79, .one_segmented_in = 5});
         expect_agreement(question, some_surroundings(random, question.request.size), answers,
                          fmt::format("seed {} trial {}: {} of {}", kSeed, trial, question.spec,
                                      question.request.size));

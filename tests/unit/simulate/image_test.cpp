@@ -49,14 +49,7 @@ TEST(Image, StepsOneByOneAreTheProgramOfTheRank) {
     Surroundings around = paper();
     for (int trial = 0; trial < 400 && !HasFailure(); ++trial) {
         Random random = seeds.stream(static_cast<std::uint64_t>(trial));
-        Question question;
-        question.request.size = 2 + static_cast<Rank>(random.below(60));
-        question.request.elements = 1 + random.below(40);
-        question.request.element_bytes = 4;
-        question.request.segments = random.chance(1, 4) ? 3 : 1;
-        question.request.placement =
-            random.chance(1, 2) ? collectives::Placement::ordered : collectives::Placement::paper;
-        question.spec = some_schedule(random, question.request.size);
+        Question question = some_question(random, {.ranks_max = 61, .one_segmented_in = 4});
         if (random.chance(1, 5)) {  // without data
             question.collective = "barrier";
             question.spec = random.chance(1, 2)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// schedules.hpp - random schedules in the notation, for tests of general properties.
+// schedules.hpp - random schedules in the notation and questions with them, for tests of general
+// properties.
 #pragma once
 
 #include <fmt/format.h>
@@ -8,8 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "ask.hpp"
 #include "base/random.hpp"
-#include "weft/types.hpp"
 
 namespace weft::lab::test {
 
@@ -57,6 +58,25 @@ inline std::string some_schedule(base::Random& random, Rank n, int depth = 0) {
     std::string text;
     for (const Rank factor : factors) text += fmt::format("{}a{}", text.empty() ? "" : ",", factor);
     return text;
+}
+
+struct QuestionLimits {
+    Rank ranks_max;
+    std::uint64_t one_segmented_in;  ///< average number of questions for each with segments
+};
+/// Returns an allreduce of a random size by a random schedule.
+inline Question some_question(base::Random& random, const QuestionLimits& limits) {
+    Question question;
+    auto& request = question.request;
+    request.size =
+        2 + static_cast<Rank>(random.below(static_cast<std::uint64_t>(limits.ranks_max) - 1));
+    request.elements = 1 + random.below(40);
+    request.element_bytes = 4;
+    request.segments = random.chance(1, limits.one_segmented_in) ? 3 : 1;
+    request.placement =
+        random.chance(1, 2) ? collectives::Placement::ordered : collectives::Placement::paper;
+    question.spec = some_schedule(random, request.size);
+    return question;
 }
 
 }  // namespace weft::lab::test
