@@ -6,20 +6,17 @@
 #include <gtest/gtest.h>
 
 #include "run/onesided/onesided.hpp"
+#include "tests/fuzz/far_wire.hpp"
 
 namespace weft::run {
 
-/// Wire of rank 0 in a job of two; the other rank is remote, accepts all puts and never answers.
-class CountingWire {
+/// Counts writes and requests. The other rank never answers.
+class CountingWire : public fuzz::FarWire {
   public:
     std::uint64_t transfers = 0;
     std::uint64_t per_write = 1;
     int requests = 0;
 
-    std::byte* near(Rank rank) noexcept {
-        return rank == 0 ? reinterpret_cast<std::byte*>(memory_.data()) : nullptr;
-    }
-    std::uint64_t segment_bytes() noexcept { return memory_.size() * sizeof(base::Cell); }
     base::Post try_put(const base::Put& put, std::uint64_t&) noexcept {
         if (put.cell != base::Put::kNoCell)
             ++requests;
@@ -27,23 +24,13 @@ class CountingWire {
             transfers += per_write;
         return base::Post::posted;
     }
-    base::Post try_read(const base::Read&, std::uint64_t&) noexcept { return base::Post::posted; }
-    bool copy_from(Rank, const base::Reach&, std::byte*, std::uint64_t) noexcept { return false; }
-    bool copy_to(Rank, const base::Reach&, const std::byte*, std::uint64_t) noexcept {
-        return false;
-    }
-    void settle(std::uint64_t) noexcept {}
-    CountingWire& memory() noexcept { return *this; }
     CountingWire& counts() noexcept { return *this; }
     const base::RemoteFacts& remote() const noexcept { return facts_; }
     std::uint64_t written_to(Rank) noexcept { return transfers; }
     std::uint32_t close_batch(Rank) noexcept { return 1; }
-    bool take_batch(Rank, std::uint32_t) noexcept { return true; }
-    void distrust(Rank, const char*) noexcept {}
 
   private:
     const base::RemoteFacts facts_{.whole_words = true};
-    std::vector<base::Cell> memory_ = std::vector<base::Cell>(1 << 16);
 };
 static_assert(Network<CountingWire>);
 
