@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // communicators.cpp - many communicators, at once and one after another, and the cost of calls.
 //
-// usage: communicators alive|churn|operations|own|window|costs|stream|reused|overlap COUNT
+// usage: communicators alive|churn|operations|own|window|costs|stream|long|reused|overlap COUNT
 //        (under a launcher, with the layer)
 //
 // alive    COUNT communicators at once, with calls on all of them.
@@ -14,6 +14,7 @@
 // costs    Times in ns: of a duplicate that is freed, unused or used once; of calls on
 //          MPI_COMM_SELF; and of calls on two alternating communicators that are handed back.
 // stream   COUNT calls on MPI_COMM_WORLD.
+// long     COUNT long calls on MPI_COMM_WORLD with the same buffers, then COUNT with new ones.
 // reused   COUNT communicators one after another; on some ranks they get the handles of freed ones.
 // overlap  COUNT calls whose blocks overlap, which MPI forbids; they must be executed anyway.
 #include <mpi.h>
@@ -65,6 +66,18 @@ void reused(int value) {
     for (int i = 0; i < 20; ++i) check_sum(second, value + 2 * i);
     MPI_Comm_free(&second);
     MPI_Comm_free(&between);
+}
+
+void long_calls(int count) {
+    constexpr std::size_t kInts = std::size_t{1} << 16;
+    std::vector<int> in(kInts + static_cast<std::size_t>(count), rank);
+    std::vector<int> out(in.size());
+    for (int call = 0; call < 2 * count; ++call) {
+        const int shift = std::max(0, call - count);
+        MPI_Allreduce(in.data() + shift, out.data() + shift, kInts, MPI_INT, MPI_SUM,
+                      MPI_COMM_WORLD);
+        if (out[static_cast<std::size_t>(shift) + kInts - 1] != size * (size - 1) / 2) ++wrong;
+    }
 }
 
 void overlap() {
@@ -215,6 +228,7 @@ int main(int argc, char** argv) {
     if (what == "churn") churn(count);
     if (what == "costs") costs(count);
     for (int i = 0; what == "stream" && i < count; ++i) check_sum(MPI_COMM_WORLD, i);
+    if (what == "long") long_calls(count);
     for (int i = 0; what == "reused" && i < count; ++i) reused(i);
     for (int i = 0; what == "overlap" && i < count; ++i) overlap();
     int all_wrong = 0;

@@ -70,10 +70,12 @@ class FactsOfOneRank(unittest.TestCase):
     def test_odd_addresses(self):
         self.check_served("unaligned")
 
-    def test_verdicts_of_other_communicators(self):
-        reasons = self.check("grid", 4, 40, WEFT_MPI="auto")
-        # Each of the four ranks gives 64 calls of its row's trial to the host; columns follow rank 0.
-        self.assertEqual(reasons["allreduce"], "256 host is quicker")
+    def test_new_buffers_of_one_rank(self):
+        # Ranks agree at the 16th, 32nd, 64th and 128th call about the calls since the agreement before it.
+        reasons = self.check("buffers", 3, 40, WEFT_MPI="auto")
+        self.assertEqual(reasons["allreduce"], f"{3 * 63} host is quicker")
+        reasons = self.check("buffers", 3, 64, WEFT_MPI="auto")
+        self.assertEqual(reasons["allreduce"], f"{3 * 127} host is quicker")
 
     def test_threads(self):
         reasons = self.check("threads")
@@ -175,31 +177,45 @@ class OtherPrograms(unittest.TestCase):
         self.assertEqual(handed_back(err)["allreduce"], "none")
 
 
-class ChoiceFiles(unittest.TestCase):
+class FilesOfRanges(unittest.TestCase):
     def setUp(self):
         self.folder = tempfile.TemporaryDirectory()
         self.addCleanup(self.folder.cleanup)
-        self.file = Path(self.folder.name) / "choices"
+        self.file = Path(self.folder.name) / "ranges"
         self.settings = {"WEFT_MPI": "auto", "WEFT_MPI_TUNING": str(self.file)}
 
-    def test_links_are_not_followed(self):
-        """Another user may have made links with names to which the layer might write."""
-        other = Path(self.folder.name) / "other"
-        other.write_text("of another user\n")
-        for name in ("choices.new", "choices.tmp"):
-            os.symlink(other, Path(self.folder.name) / name)
-        self.file.write_text("mpich 64 scan 8 host\nopenmpi 64 scan 8 host\n")
-        status, _, err = run(4, ["one_rank", "grid", 0], self.settings, DEADLINE_S)
+    def served(self, *lines):
+        """Returns how many of 200 calls of two ranks weft serves with a file, and the output."""
+        self.file.write_text("".join(line + "\n" for line in lines))
+        status, _, err = run(2, ["communicators", "stream", 100], {**self.settings, "WEFT_MPI_STATS": "1"}, DEADLINE_S)
         self.assertEqual(status, 0, err)
-        self.assertEqual(other.read_text(), "of another user\n")
-        self.assertEqual({path.name for path in Path(self.folder.name).iterdir()},
-                         {"choices", "choices.new", "choices.tmp", "other"})
-        # Lines about calls that this job has not tried stay, and its own lines are added.
-        lines = self.file.read_text()
-        for line in ("mpich 64 scan 8 host\n", "openmpi 64 scan 8 host\n", f"{MPI} 2 allreduce 4 weft\n"):
-            self.assertIn(line, lines)
+        return int(re.search(r"^weft: allreduce +200 +(\d+) ", err, re.MULTILINE)[1]), err
 
-    def test_a_fifo_is_no_file_of_choices(self):
+    def test_ranges_decide(self):
+        self.assertEqual(self.served(f"{MPI} 2 allreduce 0 host", f"{MPI} 2 allreduce 1024 weft")[0], 0)
+        self.assertEqual(self.served(f"{MPI} 2 allreduce 0 weft", f"{MPI} 2 allreduce 1024 host")[0], 200)
+        self.assertEqual(self.served(f"{MPI} 3 allreduce 0 host", f"{OTHER_MPI} 2 allreduce 0 host")[0], 200)
+
+    def test_a_malformed_line_is_reported_once(self):
+        served, err = self.served(f"{MPI} 2 allreduce 0 host", "nonsense")
+        self.assertEqual(served, 0)
+        self.assertEqual(err.count(f"weft: {self.file}: this line is not understood: nonsense\n"), 1, err)
+
+    def test_a_missing_file_is_reported_once(self):
+        status, out, err = run(2, ["communicators", "own", 60], self.settings, DEADLINE_S)
+        self.assertEqual((status, out), (0, "60 calls: right\n"), err)
+        self.assertEqual(err, f"weft: {self.file} does not exist\n")
+
+    def test_files_that_differ_are_refused(self):
+        settings = {"WEFT_MPI": "auto", "WEFT_MPI_TUNING": "/proc/self/stat", "WEFT_MPI_STATS": "1"}
+        status, out, err = run(2, ["communicators", "own", 60], settings, DEADLINE_S)
+        self.assertEqual((status, out), (0, "60 calls: right\n"), err)
+        self.assertEqual(len(re.findall(
+            r"^weft: collectives stay with MPI: the content of the file in WEFT_MPI_TUNING is of \d+ bytes and hash \w+ "
+            r"on rank 0 and of \d+ bytes and hash \w+ on rank 1; all ranks need the same value$",
+            err, re.MULTILINE)), 1, err)
+
+    def test_a_fifo_is_no_file_of_ranges(self):
         os.mkfifo(self.file)
         status, out, err = run(2, ["communicators", "own", 60], self.settings, DEADLINE_S)
         self.assertEqual((status, out), (0, "60 calls: right\n"), err)

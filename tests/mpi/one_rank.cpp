@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // one_rank.cpp - properties of one rank alone never decide whether a call is served.
 //
-// usage: one_rank empty|huge|bottom|layout|unaligned|grid|threads ROUNDS   (under a launcher)
+// usage: one_rank empty|huge|bottom|layout|unaligned|buffers|threads ROUNDS   (under a launcher)
 //
 // Idea     In each round another rank is the odd one. It passes arguments that the other ranks do
 //          not pass and that MPI allows. Every rank checks its data; the statistics of the layer
@@ -9,11 +9,10 @@
 // Modes    empty: the odd rank passes 0 elements of MPI_DATATYPE_NULL at a null address. huge: it
 //          passes 0 elements of a type above 2 GiB. bottom: it passes MPI_BOTTOM and a type
 //          with absolute addresses. layout: it describes the same data by a type with gaps.
-//          unaligned: it reduces from and to odd addresses. grid: rows have opposite
-//          verdicts about a call; then the columns make that call. threads: only rank 0
+//          unaligned: it reduces from and to odd addresses. buffers: ROUNDS long calls in which
+//          rank 0 alone has new buffers, then ROUNDS in which no rank has. threads: only rank 0
 //          starts MPI with MPI_THREAD_MULTIPLE.
 #include <mpi.h>
-#include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
@@ -276,37 +275,21 @@ void unaligned() {
     }
 }
 
-// --- verdicts ------------------------------------------------------------------------------------
+// --- long calls ----------------------------------------------------------------------------------
 
-/// A trial begins after 128 calls of weft. It has 8 blocks of 16 calls; the host and weft serve
-/// alternate blocks. A rank that comes late to the calls of one library makes that library slower:
-/// the host in row 0, weft in row 1. So rows reach opposite verdicts on any machine.
-void grid(int rounds) {
-    constexpr int kWarm = 128;
-    constexpr int kBlock = 16;
-    constexpr int kCalls = kWarm + 8 * kBlock;
-    MPI_Comm row = MPI_COMM_NULL;
-    MPI_Comm column = MPI_COMM_NULL;
-    MPI_Comm_split(MPI_COMM_WORLD, rank / 2, rank, &row);
-    MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &column);
-    int value = 0;
-    for (int call = 0; call < kCalls; ++call) {
-        const bool hosts = call >= kWarm && (call - kWarm) / kBlock % 2 == 0;
-        const bool slow = call >= kWarm && hosts == (rank / 2 == 0);
-        if (slow && rank % 2 == 0) usleep(5000);
-        int sum = 0;
-        MPI_Allreduce(&call, &sum, 1, MPI_INT, MPI_SUM, row);
-        check("row", sum, 2 * call);
+void long_calls(int rounds) {
+    constexpr std::size_t kLong = std::size_t{1} << 16;
+    std::vector<int> in(kLong + index_of(rounds), rank);
+    std::vector<int> out(in.size());
+    for (int round = 0; round < 2 * rounds; ++round) {
+        const std::size_t shift = rank == 0 && round < rounds ? index_of(round) : 0;
+        MPI_Allreduce(in.data() + shift, out.data() + shift, kLong, MPI_INT, MPI_SUM,
+                      MPI_COMM_WORLD);
+        check("long call", out[shift + kLong - 1], size * (size - 1) / 2);
     }
-    for (int round = 0; round < rounds; ++round) {
-        value = rank + round;
-        int sum = 0;
-        MPI_Allreduce(&value, &sum, 1, MPI_INT, MPI_SUM, column);
-        check("column", sum, 2 * (rank % 2) + 2 + 2 * round);
-    }
-    MPI_Comm_free(&row);
-    MPI_Comm_free(&column);
 }
+
+// --- threads -------------------------------------------------------------------------------------
 
 /// Makes blocking and started calls of ranks with different levels of threads.
 void threads(int round) {
@@ -356,7 +339,7 @@ int main(int argc, char** argv) {
         odd = round % size;
         run_round(what, huge, round);
     }
-    if (what == "grid") grid(rounds);
+    if (what == "buffers") long_calls(rounds);
     MPI_Type_free(&huge);
     int all_wrong = 0;
     PMPI_Allreduce(&wrong, &all_wrong, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);

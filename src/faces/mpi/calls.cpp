@@ -9,43 +9,19 @@
 // Next     prepared.hpp for the meaning of arguments; fortran.cpp for Fortran.
 #include <mpi.h>
 
-#include <cstddef>
-#include <tuple>
-
 #include "faces/mpi/layer.hpp"
 #include "faces/mpi/loading.hpp"
 
 #define WEFT_MPI_ENTRY extern "C" __attribute__((visibility("default"))) int
 
-using weft::mpi::BlocksOf;
 using weft::mpi::Elements;
-using weft::mpi::has_shortcut;
-using weft::mpi::is_handed_back;
-using weft::mpi::is_off;
 using weft::mpi::Kind;
 using weft::mpi::Layer;
+using weft::mpi::passes_by;
 using weft::mpi::PreparedCall;
+using weft::mpi::RankBlocks;
 using weft::mpi::Shortcut;
 using weft::mpi::Why;
-
-namespace {
-
-/// Returns blocks with one type.
-template <class Count, class Displacement>
-BlocksOf<Count, Displacement> blocks(const void* memory, const Count* counts,
-                                     const Displacement* displacements, const MPI_Datatype& type) {
-    return {memory, counts, displacements, &type};
-}
-
-/// Returns blocks with a type for each rank, and displacements in bytes.
-template <class Count, class Displacement>
-BlocksOf<Count, Displacement> own_blocks(const void* memory, const Count* counts,
-                                         const Displacement* displacements,
-                                         const MPI_Datatype* types) {
-    return {memory, counts, displacements, types, true};
-}
-
-}  // namespace
 
 /// Defines the blocking and the started entry of a collective. `parameters` and `arguments` are
 /// those before the communicator, `glance` is their part in a Shortcut, and `prepare` makes the
@@ -60,9 +36,7 @@ BlocksOf<Count, Displacement> own_blocks(const void* memory, const Count* counts
             [&] { return PMPI_##Name(WEFT_MPI_LIST arguments, comm); });                          \
     }                                                                                             \
     WEFT_MPI_ENTRY MPI_##Name(WEFT_MPI_LIST parameters, MPI_Comm comm) {                          \
-        constexpr std::size_t kFields = std::tuple_size_v<decltype(std::make_tuple glance)>;      \
-        if (has_shortcut<kFields>(Kind::kind, {comm, WEFT_MPI_LIST glance}) ||                    \
-            is_off(Kind::kind) || is_handed_back(comm))                                           \
+        if (passes_by(Kind::kind, {comm, WEFT_MPI_LIST glance}))                                  \
             return PMPI_##Name(WEFT_MPI_LIST arguments, comm);                                    \
         return long_way_##Name(WEFT_MPI_LIST arguments, comm);                                    \
     }                                                                                             \
@@ -125,38 +99,38 @@ WEFT_MPI_FORMS(Reduce_scatter_block, Ireduce_scatter_block, reduce_scatter_block
                reduce_blocks(in, {out, count, type}, op))
 WEFT_MPI_FORMS(Reduce_scatter, Ireduce_scatter, reduce_scatter, REDUCE_SCATTER,
                (in, out, counts, type, op), (Shortcut::kNever),
-               reduce_scatter(in, {out, 0, type}, counts, op))
+               reduce_scatter(in, RankBlocks(out, counts, decltype(counts){}, &type), op))
 WEFT_MPI_FORMS(Gather, Igather, gather, ROOTED,
                (in, in_count, in_type, out, out_count, out_type, root),
                (in_count, in_type, MPI_OP_NULL, root, out_count, out_type),
-               gather({in, in_count, in_type}, {out, out_count, out_type}, root))
+               gather(Elements{in, in_count, in_type}, Elements{out, out_count, out_type}, root))
 WEFT_MPI_FORMS(Scatter, Iscatter, scatter, ROOTED,
                (in, in_count, in_type, out, out_count, out_type, root),
                (in_count, in_type, MPI_OP_NULL, root, out_count, out_type),
-               scatter({in, in_count, in_type}, {out, out_count, out_type}, root))
+               scatter(Elements{in, in_count, in_type}, Elements{out, out_count, out_type}, root))
 WEFT_MPI_FORMS(Allgather, Iallgather, allgather, MOVEMENT,
                (in, in_count, in_type, out, out_count, out_type), (out_count, out_type),
-               allgather({in, in_count, in_type}, {out, out_count, out_type}))
+               allgather(Elements{in, in_count, in_type}, Elements{out, out_count, out_type}))
 WEFT_MPI_FORMS(Alltoall, Ialltoall, alltoall, MOVEMENT,
                (in, in_count, in_type, out, out_count, out_type), (out_count, out_type),
-               alltoall({in, in_count, in_type}, {out, out_count, out_type}))
+               alltoall(Elements{in, in_count, in_type}, Elements{out, out_count, out_type}))
 WEFT_MPI_FORMS(Gatherv, Igatherv, gatherv, GATHERV,
                (in, in_count, in_type, out, counts, places, type, root), (0),
-               gatherv({in, in_count, in_type}, blocks(out, counts, places, type), root))
+               gather({in, in_count, in_type}, RankBlocks(out, counts, places, &type), root))
 WEFT_MPI_FORMS(Scatterv, Iscatterv, scatterv, SCATTERV,
                (in, counts, places, type, out, out_count, out_type, root), (0),
-               scatterv(blocks(in, counts, places, type), {out, out_count, out_type}, root))
+               scatter(RankBlocks(in, counts, places, &type), {out, out_count, out_type}, root))
 WEFT_MPI_FORMS(Allgatherv, Iallgatherv, allgatherv, ALLGATHERV,
                (in, in_count, in_type, out, counts, places, type), (Shortcut::kNever),
-               allgatherv({in, in_count, in_type}, blocks(out, counts, places, type)))
+               allgather({in, in_count, in_type}, RankBlocks(out, counts, places, &type)))
 WEFT_MPI_FORMS(Alltoallv, Ialltoallv, alltoallv, ALLTOALLV,
                (in, in_counts, in_places, in_type, out, out_counts, out_places, out_type), (0),
-               alltoallv(blocks(in, in_counts, in_places, in_type),
-                         blocks(out, out_counts, out_places, out_type)))
+               alltoall(RankBlocks(in, in_counts, in_places, &in_type),
+                        RankBlocks(out, out_counts, out_places, &out_type)))
 WEFT_MPI_FORMS(Alltoallw, Ialltoallw, alltoallw, ALLTOALLW,
                (in, in_counts, in_places, in_types, out, out_counts, out_places, out_types), (0),
-               alltoallv(own_blocks(in, in_counts, in_places, in_types),
-                         own_blocks(out, out_counts, out_places, out_types)))
+               alltoall(RankBlocks(in, in_counts, in_places, in_types, true),
+                        RankBlocks(out, out_counts, out_places, out_types, true)))
 
 static __attribute__((noinline)) int long_way_Barrier(MPI_Comm comm) {
     return Layer::get().blocking(
@@ -164,8 +138,7 @@ static __attribute__((noinline)) int long_way_Barrier(MPI_Comm comm) {
         [&] { return PMPI_Barrier(comm); });
 }
 WEFT_MPI_ENTRY MPI_Barrier(MPI_Comm comm) {
-    if (has_shortcut<0>(Kind::barrier, {comm}) || is_off(Kind::barrier) || is_handed_back(comm))
-        return PMPI_Barrier(comm);
+    if (passes_by(Kind::barrier, {comm})) return PMPI_Barrier(comm);
     return long_way_Barrier(comm);
 }
 WEFT_MPI_ENTRY MPI_Ibarrier(MPI_Comm comm, MPI_Request* request) {

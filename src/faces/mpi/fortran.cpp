@@ -10,6 +10,8 @@
 #include <dlfcn.h>
 #include <mpi.h>
 
+#include <type_traits>
+
 #if defined(OPEN_MPI)
 
 namespace {
@@ -27,14 +29,24 @@ void* memory_of(void* given) {
     return given;
 }
 
-MPI_Datatype type_of(const MPI_Fint* type) {
-    return MPI_Type_f2c(*type);
+/// Converts an argument of Fortran, which is always an address, to a parameter of C.
+template <class Parameter>
+Parameter from(void* given) {
+    auto* const word = static_cast<MPI_Fint*>(given);
+    if constexpr (std::is_same_v<Parameter, MPI_Datatype>) return MPI_Type_f2c(*word);
+    if constexpr (std::is_same_v<Parameter, MPI_Op>) return MPI_Op_f2c(*word);
+    if constexpr (std::is_same_v<Parameter, MPI_Comm>) return MPI_Comm_f2c(*word);
+    if constexpr (std::is_same_v<Parameter, int>) return *word;
+    if constexpr (std::is_pointer_v<Parameter>) return static_cast<Parameter>(memory_of(given));
 }
-MPI_Op op_of(const MPI_Fint* op) {
-    return MPI_Op_f2c(*op);
-}
+
 void give(MPI_Fint* error, int result) {
     if (error != nullptr) *error = result;
+}
+
+template <class... Parameters, class... Given>
+int call(int (*function)(Parameters...), Given*... given) {
+    return function(from<Parameters>(given)...);
 }
 
 }  // namespace
@@ -44,73 +56,52 @@ void give(MPI_Fint* error, int result) {
 #define WEFT_FORTRAN_F08(name, ...) \
     WEFT_FORTRAN_ENTRY ompi_##name##_f(__VA_ARGS__) __attribute__((alias("mpi_" #name "_")));
 
-/// Defines the blocking and the started entry. `parameters` and `arguments` are those
-/// before the communicator.
-#define WEFT_FORTRAN(name, Name, Started, parameters, arguments)                                   \
-    WEFT_FORTRAN_ENTRY mpi_##name##_(WEFT_FORTRAN_LIST parameters, MPI_Fint* comm,                 \
-                                     MPI_Fint* error) {                                            \
-        give(error, MPI_##Name(WEFT_FORTRAN_LIST arguments, MPI_Comm_f2c(*comm)));                 \
-    }                                                                                              \
-    WEFT_FORTRAN_ENTRY mpi_i##name##_(WEFT_FORTRAN_LIST parameters, MPI_Fint* comm,                \
-                                      MPI_Fint* request, MPI_Fint* error) {                        \
-        MPI_Request made = MPI_REQUEST_NULL;                                                       \
-        const int result = MPI_##Started(WEFT_FORTRAN_LIST arguments, MPI_Comm_f2c(*comm), &made); \
-        if (result == MPI_SUCCESS) *request = MPI_Request_c2f(made);                               \
-        give(error, result);                                                                       \
-    }                                                                                              \
-    WEFT_FORTRAN_F08(name, WEFT_FORTRAN_LIST parameters, MPI_Fint* comm, MPI_Fint* error)          \
-    WEFT_FORTRAN_F08(i##name, WEFT_FORTRAN_LIST parameters, MPI_Fint* comm, MPI_Fint* request,     \
-                     MPI_Fint* error)
+/// Defines the blocking and the started entry. The last argument names the parameters of the
+/// blocking C entry.
+#define WEFT_FORTRAN(name, Name, Started, ...) WEFT_FORTRAN_PAIR(name, Name, Started, __VA_ARGS__)
+#define WEFT_FORTRAN_PAIR(name, Name, Started, parameters, arguments)                  \
+    WEFT_FORTRAN_ENTRY mpi_##name##_(WEFT_FORTRAN_LIST parameters, MPI_Fint* error) {  \
+        give(error, call(MPI_##Name, WEFT_FORTRAN_LIST arguments));                    \
+    }                                                                                  \
+    WEFT_FORTRAN_ENTRY mpi_i##name##_(WEFT_FORTRAN_LIST parameters, MPI_Fint* request, \
+                                      MPI_Fint* error) {                               \
+        MPI_Request made = MPI_REQUEST_NULL;                                           \
+        const int result = call(MPI_##Started, WEFT_FORTRAN_LIST arguments, &made);    \
+        if (result == MPI_SUCCESS) *request = MPI_Request_c2f(made);                   \
+        give(error, result);                                                           \
+    }                                                                                  \
+    WEFT_FORTRAN_F08(name, WEFT_FORTRAN_LIST parameters, MPI_Fint* error)              \
+    WEFT_FORTRAN_F08(i##name, WEFT_FORTRAN_LIST parameters, MPI_Fint* request, MPI_Fint* error)
 #define WEFT_FORTRAN_LIST(...) __VA_ARGS__
 
-WEFT_FORTRAN(bcast, Bcast, Ibcast, (void* buffer, MPI_Fint* count, MPI_Fint* type, MPI_Fint* root),
-             (memory_of(buffer), *count, type_of(type), *root))
+#define WEFT_FORTRAN_1 (void* a), (a)
+#define WEFT_FORTRAN_5 (void* a, void* b, void* c, void* d, void* e), (a, b, c, d, e)
+#define WEFT_FORTRAN_6 (void* a, void* b, void* c, void* d, void* e, void* f), (a, b, c, d, e, f)
+#define WEFT_FORTRAN_7 \
+    (void* a, void* b, void* c, void* d, void* e, void* f, void* g), (a, b, c, d, e, f, g)
+#define WEFT_FORTRAN_8                                                        \
+    (void* a, void* b, void* c, void* d, void* e, void* f, void* g, void* h), \
+        (a, b, c, d, e, f, g, h)
+#define WEFT_FORTRAN_9                                                                 \
+    (void* a, void* b, void* c, void* d, void* e, void* f, void* g, void* h, void* i), \
+        (a, b, c, d, e, f, g, h, i)
 
-#define WEFT_FORTRAN_REDUCTION (void* in, void* out, MPI_Fint* count, MPI_Fint* type, MPI_Fint* op)
-#define WEFT_FORTRAN_REDUCED (memory_of(in), memory_of(out), *count, type_of(type), op_of(op))
-WEFT_FORTRAN(allreduce, Allreduce, Iallreduce, WEFT_FORTRAN_REDUCTION, WEFT_FORTRAN_REDUCED)
-WEFT_FORTRAN(scan, Scan, Iscan, WEFT_FORTRAN_REDUCTION, WEFT_FORTRAN_REDUCED)
-WEFT_FORTRAN(exscan, Exscan, Iexscan, WEFT_FORTRAN_REDUCTION, WEFT_FORTRAN_REDUCED)
-WEFT_FORTRAN(reduce_scatter_block, Reduce_scatter_block, Ireduce_scatter_block,
-             WEFT_FORTRAN_REDUCTION, WEFT_FORTRAN_REDUCED)
-WEFT_FORTRAN(reduce_scatter, Reduce_scatter, Ireduce_scatter,
-             (void* in, void* out, MPI_Fint* counts, MPI_Fint* type, MPI_Fint* op),
-             (memory_of(in), memory_of(out), counts, type_of(type), op_of(op)))
-WEFT_FORTRAN(reduce, Reduce, Ireduce,
-             (void* in, void* out, MPI_Fint* count, MPI_Fint* type, MPI_Fint* op, MPI_Fint* root),
-             (memory_of(in), memory_of(out), *count, type_of(type), op_of(op), *root))
-
-#define WEFT_FORTRAN_MOVEMENT                                                        \
-    void *in, MPI_Fint *in_count, MPI_Fint *in_type, void *out, MPI_Fint *out_count, \
-        MPI_Fint *out_type
-#define WEFT_FORTRAN_MOVED \
-    memory_of(in), *in_count, type_of(in_type), memory_of(out), *out_count, type_of(out_type)
-WEFT_FORTRAN(gather, Gather, Igather, (WEFT_FORTRAN_MOVEMENT, MPI_Fint* root),
-             (WEFT_FORTRAN_MOVED, *root))
-WEFT_FORTRAN(scatter, Scatter, Iscatter, (WEFT_FORTRAN_MOVEMENT, MPI_Fint* root),
-             (WEFT_FORTRAN_MOVED, *root))
-WEFT_FORTRAN(allgather, Allgather, Iallgather, (WEFT_FORTRAN_MOVEMENT), (WEFT_FORTRAN_MOVED))
-WEFT_FORTRAN(alltoall, Alltoall, Ialltoall, (WEFT_FORTRAN_MOVEMENT), (WEFT_FORTRAN_MOVED))
-WEFT_FORTRAN(gatherv, Gatherv, Igatherv,
-             (void* in, MPI_Fint* in_count, MPI_Fint* in_type, void* out, MPI_Fint* counts,
-              MPI_Fint* places, MPI_Fint* type, MPI_Fint* root),
-             (memory_of(in), *in_count, type_of(in_type), memory_of(out), counts, places,
-              type_of(type), *root))
-WEFT_FORTRAN(scatterv, Scatterv, Iscatterv,
-             (void* in, MPI_Fint* counts, MPI_Fint* places, MPI_Fint* type, void* out,
-              MPI_Fint* out_count, MPI_Fint* out_type, MPI_Fint* root),
-             (memory_of(in), counts, places, type_of(type), memory_of(out), *out_count,
-              type_of(out_type), *root))
-WEFT_FORTRAN(allgatherv, Allgatherv, Iallgatherv,
-             (void* in, MPI_Fint* in_count, MPI_Fint* in_type, void* out, MPI_Fint* counts,
-              MPI_Fint* places, MPI_Fint* type),
-             (memory_of(in), *in_count, type_of(in_type), memory_of(out), counts, places,
-              type_of(type)))
-WEFT_FORTRAN(alltoallv, Alltoallv, Ialltoallv,
-             (void* in, MPI_Fint* in_counts, MPI_Fint* in_places, MPI_Fint* in_type, void* out,
-              MPI_Fint* out_counts, MPI_Fint* out_places, MPI_Fint* out_type),
-             (memory_of(in), in_counts, in_places, type_of(in_type), memory_of(out), out_counts,
-              out_places, type_of(out_type)))
+WEFT_FORTRAN(barrier, Barrier, Ibarrier, WEFT_FORTRAN_1)
+WEFT_FORTRAN(bcast, Bcast, Ibcast, WEFT_FORTRAN_5)
+WEFT_FORTRAN(allreduce, Allreduce, Iallreduce, WEFT_FORTRAN_6)
+WEFT_FORTRAN(scan, Scan, Iscan, WEFT_FORTRAN_6)
+WEFT_FORTRAN(exscan, Exscan, Iexscan, WEFT_FORTRAN_6)
+WEFT_FORTRAN(reduce_scatter_block, Reduce_scatter_block, Ireduce_scatter_block, WEFT_FORTRAN_6)
+WEFT_FORTRAN(reduce_scatter, Reduce_scatter, Ireduce_scatter, WEFT_FORTRAN_6)
+WEFT_FORTRAN(reduce, Reduce, Ireduce, WEFT_FORTRAN_7)
+WEFT_FORTRAN(allgather, Allgather, Iallgather, WEFT_FORTRAN_7)
+WEFT_FORTRAN(alltoall, Alltoall, Ialltoall, WEFT_FORTRAN_7)
+WEFT_FORTRAN(gather, Gather, Igather, WEFT_FORTRAN_8)
+WEFT_FORTRAN(scatter, Scatter, Iscatter, WEFT_FORTRAN_8)
+WEFT_FORTRAN(allgatherv, Allgatherv, Iallgatherv, WEFT_FORTRAN_8)
+WEFT_FORTRAN(gatherv, Gatherv, Igatherv, WEFT_FORTRAN_9)
+WEFT_FORTRAN(scatterv, Scatterv, Iscatterv, WEFT_FORTRAN_9)
+WEFT_FORTRAN(alltoallv, Alltoallv, Ialltoallv, WEFT_FORTRAN_9)
 
 // The host's Fortran entries call PMPI_Init, which the layer does not intercept.
 WEFT_FORTRAN_ENTRY mpi_init_(MPI_Fint* error) {
@@ -121,17 +112,5 @@ WEFT_FORTRAN_ENTRY mpi_init_thread_(MPI_Fint* required, MPI_Fint* provided, MPI_
 }
 WEFT_FORTRAN_F08(init, MPI_Fint* error)
 WEFT_FORTRAN_F08(init_thread, MPI_Fint* required, MPI_Fint* provided, MPI_Fint* error)
-
-WEFT_FORTRAN_ENTRY mpi_barrier_(MPI_Fint* comm, MPI_Fint* error) {
-    give(error, MPI_Barrier(MPI_Comm_f2c(*comm)));
-}
-WEFT_FORTRAN_ENTRY mpi_ibarrier_(MPI_Fint* comm, MPI_Fint* request, MPI_Fint* error) {
-    MPI_Request made = MPI_REQUEST_NULL;
-    const int result = MPI_Ibarrier(MPI_Comm_f2c(*comm), &made);
-    if (result == MPI_SUCCESS) *request = MPI_Request_c2f(made);
-    give(error, result);
-}
-WEFT_FORTRAN_F08(barrier, MPI_Fint* comm, MPI_Fint* error)
-WEFT_FORTRAN_F08(ibarrier, MPI_Fint* comm, MPI_Fint* request, MPI_Fint* error)
 
 #endif

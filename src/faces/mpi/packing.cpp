@@ -2,7 +2,6 @@
 #include "faces/mpi/packing.hpp"
 
 #include <algorithm>
-#include <cstdint>
 #include <cstring>
 
 namespace weft::mpi {
@@ -43,23 +42,18 @@ class Located {
     bool made_ = false;
 };
 
-// --- elements above kPackedMax -------------------------------------------------------------------
-
 // MPI_COMM_SELF: packed bytes are the same for all communicators, and the program may have freed
 // the communicator of the call.
 
 #if MPI_VERSION >= 4
 
-int pack_large(const Located& from, std::byte* to, std::size_t bytes) {
+int move_piece(const Located& here, std::byte* packed, std::size_t bytes, bool packs) {
     MPI_Count position = 0;
-    return PMPI_Pack_c(from.memory(), from.count(), from.type(), to, static_cast<MPI_Count>(bytes),
-                       &position, MPI_COMM_SELF);
-}
-
-int unpack_large(const std::byte* from, std::size_t bytes, const Located& to) {
-    MPI_Count position = 0;
-    return PMPI_Unpack_c(from, static_cast<MPI_Count>(bytes), &position, to.memory(), to.count(),
-                         to.type(), MPI_COMM_SELF);
+    const auto size = static_cast<MPI_Count>(bytes);
+    return packs ? PMPI_Pack_c(here.memory(), here.count(), here.type(), packed, size, &position,
+                               MPI_COMM_SELF)
+                 : PMPI_Unpack_c(packed, size, &position, here.memory(), here.count(), here.type(),
+                                 MPI_COMM_SELF);
 }
 
 #else
@@ -79,58 +73,45 @@ MPI_Datatype bytes_as_type(std::size_t bytes) {
     return made;
 }
 
-/// Uses a separate communicator, so that no receive of the program matches the message.
-int send_to_self(const void* from, int sent, MPI_Datatype sent_type, void* to, int received,
-                 MPI_Datatype received_type) {
+/// Sends an element above kPackedMax to this rank, as bytes on one side. Uses a separate
+/// communicator, so that no receive of the program matches the message.
+int move_large(const Located& here, std::byte* packed, std::size_t bytes, bool packs) {
     MPI_Comm self = MPI_COMM_NULL;
     if (const int error = PMPI_Comm_dup(MPI_COMM_SELF, &self); error != MPI_SUCCESS) return error;
-    const int error = PMPI_Sendrecv(from, sent, sent_type, 0, 0, to, received, received_type, 0, 0,
-                                    self, MPI_STATUS_IGNORE);
+    MPI_Datatype type = bytes_as_type(bytes);
+    const int error = packs ? PMPI_Sendrecv(here.memory(), here.count(), here.type(), 0, 0, packed,
+                                            1, type, 0, 0, self, MPI_STATUS_IGNORE)
+                            : PMPI_Sendrecv(packed, 1, type, 0, 0, here.memory(), here.count(),
+                                            here.type(), 0, 0, self, MPI_STATUS_IGNORE);
+    PMPI_Type_free(&type);
     PMPI_Comm_free(&self);
     return error;
 }
 
-int pack_large(const Located& from, std::byte* to, std::size_t bytes) {
-    MPI_Datatype type = bytes_as_type(bytes);
-    const int error = send_to_self(from.memory(), from.count(), from.type(), to, 1, type);
-    PMPI_Type_free(&type);
-    return error;
-}
-
-int unpack_large(const std::byte* from, std::size_t bytes, const Located& to) {
-    MPI_Datatype type = bytes_as_type(bytes);
-    const int error = send_to_self(from, 1, type, to.memory(), to.count(), to.type());
-    PMPI_Type_free(&type);
-    return error;
+int move_piece(const Located& here, std::byte* packed, std::size_t bytes, bool packs) {
+    if (bytes > kPackedMax) return move_large(here, packed, bytes, packs);
+    int position = 0;
+    const int size = static_cast<int>(bytes);
+    return packs ? PMPI_Pack(here.memory(), here.count(), here.type(), packed, size, &position,
+                             MPI_COMM_SELF)
+                 : PMPI_Unpack(packed, size, &position, here.memory(), here.count(), here.type(),
+                               MPI_COMM_SELF);
 }
 
 #endif
 
-int pack_piece(const Located& from, std::byte* to, std::size_t bytes) {
-    if (bytes > kPackedMax) return pack_large(from, to, bytes);
-    int position = 0;
-    return PMPI_Pack(from.memory(), from.count(), from.type(), to, static_cast<int>(bytes),
-                     &position, MPI_COMM_SELF);
-}
-
-int unpack_piece(const std::byte* from, std::size_t bytes, const Located& to) {
-    if (bytes > kPackedMax) return unpack_large(from, bytes, to);
-    int position = 0;
-    return PMPI_Unpack(from, static_cast<int>(bytes), &position, to.memory(), to.count(), to.type(),
-                       MPI_COMM_SELF);
-}
-
-/// Calls move(memory of the elements, offset of their bytes, bytes) for pieces of kPackedMax bytes
-/// or of one element; stops at the first error, which it returns.
-template <class Data, class Move>
-int in_pieces(const Data& data, Move move) {
-    const std::size_t fitting = std::max<std::size_t>(1, kPackedMax / data.facts.size);
-    const auto most = static_cast<MPI_Count>(fitting);
+/// Packs or unpacks pieces of kPackedMax bytes or of one element; stops at the first error, which
+/// it returns.
+int move(const Packing& data, bool packs) {
+    if (data.bytes() == 0) return MPI_SUCCESS;
+    const auto most =
+        static_cast<MPI_Count>(std::max<std::size_t>(1, kPackedMax / data.facts.size));
     for (MPI_Count done = 0; done < data.count; done += most) {
         const MPI_Count piece = std::min(most, data.count - done);
-        const Located located(at(data.memory, done * data.facts.extent), static_cast<int>(piece),
-                              data.type);
-        const int error = move(located, bytes_of(done, data.facts), bytes_of(piece, data.facts));
+        const Located here(at(data.memory, done * data.facts.extent), static_cast<int>(piece),
+                           data.type);
+        const int error = move_piece(here, data.packed + bytes_of(done, data.facts),
+                                     bytes_of(piece, data.facts), packs);
         if (error != MPI_SUCCESS) return error;
     }
     return MPI_SUCCESS;
@@ -138,32 +119,18 @@ int in_pieces(const Data& data, Move move) {
 
 }  // namespace
 
-const std::byte* at(const void* memory, std::ptrdiff_t offset) {
-    return reinterpret_cast<const std::byte*>(reinterpret_cast<std::uintptr_t>(memory) +
-                                              static_cast<std::uintptr_t>(offset));
-}
-
 int Packing::pack() const {
-    if (facts.size == 0 || count == 0) return MPI_SUCCESS;
-    if (facts.contiguous) {
-        std::memcpy(to, memory, bytes_of(count, facts));
-        return MPI_SUCCESS;
-    }
-    return in_pieces(*this, [&](const Located& from, std::size_t before, std::size_t bytes) {
-        return pack_piece(from, to + before, bytes);
-    });
+    if (!facts.contiguous) return move(*this, true);
+    std::memcpy(packed, memory, bytes());
+    return MPI_SUCCESS;
 }
 
-void Unpacking::keep() {
-    kept = PMPI_Type_dup(type, &type) == MPI_SUCCESS;
+void Packing::keep() {
+    kept = bytes() != 0 && PMPI_Type_dup(type, &type) == MPI_SUCCESS;
 }
 
-int Unpacking::unpack() {
-    int error = MPI_SUCCESS;
-    if (facts.size != 0)
-        error = in_pieces(*this, [&](const Located& into, std::size_t before, std::size_t bytes) {
-            return unpack_piece(from + before, bytes, into);
-        });
+int Packing::unpack() {
+    const int error = move(*this, false);
     if (kept) PMPI_Type_free(&type);
     return error;
 }

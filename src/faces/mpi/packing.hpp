@@ -14,43 +14,37 @@
 #include <mpi.h>
 
 #include <cstddef>
+#include <cstdint>
 
 #include "faces/mpi/types.hpp"
 
 namespace weft::mpi {
 
 /// Returns the address `offset` bytes behind `memory`, which may be MPI_BOTTOM.
-[[nodiscard]] const std::byte* at(const void* memory, std::ptrdiff_t offset);
+[[nodiscard]] inline std::byte* at(const void* memory, std::ptrdiff_t offset) {
+    return reinterpret_cast<std::byte*>(reinterpret_cast<std::uintptr_t>(memory) +
+                                        static_cast<std::uintptr_t>(offset));
+}
 
 /// Returns the bytes of data of `count` elements.
 [[nodiscard]] inline std::size_t bytes_of(MPI_Count count, const TypeFacts& facts) {
     return static_cast<std::size_t>(count) * facts.size;
 }
 
-/// Elements of the program to pack.
+/// Elements of the program, and memory for their bytes. The functions return MPI_SUCCESS or the
+/// host's error.
 struct Packing {
-    std::byte* to = nullptr;
-    const void* memory = nullptr;
-    MPI_Count count = 0;
-    MPI_Datatype type = MPI_DATATYPE_NULL;
-    TypeFacts facts;
-
-    /// Returns MPI_SUCCESS or the host's error.
-    [[nodiscard]] int pack() const;
-};
-
-/// Bytes to unpack into elements of the program.
-struct Unpacking {
-    const std::byte* from = nullptr;
-    void* memory = nullptr;
+    std::byte* packed = nullptr;
+    std::byte* memory = nullptr;
     MPI_Count count = 0;
     MPI_Datatype type = MPI_DATATYPE_NULL;
     TypeFacts facts;
     bool kept = false;
 
-    /// Keeps the type usable until the bytes are unpacked, even if the program frees it.
+    [[nodiscard]] std::size_t bytes() const { return bytes_of(count, facts); }
+    [[nodiscard]] int pack() const;
+    /// Keeps the type usable until unpack(), even if the program frees it.
     void keep();
-    /// Returns MPI_SUCCESS or the host's error.
     [[nodiscard]] int unpack();
 };
 

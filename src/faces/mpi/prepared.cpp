@@ -1,26 +1,56 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "faces/mpi/prepared.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <numeric>
 #include <utility>
 
 namespace weft::mpi {
 
-std::byte* PreparedCall::make_room(std::unique_ptr<std::byte[]>& memory, std::size_t bytes) {
+namespace {
+
+std::byte* make_room(std::unique_ptr<std::byte[]>& memory, std::size_t bytes) {
     memory = std::make_unique_for_overwrite<std::byte[]>(bytes + 1);
     return memory.get();
 }
 
+bool all_contiguous(const std::vector<Packing>& blocks) {
+    return std::ranges::all_of(
+        blocks, [](const Packing& block) { return block.count == 0 || block.facts.contiguous; });
+}
+
+/// Returns true if two blocks share bytes. This is erroneous in MPI, but works in programs
+/// that do it.
+bool overlap(const std::vector<Packing>& blocks) {
+    std::vector<std::pair<const std::byte*, const std::byte*>> held;
+    for (const Packing& block : blocks)
+        if (block.bytes() != 0) held.emplace_back(block.memory, block.memory + block.bytes());
+    if (!std::ranges::is_sorted(held)) std::ranges::sort(held);
+    return std::ranges::adjacent_find(held, [](const auto& one, const auto& next) {
+               return one.second > next.first;
+           }) != held.end();
+}
+
+}  // namespace
+
+bool PreparedCall::take_root(int root) {
+    root_ = root;
+    return root >= 0 && root < place_.size;
+}
+
+// --- equal blocks --------------------------------------------------------------------------------
+
 /// Reads `times` blocks of the caller's data as input; count_ becomes the bytes of a block.
-Why PreparedCall::read(const Elements& given, MPI_Count times) {
+/// copies: the buffer changes during the call.
+Why PreparedCall::read(const Elements& given, MPI_Count times, bool copies) {
     const TypeFacts* const facts = facts_for(given.count, given.type);
     if (facts == nullptr) return Why::arguments;
     count_ = bytes_of(given.count, *facts);
     in_ = given.memory;
-    if (facts->contiguous) return Why::served;
+    if (facts->contiguous && !copies) return Why::served;
     std::byte* const packed = make_room(sent_, count_ * static_cast<std::size_t>(times));
-    packings_.push_back({packed, given.memory, given.count * times, given.type, *facts});
+    packings_.push_back({packed, at(given.memory, 0), given.count * times, given.type, *facts});
     in_ = packed;
     return Why::served;
 }
@@ -33,83 +63,147 @@ Why PreparedCall::write(const Elements& given, MPI_Count times, bool keeps_own) 
     count_ = bytes_of(given.count, *facts);
     out_ = const_cast<void*>(given.memory);
     if (facts->contiguous) return Why::served;
-    out_ = make_room(received_, count_ * static_cast<std::size_t>(times));
+    std::byte* const packed = make_room(received_, count_ * static_cast<std::size_t>(times));
+    out_ = packed;
     if (keeps_own) {
         const MPI_Count before = given.count * place_.rank;
-        packings_.push_back({received_.get() + bytes_of(before, *facts),
+        packings_.push_back({packed + bytes_of(before, *facts),
                              at(given.memory, before * facts->extent), given.count, given.type,
                              *facts});
     }
-    unpackings_.push_back({received_.get(), const_cast<void*>(given.memory), given.count * times,
-                           given.type, *facts});
+    unpackings_.push_back({packed, at(given.memory, 0), given.count * times, given.type, *facts});
+    return Why::served;
+}
+
+Why PreparedCall::read_all(const Elements& given, bool copies) {
+    return read(given, place_.size, copies);
+}
+
+Why PreparedCall::write_all(const Elements& given, bool keeps_own) {
+    return write(given, place_.size, keeps_own);
+}
+
+// --- blocks of different sizes -------------------------------------------------------------------
+
+Why PreparedCall::blocks_of(const RankBlocks& given, std::vector<Packing>& blocks) const {
+    if (!given.is_complete()) return Why::arguments;
+    std::ptrdiff_t next = 0;
+    for (int rank = 0; rank < place_.size; ++rank) {
+        const MPI_Count count = given.count(rank);
+        const MPI_Datatype type = given.types[given.own_types ? rank : 0];
+        const TypeFacts* const facts = facts_for(count, type);
+        if (facts == nullptr) return Why::arguments;
+        std::ptrdiff_t place = next;
+        if (given.has_displacements())
+            place = given.displacement(rank) * (given.own_types ? 1 : facts->extent);
+        next += static_cast<std::ptrdiff_t>(count) * facts->extent;
+        blocks.push_back({nullptr, at(given.memory, place), count, type, *facts});
+    }
+    return Why::served;
+}
+
+/// Fills the table of the call of weft. Returns the memory to which it refers: the lowest block, as
+/// displacements of MPI may be negative or absolute, or memory for packed blocks in `room`.
+std::byte* PreparedCall::lay_out(const std::vector<Packing>& blocks, bool packs, ByteBlocks& table,
+                                 Room& room) {
+    std::byte* low = nullptr;
+    for (const Packing& block : blocks)
+        if (block.bytes() != 0 && (low == nullptr || block.memory < low)) low = block.memory;
+    if (low == nullptr) low = blocks.front().memory;
+    std::size_t packed = 0;
+    for (const Packing& block : blocks) {
+        const std::size_t bytes = block.bytes();
+        const auto place = bytes == 0 ? 0 : static_cast<std::size_t>(block.memory - low);
+        table.counts.push_back(bytes);
+        table.displacements.push_back(packs ? packed : place);
+        packed += bytes;
+    }
+    return packs ? make_room(room, packed) : low;
+}
+
+Why PreparedCall::read_all(const RankBlocks& given, bool copies) {
+    std::vector<Packing> blocks;
+    if (const Why why = blocks_of(given, blocks); why != Why::served) return why;
+    const bool packs = copies || !all_contiguous(blocks);
+    std::byte* const memory = lay_out(blocks, packs, in_blocks_, sent_);
+    in_ = memory;
+    for (std::size_t rank = 0; packs && rank < blocks.size(); ++rank) {
+        blocks[rank].packed = memory + in_blocks_.displacements[rank];
+        packings_.push_back(blocks[rank]);
+    }
+    return Why::served;
+}
+
+Why PreparedCall::write_all(const RankBlocks& given, bool keeps_own) {
+    std::vector<Packing> blocks;
+    if (const Why why = blocks_of(given, blocks); why != Why::served) return why;
+    const bool packs = !all_contiguous(blocks) || overlap(blocks);
+    std::byte* const memory = lay_out(blocks, packs, out_blocks_, received_);
+    out_ = memory;
+    for (std::size_t rank = 0; packs && rank < blocks.size(); ++rank) {
+        blocks[rank].packed = memory + out_blocks_.displacements[rank];
+        unpackings_.push_back(blocks[rank]);
+    }
+    if (packs && keeps_own) packings_.push_back(blocks[static_cast<std::size_t>(place_.rank)]);
     return Why::served;
 }
 
 // --- movement ------------------------------------------------------------------------------------
 
 Why PreparedCall::broadcast(const Elements& buffer, int root) {
-    if (!valid_root(root)) return Why::arguments;
-    const Why why = root_is(root) ? read(buffer, 1) : write(buffer, 1);
-    if (why != Why::served) return why;
-    if (root_is(root)) out_ = const_cast<void*>(in_);
-    root_ = root;
-    return Why::served;
+    if (!take_root(root)) return Why::arguments;
+    if (!root_is(root)) return write(buffer, 1);
+    const Why why = read(buffer, 1);
+    out_ = const_cast<void*>(in_);
+    return why;
 }
 
-Why PreparedCall::gather(const Elements& in, const Elements& out, int root) {
-    if (!valid_root(root)) return Why::arguments;
+template <class Blocks>
+Why PreparedCall::collect(const Elements& in, const Blocks& out, bool receives) {
     const bool in_place = in.memory == MPI_IN_PLACE;
-    if (in_place && !root_is(root)) return Why::arguments;
-    if (!in_place) {
-        if (const Why why = read(in, 1); why != Why::served) return why;
-    }
-    if (root_is(root)) {
-        if (const Why why = write(out, place_.size, in_place); why != Why::served) return why;
-        if (in_place) in_ = WEFT_IN_PLACE;
-    }
-    root_ = root;
-    return Why::served;
-}
-
-Why PreparedCall::scatter(const Elements& in, const Elements& out, int root) {
-    if (!valid_root(root)) return Why::arguments;
-    const bool in_place = out.memory == MPI_IN_PLACE;
-    if (in_place && !root_is(root)) return Why::arguments;
-    if (!in_place) {
-        if (const Why why = write(out, 1); why != Why::served) return why;
-    }
-    if (root_is(root)) {
-        if (const Why why = read(in, place_.size); why != Why::served) return why;
-        if (in_place) out_ = WEFT_IN_PLACE;
-    }
-    root_ = root;
-    return Why::served;
-}
-
-Why PreparedCall::allgather(const Elements& in, const Elements& out) {
-    const bool in_place = in.memory == MPI_IN_PLACE;
-    if (!in_place) {
-        if (const Why why = read(in, 1); why != Why::served) return why;
-    }
-    if (const Why why = write(out, place_.size, in_place); why != Why::served) return why;
+    if (in_place && !receives) return Why::arguments;
+    Why why = in_place ? Why::served : read(in, 1);
+    if (why == Why::served && receives) why = write_all(out, in_place);
     if (in_place) in_ = WEFT_IN_PLACE;
-    return Why::served;
+    return why;
 }
 
-Why PreparedCall::alltoall(const Elements& in, const Elements& out) {
-    const bool in_place = in.memory == MPI_IN_PLACE;
-    if (!in_place) {
-        if (const Why why = read(in, place_.size); why != Why::served) return why;
-    }
-    if (const Why why = write(out, place_.size); why != Why::served) return why;
-    if (in_place) {
-        const MPI_Count all = out.count * place_.size;
-        std::byte* const copy = make_room(sent_, count_ * static_cast<std::size_t>(place_.size));
-        packings_.push_back({copy, out.memory, all, out.type, *facts_for(out.count, out.type)});
-        in_ = copy;
-    }
-    return Why::served;
+template <class Blocks>
+Why PreparedCall::gather(const Elements& in, const Blocks& out, int root) {
+    return take_root(root) ? collect(in, out, root_is(root)) : Why::arguments;
 }
+
+template <class Blocks>
+Why PreparedCall::allgather(const Elements& in, const Blocks& out) {
+    return collect(in, out, true);
+}
+
+template <class Blocks>
+Why PreparedCall::scatter(const Blocks& in, const Elements& out, int root) {
+    const bool in_place = out.memory == MPI_IN_PLACE;
+    if (!take_root(root) || (in_place && !root_is(root))) return Why::arguments;
+    Why why = in_place ? Why::served : write(out, 1);
+    if (why == Why::served && root_is(root)) why = read_all(in);
+    if (in_place) out_ = WEFT_IN_PLACE;
+    return why;
+}
+
+/// In place, the result overwrites the buffer, so a copy of the data is sent.
+template <class Blocks>
+Why PreparedCall::alltoall(const Blocks& in, const Blocks& out) {
+    const bool in_place = in.memory == MPI_IN_PLACE;
+    const Why why = read_all(in_place ? out : in, in_place);
+    return why == Why::served ? write_all(out, false) : why;
+}
+
+#define WEFT_MPI_BLOCKS(Blocks)                                              \
+    template Why PreparedCall::gather(const Elements&, const Blocks&, int);  \
+    template Why PreparedCall::scatter(const Blocks&, const Elements&, int); \
+    template Why PreparedCall::allgather(const Elements&, const Blocks&);    \
+    template Why PreparedCall::alltoall(const Blocks&, const Blocks&)
+WEFT_MPI_BLOCKS(Elements);
+WEFT_MPI_BLOCKS(RankBlocks);
+#undef WEFT_MPI_BLOCKS
 
 // --- reductions ----------------------------------------------------------------------------------
 
@@ -136,8 +230,7 @@ Why PreparedCall::all_reduce(const void* in, const Elements& out, MPI_Op op) {
 }
 
 Why PreparedCall::reduce(const void* in, const Elements& out, MPI_Op op, int root) {
-    if (!valid_root(root) || (in == MPI_IN_PLACE && !root_is(root))) return Why::arguments;
-    root_ = root;
+    if (!take_root(root) || (in == MPI_IN_PLACE && !root_is(root))) return Why::arguments;
     return reduction(in, out, op);
 }
 
@@ -147,19 +240,18 @@ Why PreparedCall::reduce_blocks(const void* in, const Elements& out, MPI_Op op) 
     return why;
 }
 
-/// Reads the type only if the sum of `counts` is not 0. MPI guarantees equal counts on all members,
-/// while this rank's own block may be empty.
-template <class Count>
-Why PreparedCall::reduce_scatter(const void* in, const Elements& out, const Count* counts,
-                                 MPI_Op op) {
-    if (counts == nullptr) return Why::arguments;
+/// Reads the type only if the sum of the counts is not 0. MPI guarantees equal counts on all
+/// members, while this rank's own block may be empty.
+Why PreparedCall::reduce_scatter(const void* in, const RankBlocks& out, MPI_Op op) {
+    if (!out.is_complete()) return Why::arguments;
     MPI_Count all = 0;
     for (int rank = 0; rank < place_.size; ++rank) {
-        if (counts[rank] < 0) return Why::arguments;
-        in_blocks_.counts.push_back(static_cast<std::size_t>(counts[rank]));
-        all += counts[rank];
+        const MPI_Count count = out.count(rank);
+        if (count < 0) return Why::arguments;
+        in_blocks_.counts.push_back(static_cast<std::size_t>(count));
+        all += count;
     }
-    const Why why = reduction(in, {out.memory, all, out.type}, op);
+    const Why why = reduction(in, {out.memory, all, *out.types}, op);
     if (why == Why::served && in == MPI_IN_PLACE)
         take_result_apart(in_blocks_.counts[static_cast<std::size_t>(place_.rank)] *
                           element_bytes_);
@@ -175,86 +267,62 @@ void PreparedCall::take_result_apart(std::size_t bytes) {
     out_ = make_room(received_, bytes);
 }
 
-template Why PreparedCall::reduce_scatter(const void*, const Elements&, const int*, MPI_Op);
-#if MPI_VERSION >= 4
-template Why PreparedCall::reduce_scatter(const void*, const Elements&, const MPI_Count*, MPI_Op);
-#endif
-
 // --- use -----------------------------------------------------------------------------------------
 
-/// Makes the call of weft, blocking (weft_NAME) or started (weft_iNAME, with one more argument).
-#define WEFT_MPI_CALL(PREFIX, ...)                                                                 \
-    const std::size_t* const counts = out_blocks_.counts.data();                                   \
-    const std::size_t* const places = out_blocks_.displacements.data();                            \
-    const std::size_t* const in_counts = in_blocks_.counts.data();                                 \
-    const std::size_t* const in_places = in_blocks_.displacements.data();                          \
-    switch (kind_) {                                                                               \
-        case Kind::barrier:                                                                        \
-            return PREFIX##barrier(team __VA_OPT__(, ) __VA_ARGS__);                               \
-        case Kind::broadcast:                                                                      \
-            return PREFIX##broadcast(team, out_, count_, type_, root_ __VA_OPT__(, ) __VA_ARGS__); \
-        case Kind::allreduce:                                                                      \
-            return PREFIX##allreduce(team, in_, out_, count_, type_,                               \
-                                     op_ __VA_OPT__(, ) __VA_ARGS__);                              \
-        case Kind::reduce:                                                                         \
-            return PREFIX##reduce(team, in_, out_, count_, type_, op_,                             \
-                                  root_ __VA_OPT__(, ) __VA_ARGS__);                               \
-        case Kind::gather:                                                                         \
-            return PREFIX##gather(team, in_, out_, count_, type_,                                  \
-                                  root_ __VA_OPT__(, ) __VA_ARGS__);                               \
-        case Kind::scatter:                                                                        \
-            return PREFIX##scatter(team, in_, out_, count_, type_,                                 \
-                                   root_ __VA_OPT__(, ) __VA_ARGS__);                              \
-        case Kind::allgather:                                                                      \
-            return PREFIX##allgather(team, in_, out_, count_, type_ __VA_OPT__(, ) __VA_ARGS__);   \
-        case Kind::alltoall:                                                                       \
-            return PREFIX##alltoall(team, in_, out_, count_, type_ __VA_OPT__(, ) __VA_ARGS__);    \
-        case Kind::reduce_scatter_block:                                                           \
-            return PREFIX##reduce_scatter(team, in_, out_, count_, type_,                          \
-                                          op_ __VA_OPT__(, ) __VA_ARGS__);                         \
-        case Kind::scan:                                                                           \
-            return PREFIX##scan(team, in_, out_, count_, type_, op_ __VA_OPT__(, ) __VA_ARGS__);   \
-        case Kind::exscan:                                                                         \
-            return PREFIX##exscan(team, in_, out_, count_, type_, op_ __VA_OPT__(, ) __VA_ARGS__); \
-        case Kind::gatherv:                                                                        \
-            return PREFIX##gatherv(team, in_, count_, out_, counts, places, type_,                 \
-                                   root_ __VA_OPT__(, ) __VA_ARGS__);                              \
-        case Kind::scatterv:                                                                       \
-            return PREFIX##scatterv(team, in_, in_counts, in_places, out_, count_, type_,          \
-                                    root_ __VA_OPT__(, ) __VA_ARGS__);                             \
-        case Kind::allgatherv:                                                                     \
-            return PREFIX##allgatherv(team, in_, out_, counts, places,                             \
-                                      type_ __VA_OPT__(, ) __VA_ARGS__);                           \
-        case Kind::alltoallv:                                                                      \
-        case Kind::alltoallw:                                                                      \
-            return PREFIX##alltoallv(team, in_, in_counts, in_places, out_, counts, places,        \
-                                     type_ __VA_OPT__(, ) __VA_ARGS__);                            \
-        case Kind::reduce_scatter:                                                                 \
-            return PREFIX##reduce_scatterv(team, in_, out_, in_counts, type_,                      \
-                                           op_ __VA_OPT__(, ) __VA_ARGS__);                        \
-    }                                                                                              \
-    return WEFT_ERR_UNSUPPORTED
-
-weft_status PreparedCall::run(weft_team* team) {
-    begin();
-    WEFT_MPI_CALL(weft_);
-}
-
-weft_status PreparedCall::start(weft_team* team, weft_request** request) {
-    begin();
-    for (Unpacking& one : unpackings_) one.keep();
-    WEFT_MPI_CALL(weft_i, request);
-}
-#undef WEFT_MPI_CALL
-
-/// An error of the host is kept until the end, because other members may already be in the call.
-void PreparedCall::begin() {
+/// An error of packing is kept until the end, because other members may already be in the call.
+weft_status PreparedCall::run(weft_team* team, weft_request** request) {
     for (const Packing& one : packings_)
         if (const int error = one.pack(); error_ == MPI_SUCCESS) error_ = error;
+    if (request != nullptr)
+        for (Packing& one : unpackings_) one.keep();
+    const std::size_t* const counts = out_blocks_.counts.data();
+    const std::size_t* const places = out_blocks_.displacements.data();
+    const std::size_t* const in_counts = in_blocks_.counts.data();
+    const std::size_t* const in_places = in_blocks_.displacements.data();
+#define WEFT_MPI_CALL(name, ...)                                             \
+    return request == nullptr ? weft_##name(team __VA_OPT__(, ) __VA_ARGS__) \
+                              : weft_i##name(team __VA_OPT__(, ) __VA_ARGS__, request)
+    switch (kind_) {
+        case Kind::barrier:
+            WEFT_MPI_CALL(barrier);
+        case Kind::broadcast:
+            WEFT_MPI_CALL(broadcast, out_, count_, type_, root_);
+        case Kind::allreduce:
+            WEFT_MPI_CALL(allreduce, in_, out_, count_, type_, op_);
+        case Kind::reduce:
+            WEFT_MPI_CALL(reduce, in_, out_, count_, type_, op_, root_);
+        case Kind::gather:
+            WEFT_MPI_CALL(gather, in_, out_, count_, type_, root_);
+        case Kind::scatter:
+            WEFT_MPI_CALL(scatter, in_, out_, count_, type_, root_);
+        case Kind::allgather:
+            WEFT_MPI_CALL(allgather, in_, out_, count_, type_);
+        case Kind::alltoall:
+            WEFT_MPI_CALL(alltoall, in_, out_, count_, type_);
+        case Kind::reduce_scatter_block:
+            WEFT_MPI_CALL(reduce_scatter, in_, out_, count_, type_, op_);
+        case Kind::scan:
+            WEFT_MPI_CALL(scan, in_, out_, count_, type_, op_);
+        case Kind::exscan:
+            WEFT_MPI_CALL(exscan, in_, out_, count_, type_, op_);
+        case Kind::gatherv:
+            WEFT_MPI_CALL(gatherv, in_, count_, out_, counts, places, type_, root_);
+        case Kind::scatterv:
+            WEFT_MPI_CALL(scatterv, in_, in_counts, in_places, out_, count_, type_, root_);
+        case Kind::allgatherv:
+            WEFT_MPI_CALL(allgatherv, in_, out_, counts, places, type_);
+        case Kind::alltoallv:
+        case Kind::alltoallw:
+            WEFT_MPI_CALL(alltoallv, in_, in_counts, in_places, out_, counts, places, type_);
+        case Kind::reduce_scatter:
+            WEFT_MPI_CALL(reduce_scatterv, in_, out_, in_counts, type_, op_);
+    }
+#undef WEFT_MPI_CALL
+    return WEFT_ERR_UNSUPPORTED;
 }
 
 int PreparedCall::finish() {
-    for (Unpacking& one : unpackings_)
+    for (Packing& one : unpackings_)
         if (const int error = one.unpack(); error_ == MPI_SUCCESS) error_ = error;
     if (move_bytes_ != 0) std::memcpy(move_to_, out_, move_bytes_);
     return error_;

@@ -40,13 +40,39 @@ struct Elements {
 };
 
 /// Memory of the caller with a block for each rank; the arrays are of int, or of the long forms.
-template <class Count, class Displacement>
-struct BlocksOf {
+struct RankBlocks {
+    template <class Count, class Displacement>
+    RankBlocks(const void* start, const Count* counts, const Displacement* displacements,
+               const MPI_Datatype* one_or_all, bool has_own_types = false)
+        : memory(start),
+          types(one_or_all),
+          own_types(has_own_types),
+          counts_(counts),
+          displacements_(displacements),
+          long_(sizeof(Count) > sizeof(int)) {}
+
+    /// Returns false if an array is missing.
+    [[nodiscard]] bool is_complete() const {
+        return counts_ != nullptr && types != nullptr && (!own_types || has_displacements());
+    }
+    [[nodiscard]] bool has_displacements() const { return displacements_ != nullptr; }
+    [[nodiscard]] MPI_Count count(int rank) const {
+        return long_ ? static_cast<const MPI_Count*>(counts_)[rank]
+                     : static_cast<const int*>(counts_)[rank];
+    }
+    [[nodiscard]] std::ptrdiff_t displacement(int rank) const {
+        return long_ ? static_cast<const MPI_Aint*>(displacements_)[rank]
+                     : static_cast<const int*>(displacements_)[rank];
+    }
+
     const void* memory;
-    const Count* counts;
-    const Displacement* displacements;  ///< nullptr: contiguous blocks
-    const MPI_Datatype* types;          ///< one type, or one for each rank if `own_types`
-    bool own_types = false;             ///< then displacements are in bytes
+    const MPI_Datatype* types;  ///< one type, or one for each rank if `own_types`
+    bool own_types;             ///< then displacements are in bytes
+
+  private:
+    const void* counts_;
+    const void* displacements_;  ///< nullptr: contiguous blocks
+    bool long_;
 };
 
 class PreparedCall {
@@ -62,26 +88,21 @@ class PreparedCall {
     Why reduce(const void* in, const Elements& out, MPI_Op op, int root);
     /// Reduces blocks of `out.count` elements, one for each rank (reduce_scatter_block).
     Why reduce_blocks(const void* in, const Elements& out, MPI_Op op);
-    template <class Count>
-    Why reduce_scatter(const void* in, const Elements& out, const Count* counts, MPI_Op op);
-    Why gather(const Elements& in, const Elements& out, int root);
-    Why scatter(const Elements& in, const Elements& out, int root);
-    Why allgather(const Elements& in, const Elements& out);
-    Why alltoall(const Elements& in, const Elements& out);
-    template <class Count, class Displacement>
-    Why gatherv(const Elements& in, const BlocksOf<Count, Displacement>& out, int root);
-    template <class Count, class Displacement>
-    Why scatterv(const BlocksOf<Count, Displacement>& in, const Elements& out, int root);
-    template <class Count, class Displacement>
-    Why allgatherv(const Elements& in, const BlocksOf<Count, Displacement>& out);
-    template <class Count, class Displacement>
-    Why alltoallv(const BlocksOf<Count, Displacement>& in,
-                  const BlocksOf<Count, Displacement>& out);
+    Why reduce_scatter(const void* in, const RankBlocks& out, MPI_Op op);
+    // Blocks are Elements, equal on all ranks, or RankBlocks.
+    template <class Blocks>
+    Why gather(const Elements& in, const Blocks& out, int root);
+    template <class Blocks>
+    Why scatter(const Blocks& in, const Elements& out, int root);
+    template <class Blocks>
+    Why allgather(const Elements& in, const Blocks& out);
+    template <class Blocks>
+    Why alltoall(const Blocks& in, const Blocks& out);
 
     // --- using it ---
-    [[nodiscard]] weft_status run(weft_team* team);
-    /// Starts the call. The program may free its types and its communicator while it is in flight.
-    [[nodiscard]] weft_status start(weft_team* team, weft_request** request);
+    /// Makes the call, or starts it if `request` is given. The program may free its types and its
+    /// communicator while a started call is in flight.
+    [[nodiscard]] weft_status run(weft_team* team, weft_request** request = nullptr);
     /// Ends the call: moves results that are packed, or not yet at their place. Returns
     /// MPI_SUCCESS, or the first error of the host's pack and unpack functions.
     [[nodiscard]] int finish();
@@ -91,32 +112,32 @@ class PreparedCall {
     /// only two ranks know a count.
     [[nodiscard]] std::size_t common_bytes() const;
     [[nodiscard]] Kind kind() const { return kind_; }
+    [[nodiscard]] const void* in() const { return in_; }
+    [[nodiscard]] const void* out() const { return out_; }
 
   private:
-    struct Block {
-        std::size_t count = 0;
-        std::ptrdiff_t at = 0;  ///< offset in bytes from the caller's memory
-        MPI_Datatype type = MPI_DATATYPE_NULL;
-        const TypeFacts* facts = nullptr;
-    };
-    /// Counts and displacements in bytes.
-    struct Vector {
+    using Room = std::unique_ptr<std::byte[]>;
+    /// Bytes of each rank's block, and their displacements.
+    struct ByteBlocks {
         std::vector<std::size_t> counts;
         std::vector<std::size_t> displacements;
     };
 
     [[nodiscard]] bool root_is(int root) const { return root == place_.rank; }
-    [[nodiscard]] bool valid_root(int root) const { return root >= 0 && root < place_.size; }
-    std::byte* make_room(std::unique_ptr<std::byte[]>& memory, std::size_t bytes);
-    void take_result_apart(std::size_t bytes);
-    Why read(const Elements& given, MPI_Count times);
+    [[nodiscard]] bool take_root(int root);
+    Why read(const Elements& given, MPI_Count times, bool copies = false);
     Why write(const Elements& given, MPI_Count times, bool keeps_own = false);
+    Why read_all(const Elements& given, bool copies = false);
+    Why read_all(const RankBlocks& given, bool copies = false);
+    Why write_all(const Elements& given, bool keeps_own);
+    Why write_all(const RankBlocks& given, bool keeps_own);
+    template <class Blocks>
+    Why collect(const Elements& in, const Blocks& out, bool receives);
     Why reduction(const void* in, const Elements& out, MPI_Op op);
-    template <class Count, class Displacement>
-    Why blocks_of(const BlocksOf<Count, Displacement>& given, std::vector<Block>& blocks) const;
-    void read_blocks(const void* memory, const std::vector<Block>& blocks);
-    void write_blocks(void* memory, const std::vector<Block>& blocks, bool keeps_own);
-    void begin();
+    void take_result_apart(std::size_t bytes);
+    Why blocks_of(const RankBlocks& given, std::vector<Packing>& blocks) const;
+    static std::byte* lay_out(const std::vector<Packing>& blocks, bool packs, ByteBlocks& table,
+                              Room& room);
 
     Kind kind_;
     Place place_;
@@ -127,12 +148,12 @@ class PreparedCall {
     std::size_t element_bytes_ = 1;
     weft_op op_ = WEFT_SUM;
     int root_ = 0;
-    Vector in_blocks_;
-    Vector out_blocks_;
-    std::unique_ptr<std::byte[]> sent_;      ///< packed data to send
-    std::unique_ptr<std::byte[]> received_;  ///< received data to unpack
-    std::vector<Packing> packings_;
-    std::vector<Unpacking> unpackings_;
+    ByteBlocks in_blocks_;
+    ByteBlocks out_blocks_;
+    Room sent_;                        ///< packed data to send
+    Room received_;                    ///< received data to unpack
+    std::vector<Packing> packings_;    ///< before the call
+    std::vector<Packing> unpackings_;  ///< after the call
     void* move_to_ = nullptr;  ///< destination to which finish() copies the first bytes of out_
     std::size_t move_bytes_ = 0;
     std::shared_ptr<const void> kept_operation_;  ///< the program may free it during the call

@@ -9,6 +9,10 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <initializer_list>
+#include <iterator>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -52,52 +56,53 @@ std::optional<std::string> value_of(const std::string& name) {
     return value == nullptr ? std::nullopt : std::optional<std::string>(value);
 }
 
-/// Reads values, and keeps the first complaint about one.
-class Reader {
-  public:
-    explicit Reader(std::string& complaint) : complaint_(complaint) {}
+void complain(Settings& settings, std::string_view name, const std::string& value,
+              const std::string& expected) {
+    if (!settings.complaint.empty()) return;
+    settings.complaint = std::string(name) + " is '" + value + "'; expected: " + expected;
+}
 
-    /// Returns the value, or an empty string if the variable is not set or not one of the words.
-    std::string word(std::string_view name, std::initializer_list<std::string_view> words) {
-        const auto value = value_of(std::string(name));
-        if (!value || std::ranges::find(words, *value) != words.end()) return value.value_or("");
-        std::string expected;
-        for (const std::string_view one : words) {
-            if (!expected.empty()) expected += " or ";
-            expected += one;
-        }
-        complain(name, *value, expected);
-        return "";
-    }
-    unsigned number(std::string_view name, unsigned otherwise) {
-        const auto value = value_of(std::string(name));
-        if (!value) return otherwise;
-        constexpr unsigned kMax = 1'000'000'000;
-        unsigned number = 0;
-        const char* const end = value->data() + value->size();
-        const auto [stop, error] = std::from_chars(value->data(), end, number);
-        if (error == std::errc{} && stop == end && number <= kMax) return number;
-        complain(name, *value, "a whole number from 0 to " + std::to_string(kMax));
-        return otherwise;
-    }
+/// Returns the value, or an empty string if the variable is not set or not one of the words.
+std::string read_word(Settings& settings, std::string_view name,
+                      std::initializer_list<std::string_view> words) {
+    const auto value = value_of(std::string(name));
+    if (!value || std::ranges::find(words, *value) != words.end()) return value.value_or("");
+    std::string expected;
+    for (const std::string_view one : words)
+        expected.append(expected.empty() ? "" : " or ").append(one);
+    complain(settings, name, *value, expected);
+    return "";
+}
 
-  private:
-    void complain(std::string_view name, const std::string& value, const std::string& expected) {
-        if (!complaint_.empty()) return;
-        complaint_ = std::string(name) + " is '" + value + "'; expected: " + expected;
-    }
-    std::string& complaint_;
-};
+unsigned read_number(Settings& settings, std::string_view name, unsigned otherwise) {
+    const auto value = value_of(std::string(name));
+    if (!value) return otherwise;
+    constexpr unsigned kMax = 1'000'000'000;
+    unsigned number = 0;
+    const char* const end = value->data() + value->size();
+    const auto [stop, error] = std::from_chars(value->data(), end, number);
+    if (error == std::errc{} && stop == end && number <= kMax) return number;
+    complain(settings, name, *value, "a whole number from 0 to " + std::to_string(kMax));
+    return otherwise;
+}
 
-/// Returns each variable with its value, one a line. A value may be any text, so its
-/// length precedes it.
-std::string text_of_settings() {
-    std::string text;
-    for (const std::string& name : variables()) {
-        const auto value = value_of(name);
-        text += name + (value ? ' ' + std::to_string(value->size()) + ' ' + *value : "") + '\n';
+/// Reads the file of ranges. Opening a FIFO would wait for a writer, so other kinds are refused.
+void read_ranges_file(Settings& settings) {
+    namespace fs = std::filesystem;
+    constexpr std::uintmax_t kBytesMax = std::uintmax_t{4} << 20;
+    std::error_code failed;
+    if (!fs::exists(settings.ranges_file, failed)) {
+        settings.warning = settings.ranges_file + " does not exist";
+    } else if (!fs::is_regular_file(settings.ranges_file, failed)) {
+        settings.warning = settings.ranges_file + " is not a regular file";
+    } else if (fs::file_size(settings.ranges_file, failed) > kBytesMax) {
+        settings.warning =
+            settings.ranges_file + " has more than " + std::to_string(kBytesMax) + " bytes";
+    } else {
+        std::ifstream file(settings.ranges_file, std::ios::binary);
+        settings.ranges.assign(std::istreambuf_iterator<char>(file), {});
+        if (!file) settings.warning = settings.ranges_file + " cannot be read";
     }
-    return text;
 }
 
 /// Returns the FNV-1a hash.
@@ -107,96 +112,82 @@ std::int64_t hash_of(std::string_view text) {
     return static_cast<std::int64_t>(hash);
 }
 
-/// Returns the value of a variable, by index, in a text of text_of_settings(). For messages.
-std::string value_in(std::string_view text, std::size_t index) {
-    for (std::size_t line = 0;; ++line) {
-        const std::size_t name_end = text.find_first_of(" \n");
-        std::string value = "not set";
-        std::size_t end = name_end;
-        if (text[name_end] == ' ') {
-            std::size_t bytes = 0;
-            const char* const digits = text.data() + name_end + 1;
-            const auto read = std::from_chars(digits, text.data() + text.size(), bytes);
-            const auto begin = static_cast<std::size_t>(read.ptr - text.data()) + 1;
-            value = '\'' + std::string(text.substr(begin, bytes)) + '\'';
-            end = begin + bytes;
-        }
-        if (line == index) return value;
-        text.remove_prefix(end + 1);
-    }
+/// Value of a setting on one rank.
+struct HeldValue {
+    std::int64_t hash;
+    char text[120];  ///< the start of the value, for a message
+};
+
+/// Returns the values to compare: all variables and the content of the file.
+std::vector<HeldValue> held_values(const Settings& settings) {
+    std::vector<HeldValue> values;
+    const auto add = [&values](const std::optional<std::string>& value) {
+        const std::string text = value ? "'" + *value + "'" : "not set";
+        HeldValue& held = values.emplace_back(HeldValue{.hash = hash_of(text), .text = {}});
+        std::snprintf(held.text, sizeof held.text, "%s", text.c_str());
+    };
+    for (const std::string& name : variables()) add(value_of(name));
+    add(settings.ranges);
+    std::snprintf(values.back().text, sizeof values.back().text, "of %zu bytes and hash %llx",
+                  settings.ranges.size(), static_cast<unsigned long long>(values.back().hash));
+    return values;
 }
 
-/// Prints the first variable that differs, with its values on rank 0 and on another rank.
-void print_difference(const std::vector<std::string>& texts) {
-    const std::vector<std::string> names = variables();
-    for (std::size_t index = 0; index < names.size(); ++index) {
-        const std::string here = value_in(texts[0], index);
-        for (std::size_t rank = 1; rank < texts.size(); ++rank) {
-            const std::string there = value_in(texts[rank], index);
-            if (there == here) continue;
+/// Prints the first setting that differs, with its values on rank 0 and on another rank.
+void print_difference(MPI_Comm comm, const std::vector<HeldValue>& mine) {
+    int rank = 0;
+    int size = 0;
+    PMPI_Comm_rank(comm, &rank);
+    PMPI_Comm_size(comm, &size);
+    std::vector<HeldValue> all(mine.size() * static_cast<std::size_t>(rank == 0 ? size : 0));
+    const int bytes = static_cast<int>(mine.size() * sizeof(HeldValue));
+    PMPI_Gather(mine.data(), bytes, MPI_BYTE, all.data(), bytes, MPI_BYTE, 0, comm);
+    std::vector<std::string> names = variables();
+    names.push_back("the content of the file in " + std::string(kTuning));
+    for (std::size_t at = 0; at < names.size(); ++at) {
+        for (std::size_t other = at; other < all.size(); other += names.size()) {
+            if (all[other].hash == mine[at].hash) continue;
             std::fprintf(stderr,
                          "weft: collectives stay with MPI: %s is %s on rank 0 and %s on rank %zu; "
                          "all ranks need the same value\n",
-                         names[index].c_str(), here.c_str(), there.c_str(), rank);
+                         names[at].c_str(), mine[at].text, all[other].text, other / names.size());
             return;
         }
     }
 }
 
-void gather_differences(MPI_Comm comm, const std::string& mine) {
-    int rank = 0;
-    int size = 0;
-    PMPI_Comm_rank(comm, &rank);
-    PMPI_Comm_size(comm, &size);
-    const int length = static_cast<int>(mine.size());
-    std::vector<int> lengths(static_cast<std::size_t>(size));
-    PMPI_Gather(&length, 1, MPI_INT, lengths.data(), 1, MPI_INT, 0, comm);
-    std::vector<int> places(lengths.size());
-    int all = 0;
-    for (std::size_t at = 0; rank == 0 && at < lengths.size(); ++at) {
-        places[at] = all;
-        all += lengths[at];
-    }
-    std::string joined(static_cast<std::size_t>(all), '\0');
-    PMPI_Gatherv(mine.data(), length, MPI_CHAR, joined.data(), lengths.data(), places.data(),
-                 MPI_CHAR, 0, comm);
-    if (rank != 0) return;
-    std::vector<std::string> texts;
-    for (std::size_t at = 0; at < lengths.size(); ++at)
-        texts.push_back(joined.substr(static_cast<std::size_t>(places[at]),
-                                      static_cast<std::size_t>(lengths[at])));
-    print_difference(texts);
-}
-
 }  // namespace
 
-Settings read_settings(std::string& complaint) {
+Settings read_settings() {
     Settings settings;
-    Reader reader(complaint);
-    settings.statistics = reader.word(kStatistics, {"0", "1"}) == "1";
-    settings.progress = reader.word(kProgress, {"on", "off"}) != "off";
-    settings.calls_before_team = reader.number(kTeamAfter, settings.calls_before_team);
-    settings.tuning_file = value_of(std::string(kTuning)).value_or("");
-    const std::string mode = reader.word(kMode, {"on", "off", "auto"});
+    settings.statistics = read_word(settings, kStatistics, {"0", "1"}) == "1";
+    settings.progress = read_word(settings, kProgress, {"on", "off"}) != "off";
+    settings.calls_before_team = read_number(settings, kTeamAfter, settings.calls_before_team);
+    const std::string mode = read_word(settings, kMode, {"on", "off", "auto"});
     for (std::size_t kind = 0; kind < kKindNames.size(); ++kind) {
-        const std::string own = reader.word(variable_of(kKindNames[kind]), {"on", "off", "auto"});
+        const std::string own =
+            read_word(settings, variable_of(kKindNames[kind]), {"on", "off", "auto"});
         if (mode == "off" || own == "off") continue;
         settings.kinds_on |= 1U << kind;
         if ((own.empty() ? mode : own) == "auto") settings.kinds_chosen |= 1U << kind;
     }
+    if (settings.kinds_chosen != 0)
+        settings.ranges_file = value_of(std::string(kTuning)).value_or("");
+    if (!settings.ranges_file.empty()) read_ranges_file(settings);
     return settings;
 }
 
-Comparison compare_settings(MPI_Comm comm, bool threads) {
-    const std::string mine = text_of_settings();
-    const std::int64_t hash = hash_of(mine);
+Comparison compare_settings(MPI_Comm comm, const Settings& settings, bool threads) {
+    const std::vector<HeldValue> mine = held_values(settings);
+    const auto* const bytes = reinterpret_cast<const char*>(mine.data());
+    const std::int64_t hash = hash_of({bytes, mine.size() * sizeof(HeldValue)});
     // The largest complement belongs to the smallest hash.
     const std::array<std::int64_t, 3> given{hash, ~hash, threads ? 1 : 0};
     std::array<std::int64_t, 3> largest{};
     PMPI_Allreduce(given.data(), largest.data(), static_cast<int>(given.size()), MPI_INT64_T,
                    MPI_MAX, comm);
     const bool equal = largest[0] == ~largest[1];
-    if (!equal) gather_differences(comm, mine);
+    if (!equal) print_difference(comm, mine);
     return {.equal = equal, .threads_anywhere = largest[2] != 0};
 }
 

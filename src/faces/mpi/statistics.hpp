@@ -8,6 +8,7 @@
 #include <mpi.h>
 
 #include <array>
+#include <chrono>
 #include <cstdint>
 #include <string_view>
 
@@ -53,7 +54,7 @@ enum class Why : std::uint8_t {
     operation,   ///< unknown to weft, or not defined on this type
     arguments,   ///< erroneous: the host reports the error
     threads,     ///< the host cannot wait for our requests under MPI_THREAD_MULTIPLE
-    slower,      ///< the host is faster, by the rules of `auto`
+    slower,      ///< the mode `auto` gives the call to the host
 };
 inline constexpr std::array<std::string_view, 11> kWhyNames{
     "served", "off",       "one rank",  "between groups", "other jobs",     "no team",
@@ -87,6 +88,22 @@ class Statistics {
 
     bool wanted_ = false;
     std::array<Row, kKindNames.size()> rows_{};
+};
+
+/// Measures the time of a call if statistics are wanted.
+class CallTimer {
+  public:
+    explicit CallTimer(const Statistics& statistics) {
+        if (statistics.wanted()) begun_ = std::chrono::steady_clock::now();
+    }
+    void count(Statistics& statistics, Kind kind, Why why, std::size_t bytes) const {
+        if (!statistics.wanted()) return;
+        const auto ns = std::chrono::steady_clock::now() - begun_;
+        statistics.count(kind, why, bytes, static_cast<std::uint64_t>(ns.count()));
+    }
+
+  private:
+    std::chrono::steady_clock::time_point begun_;
 };
 
 }  // namespace weft::mpi

@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "faces/mpi/shared_runtime.hpp"
+
+#include <sched.h>
+
+#include <cstdio>
+#include <utility>
+
+#include "faces/mpi/host.hpp"
+
+namespace weft::mpi {
+
+namespace {
+
+/// True while this thread is in a call of weft, which functions called by the host must
+/// not enter again.
+thread_local bool inside_weft __attribute__((tls_model("initial-exec"))) = false;
+
+/// True while the host has called progress() on this thread, perhaps with locks that
+/// its entries need.
+thread_local bool inside_host __attribute__((tls_model("initial-exec"))) = false;
+
+int error_class(weft_status status) {
+    switch (status) {
+        case WEFT_ERR_ARGUMENT:
+            return MPI_ERR_ARG;
+        case WEFT_ERR_MEMORY:
+            return MPI_ERR_NO_MEM;
+        default:
+            return MPI_ERR_OTHER;
+    }
+}
+
+/// Calls the communicator's error handler, as MPI does, and returns the code.
+int raise(MPI_Comm comm, int code) {
+    PMPI_Comm_call_errhandler(comm, code);
+    return code;
+}
+int raise(MPI_Comm comm, weft_status status) {
+    std::fprintf(stderr, "weft: %s\n", weft_last_error());
+    return raise(comm, error_class(status));
+}
+
+int query_started(void* error, MPI_Status* status) {
+    PMPI_Status_set_elements(status, MPI_BYTE, 0);
+    PMPI_Status_set_cancelled(status, 0);
+    status->MPI_SOURCE = MPI_ANY_SOURCE;
+    status->MPI_TAG = MPI_ANY_TAG;
+    return *static_cast<int*>(error);
+}
+int free_started(void* error) {
+    delete static_cast<int*>(error);
+    return MPI_SUCCESS;
+}
+int cancel_started(void*, int) {
+    return MPI_SUCCESS;
+}
+
+/// Request of the barrier by which the ranks leave the job.
+MPI_Request barrier = MPI_REQUEST_NULL;
+
+}  // namespace
+
+SharedRuntime& SharedRuntime::get() {
+    static SharedRuntime& only = *new SharedRuntime;  // as Layer::get()
+    return only;
+}
+
+void SharedRuntime::prepare(bool threads, bool progress) {
+    threaded_ = threads;
+    progress_ = progress;
+    PMPI_Comm_dup(MPI_COMM_WORLD, &own_);
+}
+
+SharedRuntime::Turn::Turn(SharedRuntime& runtime) : runtime_(runtime) {
+    if (runtime.threaded_) runtime.turn_mutex_.lock();
+    inside_weft = true;
+}
+SharedRuntime::Turn::Turn(SharedRuntime& runtime, std::try_to_lock_t) : runtime_(runtime) {
+    taken_ = !inside_weft && (!runtime.threaded_ || runtime.turn_mutex_.try_lock());
+    if (taken_) inside_weft = true;
+}
+SharedRuntime::Turn::~Turn() {
+    if (!taken_) return;
+    inside_weft = false;
+    if (runtime_.threaded_) runtime_.turn_mutex_.unlock();
+}
+
+int SharedRuntime::exchange(void* comm, const void* mine, void* all, std::size_t bytes) {
+    const int count = static_cast<int>(bytes);
+    return PMPI_Allgather(mine, count, MPI_BYTE, all, count, MPI_BYTE,
+                          *static_cast<MPI_Comm*>(comm)) == MPI_SUCCESS
+               ? 0
+               : 1;
+}
+
+/// Exchanges data to make a team. The other members may be in other calls, and wait for data that
+/// this rank must forward.
+int SharedRuntime::share_among_members(void* comm, const void* mine, void* all, std::size_t bytes) {
+    SharedRuntime& runtime = get();
+    inside_weft = false;
+    if (runtime.threaded_) runtime.turn_mutex_.unlock();
+    const int failed = exchange(comm, mine, all, bytes);
+    if (runtime.threaded_) runtime.turn_mutex_.lock();
+    inside_weft = true;
+    return failed;
+}
+
+bool SharedRuntime::join() {
+    const std::lock_guard lock(join_mutex_);
+    if (runtime_ != nullptr || refused_) return runtime_ != nullptr;
+    weft_bootstrap bootstrap{};
+    bootstrap.struct_bytes = sizeof bootstrap;
+    PMPI_Comm_rank(own_, &bootstrap.rank);
+    PMPI_Comm_size(own_, &bootstrap.size);
+    bootstrap.arg = &own_;
+    bootstrap.allgather = exchange;
+    bootstrap.barrier_start = [](void* comm) {
+        return PMPI_Ibarrier(*static_cast<MPI_Comm*>(comm), &barrier);
+    };
+    bootstrap.barrier_test = [](void*, int* done) {
+        return PMPI_Test(&barrier, done, MPI_STATUS_IGNORE);
+    };
+    bootstrap.abort = [](void* comm, int status, const char* text) {
+        std::fprintf(stderr, "weft: %s\n", text);
+        PMPI_Abort(*static_cast<MPI_Comm*>(comm), status);
+    };
+    if (weft_init_with(&bootstrap, &runtime_) != WEFT_OK) {
+        runtime_ = nullptr;
+        refused_ = true;
+        if (bootstrap.rank == 0)
+            std::fprintf(stderr, "weft: collectives stay with MPI: %s\n", weft_last_error());
+        return false;
+    }
+    if (!progress_) return true;
+    weft_on_progress(
+        runtime_,
+        [](void* comm) {
+            if (!inside_host) drive_host(*static_cast<MPI_Comm*>(comm));
+        },
+        &own_);
+    on_host_progress([] { return get().progress(); });
+    return true;
+}
+
+void SharedRuntime::end() {
+    if (runtime_ != nullptr) {
+        on_host_progress(nullptr);
+        drop_late();
+        if (weft_finalize(std::exchange(runtime_, nullptr)) != WEFT_OK)
+            std::fprintf(stderr, "weft: %s\n", weft_last_error());
+    }
+    if (own_ != MPI_COMM_NULL) PMPI_Comm_free(&own_);
+}
+
+// --- teams ---------------------------------------------------------------------------------------
+
+/// The team of MPI_COMM_WORLD exists already.
+weft_team* SharedRuntime::make_team(MPI_Comm comm, const std::vector<int>& members) {
+    if (comm == MPI_COMM_WORLD) return weft_world(runtime_);
+    drop_late();
+    const Turn turn(*this);
+    weft_team* team = nullptr;
+    const auto size = static_cast<int>(members.size());
+    const weft_status status =
+        weft_team_create(runtime_, members.data(), size, share_among_members, &comm, &team);
+    return status == WEFT_OK ? team : nullptr;
+}
+
+/// Drops a team whose communicator the host has deleted, now or in drop_late(). The host deletes a
+/// freed communicator when its last message ends. That may be inside a call of weft that drives the
+/// host, where no team can be dropped.
+void SharedRuntime::drop(weft_team* team) {
+    {
+        const std::lock_guard lock(tables_mutex());
+        late_teams_.push_back(team);
+    }
+    if (!inside_weft && !inside_host) drop_late();
+}
+
+/// Waits for its turn without the mutex: the thread whose turn it is may need the tables.
+void SharedRuntime::drop_late() {
+    std::vector<weft_team*> teams;
+    {
+        const std::lock_guard lock(tables_mutex());
+        teams.swap(late_teams_);
+    }
+    const Turn turn(*this);
+    for (weft_team* const team : teams) weft_team_drop(team);
+}
+
+// --- calls ---------------------------------------------------------------------------------------
+
+int SharedRuntime::run(weft_team* team, MPI_Comm comm, PreparedCall& call) {
+    weft_status status = WEFT_OK;
+    if (threaded_) {
+        status = run_shared(team, call);
+    } else {
+        inside_weft = true;
+        status = call.run(team);
+        inside_weft = false;
+    }
+    if (status != WEFT_OK) [[unlikely]]
+        return raise(comm, status);
+    // As after the host's own barrier, the program sees messages that came before it.
+    if (kBarriersDeliver && call.kind() == Kind::barrier && progress_) drive_host(own_);
+    if (const int error = call.finish(); error != MPI_SUCCESS) [[unlikely]]
+        return raise(comm, error);
+    return MPI_SUCCESS;
+}
+
+/// Gives each thread the runtime for one step at a time.
+weft_status SharedRuntime::run_shared(weft_team* team, PreparedCall& call) {
+    weft_request* request = nullptr;
+    {
+        const Turn turn(*this);
+        if (const weft_status status = call.run(team, &request); status != WEFT_OK) return status;
+    }
+    for (;;) {
+        {
+            const Turn turn(*this);
+            int done = 0;
+            const weft_status status = weft_test(&request, &done);
+            if (status != WEFT_OK || done != 0) return status;
+        }
+        drive_host(own_);
+        sched_yield();
+    }
+}
+
+int SharedRuntime::start(weft_team* team, std::unique_ptr<StartedCall> call, MPI_Request* request) {
+    weft_status status = WEFT_OK;
+    {
+        const Turn turn(*this);
+        status = call->call.run(team, &call->request);
+    }
+    if (status != WEFT_OK) return raise(call->comm, status);
+    call->error = new int(MPI_SUCCESS);
+    PMPI_Grequest_start(query_started, free_started, cancel_started, call->error, &call->hosts);
+    *request = call->hosts;
+    {
+        const Turn turn(*this);
+        started_.push_back(std::move(call));
+        started_count_.store(started_.size(), std::memory_order_relaxed);
+    }
+    progress();
+    return MPI_SUCCESS;
+}
+
+int SharedRuntime::progress() {
+    constexpr unsigned kIdleEvery =
+        64;  // without started calls, network peers may still need progress
+    const bool idle = started_count_.load(std::memory_order_relaxed) == 0;
+    if (inside_weft || runtime_ == nullptr || (idle && ++idle_looks_ % kIdleEvery != 0)) return 0;
+    StartedCalls ended;
+    {
+        const Turn turn(*this, std::try_to_lock);
+        if (!turn.taken()) return 0;
+        inside_host = true;
+        weft_progress(runtime_);
+        inside_host = false;
+        for (auto at = started_.begin(); at != started_.end();) {
+            const auto next = std::next(at);
+            int done = 0;
+            if (weft_request_ended((*at)->request, &done) == WEFT_OK && done != 0) {
+                if (const weft_status status = weft_wait(&(*at)->request); status != WEFT_OK)
+                    *(*at)->error = error_class(status);
+                ended.splice(ended.end(), started_, at);
+            }
+            at = next;
+        }
+        started_count_.store(started_.size(), std::memory_order_relaxed);
+    }
+    for (const auto& call : ended) {
+        if (const int error = call->call.finish(); *call->error == MPI_SUCCESS)
+            *call->error = error;
+        PMPI_Grequest_complete(call->hosts);
+    }
+    return static_cast<int>(ended.size());
+}
+
+}  // namespace weft::mpi
