@@ -26,7 +26,6 @@ const link::Profile& opx_profile() {
                      .immediate_bytes = 4,
                      .delivery = true},
         .declared_by = "libfabric 2.6, its sources",
-        .free_registration = true,
     };
     return kProfile;
 }

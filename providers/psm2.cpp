@@ -36,7 +36,6 @@ const link::Profile& psm2_profile() {
                      .ordered_bytes = 4096,
                      .delivery = true},
         .declared_by = "libfabric 2.6, its sources",
-        .free_registration = true,
         .environment = kEnvironment,
     };
     return kProfile;

@@ -34,7 +34,6 @@ const link::Profile& psm3_profile() {
                      .delivery = true},
         .declared_by = "libfabric 2.6, its sources",
         .bugs = kBugs,
-        .free_registration = true,
     };
     return kProfile;
 }

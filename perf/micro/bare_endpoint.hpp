@@ -21,7 +21,7 @@
 #include <vector>
 
 #include "link/fabric/discover.hpp"
-#include "link/fabric/handles.hpp"
+#include "link/fabric/endpoint.hpp"
 
 namespace weft::micro {
 

@@ -99,7 +99,7 @@ class Traffic {
             if (!found) throw std::runtime_error(found.failure().text);
             if (fault.believes) fault.believes(found->grant);
             if (fault.assumes) fault.assumes(found->profile);
-            auto port = link::Port::open({memory_.back().data(), kMemoryBytes}, options, *found);
+            auto port = link::open_port({memory_.back().data(), kMemoryBytes}, options, *found);
             if (!port) throw std::runtime_error(port.failure().text);
             ports_.push_back(std::move(port).value());
         }

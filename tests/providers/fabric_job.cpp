@@ -72,13 +72,13 @@ std::string reap(pid_t child, Clock::time_point deadline) {
 
 }  // namespace
 
-PortOpener open_with(const std::function<void(link::Profile&)>& change) {
+PortOpener open_with(const std::function<void(link::Found&)>& change) {
     return [change](const link::FabricMemory& memory, const link::FabricOptions& options)
                -> base::Result<std::unique_ptr<link::FabricPort>> {
         auto found = link::discover(options);
         if (!found) return found.failure();
-        change(found->profile);
-        auto port = link::Port::open(memory, options, *found);
+        change(*found);
+        auto port = link::open_port(memory, options, *found);
         if (!port) return port.failure();
         return std::unique_ptr<link::FabricPort>(std::move(port).value());
     };

@@ -19,8 +19,8 @@
 #include <string>
 #include <vector>
 
+#include "link/fabric/discover.hpp"
 #include "link/fabric/fabric.hpp"
-#include "link/fabric/profile.hpp"
 
 namespace weft::test {
 
@@ -41,15 +41,15 @@ struct Meeting {
 using PortOpener = std::function<base::Result<std::unique_ptr<link::FabricPort>>(
     const link::FabricMemory&, const link::FabricOptions&)>;
 
-/// Returns an opener of ports with a changed profile.
-PortOpener open_with(const std::function<void(link::Profile&)>& change);
+/// Returns an opener of ports on a changed offer.
+PortOpener open_with(const std::function<void(link::Found&)>& change);
 /// Makes the port stage sources outside the registered memory, as FI_MR_LOCAL requires.
-inline void staged(link::Profile& profile) {
-    profile.stages_sources = true;
+inline void staged(link::Found& found) {
+    found.grant.local_registration = true;
 }
 /// Makes most small puts complete without their own completion.
-inline void unsignaled(link::Profile& profile) {
-    profile.unsignaled_small_puts = true;
+inline void unsignaled(link::Found& found) {
+    found.profile.unsignaled_small_puts = true;
 }
 
 /// One rank's view of the job.

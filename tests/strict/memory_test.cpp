@@ -63,7 +63,7 @@ class TwoOfMany {
                 memory.sections = layout.sections();
                 memory.section_keys = SegmentLayout::kSectionKeys;
             }
-            auto port = link::Port::open(memory, {.rank = rank, .size = kJobSize}, found);
+            auto port = link::open_port(memory, {.rank = rank, .size = kJobSize}, found);
             if (!port) throw std::runtime_error(port.failure().text);
             ports.push_back(*std::move(port));
         }

@@ -19,7 +19,7 @@
 #include <string>
 #include <vector>
 
-#include "link/fabric/handles.hpp"
+#include "link/fabric/endpoint.hpp"
 
 namespace weft::test {
 

@@ -132,8 +132,8 @@ class StrictJob {
         grant->delivery = true;
         grant->fence = (demands.caps & FI_FENCE) != 0;
         const link::Found found{std::move(info), *grant, profile, {}};
-        auto port = link::Port::open({memory_.back().data(), kSegmentBytes},
-                                     {.rank = rank, .size = kRanks}, found);
+        auto port = link::open_port({memory_.back().data(), kSegmentBytes},
+                                    {.rank = rank, .size = kRanks}, found);
         if (!port) throw std::runtime_error(port.failure().text);
         return *std::move(port);
     }

@@ -50,4 +50,37 @@ base::Result<PortCard> decode_card(std::span<const std::byte> bytes) {
     return PortCard{header.provider, header.notify, header.memory, header.landing, endpoint};
 }
 
+base::Result<PortCard> accept_card(Rank rank, std::span<const std::byte> bytes,
+                                   std::span<const std::byte> own, std::string_view provider,
+                                   bool text_addresses) {
+    const auto decoded = decode_card(bytes);
+    if (!decoded) return decoded.failure().within(fmt::format("rank {}", rank));
+    const PortCard& card = *decoded;
+    const PortCard mine = *decode_card(own);
+    if (card.provider != mine.provider) {
+        return base::fail(Status::environment,
+                          "rank {} uses another libfabric provider than this rank, which uses "
+                          "\"{}\": set WEFT_PROVIDER to the same value on all ranks",
+                          rank, provider);
+    }
+    if (card.notify != mine.notify) {
+        const NotifyPlan plan{static_cast<Notify>(mine.notify >> 8),
+                              static_cast<Notify>(mine.notify & 0xff)};
+        return base::fail(Status::environment,
+                          "rank {} uses another notify strategy than this rank, which uses {} "
+                          "(provider \"{}\"): set WEFT_NOTIFY to the same value on all ranks",
+                          rank, to_text(plan), provider);
+    }
+    const std::span<const std::byte> endpoint = card.endpoint;
+    const bool whole = text_addresses ? !endpoint.empty() && endpoint.back() == std::byte{0}
+                                      : endpoint.size() == mine.endpoint.size();
+    if (!whole || card.memory.bytes < mine.memory.bytes || card.landing.bytes < mine.landing.bytes)
+        return base::fail(Status::peer,
+                          "rank {} has a fabric address of {} bytes, {} bytes of memory and {} "
+                          "for empty puts; this rank has {}, {} and {}",
+                          rank, endpoint.size(), card.memory.bytes, card.landing.bytes,
+                          mine.endpoint.size(), mine.memory.bytes, mine.landing.bytes);
+    return card;
+}
+
 }  // namespace weft::link

@@ -31,5 +31,11 @@ struct PortCard {
 [[nodiscard]] std::vector<std::byte> encode_card(const PortCard& card);
 /// Returns the card. Its endpoint points into `bytes`.
 [[nodiscard]] base::Result<PortCard> decode_card(std::span<const std::byte> bytes);
+/// Returns the card of a peer if it fits this rank's card, `own`. `text_addresses`: endpoint
+/// addresses are text, of any length.
+[[nodiscard]] base::Result<PortCard> accept_card(Rank rank, std::span<const std::byte> bytes,
+                                                 std::span<const std::byte> own,
+                                                 std::string_view provider,
+                                                 bool text_addresses = false);
 
 }  // namespace weft::link

@@ -72,8 +72,7 @@ AcceptedOffer first_accepted(const fi_info* list, std::vector<std::string>& refu
 
 /// Returns the reason why a provider, or any provider if unnamed, has no offer for the usual hints.
 base::Failure explain_absence(std::string_view provider) {
-    const std::string version =
-        fmt::format("{}.{}", FI_MAJOR(fi_version()), FI_MINOR(fi_version()));
+    const std::string version = libfabric_version();
     std::vector<std::string> refusals;
     if (Info hints = make_hints(provider); hints != nullptr) {
         hints->mode = all_modes();

@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
+#include "link/fabric/endpoint.hpp"
 #include "link/fabric/fabric.hpp"
 #include "link/fabric/grant.hpp"
-#include "link/fabric/handles.hpp"
 #include "link/fabric/lent_environment.hpp"
 #include "link/fabric/profile.hpp"
 

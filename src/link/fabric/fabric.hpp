@@ -86,7 +86,6 @@ struct FabricFacts {
     std::size_t copied_bytes = 0;
     /// After this many bytes of a put, other transfers have a turn; 0: no limit.
     std::size_t paced_bytes = 0;
-    bool stages_sources = false;  ///< sources outside the registered memory are copied first
     /// Variables of the provider, with values, that libfabric may have read before they were set.
     std::string late_settings;
     std::uint64_t registered_bytes = 0;  ///< so far, of sections and of staging buffers

@@ -169,14 +169,6 @@ struct Profile {
     /// Cost of a put: from half a round trip of 8 bytes, the rate of puts, and the bandwidth.
     ProfiledCost cost = {};
 
-    // --- Sources outside the segment
-
-    /// Sources should be copied even if FI_MR_LOCAL does not require registration.
-    bool stages_sources = false;
-    /// Registration of sources is free (a table entry without pinning). If false, small
-    /// ones are copied.
-    bool free_registration = false;
-
     /// Variables of the provider that should differ from its defaults. Set before libfabric starts,
     /// but never over an existing value.
     std::span<const EnvironmentDefault> environment = {};

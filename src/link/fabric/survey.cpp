@@ -72,7 +72,7 @@ std::string reason_of_choice(const FabricOptions& options, const Found& found) {
 
 FabricSurvey survey_fabric(const FabricOptions& options) {
     FabricSurvey survey;
-    survey.version = fmt::format("{}.{}", FI_MAJOR(fi_version()), FI_MINOR(fi_version()));
+    survey.version = libfabric_version();
     const auto found = discover(options);
     if (found) {
         survey.provider = found->info->fabric_attr->prov_name;

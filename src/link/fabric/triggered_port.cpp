@@ -19,7 +19,7 @@
 #include "base/element_types.hpp"
 #include "link/fabric/card.hpp"
 #include "link/fabric/discover.hpp"
-#include "link/fabric/handles.hpp"
+#include "link/fabric/endpoint.hpp"
 #include "link/fabric/keys.hpp"
 #include "link/fabric/profile.hpp"
 #include "link/fabric/triggered.hpp"
@@ -89,43 +89,14 @@ class Opened final : public TriggeredPort {
 
     base::Result<void> open() {
         if (auto found = find_offer(); !found) return found;
-        fi_info& info = *info_;
-        fid_fabric* fabric = nullptr;
-        if (const int code = fi_fabric(info.fabric_attr, &fabric, nullptr); code != 0)
-            return refused("fi_fabric", code);
-        fabric_.reset(fabric);
-        fid_domain* domain = nullptr;
-        if (const int code = fi_domain(fabric_.get(), &info, &domain, nullptr); code != 0)
-            return refused("fi_domain", code);
-        domain_.reset(domain);
-        fi_av_attr address_attributes{};
-        address_attributes.type = FI_AV_TABLE;
-        address_attributes.count = peers_.size();
-        fid_av* addresses = nullptr;
-        if (const int code = fi_av_open(domain, &address_attributes, &addresses, nullptr);
-            code != 0)
-            return refused("fi_av_open", code);
-        addresses_.reset(addresses);
-        fi_cq_attr queue_attributes{};
-        queue_attributes.format = FI_CQ_FORMAT_DATA;
-        queue_attributes.wait_obj = FI_WAIT_NONE;
-        fid_cq* completions = nullptr;
-        if (const int code = fi_cq_open(domain, &queue_attributes, &completions, nullptr);
-            code != 0)
-            return refused("fi_cq_open", code);
-        completions_.reset(completions);
-        fid_ep* endpoint = nullptr;
-        if (const int code = fi_endpoint(domain, &info, &endpoint, nullptr); code != 0)
-            return refused("fi_endpoint", code);
-        endpoint_.reset(endpoint);
-        if (const int code = fi_ep_bind(endpoint, &addresses->fid, 0); code != 0)
-            return refused("fi_ep_bind of the address vector", code);
+        endpoint_.text = fmt::format("provider \"{}\", offload", facts_.provider);
+        endpoint_.binds_memory = (info_->domain_attr->mr_mode & FI_MR_ENDPOINT) != 0;
         // Counters count queued operations. Only operations posted at once complete in the queue.
-        if (const int code = fi_ep_bind(endpoint, &completions->fid,
-                                        FI_TRANSMIT | FI_RECV | FI_SELECTIVE_COMPLETION);
-            code != 0)
-            return refused("fi_ep_bind of the completion queue", code);
-        if (const int code = fi_enable(endpoint); code != 0) return refused("fi_enable", code);
+        if (auto opened = endpoint_.open(*info_, peers_.size(), 0,
+                                         FI_TRANSMIT | FI_RECV | FI_SELECTIVE_COMPLETION);
+            !opened)
+            return opened;
+        if (auto enabled = endpoint_.enable(); !enabled) return enabled;
         return find_limits();
     }
 
@@ -140,17 +111,11 @@ class Opened final : public TriggeredPort {
         if (!drawn) return drawn.failure();
         key_ = drawn->front() / kCountersMax * kCountersMax;
         for (std::uint64_t number = 0; number <= counters; ++number) {
-            Counter& counter = counters_.emplace_back();
-            fi_cntr_attr attributes{};
-            attributes.events = FI_CNTR_EVENTS_COMP;
-            attributes.wait_obj = FI_WAIT_NONE;
-            fid_cntr* count = nullptr;
-            if (const int code = fi_cntr_open(domain_.get(), &attributes, &count, nullptr);
-                code != 0)
-                return refused(fmt::format("fi_cntr_open number {}", number), code);
-            counter.count.reset(count);
             const std::uint64_t key = number < counters ? number : kFirstWrites;
-            if (auto done = add_region(counter, key_ + key); !done) return done;
+            auto counter =
+                endpoint_.open_counter(memory, FI_READ | FI_WRITE | FI_REMOTE_WRITE, key_ + key);
+            if (!counter) return counter.failure();
+            counters_.push_back(std::move(counter).value());
         }
         return make_card();
     }
@@ -158,32 +123,24 @@ class Opened final : public TriggeredPort {
     [[nodiscard]] std::span<const std::byte> address() const override { return card_; }
 
     base::Result<void> set_peer(Rank rank, std::span<const std::byte> address) override {
-        const auto card = decode_card(address);
-        if (!card) return card.failure().within(fmt::format("rank {}", rank));
-        if (card->provider != provider_hash(facts_.provider))
-            return base::fail(Status::environment,
-                              "rank {} uses another libfabric provider than {}", rank,
-                              facts_.provider);
-        const auto own = decode_card(card_);
-        if (card->endpoint.size() != own->endpoint.size() || card->memory.bytes < memory_.size() ||
-            card->memory.key > ~kFirstWrites)
-            return base::fail(Status::peer,
-                              "rank {} has an offload address of {} bytes and {} bytes of memory; "
-                              "this rank has {} and {}",
-                              rank, card->endpoint.size(), card->memory.bytes, own->endpoint.size(),
-                              memory_.size());
-        Peer& peer = peers_[static_cast<std::size_t>(rank)];
+        const auto card = accept_card(rank, address, card_, facts_.provider);
+        if (!card) return card.failure();
+        if (card->memory.key > ~kFirstWrites)
+            return base::fail(Status::peer, "rank {} has an offload address with key {:#x}", rank,
+                              card->memory.key);
+        TriggeredPeer& peer = peers_[static_cast<std::size_t>(rank)];
         peer.memory = card->memory;
-        if (fi_av_insert(addresses_.get(), card->endpoint.data(), 1, &peer.address, 0, nullptr) !=
-            1)
-            return refused(fmt::format("fi_av_insert of the address of rank {}", rank), -FI_EINVAL);
+        if (fi_av_insert(endpoint_.addresses.get(), card->endpoint.data(), 1, &peer.address, 0,
+                         nullptr) != 1)
+            return endpoint_.refused(fmt::format("fi_av_insert of the address of rank {}", rank),
+                                     -FI_EINVAL);
         return {};
     }
 
     /// Connects by a write to the place of signals, which is never read, under a key whose counter
     /// is not awaited.
     base::Result<void> connect(Rank rank) override {
-        const Peer& peer = peers_[static_cast<std::size_t>(rank)];
+        const TriggeredPeer& peer = peers_[static_cast<std::size_t>(rank)];
         const auto deadline = std::chrono::steady_clock::now() + kConnectLimit;
         fi_context2 context{};
         const std::uint64_t key = peer.memory.key + kFirstWrites;
@@ -200,20 +157,22 @@ class Opened final : public TriggeredPort {
                                      .rma_iov_count = 1,
                                      .context = &context,
                                      .data = 0};
-            code = fi_writemsg(endpoint_.get(), &message, FI_COMPLETION | FI_DELIVERY_COMPLETE);
+            code =
+                fi_writemsg(endpoint_.handle.get(), &message, FI_COMPLETION | FI_DELIVERY_COMPLETE);
         }
         if (code != 0)
-            return refused(fmt::format("a first write to rank {}", rank), static_cast<int>(code));
+            return endpoint_.refused(fmt::format("a first write to rank {}", rank),
+                                     static_cast<int>(code));
         while (std::chrono::steady_clock::now() < deadline) {
             fi_cq_data_entry entry{};
-            const ssize_t got = fi_cq_read(completions_.get(), &entry, 1);
+            const ssize_t got = fi_cq_read(endpoint_.completions.get(), &entry, 1);
             if (got == 1) return {};
             if (got != -FI_EAGAIN)
-                return refused(fmt::format("the first write to rank {}", rank),
-                               static_cast<int>(got));
+                return endpoint_.refused(fmt::format("the first write to rank {}", rank),
+                                         static_cast<int>(got));
             std::this_thread::yield();
         }
-        return refused(fmt::format("the first write to rank {}", rank), -FI_ETIMEDOUT);
+        return endpoint_.refused(fmt::format("the first write to rank {}", rank), -FI_ETIMEDOUT);
     }
 
     void begin() noexcept override {
@@ -223,7 +182,7 @@ class Opened final : public TriggeredPort {
 
     base::Result<void> queue(const TriggeredOperation& operation) override {
         Work& work = works_[turn_].emplace_back();
-        const Peer& peer = peers_[static_cast<std::size_t>(operation.peer)];
+        const TriggeredPeer& peer = peers_[static_cast<std::size_t>(operation.peer)];
         work.deferred.threshold = operation.threshold;
         work.deferred.triggering_cntr = counters_[operation.trigger].count.get();
         work.deferred.completion_cntr = counters_[operation.completes].count.get();
@@ -235,8 +194,8 @@ class Opened final : public TriggeredPort {
         const auto deadline = std::chrono::steady_clock::now() + kConnectLimit;
         int code = -FI_EAGAIN;
         while (code == -FI_EAGAIN && std::chrono::steady_clock::now() < deadline)
-            code = fi_control(&domain_->fid, FI_QUEUE_WORK, &work.deferred);
-        if (code != 0) return refused("fi_control(FI_QUEUE_WORK)", code);
+            code = fi_control(&endpoint_.domain->fid, FI_QUEUE_WORK, &work.deferred);
+        if (code != 0) return endpoint_.refused("fi_control(FI_QUEUE_WORK)", code);
         return {};
     }
 
@@ -250,13 +209,9 @@ class Opened final : public TriggeredPort {
   private:
     static constexpr std::size_t kConnectBytes = 8;
 
-    struct Peer {
+    struct TriggeredPeer {
         fi_addr_t address = FI_ADDR_UNSPEC;
         RemoteRegion memory;
-    };
-    struct Counter {
-        Fid<fid_cntr> count;
-        Fid<fid_mr> region;  ///< closed before the counter that is bound to it
     };
     /// A queued operation, and the data that it refers to.
     struct Work {
@@ -272,11 +227,11 @@ class Opened final : public TriggeredPort {
 
     [[nodiscard]] void* local_desc() const { return fi_mr_desc(counters_.back().region.get()); }
 
-    void fill_write(Work& work, const TriggeredOperation& operation, const Peer& peer) {
+    void fill_write(Work& work, const TriggeredOperation& operation, const TriggeredPeer& peer) {
         work.from = {memory_.data() + operation.source, operation.bytes};
         work.to = {peer.memory.base + operation.target, operation.bytes,
                    peer.memory.key + operation.counted};
-        work.write.ep = endpoint_.get();
+        work.write.ep = endpoint_.handle.get();
         work.write.msg = {.msg_iov = &work.from,
                           .desc = &work.desc,
                           .iov_count = 1,
@@ -289,12 +244,12 @@ class Opened final : public TriggeredPort {
         work.deferred.op.rma = &work.write;
     }
 
-    void fill_atomic(Work& work, const TriggeredOperation& operation, const Peer& peer) {
+    void fill_atomic(Work& work, const TriggeredOperation& operation, const TriggeredPeer& peer) {
         const std::size_t count = operation.bytes / base::size_of(options_.type);
         work.elements = {memory_.data() + operation.source, count};
         work.places = {peer.memory.base + operation.target, count,
                        peer.memory.key + operation.counted};
-        work.atomic.ep = endpoint_.get();
+        work.atomic.ep = endpoint_.handle.get();
         work.atomic.msg = {.msg_iov = &work.elements,
                            .desc = &work.desc,
                            .iov_count = 1,
@@ -338,7 +293,7 @@ class Opened final : public TriggeredPort {
                               options_.fabric.provider, info_->domain_attr->mr_key_size,
                               kKeyBytesMin);
         facts_.provider = info_->fabric_attr->prov_name;
-        facts_.version = fmt::format("{}.{}", FI_MAJOR(fi_version()), FI_MINOR(fi_version()));
+        facts_.version = libfabric_version();
         facts_.write_bytes_max = info_->ep_attr->max_msg_size;
         return {};
     }
@@ -355,7 +310,8 @@ class Opened final : public TriggeredPort {
         const auto type = datatype_of(options_.type);
         const auto op = operation_of(options_.op);
         std::size_t count = 0;
-        if (!type || !op || fi_atomicvalid(endpoint_.get(), *type, *op, &count) != 0 || count == 0)
+        if (!type || !op || fi_atomicvalid(endpoint_.handle.get(), *type, *op, &count) != 0 ||
+            count == 0)
             return base::fail(
                 Status::unsupported, "provider \"{}\" does not combine elements of type {} by {}",
                 facts_.provider, base::name_of(options_.type), base::name_of(options_.op));
@@ -363,38 +319,15 @@ class Opened final : public TriggeredPort {
         return {};
     }
 
-    base::Result<void> add_region(Counter& counter, std::uint64_t key) {
-        fid_mr* region = nullptr;
-        int code =
-            fi_mr_reg(domain_.get(), memory_.data(), memory_.size(),
-                      FI_READ | FI_WRITE | FI_REMOTE_WRITE, 0, key, FI_RMA_EVENT, &region, nullptr);
-        if (code != 0) return refused("fi_mr_reg with FI_RMA_EVENT", code);
-        counter.region.reset(region);
-        code = fi_mr_bind(region, &counter.count->fid, FI_REMOTE_WRITE);
-        if (code != 0) return refused("fi_mr_bind of a counter", code);
-        if ((info_->domain_attr->mr_mode & FI_MR_ENDPOINT) == 0) return {};
-        code = fi_mr_bind(region, &endpoint_->fid, 0);
-        if (code == 0) code = fi_mr_enable(region);
-        if (code != 0) return refused("fi_mr_enable", code);
-        return {};
-    }
-
     base::Result<void> make_card() {
-        std::array<std::byte, 512> name{};
-        std::size_t bytes = name.size();
-        const int code = fi_getname(&endpoint_->fid, name.data(), &bytes);
-        if (code != 0) return refused("fi_getname", code);
+        const auto name = endpoint_.name();
+        if (!name) return name.failure();
         const bool addresses = (info_->domain_attr->mr_mode & FI_MR_VIRT_ADDR) != 0;
         const auto start = reinterpret_cast<std::uintptr_t>(memory_.data());
         card_ = encode_card({.provider = provider_hash(facts_.provider),
                              .memory = {addresses ? start : 0, memory_.size(), key_},
-                             .endpoint = {name.data(), bytes}});
+                             .endpoint = *name});
         return {};
-    }
-
-    [[nodiscard]] base::Failure refused(std::string_view call, int code) const {
-        return base::fail(Status::environment, "libfabric {}, provider \"{}\", offload: {}: {}",
-                          facts_.version, facts_.provider, call, fi_strerror(-code));
     }
 
     TriggeredOptions options_;
@@ -403,17 +336,12 @@ class Opened final : public TriggeredPort {
     std::span<std::byte> memory_;
     std::uint64_t key_ = 0;  ///< of the first counter
     std::vector<std::byte> card_;
-    std::vector<Peer> peers_;
+    std::vector<TriggeredPeer> peers_;
     std::array<std::deque<Work>, 2> works_;
     std::size_t turn_ = 0;
 
-    // In opening order: the regions close first.
-    Fid<fid_fabric> fabric_;
-    Fid<fid_domain> domain_;
-    Fid<fid_av> addresses_;
-    Fid<fid_cq> completions_;
-    Fid<fid_ep> endpoint_;
-    std::vector<Counter> counters_;
+    Endpoint endpoint_;
+    std::vector<WriteCounter> counters_;  ///< after the endpoint: closed earlier
 };
 
 }  // namespace

@@ -38,8 +38,8 @@ class StrictPorts {
         link::Info info = fabric.offer();
         const auto grant = link::accept_offer(*info);
         auto& memory = memory_.emplace_back(4096);
-        auto port = link::Port::open({memory.data(), memory.size()}, options,
-                                     {std::move(info), *grant, profile, {}});
+        auto port = link::open_port({memory.data(), memory.size()}, options,
+                                    {std::move(info), *grant, profile, {}});
         if (!port) throw std::runtime_error(port.failure().text);
         return std::move(port).value();
     }

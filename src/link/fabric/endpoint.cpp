@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "link/fabric/endpoint.hpp"
+
+#include <rdma/fi_cm.h>
+#include <rdma/fi_errno.h>
+#include <sys/resource.h>
+
+namespace weft::link {
+namespace {
+
+/// Returns a text about the limit that is usually reached if registered memory is pinned.
+std::string pinned_limit() {
+    rlimit limit{};
+    if (getrlimit(RLIMIT_MEMLOCK, &limit) != 0) return {};
+    if (limit.rlim_cur == RLIM_INFINITY) return "RLIMIT_MEMLOCK is unlimited";
+    return fmt::format("RLIMIT_MEMLOCK lets this process pin {} bytes (ulimit -l)", limit.rlim_cur);
+}
+
+}  // namespace
+
+std::string libfabric_version() {
+    return fmt::format("{}.{}", FI_MAJOR(fi_version()), FI_MINOR(fi_version()));
+}
+
+base::Failure Endpoint::refused(std::string_view call, int code) const {
+    return base::fail(Status::environment, "libfabric {}, {}: {}: {}", libfabric_version(), text,
+                      call, fi_strerror(-code));
+}
+
+base::Result<void> Endpoint::open(const fi_info& offer, std::size_t ranks,
+                                  std::size_t completions_max, std::uint64_t bind_flags) {
+    fi_info& info = const_cast<fi_info&>(offer);  // libfabric takes non-const, but only reads
+    fi_av_attr table{};
+    table.type = FI_AV_TABLE;
+    table.count = ranks;
+    fi_cq_attr queue{};
+    queue.size = completions_max;
+    queue.format = FI_CQ_FORMAT_DATA;
+    queue.wait_obj = FI_WAIT_NONE;
+
+    int code = 0;
+    const auto make = [&code](auto& owner, auto opens) {
+        auto* opened = owner.get();
+        code = opens(&opened);
+        if (code == 0) owner.reset(opened);
+        return code == 0;
+    };
+    if (!make(fabric, [&](auto** to) { return fi_fabric(info.fabric_attr, to, nullptr); }))
+        return refused("fi_fabric", code);
+    if (!make(domain, [&](auto** to) { return fi_domain(fabric.get(), &info, to, nullptr); }))
+        return refused("fi_domain", code);
+    if (!make(addresses, [&](auto** to) { return fi_av_open(domain.get(), &table, to, nullptr); }))
+        return refused(fmt::format("fi_av_open for {} ranks", ranks), code);
+    if (!make(completions,
+              [&](auto** to) { return fi_cq_open(domain.get(), &queue, to, nullptr); }))
+        return refused(fmt::format("fi_cq_open with {} entries", completions_max), code);
+    if (!make(handle, [&](auto** to) { return fi_endpoint(domain.get(), &info, to, nullptr); }))
+        return refused("fi_endpoint", code);
+    code = fi_ep_bind(handle.get(), &addresses->fid, 0);
+    if (code != 0) return refused("fi_ep_bind of the address vector", code);
+    code = fi_ep_bind(handle.get(), &completions->fid, bind_flags);
+    if (code != 0) return refused("fi_ep_bind of the completion queue", code);
+    return {};
+}
+
+base::Result<void> Endpoint::enable() {
+    const int code = fi_enable(handle.get());
+    if (code != 0) return refused("fi_enable", code);
+    return {};
+}
+
+base::Result<std::vector<std::byte>> Endpoint::name() const {
+    std::vector<std::byte> bytes(512);
+    std::size_t count = bytes.size();
+    const int code = fi_getname(&handle->fid, bytes.data(), &count);
+    if (code != 0) return refused("fi_getname", code);
+    bytes.resize(count);
+    return bytes;
+}
+
+base::Result<Fid<fid_mr>> Endpoint::register_memory(std::span<std::byte> memory,
+                                                    std::uint64_t access, std::uint64_t key,
+                                                    fid_cntr* counter) {
+    fid_mr* opened = nullptr;
+    int code = fi_mr_reg(domain.get(), memory.data(), memory.size(), access, 0, key,
+                         counter != nullptr ? FI_RMA_EVENT : 0, &opened, nullptr);
+    if (code != 0)
+        return refused(
+            fmt::format("fi_mr_reg of {} bytes, of which memory may have to be pinned; {}",
+                        memory.size(), pinned_limit()),
+            code);
+    Fid<fid_mr> region(opened);
+    if (counter != nullptr) {
+        code = fi_mr_bind(opened, &counter->fid, FI_REMOTE_WRITE);
+        if (code != 0) return refused("fi_mr_bind of a counter", code);
+    }
+    if (binds_memory) {
+        code = fi_mr_bind(opened, &handle->fid, 0);
+        if (code != 0) return refused("fi_mr_bind to the endpoint", code);
+        code = fi_mr_enable(opened);
+        if (code != 0) return refused("fi_mr_enable", code);
+    }
+    return region;
+}
+
+base::Result<WriteCounter> Endpoint::open_counter(std::span<std::byte> memory, std::uint64_t access,
+                                                  std::uint64_t key) {
+    fi_cntr_attr attributes{};
+    attributes.events = FI_CNTR_EVENTS_COMP;
+    attributes.wait_obj = FI_WAIT_NONE;
+    fid_cntr* count = nullptr;
+    const int code = fi_cntr_open(domain.get(), &attributes, &count, nullptr);
+    if (code != 0) return refused("fi_cntr_open", code);
+    WriteCounter counter{.count = Fid<fid_cntr>(count)};
+    auto region = register_memory(memory, access, key, count);
+    if (!region) return region.failure();
+    counter.region = std::move(region).value();
+    return counter;
+}
+
+}  // namespace weft::link

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// endpoint.hpp - one libfabric endpoint with its domain, address vector and completion queue.
+//
+// Holds    Members are declared in opening order, so they close in reverse order. Registered memory
+//          is bound to the endpoint on some providers, so its owner closes it earlier.
+// Next     port.hpp and triggered_port.cpp for the users.
+#pragma once
+
+#include <rdma/fabric.h>
+#include <rdma/fi_domain.h>
+#include <rdma/fi_endpoint.h>
+#include <rdma/fi_eq.h>
+
+#include <cstdio>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.hpp"
+#include "base/shared_files.hpp"
+
+namespace weft::link {
+
+/// Closes any libfabric object. Reports a refused close on stderr, because a destructor
+/// cannot return it.
+template <class F>
+struct FidCloser {
+    void operator()(F* handle) const noexcept {
+        const int code = fi_close(&handle->fid);
+        if (code != 0) {
+            std::fprintf(stderr, "weft: libfabric fi_close of object class %zu: %s\n",
+                         handle->fid.fclass, fi_strerror(-code));
+        }
+    }
+};
+template <class F>
+using Fid = std::unique_ptr<F, FidCloser<F>>;
+
+struct InfoCloser {
+    void operator()(fi_info* list) const noexcept { fi_freeinfo(list); }
+};
+using Info = std::unique_ptr<fi_info, InfoCloser>;
+
+/// A number of completed remote writes.
+struct WriteCounter {
+    Fid<fid_cntr> count;
+    Fid<fid_mr> region;  ///< writes under its key are counted; closed before the counter
+};
+
+/// Returns the version of libfabric as text, such as "1.17".
+[[nodiscard]] std::string libfabric_version();
+
+struct Endpoint {
+    /// Opens everything, and binds the completion queue with these flags. The endpoint is not yet
+    /// enabled.
+    [[nodiscard]] base::Result<void> open(const fi_info& offer, std::size_t ranks,
+                                          std::size_t completions_max, std::uint64_t bind_flags);
+    [[nodiscard]] base::Result<void> enable();
+    /// Returns the name by which peers insert this endpoint into their address vectors.
+    [[nodiscard]] base::Result<std::vector<std::byte>> name() const;
+    /// Registers memory. If `counter` is given, it counts remote writes under this key.
+    [[nodiscard]] base::Result<Fid<fid_mr>> register_memory(std::span<std::byte> memory,
+                                                            std::uint64_t access, std::uint64_t key,
+                                                            fid_cntr* counter = nullptr);
+    /// Opens a counter, and registers the memory for writes that it counts.
+    [[nodiscard]] base::Result<WriteCounter> open_counter(std::span<std::byte> memory,
+                                                          std::uint64_t access, std::uint64_t key);
+    /// Returns the failure of a call of libfabric.
+    [[nodiscard]] base::Failure refused(std::string_view call, int code) const;
+
+    std::string text;           ///< names provider and domain in failures
+    bool binds_memory = false;  ///< FI_MR_ENDPOINT: regions are bound to the endpoint
+    Fid<fid_fabric> fabric;
+    Fid<fid_domain> domain;
+    Fid<fid_av> addresses;
+    Fid<fid_cq> completions;
+    base::SharedFile file;  ///< file of the endpoint, if it has one
+    Fid<fid_ep> handle;
+};
+
+}  // namespace weft::link

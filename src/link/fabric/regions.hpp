@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// regions.hpp - registered memory of a port: sections of the segment, exposed memory, sources.
+//
+// Idea     The segment is divided into sections, each registered at its first use. The card has the
+//          key of the first section. The other keys are in a table in the first section, where a
+//          peer reads an entry before its first transfer to that section. The provider may choose
+//          keys at registration, so they are not known earlier.
+//          Sources in the segment are registered with it. If others must be registered, too
+//          (FI_MR_LOCAL), small ones are copied to registered buffers. Larger ones are registered
+//          for their put, until its local completion, after which libfabric does not read them
+//          again (fi_cq(3)). A provider with a registration cache makes repetitions cheap, so
+//          nothing is cached here.
+// Holds    A key in the table belongs to a registered section, and does not change. Nothing
+//          allocates after open(), except to register sources and exposed memory.
+// Next     docs/decisions/0019-symmetric-memory.md for the reason; run/runtime/layout.hpp for the
+//          starts of sections.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "link/fabric/card.hpp"
+#include "link/fabric/endpoint.hpp"
+#include "link/fabric/fabric.hpp"
+#include "link/fabric/profile.hpp"
+
+namespace weft::link {
+
+/// A part of the memory that is registered as a unit.
+struct Section {
+    std::uint64_t offset = 0;
+    std::uint64_t bytes = 0;
+    Fid<fid_mr> region;  ///< nullptr: not registered
+};
+
+/// Keys of a peer's sections, except the first, as far as this rank has read them.
+struct SectionKeys {
+    explicit SectionKeys(std::size_t count) : entries(count) {}
+
+    /// Returns the key of a section, or nothing if it is being read, or the peer has not registered
+    /// it yet. `ask` posts the read of an entry into `answer`, and returns true if it is posted.
+    template <class Ask>
+    [[nodiscard]] std::optional<std::uint64_t> find(std::size_t section, Ask ask) noexcept {
+        if (entries[section] == 0) {
+            if (pending != 0) return std::nullopt;
+            if (asked != 0) entries[std::exchange(asked, 0)] = answer;
+        }
+        if (entries[section] != 0) return entries[section] - 1;
+        answer = 0;
+        if (ask()) asked = section;
+        return std::nullopt;
+    }
+
+    std::vector<std::uint64_t> entries;  ///< of its table: key + 1; 0: unknown
+    std::size_t asked = 0;               ///< the section whose entry is being read; 0: none
+    std::uint64_t answer = 0;
+    std::uint32_t pending = 0;
+};
+
+class Regions {
+  public:
+    /// `endpoint` must outlive the regions. `small_keys`: as in Profile.
+    Regions(Endpoint& endpoint, const FabricMemory& memory, const Grant& grant, bool small_keys)
+        : endpoint_(endpoint), memory_(memory), grant_(grant), small_keys_(small_keys) {}
+
+    /// Registers the first section, the landing and, if sources must be registered, the buffers.
+    /// `divided`: peers can read the keys of sections, so there may be several.
+    [[nodiscard]] base::Result<void> open(bool divided);
+    /// Opens counters. Each peer uses separate keys for counted writes, so that its writes are
+    /// counted separately.
+    [[nodiscard]] base::Result<void> open_counters(Rank rank, std::size_t ranks,
+                                                   std::uint32_t counters);
+    void close() noexcept;
+
+    [[nodiscard]] RemoteRegion memory_view() const {
+        return remote_view({memory_.base, memory_.bytes}, *sections_.front().region);
+    }
+    /// Returns the target of empty puts of peers. It is never read.
+    [[nodiscard]] RemoteRegion landing_view() const {
+        return remote_view(landing_, *landing_region_);
+    }
+    [[nodiscard]] const std::byte* landing() const noexcept { return landing_; }
+    [[nodiscard]] std::uint64_t registered_bytes() const noexcept { return registered_bytes_; }
+
+    [[nodiscard]] base::Result<void> use_memory(std::uint64_t offset, std::uint64_t bytes);
+    [[nodiscard]] std::span<const Section> sections() const noexcept { return sections_; }
+    [[nodiscard]] std::size_t section_of(std::uint64_t offset) const noexcept {
+        return offset < sections_.front().bytes ? 0 : later_section_of(offset);
+    }
+    /// Returns the bytes from an offset to the end of its section.
+    [[nodiscard]] std::uint64_t room_at(std::uint64_t offset) const noexcept {
+        const Section& section = sections_[section_of(offset)];
+        return section.offset + section.bytes - offset;
+    }
+    /// Returns the offset of a section's entry in the table of keys.
+    [[nodiscard]] std::uint64_t entry_of(std::size_t section) const noexcept {
+        return memory_.section_keys + section * sizeof(std::uint64_t);
+    }
+    [[nodiscard]] base::Result<RemoteRegion> expose(std::span<std::byte> memory);
+    void conceal(const RemoteRegion& region) noexcept;
+    [[nodiscard]] std::uint64_t landed(Rank peer, std::uint32_t counter) noexcept;
+
+    // Memory of this rank for transfers, if libfabric must know its registration.
+    [[nodiscard]] bool registers_sources() const noexcept { return grant_.local_registration; }
+    /// Returns the registered section that contains all of this memory, or nullptr.
+    [[nodiscard]] fid_mr* region_of(const std::byte* data, std::size_t bytes) const noexcept;
+    static constexpr std::size_t kBufferBytes = std::size_t{64} << 10;
+    /// Returns a registered buffer of kBufferBytes bytes, or nullptr if all are in use.
+    [[nodiscard]] std::byte* take_buffer() noexcept;
+    [[nodiscard]] void* buffer_desc() const noexcept { return fi_mr_desc(buffers_region_.get()); }
+    /// Registers a source until give_back(). Returns its number, or kNoSource if there is no
+    /// room for it now; then `failure` may be set.
+    [[nodiscard]] std::size_t register_source(std::span<std::byte> source,
+                                              std::optional<base::Failure>& failure) noexcept;
+    [[nodiscard]] void* source_desc(std::size_t source) const noexcept {
+        return fi_mr_desc(sources_[source].get());
+    }
+    /// Ends the use of a buffer and of a source, if there are any.
+    void give_back(std::byte* buffer, std::size_t source) noexcept {
+        if (buffer != nullptr) free_buffers_.push_back(buffer);
+        if (source == kNoSource) return;
+        sources_[source].reset();
+        free_sources_.push_back(source);
+    }
+    static constexpr std::size_t kNoSource = ~std::size_t{0};
+
+  private:
+    static constexpr std::size_t kBuffers = 32;
+    static constexpr std::size_t kSources = 64;  ///< registered at a time
+    // Registration keys that are chosen here, as indices of keys_.
+    enum Key : std::size_t { kLandingKey, kBuffersKey, kFirstSectionKey };
+    static constexpr std::size_t kFirstSourceKey = kFirstSectionKey + kSectionsMax;
+    static_assert(kFirstSourceKey < 100, "small keys have a fast path up to there");
+    /// Memory outside the segment that peers may write.
+    struct Exposed {
+        Fid<fid_mr> handle;
+        std::size_t key = 0;  ///< index in keys_
+    };
+    struct Freed {
+        void operator()(std::byte* memory) const noexcept { std::free(memory); }
+    };
+
+    [[nodiscard]] base::Result<void> draw_keys(std::size_t count);
+    [[nodiscard]] base::Result<Fid<fid_mr>> register_region(std::span<std::byte> memory,
+                                                            std::uint64_t access, std::size_t key) {
+        return endpoint_.register_memory(memory, access, keys_[key]);
+    }
+    void make_sections(bool divided);
+    [[nodiscard]] base::Result<void> register_section(std::size_t number);
+    [[nodiscard]] base::Result<void> register_buffers();
+    [[nodiscard]] std::size_t later_section_of(std::uint64_t offset) const noexcept;
+    [[nodiscard]] RemoteRegion remote_view(std::span<const std::byte> memory, fid_mr& handle) const;
+
+    Endpoint& endpoint_;
+    FabricMemory memory_;
+    Grant grant_;
+    bool small_keys_;
+    std::uint64_t registered_bytes_ = 0;
+    std::uint32_t counters_of_peer_ = 0;
+    std::vector<std::uint64_t> keys_;
+    std::vector<std::size_t> free_keys_;  ///< for exposed memory
+    std::unique_ptr<std::byte[], Freed> buffers_;
+    std::vector<std::byte*> free_buffers_;
+    std::vector<std::size_t> free_sources_;
+    alignas(64) std::byte landing_[64] = {};
+
+    std::vector<Section> sections_;
+    std::vector<WriteCounter> counters_;  ///< by peer, counters_of_peer_ for each
+    Fid<fid_mr> landing_region_;
+    Fid<fid_mr> buffers_region_;
+    std::vector<Fid<fid_mr>> sources_;  ///< of puts in flight
+    std::vector<Exposed> exposed_;
+};
+
+}  // namespace weft::link

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// transfers.hpp - operations of a port that libfabric has not completed, and consumed receives.
+//
+// Holds    Each operation has a transfer of a fixed pool, which is also the context that libfabric
+//          may use until completion. Nothing allocates after construction.
+#pragma once
+
+#include <rdma/fabric.h>
+#include <rdma/fi_endpoint.h>
+#include <rdma/fi_errno.h>
+
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <vector>
+
+#include "base/copy.hpp"
+#include "base/put.hpp"
+#include "link/fabric/regions.hpp"
+
+namespace weft::link {
+
+struct Transfer {
+    fi_context2 context{};  // first: libfabric returns its address
+    std::uint32_t* pending = nullptr;
+    std::byte* staged = nullptr;
+    std::byte* into = nullptr;                // final target of a read through `staged`
+    std::size_t source = Regions::kNoSource;  // number, if registered for this put
+    std::uint64_t flag = 0;                   // source of the flag of a put that has one
+    Transfer* next = nullptr;
+    std::size_t bytes = 0;
+    Rank peer = 0;
+};
+
+class Transfers {
+  public:
+    /// `copied_bytes`: largest size of copied(), without the flag.
+    Transfers(std::size_t count, std::size_t copied_bytes)
+        : pool_(count), copy_stride_(copied_bytes + sizeof(base::FlagWord)) {
+        if (copied_bytes != 0)  // not initialized, so unused pages cost nothing
+            copies_.reset(new std::byte[count * copy_stride_]);
+        for (Transfer& transfer : pool_) put_back(transfer);
+    }
+
+    /// Returns the transfer that take() would take, or nullptr if all are in use.
+    [[nodiscard]] Transfer* next() const noexcept { return free_; }
+    Transfer& take(Rank peer, std::size_t bytes, std::uint32_t* pending) noexcept {
+        Transfer& transfer = *free_;
+        free_ = transfer.next;
+        transfer.pending = pending;
+        transfer.bytes = bytes;
+        transfer.peer = peer;
+        if (pending != nullptr) ++*pending;
+        ++in_flight_;
+        return transfer;
+    }
+    /// Ends a transfer.
+    void release(Transfer& transfer) noexcept {
+        if (transfer.pending != nullptr) --*transfer.pending;
+        transfer.into = nullptr;
+        transfer.source = Regions::kNoSource;
+        transfer.staged = nullptr;
+        transfer.pending = nullptr;
+        put_back(transfer);
+        --in_flight_;
+    }
+    /// Returns the transfer with this context, or nullptr.
+    [[nodiscard]] Transfer* of(void* context) noexcept {
+        const auto address = reinterpret_cast<std::uintptr_t>(context);
+        const auto first = reinterpret_cast<std::uintptr_t>(pool_.data());
+        const bool ours = address >= first && address - first < pool_.size() * sizeof(Transfer);
+        return ours ? static_cast<Transfer*>(context) : nullptr;
+    }
+    /// Copies the sources and the flag of a put to memory that is kept until its transfer ends.
+    [[nodiscard]] iovec copied(const Transfer& transfer, const base::Put& put) noexcept {
+        const auto number = static_cast<std::size_t>(&transfer - pool_.data());
+        std::byte* const start = copies_.get() + number * copy_stride_;
+        std::byte* end = start;
+        for (const base::PutPart& part : put.parts) {
+            if (part.bytes != 0) base::copy_bytes(end, part.data, part.bytes);
+            end += part.bytes;
+        }
+        std::memcpy(end, &put.flag, sizeof put.flag);
+        return {start, put.bytes + sizeof put.flag};
+    }
+    /// Forgets `pending` and the final targets of all transfers.
+    void cancel() noexcept {
+        for (Transfer& transfer : pool_) {
+            transfer.pending = nullptr;
+            transfer.into = nullptr;
+        }
+        in_flight_ = 0;
+    }
+    [[nodiscard]] std::size_t in_flight() const noexcept { return in_flight_; }
+
+  private:
+    void put_back(Transfer& transfer) noexcept {
+        transfer.next = free_;
+        free_ = &transfer;
+    }
+
+    std::vector<Transfer> pool_;
+    Transfer* free_ = nullptr;
+    std::size_t in_flight_ = 0;
+    std::size_t copy_stride_;
+    std::unique_ptr<std::byte[]> copies_;  ///< one for each transfer
+};
+
+/// Receives without a buffer, which immediates consume on some providers (FI_RX_CQ_DATA).
+class Receives {
+  public:
+    /// Makes a receive for each immediate that may wait to be polled.
+    void resize(std::size_t count) {
+        receives_.resize(count);
+        missing_ = receives_.size();
+    }
+    [[nodiscard]] bool empty() const noexcept { return receives_.empty(); }
+    [[nodiscard]] bool any_missing() const noexcept { return missing_ != 0; }
+    /// Posts the receives that are not posted. Returns the error of libfabric, or 0.
+    [[nodiscard]] ssize_t post_missing(fid_ep& endpoint) noexcept {
+        ssize_t error = 0;
+        for (Receive& receive : receives_) {
+            if (receive.posted) continue;
+            if (const ssize_t code = post(endpoint, receive); code != 0) error = code;
+        }
+        return error;
+    }
+    /// Posts a receive again that an immediate has consumed.
+    [[nodiscard]] ssize_t renew(fid_ep& endpoint, void* context) noexcept {
+        const auto address = reinterpret_cast<std::uintptr_t>(context);
+        const auto first = reinterpret_cast<std::uintptr_t>(receives_.data());
+        if (address < first || address - first >= receives_.size() * sizeof(Receive)) return 0;
+        return post(endpoint, *static_cast<Receive*>(context));
+    }
+
+  private:
+    struct Receive {
+        fi_context2 context{};  // first: libfabric returns its address
+        bool posted = false;
+    };
+
+    ssize_t post(fid_ep& endpoint, Receive& receive) noexcept {
+        const ssize_t code =
+            fi_recv(&endpoint, nullptr, 0, nullptr, FI_ADDR_UNSPEC, &receive.context);
+        const bool posted = code == 0;
+        missing_ += !posted && receive.posted ? 1U : 0U;
+        missing_ -= posted && !receive.posted ? 1U : 0U;
+        receive.posted = posted;
+        return code == -FI_EAGAIN ? 0 : code;
+    }
+
+    std::vector<Receive> receives_;
+    std::size_t missing_ = 0;  ///< consumed and not yet posted again
+};
+
+}  // namespace weft::link
