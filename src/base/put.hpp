@@ -46,10 +46,11 @@ struct Put {
     static constexpr std::uint8_t kNoCounter = 0xff;
 
     Rank peer = 0;  ///< rank in the job
-    /// Set by the wire for its port: guarantee of the write, and this rank's counter at the peer
-    /// that counts it.
+    /// Set by the wire for its port: guarantee of the write, this rank's counter at the peer that
+    /// counts it, and whether its source is reused after the call, so the port copies it.
     PutKind kind = PutKind::plain;
     std::uint8_t counter = kNoCounter;
+    bool copied = false;
     std::span<const PutPart> parts;
     std::size_t bytes = 0;           ///< sum of the parts; 0: a signal
     std::uint64_t target = kInCell;  ///< offset of the payload; kInCell: in the cell itself

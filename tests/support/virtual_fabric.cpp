@@ -230,6 +230,7 @@ base::Post VirtualFabric::try_put(Rank origin, const base::Put& put) {
         read_source(*write);
         write->put.pending = nullptr;
     }
+    if (put.copied) read_source(*write);
     if (write->put.pending != nullptr) ++*write->put.pending;
     if (put.kind == link::PutKind::with_immediate && !conduct.keeps_immediates)
         immediates_[static_cast<std::size_t>(put.peer)].push_back(put.immediate);

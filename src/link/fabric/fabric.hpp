@@ -91,6 +91,9 @@ struct FabricFacts {
     std::uint64_t registered_bytes = 0;  ///< so far, of sections and of staging buffers
 };
 
+/// Largest source that a port copies on request.
+inline constexpr std::size_t kCopiedBytesMax = sizeof base::Landing::words;
+
 class FabricPort {
   public:
     virtual ~FabricPort() = default;
@@ -133,9 +136,11 @@ class FabricPort {
     /// Posts one write, of one part of up to message_bytes_max bytes; without bytes, only an
     /// immediate. Writes, and immediates of different writes, may arrive in any order. An immediate
     /// has more than 32 bits only as in keys.hpp. `pending` is not used by plain puts and puts with
-    /// an immediate of up to inject_bytes, or by puts with a copied source. A put with a cell also
-    /// writes its flag, to Cell::delivered, in the same write. It must have an immediate, which
-    /// arrives after both, and may have flagged_parts_max parts. Only if that is not 0.
+    /// an immediate of up to inject_bytes, or if this rank copies their sources. A source of up to
+    /// kCopiedBytesMax bytes may be `copied`.
+    /// A put with a cell also writes its flag, to Cell::delivered, in the same write. It must have
+    /// an immediate, which arrives after both. It may have up to flagged_parts_max parts, or any
+    /// number of parts of up to copied_bytes in all.
     [[nodiscard]] virtual base::Post try_put(const base::Put& put) noexcept = 0;
 
     /// Returns the number of delivered writes of a peer that named this counter. Their data is

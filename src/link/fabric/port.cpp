@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cstring>
 #include <thread>
 #include <utility>
 
@@ -49,7 +50,8 @@ Port::Port(const FabricMemory& memory, const FabricOptions& options, const Found
       writes_empty_(found.profile.writes_empty),
       unsignaled_max_(found.profile.unsignaled_small_puts ? kUnsignaledPuts : 0),
       in_flight_per_peer_max_(static_cast<std::uint32_t>(puts_per_peer(options))),
-      transfers_(options.puts_in_flight, facts_.copied_bytes),
+      transfers_(options.puts_in_flight,
+                 std::max(facts_.copied_bytes + sizeof(base::FlagWord), kCopiedBytesMax)),
       endpoint_(std::move(endpoint)),
       regions_(endpoint_, memory, found.grant, found.profile.small_keys),
       peers_(endpoint_, regions_, static_cast<std::size_t>(options.size),
@@ -146,7 +148,12 @@ base::Post Port::try_put(const base::Put& put) noexcept {
     const bool copied_at_once = put.kind == PutKind::plain || put.kind == PutKind::with_immediate;
     if (copied_at_once && put.bytes <= facts_.inject_bytes) return inject(peer, put.peer, write);
     write.pending = put.pending;
-    if (!regions_.registers_sources()) return post(peer, put.peer, write);
+    if (!regions_.registers_sources()) {
+        if (!has_room(peer)) return base::Post::again;
+        WEFT_CHECK(!put.copied || put.bytes <= kCopiedBytesMax, put.bytes, kCopiedBytesMax);
+        if (put.copied) write.source = transfers_.copy(put);
+        return post(peer, put.peer, write);
+    }
     if (fid_mr* const region = regions_.region_of(source.data, source.bytes)) {
         write.desc = fi_mr_desc(region);
         return post(peer, put.peer, write);
@@ -167,7 +174,9 @@ base::Post Port::put_flagged(RemotePort& peer, const RemoteTarget& target,
     std::array<iovec, kSourceParts> sources;
     std::size_t count = 0;
     if (put.bytes <= facts_.copied_bytes) {
-        sources[count++] = transfers_.copied(transfer, put);
+        std::byte* const copy = transfers_.copy(put);
+        std::memcpy(copy + put.bytes, &put.flag, sizeof put.flag);
+        sources[count++] = {copy, put.bytes + sizeof put.flag};
     } else {
         for (const base::PutPart& part : put.parts) {
             WEFT_CHECK(count < facts_.flagged_parts_max, count, put.peer);

@@ -10,7 +10,6 @@
 #include <rdma/fi_errno.h>
 
 #include <cstdint>
-#include <cstring>
 #include <memory>
 #include <vector>
 
@@ -34,11 +33,10 @@ struct Transfer {
 
 class Transfers {
   public:
-    /// `copied_bytes`: largest size of copied(), without the flag.
+    /// `copied_bytes`: largest size of copies, at least kCopiedBytesMax. They are not initialized,
+    /// so unused pages cost nothing.
     Transfers(std::size_t count, std::size_t copied_bytes)
-        : pool_(count), copy_stride_(copied_bytes + sizeof(base::FlagWord)) {
-        if (copied_bytes != 0)  // not initialized, so unused pages cost nothing
-            copies_.reset(new std::byte[count * copy_stride_]);
+        : pool_(count), copied_bytes_(copied_bytes), copies_(new std::byte[count * copied_bytes]) {
         for (Transfer& transfer : pool_) put_back(transfer);
     }
 
@@ -71,17 +69,16 @@ class Transfers {
         const bool ours = address >= first && address - first < pool_.size() * sizeof(Transfer);
         return ours ? static_cast<Transfer*>(context) : nullptr;
     }
-    /// Copies the sources and the flag of a put to memory that is kept until its transfer ends.
-    [[nodiscard]] iovec copied(const Transfer& transfer, const base::Put& put) noexcept {
-        const auto number = static_cast<std::size_t>(&transfer - pool_.data());
-        std::byte* const start = copies_.get() + number * copy_stride_;
+    /// Copies the sources of a put to memory that is kept until the next transfer ends.
+    [[nodiscard]] std::byte* copy(const base::Put& put) noexcept {
+        const auto number = static_cast<std::size_t>(free_ - pool_.data());
+        std::byte* const start = copies_.get() + number * copied_bytes_;
         std::byte* end = start;
         for (const base::PutPart& part : put.parts) {
             if (part.bytes != 0) base::copy_bytes(end, part.data, part.bytes);
             end += part.bytes;
         }
-        std::memcpy(end, &put.flag, sizeof put.flag);
-        return {start, put.bytes + sizeof put.flag};
+        return start;
     }
     /// Forgets `pending` and the final targets of all transfers.
     void cancel() noexcept {
@@ -102,7 +99,7 @@ class Transfers {
     std::vector<Transfer> pool_;
     Transfer* free_ = nullptr;
     std::size_t in_flight_ = 0;
-    std::size_t copy_stride_;
+    std::size_t copied_bytes_;
     std::unique_ptr<std::byte[]> copies_;  ///< one for each transfer
 };
 

@@ -11,7 +11,6 @@ namespace weft::link {
 
 namespace {
 
-constexpr std::size_t kStagingEntries = 256;
 constexpr std::size_t kDeferredEntries = 256;
 
 /// `resume` of a deferred put: its entry plus one, above the number of posted bytes.
@@ -35,10 +34,6 @@ RemotePuts::RemotePuts(FabricPort* port, Rank rank, std::size_t ranks, WriteCoun
     facts_ = port->facts();
     if (facts_.paced_bytes == 0) facts_.paced_bytes = ~std::size_t{0};
     const Notify large = facts_.notify.large;
-    const std::size_t longest = facts_.notify.small == Notify::cells
-                                    ? sizeof base::Landing::words
-                                    : sizeof(base::FlagWord) + base::kCellPayload;
-    if (large == Notify::fence || facts_.inject_bytes < longest) staging_.resize(kStagingEntries);
     lanes_.resize(ranks * facts_.counters);
     if (large != Notify::delivery && large != Notify::counter) return;
     deferred_.resize(kDeferredEntries);
@@ -209,14 +204,13 @@ base::Post RemotePuts::put_with_counter(const base::Put& put, std::uint64_t& res
         counted_header(static_cast<std::uint64_t>(rank_), number,
                        static_cast<std::uint32_t>(lane.writes + count + 1));
     const std::uint64_t words[] = {put.flag, header, ~header};
-    std::memcpy(deferred.header, words, sizeof words);
-    const std::size_t payload = small ? pack(put, deferred.header + sizeof words) : 0;
-    const base::PutPart source{deferred.header, sizeof words + payload};
+    std::byte bytes[sizeof words + base::kCellPayload];
+    std::memcpy(bytes, words, sizeof words);
+    const std::size_t payload = small ? pack(put, bytes + sizeof words) : 0;
     piece.peer = put.peer;
-    piece.parts = {&source, 1};
-    piece.bytes = source.bytes;
     piece.target = put.cell + base::kLandingOffset;
-    if (port_->try_put(piece) == base::Post::again) return base::Post::again;
+    if (post_small(piece, {bytes, sizeof words + payload}) == base::Post::again)
+        return base::Post::again;
     lane.writes += count + 1;
     deferred.whole = true;
     return base::Post::posted;
@@ -319,18 +313,10 @@ base::Post RemotePuts::post_flag(Rank peer, std::uint64_t cell, base::FlagWord f
 
 /// Posts a put of a source that is reused after this call.
 base::Post RemotePuts::post_small(base::Put put, base::PutPart source) noexcept {
+    put.copied = true;
     put.parts = {&source, 1};
     put.bytes = source.bytes;
-    const bool copied_at_once = put.kind == PutKind::plain || put.kind == PutKind::with_immediate;
-    if (copied_at_once && put.bytes <= facts_.inject_bytes) return port_->try_put(put);
-    StagedPut& staging = staging_[next_staging_];
-    if (staging.pending != 0) return base::Post::again;
-    base::copy_bytes(staging.bytes, source.data, source.bytes);
-    source.data = staging.bytes;
-    put.pending = &staging.pending;
-    const base::Post posted = port_->try_put(put);
-    if (posted == base::Post::posted) next_staging_ = (next_staging_ + 1) % staging_.size();
-    return posted;
+    return port_->try_put(put);
 }
 
 }  // namespace weft::link

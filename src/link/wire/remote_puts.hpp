@@ -37,11 +37,6 @@ class RemotePuts {
     void cancel() noexcept { deferred_open_.clear(); }
 
   private:
-    /// Copy of a small put for networks that cannot inject it.
-    struct StagedPut {
-        std::uint32_t pending = 0;
-        std::byte bytes[sizeof base::Landing::words];
-    };
     /// A put whose flag is written after its data is known to be delivered.
     struct Deferred {
         base::FlagWord flag = 0;
@@ -49,9 +44,8 @@ class RemotePuts {
         std::uint32_t* pending = nullptr;  ///< of the put; raised until its flag is posted
         std::uint32_t outstanding = 0;     ///< pieces not yet delivered
         Rank peer = 0;
-        bool whole = false;  ///< all pieces are posted
-        std::uint32_t lane = 0;
-        std::byte header[sizeof base::Landing::words] = {};  ///< of a counted put
+        bool whole = false;      ///< all pieces are posted
+        std::uint32_t lane = 0;  ///< of a counted put
     };
     /// One of this rank's counters at a peer. Used for one put at a time.
     struct CounterLane {
@@ -78,8 +72,6 @@ class RemotePuts {
     Rank rank_;
     WriteCounts& counts_;
     FabricFacts facts_;
-    std::vector<StagedPut> staging_;
-    std::size_t next_staging_ = 0;
     std::vector<Deferred> deferred_;
     std::vector<std::uint16_t> deferred_free_;
     std::vector<std::uint16_t> deferred_open_;

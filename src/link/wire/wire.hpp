@@ -123,7 +123,7 @@ class Wire {
     std::vector<Rank> cold_;  ///< unconnected remote peers, in a small job
     unsigned polls_ = 0;
     std::size_t in_flight_seen_ = 0;    ///< in_flight() of the port at the last poll
-    std::unique_ptr<FabricPort> port_;  ///< last: closing it still reads staged puts
+    std::unique_ptr<FabricPort> port_;  ///< last: closing it still counts in `remote_`
 };
 
 }  // namespace weft::link
