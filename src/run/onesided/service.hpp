@@ -75,6 +75,8 @@ class Service {
         if (request.kind > kLastRequestKind) return "a request of no known kind";
         if (request.inline_bytes > RemoteRequest::kInlineMax)
             return "a request with too many bytes";
+        if (request.after != 0 && wire_.remote().completion != base::RemoteCompletion::counted)
+            return "a request after counted writes, which are not counted here";
         if (request.inline_bytes != 0 && find(request.other, request.inline_bytes) == nullptr)
             return "bytes for a place outside the segment and registered memory";
         if (moves && find(request.offset, request.operand) == nullptr)
