@@ -81,15 +81,19 @@ using Extents = std::vector<Extent>;
            call.in_blocks.counts.empty() && call.out_blocks.counts.empty();
 }
 
-/// Returns true if the scalar arguments of two calls are equal. Does not compare their memory.
-[[nodiscard]] inline bool equal_scalars(const Call& a, const Call& b) {
-    return a.collective == b.collective && a.count == b.count && a.type == b.type && a.op == b.op &&
-           a.root == b.root;
+/// Returns true if the scalar arguments of two calls of one collective are equal, without their
+/// memory. Not one expression: the compiler would then compare several arguments as one word, which
+/// it first had to write to memory.
+[[nodiscard]] [[gnu::always_inline]] inline bool equal_scalars(const Call& a, const Call& b) {
+    if (a.count != b.count) return false;
+    if (a.type != b.type) return false;
+    if (a.op != b.op) return false;
+    return a.root == b.root;
 }
 /// Returns true if all arguments but the memory are equal; arrays are compared by content.
 [[nodiscard]] inline bool have_equal_plans(const Call& a, const Call& b) {
-    return equal_scalars(a, b) && a.user == b.user && equal(a.in_blocks, b.in_blocks) &&
-           equal(a.out_blocks, b.out_blocks);
+    return a.collective == b.collective && equal_scalars(a, b) && a.user == b.user &&
+           equal(a.in_blocks, b.in_blocks) && equal(a.out_blocks, b.out_blocks);
 }
 /// Returns a hash of everything that have_equal_plans() compares.
 [[nodiscard]] std::uint64_t plan_key(const Call& call);

@@ -80,9 +80,8 @@ class Team {
         if (!last.is_ready) [[unlikely]]
             return nullptr;
         if (call.collective == Collective::barrier) return &last;
-        const bool same =
-            last.in == call.in && last.out == call.out && equal_scalars(last.plan->call, call);
-        return same ? &last : nullptr;
+        if (last.in != call.in || last.out != call.out) return nullptr;
+        return equal_scalars(last.plan->call, call) ? &last : nullptr;
     }
     /// Makes one blocking call. Returns nullptr, or the reason why it failed, valid until the next
     /// call. If the call is part of another call of the interface, ranks identify it by `purpose`.
