@@ -12,7 +12,7 @@
 //          nothing is cached here.
 // Holds    A key in the table belongs to a registered section, and does not change. Nothing
 //          allocates after open(), except to register sources and exposed memory.
-// Next     docs/decisions/0019-symmetric-memory.md for the reason; run/runtime/layout.hpp for the
+// Next     docs/decisions/0019-symmetric-memory.md for the reason; run/job/layout.hpp for the
 //          starts of sections.
 #pragma once
 
