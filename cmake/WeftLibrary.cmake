@@ -12,7 +12,7 @@ add_library(weft::weft ALIAS weft_library)
 set(exported ${CMAKE_SOURCE_DIR}/cmake/weft.map)
 set_target_properties(weft_library PROPERTIES
   OUTPUT_NAME weft EXPORT_NAME weft CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON VERSION ${PROJECT_VERSION} SOVERSION 0 LINKER_LANGUAGE CXX LINK_DEPENDS ${exported})
-target_link_libraries(weft_library PRIVATE weft_options weft_run_runtime weft_link_direct fmt::fmt)
+target_link_libraries(weft_library PRIVATE weft_options weft_run weft_link_direct fmt::fmt)
 # The library stays loaded: remapped memory outlives the runtime, and so do the handlers of forks.
 target_link_options(weft_library PRIVATE -Wl,--version-script=${exported} -Wl,--exclude-libs,ALL -Wl,-z,nodelete)
 if(NOT WEFT_SANITIZE) # a sanitizer's symbols come from the executable

@@ -22,7 +22,7 @@
 #include <vector>
 
 #include "base/clock.hpp"
-#include "run/runtime/runtime.hpp"
+#include "run/runtime.hpp"
 #include "tools/lab/program/json.hpp"
 
 namespace {

@@ -9,7 +9,7 @@
 // Holds    An empty variable counts as not set. An invalid value is a Failure that names variable,
 //          value and expected form. Algorithm specs and names that only upper rooms know
 //          (providers, instruction sets) remain text; their room checks them.
-// Next     units.hpp for the forms of sizes and times; run/runtime for the use of settings.
+// Next     units.hpp for the forms of sizes and times; run/job for the use of settings.
 #pragma once
 
 #include <array>

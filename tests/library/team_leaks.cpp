@@ -18,7 +18,7 @@
 #include <memory>
 #include <vector>
 
-#include "run/runtime/runtime.hpp"
+#include "run/runtime.hpp"
 #include "tests/support/resident_bytes.hpp"
 
 namespace weft::test {
@@ -39,7 +39,7 @@ InUse in_use(run::Runtime& runtime) {
     InUse now;
     now.heap_bytes = static_cast<std::int64_t>(::mallinfo2().uordblks);
     now.resident_bytes = resident_bytes();
-    now.free_regions = runtime.free_regions();
+    now.free_regions = runtime.teams().free_regions();
     now.symmetric = runtime.heap().statistics();
     return now;
 }
@@ -51,21 +51,22 @@ class Rounds {
     /// Makes two nested teams with a call and memory each. Returns true if all of it succeeded.
     bool round(int number) {
         run::Team& world = runtime_.world();
-        auto half = world.split(world.rank() * 2 / world.size() + number % 2, -world.rank());
+        run::Teams& teams = runtime_.teams();
+        auto half = teams.split(world, world.rank() * 2 / world.size() + number % 2, -world.rank());
         if (!half || *half == nullptr) return failed(half.ok() ? "no team" : half.failure().text);
-        auto inner = number % 3 == 0 ? (*half)->split_node() : (*half)->split(0, 0);
+        auto inner = number % 3 == 0 ? teams.split_node(**half) : teams.split(**half, 0, 0);
         if (!inner) return failed(inner.failure().text);
         for (run::Team* team : {*half, *inner}) {
             double sum = 1;
             const auto* const why =
                 team->run(Call::allreduce(&sum, &sum, 1, Type::float64, Op::sum));
             if (why != nullptr || sum != team->size()) return failed("a sum is wrong");
-            if (!team->memory().allocate(1000, 64)) return failed("no memory");
+            if (!runtime_.heap().allocate(*team, {1000, 64})) return failed("no memory");
         }
         if (leak_) left_.push_back(std::make_unique<std::array<char, 128>>());
         // Frees them in either order: a nested team does not need its parent.
-        const auto first = number % 5 == 0 ? (*half)->release() : (*inner)->release();
-        const auto second = number % 5 == 0 ? (*inner)->release() : (*half)->release();
+        const auto first = teams.release(number % 5 == 0 ? **half : **inner);
+        const auto second = teams.release(number % 5 == 0 ? **inner : **half);
         return first && second ? true : failed("a team could not be freed");
     }
 

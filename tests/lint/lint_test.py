@@ -43,7 +43,7 @@ class Rules(unittest.TestCase):
         for fine in ("// scatter and gather are words\n", "int reduce, scanned;\n", "int gathered;\n",
                      "int allreduce;  // lint: allow(collective-name): the name is data here\n"):
             self.assertEqual(lines_of(rule, "src/link/wire/a.cpp", fine), [], fine)
-        self.assertEqual(lines_of(rule, "src/run/runtime/a.cpp", "int allreduce;\n"), [])
+        self.assertEqual(lines_of(rule, "src/run/job/a.cpp", "int allreduce;\n"), [])
         self.assertEqual(lines_of(rule, "collectives/allreduce/a.cpp", "int allreduce;\n"), [])
 
     def test_provider_names_are_banned_outside_providers(self):
@@ -85,7 +85,7 @@ class Rules(unittest.TestCase):
         for path, text, lines in (
                 ("src/plan/simulate/a.cpp", "auto t = std::chrono::steady_clock::now();", [1]),
                 ("src/plan/simulate/a.cpp", "getenv(name);", [1]), ("src/plan/simulate/a.cpp", "std::thread t;", [1]),
-                ("src/run/runtime/a.cpp", "std::thread t;", []), ("collectives/a.cpp", "// like getenv()\n", []),
+                ("src/run/job/a.cpp", "std::thread t;", []), ("collectives/a.cpp", "// like getenv()\n", []),
                 ("src/a.cpp", "// TO" "DO: later\n", [1]), ("docs/a.md", "\nFIX" "ME\n", [2]), ("docs/a.md", "to do, fixed\n", []),
                 ("docs/a.md", "see /ho" "me/me/notes\n", [1]), ("docs/a.md", "a/work/b ${X}/home/y\n", []),
                 ("cmake/a.sh", "# all ranks alike\n", [1]), ("docs/a.md", "Nobody waits; one tells them apart.\n", [1]),
@@ -171,7 +171,7 @@ class Includes(unittest.TestCase):
 | `plan/schedule` | `base` | `pure` |
 | `link/fabric` | `base` | `rdma/*`, `pmix*.h` in `pmix_*` |
 | `link/wire` | `base`, `link/fabric/fabric.hpp` | none |
-| `run/runtime` | `base`, `plan/*`, `link/*` | none |
+| `run/job` | `base`, `plan/*`, `link/*` | none |
 """
     FILES = {"include/weft/types.hpp", "include/weft/team.hpp", "src/base/put.hpp",
              "src/plan/schedule/step.hpp", "src/link/fabric/fabric.hpp", "src/link/fabric/port.hpp"}
@@ -185,7 +185,7 @@ class Includes(unittest.TestCase):
                 ("src/base/a.cpp", "plan/schedule/step.hpp", [1]), ("src/link/wire/a.cpp", "link/fabric/port.hpp", [1]),
                 ("src/plan/schedule/a.cpp", "../../link/fabric/port.hpp", [1]), ("src/link/wire/a.cpp", "weft/team.hpp", [1]),
                 ("src/link/wire/a.cpp", "link/fabric/fabric.hpp", []), ("src/link/wire/a.cpp", "weft/types.hpp", []),
-                ("src/run/runtime/a.cpp", "link/fabric/port.hpp", []), ("src/run/runtime/a.cpp", "plan/schedule/step.hpp", []),
+                ("src/run/job/a.cpp", "link/fabric/port.hpp", []), ("src/run/job/a.cpp", "plan/schedule/step.hpp", []),
                 ("src/base/a.cpp", "weft/team.hpp", []), ("src/base/a.cpp", "base/put.hpp", [])):
             self.assertEqual(self.lines(path, f'#include "{name}"\n'), lines, (path, name))
 
@@ -218,7 +218,7 @@ class Includes(unittest.TestCase):
                 "src/plan/schedule/step.hpp": '#include "base/put.hpp"\n', "src/link/fabric/fabric.hpp":
                 '#include "base/put.hpp"\n#include <rdma/fabric.h>\n', "src/link/fabric/pmix_a.cpp": "#include <pmix.h>\n",
                 "src/link/wire/wire.cpp": '#include "base/put.hpp"\n#include "link/fabric/fabric.hpp"\n',
-                "src/run/runtime/a.cpp": '#include "plan/schedule/step.hpp"\n#include "link/fabric/fabric.hpp"\n'
+                "src/run/job/a.cpp": '#include "plan/schedule/step.hpp"\n#include "link/fabric/fabric.hpp"\n'
                                          '#include "base/put.hpp"\n'}
 
         def found(files, before=""):
@@ -229,10 +229,10 @@ class Includes(unittest.TestCase):
         self.assertEqual(found(used, "| `src/base` | words |\n"), [])
         self.assertEqual(found(used, "| `src/bas` | words |\n"), ["describes src/bas, which does not exist"])
         for path, item in (("src/link/fabric/pmix_a.cpp", "pmix*.h in pmix_*"), ("src/base/put.hpp", "posix"),
-                           ("src/link/wire/wire.cpp", "link/fabric/fabric.hpp"), ("src/run/runtime/a.cpp", "plan/*")):
+                           ("src/link/wire/wire.cpp", "link/fabric/fabric.hpp"), ("src/run/job/a.cpp", "plan/*")):
             self.assertTrue(any(item in text for text in found({**used, path: ""})), item)
-        del used["src/run/runtime/a.cpp"]
-        self.assertEqual(found(used), ["row run/runtime has no code: delete it"])
+        del used["src/run/job/a.cpp"]
+        self.assertEqual(found(used), ["row run/job has no code: delete it"])
 
     def test_the_project_keeps_its_halves_apart(self):
         """The project's table agrees with the picture on the page: plan and link never include each other."""

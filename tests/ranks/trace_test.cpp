@@ -4,6 +4,8 @@
 // writes the same format. Method: read back the files of jobs of 8 ranks, and check every event
 // against the rules of the format for its phase. The clocks of one host must be equal within
 // the reported error.
+#include "run/observe/trace.hpp"
+
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -14,7 +16,6 @@
 #include <set>
 #include <sstream>
 
-#include "run/observe/clocks.hpp"
 #include "tests/ranks/ranks_job.hpp"
 #include "tools/lab/program/json.hpp"
 

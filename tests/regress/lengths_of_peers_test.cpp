@@ -12,9 +12,9 @@
 #include "base/random.hpp"
 #include "link/fabric/keys.hpp"
 #include "run/job/cards.hpp"
+#include "run/memory/registered_memory.hpp"
 #include "run/observe/trace.hpp"
-#include "run/runtime/gather.hpp"
-#include "run/runtime/memory_card.hpp"
+#include "run/team/gather.hpp"
 
 namespace weft::run {
 namespace {

@@ -40,7 +40,7 @@ base::Result<Context*> find_context(const void* handle, std::string_view what,
         return base::fail(Status::argument,
                           "called from the function that weft_on_progress() was given, which must "
                           "not use the runtime");
-    if (caller == From::program && head.context->runtime().in_handler())
+    if (caller == From::program && head.context->runtime().messages().in_handler())
         return base::fail(Status::argument,
                           "called from a handler of active messages, which may send messages only");
     return head.context;
@@ -157,7 +157,7 @@ void Context::set_external(void (*function)(void* argument), void* argument) {
         context.external_(context.external_argument_);
         context.in_external_.store(std::thread::id(), std::memory_order_relaxed);
     };
-    runtime_->set_external(function == nullptr ? nullptr : +drive, this);
+    runtime_->progress().set_external(function == nullptr ? nullptr : +drive, this);
 }
 
 void Context::remove(const void* handle) {

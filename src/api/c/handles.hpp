@@ -27,7 +27,7 @@
 #include "api/c/errors.hpp"
 #include "api/c/operations.hpp"
 #include "base/result.hpp"
-#include "run/runtime/runtime.hpp"
+#include "run/runtime.hpp"
 #include "weft/near.h"
 #include "weft/weft.h"
 
@@ -52,7 +52,7 @@ struct HandleEntry {
 
 /// A handler of active messages.
 struct AmHandler {
-    run::Runtime* runtime = nullptr;
+    run::ActiveMessages* messages = nullptr;
     weft_am_handler function = nullptr;
     void* argument = nullptr;
 };
@@ -209,6 +209,12 @@ struct TeamHandle {
     Context* context = nullptr;
     run::Team* team = nullptr;
     run::Stream* stream = nullptr;  ///< of a context
+
+    [[nodiscard]] run::Teams& teams() const { return context->runtime().teams(); }
+    [[nodiscard]] run::SymmetricHeap& heap() const { return context->runtime().heap(); }
+    [[nodiscard]] run::RemoteMemory remote() const {
+        return context->runtime().remote(*team, stream);
+    }
 };
 struct RequestHandle {
     Context* context = nullptr;
@@ -246,7 +252,7 @@ struct RequestHandle {
     const Context::Head& head = Context::head_of(runtime);
     if (static_cast<const void*>(&head) != runtime || head.mark != Context::Head::kMark ||
         head.context == nullptr || head.context->runs_external() ||
-        head.context->runtime().in_handler()) [[unlikely]]
+        head.context->runtime().messages().in_handler()) [[unlikely]]
         return nullptr;
     return head.context;
 }
@@ -282,11 +288,14 @@ template <class Body>
 weft_status on_memory(const char* function, const weft_team* team, Body&& body) noexcept {
     return guarded_by_handle(function, [&]() -> base::Result<void> {
         run::Team* const at_once = team_at_once(team);
-        if (at_once != nullptr && !at_once->runtime().in_handler()) [[likely]]
-            return body(at_once->remote(Context::head_of(team).context->stream_of(team)));
+        if (at_once != nullptr) [[likely]] {
+            Context& context = *Context::head_of(team).context;
+            if (!context.runtime().messages().in_handler()) [[likely]]
+                return body(context.runtime().remote(*at_once, context.stream_of(team)));
+        }
         const auto found = find(team);
         if (!found) return found.failure();
-        return body(found->team->remote(found->stream));
+        return body(found->remote());
     });
 }
 

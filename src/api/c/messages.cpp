@@ -14,23 +14,28 @@ using weft::base::Result;
 
 /// State of a message while its handler runs.
 struct weft_am {
-    weft::run::Runtime* runtime = nullptr;
+    weft::run::ActiveMessages* messages = nullptr;
     Rank peer = 0;
 };
 
 namespace {
 
-Result<void> send(weft::run::Team& team, int peer, int handler, const void* data,
-                  std::size_t bytes) {
+/// Returns the messages of a team's runtime. The handle is valid.
+weft::run::ActiveMessages& messages_of(const weft_team* team) {
+    return c_api::Context::head_of(team).context->runtime().messages();
+}
+
+Result<void> send(weft_team* handle, const weft::run::Team& team, int peer, int handler,
+                  const void* data, std::size_t bytes) {
     if (peer < 0 || peer >= team.size())
         return fail(Status::argument, "peer: {} is not a rank of the team, expected 0..{}", peer,
                     team.size() - 1);
-    return team.runtime().send_message(team.job_rank(peer), handler, data, bytes);
+    return messages_of(handle).send(team.job_rank(peer), handler, data, bytes);
 }
 
 void call(void* argument, Rank peer, const std::byte* data, std::size_t bytes) {
     const auto& handler = *static_cast<const c_api::AmHandler*>(argument);
-    const weft_am message{handler.runtime, peer};
+    const weft_am message{handler.messages, peer};
     handler.function(handler.argument, &message, data, bytes);
 }
 
@@ -39,7 +44,7 @@ void call(void* argument, Rank peer, const std::byte* data, std::size_t bytes) {
 extern "C" weft_status weft_am_register(weft_runtime* runtime, int handler, weft_am_handler fn,
                                         void* arg) {
     return c_api::on(__func__, runtime, [&](c_api::Context* context) {
-        weft::run::Runtime& found = context->runtime();
+        weft::run::ActiveMessages& found = context->runtime().messages();
         if (fn == nullptr) return found.set_handler(handler, {});
         c_api::AmHandler& record = context->add_handler({&found, fn, arg});
         return found.set_handler(handler, {&call, &record});
@@ -49,7 +54,7 @@ extern "C" weft_status weft_am_register(weft_runtime* runtime, int handler, weft
 extern "C" size_t weft_am_bytes_max(const weft_runtime* runtime) {
     std::size_t bytes = 0;
     c_api::give(__func__, runtime, &bytes, [](c_api::Context* context) {
-        return Result<std::size_t>(context->runtime().message_bytes_max());
+        return Result<std::size_t>(context->runtime().messages().bytes_max());
     });
     return bytes;
 }
@@ -58,27 +63,27 @@ extern "C" weft_status weft_am_request(weft_team* team, int peer, int handler, c
                                        size_t bytes) {
     if (weft::run::Team* const found = c_api::team_at_once(team);
         found != nullptr && peer >= 0 && peer < found->size() &&
-        found->runtime().send_at_once(found->job_rank(peer), handler, data, bytes)) [[likely]]
+        messages_of(team).send_at_once(found->job_rank(peer), handler, data, bytes)) [[likely]]
         return WEFT_OK;
     return c_api::guarded(__func__, [&]() -> Result<void> {
         weft::run::Team* const found = c_api::team_at_once(team);
         if (found == nullptr) [[unlikely]] {
             const auto refused = c_api::find(team, c_api::From::handler);
             if (!refused) return refused.failure();
-            return send(*refused->team, peer, handler, data, bytes);
+            return send(team, *refused->team, peer, handler, data, bytes);
         }
-        return send(*found, peer, handler, data, bytes);
+        return send(team, *found, peer, handler, data, bytes);
     });
 }
 
 extern "C" weft_status weft_am_reply(const weft_am* message, int handler, const void* data,
                                      size_t bytes) {
     if (message != nullptr && !weft::base::is_forked_child() &&
-        message->runtime->send_at_once(message->peer, handler, data, bytes)) [[likely]]
+        message->messages->send_at_once(message->peer, handler, data, bytes)) [[likely]]
         return WEFT_OK;
     return c_api::guarded(__func__, [&]() -> Result<void> {
         if (message == nullptr) return fail(Status::argument, "message is NULL");
-        return message->runtime->send_message(message->peer, handler, data, bytes);
+        return message->messages->send(message->peer, handler, data, bytes);
     });
 }
 

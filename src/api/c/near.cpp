@@ -17,20 +17,22 @@ using weft::base::Result;
 namespace {
 
 void fill(c_api::NearView& made, const c_api::TeamHandle& found, weft_team* handle) {
-    const weft::run::Runtime& runtime = found.context->runtime();
+    weft::run::Runtime& runtime = found.context->runtime();
+    const weft::link::Wire& wire = *runtime.job().wire;
+    std::byte* const own = wire.near(runtime.job().bootstrap->rank());
     const weft::run::SegmentLayout& layout = runtime.layout();
     for (weft::Rank rank = 0; rank < found.team->size(); ++rank) {
-        std::byte* const base = runtime.job().wire->near(found.team->job_rank(rank));
+        std::byte* const base = wire.near(found.team->job_rank(rank));
         made.bases.push_back(base == nullptr ? nullptr
                                              : reinterpret_cast<char*>(base + layout.heap));
     }
     made.team = found.team;
     *made.view = {.team = handle,
-                  .heap = reinterpret_cast<std::uintptr_t>(runtime.at(layout.heap)),
+                  .heap = reinterpret_cast<std::uintptr_t>(own + layout.heap),
                   .bytes = layout.bytes - layout.heap,
                   .bases = made.bases.data(),
                   .ranks = static_cast<std::uint32_t>(found.team->size()),
-                  .left = runtime.is_asked() ? c_api::NearView::kDriveEvery : 0};
+                  .left = runtime.progress().is_asked() ? c_api::NearView::kDriveEvery : 0};
 }
 
 }  // namespace
@@ -52,7 +54,7 @@ extern "C" void weft_near_drive(weft_near* near) {
         __atomic_store_n(&near->left, c_api::NearView::kDriveEvery, __ATOMIC_RELAXED);
         const auto found = c_api::find(near->team);
         if (!found) return found.failure();
-        found->context->runtime().progress();
+        found->context->runtime().progress().drive();
         return Done{};
     });
 }

@@ -8,7 +8,7 @@
 #pragma once
 
 #include "base/result.hpp"
-#include "run/runtime/call.hpp"
+#include "run/team/call.hpp"
 #include "weft/weft.h"
 
 namespace weft::c_api {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // remote_memory.cpp - one-sided calls of the C interface.
-#include "run/runtime/remote_memory.hpp"
+#include "run/memory/remote_memory.hpp"
 
 #include "api/c/handles.hpp"
 

@@ -18,7 +18,7 @@ Result<void> end(const c_api::RequestHandle& found, weft_request** request) {
     c_api::CallRequest& ended = *found.request;
     Result<void> outcome;
     if (weft::run::Operation* const operation = std::exchange(ended.operation, nullptr))
-        outcome = found.context->runtime().finish(*operation);
+        outcome = found.context->runtime().calls().finish(*operation);
     if (ended.persistent == nullptr) {
         found.context->remove(*request);
         *request = nullptr;
@@ -29,7 +29,7 @@ Result<void> end(const c_api::RequestHandle& found, weft_request** request) {
 /// Returns true if the call is complete, without driving anything.
 bool has_ended(const c_api::RequestHandle& found) {
     const c_api::CallRequest& call = *found.request;
-    if (call.operation != nullptr) return found.context->runtime().ended(*call.operation);
+    if (call.operation != nullptr) return found.context->runtime().calls().ended(*call.operation);
     return call.pending == 0;
 }
 
@@ -38,10 +38,10 @@ Result<void> wait_for(const c_api::RequestHandle& found, weft_request** request,
                       weft::base::Deadline deadline) {
     c_api::CallRequest& call = *found.request;
     weft::run::Runtime& runtime = found.context->runtime();
-    if (call.operation != nullptr && !runtime.wait(*call.operation, deadline))
+    if (call.operation != nullptr && !runtime.calls().wait(*call.operation, deadline))
         return fail(Status::timeout, "the time is over, and the call is not complete");
     if (call.pending != 0) {
-        auto done = runtime.world().remote().await(call.pending, deadline);
+        auto done = runtime.remote(runtime.world()).await(call.pending, deadline);
         if (!done && done.failure().status == Status::timeout) return done;
         if (!done) {
             call.pending = 0;
@@ -88,9 +88,10 @@ extern "C" weft_status weft_test(weft_request** request, int* done) {
             const auto found = c_api::find(*request);
             if (!found) return found.failure();
             const weft::run::Operation* const operation = found->request->operation;
-            if (found->request->pending != 0) found->context->runtime().progress();
-            const bool ended = operation == nullptr ? has_ended(*found)
-                                                    : found->context->runtime().test(*operation);
+            if (found->request->pending != 0) found->context->runtime().progress().drive();
+            const bool ended = operation == nullptr
+                                   ? has_ended(*found)
+                                   : found->context->runtime().calls().test(*operation);
             *done = ended ? 1 : 0;
             return ended ? end(*found, request) : Result<void>();
         }
@@ -112,7 +113,7 @@ extern "C" weft_status weft_request_ended(const weft_request* request, int* done
 extern "C" weft_status weft_wait(weft_request** request) {
     return on_open(__func__, request, [&](const c_api::RequestHandle& found) {
         if (weft::run::Operation* const operation = found.request->operation)
-            found.context->runtime().wait(*operation);
+            found.context->runtime().calls().wait(*operation);
         return wait_for(found, request, {});
     });
 }

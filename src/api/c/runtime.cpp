@@ -97,12 +97,12 @@ extern "C" weft_status weft_finalize(weft_runtime* runtime) {
 extern "C" void weft_progress(weft_runtime* runtime) {
     c_api::guarded_by_handle(__func__, [&]() -> Result<void> {
         if (c_api::Context* const found = c_api::context_at_once(runtime)) [[likely]] {
-            found->runtime().progress();
+            found->runtime().progress().drive();
             return Done{};
         }
         const auto context = c_api::find(runtime);
         if (!context) return context.failure();
-        (*context)->runtime().progress();
+        (*context)->runtime().progress().drive();
         return Done{};
     });
 }

@@ -72,7 +72,8 @@ extern "C" weft_status weft_team_split_strided(weft_team* team, int start, int s
         if (auto checked = check_stride(*found.team, start, stride, size); !checked)
             return checked.failure();
         const int place = place_of(found.team->rank(), start, stride, size);
-        return found.context->handle_for(found.team->split(place < 0 ? -1 : 0, std::max(place, 0)));
+        return found.context->handle_for(
+            found.teams().split(*found.team, place < 0 ? -1 : 0, std::max(place, 0)));
     };
     return c_api::give(__func__, team, out, split);
 }
@@ -85,11 +86,12 @@ extern "C" weft_status weft_team_split_2d(weft_team* team, int x_range, weft_tea
         if (x_range < 1)
             return fail(Status::argument, "x_range is {}, expected 1 or more", x_range);
         Team& parent = *found.team;
-        const auto in_row = parent.split(parent.rank() / x_range, parent.rank());
+        weft::run::Teams& teams = found.teams();
+        const auto in_row = teams.split(parent, parent.rank() / x_range, parent.rank());
         if (!in_row) return in_row.failure();
-        const auto in_column = parent.split(parent.rank() % x_range, parent.rank());
+        const auto in_column = teams.split(parent, parent.rank() % x_range, parent.rank());
         if (!in_column) {
-            static_cast<void>((*in_row)->release());
+            static_cast<void>(teams.release(**in_row));
             return in_column.failure();
         }
         const auto first = found.context->handle_for(in_row);
@@ -127,7 +129,8 @@ extern "C" weft_status weft_calloc(weft_team* team, size_t count, size_t bytes, 
         if (bytes != 0 && count > std::numeric_limits<std::size_t>::max() / bytes)
             return fail(Status::memory, "{} times {} bytes are more than there can be", count,
                         bytes);
-        const auto memory = found.team->memory().allocate(count * bytes, weft::link::kHeapGranule);
+        const auto memory =
+            found.heap().allocate(*found.team, {count * bytes, weft::link::kHeapGranule});
         if (!memory) return memory;
         std::memset(*memory, 0, count * bytes);
         if (auto met = run(*found.team, {Collective::barrier}); !met) return met.failure();
@@ -140,15 +143,15 @@ extern "C" weft_status weft_realloc(weft_team* team, void** memory, size_t bytes
     return c_api::on(__func__, team, [&](const c_api::TeamHandle& found) -> Result<void> {
         if (memory == nullptr) return fail(Status::argument, "memory is NULL");
         if (*memory != nullptr && bytes == 0) {
-            auto freed = found.team->memory().free(*memory);
+            auto freed = found.heap().free(*found.team, *memory);
             if (freed) *memory = nullptr;
             return freed;
         }
-        return c_api::store(
-            *memory == nullptr
-                ? found.team->memory().allocate(bytes, weft::link::kHeapGranule)
-                : found.team->memory().reallocate(*memory, bytes, weft::link::kHeapGranule),
-            memory);
+        const weft::link::HeapRequest request{bytes, weft::link::kHeapGranule};
+        return c_api::store(*memory == nullptr
+                                ? found.heap().allocate(*found.team, request)
+                                : found.heap().reallocate(*found.team, *memory, request),
+                            memory);
     });
 }
 
@@ -157,7 +160,7 @@ extern "C" weft_status weft_alloc_hinted(weft_team* team, size_t alignment, size
     const auto allocate = [&](const c_api::TeamHandle& found) -> Result<std::byte*> {
         if ((hints & ~(WEFT_MEMORY_ATOMICS | WEFT_MEMORY_SIGNALS)) != 0)
             return fail(Status::argument, "hints: {} has bits of no hint", hints);
-        return found.team->memory().allocate(bytes, alignment);
+        return found.heap().allocate(*found.team, {bytes, alignment});
     };
     return c_api::give(__func__, team, out, allocate);
 }

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // stencil.cpp - exchanges with the members around each member of a grid, in the C interface.
 //
-// Next     run/runtime/stencil_exchange.hpp for the exchanges; neighbors.cpp for arbitrary graphs.
+// Next     run/team/stencil_exchange.hpp for the exchanges; neighbors.cpp for arbitrary graphs.
 #include <memory>
 #include <optional>
 #include <vector>
 
 #include "api/c/handles.hpp"
 #include "api/c/operations.hpp"
-#include "run/runtime/stencil_exchange.hpp"
+#include "run/team/stencil_exchange.hpp"
 #include "weft/neighbors.h"
 
 namespace c_api = weft::c_api;

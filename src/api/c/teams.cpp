@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // teams.cpp - teams of the C interface, and the memory that is allocated or registered on them.
 //
-// Next     run/runtime/team_memory.hpp.
+// Next     run/team/teams.hpp; run/memory/symmetric_heap.hpp for their memory.
 #include <vector>
 
 #include "api/c/handles.hpp"
@@ -17,7 +17,7 @@ namespace {
 weft_status allocate(const char* function, weft_team* team, std::size_t bytes,
                      std::size_t alignment, void** out) {
     return c_api::give(function, team, out, [&](const c_api::TeamHandle& found) {
-        return found.team->memory().allocate(bytes, alignment);
+        return found.heap().allocate(*found.team, {bytes, alignment});
     });
 }
 
@@ -70,13 +70,13 @@ extern "C" int weft_size(const weft_team* team) {
 
 extern "C" weft_status weft_team_split(weft_team* team, int color, int key, weft_team** out) {
     return c_api::give(__func__, team, out, [&](const c_api::TeamHandle& found) {
-        return found.context->handle_for(found.team->split(color, key));
+        return found.context->handle_for(found.teams().split(*found.team, color, key));
     });
 }
 
 extern "C" weft_status weft_team_split_node(weft_team* team, weft_team** out) {
     return c_api::give(__func__, team, out, [](const c_api::TeamHandle& found) {
-        return found.context->handle_for(found.team->split_node());
+        return found.context->handle_for(found.teams().split_node(*found.team));
     });
 }
 
@@ -88,7 +88,7 @@ extern "C" weft_status weft_team_create(weft_runtime* runtime, const int* ranks,
         if (allgather == nullptr) return fail(Status::argument, "allgather is NULL");
         auto members = members_of(context->runtime(), ranks, count);
         if (!members) return members.failure();
-        return context->handle_for(context->runtime().create_team(
+        return context->handle_for(context->runtime().teams().create(
             *std::move(members), [&](const void* mine, void* all, std::size_t bytes) {
                 return allgather(arg, mine, all, bytes) == 0;
             }));
@@ -100,7 +100,7 @@ extern "C" weft_status weft_team_drop(weft_team* team) {
     return c_api::on(__func__, team, [&](const c_api::TeamHandle& found) -> Result<void> {
         if (auto ends = check_end(found, team); !ends) return ends;
         found.context->remove_contexts_of(*found.team);
-        found.context->runtime().leave_team(*found.team);
+        found.teams().leave(*found.team);
         found.context->remove(team);
         return Done{};
     });
@@ -111,7 +111,7 @@ extern "C" weft_status weft_team_free(weft_team* team) {
         if (auto ends = check_end(found, team); !ends) return ends;
         if (auto idle = found.team->check_idle(); !idle) return idle;
         found.context->remove_contexts_of(*found.team);
-        auto released = found.team->release();
+        auto released = found.teams().release(*found.team);
         found.context->remove(team);
         return released;
     });
@@ -129,7 +129,7 @@ extern "C" weft_status weft_alloc_aligned(weft_team* team, size_t alignment, siz
 extern "C" weft_status weft_free(weft_team* team, void* memory) {
     return c_api::on(__func__, team, [&](const c_api::TeamHandle& found) -> Result<void> {
         if (memory == nullptr) return fail(Status::argument, "the memory is NULL");
-        return found.team->memory().free(memory);
+        return found.heap().free(*found.team, memory);
     });
 }
 
@@ -139,7 +139,7 @@ extern "C" void* weft_ptr(const weft_team* team, void* symmetric, int peer) {
         if (peer < 0 || peer >= found.team->size())
             return fail(Status::argument, "peer: {} is not a rank of the team, expected 0..{}",
                         peer, found.team->size() - 1);
-        return found.team->memory().on_member(symmetric, peer);
+        return found.remote().address_on(symmetric, peer);
     });
     return there;
 }
@@ -152,7 +152,7 @@ extern "C" weft_status weft_register(weft_team* team, weft_memory_kind kind, voi
         if (kind != WEFT_KIND_HOST)
             return fail(Status::unsupported, "kind: {}, and memory of the host alone is registered",
                         static_cast<int>(kind));
-        const auto name = found.team->memory().enter(memory, bytes);
+        const auto name = found.context->runtime().registered().add(*found.team, memory, bytes);
         if (name) found.context->drive_views();
         return name;
     };
@@ -161,7 +161,7 @@ extern "C" weft_status weft_register(weft_team* team, weft_memory_kind kind, voi
 
 extern "C" weft_status weft_unregister(weft_team* team, void* segment) {
     return c_api::on(__func__, team, [&](const c_api::TeamHandle& found) {
-        return found.team->memory().withdraw(segment);
+        return found.context->runtime().registered().remove(*found.team, segment);
     });
 }
 

@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "api/c/calls.hpp"
-#include "run/runtime/remote_memory.hpp"
+#include "run/memory/remote_memory.hpp"
 
 namespace c_api = weft::c_api;
 using c_api::on_memory;
@@ -235,8 +235,7 @@ extern "C" weft_status weft_iget(weft_team* team, void* dst, const void* src, si
         const auto handle = found.context->add_request({});
         if (!handle) return handle;
         std::uint32_t& pending = c_api::find(*handle)->request->pending;
-        const auto started =
-            found.team->remote(found.stream).start_get(dst, src, bytes, peer, pending);
+        const auto started = found.remote().start_get(dst, src, bytes, peer, pending);
         if (started) return handle;
         if (pending == 0) found.context->remove(*handle);
         return started.failure();
@@ -316,9 +315,9 @@ extern "C" weft_status weft_context_create(weft_team* team, int hints, weft_team
             WEFT_CONTEXT_SERIALIZED | WEFT_CONTEXT_PRIVATE | WEFT_CONTEXT_NOSTORE;
         if ((hints & ~kHints) != 0)
             return fail(Status::argument, "hints: {} has bits of no hint", hints);
-        weft::run::Stream* const stream = found.team->remote().open_stream();
+        weft::run::Stream* const stream = found.remote().open_stream();
         const auto added = found.context->add_team(*found.team, stream);
-        if (!added) found.team->remote(stream).close_stream();
+        if (!added) found.context->runtime().remote(*found.team, stream).close_stream();
         return added;
     };
     return c_api::give(__func__, team, out, open);
@@ -328,8 +327,8 @@ extern "C" weft_status weft_context_free(weft_team* context) {
     return c_api::on(__func__, context, [&](const c_api::TeamHandle& found) -> Result<void> {
         if (found.stream == nullptr)
             return fail(Status::argument, "the handle is that of a team, not of a context");
-        auto settled = found.team->remote(found.stream).quiet();
-        if (settled) found.team->remote(found.stream).close_stream();
+        auto settled = found.remote().quiet();
+        if (settled) found.remote().close_stream();
         found.context->remove(context);
         return settled;
     });

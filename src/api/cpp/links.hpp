@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/fork_guard.hpp"
-#include "run/runtime/runtime.hpp"
+#include "run/runtime.hpp"
 #include "weft/weft.hpp"
 
 namespace weft {
@@ -26,7 +26,8 @@ struct RuntimeLink {
 };
 
 struct TeamLink {
-    run::Team* team = nullptr;  ///< nullptr after the team has ended
+    run::Team* team = nullptr;      ///< nullptr after the team has ended
+    run::Runtime* owner = nullptr;  ///< of the team
     std::shared_ptr<RuntimeLink> runtime;
     run::Stream* stream = nullptr;  ///< of a context; nullptr: the team itself
 };
@@ -80,7 +81,7 @@ struct Request::State {
     State& operator=(const State&) = delete;
     ~State() {
         if (operation != nullptr && runtime->runtime != nullptr && !base::is_forked_child())
-            runtime->runtime->release(*operation);
+            runtime->runtime->calls().release(*operation);
     }
 };
 

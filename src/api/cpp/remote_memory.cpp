@@ -21,7 +21,8 @@ run::WordWait word_wait(const void* word, std::size_t width, bool is_signed, Com
 }
 
 run::RemoteMemory remote(const std::shared_ptr<detail::TeamLink>& link) {
-    return team_of(link).remote(link->stream);
+    run::Team& team = team_of(link);
+    return link->owner->remote(team, link->stream);
 }
 
 run::WordChange word_change(AtomicKind kind, void* word, std::size_t width, std::uint64_t operand,
@@ -91,7 +92,7 @@ void OneSidedCalls::send(Rank peer, int handler, const void* data, std::size_t b
         throw Error(Status::argument, "send: peer: " + std::to_string(peer) +
                                           " is not a rank of the team, expected 0.." +
                                           std::to_string(team.size() - 1));
-    succeed(team.runtime().send_message(team.job_rank(peer), handler, data, bytes));
+    succeed(link_->owner->messages().send(team.job_rank(peer), handler, data, bytes));
 }
 void OneSidedCalls::fence() {
     succeed(remote(link_).fence());
@@ -142,7 +143,7 @@ void OneSidedCalls::wait_all(const void* words, std::size_t count, std::size_t w
 Team Team::make_context() {
     run::Team& team = team_of(link_);
     auto link = detail::link_to(team, link_->runtime);
-    link->stream = team.remote().open_stream();
+    link->stream = link->owner->remote(team).open_stream();
     return Team(std::move(link));
 }
 

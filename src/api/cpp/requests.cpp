@@ -8,12 +8,12 @@ using detail::team_of;
 
 namespace {
 
-/// Returns the runtime that drives a started call.
-run::Runtime& runtime_of(const std::shared_ptr<detail::RuntimeLink>& link) {
+/// Returns the started calls of a runtime that has not ended.
+run::StartedCalls& calls_of(const std::shared_ptr<detail::RuntimeLink>& link) {
     detail::refuse_forks();
     if (link->runtime == nullptr)
         throw Error(Status::argument, "the runtime of the request is gone");
-    return *link->runtime;
+    return link->runtime->calls();
 }
 
 }  // namespace
@@ -28,19 +28,19 @@ Request::~Request() = default;
 
 bool Request::test() {
     if (!state_) return true;
-    run::Runtime& runtime = runtime_of(state_->runtime);
-    if (!runtime.test(*state_->operation)) return false;
+    run::StartedCalls& calls = calls_of(state_->runtime);
+    if (!calls.test(*state_->operation)) return false;
     const std::unique_ptr<State> ended = std::move(state_);
-    detail::succeed(runtime.finish(*std::exchange(ended->operation, nullptr)));
+    detail::succeed(calls.finish(*std::exchange(ended->operation, nullptr)));
     return true;
 }
 
 void Request::wait() {
     if (!state_) return;
-    run::Runtime& runtime = runtime_of(state_->runtime);
+    run::StartedCalls& calls = calls_of(state_->runtime);
     const std::unique_ptr<State> ended = std::move(state_);
-    runtime.wait(*ended->operation);
-    detail::succeed(runtime.finish(*std::exchange(ended->operation, nullptr)));
+    calls.wait(*ended->operation);
+    detail::succeed(calls.finish(*std::exchange(ended->operation, nullptr)));
 }
 
 // --- prepared calls ------------------------------------------------------------------------------

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// stencil.cpp - weft::Stencil: exchanges of the runtime (run/runtime/stencil_exchange.hpp).
+// stencil.cpp - weft::Stencil: exchanges of the runtime (run/team/stencil_exchange.hpp).
 #include "weft/stencil.hpp"
 
 #include "api/cpp/links.hpp"
-#include "run/runtime/stencil_exchange.hpp"
+#include "run/team/stencil_exchange.hpp"
 
 namespace weft {
 

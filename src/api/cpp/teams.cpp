@@ -16,7 +16,7 @@ using detail::team_of;
 namespace detail {
 
 std::shared_ptr<TeamLink> link_to(run::Team& team, const std::shared_ptr<RuntimeLink>& runtime) {
-    auto link = std::make_shared<TeamLink>(TeamLink{&team, runtime});
+    auto link = std::make_shared<TeamLink>(TeamLink{&team, runtime->runtime, runtime});
     const std::scoped_lock lock(runtime->mutex);
     runtime->teams.push_back(link);
     return link;
@@ -86,20 +86,23 @@ void Team::run(const Call& call) {
 }
 
 std::optional<Team> Team::split(int color, int key) {
-    run::Team* team = succeed(team_of(link_).split(color, key));
+    run::Team& parent = team_of(link_);
+    run::Team* team = succeed(link_->owner->teams().split(parent, color, key));
     if (team == nullptr) return std::nullopt;
     return Team(detail::link_to(*team, link_->runtime));
 }
 
 Team Team::split_by_node() {
-    return Team(detail::link_to(*succeed(team_of(link_).split_node()), link_->runtime));
+    run::Team& parent = team_of(link_);
+    run::Team* team = succeed(link_->owner->teams().split_node(parent));
+    return Team(detail::link_to(*team, link_->runtime));
 }
 
 void Team::free() {
     run::Team& team = team_of(link_);
     detail::check_end(*link_, "free");
     succeed(team.check_idle());
-    const auto released = team.release();
+    const auto released = link_->owner->teams().release(team);
     detail::cut(*link_);
     succeed(released);
 }
@@ -111,20 +114,24 @@ void Team::drop() {
 }
 
 void* Team::register_memory(void* memory, std::size_t bytes) {
-    return succeed(team_of(link_).memory().enter(memory, bytes));
+    run::Team& team = team_of(link_);
+    return succeed(link_->owner->registered().add(team, memory, bytes));
 }
 void Team::unregister_memory(const void* name) {
-    succeed(team_of(link_).memory().withdraw(name));
+    run::Team& team = team_of(link_);
+    succeed(link_->owner->registered().remove(team, name));
 }
 std::size_t Team::registered_bytes(const void* name, Rank peer) const {
     run::Team& team = team_of(link_);
-    return team.runtime().registered().bytes_of(team, name, peer);
+    return link_->owner->registered().bytes_of(team, name, peer);
 }
 void* Team::allocate(std::size_t bytes, std::size_t alignment) {
-    return succeed(team_of(link_).memory().allocate(bytes, alignment));
+    run::Team& team = team_of(link_);
+    return succeed(link_->owner->heap().allocate(team, {bytes, alignment}));
 }
 void Team::release(void* memory) {
-    succeed(team_of(link_).memory().free(memory));
+    run::Team& team = team_of(link_);
+    succeed(link_->owner->heap().free(team, memory));
 }
 void* Team::ptr(const void* symmetric, Rank peer) const {
     run::Team& team = team_of(link_);
@@ -132,7 +139,7 @@ void* Team::ptr(const void* symmetric, Rank peer) const {
         throw Error(Status::argument, fmt::format("ptr: peer: {} is not a rank of the team, "
                                                   "expected 0..{}",
                                                   peer, team.size() - 1));
-    return team.memory().on_member(symmetric, peer);
+    return link_->owner->remote(team).address_on(symmetric, peer);
 }
 
 void Team::set_algorithm(std::string_view collective, std::string_view spec) {
@@ -212,7 +219,7 @@ void Memory::free() {
 /// Does nothing if the team has ended, because its memory ended with it.
 void Memory::abandon() noexcept {
     if (data_ != nullptr && !base::is_forked_child() && team_.link_->team != nullptr)
-        team_.link_->team->memory().abandon(data_);
+        team_.link_->owner->heap().abandon(*team_.link_->team, data_);
     data_ = nullptr;
 }
 

@@ -58,16 +58,16 @@ void Runtime::finalize() {
     succeed(state_->get().finalize());
 }
 void Runtime::progress() {
-    state_->get().progress();
+    state_->get().progress().drive();
 }
 void Runtime::on_progress(void (*function)(void* argument), void* argument) {
-    state_->get().set_external(function, argument);
+    state_->get().progress().set_external(function, argument);
 }
 void Runtime::on_message(int handler,
                          void (*function)(void* argument, Rank peer, const std::byte* data,
                                           std::size_t bytes),
                          void* argument) {
-    succeed(state_->get().set_handler(handler, {function, argument}));
+    succeed(state_->get().messages().set_handler(handler, {function, argument}));
 }
 void* Runtime::allocate(std::size_t bytes, std::size_t alignment) {
     return world().allocate(bytes, alignment);

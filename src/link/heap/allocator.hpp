@@ -5,7 +5,7 @@
 //          allocator returns offsets and never touches memory.
 // Why      Members of a team agree on an offset. Each member asks for its lowest suitable offset
 //          above some limit, and allocates it when all members have the same
-//          (run/runtime/symmetric_heap.hpp). First fit keeps the heap dense at its start, so few
+//          (run/memory/symmetric_heap.hpp). First fit keeps the heap dense at its start, so few
 //          pages of the sparse segment are touched.
 // Holds    Deterministic: offsets depend on the sequence of calls alone. A call that fails
 //          changes nothing. Blocks begin and end on cache lines, so flags in different blocks

@@ -7,7 +7,7 @@
 //          factor of kReach from its size.
 // Why      A model cannot know everything about a machine; a measurement does, for its own sizes.
 // Holds    Lookups are pure, so ranks with the same table find the same choice.
-// Next     run/job/measured_files.hpp for the file; run/runtime/choice.hpp for the caller.
+// Next     run/job/measured_files.hpp for the file; run/team/choice.hpp for the caller.
 #pragma once
 
 #include <cstdint>

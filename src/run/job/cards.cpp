@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "run/job/cards.hpp"
 
+#include <array>
 #include <cstring>
 
 namespace weft::run {
@@ -20,44 +21,48 @@ struct MappingHead {
     std::int64_t error = 0;   ///< errno of the kernel's copies
 };
 
+/// Start of a published business card. The settings follow.
+struct CardHead {
+    std::array<std::byte, sizeof(link::SegmentCard)> segment{};
+    cpu_set_t cpus{};
+    std::uint64_t version = 0;
+    std::uint64_t probe = 0;
+    HostFacts host;
+};
+
 }  // namespace
 
 std::vector<std::byte> to_bytes(const BusinessCard& card) {
+    CardHead head{
+        .cpus = card.cpus, .version = card.version, .probe = card.probe, .host = card.host};
+    std::memcpy(head.segment.data(), card.segment.to_bytes().data(), sizeof head.segment);
     Bytes out;
-    append(out, card.segment.to_bytes().data(), sizeof(link::SegmentCard));
-    append(out, &card.cpus, sizeof card.cpus);
-    append(out, &card.version, sizeof card.version);
-    append(out, &card.probe, sizeof card.probe);
-    append(out, &card.host, sizeof card.host);
+    append(out, &head, sizeof head);
     append(out, card.settings.data(), card.settings.size());
     return out;
 }
 
 base::Result<BusinessCard> business_card_from(std::span<const std::byte> bytes, Rank rank) {
-    constexpr std::size_t kFixed = sizeof(link::SegmentCard) + sizeof(cpu_set_t) +
-                                   2 * sizeof(std::uint64_t) + sizeof(HostFacts);
-    if (bytes.size() < kFixed)
+    CardHead head;
+    if (bytes.size() < sizeof head)
         return base::fail(Status::environment,
                           "the card of rank {} has {} bytes, expected {} or more: it runs another "
                           "version of this library",
-                          rank, bytes.size(), kFixed);
-    auto segment = link::SegmentCard::from_bytes(bytes.first(sizeof(link::SegmentCard)));
+                          rank, bytes.size(), sizeof head);
+    std::memcpy(&head, bytes.data(), sizeof head);
+    auto segment = link::SegmentCard::from_bytes(head.segment);
     if (!segment) return segment.failure().within(fmt::format("card of rank {}", rank));
-    BusinessCard card;
-    card.segment = *segment;
-    const std::byte* at = bytes.data() + sizeof(link::SegmentCard);
-    std::memcpy(&card.cpus, at, sizeof card.cpus);
-    at += sizeof card.cpus;
-    std::memcpy(&card.version, at, sizeof card.version);
-    at += sizeof card.version;
-    std::memcpy(&card.probe, at, sizeof card.probe);
-    std::memcpy(&card.host, at + sizeof card.probe, sizeof card.host);
-    if (card.host.address_count > HostFacts::kAddressesMax)
+    if (head.host.address_count > HostFacts::kAddressesMax)
         return base::fail(Status::environment, "the card of rank {} has {} addresses, at most {}",
-                          rank, card.host.address_count, HostFacts::kAddressesMax);
-    const auto* text = reinterpret_cast<const char*>(bytes.data() + kFixed);
-    card.settings.assign(text, bytes.size() - kFixed);
-    return card;
+                          rank, head.host.address_count, HostFacts::kAddressesMax);
+    const auto settings = bytes.subspan(sizeof head);
+    return BusinessCard{
+        .segment = *segment,
+        .cpus = head.cpus,
+        .version = head.version,
+        .probe = head.probe,
+        .host = head.host,
+        .settings = {reinterpret_cast<const char*>(settings.data()), settings.size()}};
 }
 
 std::vector<std::byte> to_bytes(const MappingCard& card) {

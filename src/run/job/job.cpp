@@ -136,6 +136,8 @@ class Joiner {
         begun_ns = now;
     }
 
+    [[nodiscard]] SegmentLayout layout() const { return {size_, settings_}; }
+
     /// Checks that sizes and numbers of cells fit the integers that hold them.
     [[nodiscard]] base::Result<void> check_sizes() const {
         constexpr std::uint64_t kBankMax = std::uint64_t{1} << 36;
@@ -147,7 +149,7 @@ class Joiner {
         if (settings_.heap_bytes > kHeapMax)
             return base::fail(Status::argument, "WEFT_HEAP_SIZE: {} bytes, at most {}",
                               settings_.heap_bytes, kHeapMax);
-        const std::uint64_t cells_end = SegmentLayout(size_, settings_).heap;
+        const std::uint64_t cells_end = layout().heap;
         if (cells_end >= kCellsEndMax)
             return base::fail(
                 Status::argument,
@@ -159,10 +161,8 @@ class Joiner {
 
     base::Result<void> exchange_cards() {
         if (auto fits = check_sizes(); !fits) return fits;
-        const SegmentLayout layout(size_, settings_);
-        cells_end_ = layout.heap;
-        auto segment =
-            link::Segment::create({.bytes = layout.bytes, .node = node_of(settings_, me_, size_)});
+        auto segment = link::Segment::create(
+            {.bytes = layout().bytes, .node = node_of(settings_, me_, size_)});
         if (!segment) return segment.failure();
         segment_ = std::make_unique<link::Segment>(std::move(*segment));
         if (settings_.direct != base::DirectChoice::stage) link::DirectMemory::allow_copying();
@@ -270,7 +270,6 @@ class Joiner {
     /// that could not be mapped appears only in the verdicts, and is reported then.
     base::Result<void> open_network() {
         if (static_cast<Rank>(job_.node_map->verdict().mapped.size()) == size_) return {};
-        const SegmentLayout layout(size_, settings_);
         job_.one_host = one_host_;
         job_.own_address = own_address();
         std::function<base::Result<void>()> meet;
@@ -278,7 +277,7 @@ class Joiner {
             meet = [this] { return job_.bootstrap->publish("weft.ready", {}); };
         auto port = link::load_port({.base = job_.node_map->base(me_),
                                      .bytes = segment_->bytes(),
-                                     .sections = layout.sections(),
+                                     .sections = layout().sections(),
                                      .section_keys = SegmentLayout::kSectionKeys},
                                     {.provider = settings_.provider,
                                      .address = settings_.fabric_address,
@@ -292,7 +291,7 @@ class Joiner {
                                      .notify = settings_.notify});
         if (!port) return after_its_cause(port.failure());
         port_ = std::move(*port);
-        for (const auto& [offset, bytes] : layout.usual_memory(0))
+        for (const auto& [offset, bytes] : layout().usual_memory(0))
             if (auto done = port_->use_memory(offset, bytes); !done) return done;
         job_.provider = port_->facts().provider;
         job_.notify = link::to_text(port_->facts().notify);
@@ -421,17 +420,17 @@ class Joiner {
             std::move(near), std::move(port_),
             link::WireOptions{.rank = me_,
                               .segment_bytes = segment_->bytes(),
-                              .cells_end = cells_end_,
+                              .cells_end = layout().heap,
                               .spin = job_.host_ranks <= job_.host_cpus,
                               .limited_time = job_.limited_time},
             job_.direct ? direct_memory() : nullptr);
     }
 
     std::unique_ptr<link::DirectMemory> direct_memory() const {
-        const SegmentLayout layout(size_, settings_);
         std::byte* const base = job_.node_map->base(me_);
-        link::DirectOptions options{.segment = {base, segment_->bytes()},
-                                    .bounce = {base + layout.bounce, layout.heap - layout.bounce}};
+        link::DirectOptions options{
+            .segment = {base, segment_->bytes()},
+            .bounce = {base + layout().bounce, layout().heap - layout().bounce}};
         if (settings_.direct == base::DirectChoice::adopt) options.mode = link::DirectMode::adopt;
         if (settings_.direct == base::DirectChoice::copy) options.mode = link::DirectMode::copy;
         options.limits.prices = prices_;
@@ -458,7 +457,6 @@ class Joiner {
     Rank me_ = 0;
     Rank size_ = 1;
     bool one_host_ = true;
-    std::uint64_t cells_end_ = 0;
     std::unique_ptr<link::Segment> segment_;
     std::uint64_t probe_ = 0;  ///< word that local peers copy as a test
     std::vector<BusinessCard> cards_;

@@ -53,6 +53,11 @@ struct Job {
     };
     std::vector<Phase> phases;  ///< of this rank's start-up, in order
 
+    /// Ends the job on all ranks.
+    void abort(int status, const std::string& why) const {
+        sigterm_report->set_stage("ending the job");
+        bootstrap->abort(status, why);
+    }
     /// Returns true if a network joins the nodes.
     [[nodiscard]] bool nodes_linked() const { return provider != "none"; }
 };

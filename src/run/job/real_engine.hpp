@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // real_engine.hpp - the engine over the real wire, compiled in real_engine.cpp.
 //
-// Why      Other sources only use the engine's name (runtime.hpp, team.hpp). So a change inside the
-//          engine recompiles this room, but not the public interfaces.
+// Why      Other headers only use the engine's name. So a change inside the engine recompiles the
+//          rooms of run, but not the public interfaces.
 // Next     run/execute/engine.hpp.
 #pragma once
 
@@ -28,6 +28,13 @@ extern template class Messages<link::Wire>;
 class RealMessages final : public Messages<link::Wire> {
     using Messages::Messages;
 };
+
+/// Completes all puts and gets of this rank, here and at its peers.
+[[nodiscard]] base::Result<void> settle(RealEngine& engine, RealOneSided& onesided);
+
+/// Prepares memory at an offset of this rank's segment for peers. A network registers it.
+[[nodiscard]] base::Result<void> prepare_memory(RealEngine& engine, link::Wire& wire,
+                                                std::uint64_t offset, std::uint64_t bytes);
 
 extern template class ProgressThread<link::Wire>;
 class RealProgressThread final : public ProgressThread<link::Wire> {

@@ -2,9 +2,9 @@
 #include "run/observe/reports.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "run/observe/call_tables.hpp"
-#include "run/observe/trace.hpp"
 
 namespace weft::run {
 
@@ -25,11 +25,11 @@ base::Result<void> Reports::begin(const JobExchange& job) {
 }
 
 base::Result<void> Reports::write(const JobExchange& job, const MappedBytes& moved,
-                                  const Statistics& statistics, const JobRanks& ranks) {
+                                  const Statistics& statistics, TraceAbout about) {
     if (settings_.stats) {
         if (auto printed = print_tables(job, moved, statistics); !printed) return printed;
     }
-    return clocks_ ? write_trace(job, ranks) : base::Result<void>();
+    return clocks_ ? write_trace(job, std::move(about)) : base::Result<void>();
 }
 
 base::Result<void> Reports::print_tables(const JobExchange& job, const MappedBytes& moved,
@@ -46,15 +46,14 @@ base::Result<void> Reports::print_tables(const JobExchange& job, const MappedByt
     return {};
 }
 
-base::Result<void> Reports::write_trace(const JobExchange& job, const JobRanks& ranks) {
+base::Result<void> Reports::write_trace(const JobExchange& job, TraceAbout about) {
     auto clocks = compare_clocks(job.gather_arrivals);
     if (!clocks) return clocks.failure();
+    about.clocks = {*clocks_, *clocks};
     const auto traces = job.gather_texts(packed_trace(*recorder_));
     if (!traces) return traces.failure();
     if (job.rank != 0) return {};
-    const auto written = run::write_trace(
-        settings_.trace, *traces,
-        {.nodes = ranks.node_of_rank, .hosts = ranks.hosts, .clocks = {*clocks_, *clocks}});
+    const auto written = run::write_trace(settings_.trace, *traces, about);
     log_.warn(written.ok() ? *written : written.failure().text);
     return {};
 }

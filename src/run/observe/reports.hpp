@@ -18,9 +18,9 @@
 #include "base/environment.hpp"
 #include "base/log.hpp"
 #include "base/result.hpp"
-#include "run/observe/clocks.hpp"
 #include "run/observe/recorder.hpp"
 #include "run/observe/statistics.hpp"
+#include "run/observe/trace.hpp"
 
 namespace weft::run {
 
@@ -32,12 +32,6 @@ struct JobExchange {
     GatherArrivals gather_arrivals;
 };
 
-/// The ranks of a job, for its trace.
-struct JobRanks {
-    const std::vector<int>& node_of_rank;
-    int hosts = 1;
-};
-
 class Reports {
   public:
     Reports(const base::Settings& settings, const base::Log& log, Rank ranks);
@@ -46,14 +40,14 @@ class Reports {
     [[nodiscard]] Recorder* recorder() { return recorder_ ? &*recorder_ : nullptr; }
     /// Compares the clocks if there will be a trace. Collective.
     [[nodiscard]] base::Result<void> begin(const JobExchange& job);
-    /// Writes the reports. Collective.
+    /// Writes the reports. Sets the clocks of `about`. Collective.
     [[nodiscard]] base::Result<void> write(const JobExchange& job, const MappedBytes& moved,
-                                           const Statistics& statistics, const JobRanks& ranks);
+                                           const Statistics& statistics, TraceAbout about);
 
   private:
     [[nodiscard]] base::Result<void> print_tables(const JobExchange& job, const MappedBytes& moved,
                                                   const Statistics& statistics);
-    [[nodiscard]] base::Result<void> write_trace(const JobExchange& job, const JobRanks& ranks);
+    [[nodiscard]] base::Result<void> write_trace(const JobExchange& job, TraceAbout about);
 
     const base::Settings& settings_;
     const base::Log& log_;

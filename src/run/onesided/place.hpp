@@ -7,7 +7,7 @@
 //          always work. Requests carry number and offset in one word.
 // Why      One word for both kinds lets each request name either.
 // Next     onesided.hpp for the calls; service.hpp, which finds memory by number;
-//          run/runtime/registered_memory.hpp for the exchange of numbers.
+//          run/memory/registered_memory.hpp for the exchange of numbers.
 #pragma once
 
 #include <cstddef>

@@ -23,7 +23,7 @@
 #include "collectives/notation/enumerate.hpp"
 #include "collectives/registry.hpp"
 #include "collectives/v_collective.hpp"
-#include "run/runtime/call.hpp"
+#include "run/team/call.hpp"
 #include "tools/cli/answer.hpp"
 #include "tools/cli/bench_compare.hpp"
 #include "tools/cli/bench_delay.hpp"

@@ -16,8 +16,8 @@
 
 #include "base/clock.hpp"
 #include "base/element_types.hpp"
-#include "run/runtime/offload.hpp"
-#include "run/runtime/runtime.hpp"
+#include "run/runtime.hpp"
+#include "run/team/offload.hpp"
 #include "tools/cli/answer.hpp"
 #include "tools/cli/exit_status.hpp"
 #include "tools/cli/job_command.hpp"
@@ -176,8 +176,8 @@ class OffloadRounds {
             auto started = team_.start(ordinary);
             if (!started) return started.failure();
             if (sleeps) absence = be_away();
-            runtime_.wait(**started);
-            auto ended = runtime_.finish(**started);
+            runtime_.calls().wait(**started);
+            auto ended = runtime_.calls().finish(**started);
             if (!ended) return ended;
         }
         call.end = base::monotonic_ns();

@@ -7,8 +7,8 @@
 #include "base/units.hpp"
 #include "collectives/registry.hpp"
 #include "collectives/v_collective.hpp"
-#include "run/runtime/call.hpp"
-#include "run/runtime/offload.hpp"
+#include "run/team/call.hpp"
+#include "run/team/offload.hpp"
 #include "tools/cli/bench_puts.hpp"
 
 namespace weft::tools {

@@ -6,7 +6,7 @@
 
 #include "base/element_types.hpp"
 #include "plan/offload/offload.hpp"
-#include "run/runtime/offload.hpp"
+#include "run/team/offload.hpp"
 #include "tools/cli/answer.hpp"
 
 namespace weft::tools {

@@ -4,7 +4,7 @@
 //
 // Idea     Calls the runtime's selection for a team that options describe. By default this is a job
 //          of `weft run` on this machine, whose nodes all share its processors.
-// Next     docs/selection.md; run/runtime/choice.hpp.
+// Next     docs/selection.md; run/team/choice.hpp.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <sched.h>
@@ -19,8 +19,8 @@
 #include "collectives/registry.hpp"
 #include "collectives/v_collective.hpp"
 #include "run/job/measured_files.hpp"
-#include "run/runtime/choice.hpp"
-#include "run/runtime/offload.hpp"
+#include "run/team/choice.hpp"
+#include "run/team/offload.hpp"
 #include "tools/cli/answer.hpp"
 #include "tools/cli/commands.hpp"
 #include "tools/cli/machine_options.hpp"

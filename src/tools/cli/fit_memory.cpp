@@ -13,7 +13,7 @@
 
 #include "base/clock.hpp"
 #include "base/copy.hpp"
-#include "run/runtime/choice.hpp"
+#include "run/team/choice.hpp"
 #include "tools/cli/adoption_probe.hpp"
 #include "tools/cli/fit_measure.hpp"
 #include "tools/measure/fresh_buffers.hpp"

@@ -16,7 +16,7 @@
 #include "plan/select/machine.hpp"
 #include "plan/simulate/duration.hpp"
 #include "run/job/measured_files.hpp"
-#include "run/runtime/choice.hpp"
+#include "run/team/choice.hpp"
 #include "tools/cli/tuning_file.hpp"
 
 namespace weft::tools {

@@ -11,7 +11,7 @@
 #include <memory>
 
 #include "collectives/collective_traits.hpp"
-#include "run/runtime/runtime.hpp"
+#include "run/runtime.hpp"
 #include "tools/cli/commands.hpp"
 #include "tools/cli/exit_status.hpp"
 #include "tools/cli/info_report.hpp"

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "plan/simulate/duration.hpp"
-#include "run/runtime/choice.hpp"
+#include "run/team/choice.hpp"
 #include "tools/cli/answer.hpp"
 
 namespace weft::tools {

@@ -7,7 +7,7 @@
 #include "base/element_types.hpp"
 #include "base/environment.hpp"
 #include "collectives/registry.hpp"
-#include "run/runtime/choice.hpp"
+#include "run/team/choice.hpp"
 #include "tools/lab/cost/parameters.hpp"
 
 namespace weft::tools {

@@ -29,7 +29,7 @@
 #include "base/units.hpp"
 #include "collectives/notation/enumerate.hpp"
 #include "collectives/registry.hpp"
-#include "run/runtime/choice.hpp"
+#include "run/team/choice.hpp"
 #include "tools/cli/answer.hpp"
 #include "tools/cli/commands.hpp"
 #include "tools/cli/job_command.hpp"

@@ -2,8 +2,6 @@
 // Goal: unusable counts and displacements of a call are refused. Blocks are kept while they are
 // needed, and compared by value.
 // Method: small calls; a cache of plans without a job.
-#include "run/runtime/call.hpp"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -11,7 +9,8 @@
 #include <limits>
 
 #include "plan/schedule/step.hpp"
-#include "run/runtime/plan_cache.hpp"
+#include "run/team/call.hpp"
+#include "run/team/plan_cache.hpp"
 
 namespace weft::run {
 namespace {

@@ -2,13 +2,13 @@
 // Goal: minima and maxima of keys agree with the numbers' as the operations define them: a NaN
 // wins, and -0.0 is less than +0.0.
 // Method: all pairs of numbers at the limits.
-#include "run/runtime/ordered_keys.hpp"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cstdint>
 #include <vector>
+
+#include "run/team/offload.hpp"
 
 namespace weft::run {
 namespace {

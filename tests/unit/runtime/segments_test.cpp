@@ -8,7 +8,7 @@
 #include "collectives/landing.hpp"
 #include "collectives/registry.hpp"
 #include "run/bind/bind.hpp"
-#include "run/runtime/choice.hpp"
+#include "run/team/choice.hpp"
 
 namespace weft::run {
 namespace {

@@ -10,7 +10,7 @@
 #include <optional>
 
 #include "collectives/registry.hpp"
-#include "run/runtime/choice.hpp"
+#include "run/team/choice.hpp"
 
 namespace weft::run {
 namespace {

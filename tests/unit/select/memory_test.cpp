@@ -9,7 +9,7 @@
 
 #include "plan/select/select.hpp"
 #include "run/job/measured_files.hpp"
-#include "run/runtime/choice.hpp"
+#include "run/team/choice.hpp"
 
 namespace weft::plan {
 namespace {

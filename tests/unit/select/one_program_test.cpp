@@ -11,7 +11,7 @@
 #include <set>
 
 #include "collectives/registry.hpp"
-#include "run/runtime/choice.hpp"
+#include "run/team/choice.hpp"
 
 namespace weft::run {
 namespace {

@@ -15,7 +15,7 @@
 #include "plan/schedule/step.hpp"
 #include "plan/select/put_models.hpp"
 #include "plan/simulate/simulate.hpp"
-#include "run/runtime/choice.hpp"
+#include "run/team/choice.hpp"
 #include "tests/support/full_mode.hpp"
 
 namespace weft::run {

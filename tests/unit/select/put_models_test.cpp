@@ -9,7 +9,7 @@
 
 #include <algorithm>
 
-#include "run/runtime/choice.hpp"
+#include "run/team/choice.hpp"
 
 namespace weft::plan {
 namespace {

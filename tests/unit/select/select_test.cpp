@@ -12,8 +12,8 @@
 
 #include "collectives/registry.hpp"
 #include "plan/simulate/simulate.hpp"
-#include "run/runtime/choice.hpp"
-#include "run/runtime/stencil_exchange.hpp"
+#include "run/team/choice.hpp"
+#include "run/team/stencil_exchange.hpp"
 
 namespace weft::plan {
 namespace {

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "run/job/measured_files.hpp"
-#include "run/runtime/choice.hpp"
+#include "run/team/choice.hpp"
 
 namespace weft::plan {
 namespace {

@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "run/memory/registered_memory.hpp"
+
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "run/job/real_engine.hpp"
+#include "run/memory/active_messages.hpp"
+#include "run/team/teams.hpp"
+
+namespace weft::run {
+
+namespace {
+
+constexpr std::uint64_t kGuardBytes = 4096;
+
+std::uintptr_t address_of(const void* memory) {
+    return reinterpret_cast<std::uintptr_t>(memory);
+}
+
+/// Returns true if pages are mapped at these addresses, with any access rights.
+bool is_mapped(std::byte* memory, std::uint64_t bytes) {
+    const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+    const std::uintptr_t into_page = address_of(memory) % page;
+    return ::msync(memory - into_page, bytes + into_page, MS_ASYNC) == 0;
+}
+
+bool is_sound(const MemoryCard& card, const SegmentLayout& layout) {
+    if (card.bytes >= MemoryCard::kBytesMax || card.address + card.bytes < card.address)
+        return false;
+    if (card.number > Place::kNumberMax) return false;
+    if (card.segment_end != 0 &&
+        (card.segment_end > layout.bytes || card.segment_end < layout.heap + card.bytes))
+        return false;
+    return card.region_bytes == 0 || (card.region_bytes >= card.bytes &&
+                                      card.region_base + card.region_bytes >= card.region_base);
+}
+
+std::string text_of(MemoryFault fault) {
+    switch (fault) {
+        case MemoryFault::null:
+            return "memory is NULL, and bytes are not 0";
+        case MemoryFault::too_long:
+            return fmt::format("bytes are not below {}", MemoryCard::kBytesMax);
+        case MemoryFault::unmapped:
+            return "not all of the memory is mapped";
+        case MemoryFault::ours:
+            return "the memory is the library's own";
+        case MemoryFault::no_number:
+            return fmt::format("{} ranges are registered already", Place::kNumberMax);
+        case MemoryFault::none:
+            break;
+    }
+    return "";
+}
+
+}  // namespace
+
+base::Result<void> check(const MemoryCard& card, Rank member, const SegmentLayout& layout) {
+    if (card.fault > MemoryFault::no_number ||
+        (card.fault == MemoryFault::none && !is_sound(card, layout)))
+        return base::fail(Status::peer,
+                          "rank {} says of its memory what cannot be: {} bytes at {:#x}, up to {} "
+                          "of its segment, a region of {} bytes",
+                          member, card.bytes, card.address, card.segment_end, card.region_bytes);
+    if (card.fault == MemoryFault::none) return {};
+    const Status status = card.fault == MemoryFault::no_number ? Status::memory : Status::argument;
+    return base::fail(status, "rank {}, {} bytes at {:#x}: {}", member, card.bytes, card.address,
+                      text_of(card.fault));
+}
+
+/// Makes this rank's memory ready for all members. The next step sends them the card.
+MemoryCard RegisteredMemory::offer(const Team& team, std::byte* memory, std::uint64_t bytes) {
+    MemoryCard mine{.bytes = bytes, .address = address_of(memory)};
+    const auto refuse = [&](MemoryFault fault) {
+        mine.fault = fault;
+        return mine;
+    };
+    if (bytes == 0) return mine;
+    if (memory == nullptr) return refuse(MemoryFault::null);
+    if (bytes >= MemoryCard::kBytesMax || mine.address + bytes < mine.address)
+        return refuse(MemoryFault::too_long);
+    const SegmentLayout& layout = services_.layout;
+    const std::uint64_t offset = services_.offset_of(memory);
+    if (offset < layout.bytes) {
+        if (offset < layout.heap || bytes > layout.bytes - offset) return refuse(MemoryFault::ours);
+        mine.segment_end = offset + bytes;
+        return mine;
+    }
+    if (!is_mapped(memory, bytes)) return refuse(MemoryFault::unmapped);
+    const Turn::Hold hold = services_.engine.take_turn();
+    mine.number = services_.onesided.service().registered().add({memory, bytes});
+    if (mine.number == 0) return refuse(MemoryFault::no_number);
+    bool far = false;
+    for (Rank member = 0; member < team.size(); ++member)
+        far = far || services_.job.wire->near(team.job_rank(member)) == nullptr;
+    if (!far) return mine;
+    const auto region = services_.job.wire->memory().register_memory({memory, bytes});
+    if (!region) {
+        services_.log.info(fmt::format("register: {} bytes are reached by request, for: {}", bytes,
+                                       region.failure().text));
+        return mine;
+    }
+    mine.region_base = region->base;
+    mine.region_bytes = region->bytes;
+    mine.region_key = region->key;
+    return mine;
+}
+
+void RegisteredMemory::withdraw(const MemoryCard& mine) {
+    if (mine.number == 0 || services_.job.wire == nullptr) return;
+    const Turn::Hold hold = services_.engine.take_turn();
+    services_.onesided.service().registered().remove(mine.number);
+    services_.job.wire->memory().unregister_memory(
+        {mine.region_base, mine.region_bytes, mine.region_key});
+}
+
+base::Result<std::vector<MemoryCard>> RegisteredMemory::exchange(Team& team,
+                                                                 const MemoryCard& mine) {
+    std::vector<MemoryCard> cards(static_cast<std::size_t>(team.size()));
+    static_assert(sizeof(MemoryCard) % sizeof(std::uint64_t) == 0);
+    const Call call = Call::allgather(&mine, cards.data(),
+                                      sizeof(MemoryCard) / sizeof(std::uint64_t), Type::uint64);
+    if (const base::Failure* const why = team.run(call, Purpose::register_memory))
+        return why->within("register");
+    for (Rank member = 0; member < team.size(); ++member) {
+        const MemoryCard& card = cards[static_cast<std::size_t>(member)];
+        if (auto good = check(card, member, services_.layout); !good)
+            return good.failure().within("register");
+    }
+    return cards;
+}
+
+base::Result<std::byte*> RegisteredMemory::add(Team& team, void* memory, std::uint64_t bytes) {
+    const SetupLock::Hold setup = services_.setup.take();
+    if (services_.closed()) return team.state().failure;
+    services_.messages.serve_members(team);
+    const MemoryCard mine = offer(team, static_cast<std::byte*>(memory), bytes);
+    const auto cards = exchange(team, mine);
+    auto name = cards ? enter(team, mine, *cards) : base::Result<std::byte*>(cards.failure());
+    if (!name) withdraw(mine);
+    return name;
+}
+
+/// Reserves addresses for the name. All members know each other's memory.
+base::Result<std::byte*> RegisteredMemory::enter(Team& team, const MemoryCard& mine,
+                                                 const std::vector<MemoryCard>& cards) {
+    std::uint64_t longest = kGuardBytes;  // keeps short overruns from reaching another name
+    for (const MemoryCard& card : cards) longest = std::max(longest, kGuardBytes + card.bytes);
+    Registration made{.team = team.serial(),
+                      .order = team.next_allocation(),
+                      .name = link::reserve_addresses(longest, 0),
+                      .members = {},
+                      .in_segment = {},
+                      .mine = mine};
+    std::uint64_t ready = made.name.start() != nullptr ? 1 : 0;
+    if (const base::Failure* const why = team.run(
+            Call::allreduce(&ready, &ready, 1, Type::uint64, Op::min), Purpose::register_memory))
+        return why->within("register");
+    if (ready == 0)
+        return base::fail(Status::memory, "register: a member finds no {} addresses for a name",
+                          longest);
+    for (Rank member = 0; member < team.size(); ++member) {
+        const MemoryCard& card = cards[static_cast<std::size_t>(member)];
+        made.members.push_back(seen_from_here(team.job_rank(member), card));
+        made.in_segment.push_back(card.segment_end == 0 ? 0 : card.segment_end - card.bytes);
+    }
+    std::byte* const name = made.name.start();
+    const std::scoped_lock lock(mutex_);
+    held_.emplace(address_of(name) + longest, std::move(made));
+    return name;
+}
+
+PeerMemory RegisteredMemory::seen_from_here(Rank job_rank, const MemoryCard& card) const {
+    const link::Wire& wire = *services_.job.wire;
+    PeerMemory seen{.number = card.number, .bytes = card.bytes, .address = card.address};
+    if (job_rank == services_.job.bootstrap->rank())
+        seen.mapped = reinterpret_cast<std::byte*>(card.address);
+    else if (wire.near(job_rank) != nullptr)
+        seen.copied = wire.memory().direct() != nullptr;
+    else
+        seen.region = {card.region_base, card.region_bytes, card.region_key};
+    return seen;
+}
+
+base::Result<void> RegisteredMemory::remove(Team& team, const void* name) {
+    const SetupLock::Hold setup = services_.setup.take();
+    if (services_.closed()) return team.state().failure;
+    Registrations::iterator at;
+    {
+        const std::scoped_lock lock(mutex_);
+        at = holding(name);
+        if (at == held_.end() || at->second.team != team.serial() ||
+            at->second.name.start() != name)
+            return base::fail(Status::argument,
+                              "unregister: {} is not the name of memory that is registered on this "
+                              "team",
+                              name);
+    }
+    if (auto settled = settle(services_.engine, services_.onesided); !settled) return settled;
+    std::uint64_t words[2] = {at->second.order, ~at->second.order};
+    const Call agree = Call::allreduce(words, words, 2, Type::uint64, Op::max);
+    if (const base::Failure* const why = team.run(agree, Purpose::unregister_memory))
+        return why->within("unregister");
+    if (words[0] != ~words[1])  // the maximum is not the minimum
+        return base::fail(Status::argument,
+                          "unregister: members of the team pass different names, expected the same "
+                          "on all");
+    drop(at);
+    return {};
+}
+
+void RegisteredMemory::end_team(const Team& team) {
+    for (auto at = held_.begin(); at != held_.end();) {
+        const auto here = at++;
+        if (here->second.team == team.serial()) drop(here);
+    }
+}
+
+void RegisteredMemory::drop(Registrations::iterator at) {
+    withdraw(at->second.mine);
+    const std::scoped_lock lock(mutex_);
+    retired_.push_back(std::move(at->second.name));
+    if (retired_.size() > kRetired) retired_.pop_front();
+    held_.erase(at);
+}
+
+/// Returns the registration whose name contains the address. The caller holds the lock.
+RegisteredMemory::Registrations::iterator RegisteredMemory::holding(const void* address) {
+    const auto at = held_.upper_bound(address_of(address));
+    const bool holds =
+        at != held_.end() && address_of(at->second.name.start()) <= address_of(address);
+    return holds ? at : held_.end();
+}
+
+std::optional<base::Result<Place>> RegisteredMemory::find(const Team& team, const void* address,
+                                                          std::uint64_t bytes, Rank member) {
+    const std::scoped_lock lock(mutex_);
+    const auto at = holding(address);
+    if (at == held_.end()) {
+        const bool ended = std::ranges::any_of(retired_, [&](const link::AddressRange& name) {
+            return address_of(address) - address_of(name.start()) < name.bytes();
+        });
+        if (!ended) return std::nullopt;
+        return base::fail(Status::argument, "{} names memory that is not registered any more",
+                          address);
+    }
+    const Registration& held = at->second;
+    if (held.team != team.serial())
+        return base::fail(Status::argument, "{} names memory that is registered on another team",
+                          address);
+    const auto index = static_cast<std::size_t>(member);
+    const PeerMemory& memory = held.members[index];
+    const std::uint64_t offset = address_of(address) - address_of(held.name.start());
+    if (offset > memory.bytes || bytes > memory.bytes - offset)
+        return base::fail(Status::argument,
+                          "{} bytes at offset {} do not lie in the {} bytes that rank {} has "
+                          "registered",
+                          bytes, offset, memory.bytes, member);
+    if (held.in_segment[index] != 0) return Place(held.in_segment[index] + offset);
+    return Place(offset, &memory);
+}
+
+std::uint64_t RegisteredMemory::bytes_of(const Team& team, const void* address, Rank member) {
+    const std::scoped_lock lock(mutex_);
+    const auto at = holding(address);
+    if (at == held_.end() || at->second.team != team.serial() || member < 0 ||
+        member >= team.size())
+        return 0;
+    return at->second.members[static_cast<std::size_t>(member)].bytes;
+}
+
+}  // namespace weft::run

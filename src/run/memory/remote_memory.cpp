@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "run/memory/remote_memory.hpp"
+
+#include "run/job/real_engine.hpp"
+#include "run/memory/registered_memory.hpp"
+#include "run/team/team.hpp"
+
+namespace weft::run {
+
+base::Result<void> RemoteMemory::usable(std::string_view call) const {
+    if (services_.closed())
+        return base::fail(Status::argument, "{}: the runtime has been finalized", call);
+    return {};
+}
+
+base::Result<Rank> RemoteMemory::job_rank(std::string_view call, Rank peer) const {
+    if (auto checked = usable(call); !checked) return checked.failure();
+    if (peer < 0 || peer >= team_.size())
+        return base::fail(Status::argument,
+                          "{}: peer: {} is not a rank of the team, expected 0..{}", call, peer,
+                          team_.size() - 1);
+    return team_.job_rank(peer);
+}
+
+/// Finds the place of an address. The usual case, memory in the heap, is compiled into the calls.
+/// Zero bytes are valid at any address.
+[[gnu::always_inline]] inline base::Result<RemoteMemory::Target> RemoteMemory::place(
+    std::string_view call, std::string_view argument, const void* address, std::size_t bytes,
+    Rank peer) {
+    const std::uint64_t offset = services_.offset_of(address);
+    const std::uint64_t end = services_.end;
+    if (peer >= 0 && peer < team_.size() && offset >= services_.heap && offset <= end &&
+        bytes <= end - offset) [[likely]]
+        return Target{team_.job_rank(peer), offset};
+    const auto look = [&]() __attribute__((noinline, cold))->base::Result<Target> {
+        const auto rank = job_rank(call, peer);
+        if (!rank) return rank.failure();
+        if (bytes == 0) return Target{*rank, 0};
+        const auto named = registered_.find(team_, address, bytes, peer);
+        if (!named) return misplaced(call, argument, address, bytes, peer);
+        if (*named) return Target{*rank, **named};
+        return base::fail(Status::argument, "{}: {}: {}; to rank {}", call, argument,
+                          named->failure().text, peer);
+    };
+    return look();
+}
+
+base::Failure RemoteMemory::misplaced(std::string_view call, std::string_view argument,
+                                      const void* address, std::size_t bytes, Rank peer) const {
+    return base::fail(Status::argument,
+                      "{}: {}: {} with {} bytes does not lie in symmetric memory ({} bytes from "
+                      "{}); to rank {}",
+                      call, argument, address, bytes, services_.end - services_.heap,
+                      static_cast<const void*>(services_.segment + services_.heap), peer);
+}
+
+/// Returns true if blocks at this stride, and all their bytes, fit into the address space.
+static bool fits(const Strided& blocks, std::int64_t stride) {
+    if (blocks.count == 0 || blocks.block_bytes == 0) return true;
+    constexpr std::uint64_t kDistanceMax = std::uint64_t{1} << Place::kOffsetBits;
+    const std::uint64_t step =
+        stride < 0 ? 0 - static_cast<std::uint64_t>(stride) : static_cast<std::uint64_t>(stride);
+    return blocks.count <= SIZE_MAX / blocks.block_bytes &&
+           (step == 0 || blocks.count - 1 <= kDistanceMax / step);
+}
+
+static base::Failure too_wide(std::string_view call, std::string_view argument,
+                              const Strided& blocks, std::int64_t stride, Rank peer) {
+    return base::fail(Status::argument,
+                      "{}: {}: {} blocks of {} bytes at a stride of {} bytes exceed the address "
+                      "space; peer: rank {}",
+                      call, argument, blocks.count, blocks.block_bytes, stride, peer);
+}
+
+/// Finds the place of blocks. If the first and the last block are in the same memory, all are.
+base::Result<RemoteMemory::Target> RemoteMemory::place_of_blocks(std::string_view call,
+                                                                 std::string_view argument,
+                                                                 const void* address,
+                                                                 std::int64_t stride,
+                                                                 const Strided& blocks, Rank peer) {
+    const std::size_t bytes = blocks.count == 0 ? 0 : blocks.block_bytes;
+    auto first = place(call, argument, address, bytes, peer);
+    if (!first || bytes == 0) return first;
+    const std::uint64_t steps = blocks.count - 1;
+    if (!fits(blocks, stride)) return too_wide(call, argument, blocks, stride, peer);
+    const auto* const last =
+        static_cast<const std::byte*>(address) + static_cast<std::int64_t>(steps) * stride;
+    const auto end = place(call, argument, last, bytes, peer);
+    if (!end) return end.failure();
+    const Place expected = onesided::block_of(first->place, steps, stride);
+    if (end->place.memory != expected.memory || end->place.offset != expected.offset)
+        return base::fail(Status::argument,
+                          "{}: {}: {} blocks at a stride of {} bytes do not lie in symmetric "
+                          "memory; to rank {}",
+                          call, argument, blocks.count, stride, peer);
+    return first;
+}
+
+base::Result<RemoteMemory::Target> RemoteMemory::place_of_word(std::string_view call,
+                                                               std::string_view argument,
+                                                               const void* address,
+                                                               std::size_t width, Rank peer) {
+    auto found = place(call, argument, address, width, peer);
+    if (found && found->place.address() % width != 0)
+        return base::fail(Status::argument, "{}: {}: {} is not aligned to its {} bytes; to rank {}",
+                          call, argument, address, width, peer);
+    return found;
+}
+
+static base::Failure null_buffer(std::string_view argument, std::size_t bytes,
+                                 std::string_view direction, Rank peer) {
+    return base::fail(Status::argument, "{} is null, expected {} bytes; {} rank {}", argument,
+                      bytes, direction, peer);
+}
+
+static base::Failure null_blocks(std::string_view argument, const Strided& blocks,
+                                 std::string_view direction, Rank peer) {
+    return base::fail(Status::argument, "{} is null, expected {} blocks of {} bytes; {} rank {}",
+                      argument, blocks.count, blocks.block_bytes, direction, peer);
+}
+
+/// Runs a call. Calls that only touch mapped memory need no turn. They still drive the engine from
+/// time to time, because a program that polls a local word must not delay requests of remote ranks.
+template <class Call>
+base::Result<void> RemoteMemory::driven(bool near, Call call) {
+    if (near) services_.progress.drive_now_and_then();
+    const Turn::Hold hold = near ? Turn::Hold() : services_.engine.take_turn();
+    if (call(services_.onesided)) return {};
+    return services_.engine.failure();
+}
+
+bool RemoteMemory::is_near(const Target& target) const {
+    return services_.onesided.reach(target.rank, target.place) != nullptr;
+}
+
+Stream* RemoteMemory::open_stream() {
+    const Turn::Hold hold = services_.engine.take_turn();
+    return services_.onesided.open_stream();
+}
+
+void RemoteMemory::close_stream() {
+    const Turn::Hold hold = services_.engine.take_turn();
+    services_.onesided.close_stream(stream_);
+}
+
+base::Result<void> RemoteMemory::put(void* to, const void* from, std::size_t bytes, Rank peer,
+                                     Return when) {
+    const auto found = place("put", "dst", to, bytes, peer);
+    if (!found) return found.failure();
+    if (from == nullptr && bytes != 0) return null_buffer("put: src", bytes, "to", peer);
+    return driven(is_near(*found), [&](RealOneSided& onesided) {
+        return onesided.put(found->rank, found->place, static_cast<const std::byte*>(from), bytes,
+                            when, stream_);
+    });
+}
+
+base::Result<void> RemoteMemory::get(void* into, const void* from, std::size_t bytes, Rank peer,
+                                     Return when) {
+    const auto found = place("get", "src", from, bytes, peer);
+    if (!found) return found.failure();
+    if (into == nullptr && bytes != 0) return null_buffer("get: dst", bytes, "from", peer);
+    return driven(is_near(*found), [&](RealOneSided& onesided) {
+        return onesided.get(found->rank, static_cast<std::byte*>(into), found->place, bytes, when,
+                            stream_);
+    });
+}
+
+base::Result<void> RemoteMemory::put_strided(void* to, const void* from, const Strided& blocks,
+                                             Rank peer) {
+    const auto found = place_of_blocks("put_strided", "dst", to, blocks.to_stride, blocks, peer);
+    if (!found) return found.failure();
+    if (blocks.count == 0 || blocks.block_bytes == 0) return {};
+    if (!fits(blocks, blocks.from_stride))
+        return too_wide("put_strided", "src", blocks, blocks.from_stride, peer);
+    if (from == nullptr) return null_blocks("put_strided: src", blocks, "to", peer);
+    return driven(is_near(*found), [&](RealOneSided& onesided) {
+        return onesided.put_strided(found->rank, found->place, static_cast<const std::byte*>(from),
+                                    blocks, stream_);
+    });
+}
+
+base::Result<void> RemoteMemory::get_strided(void* into, const void* from, const Strided& blocks,
+                                             Rank peer) {
+    const auto found =
+        place_of_blocks("get_strided", "src", from, blocks.from_stride, blocks, peer);
+    if (!found) return found.failure();
+    if (blocks.count == 0 || blocks.block_bytes == 0) return {};
+    if (!fits(blocks, blocks.to_stride))
+        return too_wide("get_strided", "dst", blocks, blocks.to_stride, peer);
+    if (into == nullptr) return null_blocks("get_strided: dst", blocks, "from", peer);
+    return driven(is_near(*found), [&](RealOneSided& onesided) {
+        return onesided.get_strided(found->rank, static_cast<std::byte*>(into), found->place,
+                                    blocks, stream_);
+    });
+}
+
+base::Result<void> RemoteMemory::start_get(void* into, const void* from, std::size_t bytes,
+                                           Rank peer, std::uint32_t& pending) {
+    const auto found = place("get", "src", from, bytes, peer);
+    if (!found) return found.failure();
+    if (into == nullptr && bytes != 0) return null_buffer("get: dst", bytes, "from", peer);
+    return driven(is_near(*found), [&](RealOneSided& onesided) {
+        return onesided.start_get(found->rank, static_cast<std::byte*>(into), found->place, bytes,
+                                  pending, stream_);
+    });
+}
+
+base::Result<void> RemoteMemory::await(const std::uint32_t& pending, base::Deadline deadline) {
+    RealEngine& engine = services_.engine;
+    const Turn::Hold hold = engine.take_turn();
+    const auto waits = [&] { return fmt::format("get: waiting for {} transfers", pending); };
+    if (!engine.await([&] { return pending == 0 || deadline.passed(); }, waits))
+        return engine.failure();
+    if (pending == 0) return {};
+    return base::fail(Status::timeout, "wait: the time is over: {}", waits());
+}
+
+base::Result<void> RemoteMemory::put_signal(void* to, const void* from, std::size_t bytes,
+                                            void* word, std::uint64_t value, bool adds, Rank peer,
+                                            Return when) {
+    const auto signal = place_of_word("put_signal", "signal", word, sizeof value, peer);
+    if (!signal) return signal.failure();
+    const auto found = place("put_signal", "dst", to, bytes, peer);
+    if (!found) return found.failure();
+    if (from == nullptr && bytes != 0) return null_buffer("put_signal: src", bytes, "to", peer);
+    return driven(is_near(*found) && is_near(*signal), [&](RealOneSided& onesided) {
+        return onesided.put_signal(found->rank, found->place, static_cast<const std::byte*>(from),
+                                   bytes, {signal->place, value, adds}, when, stream_);
+    });
+}
+
+namespace {
+
+std::string_view name_of(RequestKind kind) {
+    switch (kind) {
+        case RequestKind::add:
+            return "fetch_add";
+        case RequestKind::swap:
+            return "swap";
+        case RequestKind::compare_swap:
+            return "compare_swap";
+        default:
+            return "atomic";
+    }
+}
+
+Atomic at(const Place& place, const WordChange& change) {
+    return {change.kind, change.width, place, change.operand, change.compare};
+}
+
+}  // namespace
+
+base::Result<std::uint64_t> RemoteMemory::change(const WordChange& change, Rank peer) {
+    const auto found = place_of_word(name_of(change.kind), "word", change.word, change.width, peer);
+    if (!found) return found.failure();
+    std::uint64_t old = 0;
+    auto done = driven(is_near(*found), [&](RealOneSided& onesided) {
+        return onesided.change(found->rank, at(found->place, change), old, stream_);
+    });
+    if (!done) return done.failure();
+    return old;
+}
+
+base::Result<void> RemoteMemory::apply(const WordChange& change, Rank peer) {
+    const auto found = place_of_word(name_of(change.kind), "word", change.word, change.width, peer);
+    if (!found) return found.failure();
+    return driven(is_near(*found), [&](RealOneSided& onesided) {
+        return onesided.apply(found->rank, at(found->place, change), stream_);
+    });
+}
+
+base::Result<void> RemoteMemory::start_change(const WordChange& change, Rank peer, void* into) {
+    const auto found = place_of_word(name_of(change.kind), "word", change.word, change.width, peer);
+    if (!found) return found.failure();
+    return driven(is_near(*found), [&](RealOneSided& onesided) {
+        return onesided.start_change(found->rank, at(found->place, change), into, stream_);
+    });
+}
+
+base::Result<void> RemoteMemory::fence() {
+    if (auto checked = usable("fence"); !checked) return checked;
+    const Turn::Hold hold = services_.engine.take_turn();
+    if (services_.onesided.fence(stream_)) return {};
+    return services_.engine.failure();
+}
+
+base::Result<void> RemoteMemory::quiet(base::Deadline deadline) {
+    if (auto checked = usable("quiet"); !checked) return checked;
+    const Turn::Hold hold = services_.engine.take_turn();
+    switch (services_.onesided.quiet(stream_, deadline)) {
+        case Waited::done:
+            return {};
+        case Waited::late:
+            return base::fail(Status::timeout, "quiet: the time is over, and not all is done");
+        case Waited::failed:
+            break;
+    }
+    return services_.engine.failure();
+}
+
+std::byte* RemoteMemory::address_on(const void* memory, Rank member) {
+    if (member < 0 || member >= team_.size() || services_.closed()) return nullptr;
+    const Rank rank = team_.job_rank(member);
+    const std::uint64_t offset = services_.heap_offset(memory);
+    std::byte* const there = services_.job.wire->near(rank);
+    if (offset != link::kNoOffset && there != nullptr) return there + offset;
+    const auto found = registered_.find(team_, memory, 0, member);
+    if (!found || !*found) return nullptr;
+    return services_.onesided.reach(rank, **found);
+}
+
+}  // namespace weft::run

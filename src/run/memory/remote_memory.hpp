@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// remote_memory.hpp - one-sided calls of a team: checks arguments, translates ranks and addresses.
+//
+// Idea     Ranks are team ranks. Addresses are this rank's addresses of symmetric memory, and refer
+//          to the same offset at the peer. Calls that OpenSHMEM 1.5 has behave as defined there. A
+//          context is a team with a separate stream.
+// Holds    A refused call changes nothing. Calls on local peers take no lock and rarely
+//          drive the engine.
+// Next     run/onesided/onesided.hpp for the calls; word_waits.cpp for waits; locks.cpp for locks;
+//          include/weft/weft.hpp for the user's view.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "base/clock.hpp"
+#include "base/result.hpp"
+#include "run/memory/services.hpp"
+#include "run/onesided/place.hpp"
+#include "run/onesided/request.hpp"
+#include "weft/types.hpp"
+
+namespace weft::run {
+
+class RegisteredMemory;
+class Team;
+struct Stream;
+
+/// Atomic operation on a word of symmetric memory.
+struct WordChange {
+    RequestKind kind = RequestKind::add;
+    void* word = nullptr;
+    std::uint8_t width = 8;  ///< bytes: 4 or 8
+    std::uint64_t operand = 0;
+    std::uint64_t compare = 0;
+};
+
+/// An array of this rank's words that other ranks change, and the awaited condition.
+struct WordWait {
+    const void* word = nullptr;  ///< the first
+    std::uint8_t width = 8;      ///< bytes: 4 or 8
+    bool is_signed = false;
+    Compare compare = Compare::eq;
+    std::uint64_t value = 0;  ///< for all words; sign-extended if signed
+    std::size_t count = 1;
+    const void* values = nullptr;  ///< if not null: one value for each word, of its width
+    const int* skip = nullptr;     ///< if not null: words with a nonzero entry are ignored
+};
+
+/// Waits for words of this rank that other ranks change. Drives everything until one, some or all
+/// words of an array satisfy a comparison. A wait with a deadline ends with Status::timeout.
+class WordWaits {
+  public:
+    /// No word: all are skipped, or no word satisfies the condition.
+    static constexpr std::size_t kNone = ~std::size_t{0};
+
+    WordWaits(const MemoryServices& services) : services_(services) {}
+
+    /// Waits until each word has satisfied the condition at some time. Returns the
+    /// last word's value.
+    [[nodiscard]] base::Result<std::uint64_t> all(const WordWait& wait,
+                                                  base::Deadline deadline = {});
+    /// Waits for one word and returns its index, or kNone if all words are skipped.
+    [[nodiscard]] base::Result<std::size_t> any(const WordWait& wait, base::Deadline deadline = {});
+    /// Waits for at least one word. Writes the indices of all words that satisfy the condition, and
+    /// returns their number, or 0 if all words are skipped.
+    [[nodiscard]] base::Result<std::size_t> some(const WordWait& wait, std::size_t* indices,
+                                                 base::Deadline deadline = {});
+
+    // Test the condition, and if necessary drive everything once and test again.
+    [[nodiscard]] base::Result<bool> test_all(const WordWait& wait);
+    [[nodiscard]] base::Result<std::size_t> test_any(const WordWait& wait);
+    [[nodiscard]] base::Result<std::size_t> test_some(const WordWait& wait, std::size_t* indices);
+
+  private:
+    [[nodiscard]] base::Result<void> check(const char* call, const WordWait& wait) const;
+    template <class Found, class Holds>
+    [[nodiscard]] base::Result<Found> until(const char* call, const WordWait& wait,
+                                            base::Deadline deadline, const Found& found,
+                                            Holds holds);
+    template <class Found, class Holds>
+    [[nodiscard]] base::Result<Found> once(const char* call, const WordWait& wait,
+                                           const Found& found, Holds holds);
+
+    const MemoryServices& services_;
+};
+
+class RemoteMemory {
+  public:
+    RemoteMemory(MemoryServices& services, RegisteredMemory& registered, const Team& team,
+                 Stream* stream)
+        : services_(services), registered_(registered), team_(team), stream_(stream) {}
+
+    /// Opens the stream of a new context.
+    [[nodiscard]] Stream* open_stream();
+    /// Closes the stream of a context, which must be quiet.
+    void close_stream();
+
+    [[nodiscard]] base::Result<void> put(void* to, const void* from, std::size_t bytes, Rank peer,
+                                         Return when);
+    [[nodiscard]] base::Result<void> get(void* into, const void* from, std::size_t bytes, Rank peer,
+                                         Return when);
+    [[nodiscard]] base::Result<void> put_strided(void* to, const void* from, const Strided& blocks,
+                                                 Rank peer);
+    [[nodiscard]] base::Result<void> get_strided(void* into, const void* from,
+                                                 const Strided& blocks, Rank peer);
+    /// Starts a get. The data has arrived when `pending` is 0 again; it must not move before.
+    [[nodiscard]] base::Result<void> start_get(void* into, const void* from, std::size_t bytes,
+                                               Rank peer, std::uint32_t& pending);
+    /// Drives everything until `pending` is 0. Returns Status::timeout after the deadline.
+    [[nodiscard]] base::Result<void> await(const std::uint32_t& pending, base::Deadline deadline);
+    [[nodiscard]] base::Result<void> put_signal(void* to, const void* from, std::size_t bytes,
+                                                void* word, std::uint64_t value, bool adds,
+                                                Rank peer, Return when);
+    /// Changes a word and returns its former value.
+    [[nodiscard]] base::Result<std::uint64_t> change(const WordChange& change, Rank peer);
+    /// Changes a word. The change is done before quiet() returns.
+    [[nodiscard]] base::Result<void> apply(const WordChange& change, Rank peer);
+    /// Starts a change. After quiet(), `into` has the word's former value, with the word's width.
+    [[nodiscard]] base::Result<void> start_change(const WordChange& change, Rank peer, void* into);
+    [[nodiscard]] base::Result<void> fence();
+    [[nodiscard]] base::Result<void> quiet(base::Deadline deadline = {});
+
+    /// Returns a member's address of the same memory, or nullptr if loads and stores
+    /// cannot reach it.
+    [[nodiscard]] std::byte* address_on(const void* memory, Rank member);
+
+    /// Returns waits for words of this rank.
+    [[nodiscard]] WordWaits waits() { return {services_}; }
+
+    // A lock of the team is one word of symmetric memory, initially 0.
+    [[nodiscard]] base::Result<void> lock(std::uint64_t* word);
+    [[nodiscard]] base::Result<bool> try_lock(std::uint64_t* word);
+    [[nodiscard]] base::Result<void> unlock(std::uint64_t* word);
+
+  private:
+    /// Rank in the job, and place in its memory.
+    struct Target {
+        Rank rank = 0;
+        Place place = 0;
+    };
+
+    [[nodiscard]] base::Result<Target> place(std::string_view call, std::string_view argument,
+                                             const void* address, std::size_t bytes, Rank peer);
+    [[nodiscard]] base::Result<Target> place_of_word(std::string_view call,
+                                                     std::string_view argument, const void* address,
+                                                     std::size_t width, Rank peer);
+    [[nodiscard]] base::Result<Target> place_of_blocks(std::string_view call,
+                                                       std::string_view argument,
+                                                       const void* address, std::int64_t stride,
+                                                       const Strided& blocks, Rank peer);
+    [[nodiscard]] base::Result<Rank> job_rank(std::string_view call, Rank peer) const;
+    template <class Call>
+    [[nodiscard]] base::Result<void> driven(bool near, Call call);
+    [[nodiscard]] bool is_near(const Target& target) const;
+    [[nodiscard]] base::Failure misplaced(std::string_view call, std::string_view argument,
+                                          const void* address, std::size_t bytes, Rank peer) const;
+    [[nodiscard]] base::Result<void> usable(std::string_view call) const;
+    [[nodiscard]] base::Result<Rank> home_of(std::string_view call, std::uint64_t* word);
+
+    MemoryServices& services_;
+    RegisteredMemory& registered_;
+    const Team& team_;
+    Stream* stream_;  ///< of the calling context; nullptr: the team's
+};
+
+}  // namespace weft::run

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// services.hpp - parts of a runtime that memory and one-sided calls use.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/log.hpp"
+#include "link/heap/allocator.hpp"
+#include "run/job/engine_progress.hpp"
+#include "run/job/job.hpp"
+#include "run/job/layout.hpp"
+
+namespace weft::run {
+
+class ActiveMessages;
+class RealEngine;
+class RealOneSided;
+class SetupLock;
+
+struct MemoryServices {
+    const base::Log& log;
+    const Job& job;
+    const SegmentLayout& layout;
+    RealEngine& engine;
+    RealOneSided& onesided;
+    EngineProgress& progress;
+    ActiveMessages& messages;
+    SetupLock& setup;
+    std::byte* segment;  ///< start of this rank's segment
+    std::uint64_t heap;  ///< offset of the heap in the segment
+    std::uint64_t end;   ///< of heap and segment; 0: the runtime has been finalized
+
+    [[nodiscard]] bool closed() const { return end == 0; }
+    /// Returns the offset of memory in this rank's segment; beyond it for other memory.
+    [[nodiscard]] std::uint64_t offset_of(const void* memory) const {
+        return reinterpret_cast<std::uintptr_t>(memory) - reinterpret_cast<std::uintptr_t>(segment);
+    }
+    /// Returns the offset of memory in this rank's heap, or link::kNoOffset for other memory.
+    [[nodiscard]] std::uint64_t heap_offset(const void* memory) const {
+        const std::uint64_t offset = offset_of(memory);
+        return offset >= heap && offset < end ? offset : link::kNoOffset;
+    }
+};
+
+}  // namespace weft::run

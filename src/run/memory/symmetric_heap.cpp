@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "run/memory/symmetric_heap.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstring>
+
+#include "base/units.hpp"
+#include "run/job/real_engine.hpp"
+#include "run/team/teams.hpp"
+
+namespace weft::run {
+
+namespace {
+
+constexpr std::uint64_t kNone = ~std::uint64_t{0};  ///< no block is abandoned
+
+/// Computes the smallest and the largest of all members' numbers, for N numbers at once.
+template <std::size_t N>
+class Ballot {
+  public:
+    explicit Ballot(const std::array<std::uint64_t, N>& said) {
+        for (std::size_t i = 0; i < N; ++i) {
+            words_[i] = said[i];
+            words_[N + i] = ~said[i];
+        }
+    }
+
+    [[nodiscard]] base::Result<void> hold(Team& team, Purpose purpose) {
+        return team.run(
+            Call::allreduce(words_.data(), words_.data(), words_.size(), Type::uint64, Op::max),
+            purpose);
+    }
+    [[nodiscard]] std::uint64_t max(std::size_t i) const { return words_[i]; }
+    [[nodiscard]] std::uint64_t min(std::size_t i) const { return ~words_[N + i]; }
+    [[nodiscard]] bool agreed(std::size_t i) const { return max(i) == min(i); }
+
+  private:
+    std::array<std::uint64_t, 2 * N> words_;
+};
+
+}  // namespace
+
+base::Result<std::byte*> SymmetricHeap::allocate(Team& team, link::HeapRequest request) {
+    const SetupLock::Hold setup = services_.setup.take();
+    if (services_.closed()) return team.state().failure;
+    if (first_abandoned(team, 0) != kNone) {
+        if (auto settled = settle(services_.engine, services_.onesided); !settled)
+            return settled.failure();
+    }
+    const auto offset = agree(team, request);
+    if (!offset) return offset.failure();
+    return services_.segment + *offset;
+}
+
+base::Result<void> SymmetricHeap::free(Team& team, const void* memory) {
+    const SetupLock::Hold setup = services_.setup.take();
+    if (services_.closed()) return team.state().failure;
+    const std::uint64_t offset = services_.heap_offset(memory);
+    if (offset == link::kNoOffset)
+        return base::fail(Status::argument, "free: the pointer is not in the symmetric heap");
+    if (auto settled = settle(services_.engine, services_.onesided); !settled) return settled;
+    return free_block(team, offset);
+}
+
+/// No member returns from free_block() before all members have copied their data.
+base::Result<std::byte*> SymmetricHeap::reallocate(Team& team, const void* memory,
+                                                   link::HeapRequest request) {
+    const SetupLock::Hold setup = services_.setup.take();
+    if (services_.closed()) return team.state().failure;
+    const std::uint64_t offset = services_.heap_offset(memory);
+    const auto block = find_block(team, offset);
+    if (block == blocks_.end())
+        return base::fail(Status::argument,
+                          "realloc: the pointer is not the start of memory that was allocated on "
+                          "this team and is still in use");
+    const std::uint64_t before = block->second.bytes;
+    if (auto settled = settle(services_.engine, services_.onesided); !settled)
+        return settled.failure();
+    auto moved = allocate(team, request);
+    if (!moved) return moved;
+    std::memcpy(*moved, memory, std::min(before, request.bytes));
+    if (auto freed = free_block(team, offset); !freed) return freed.failure();
+    return moved;
+}
+
+void SymmetricHeap::abandon(const Team& team, const void* memory) {
+    const SetupLock::Hold setup = services_.setup.take();
+    const auto block = find_block(team, services_.heap_offset(memory));
+    if (block == blocks_.end() || block->second.abandoned) return;
+    block->second.abandoned = true;
+    ++abandoned_;
+}
+
+base::Result<std::uint64_t> SymmetricHeap::agree(Team& team, link::HeapRequest request) {
+    if (!std::has_single_bit(request.alignment) || request.alignment > alignment_max_)
+        return base::fail(Status::argument,
+                          "alloc: alignment is {}, expected a power of two up to {}",
+                          request.alignment, alignment_max_);
+    std::uint64_t from = 0;
+    for (std::uint64_t abandoned_from = 0;;) {
+        enum { kOffset, kBytes, kAlignment, kAbandoned, kCount };
+        Ballot<kCount> ballot({propose(request, from), request.bytes, request.alignment,
+                               first_abandoned(team, abandoned_from)});
+        if (auto held = ballot.hold(team, Purpose::alloc); !held)
+            return held.failure().within("alloc");
+        for (const auto& [number, what] : {std::pair{kBytes, "bytes"}, {kAlignment, "alignment"}}) {
+            if (!ballot.agreed(number))
+                return base::fail(Status::argument,
+                                  "alloc: {} is {} here and from {} to {} on the members of the "
+                                  "team, expected the same on all",
+                                  what, number == kBytes ? request.bytes : request.alignment,
+                                  ballot.min(number), ballot.max(number));
+        }
+        const bool full = ballot.max(kOffset) == link::kNoOffset;
+        if (ballot.agreed(kAbandoned) && ballot.max(kAbandoned) != kNone) {
+            remove_number(team, ballot.max(kAbandoned));
+            from = 0;
+        } else if (full && ballot.max(kAbandoned) != kNone) {
+            abandoned_from = ballot.max(kAbandoned);  // all members abandoned no earlier block
+        } else if (full) {
+            return no_room(team, request);
+        } else if (ballot.agreed(kOffset)) {
+            from = ballot.max(kOffset);
+            heap_.take(from, request);
+            blocks_.emplace(from, Block{team.serial(), team.next_allocation(), request.bytes});
+            return from;
+        } else {
+            from = ballot.max(kOffset);
+        }
+    }
+}
+
+/// Returns the lowest offset that is free and prepared here, or kNoOffset.
+std::uint64_t SymmetricHeap::propose(link::HeapRequest request, std::uint64_t from) {
+    unprepared_.reset();
+    const std::uint64_t offset = heap_.find(request, from);
+    if (offset == link::kNoOffset) return offset;
+    auto ready = prepare_memory(services_.engine, *services_.job.wire, offset, request.bytes);
+    if (ready) return offset;
+    unprepared_ = ready.failure();
+    return link::kNoOffset;
+}
+
+base::Result<void> SymmetricHeap::free_block(Team& team, std::uint64_t offset) {
+    const auto block = find_block(team, offset);
+    if (block == blocks_.end())
+        return base::fail(Status::argument,
+                          "free: the pointer is not the start of memory that was allocated on this "
+                          "team and is still in use");
+    Ballot<1> ballot({offset});
+    if (auto held = ballot.hold(team, Purpose::free); !held) return held.failure().within("free");
+    if (!ballot.agreed(0))
+        return base::fail(Status::argument,
+                          "free: members of the team pass different memory (heap offset {} here, "
+                          "{} to {} in all), expected the same on all",
+                          offset, ballot.min(0), ballot.max(0));
+    remove(block);
+    return {};
+}
+
+base::Failure SymmetricHeap::no_room(const Team& team, link::HeapRequest request) const {
+    if (unprepared_) return unprepared_->within(fmt::format("alloc of {} bytes", request.bytes));
+    const link::HeapStatistics now = heap_.statistics();
+    return base::fail(
+        Status::memory,
+        "alloc: no room for {} bytes aligned to {} at an offset that is free on all {} members; of "
+        "the {} here {} are free, {} in one piece; a larger WEFT_HEAP_SIZE helps",
+        request.bytes, request.alignment, team.size(), base::format_bytes(now.bytes_total),
+        base::format_bytes(now.bytes_total - now.bytes_used),
+        base::format_bytes(now.bytes_free_largest));
+}
+
+void SymmetricHeap::end_team(const Team& team) {
+    for (auto block = blocks_.begin(); block != blocks_.end();) {
+        const auto next = std::next(block);
+        if (block->second.team == team.serial()) remove(block);
+        block = next;
+    }
+}
+
+SymmetricHeap::Blocks::iterator SymmetricHeap::find_block(const Team& team, std::uint64_t offset) {
+    const auto block = blocks_.find(offset);
+    return block != blocks_.end() && block->second.team == team.serial() ? block : blocks_.end();
+}
+
+std::uint64_t SymmetricHeap::first_abandoned(const Team& team, std::uint64_t from) const {
+    std::uint64_t first = kNone;
+    if (abandoned_ == 0) return first;
+    for (const auto& [offset, block] : blocks_) {
+        if (block.abandoned && block.team == team.serial() && block.number >= from)
+            first = std::min(first, block.number);
+    }
+    return first;
+}
+
+void SymmetricHeap::remove_number(const Team& team, std::uint64_t number) {
+    const auto block = std::ranges::find_if(blocks_, [&](const auto& held) {
+        return held.second.team == team.serial() && held.second.number == number;
+    });
+    WEFT_CHECK(block != blocks_.end(), team.id(), number);
+    remove(block);
+}
+
+void SymmetricHeap::remove(Blocks::iterator block) {
+    const auto freed = heap_.free(block->first);
+    WEFT_CHECK(freed.ok(), freed.failure().text);
+    if (block->second.abandoned) --abandoned_;
+    blocks_.erase(block);
+}
+
+}  // namespace weft::run

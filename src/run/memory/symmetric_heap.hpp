@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// symmetric_heap.hpp - memory that has the same offset on all members of a team.
+//
+// Idea     Members may belong to several teams, so their heaps may differ. They agree by calls of
+//          the team. Each member proposes its lowest free offset, and the search continues at the
+//          highest proposal. When all proposals are equal, the members allocate that offset. Equal
+//          heaps agree at once. A member prepares the memory before it proposes it, so agreed
+//          memory can be used at once.
+// Why      The same exchange shows whether all members request the same size. So disagreements and
+//          a full heap are reported on all members (docs/decisions/0019-symmetric-memory.md).
+// Holds    A call that fails changes nothing on any member. Blocks belong to one team and end with
+//          it. The number of exchanges is bounded, because each passes a free range of some member.
+//          Puts into a block are complete before it is freed: each caller completes its puts before
+//          the exchange that frees.
+// Next     link/heap for the offsets of one rank.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+
+#include "base/result.hpp"
+#include "link/heap/allocator.hpp"
+#include "link/shared/segment.hpp"
+#include "run/memory/services.hpp"
+
+namespace weft::run {
+
+class Team;
+
+class SymmetricHeap {
+  public:
+    explicit SymmetricHeap(const MemoryServices& services)
+        : services_(services),
+          heap_({services.layout.heap, services.layout.bytes - services.layout.heap}),
+          alignment_max_(link::alignment_of(services.layout.bytes)) {}
+
+    /// Allocates memory at an offset that is free on all members. Collective over the team.
+    [[nodiscard]] base::Result<std::byte*> allocate(Team& team, link::HeapRequest request);
+    /// Frees a block. Collective over the team; all members have entered when it returns.
+    [[nodiscard]] base::Result<void> free(Team& team, const void* memory);
+    /// Moves a block to memory of another size. Collective over the team.
+    [[nodiscard]] base::Result<std::byte*> reallocate(Team& team, const void* memory,
+                                                      link::HeapRequest request);
+    /// Marks a block as unused by this rank, without communication. A later allocate() or free() of
+    /// the team frees it, once all members have abandoned it.
+    void abandon(const Team& team, const void* memory);
+    /// Frees all blocks of a team on this rank, when the team ends.
+    void end_team(const Team& team);
+
+    [[nodiscard]] link::HeapStatistics statistics() const { return heap_.statistics(); }
+
+  private:
+    struct Block {
+        std::uint64_t team = 0;    ///< Team::serial()
+        std::uint64_t number = 0;  ///< among the team's allocations; equal on all members
+        std::uint64_t bytes = 0;   ///< requested size
+        bool abandoned = false;
+    };
+    using Blocks = std::map<std::uint64_t, Block>;
+
+    [[nodiscard]] base::Result<std::uint64_t> agree(Team& team, link::HeapRequest request);
+    [[nodiscard]] base::Result<void> free_block(Team& team, std::uint64_t offset);
+    [[nodiscard]] Blocks::iterator find_block(const Team& team, std::uint64_t offset);
+    [[nodiscard]] std::uint64_t first_abandoned(const Team& team, std::uint64_t from) const;
+    void remove_number(const Team& team, std::uint64_t number);
+    void remove(Blocks::iterator block);
+    [[nodiscard]] std::uint64_t propose(link::HeapRequest request, std::uint64_t from);
+    [[nodiscard]] base::Failure no_room(const Team& team, link::HeapRequest request) const;
+
+    const MemoryServices& services_;
+    link::HeapAllocator heap_;
+    /// Every segment begins at a multiple of this, so offsets have the alignment of their addresses
+    /// up to this limit.
+    std::uint64_t alignment_max_;
+    std::optional<base::Failure> unprepared_;  ///< reason why the last proposal failed
+    Blocks blocks_;                            ///< by offset
+    std::size_t abandoned_ = 0;                ///< number of abandoned blocks
+};
+
+}  // namespace weft::run

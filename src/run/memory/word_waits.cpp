@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// word_waits.cpp - waits for words of this rank.
+#include <atomic>
+#include <cstring>
+#include <limits>
+
+#include "run/job/real_engine.hpp"
+#include "run/memory/remote_memory.hpp"
+
+namespace weft::run {
+
+namespace {
+
+std::uint64_t widened(std::uint32_t narrow, bool is_signed) {
+    return is_signed ? static_cast<std::uint64_t>(static_cast<std::int32_t>(narrow)) : narrow;
+}
+
+template <class Word>
+Word load_shared(const std::byte* word) {
+    // Acquire: pairs with the release of the writer of the word: a local rank or
+    // this rank's service.
+    auto* shared = reinterpret_cast<Word*>(const_cast<std::byte*>(word));
+    return std::atomic_ref<Word>(*shared).load(std::memory_order_acquire);
+}
+
+/// Returns word i as 64 bits, sign-extended if it is signed.
+std::uint64_t load(const WordWait& wait, std::size_t i) {
+    const std::byte* const word = static_cast<const std::byte*>(wait.word) + i * wait.width;
+    if (wait.width == 8) return load_shared<std::uint64_t>(word);
+    return widened(load_shared<std::uint32_t>(word), wait.is_signed);
+}
+
+std::uint64_t value_of(const WordWait& wait, std::size_t i) {
+    if (wait.values == nullptr) return wait.value;
+    const std::byte* const value = static_cast<const std::byte*>(wait.values) + i * wait.width;
+    std::uint64_t wide = 0;
+    std::uint32_t narrow = 0;
+    std::memcpy(wait.width == 8 ? static_cast<void*>(&wide) : &narrow, value, wait.width);
+    return wait.width == 8 ? wide : widened(narrow, wait.is_signed);
+}
+
+bool less(std::uint64_t a, std::uint64_t b, bool is_signed) {
+    return is_signed ? static_cast<std::int64_t>(a) < static_cast<std::int64_t>(b) : a < b;
+}
+
+[[gnu::always_inline]] inline bool compares(std::uint64_t have, const WordWait& wait,
+                                            std::uint64_t value) {
+    switch (wait.compare) {
+        case Compare::eq:
+            return have == value;
+        case Compare::ne:
+            return have != value;
+        case Compare::gt:
+            return less(value, have, wait.is_signed);
+        case Compare::ge:
+            return !less(have, value, wait.is_signed);
+        case Compare::lt:
+            return less(have, value, wait.is_signed);
+        case Compare::le:
+            break;
+    }
+    return !less(value, have, wait.is_signed);
+}
+
+bool holds(const WordWait& wait, std::size_t i) {
+    return compares(load(wait, i), wait, value_of(wait, i));
+}
+bool counts(const WordWait& wait, std::size_t i) {
+    return wait.skip == nullptr || wait.skip[i] == 0;
+}
+bool none_counts(const WordWait& wait) {
+    for (std::size_t i = 0; i < wait.count; ++i)
+        if (counts(wait, i)) return false;
+    return true;
+}
+
+/// Advances `next` over words that satisfy the comparison or are skipped. Returns true at the end.
+bool pass_over(const WordWait& wait, std::size_t& next, std::uint64_t& last) {
+    for (; next < wait.count; ++next) {
+        if (!counts(wait, next)) continue;
+        last = load(wait, next);
+        if (!compares(last, wait, value_of(wait, next))) return false;
+    }
+    return true;
+}
+
+std::size_t first(const WordWait& wait) {
+    for (std::size_t i = 0; i < wait.count; ++i)
+        if (counts(wait, i) && holds(wait, i)) return i;
+    return WordWaits::kNone;
+}
+
+std::size_t collect(const WordWait& wait, std::size_t* indices) {
+    std::size_t found = 0;
+    for (std::size_t i = 0; i < wait.count; ++i)
+        if (counts(wait, i) && holds(wait, i)) indices[found++] = i;
+    return found;
+}
+
+std::string describe(const char* call, const WordWait& wait) {
+    constexpr std::string_view kSigns[] = {"==", "!=", ">", ">=", "<", "<="};
+    const auto text = [&](std::uint64_t value) {
+        return wait.is_signed ? fmt::format("{}", static_cast<std::int64_t>(value))
+                              : fmt::format("{}", value);
+    };
+    std::size_t i = 0;
+    while (i + 1 < wait.count && (!counts(wait, i) || holds(wait, i))) ++i;
+    const std::string which = wait.count == 1
+                                  ? fmt::format("word {}", wait.word)
+                                  : fmt::format("word {} of {} at {}", i, wait.count, wait.word);
+    return fmt::format("{} {} {} {} (is {})", call, which,
+                       kSigns[static_cast<std::size_t>(wait.compare)], text(value_of(wait, i)),
+                       text(load(wait, i)));
+}
+
+}  // namespace
+
+base::Result<void> WordWaits::check(const char* call, const WordWait& wait) const {
+    if (services_.closed())
+        return base::fail(Status::argument, "{}: the runtime has been finalized", call);
+    if (wait.word == nullptr && wait.count != 0)
+        return base::fail(Status::argument, "{}: word is null, expected {} of {} bytes", call,
+                          wait.count, wait.width);
+    if (wait.count > std::numeric_limits<std::size_t>::max() / wait.width)
+        return base::fail(Status::argument,
+                          "{}: count: {} words of {} bytes exceed the address space", call,
+                          wait.count, wait.width);
+    if (reinterpret_cast<std::uintptr_t>(wait.word) % wait.width != 0)
+        return base::fail(Status::argument, "{}: word {} is not aligned to its {} bytes", call,
+                          wait.word, wait.width);
+    if (wait.compare > Compare::le)
+        return base::fail(Status::argument, "{}: no comparison {}, expected one of 0..{}", call,
+                          static_cast<int>(wait.compare), static_cast<int>(Compare::le));
+    return {};
+}
+
+/// Waits until `holds` returns true, and returns `found`, which it sets. Does not wait if all words
+/// are skipped.
+template <class Found, class Holds>
+base::Result<Found> WordWaits::until(const char* call, const WordWait& wait,
+                                     base::Deadline deadline, const Found& found, Holds holds) {
+    if (auto checked = check(call, wait); !checked) return checked.failure();
+    if (holds() || none_counts(wait)) return found;
+    RealEngine& engine = services_.engine;
+    const Turn::Hold hold = engine.take_turn();
+    bool done = false;
+    const auto ended = [&] {
+        done = holds();
+        return done || deadline.passed();
+    };
+    if (!engine.await(ended, [&] { return describe(call, wait); })) return engine.failure();
+    if (done) return found;
+    return base::fail(Status::timeout, "{}: the time is over: {}", call, describe(call, wait));
+}
+
+/// Calls `holds`, and if it returns false, drives everything once and calls it again.
+template <class Found, class Holds>
+base::Result<Found> WordWaits::once(const char* call, const WordWait& wait, const Found& found,
+                                    Holds holds) {
+    if (auto checked = check(call, wait); !checked) return checked.failure();
+    if (holds()) return found;
+    services_.engine.poll();
+    const Turn::Hold hold = services_.engine.take_turn();
+    if (const base::Failure* lost = services_.engine.lost()) return *lost;
+    static_cast<void>(holds());
+    return found;
+}
+
+base::Result<std::uint64_t> WordWaits::all(const WordWait& wait, base::Deadline deadline) {
+    constexpr const char* kCall = "wait_until";
+    std::size_t next = 0;
+    std::uint64_t last = 0;
+    if (wait.count == 1 && wait.skip == nullptr && wait.values == nullptr)
+        return until(kCall, wait, deadline, last,
+                     [&] { return compares(last = load(wait, 0), wait, wait.value); });
+    return until(kCall, wait, deadline, last, [&] { return pass_over(wait, next, last); });
+}
+
+base::Result<std::size_t> WordWaits::any(const WordWait& wait, base::Deadline deadline) {
+    std::size_t found = kNone;
+    return until("wait_any", wait, deadline, found, [&] { return (found = first(wait)) != kNone; });
+}
+
+base::Result<std::size_t> WordWaits::some(const WordWait& wait, std::size_t* indices,
+                                          base::Deadline deadline) {
+    std::size_t found = 0;
+    return until("wait_some", wait, deadline, found,
+                 [&] { return (found = collect(wait, indices)) != 0; });
+}
+
+base::Result<bool> WordWaits::test_all(const WordWait& wait) {
+    bool found = false;
+    return once("test_until", wait, found, [&] {
+        std::size_t next = 0;
+        std::uint64_t last = 0;
+        return found = pass_over(wait, next, last);
+    });
+}
+
+base::Result<std::size_t> WordWaits::test_any(const WordWait& wait) {
+    std::size_t found = kNone;
+    return once("test_any", wait, found, [&] { return (found = first(wait)) != kNone; });
+}
+
+base::Result<std::size_t> WordWaits::test_some(const WordWait& wait, std::size_t* indices) {
+    std::size_t found = 0;
+    return once("test_some", wait, found, [&] { return (found = collect(wait, indices)) != 0; });
+}
+
+}  // namespace weft::run

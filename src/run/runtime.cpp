@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "run/runtime.hpp"
+
+#include <mutex>
+#include <utility>
+
+#include "base/fork_guard.hpp"
+#include "run/job/describe.hpp"
+#include "run/job/real_engine.hpp"
+#include "run/team/gather.hpp"
+
+namespace weft::run {
+
+namespace {
+
+/// Time that a wait continues after a peer is lost. A launcher ends the job earlier, and
+/// names that peer.
+constexpr std::uint64_t kLingerNs = 1'000'000'000;
+
+/// Both arguments are equal on all ranks.
+bool wants_progress_thread(base::ProgressMode mode, int nodes) {
+    return mode == base::ProgressMode::thread || (mode == base::ProgressMode::remote && nodes > 1);
+}
+
+Turn::Kind turn_for(const base::Settings& settings, int nodes) {
+    if (settings.threads == base::ThreadLevel::multiple) return Turn::Kind::divided;
+    return wants_progress_thread(settings.progress, nodes) ? Turn::Kind::shared : Turn::Kind::own;
+}
+
+}  // namespace
+
+base::Result<std::unique_ptr<Runtime>> Runtime::create(const char* const* environment,
+                                                       std::unique_ptr<link::Bootstrap> bootstrap) {
+    const auto refused = [&](const base::Failure& why) {
+        if (bootstrap != nullptr) bootstrap->give_up(why.text);
+        return why;
+    };
+    if (auto guarded = base::guard_against_forks(); !guarded) return refused(guarded.failure());
+    auto settings = base::read_settings(environment, collectives::kCollectiveNames);
+    if (!settings) return refused(settings.failure());
+    auto measured = read_measured_files(*settings);
+    if (!measured) return refused(measured.failure());
+    const auto kernels = select_isa(settings->reduce_isa);
+    if (!kernels) return refused(kernels.failure());
+    // One runtime at a time: PMIx and libfabric have process-wide state, and all ranks must join in
+    // the same order.
+    static std::mutex joining;
+    const std::lock_guard held(joining);
+    auto job = join(*settings, std::move(bootstrap), prices_by(measured->costs));
+    if (!job) return job.failure();
+    base::set_guarded_rank(job->bootstrap->rank());
+    std::unique_ptr<Runtime> runtime(
+        new Runtime(std::move(*settings), std::move(*measured), std::move(*job), *kernels));
+    if (auto begun = runtime->reports_.begin(exchange_of(runtime->world())); !begun)
+        return begun.failure();
+    return runtime;
+}
+
+Runtime::Runtime(base::Settings settings, MeasuredFiles measured, Job job,
+                 const ReduceTable& kernels)
+    : settings_(std::move(settings)),
+      measured_(std::move(measured)),
+      layout_(job.bootstrap->size(), settings_),
+      kernels_(kernels),
+      job_(std::move(job)),
+      log_(settings_, job_.bootstrap->rank()),
+      reports_(settings_, log_, job_.bootstrap->size()),
+      engine_(std::make_unique<RealEngine>(*job_.wire, job_.bootstrap->rank(), engine_options())),
+      onesided_(std::make_unique<RealOneSided>(*job_.wire, *engine_, layout_.onesided,
+                                               job_.bootstrap->rank())),
+      progress_(job_, *engine_),
+      messages_(job_, layout_.messages, *engine_, *onesided_, progress_),
+      setup_(settings_.threads == base::ThreadLevel::multiple),
+      teams_({.settings = settings_,
+              .log = log_,
+              .job = job_,
+              .layout = layout_,
+              .measured = measured_,
+              .kernels = kernels_,
+              .recorder = reports_.recorder(),
+              .engine = *engine_,
+              .onesided = *onesided_,
+              .progress = progress_},
+             setup_,
+             [this](const Team& team) {
+                 heap_.end_team(team);
+                 registered_.end_team(team);
+             }),
+      calls_(*engine_),
+      memory_{.log = log_,
+              .job = job_,
+              .layout = layout_,
+              .engine = *engine_,
+              .onesided = *onesided_,
+              .progress = progress_,
+              .messages = messages_,
+              .setup = setup_,
+              .segment = job_.wire->near(job_.bootstrap->rank()),
+              .heap = layout_.heap,
+              .end = layout_.bytes},
+      heap_(memory_),
+      registered_(memory_) {
+    job_.sigterm_report->set_file(log_.file());
+    log_start(log_, job_, settings_, kernels_);
+    teams_.add_world();
+    if (wants_progress_thread(settings_.progress, job_.nodes)) progress_.start_thread();
+}
+
+EngineOptions Runtime::engine_options() {
+    SigtermReport& report = *job_.sigterm_report;
+    return {.watchdog = {.timeout_ns = settings_.timeout_ns,
+                         .linger_ns = kLingerNs,
+                         .abort_on_timeout = settings_.timeout_action == base::TimeoutAction::abort,
+                         .report = [this](const std::string& line) { log_.warn(line); },
+                         .abort = [this](const std::string& why) { job_.abort(3, why); },
+                         .status_request = &report.status_request(),
+                         .answer = [&report](const std::string& line) { report.answer(line); }},
+            .turn = turn_for(settings_, job_.nodes),
+            .recorder = reports_.recorder()};
+}
+
+/// Destroys the wire first: closing the network still counts completions in the engine's
+/// operations.
+Runtime::~Runtime() {
+    progress_.close();
+    job_.wire.reset();
+}
+
+std::uint64_t Runtime::network_writes() const {
+    if (job_.wire == nullptr) return network_writes_;
+    const link::FabricPort* const port = job_.wire->port();
+    return port != nullptr ? port->writes() : 0;
+}
+
+void Runtime::abort(int status) {
+    job_.abort(status, fmt::format("rank {} has called weft_abort with status {}",
+                                   job_.bootstrap->rank(), status));
+    __builtin_unreachable();  // g++ does not know this for a virtual function
+}
+
+base::Result<void> Runtime::finalize() {
+    if (finalized_) return {};
+    finalized_ = true;
+    progress_.close();  // from here on, this thread drives all the time
+    memory_.end = 0;
+    messages_.close();
+    base::Result<void> outcome = settle(*engine_, *onesided_);
+    if (outcome.ok()) outcome = messages_.settle();
+    engine_->drain();
+    if (outcome.ok())
+        outcome =
+            reports_.write(exchange_of(world()), engine_->mapped_bytes(),
+                           statistics_of(engine_->mapped_bytes(), job_.wire->memory().direct()),
+                           {.nodes = job_.node_of_rank, .hosts = job_.hosts, .clocks = {}});
+    if (outcome.ok()) outcome = world().run(Call::barrier(), Purpose::finalize);
+    job_.sigterm_report->set_stage("finalize: waiting for all ranks to be here");
+    for (unsigned failures = 0; outcome.ok() && job_.wire->in_flight() != 0; ++failures) {
+        if (job_.wire->failure() != nullptr) break;
+        engine_->poll();
+        job_.wire->relax(failures);
+    }
+    if (outcome.ok()) {
+        // Peers may need this rank's progress until they have also reached this point.
+        outcome = job_.bootstrap->start_fence();
+        for (unsigned failures = 0; outcome.ok() && !job_.bootstrap->fence_ended(); ++failures) {
+            engine_->poll();
+            job_.wire->relax(failures);
+        }
+    }
+    engine_->close({Status::argument, "the runtime has been finalized"});
+    log_end(log_, job_, engine_->mapped_bytes());
+    network_writes_ = network_writes();
+    job_.wire.reset();
+    job_.sigterm_report->set_stage("finalize: leaving the job");
+    auto left = job_.bootstrap->finalize();
+    job_.sigterm_report->retire();
+    if (outcome.ok() && !left.ok()) return left;
+    return outcome;
+}
+
+}  // namespace weft::run

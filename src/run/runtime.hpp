@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// runtime.hpp - builds and owns everything: the job, the engine, the teams, the memory.
+//
+// Idea     The composition root. It gives each part what the part uses. It has no globals, so
+//          several runtimes fit in one process.
+// Holds    One thread at a time drives a runtime. If several threads may call, each drives while it
+//          has the engine's turn. Destructors do not communicate; finalize() does.
+// Next     run/job/job.hpp for start-up; run/team/team.hpp for calls; run/memory/remote_memory.hpp
+//          for one-sided calls; include/weft/weft.hpp for the user's view.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "base/environment.hpp"
+#include "base/log.hpp"
+#include "base/result.hpp"
+#include "run/job/engine_progress.hpp"
+#include "run/job/job.hpp"
+#include "run/job/layout.hpp"
+#include "run/job/measured_files.hpp"
+#include "run/memory/active_messages.hpp"
+#include "run/memory/registered_memory.hpp"
+#include "run/memory/remote_memory.hpp"
+#include "run/memory/symmetric_heap.hpp"
+#include "run/observe/reports.hpp"
+#include "run/reduce/reduce.hpp"
+#include "run/team/teams.hpp"
+
+namespace weft::run {
+
+struct EngineOptions;
+
+class Runtime {
+  public:
+    /// Joins a job, with the settings of an environment in the form of `environ`. Without a
+    /// bootstrap, joins the launcher's job. On failure, notifies the bootstrap.
+    [[nodiscard]] static base::Result<std::unique_ptr<Runtime>> create(
+        const char* const* environment, std::unique_ptr<link::Bootstrap> bootstrap = nullptr);
+    ~Runtime();
+
+    Runtime(const Runtime&) = delete;
+    Runtime& operator=(const Runtime&) = delete;
+
+    [[nodiscard]] const base::Settings& settings() const { return settings_; }
+    [[nodiscard]] const Job& job() const { return job_; }
+    [[nodiscard]] const SegmentLayout& layout() const { return layout_; }
+    [[nodiscard]] const ReduceTable& kernels() const { return kernels_; }
+
+    [[nodiscard]] Team& world() { return teams_.world(); }
+    [[nodiscard]] Teams& teams() { return teams_; }
+    [[nodiscard]] StartedCalls& calls() { return calls_; }
+    [[nodiscard]] SymmetricHeap& heap() { return heap_; }
+    [[nodiscard]] RegisteredMemory& registered() { return registered_; }
+    /// Returns the one-sided calls between members of a team. A context passes its own stream.
+    [[nodiscard]] RemoteMemory remote(const Team& team, Stream* stream = nullptr) {
+        return {memory_, registered_, team, stream};
+    }
+    [[nodiscard]] ActiveMessages& messages() { return messages_; }
+    [[nodiscard]] EngineProgress& progress() { return progress_; }
+
+    /// Returns the number of network writes that this rank has made.
+    [[nodiscard]] std::uint64_t network_writes() const;
+    /// Ends the job on all ranks.
+    [[noreturn]] void abort(int status);
+    /// Waits for all ranks, drains, and leaves the job. Collective over the job.
+    base::Result<void> finalize();
+
+  private:
+    Runtime(base::Settings settings, MeasuredFiles measured, Job job, const ReduceTable& kernels);
+    [[nodiscard]] EngineOptions engine_options();
+
+    base::Settings settings_;
+    MeasuredFiles measured_;
+    SegmentLayout layout_;
+    ReduceTable kernels_;
+    Job job_;
+    base::Log log_;
+    Reports reports_;
+    std::unique_ptr<RealEngine> engine_;
+    std::unique_ptr<RealOneSided> onesided_;
+    EngineProgress progress_;
+    ActiveMessages messages_;
+    SetupLock setup_;
+    Teams teams_;
+    StartedCalls calls_;
+    MemoryServices memory_;
+    SymmetricHeap heap_;
+    RegisteredMemory registered_;
+    bool finalized_ = false;
+    std::uint64_t network_writes_ = 0;  ///< number of writes up to finalize()
+};
+
+}  // namespace weft::run

@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "run/team/call.hpp"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+#include "run/execute/inquiry.hpp"
+
+namespace weft::run {
+
+namespace {
+
+// FNV-1a
+constexpr std::uint64_t kHashStart = 14695981039346656037ULL;
+constexpr std::uint64_t kHashFactor = 1099511628211ULL;
+
+bool is_known(Collective collective) {
+    return static_cast<std::size_t>(collective) < collectives::kCollectives.size();
+}
+
+/// Fails unless type and operation exist. Casts can make invalid values.
+base::Result<void> check_elements(const Call& call) {
+    if (const UserOperation* const user = user_of(call)) {
+        constexpr std::size_t kElementMax = std::size_t{1} << 30;
+        if (user->element_bytes == 0)
+            return base::fail(Status::argument,
+                              "user operation: element_bytes is 0, expected 1 or more");
+        if (user->element_bytes > kElementMax)
+            return base::fail(Status::argument, "user operation: element_bytes is {}, at most {}",
+                              user->element_bytes, kElementMax);
+        return {};
+    }
+    if (call.type == Type::user)
+        return base::fail(Status::argument, "type: it is `user`, without a user operation");
+    if (static_cast<int>(call.type) >= kBuiltinTypes)
+        return base::fail(Status::argument, "type: {} is not an element type",
+                          static_cast<int>(call.type));
+    if (call.op == Op::user)
+        return base::fail(Status::argument, "op: it is `user`, without a user operation");
+    if (static_cast<int>(call.op) >= kBuiltinOps)
+        return base::fail(Status::argument, "op: {} is not an operation",
+                          static_cast<int>(call.op));
+    return {};
+}
+
+base::Result<void> check_counts(const Call& call, Rank rank, Rank size) {
+    const collectives::CollectiveTraits& traits = traits_of(call.collective);
+    const std::uint64_t bytes = element_bytes(call);
+    const auto most = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
+    if (call.count > most / bytes / static_cast<std::uint64_t>(size))
+        return base::fail(Status::argument, "count: {} elements of {} bytes overflow 63 bits",
+                          call.count, bytes);
+    if (traits.rooted() && call.root != rank) return {};
+    if (traits.has_input_counts()) {
+        if (auto checked = check_blocks(call.in_blocks, "in", size, bytes); !checked)
+            return checked;
+    }
+    if (traits.has_output_counts()) return check_blocks(call.out_blocks, "out", size, bytes);
+    return {};
+}
+
+}  // namespace
+
+std::uint64_t plan_key(const Call& call) {
+    std::uint64_t key = kHashStart;
+    const auto add = [&key](std::uint64_t word) { key = (key ^ word) * kHashFactor; };
+    add(static_cast<std::uint64_t>(call.collective) << 16 |
+        static_cast<std::uint64_t>(call.type) << 8 | static_cast<std::uint64_t>(call.op));
+    add(static_cast<std::uint64_t>(call.root));
+    add(call.count);
+    add(reinterpret_cast<std::uintptr_t>(call.user.get()));
+    for (const Blocks& blocks : {call.in_blocks, call.out_blocks})
+        for (const auto list : {blocks.counts, blocks.displacements})
+            for (const std::size_t word : list) add(word);
+    return key;
+}
+
+Call with_own_arrays(const Call& call) {
+    struct Copies {
+        std::shared_ptr<const void> user;
+        std::vector<std::size_t> words;
+    };
+    Call own = call;
+    const auto lists = {&own.in_blocks.counts, &own.in_blocks.displacements, &own.out_blocks.counts,
+                        &own.out_blocks.displacements};
+    std::size_t words = 0;
+    for (const auto* list : lists) words += list->size();
+    if (words == 0) return own;
+    const auto copies = std::make_shared<Copies>(Copies{call.user, {}});
+    copies->words.reserve(words);  // keeps spans into it valid
+    for (auto* list : lists) {
+        const std::size_t first = copies->words.size();
+        copies->words.insert(copies->words.end(), list->begin(), list->end());
+        *list = {copies->words.data() + first, list->size()};
+    }
+    own.user = std::shared_ptr<const void>(copies, call.user.get());
+    return own;
+}
+
+Call as_seen(Call call, Rank rank) {
+    if (is_known(call.collective) && traits_of(call.collective).rooted() && call.root != rank)
+        call.in_blocks = call.out_blocks = {};
+    return call;
+}
+
+base::Result<void> check_arguments(const Call& call, Rank rank, Rank size) {
+    if (!is_known(call.collective))
+        return base::fail(Status::argument, "unknown collective {}",
+                          static_cast<int>(call.collective));
+    const collectives::CollectiveTraits& traits = traits_of(call.collective);
+    auto checked = check_elements(call);
+    if (checked) checked = check_counts(call, rank, size);
+    if (!checked) return checked.failure().within(traits.name);
+    if (traits.rooted() && (call.root < 0 || call.root >= size))
+        return base::fail(Status::argument,
+                          "{}: root: {} is not a rank of the team, expected 0..{}", traits.name,
+                          call.root, size - 1);
+    return {};
+}
+
+bool is_exact(const Call& call) {
+    if (call.user != nullptr) return false;  // unknown for a user operation
+    const bool rounds = call.type >= Type::float32 && call.type <= Type::bfloat16;
+    return !rounds || (call.op != Op::sum && call.op != Op::prod);
+}
+
+std::string_view name_of(Purpose purpose) {
+    switch (purpose) {
+        case Purpose::inserted:
+            return "inserted barrier";
+        case Purpose::finalize:
+            return "finalize";
+        case Purpose::alloc:
+            return "alloc";
+        case Purpose::free:
+            return "free";
+        case Purpose::split:
+            return "split";
+        case Purpose::team_free:
+            return "team_free";
+        case Purpose::register_memory:
+            return "register";
+        case Purpose::unregister_memory:
+            return "unregister";
+        case Purpose::observing:
+            return "collecting observations";
+        case Purpose::itself:
+            break;
+    }
+    return "";
+}
+
+std::string describe(const Call& call, std::string_view spec) {
+    const collectives::CollectiveTraits& traits = traits_of(call.collective);
+    std::string text(traits.name);
+    const std::string_view type = base::name_of(call.type);
+    if (traits.has_pairwise_counts())
+        text += fmt::format(" of {}", type);
+    else if (traits.has_counts())
+        text += fmt::format(" of {} {}", to_text(counts_of(call)), type);
+    else if (traits.has_data())
+        text += fmt::format(" of {} {}", call.count, type);
+    if (traits.reduces()) text += fmt::format(" with {}", base::name_of(call.op));
+    if (call.root >= 0) text += fmt::format(" from root {}", call.root);
+    return text + fmt::format(" by {}", spec);
+}
+
+base::CallHash call_hash(std::string_view description, std::uint32_t element_bytes) {
+    std::uint64_t hash = kHashStart + element_bytes;
+    for (const char c : description) hash = (hash ^ static_cast<unsigned char>(c)) * kHashFactor;
+    return hash == Inquiry::kVerdict ? 1 : hash;
+}
+
+base::Result<void> check_blocks(const Blocks& blocks, std::string_view what, Rank size,
+                                std::uint64_t element_bytes) {
+    const auto ranks = static_cast<std::size_t>(size);
+    if (blocks.counts.size() != ranks)
+        return base::fail(Status::argument,
+                          "{}: {} counts given, expected one for each of {} ranks", what,
+                          blocks.counts.size(), size);
+    if (!blocks.displacements.empty() && blocks.displacements.size() != ranks)
+        return base::fail(Status::argument,
+                          "{}: {} displacements given, expected none or one for each of {} ranks",
+                          what, blocks.displacements.size(), size);
+    const std::uint64_t most =
+        static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()) / element_bytes;
+    std::uint64_t sum = 0;
+    for (std::size_t rank = 0; rank < ranks; ++rank) {
+        const std::uint64_t start = blocks.displacements.empty() ? 0 : blocks.displacements[rank];
+        const std::uint64_t count = blocks.counts[rank];
+        if (count <= most && start <= most - count && sum <= most - count) {
+            sum += count;
+            continue;
+        }
+        return base::fail(Status::argument,
+                          "{}: {} elements of {} bytes for rank {}, at {}, overflow 63 bits", what,
+                          count, element_bytes, rank, blocks.displacements.empty() ? sum : start);
+    }
+    return {};
+}
+
+std::string to_text(std::span<const std::size_t> counts) {
+    constexpr std::size_t kShown = 8;
+    if (counts.size() <= kShown) return fmt::format("{}", fmt::join(counts, ","));
+    std::uint64_t digest = 0;
+    for (const std::size_t count : counts) {
+        digest = (digest ^ count) * 0x9e3779b97f4a7c15ULL;
+        digest ^= digest >> 32;
+    }
+    return fmt::format("{},... ({} counts, {} in all, digest {:x})",
+                       fmt::join(counts.first(kShown), ","), counts.size(),
+                       std::accumulate(counts.begin(), counts.end(), std::size_t{0}), digest);
+}
+
+std::vector<std::uint64_t> starts_of(const Blocks& blocks) {
+    if (!blocks.displacements.empty())
+        return {blocks.displacements.begin(), blocks.displacements.end()};
+    std::vector<std::uint64_t> starts;
+    starts.reserve(blocks.counts.size());
+    std::uint64_t next = 0;
+    for (const std::size_t count : blocks.counts) {
+        starts.push_back(next);
+        next += count;
+    }
+    return starts;
+}
+
+base::Result<Extents> extents_of(const Blocks& blocks, std::string_view what,
+                                 std::uint64_t element_bytes, bool may_overlap) {
+    const std::vector<std::uint64_t> starts = starts_of(blocks);
+    std::vector<std::size_t> order(starts.size());
+    std::iota(order.begin(), order.end(), 0U);
+    std::erase_if(order, [&](std::size_t rank) { return blocks.counts[rank] == 0; });
+    std::ranges::stable_sort(order, {}, [&](std::size_t rank) { return starts[rank]; });
+    Extents extents;
+    std::size_t farthest = 0;  // rank whose block ends last
+    for (const std::size_t rank : order) {
+        const Extent extent{starts[rank] * element_bytes, blocks.counts[rank] * element_bytes};
+        if (extents.empty() || extent.offset > extents.back().end()) {
+            extents.push_back(extent);
+            farthest = rank;
+            continue;
+        }
+        Extent& last = extents.back();
+        if (extent.offset < last.end() && !may_overlap)
+            return base::fail(Status::argument,
+                              "{}: the blocks of ranks {} and {} overlap: both hold element {}",
+                              what, farthest, rank, starts[rank]);
+        if (extent.end() > last.end()) farthest = rank;
+        last.bytes = std::max(last.end(), extent.end()) - last.offset;
+    }
+    return extents;
+}
+
+bool overlap(const std::byte* a, const Extents& of_a, const std::byte* b, const Extents& of_b) {
+    const auto at = [](const std::byte* start, std::uint64_t offset) {
+        return reinterpret_cast<std::uintptr_t>(start) + offset;
+    };
+    for (std::size_t i = 0, j = 0; i < of_a.size() && j < of_b.size();) {
+        const bool a_before = at(a, of_a[i].end()) <= at(b, of_b[j].offset);
+        const bool b_before = at(b, of_b[j].end()) <= at(a, of_a[i].offset);
+        if (!a_before && !b_before) return true;
+        if (a_before) ++i;
+        if (b_before) ++j;
+    }
+    return false;
+}
+
+}  // namespace weft::run

@@ -1,0 +1,439 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "run/team/choice.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <memory>
+#include <numeric>
+#include <optional>
+
+#include "base/environment.hpp"
+#include "collectives/landing.hpp"
+#include "collectives/near_way.hpp"
+#include "collectives/nodes/groups.hpp"
+#include "collectives/registry.hpp"
+#include "collectives/v_collective.hpp"
+#include "link/fabric/profile.hpp"
+#include "run/bind/bind.hpp"
+#include "run/job/layout.hpp"
+
+namespace weft::run {
+
+namespace {
+
+/// Limit of predicted sizes. For more bytes, only the unit of time would change.
+constexpr std::uint64_t kBytesMax = std::uint64_t{1} << 34;
+
+/// Shorter buffers have too few whole pages to be shared in place (link/direct). The kernel would
+/// copy them, with a system call for each peer, which takes longer than a put.
+constexpr std::uint64_t kInPlaceBytesMin = std::uint64_t{16} << 10;
+
+plan::Layout layout_of(const plan::Machine& machine, Rank size) {
+    return machine.node_of.empty() ? plan::Layout(size, size) : plan::Layout::of(machine.node_of);
+}
+
+/// Returns the layout of a smaller team whose times are extrapolated to the real one. Such teams
+/// are on one node, or have each rank on its own node.
+plan::Layout of_size(const plan::Layout& layout, Rank size) {
+    if (size == layout.size()) return layout;
+    return {size, layout.nodes() == 1 ? size : 1};
+}
+
+/// Returns true if ranks can use each other's buffers directly, also across nodes.
+bool reaches(const plan::Machine& machine, const plan::Layout& layout) {
+    return machine.direct || (layout.nodes() > 1 && layout.most() <= 1 && machine.lands);
+}
+
+/// Returns true if the algorithm has programs for this very team. Predictions may be extrapolated
+/// from smaller teams.
+bool serves(const collectives::Properties& properties, Rank size, const CallClass& call,
+            const plan::Layout& layout) {
+    if (properties.power_of_two && !std::has_single_bit(static_cast<std::uint32_t>(size)))
+        return false;
+    if (!properties.fit(layout)) return false;
+    return !call.ordered || !properties.for_nodes || layout.contiguous();
+}
+
+plan::Candidate candidate_of(const collectives::Algorithm& algorithm,
+                             const collectives::AlgorithmSpec& asked, const CallClass& call,
+                             const plan::Layout& layout, const plan::Machine& machine) {
+    const bool direct = machine.direct;
+    const std::uint64_t bank_bytes = machine.bank_bytes;
+    const collectives::Properties properties = algorithm.properties_of(asked);
+    const collectives::AlgorithmSpec spec =
+        direct ? asked : collectives::with_near_puts(call.collective, asked);
+    collectives::GenerateRequest request{
+        .root = collectives::is_rooted(algorithm.collective) ? 0 : plan::kNoRank,
+        .elements = call.elements,
+        .element_bytes = call.element_bytes,
+        .ordered = call.ordered && properties.ordered,
+        .repeats_blocks = true};
+    // Equal blocks; their number only tells that the call has counts.
+    const auto counts = std::make_shared<std::vector<std::uint64_t>>();
+    plan::Candidate candidate{.algorithm = print(asked),
+                              .ordered = properties.ordered,
+                              .bit_identical = algorithm.bit_identical_on(spec, layout)};
+    const plan::Contract& contract = collectives::contract(call.collective);
+    const auto shapes = std::make_shared<collectives::KnownShapes>();
+    const auto ask = [=, &contract](collectives::GenerateRequest& of, Rank size) {
+        of.size = size;
+        of.known_shapes = shapes.get();
+        if (of.layout.size() != size) of.layout = of_size(layout, size);
+        of.elements = contract.vector_elements(size, call.elements);
+        if (!call.counted) return;
+        if (counts->size() != static_cast<std::size_t>(size))
+            counts->assign(static_cast<std::size_t>(size), call.elements);
+        of.counts = *counts;
+    };
+    candidate.stages = [=, collective = call.collective](Rank size) mutable {
+        ask(request, size);
+        return collectives::generate_stages(collective, spec, request);
+    };
+    candidate.program = [=, collective = call.collective, stages = candidate.stages,
+                         known = std::optional<plan::Stages>(),
+                         by_stages = algorithm.generate == nullptr](
+                            Rank size, Rank rank) mutable -> base::Result<plan::Program> {
+        if (by_stages) {  // one result serves all ranks
+            if (!known || known->size() != size) {
+                auto made = stages(size);
+                if (!made) return made.failure();
+                known = *std::move(made);
+            }
+            return plan::program_of(*known, rank);
+        }
+        ask(request, size);
+        request.rank = rank;
+        return collectives::generate(collective, spec, request);
+    };
+    if (algorithm.same_as != nullptr)
+        candidate.same_as = [=, same_as = algorithm.same_as](Rank size, Rank rank) mutable {
+            ask(request, size);
+            request.rank = rank;
+            return same_as(request);
+        };
+    candidate.elements = [&contract, elements = call.elements](Rank size) {
+        return contract.vector_elements(size, elements);
+    };
+    if (layout.nodes() > 1)
+        candidate.banks = [program = candidate.program, elements = candidate.elements, bank_bytes,
+                           element_bytes = call.element_bytes](Rank size) {
+            return banks_of(program(size, 0), {elements(size), element_bytes}, bank_bytes);
+        };
+    return candidate;
+}
+
+/// Returns the ranks on each node if they fill the nodes evenly and in order, else 0.
+Rank ranks_per_node(const std::vector<Rank>& node_of) {
+    const auto end = std::ranges::find_if(node_of, [&](Rank n) { return n != node_of.front(); });
+    const auto each = static_cast<std::size_t>(end - node_of.begin());
+    if (each == 0 || node_of.size() % each != 0) return 0;
+    for (std::size_t i = 0; i < node_of.size(); ++i) {
+        if (node_of[i] != node_of[i / each * each]) return 0;
+        if (i >= each && i % each == 0 && node_of[i] == node_of[i - 1]) return 0;
+    }
+    return static_cast<Rank>(each);
+}
+
+collectives::CandidateRequest request_of(const plan::Machine& machine, Rank size,
+                                         const CallClass& call) {
+    const Rank each = ranks_per_node(machine.node_of);
+    const bool far = !machine.node_of.empty() && each != size;
+    const plan::PutCost& put = far ? machine.far : machine.near;
+    const std::uint64_t bytes = call.elements * call.element_bytes;
+    const std::uint64_t elements =
+        collectives::contract(call.collective).vector_elements(size, call.elements);
+    const bool is_long = elements * call.element_bytes > kInPlaceBytesMin;
+    const plan::Time issue = put.issue + (bytes > machine.cell_bytes ? put.slot : 0);
+    const plan::Time crowd = put.turn * machine.host_ranks / machine.host_processors;
+    const bool overlaps =
+        far && !machine.crowded() && collectives::find_collective(call.collective)->reduces();
+    const std::int64_t combine_fs = machine.reduce_byte_fs + machine.unpack_byte_fs;
+    return {.size = size,
+            .ranks_per_node = each,
+            .stage = {.latency = put.latency + (machine.crowded() ? crowd : 0),
+                      .message = issue + put.receive + machine.reduce +
+                                 plan::to_time(static_cast<std::int64_t>(bytes) *
+                                               (put.byte_fs + machine.reduce_byte_fs))},
+            .round = put.latency + (machine.crowded() ? crowd : 0) + issue + put.receive +
+                     machine.reduce,
+            .vector = plan::to_time(static_cast<std::int64_t>(bytes) *
+                                    (put.byte_fs + machine.reduce_byte_fs)),
+            .combine = overlaps ? plan::to_time(static_cast<std::int64_t>(bytes) * combine_fs) : 0,
+            .layout = layout_of(machine, size),
+            .direct = machine.direct && is_long,
+            .lands = far && is_long && !call.counted && machine.lands &&
+                     reaches(machine, layout_of(machine, size))};
+}
+
+std::vector<collectives::AlgorithmSpec> specs_for(const plan::Machine& machine, Rank size,
+                                                  const CallClass& call) {
+    return collectives::candidate_specs(call.collective, request_of(machine, size, call));
+}
+
+/// Returns true if payloads can be delivered directly, as the spec asks. If the other payloads have
+/// too few put targets, all payloads use put targets, in pieces (plan.cpp).
+bool lands_as_asked(const plan::Machine& machine, Rank size, const CallClass& call,
+                    const collectives::AlgorithmSpec& spec, const plan::Candidate& candidate) {
+    if (!collectives::lands_in_vectors(spec)) return true;
+    const auto program = candidate.program(size, 0);
+    const BindOptions room{.elements = candidate.elements(size),
+                           .element_bytes = call.element_bytes,
+                           .shape = {.bulk_bytes = machine.bank_bytes}};
+    return !program.ok() || fits_as_a_whole(*program, room);
+}
+
+base::Result<std::vector<plan::Candidate>> candidates_of(
+    const plan::Machine& machine, Rank size, const CallClass& call,
+    const std::vector<collectives::AlgorithmSpec>& specs, plan::Scope scope) {
+    const plan::Layout layout = layout_of(machine, size);
+    const plan::VectorSize vector = vector_of(size, call);
+    std::vector<plan::Candidate> candidates;
+    for (const collectives::AlgorithmSpec& spec : specs) {
+        const auto algorithm = collectives::find_algorithm(call.collective, spec);
+        if (!algorithm) return algorithm.failure();
+        if (!serves((*algorithm)->properties, size, call, layout)) continue;
+        const bool again = collectives::repeats_plain_name(
+            **algorithm, spec,
+            {.elements = vector.elements, .element_bytes = vector.element_bytes});
+        if (again && scope == plan::Scope::chosen) continue;  // the first of equals is chosen
+        plan::Candidate candidate = candidate_of(**algorithm, spec, call, layout, machine);
+        if (lands_as_asked(machine, size, call, spec, candidate))
+            candidates.push_back(std::move(candidate));
+    }
+    return candidates;
+}
+
+base::Result<plan::Choice> rank(const plan::Machine& machine, Rank size, const CallClass& call,
+                                const std::vector<collectives::AlgorithmSpec>& specs,
+                                plan::Scope scope) {
+    const auto candidates = candidates_of(machine, size, call, specs, scope);
+    if (!candidates) return candidates.failure();
+    return plan::select(machine, size, *candidates, vector_of(size, call),
+                        {.ordered = call.ordered, .bit_identical = call.bit_identical}, scope);
+}
+
+/// An algorithm that was fastest when measured.
+struct MeasuredChoice {
+    collectives::AlgorithmSpec spec;
+    double median_us = 0;
+    std::string reason;
+};
+
+/// Returns a measured choice that fits this team and call, or nothing.
+std::optional<MeasuredChoice> measured_choice(const plan::Machine& machine, Rank size,
+                                              const CallClass& call, const plan::Tuning* tuning,
+                                              std::string_view provider) {
+    if (tuning == nullptr || tuning->choices().empty()) return {};
+    const plan::Layout layout = layout_of(machine, size);
+    const bool far = layout.nodes() > 1;
+    const plan::TunedChoice* const tuned =
+        tuning->find({.collective = std::string(call.collective),
+                      .layout = plan::layout_text(machine.node_of, size),
+                      .provider = far ? std::string(provider) : "none",
+                      .same_bits = call.bit_identical},
+                     call.elements * call.element_bytes);
+    if (tuned == nullptr) return {};
+    auto spec = collectives::parse_spec(tuned->algorithm);
+    if (!spec) return {};
+    if (call.counted) spec = collectives::into_slots(*std::move(spec));
+    const auto algorithm = collectives::find_algorithm(call.collective, *spec);
+    if (!algorithm) return {};
+    const collectives::Properties properties = (*algorithm)->properties_of(*spec);
+    if (!serves(properties, size, call, layout) || (properties.direct && !reaches(machine, layout)))
+        return {};
+    const auto candidate = candidate_of(**algorithm, *spec, call, layout, machine);
+    if ((call.ordered && !candidate.ordered) || (call.bit_identical && !candidate.bit_identical) ||
+        !candidate.program(size, 0))
+        return {};
+    return MeasuredChoice{
+        *std::move(spec), tuned->median_us,
+        fmt::format("measured ({}): {:.3f} us", tuning->source(), tuned->median_us)};
+}
+
+std::size_t place_of(const plan::Choice& choice, const std::string& algorithm) {
+    const auto& all = choice.candidates;
+    return static_cast<std::size_t>(
+        std::ranges::find(all, algorithm, &plan::RankedCandidate::algorithm) - all.begin());
+}
+
+/// Makes the measured choice the first one, even if it was not a candidate.
+base::Result<void> prefer(plan::Choice& choice, const MeasuredChoice& measured,
+                          const plan::Machine& machine, Rank size, const CallClass& call) {
+    const std::string predicted = choice.reason;
+    const std::string by_model = choice.algorithm();
+    if (auto done = also_rank(choice, measured.spec, machine, size, call); !done) return done;
+    choice.chosen = place_of(choice, print(measured.spec));
+    choice.measured_us = measured.median_us;
+    choice.reason = fmt::format("{}; without it {}: {}", measured.reason, by_model, predicted);
+    return {};
+}
+
+/// Returns the times of a call with fewer elements, for the choice of its class.
+plan::Choice as_chosen(plan::Choice exact, plan::Choice of_class, const CallClass& call) {
+    const auto found = std::ranges::find(exact.candidates, of_class.algorithm(),
+                                         &plan::RankedCandidate::algorithm);
+    if (found == exact.candidates.end()) return of_class;  // serves longer buffers only
+    exact.chosen = static_cast<std::size_t>(found - exact.candidates.begin());
+    exact.reason =
+        fmt::format("as for {} bytes: {}", call.elements * call.element_bytes, of_class.reason);
+    return exact;
+}
+
+}  // namespace
+
+std::uint32_t banks_of(const base::Result<plan::Program>& program, const plan::VectorSize& vector,
+                       std::uint64_t bank_bytes) {
+    if (!program) return SegmentLayout::kBulkBanks;
+    base::Settings settings;
+    settings.bank_bytes = std::min(settings.bank_bytes, bank_bytes);
+    return banks_for(*program, {.elements = vector.elements,
+                                .element_bytes = vector.element_bytes,
+                                .shape = SegmentLayout(program->size, settings).shape});
+}
+
+plan::VectorSize vector_of(Rank size, const CallClass& call) {
+    const plan::Contract& contract = collectives::contract(call.collective);
+    return {contract.vector_elements(size, call.elements), call.element_bytes};
+}
+
+base::Result<std::vector<plan::Candidate>> candidates_for(const plan::Machine& machine, Rank size,
+                                                          const CallClass& call,
+                                                          plan::Scope scope) {
+    return candidates_of(machine, size, call, specs_for(machine, size, call), scope);
+}
+
+std::vector<std::string_view> providers_with_costs() {
+    std::vector<std::string_view> names;
+    for (const link::Profile* profile : link::preferred_profiles())
+        names.push_back(profile->provider);
+    return names;
+}
+
+plan::Machine machine_over(std::string_view provider) {
+    const link::Profile& profile =
+        provider.empty() ? link::usual_profile() : link::profile_of(provider);
+    const link::ProfiledCost& cost = profile.cost;
+    const auto picoseconds = [](std::int64_t nanoseconds) {
+        return nanoseconds * plan::kPicosecondsPerNanosecond;
+    };
+    plan::Machine machine = plan::usual_memory();
+    machine.near = plan::kSharedMemory;
+    machine.far = {.latency = picoseconds(cost.latency_ns),
+                   .issue = picoseconds(cost.issue_ns),
+                   .receive = picoseconds(cost.receive_ns),
+                   .byte_fs = cost.byte_fs,
+                   .receive_byte_fs = cost.receive_byte_fs,
+                   .turn = picoseconds(cost.turn_ns)};
+    machine.reduce_byte_fs = plan::kReduceByteFs;
+    machine.call = plan::kCall;
+    machine.bank_bytes = base::Settings{}.bank_bytes;
+    return machine;
+}
+
+CallClass class_of(const Call& call) {
+    const collectives::CollectiveTraits& traits = traits_of(call.collective);
+    CallClass asked{.collective = traits_of(traits.even).name};
+    if (!traits.has_data()) return asked;
+    asked.elements = call.count;
+    asked.element_bytes = element_bytes(call);
+    asked.counted = traits.has_counts();
+    if (traits.has_counts()) {
+        const auto counts = counts_of(call);
+        const std::size_t sum = std::accumulate(counts.begin(), counts.end(), std::size_t{0});
+        if (!counts.empty()) asked.elements = (sum + counts.size() - 1) / counts.size();
+    }
+    if (!traits.reduces()) return asked;
+    const UserOperation* const user = user_of(call);
+    asked.ordered = user != nullptr && !user->commutative;
+    asked.bit_identical = !is_exact(call);
+    return asked;
+}
+
+CallClass rounded(CallClass call) {
+    const std::uint64_t most = std::max<std::uint64_t>(1, kBytesMax / call.element_bytes);
+    if (call.elements > 0) call.elements = std::bit_ceil(std::min(call.elements, most));
+    return call;
+}
+
+base::Result<plan::Choice> rank_algorithms(const plan::Machine& machine, Rank size,
+                                           const CallClass& given, const plan::Tuning& tuning,
+                                           std::string_view provider) {
+    const CallClass call = rounded(given);
+    const auto specs = specs_for(machine, size, call);
+    auto choice = rank(machine, size, call, specs, plan::Scope::all);
+    if (!choice) return choice;
+    const bool fewer = given.elements < call.elements;
+    if (fewer) {
+        auto exact = rank(machine, size, given, specs, plan::Scope::all);
+        if (!exact) return exact;
+        choice = as_chosen(*std::move(exact), *std::move(choice), call);
+    }
+    if (const auto measured = measured_choice(machine, size, call, &tuning, provider)) {
+        if (auto done = prefer(*choice, *measured, machine, size, fewer ? given : call); !done)
+            return done.failure();
+    }
+    return choice;
+}
+
+base::Result<void> also_rank(plan::Choice& choice, const collectives::AlgorithmSpec& spec,
+                             const plan::Machine& machine, Rank size, const CallClass& call) {
+    if (place_of(choice, print(spec)) < choice.candidates.size()) return {};
+    const std::string chosen = choice.algorithm();
+    auto alone = rank(machine, size, call, {spec}, plan::Scope::all);
+    if (!alone) return alone.failure();
+    choice.candidates.push_back(std::move(alone->candidates.front()));
+    std::ranges::stable_sort(choice.candidates, {}, &plan::RankedCandidate::in_stream);
+    choice.chosen = place_of(choice, chosen);
+    return {};
+}
+
+base::Result<ChosenAlgorithm> parse_algorithm(std::string_view text, std::string reason) {
+    auto spec = collectives::parse_spec(text);
+    if (!spec) return spec.failure().within(fmt::format("algorithm \"{}\"", text));
+    return ChosenAlgorithm{*std::move(spec), std::string(text), std::move(reason)};
+}
+
+base::Result<void> check_algorithm(Collective collective, const ChosenAlgorithm& algorithm) {
+    const collectives::CollectiveTraits& traits = traits_of(collective);
+    const auto refusal = [&](const std::string& why) {
+        return base::fail(Status::argument, "{}: algorithm \"{}\": {}", traits.name, algorithm.text,
+                          why);
+    };
+    if (traits.has_pairwise_counts()) {
+        if (algorithm.text == collectives::kPairwiseAlgorithm) return {};
+        return refusal(
+            fmt::format("{} has only '{}'", traits.name, collectives::kPairwiseAlgorithm));
+    }
+    const auto found = collectives::find_algorithm(traits_of(traits.even).name, algorithm.spec);
+    if (!found) return refusal(found.failure().text);
+    if (auto known = collectives::check_parameters(**found, algorithm.spec); !known)
+        return refusal(known.failure().text);
+    return {};
+}
+
+base::Result<const ChosenAlgorithm*> Chooser::choose(const Call& call) const {
+    static const ChosenAlgorithm pairwise{{.name = std::string(collectives::kPairwiseAlgorithm)},
+                                          std::string(collectives::kPairwiseAlgorithm),
+                                          "the only algorithm"};
+    if (traits_of(call.collective).has_pairwise_counts()) return &pairwise;
+    const CallClass asked = rounded(class_of(call));
+    if (const auto known = known_.find(asked); known != known_.end()) return &known->second;
+    constexpr std::size_t kKnownMax = 4096;  // users' elements can have any size
+    if (known_.size() >= kKnownMax) known_.clear();
+    if (auto measured = measured_choice(machine_, size_, asked, tuning_, provider_)) {
+        std::string text = print(measured->spec);
+        return &(known_[asked] = ChosenAlgorithm{std::move(measured->spec), std::move(text),
+                                                 std::move(measured->reason)});
+    }
+    const auto specs = specs_for(machine_, size_, asked);
+    const auto choice = rank(machine_, size_, asked, specs, plan::Scope::chosen);
+    if (!choice) return choice.failure();
+    const auto chosen = std::ranges::find_if(
+        specs, [&](const auto& spec) { return print(spec) == choice->algorithm(); });
+    WEFT_CHECK(chosen != specs.end(), choice->algorithm());
+    return &(known_[asked] = ChosenAlgorithm{*chosen, choice->algorithm(), choice->reason});
+}
+
+}  // namespace weft::run

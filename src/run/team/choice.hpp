@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// choice.hpp - chooses the algorithm of a team's calls, unless one is forced.
+//
+// Idea     The candidates of the collective (collectives/candidates.hpp) are ranked by predicted
+//          times for the machine (plan/select). A choice holds for a class of sizes: counts up to
+//          the next power of two.
+// Holds    Equal on all ranks without communication, because the inputs are equal on all ranks.
+//          Decided once for each class and kept.
+// Next     docs/selection.md.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include "collectives/candidates.hpp"
+#include "plan/select/select.hpp"
+#include "plan/select/tuning.hpp"
+#include "run/team/plan.hpp"
+
+namespace weft::run {
+
+/// Properties of a call that the choice depends on.
+struct CallClass {
+    std::string_view collective;  ///< static text
+    std::uint64_t elements = 0;
+    std::uint32_t element_bytes = 1;
+    bool ordered = false;        ///< the operation does not commute
+    bool bit_identical = false;  ///< results may depend on the order, but ranks must not differ
+    bool counted = false;        ///< blocks have counts, so gaps between them are possible
+
+    friend auto operator<=>(const CallClass&, const CallClass&) = default;
+};
+
+/// Returns the class of a call.
+[[nodiscard]] CallClass class_of(const Call& call);
+
+/// Rounds the count up to a power of two.
+[[nodiscard]] CallClass rounded(CallClass call);
+
+/// Returns the providers with known costs.
+[[nodiscard]] std::vector<std::string_view> providers_with_costs();
+/// Returns the costs of puts over a provider's network, and between local ranks. "" means the usual
+/// provider. Unknown providers have default costs.
+[[nodiscard]] plan::Machine machine_over(std::string_view provider);
+
+/// Returns the candidates for a call, as plan::select() takes them. With Scope::chosen, omits
+/// candidates with the same programs as an earlier one. The call's collective must outlive them.
+[[nodiscard]] base::Result<std::vector<plan::Candidate>> candidates_for(
+    const plan::Machine& machine, Rank size, const CallClass& call, plan::Scope scope);
+/// Returns the number of calls that have put targets at a time, by the program of a team's first
+/// rank, with banks of `bank_bytes` bytes. Returns the usual number if the program is a failure.
+[[nodiscard]] std::uint32_t banks_of(const base::Result<plan::Program>& program,
+                                     const plan::VectorSize& vector, std::uint64_t bank_bytes);
+/// Returns the buffer that a call's programs cut into units.
+[[nodiscard]] plan::VectorSize vector_of(Rank size, const CallClass& call);
+
+/// Returns all candidates of a call with their times. Chosen is the best of its class, or the
+/// measured choice. Measured choices depend on the provider of the network; "" matches any.
+[[nodiscard]] base::Result<plan::Choice> rank_algorithms(const plan::Machine& machine, Rank size,
+                                                         const CallClass& call,
+                                                         const plan::Tuning& tuning = {},
+                                                         std::string_view provider = "");
+
+/// Adds an algorithm that is not among the candidates. The chosen one stays.
+[[nodiscard]] base::Result<void> also_rank(plan::Choice& choice,
+                                           const collectives::AlgorithmSpec& spec,
+                                           const plan::Machine& machine, Rank size,
+                                           const CallClass& call);
+
+/// Parses the algorithm that a user names. `reason` tells where.
+[[nodiscard]] base::Result<ChosenAlgorithm> parse_algorithm(std::string_view text,
+                                                            std::string reason);
+
+/// Fails if the collective has no algorithm of that name. Only a call checks the number of ranks.
+[[nodiscard]] base::Result<void> check_algorithm(Collective collective,
+                                                 const ChosenAlgorithm& algorithm);
+
+class Chooser {
+  public:
+    /// The tuning, which may be null, must outlive the chooser.
+    Chooser(plan::Machine machine, Rank size, const plan::Tuning* tuning, std::string provider)
+        : machine_(std::move(machine)),
+          size_(size),
+          tuning_(tuning),
+          provider_(std::move(provider)) {}
+
+    /// Returns a choice, valid until the next call.
+    [[nodiscard]] base::Result<const ChosenAlgorithm*> choose(const Call& call) const;
+    /// Returns all candidates, without measured choices.
+    [[nodiscard]] base::Result<plan::Choice> rank_all(const Call& call) const {
+        return rank_algorithms(machine_, size_, class_of(call));
+    }
+
+  private:
+    plan::Machine machine_;
+    Rank size_;
+    const plan::Tuning* tuning_;
+    std::string provider_;
+    mutable std::map<CallClass, ChosenAlgorithm> known_;
+};
+
+}  // namespace weft::run

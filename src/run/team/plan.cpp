@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "run/team/plan.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "collectives/landing.hpp"
+#include "collectives/near_way.hpp"
+#include "collectives/registry.hpp"
+#include "plan/schedule/localize.hpp"
+#include "plan/schedule/step.hpp"
+#include "run/bind/bind.hpp"
+
+namespace weft::run {
+
+namespace {
+
+const std::byte* after(const std::byte* start, std::uint64_t bytes) {
+    const auto address = reinterpret_cast<std::uintptr_t>(start);
+    return reinterpret_cast<const std::byte*>(address == 0 ? 0 : address + bytes);
+}
+
+/// Returns one extent of `bytes` bytes, or an empty list for 0 bytes.
+Extents extent(std::uint64_t bytes) {
+    return bytes == 0 ? Extents() : Extents{{0, bytes}};
+}
+
+Extent extent_of(const BoundProgram& bound, plan::UnitRange units) {
+    const plan::Partition& partition = bound.partition;
+    if (units.count == 0 || bound.elements == 0) return {};
+    return {partition.begin(units.first) * bound.element_bytes,
+            partition.size(units.first, units.count) * bound.element_bytes};
+}
+
+/// Returns the starts of blocks, or nothing if the blocks are consecutive.
+std::vector<std::uint64_t> scattered_starts(const Blocks& blocks) {
+    std::vector<std::uint64_t> starts = starts_of(blocks);
+    return starts == starts_of({.counts = blocks.counts}) ? std::vector<std::uint64_t>() : starts;
+}
+
+/// Returns the elements of a call's buffer, as far as all ranks know them.
+std::uint64_t vector_elements(const Call& call, Rank size) {
+    const collectives::CollectiveTraits& traits = traits_of(call.collective);
+    if (traits.has_pairwise_counts()) return 0;
+    if (traits.has_counts()) {
+        const auto counts = counts_of(call);
+        return std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
+    }
+    return traits.blocks() ? call.count * static_cast<std::uint64_t>(size) : call.count;
+}
+
+base::Result<BlockMemory> block_memory(const Call& call, Rank rank) {
+    const collectives::CollectiveTraits& traits = traits_of(call.collective);
+    const Blocks& in = call.in_blocks;
+    const Blocks& out = call.out_blocks;
+    const std::uint64_t bytes = element_bytes(call);
+    const auto own = static_cast<std::size_t>(rank);
+    BlockMemory memory;
+    if (!in.counts.empty()) {
+        auto input = extents_of(in, "in", bytes, true);
+        if (!input) return input.failure();
+        memory.input = *std::move(input);
+        memory.own_in = starts_of(in)[own] * bytes;
+    }
+    if (!out.counts.empty()) {
+        auto output = extents_of(out, "out", bytes, false);
+        if (!output) return output.failure();
+        memory.output = *std::move(output);
+        memory.own_out = starts_of(out)[own] * bytes;
+    }
+    const std::size_t own_count = traits.rooted()     ? call.count
+                                  : in.counts.empty() ? out.counts[own]
+                                                      : in.counts[own];
+    const std::uint64_t own_bytes = own_count * bytes;
+    if (traits.input == collectives::VectorPart::own_block) memory.input = extent(own_bytes);
+    if (traits.output == collectives::VectorPart::own_block) memory.output = extent(own_bytes);
+    return memory;
+}
+
+/// Generates the program of a call, with the number of segments that the team's put targets need.
+/// Most buffers need one. For a long buffer, a program of two segments gives the number.
+base::Result<plan::Program> program_of(const PlanContext& context, const Call& call,
+                                       const collectives::AlgorithmSpec& spec,
+                                       const BindOptions& options) {
+    const UserOperation* const user = user_of(call);
+    const bool is_long = options.elements > options.shape.bulk_bytes / options.element_bytes;
+    collectives::GenerateRequest request{.rank = context.rank,
+                                         .size = context.size,
+                                         .root = call.root,
+                                         .segments = is_long ? 2U : 1U,
+                                         .elements = options.elements,
+                                         .element_bytes = options.element_bytes,
+                                         .ordered = user != nullptr && !user->commutative,
+                                         .layout = context.layout};
+    std::vector<std::uint64_t> counts;
+    if (traits_of(call.collective).has_counts()) {
+        counts.assign(counts_of(call).begin(), counts_of(call).end());
+        request.counts = counts;
+    }
+    const std::string_view collective = traits_of(traits_of(call.collective).even).name;
+    auto program = collectives::generate(collective, spec, request);
+    if (!program) return program;
+    if (collectives::lands_in_vectors(spec)) {
+        // Direct delivery needs one segment, unless other payloads need slots and have too few.
+        if (fits_as_a_whole(*program, options)) return program;
+        return program_of(context, call, collectives::into_slots(spec), options);
+    }
+    const std::uint32_t segments = segments_needed(*program, request.segments, options);
+    if (segments == request.segments) return program;
+    request.segments = segments;
+    program = collectives::generate(collective, spec, request);
+    if (!program) return program;
+    // Blocks that the uncut program moves together may need their own slots when cut.
+    request.segments = segments_needed(*program, segments, options);
+    if (request.segments <= segments) return program;
+    return collectives::generate(collective, spec, request);
+}
+
+/// Returns true if local peers access each other's buffers in this algorithm. All ranks then refuse
+/// it, even those whose programs expose nothing.
+bool needs_direct(const PlanContext& context, const Call& call,
+                  const collectives::AlgorithmSpec& spec) {
+    const std::string_view collective = traits_of(traits_of(call.collective).even).name;
+    const auto algorithm = collectives::find_algorithm(collective, spec);
+    return context.layout.most() > 1 && algorithm.ok() && (*algorithm)->properties_of(spec).direct;
+}
+
+/// Returns the spec for this call. With counts, only a block's rank knows its place, so
+/// payloads need slots.
+collectives::AlgorithmSpec spec_for(const Call& call, collectives::AlgorithmSpec spec) {
+    return traits_of(call.collective).has_counts() ? collectives::into_slots(std::move(spec))
+                                                   : spec;
+}
+
+base::Result<BoundProgram> bind_call(const PlanContext& context, const Call& call,
+                                     const ChosenAlgorithm& algorithm, BindOptions options,
+                                     Purpose purpose) {
+    if (traits_of(call.collective).has_pairwise_counts())
+        return bind_pairwise(context, call, algorithm, std::move(options));
+    options.input_starts = scattered_starts(call.in_blocks);
+    options.output_starts = scattered_starts(call.out_blocks);
+    const bool direct = context.machine.direct;
+    const std::string_view even = traits_of(traits_of(call.collective).even).name;
+    const collectives::AlgorithmSpec spec = spec_for(call, algorithm.spec);
+    const collectives::AlgorithmSpec puts = collectives::with_near_puts(even, spec);
+    auto program = program_of(context, call, direct ? spec : puts, options);
+    if (!program) return program.failure();
+    // Exposed blocks need more flags. If these do not fit, use puts as between nodes.
+    if (direct && std::uint64_t{program->slots} * program->depth > options.shape.cells)
+        program = program_of(context, call, puts, options);
+    if (!program) return program.failure();
+    if (needs_direct(context, call, spec) && !direct)
+        return base::fail(Status::unsupported,
+                          "it reads and writes buffers of other ranks, which the kernel or "
+                          "WEFT_DIRECT does not allow here");
+    const bool one_node =
+        context.nodes == 1 && std::ranges::find(context.near, false) == context.near.end();
+    options.publishes = purpose != Purpose::team_free && may_publish(*program, options, one_node);
+    if (options.publishes)
+        program = plan::localize(
+            *program, [&](Rank peer) { return context.near[static_cast<std::size_t>(peer)]; });
+    return bind(*std::move(program), options);
+}
+
+base::Result<Reducer> reducer_of(const Call& call, const ReduceTable& kernels, Rank rank) {
+    const Reducer other{.user = user_of(call), .element_bytes = element_bytes(call)};
+    if (!traits_of(call.collective).reduces() || other.user != nullptr) return other;
+    const Reducer reducer = kernels.reducer(call.type, call.op);
+    if (reducer.kernel != nullptr) return reducer;
+    return base::fail(
+        Status::argument, "op: {} does not exist for {}, which has {} (asked for by rank {})",
+        base::name_of(call.op), base::name_of(call.type), operations_of(call.type), rank);
+}
+
+base::Result<void> fill(Plan& plan, const PlanContext& context, const ReduceTable& kernels,
+                        const ChosenAlgorithm& algorithm) {
+    const Call& call = plan.call;
+    const collectives::CollectiveTraits& traits = traits_of(call.collective);
+    if (traits.has_counts()) {
+        auto memory = block_memory(call, context.rank);
+        if (!memory) return memory.failure();
+        plan.blocks = std::make_unique<const BlockMemory>(*std::move(memory));
+    }
+    const auto reducer = reducer_of(call, kernels, context.rank);
+    if (!reducer) return reducer.failure();
+    plan.reducer = *reducer;
+    BindOptions options{.elements = vector_elements(call, context.size),
+                        .element_bytes = element_bytes(call),
+                        .description = describe(call, algorithm.text),
+                        .shape = context.region,
+                        .near = &context.near};
+    if (plan.purpose != Purpose::itself) options.description = name_of(plan.purpose);
+    options.call_hash = call_hash(options.description, options.element_bytes);
+    auto bound = bind_call(context, call, algorithm, std::move(options), plan.purpose);
+    if (!bound) return bound.failure().within(fmt::format("algorithm \"{}\"", algorithm.text));
+    plan.program = *std::move(bound);
+    if (plan.purpose != Purpose::itself) plan.program.program.collective = name_of(plan.purpose);
+    if (traits.has_pairwise_counts()) return {};  // the blocks hold the starts
+    const plan::Contract& contract = collectives::contract(traits_of(traits.even).name);
+    plan.input = extent_of(plan.program, contract.input_of(plan.program.program));
+    plan.output = extent_of(plan.program, contract.output_of(plan.program.program));
+    return {};
+}
+
+}  // namespace
+
+base::Result<std::unique_ptr<Plan>> make_plan(const PlanContext& context,
+                                              const ReduceTable& kernels, const Call& call,
+                                              const ChosenAlgorithm& algorithm, Purpose purpose) {
+    Call without_memory = call;
+    without_memory.in = without_memory.out = nullptr;
+    std::unique_ptr<Plan> plan(new Plan{
+        .call = with_own_arrays(without_memory), .algorithm = algorithm.text, .purpose = purpose});
+    if (auto filled = fill(*plan, context, kernels, algorithm); !filled)
+        return filled.failure().within(traits_of(call.collective).name);
+    return plan;
+}
+
+std::size_t Plan::bytes() const {
+    const auto held = [](const auto& list) { return list.capacity() * sizeof *list.data(); };
+    const plan::Program& source = program.program;
+    std::size_t sum = sizeof *this + held(source.steps) + held(source.blocks) +
+                      held(source.slot_capacity) + held(source.unit_counts) + held(program.steps) +
+                      held(program.pieces) + held(program.pairs) + held(program.input_starts) +
+                      held(program.output_starts) + held(program.slot_starts) +
+                      held(program.description) + held(program.fused.steps);
+    for (const Blocks* vector : {&call.in_blocks, &call.out_blocks})
+        sum += vector->counts.size_bytes() + vector->displacements.size_bytes();
+    if (blocks != nullptr) sum += sizeof *blocks + held(blocks->input) + held(blocks->output);
+    return sum;
+}
+
+bool Plan::accepts_blocks(const Registers& memory) const {
+    const std::byte* const in = after(memory.input, input.offset);
+    const std::byte* const out = after(memory.output, output.offset);
+    if ((!blocks->input.empty() && in == nullptr) || (!blocks->output.empty() && out == nullptr))
+        return false;
+    const bool in_place = traits_of(call.collective).in_place != collectives::InPlace::never &&
+                          after(in, blocks->own_in) == after(out, blocks->own_out);
+    return in_place || !overlap(in, blocks->input, out, blocks->output);
+}
+
+base::Failure Plan::refusal(const Registers& memory) const {
+    const collectives::CollectiveTraits& traits = traits_of(call.collective);
+    const auto bytes_of = [](const Extents& extents) {
+        return std::accumulate(
+            extents.begin(), extents.end(), std::uint64_t{0},
+            [](std::uint64_t sum, const Extent& one) { return sum + one.bytes; });
+    };
+    const std::uint64_t in_bytes = blocks == nullptr ? input.bytes : bytes_of(blocks->input);
+    const std::uint64_t out_bytes = blocks == nullptr ? output.bytes : bytes_of(blocks->output);
+    const bool no_input = in_bytes > 0 && memory.input == nullptr;
+    if (no_input || (out_bytes > 0 && memory.output == nullptr))
+        return base::fail(Status::argument, "{}: {} is null, expected {} elements", traits.name,
+                          no_input ? "input" : "output",
+                          (no_input ? in_bytes : out_bytes) / program.element_bytes);
+    if (blocks == nullptr)
+        return base::fail(Status::argument,
+                          "{}: input and output overlap in part, expected the same or separate "
+                          "memory",
+                          traits.name);
+    const bool own_block = traits.in_place != collectives::InPlace::never;
+    return base::fail(
+        Status::argument,
+        "{}: memory that is read overlaps memory that is written, expected{} separate memory",
+        traits.name, own_block ? " the own block in its place, or" : "");
+}
+
+}  // namespace weft::run

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "run/team/plan_cache.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+namespace weft::run {
+
+namespace {
+
+std::size_t index_of(Collective collective) {
+    return static_cast<std::size_t>(collective);
+}
+
+}  // namespace
+
+PlanCache::PlanCache(PlanContext context, const ReduceTable& kernels,
+                     std::vector<base::ForcedAlgorithm> forced)
+    : context_(std::move(context)),
+      chooser_(context_.machine, context_.size, context_.tuning, context_.provider),
+      kernels_(kernels) {
+    for (const base::ForcedAlgorithm& one : forced) {
+        if (const auto* const traits = collectives::find_collective(one.name))
+            environment_[index_of(traits->collective)] =
+                parse_algorithm(one.spec, base::algorithm_variable(one.name) + " sets it");
+    }
+    forced_ = environment_;
+}
+
+base::Result<void> PlanCache::force(Collective collective, std::string_view spec) {
+    Forced& forced = forced_[index_of(collective)];
+    if (spec.empty()) {
+        forced = environment_[index_of(collective)];
+        return {};
+    }
+    auto parsed = parse_algorithm(spec, "the program sets it");
+    if (!parsed) return parsed.failure();
+    if (auto there = check_algorithm(collective, *parsed); !there) return there.failure();
+    forced = *std::move(parsed);
+    return {};
+}
+
+base::Result<const ChosenAlgorithm*> PlanCache::choose(const Call& call) const {
+    if (auto checked = check_arguments(call, context_.rank, context_.size); !checked)
+        return checked.failure();
+    const Forced& forced = forced_[index_of(call.collective)];
+    if (!forced) return chooser_.choose(call);
+    if (!*forced) return forced->failure().within(traits_of(call.collective).name);
+    return &**forced;
+}
+
+base::Result<const Plan*> PlanCache::find(const Call& call, Purpose purpose) {
+    const auto algorithm = choose(call);
+    if (!algorithm) return algorithm.failure();
+    const std::uint64_t key = plan_key(call);
+    for (auto [at, end] = plans_.equal_range(key); at != end; ++at) {
+        const Plan& plan = *at->second;
+        if (plan.purpose == purpose && plan.algorithm == (*algorithm)->text && plan.serves(call))
+            return &plan;
+    }
+    auto made = make_plan(context_, kernels_, call, **algorithm, purpose);
+    if (!made) return made.failure();
+    bytes_ += (*made)->bytes();
+    if (context_.log != nullptr && context_.log->informs(context_.rank == 0))
+        context_.log->info(fmt::format("{}: {}: {}", context_.name, (*made)->program.description,
+                                       (*algorithm)->reason));
+    return plans_.emplace(key, *std::move(made))->second.get();
+}
+
+base::Result<const Plan*> PlanCache::inserted_barrier() {
+    const Call barrier = Call::barrier();
+    return own_plan(inserted_barrier_, Purpose::inserted, barrier, chooser_.choose(barrier));
+}
+
+base::Result<const Plan*> PlanCache::last_barrier() {
+    const Call barrier = Call::barrier();
+    return own_plan(last_barrier_, Purpose::team_free, barrier, choose(barrier));
+}
+
+base::Result<const Plan*> PlanCache::own_plan(std::unique_ptr<Plan>& held, Purpose purpose,
+                                              const Call& call,
+                                              base::Result<const ChosenAlgorithm*> algorithm) {
+    if (held != nullptr) return held.get();
+    if (!algorithm) return algorithm.failure();
+    auto plan = make_plan(context_, kernels_, call, **algorithm, purpose);
+    if (!plan) return plan.failure();
+    held = *std::move(plan);
+    return held.get();
+}
+
+void PlanCache::trace(const Plan& plan) const {
+    if (traces())
+        context_.log->trace(fmt::format("{}: {}", context_.name, plan.program.description));
+}
+
+void PlanCache::retire(Epoch before) {
+    std::vector<Epoch> uses;
+    for (const auto& [key, plan] : plans_) uses.push_back(plan->used);
+    const auto middle = uses.begin() + static_cast<std::ptrdiff_t>(uses.size() / 2);
+    std::nth_element(uses.begin(), middle, uses.end());
+    const Epoch oldest_kept = uses.empty() ? before : std::min(before, *middle);
+    std::erase_if(plans_, [&](const auto& held) {
+        const Plan& plan = *held.second;
+        if (plan.used >= oldest_kept) return false;
+        bytes_ -= plan.bytes();
+        return true;
+    });
+    bytes_most_ = std::max(kBytes, 2 * bytes_);
+}
+
+}  // namespace weft::run

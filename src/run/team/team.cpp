@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "run/team/team.hpp"
+
+#include "run/job/real_engine.hpp"
+
+namespace weft::run {
+
+Team::Team(const TeamServices& services, std::uint64_t serial, std::uint32_t id,
+           std::vector<Rank> job_ranks, base::Tick first_tick, PlanContext context)
+    : services_(services),
+      engine_(services.engine),
+      plans_(context, services.kernels, services.settings.algorithms),
+      recorder_(services.recorder),
+      nodes_(context.nodes),
+      serial_(serial) {
+    const auto barrier = plans_.inserted_barrier();
+    WEFT_CHECK(barrier.ok(), barrier.failure().text);
+    state_ = &engine_.add_team({.id = id,
+                                .rank = context.rank,
+                                .job_ranks = std::move(job_ranks),
+                                .region = services.layout.region(id),
+                                .shape = services.layout.shape,
+                                .first_tick = first_tick,
+                                .barrier = &(*barrier)->program});
+    prepare_cells((*barrier)->program.program.slots);
+}
+
+const base::Failure* Team::run(const Call& call, Purpose purpose) {
+    Registers memory;
+    const Plan* const plan = find_plan(call, purpose, memory);
+    if (plan == nullptr) [[unlikely]]
+        return &failure_;
+    LastCall& last = last_[static_cast<std::size_t>(call.collective)];
+    if (last.plan == plan && is_plain(call)) last = {plan, call.in, call.out, memory, true};
+    return run(*plan, memory);
+}
+
+const base::Failure* Team::run(const Plan& plan, const Registers& memory) {
+    if (engine_.run(*state_, plan.program, memory, plan.reducer)) [[likely]]
+        return nullptr;
+    const Turn::Hold hold = engine_.take_turn();
+    failure_ = engine_.failure();
+    return &failure_;
+}
+
+/// Most calls repeat the last one of their collective with other memory.
+const Plan* Team::find_plan(const Call& call, Purpose purpose, Registers& memory) {
+    const auto collective = static_cast<std::size_t>(call.collective);
+    if (purpose != Purpose::itself) return accepted(look_up(call, purpose), call, memory);
+    if (collective < kCollectives) [[likely]] {
+        const Plan* const last = last_[collective].plan;
+        if (last != nullptr && last->serves(call)) [[likely]]
+            return accepted(last, call, memory);
+    }
+    const Plan* const plan = look_up(call, purpose);
+    if (plan == nullptr) return nullptr;
+    plans_.trace(*plan);
+    if (!plans_.traces()) {
+        forget_last(call.collective);
+        last_[collective].plan = plan;
+    }
+    return accepted(plan, call, memory);
+}
+
+const Plan* Team::accepted(const Plan* plan, const Call& call, Registers& memory) {
+    if (plan == nullptr) return nullptr;
+    memory = plan->registers(call);
+    if (plan->accepts(memory)) [[likely]]
+        return plan;
+    failure_ = plan->refusal(memory);
+    return nullptr;
+}
+
+const Plan* Team::look_up(const Call& call, Purpose purpose) {
+    if (const Turn::Hold hold = engine_.take_turn(); state_->failed) [[unlikely]] {
+        failure_ = state_->failure;
+        return nullptr;
+    }
+    if (plans_.crowded()) make_room();
+    const auto plan = plans_.find(as_seen(call, rank()), purpose);
+    if (!plan) {
+        failure_ = plan.failure();
+        return nullptr;
+    }
+    const plan::Program& program = (*plan)->program.program;
+    prepare_cells(program.slots * program.depth);
+    (*plan)->used = state_->cells->next() + 1;  // a barrier may be inserted before it
+    return *plan;
+}
+
+/// Prepares the team's cells before the first call that needs `cells` cells of a bank. If that
+/// fails, every later call fails.
+void Team::prepare_cells(std::uint32_t cells) {
+    if (nodes_ == 1 || cells <= services_.layout.shape.first_cells()) return;
+    const auto [offset, bytes] = services_.layout.other_cells(id());
+    link::Wire& wire = *services_.job.wire;
+    if (auto done = prepare_memory(engine_, wire, offset, bytes); !done)
+        wire.fail(done.failure().within(fmt::format("cells of team {}", id())));
+}
+
+/// Forgets the plan of the last call of a collective, which was in use up to here.
+void Team::forget_last(Collective collective) {
+    LastCall& last = last_[static_cast<std::size_t>(collective)];
+    if (last.plan != nullptr) last.plan->used = state_->cells->next() + 1;
+    last = {};
+}
+
+/// Drops plans that are not in use. Counts, roots and operations may be new in each call.
+void Team::make_room() {
+    const Turn::Hold hold = engine_.take_turn();  // a progress thread completes calls
+    for (const LastCall& last : last_)
+        if (last.plan != nullptr) last.plan->used = state_->cells->next() + 1;
+    plans_.retire(state_->forgotten_before());
+    if (recorder_ != nullptr) recorder_->forget_programs();
+}
+
+base::Result<Operation*> Team::start(const Call& call) {
+    Registers memory;
+    const Plan* const plan = find_plan(call, Purpose::itself, memory);
+    if (plan == nullptr) return failure_;
+    Operation& op = engine_.start(*state_, plan->program, memory, plan->reducer);
+    services_.progress.wake_thread();
+    return &op;
+}
+
+base::Result<Call> Team::prepare(const Call& call) {
+    Registers memory;
+    if (accepted(look_up(call, Purpose::itself), call, memory) == nullptr) return failure_;
+    return with_own_arrays(as_seen(call, rank()));
+}
+
+base::Result<void> Team::check_idle() const {
+    engine_.settle(*state_);
+    if (failed() || engine_.idle(*state_)) return {};
+    return base::fail(Status::argument, "team {}: released while calls are in flight", id());
+}
+
+base::Result<void> Team::run_last_barrier() {
+    const auto barrier = plans_.last_barrier();
+    if (!barrier) return barrier.failure();
+    prepare_cells((*barrier)->program.program.slots);
+    if (const base::Failure* const why = run(**barrier, Registers())) return *why;
+    return {};
+}
+
+bool StartedCalls::ended(const Operation& operation) {
+    return engine_.ended(operation);
+}
+
+bool StartedCalls::test(const Operation& operation) {
+    if (engine_.ended(operation)) return true;
+    engine_.poll();
+    if (engine_.ended(operation)) return true;
+    engine_.relax();
+    return false;
+}
+
+void StartedCalls::wait(Operation& operation) {
+    engine_.wait(operation);
+}
+
+bool StartedCalls::wait(Operation& operation, base::Deadline deadline) {
+    const Turn::Hold hold = engine_.take_turn();
+    const auto over = [&] { return operation.ended() || deadline.passed(); };
+    static_cast<void>(engine_.await(over, [] { return "wait_for: waiting for a started call"; }));
+    return operation.ended();
+}
+
+base::Result<void> StartedCalls::finish(Operation& operation) {
+    base::Result<void> outcome;
+    if (operation.state == Operation::State::failed) outcome = operation.failure;
+    engine_.release(operation);
+    return outcome;
+}
+
+void StartedCalls::release(Operation& operation) {
+    engine_.release(operation);
+}
+
+}  // namespace weft::run

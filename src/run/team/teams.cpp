@@ -1,0 +1,352 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "run/team/teams.hpp"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <functional>
+#include <map>
+#include <numeric>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include "run/job/real_engine.hpp"
+
+namespace weft::run {
+
+namespace {
+
+/// Limit for direct access. A step of a larger team might need more windows of peers than
+/// are kept (link/direct/peer_windows.hpp).
+constexpr std::size_t kDirectRanksMax = 100;
+static_assert(2 * kDirectRanksMax < link::PeerWindows::kKept);
+
+/// Returns "team 1 (ranks 0, 2)". Ids alone do not distinguish teams without common members.
+std::string team_name(std::uint32_t id, const std::vector<Rank>& job_ranks) {
+    constexpr std::size_t kShown = 4;
+    if (job_ranks.size() <= kShown)
+        return fmt::format("team {} (ranks {})", id, fmt::join(job_ranks, ", "));
+    return fmt::format("team {} ({} ranks from rank {})", id, job_ranks.size(), job_ranks.front());
+}
+
+int nodes_of(const Job& job, const std::vector<Rank>& job_ranks) {
+    std::set<int> nodes;
+    for (const Rank rank : job_ranks)
+        nodes.insert(job.node_of_rank[static_cast<std::size_t>(rank)]);
+    return static_cast<int>(nodes.size());
+}
+
+plan::Machine machine_of(const TeamServices& services, const std::vector<Rank>& job_ranks) {
+    const Job& job = services.job;
+    plan::Machine machine = services.measured.costs.over(machine_over(job.provider));
+    machine.host_ranks = job.crowd_ranks;
+    machine.host_processors = job.crowd_processors;
+    const bool direct = nodes_of(job, job_ranks) == 1 ? job.direct : job.direct_everywhere;
+    const link::FabricPort* const port = job.wire->port();
+    machine.lands = port != nullptr && port->facts().notify.large != link::Notify::counter;
+    machine.direct = direct && job_ranks.size() <= kDirectRanksMax;
+    machine.bank_bytes = services.layout.shape.bulk_bytes;
+    if (services.settings.direct == base::DirectChoice::copy)
+        machine = plan::with_kernel_copies(std::move(machine));
+    for (const Rank rank : job_ranks)
+        machine.node_of.push_back(job.node_of_rank[static_cast<std::size_t>(rank)]);
+    return machine;
+}
+
+/// Free regions and ticks of the members of a future team.
+struct Common {
+    base::Tick first_tick = 1;  ///< at first the tick of this rank; then above those of all members
+    std::uint64_t free_regions = ~std::uint64_t{0};  ///< on all members
+
+    void add(std::uint64_t free, base::Tick tick) {
+        free_regions &= free;
+        if (base::tick_distance(tick, first_tick) > 0) first_tick = tick;
+    }
+    [[nodiscard]] std::uint32_t id() const {
+        return static_cast<std::uint32_t>(std::countr_zero(free_regions));
+    }
+};
+
+}  // namespace
+
+/// Contribution of each member when a team is split.
+struct Teams::SplitEntry {
+    std::uint64_t color = 0;  ///< color + 1; 0: no team
+    std::uint64_t key = 0;    ///< with inverted sign bit, so that unsigned order is key order
+    std::uint64_t free_regions = 0;
+    std::uint64_t tick = 0;
+    std::uint64_t abandoned = 0;  ///< places of teams that may be ended, as bits
+};
+
+Teams::Teams(const TeamServices& services, SetupLock& setup,
+             std::function<void(const Team& team)> at_end)
+    : services_(services), setup_(setup), at_end_(std::move(at_end)) {}
+
+void Teams::add_world() {
+    std::vector<Rank> ranks(static_cast<std::size_t>(services_.job.bootstrap->size()));
+    std::iota(ranks.begin(), ranks.end(), 0);
+    add(0, std::move(ranks), 1);
+}
+
+/// Adds a team of members that have agreed about its id and its first tick.
+Team& Teams::add(std::uint32_t id, std::vector<Rank> job_ranks, base::Tick first_tick) {
+    const Job& job = services_.job;
+    const auto me = std::ranges::find(job_ranks, job.bootstrap->rank());
+    PlanContext context{.rank = static_cast<Rank>(me - job_ranks.begin()),
+                        .size = static_cast<Rank>(job_ranks.size()),
+                        .nodes = nodes_of(job, job_ranks),
+                        .machine = machine_of(services_, job_ranks),
+                        .tuning = &services_.measured.tuning,
+                        .provider = job.provider,
+                        .region = services_.layout.shape,
+                        .name = team_name(id, job_ranks),
+                        .log = &services_.log};
+    context.layout = plan::Layout::of(context.machine.node_of);
+    for (const Rank rank : job_ranks) context.near.push_back(job.wire->near(rank) != nullptr);
+    // Candidates of one node that could not map each other do not share buffers, either.
+    if (context.nodes == 1 && std::ranges::find(context.near, false) != context.near.end())
+        context.machine.direct = false;
+    used_regions_ |= std::uint64_t{1} << id;
+    const bool far = std::ranges::find(context.near, false) != context.near.end();
+    if (!far) SegmentLayout::keep_near_banks(context.region);
+    for (const auto& [offset, bytes] : services_.layout.usual_memory(id)) {
+        if (!far) break;
+        if (auto done = prepare_memory(services_.engine, *job.wire, offset, bytes); !done)
+            job.wire->fail(done.failure().within(context.name));
+    }
+    return *teams_.emplace_back(std::make_unique<Team>(
+        services_, ++serials_, id, std::move(job_ranks), first_tick, std::move(context)));
+}
+
+void Teams::remove(Team& team) {
+    const std::uint32_t id = team.id();
+    retired_tick_ = tick_bound();
+    at_end_(team);
+    services_.engine.remove_team(team.state());
+    std::erase_if(teams_, [&](const auto& held) { return held.get() == &team; });
+    used_regions_ &= ~(std::uint64_t{1} << id);
+}
+
+base::Result<Team*> Teams::create(std::vector<Rank> job_ranks, const Exchange& exchange) {
+    struct Offer {
+        std::uint64_t free_regions;
+        std::uint64_t tick;
+        std::uint64_t members;  ///< hash of the members' ranks
+    };
+    const SetupLock::Hold setup = setup_.take();
+    const std::string_view text(reinterpret_cast<const char*>(job_ranks.data()),
+                                job_ranks.size() * sizeof(Rank));
+    const Offer mine{free_regions(), tick_bound(), std::hash<std::string_view>{}(text)};
+    std::vector<Offer> offers(job_ranks.size());
+    if (!exchange(&mine, offers.data(), sizeof mine))
+        return base::fail(Status::environment, "the caller's allgather has failed");
+    Common common{mine.tick};
+    for (const Offer& offer : offers) {
+        if (offer.members != mine.members)
+            return base::fail(Status::argument,
+                              "the members of the team pass different lists of members");
+        common.add(offer.free_regions, offer.tick);
+    }
+    if (common.free_regions == 0)
+        return base::fail(Status::memory,
+                          "no region is free on all members of the team; each rank can be in {} "
+                          "teams at a time",
+                          SegmentLayout::kTeams);
+    return &add(common.id(), std::move(job_ranks), common.first_tick);
+}
+
+base::Result<std::vector<Teams::SplitEntry>> Teams::exchange(Team& parent, const SplitEntry& mine) {
+    const auto members = static_cast<std::size_t>(parent.size());
+    std::vector<SplitEntry> entries(members);
+    entries[static_cast<std::size_t>(parent.rank())] = mine;
+    // Each member sets its own entry; the others are zero.
+    const std::size_t words = members * sizeof(SplitEntry) / sizeof(std::uint64_t);
+    if (const base::Failure* const why = parent.run(
+            Call::allreduce(entries.data(), entries.data(), words, Type::uint64, Op::bor),
+            Purpose::split))
+        return *why;
+    return entries;
+}
+
+/// Fails on all members, even on those whose new team has a region: all see the same entries.
+base::Result<void> Teams::check_regions(const std::vector<SplitEntry>& entries) {
+    std::map<std::uint64_t, std::uint64_t> free_by_color;
+    for (const SplitEntry& entry : entries) {
+        if (entry.color == 0) continue;
+        const auto [at, added] = free_by_color.try_emplace(entry.color, entry.free_regions);
+        at->second &= entry.free_regions;
+        if (at->second == 0)
+            return base::fail(Status::memory,
+                              "split: no region is free on all members of the team of color {}; "
+                              "each rank can be in {} teams at a time",
+                              entry.color - 1, SegmentLayout::kTeams);
+    }
+    return {};
+}
+
+Teams::SplitEntry Teams::own_entry(int color, int key) {
+    return {.color = color < 0 ? 0 : static_cast<std::uint64_t>(color) + 1,
+            .key = static_cast<std::uint32_t>(key) ^ 0x8000'0000U,
+            .free_regions = free_regions(),
+            .tick = tick_bound()};
+}
+
+/// Exchanges the entries of a split. If members have abandoned teams within this one, first ends
+/// those that all their members have abandoned. The entries then have the free regions after that.
+base::Result<std::vector<Teams::SplitEntry>> Teams::gather_entries(Team& parent, int color,
+                                                                   int key) {
+    SplitEntry mine = own_entry(color, key);
+    for (const Team* child : abandoned_within(parent))
+        mine.abandoned |= std::uint64_t{1} << child->id();
+    auto entries = exchange(parent, mine);
+    if (!entries) return entries;
+    if (std::ranges::all_of(*entries, [](const SplitEntry& entry) { return entry.abandoned == 0; }))
+        return entries;
+    if (auto ended = end_abandoned(parent, *entries); !ended) return ended.failure();
+    return exchange(parent, own_entry(color, key));
+}
+
+/// Ends abandoned teams in the order of their places in the table, which is equal on all members.
+/// So no cycle of waits can arise.
+base::Result<void> Teams::end_abandoned(const Team& parent,
+                                        const std::vector<SplitEntry>& entries) {
+    const std::vector<Rank>& ranks = parent.state().setup.job_ranks;
+    for (Team* child : abandoned_within(parent)) {
+        const bool everywhere =
+            std::ranges::all_of(child->state().setup.job_ranks, [&](Rank member) {
+                const auto at = std::ranges::find(ranks, member) - ranks.begin();
+                return (entries[static_cast<std::size_t>(at)].abandoned >> child->id() & 1) != 0;
+            });
+        if (!everywhere) continue;
+        if (auto ended = release(*child); !ended) return ended;
+    }
+    return {};
+}
+
+base::Result<Team*> Teams::split(Team& parent, int color, int key) {
+    const SetupLock::Hold setup = setup_.take();
+    auto gathered = gather_entries(parent, color, key);
+    if (!gathered) return gathered.failure().within("split");
+    const std::vector<SplitEntry>& entries = *gathered;
+    const SplitEntry& mine = entries[static_cast<std::size_t>(parent.rank())];
+    if (auto checked = check_regions(entries); !checked) return checked.failure();
+    if (color < 0) return nullptr;
+
+    std::vector<Rank> ranks;
+    Common common{mine.tick};
+    for (std::size_t r = 0; r < entries.size(); ++r) {
+        if (entries[r].color != mine.color) continue;
+        ranks.push_back(static_cast<Rank>(r));
+        common.add(entries[r].free_regions, entries[r].tick);
+    }
+    std::ranges::stable_sort(ranks, {},
+                             [&](Rank r) { return entries[static_cast<std::size_t>(r)].key; });
+    for (Rank& r : ranks) r = parent.job_rank(r);
+    return &add(common.id(), std::move(ranks), common.first_tick);
+}
+
+/// The first rank of a node identifies it: all its ranks know the same group.
+base::Result<Team*> Teams::split_node(Team& parent) {
+    return split(parent, services_.job.node_ranks.front(), 0);
+}
+
+/// Returns teams that this rank has abandoned, without calls in flight, whose members all
+/// belong to `team`. Ordered by their places in the table.
+std::vector<Team*> Teams::abandoned_within(const Team& team) const {
+    const std::vector<Rank>& ranks = team.state().setup.job_ranks;
+    const std::set<Rank> members(ranks.begin(), ranks.end());
+    std::vector<Team*> within;
+    for (const auto& held : teams_) {
+        if (held.get() == &team || !held->departure().abandoned || held->failed() ||
+            !services_.engine.idle(held->state()))
+            continue;
+        if (std::ranges::all_of(held->state().setup.job_ranks,
+                                [&](Rank rank) { return members.contains(rank); }))
+            within.push_back(held.get());
+    }
+    std::ranges::sort(within, {}, &Team::id);
+    return within;
+}
+
+/// Puts of this rank to the team's memory are complete before another team can use that memory.
+base::Result<void> Teams::release(Team& team) {
+    const SetupLock::Hold setup = setup_.take();
+    if (auto idle = team.check_idle(); !idle) return idle;
+    base::Result<void> ended;
+    if (!team.failed()) {
+        ended = settle(services_.engine, services_.onesided);
+        if (ended) ended = team.run_last_barrier();
+        if (ended) {
+            remove(team);
+            return ended;
+        }
+    }
+    leave(team);
+    return ended;
+}
+
+void Teams::leave(Team& team) {
+    const SetupLock::Hold setup = setup_.take();
+    team.departure().left = true;
+    end_left();
+}
+
+/// Ends teams that all members have left. A failed team may have puts in flight that no rank
+/// awaits. If the network keeps the order of puts between two ranks, these puts are delivered
+/// before the members' notices. Otherwise, the region stays reserved.
+void Teams::end_left() {
+    if (services_.job.wire == nullptr) return;  // finalized: later calls report it
+    const bool keeps_order =
+        services_.job.wire->remote().completion == base::RemoteCompletion::ordered;
+    std::vector<Team*> ending;
+    for (const auto& team : teams_) {
+        Departure& departure = team->departure();
+        if (departure.abandoned && team->failed()) departure.left = true;
+        const bool lands = !team->failed() || team->nodes() == 1 || keeps_order;
+        if (departure.left && lands && services_.engine.idle(team->state()))
+            ending.push_back(team.get());
+    }
+    if (ending.empty()) return;
+    Turn::Hold hold = services_.engine.take_turn();
+    std::erase_if(ending, [&](Team* team) { return !all_have_left(*team); });
+    if (hold.owns_lock()) hold.unlock();  // removing a team also takes the turn
+    for (Team* team : ending) remove(*team);
+}
+
+/// Members add to a word of each other. When a rank's word has counted all members, no member uses
+/// the region. The caller holds the turn.
+bool Teams::all_have_left(Team& team) {
+    const std::uint64_t word = services_.layout.left_word(team.id());
+    if (!std::exchange(team.departure().announced, true)) {
+        // Puts to the team's memory are delivered before. If that fails, all calls fail.
+        static_cast<void>(services_.onesided.fence());
+        for (const Rank member : team.state().setup.job_ranks)
+            services_.onesided.put_signal(member, 0, nullptr, 0, {word, 1, true}, Return::at_once);
+    }
+    link::Wire& wire = *services_.job.wire;
+    // Acquire: pairs with the members' atomic additions.
+    std::atomic_ref<std::uint64_t> count(
+        *reinterpret_cast<std::uint64_t*>(wire.near(services_.job.bootstrap->rank()) + word));
+    if (count.load(std::memory_order_acquire) < static_cast<std::uint64_t>(team.size()))
+        return false;
+    count.store(0, std::memory_order_relaxed);
+    if (team.failed())
+        wire.forget_pieces(services_.layout.region(team.id()), services_.layout.region_bytes);
+    return true;
+}
+
+/// Returns a tick above all ticks that this rank has used on any team.
+base::Tick Teams::tick_bound() const {
+    const Turn::Hold hold = services_.engine.take_turn();
+    base::Tick bound = retired_tick_;
+    for (const auto& team : teams_) {
+        const base::Tick next = team->state().next_tick & base::kTickMask;
+        if (base::tick_distance(next, bound) > 0) bound = next;
+    }
+    return bound;
+}
+
+}  // namespace weft::run
