@@ -99,13 +99,19 @@ struct CandidateRequest {
     std::int64_t vector = 0;
     /// Time to reduce received data while others can send, in picoseconds.
     std::int64_t combine = 0;
-    plan::Layout layout;  ///< node of each rank; not given: all ranks are on one node
-    bool direct = false;  ///< local peers can access each other's buffers
-    bool lands = false;   ///< payloads from other nodes may be delivered directly into buffers
+    plan::Layout layout;           ///< node of each rank; not given: all ranks are on one node
+    bool direct = false;           ///< local peers can access each other's buffers
+    bool direct_delivery = false;  ///< payloads from other nodes may be put directly into buffers
 
     /// Returns true if there are several nodes and some have several ranks.
     [[nodiscard]] bool mixed() const { return layout.nodes() > 1 && layout.most() > 1; }
 };
+
+/// Returns the program of the request's rank, or the value for all ranks.
+using Generate =
+    std::function<base::Result<plan::Program>(const AlgorithmSpec&, const GenerateRequest&)>;
+using GenerateStages =
+    std::function<base::Result<plan::Stages>(const AlgorithmSpec&, const GenerateRequest&)>;
 
 struct Algorithm {
     std::string_view collective;
@@ -114,13 +120,10 @@ struct Algorithm {
     std::string_view source;
     std::vector<Parameter> parameters;
     Properties properties;
-    /// Exactly one of `generate` and `stages` is set. `stages` returns the value for all ranks and
-    /// ignores `rank` of the request. A refusal depends only on facts that all ranks know, so all
-    /// ranks refuse the same requests.
-    std::function<base::Result<plan::Program>(const AlgorithmSpec&, const GenerateRequest&)>
-        generate = nullptr;
-    std::function<base::Result<plan::Stages>(const AlgorithmSpec&, const GenerateRequest&)> stages =
-        nullptr;
+    /// Exactly one of `generate` and `stages` is set. `stages` ignores `rank` of the request. A
+    /// refusal depends only on facts that all ranks know, so all ranks refuse the same requests.
+    Generate generate = nullptr;
+    GenerateStages stages = nullptr;
     /// Returns a few specs, in addition to the plain name, that are worth a prediction.
     std::function<std::vector<std::string>(const CandidateRequest&)> variants = nullptr;
     /// Returns the properties of a spec with parameters, if they depend on the algorithms it names.
@@ -133,9 +136,13 @@ struct Algorithm {
     /// request's rank.
     std::function<Rank(const GenerateRequest&)> same_as = nullptr;
 
-    [[nodiscard]] Properties properties_of(const AlgorithmSpec& spec) const {
-        return refine == nullptr ? properties : refine(spec);
+    /// Returns the parameter with this name, or nullptr.
+    [[nodiscard]] const Parameter* parameter(std::string_view key) const {
+        const auto found = std::ranges::find(parameters, key, &Parameter::name);
+        return found == parameters.end() ? nullptr : &*found;
     }
+    /// Returns the properties with the parameters of a spec.
+    [[nodiscard]] Properties properties_of(const AlgorithmSpec& spec) const;
     [[nodiscard]] bool bit_identical_on(const AlgorithmSpec& spec,
                                         const plan::Layout& layout) const {
         return properties_of(spec).bit_identical ||
@@ -194,6 +201,11 @@ inline constexpr std::uint32_t kSegmentsMax = 1 << 20;
         {.fallback = fallback, .least = least, .most = std::numeric_limits<Rank>::max() - 1});
     if (!k) return k.failure();
     return static_cast<Rank>(*k);
+}
+
+/// Returns the bytes of one rank's block, for a vector with a block for each rank.
+[[nodiscard]] inline std::uint64_t block_bytes(const GenerateRequest& request) {
+    return request.elements / static_cast<std::uint64_t>(request.size) * request.element_bytes;
 }
 
 /// Help text of the parameter `segments`, for the list of algorithms.

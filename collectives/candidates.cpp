@@ -1,26 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "collectives/candidates.hpp"
-
+// candidates.cpp - algorithms that are worth a prediction.
 #include <algorithm>
 #include <bit>
 
 #include "base/check.hpp"
-#include "collectives/landing.hpp"
-#include "collectives/near_way.hpp"
 #include "collectives/registry.hpp"
+#include "collectives/transfer.hpp"
 
 namespace weft::collectives {
 
 namespace {
 
 bool is_pipeline(const Algorithm& algorithm) {
-    const auto segments = std::ranges::find(algorithm.parameters, "segments", &Parameter::name);
-    return segments != algorithm.parameters.end() && segments->fallback == "by size";
-}
-
-bool has_parameter(const Algorithm& algorithm, const Parameter& parameter) {
-    return std::ranges::find(algorithm.parameters, parameter.name, &Parameter::name) !=
-           algorithm.parameters.end();
+    const Parameter* const segments = algorithm.parameter("segments");
+    return segments != nullptr && segments->fallback == "by size";
 }
 
 /// Returns the number of pieces, a power of two, with which a pipeline over `hops` further ranks
@@ -68,9 +61,9 @@ std::vector<AlgorithmSpec> candidate_specs(std::string_view collective,
             for (const std::uint32_t each : pieces)
                 add(std::string(algorithm.name) + ":segments=" + std::to_string(each));
         // The faster method depends on the machine as well as on the size.
-        if (request.direct && has_parameter(algorithm, kNearParameter))
+        if (request.direct && algorithm.parameter(kNearParameter.name) != nullptr)
             add(std::string(algorithm.name) + ":near=put");
-        if (request.lands && has_parameter(algorithm, kIntoParameter))
+        if (request.direct_delivery && algorithm.parameter(kIntoParameter.name) != nullptr)
             add(std::string(algorithm.name) + ":into=vector");
         if (algorithm.variants == nullptr) continue;
         for (const std::string& spec : algorithm.variants(request)) add(spec);

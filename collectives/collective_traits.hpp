@@ -34,7 +34,7 @@ enum class Contribution : std::uint8_t {
 };
 
 /// Sizes of blocks, and the ranks that know them.
-enum class Counts : std::uint8_t { equal, known_to_all, known_to_pair };
+enum class BlockCounts : std::uint8_t { equal, known_to_all, known_to_pair };
 
 /// Argument that may be WEFT_IN_PLACE. The other argument is then the whole vector, and each side
 /// uses its part of it.
@@ -47,7 +47,7 @@ struct CollectiveTraits {
     VectorPart output = VectorPart::none;
     Contribution contribution = Contribution::none;
     InPlace in_place = InPlace::input;
-    Counts counts = Counts::equal;
+    BlockCounts counts = BlockCounts::equal;
     Collective even = Collective::barrier;  ///< the collective with equal blocks
 
     [[nodiscard]] constexpr bool has_data() const { return contribution != Contribution::none; }
@@ -63,7 +63,7 @@ struct CollectiveTraits {
     }
     /// Returns true if blocks have their own counts. has_input_counts() and has_output_counts() say
     /// if a rank passes an array of them for that side.
-    [[nodiscard]] constexpr bool has_counts() const { return counts != Counts::equal; }
+    [[nodiscard]] constexpr bool has_counts() const { return counts != BlockCounts::equal; }
     [[nodiscard]] constexpr bool has_input_counts() const {
         return has_counts() && input != VectorPart::own_block;
     }
@@ -71,7 +71,7 @@ struct CollectiveTraits {
         return has_counts() && output != VectorPart::own_block;
     }
     [[nodiscard]] constexpr bool has_pairwise_counts() const {
-        return counts == Counts::known_to_pair;
+        return counts == BlockCounts::known_to_pair;
     }
     /// Returns true if completion on one rank must mean that all ranks have entered.
     [[nodiscard]] constexpr bool synchronizes() const { return !has_data(); }
@@ -97,15 +97,15 @@ inline constexpr auto kCollectives = [] {
         CollectiveTraits{scan, "scan", Part::whole, Part::whole, From::up_to_own},
         CollectiveTraits{exscan, "exscan", Part::whole, Part::whole_after_first, From::before_own},
         CollectiveTraits{gatherv, "gatherv", Part::own_block, Part::whole_at_root, From::owner,
-                         InPlace::input, Counts::known_to_pair, gather},
+                         InPlace::input, BlockCounts::known_to_pair, gather},
         CollectiveTraits{scatterv, "scatterv", Part::whole_at_root, Part::own_block, From::root,
-                         InPlace::output, Counts::known_to_pair, scatter},
+                         InPlace::output, BlockCounts::known_to_pair, scatter},
         CollectiveTraits{allgatherv, "allgatherv", Part::own_block, Part::whole, From::owner,
-                         InPlace::input, Counts::known_to_all, allgather},
+                         InPlace::input, BlockCounts::known_to_all, allgather},
         CollectiveTraits{alltoallv, "alltoallv", Part::whole, Part::whole, From::owner_own_block,
-                         InPlace::never, Counts::known_to_pair, alltoall},
+                         InPlace::never, BlockCounts::known_to_pair, alltoall},
         CollectiveTraits{reduce_scatterv, "reduce_scatterv", Part::whole, Part::own_block,
-                         From::all, InPlace::input, Counts::known_to_all, reduce_scatter},
+                         From::all, InPlace::input, BlockCounts::known_to_all, reduce_scatter},
     };
     // Not a default member initializer: clang 16 rejects one that reads another member
     // as not constant.

@@ -13,20 +13,17 @@ namespace weft::collectives {
 [[nodiscard]] Algorithm hierarchical(std::string_view collective);
 [[nodiscard]] Algorithm in_place(std::string_view collective);
 
+// An entry for each tree.
+[[nodiscard]] Algorithm broadcast_tree(std::string_view name);
+[[nodiscard]] Algorithm reduce_tree(std::string_view name);
+
 [[nodiscard]] Algorithm barrier_central();
 [[nodiscard]] Algorithm barrier_dissemination();
 [[nodiscard]] Algorithm barrier_multi_object();
 [[nodiscard]] Algorithm barrier_multiplying();
 [[nodiscard]] Algorithm barrier_tree();
 
-[[nodiscard]] Algorithm broadcast_binomial();
-[[nodiscard]] Algorithm broadcast_chain();
 [[nodiscard]] Algorithm broadcast_double_tree();
-[[nodiscard]] Algorithm broadcast_flat();
-[[nodiscard]] Algorithm broadcast_kary();
-[[nodiscard]] Algorithm broadcast_knomial();
-[[nodiscard]] Algorithm broadcast_logp_optimal();
-[[nodiscard]] Algorithm broadcast_pipelined_binary();
 [[nodiscard]] Algorithm broadcast_scatter_allgather();
 [[nodiscard]] Algorithm broadcast_split_binary();
 
@@ -44,15 +41,9 @@ namespace weft::collectives {
 [[nodiscard]] Algorithm allreduce_ring();
 
 [[nodiscard]] Algorithm reduce_binary_blocks();
-[[nodiscard]] Algorithm reduce_binomial();
-[[nodiscard]] Algorithm reduce_chain();
 [[nodiscard]] Algorithm reduce_double_tree();
 [[nodiscard]] Algorithm reduce_flat();
 [[nodiscard]] Algorithm reduce_halving_doubling();
-[[nodiscard]] Algorithm reduce_kary();
-[[nodiscard]] Algorithm reduce_knomial();
-[[nodiscard]] Algorithm reduce_logp_optimal();
-[[nodiscard]] Algorithm reduce_pipelined_binary();
 [[nodiscard]] Algorithm reduce_ring();
 [[nodiscard]] Algorithm reduce_split_binary();
 

@@ -26,14 +26,14 @@ std::vector<Algorithm> list_algorithms() {
         barrier_multiplying(),
         hierarchical("barrier"),
         barrier_multi_object(),
-        broadcast_flat(),
-        broadcast_binomial(),
-        broadcast_kary(),
-        broadcast_knomial(),
-        broadcast_logp_optimal(),
+        broadcast_tree("flat"),
+        broadcast_tree("binomial"),
+        broadcast_tree("kary"),
+        broadcast_tree("knomial"),
+        broadcast_tree("logp-optimal"),
         broadcast_split_binary(),
-        broadcast_chain(),
-        broadcast_pipelined_binary(),
+        broadcast_tree("chain"),
+        broadcast_tree("pipelined-binary"),
         broadcast_double_tree(),
         broadcast_scatter_allgather(),
         in_place("broadcast"),
@@ -53,12 +53,12 @@ std::vector<Algorithm> list_algorithms() {
         allreduce_multi_object_small(),
         allreduce_multi_object_large(),
         reduce_flat(),
-        reduce_kary(),
-        reduce_binomial(),
-        reduce_knomial(),
-        reduce_logp_optimal(),
-        reduce_chain(),
-        reduce_pipelined_binary(),
+        reduce_tree("kary"),
+        reduce_tree("binomial"),
+        reduce_tree("knomial"),
+        reduce_tree("logp-optimal"),
+        reduce_tree("chain"),
+        reduce_tree("pipelined-binary"),
         reduce_split_binary(),
         reduce_double_tree(),
         reduce_halving_doubling(),
@@ -145,9 +145,7 @@ base::Result<void> check_request(const Algorithm& algorithm, const GenerateReque
 
 base::Result<void> check_parameters(const Algorithm& algorithm, const AlgorithmSpec& spec) {
     for (const SpecParameter& given : spec.parameters) {
-        if (std::ranges::find(algorithm.parameters, given.key, &Parameter::name) !=
-            algorithm.parameters.end())
-            continue;
+        if (algorithm.parameter(given.key) != nullptr) continue;
         std::vector<std::string_view> known;
         for (const Parameter& parameter : algorithm.parameters) known.push_back(parameter.name);
         const std::size_t behind_key = given.nested.empty() ? 1 : 2;  // "=" or "=("
@@ -182,7 +180,7 @@ std::span<const Algorithm> algorithms_of(std::string_view collective) {
 
 std::span<const std::string_view> collectives() {
     constexpr std::size_t kEven =
-        std::ranges::count(kCollectives, Counts::equal, &CollectiveTraits::counts);
+        std::ranges::count(kCollectives, BlockCounts::equal, &CollectiveTraits::counts);
     static_assert(std::ranges::all_of(std::span(kCollectives).first(kEven),
                                       [](const auto& traits) { return !traits.has_counts(); }));
     return std::span(kCollectiveNames).first(kEven);

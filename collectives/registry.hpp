@@ -44,6 +44,19 @@ namespace weft::collectives {
 /// trying. Algorithms with a schedule as a parameter are left out.
 [[nodiscard]] std::vector<std::string> specs_to_try(std::string_view collective);
 
+/// Returns the specs that are worth a prediction if the caller forces none: every algorithm by its
+/// plain name, unless one of its parameters has no default, and the variants that it suggests.
+/// Pipelines are listed with one piece, and with numbers of pieces that balance the costs of
+/// messages and bytes. Equal arguments give the same list of at most a few dozen entries. Some may
+/// not support the number of ranks; their generators fail then.
+[[nodiscard]] std::vector<AlgorithmSpec> candidate_specs(std::string_view collective,
+                                                         const CandidateRequest& request);
+
+/// Returns true if the spec only repeats the default number of pieces for this request. Then the
+/// plain name gives equal programs.
+[[nodiscard]] bool repeats_plain_name(const Algorithm& algorithm, const AlgorithmSpec& spec,
+                                      const GenerateRequest& request);
+
 /// Returns the algorithm that a spec names, or a failure that lists the known ones.
 [[nodiscard]] base::Result<const Algorithm*> find_algorithm(std::string_view collective,
                                                             const AlgorithmSpec& spec);

@@ -10,8 +10,8 @@
 // Memory   Slots for n - 1 blocks; no scratch, because blocks are put to their final positions.
 // Good for Short blocks, any n; k as in knomial trees.
 // Holds    Synchronizing.
-#include "collectives/blocks.hpp"
 #include "collectives/entries.hpp"
+#include "collectives/generate/blocks.hpp"
 
 namespace weft::collectives {
 

@@ -9,8 +9,8 @@
 // Good for Few ranks, or ranks of one node: each publishes its block once, and all read
 //          it in place.
 // Holds    Synchronizing. The number of a put is the sender's rank, so puts are kShared.
-#include "collectives/blocks.hpp"
 #include "collectives/entries.hpp"
+#include "collectives/generate/blocks.hpp"
 
 namespace weft::collectives {
 
@@ -30,12 +30,6 @@ void write(BlockWriter& writer, const GenerateRequest& request) {
     if (request.size > 1) writer->reserve_slots(static_cast<std::uint32_t>(request.size));
 }
 
-base::Result<plan::Program> generate_direct(const AlgorithmSpec& spec,
-                                            const GenerateRequest& request) {
-    return program_by_blocks({.collective = "allgather", .synchronizing = true}, spec, request,
-                             write);
-}
-
 }  // namespace
 
 Algorithm allgather_direct() {
@@ -46,7 +40,7 @@ Algorithm allgather_direct() {
         .source = "Hoefler and Moor, section 3.1.6",
         .parameters = {{"segments", "1", kSegmentsHelp, "3"}},
         .properties = {.ordered = true, .bit_identical = true, .synchronizing = true},
-        .generate = &generate_direct,
+        .generate = by_blocks({.collective = "allgather", .synchronizing = true}, write),
     };
 }
 

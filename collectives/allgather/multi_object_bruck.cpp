@@ -17,66 +17,61 @@
 // Good for Short blocks on many nodes with several ranks.
 // Holds    Synchronizing; bits are only copied. Blocks arrive at their final positions, so
 //          no rotation follows.
-// Next     ../node_position.hpp for ports; ../near_way.hpp; multi_object_ring.cpp for long blocks.
+// Next     ../generate/node_position.hpp for ports; ../transfer.hpp; multi_object_ring.cpp for long
+//          blocks.
 #include <algorithm>
 
 #include "collectives/entries.hpp"
-#include "collectives/near_way.hpp"
+#include "collectives/generate/node_position.hpp"
 
 namespace weft::collectives {
 
 namespace {
 
-class Writer {
+class NodeBruck {
   public:
-    Writer(BlockWriter& writer, const GenerateRequest& request, Rank radix)
+    NodeBruck(BlockWriter& writer, const GenerateRequest& request, Rank radix,
+              LocalTransfer transfer)
         : writer_(writer),
           request_(request),
           here_(request),
           others_(here_.others()),
-          radix_(radix) {}
+          radix_(radix),
+          in_place_(transfer == LocalTransfer::in_place),
+          most_(static_cast<std::uint32_t>(here_.layout.most())),
+          first_(in_place_ ? static_cast<std::uint32_t>(request.size) + most_ : most_),
+          peers_(writer.builder(), here_, transfer, static_cast<std::uint32_t>(request.size)) {}
 
-    /// Writes the program with exposed blocks. The number of a run of blocks is the rank of
-    /// its first block.
-    void write_exposed() {
-        const auto own = static_cast<std::uint32_t>(here_.rank);
-        const auto size = static_cast<std::uint32_t>(here_.layout.size());
-        const auto most = static_cast<std::uint32_t>(here_.layout.most());
-        LocalPeers peers(writer_.builder(), here_, size);
-        peers.expose(own, writer_.input(own));
-        writer_->copy(writer_.output(own), writer_.input(own));
-        for (const Rank peer : others_) take_exposed(peer, static_cast<std::uint32_t>(peer), 1);
-        std::uint32_t number = size + most;
-        for (std::int64_t have = 1; have < here_.nodes; have *= radix_)
-            exchange_exposed(have, number++, peers);
-        peers.tell_done();
-        writer_->flush();
-        peers.await_done();
-        reserve_exposed(size + most);
-    }
-
+    /// The number of a run of exposed blocks is the rank of its first block.
     void write() {
         const auto own = static_cast<std::uint32_t>(here_.rank);
+        if (in_place_) peers_.give(own, writer_.input(own));
         writer_->copy(writer_.output(own), writer_.input(own));
-        share(writer_.builder(), others_, static_cast<std::uint32_t>(here_.local),
-              writer_.output(own));
-        for (Rank peer = 0; peer < here_.count; ++peer) {
-            if (peer == here_.local) continue;
-            const auto number = static_cast<std::uint32_t>(peer);
-            const auto block = static_cast<std::uint32_t>(here_.node_rank(peer));
-            writer_->wait(here_.node_rank(peer), number, plan::kShared);
-            writer_->copy(writer_.output(block), writer_.slot(number, block));
+        if (in_place_) {
+            for (const Rank peer : others_) take_exposed(peer, static_cast<std::uint32_t>(peer), 1);
+        } else {
+            peers_.give(static_cast<std::uint32_t>(here_.local), writer_.output(own));
+            for (Rank peer = 0; peer < here_.count; ++peer)
+                if (peer != here_.local) take_own(peer);
         }
-        auto number = static_cast<std::uint32_t>(here_.layout.most());
-        const std::uint32_t peer_numbers = number;
+        std::uint32_t number = first_;
         for (std::int64_t have = 1; have < here_.nodes; have *= radix_) {
             exchange(have, number);
-            number += static_cast<std::uint32_t>(radix_);
+            number += numbers_each();
         }
-        reserve(peer_numbers);
+        if (in_place_) {
+            peers_.tell_done();
+            writer_->flush();
+            peers_.await_done();
+        }
+        reserve();
     }
 
   private:
+    /// Returns the numbers of a round: one to fetch, and without exposed blocks one for each port.
+    [[nodiscard]] std::uint32_t numbers_each() const {
+        return in_place_ ? 1 : static_cast<std::uint32_t>(radix_);
+    }
     /// Returns the nodes whose blocks a port fetches when each node has the blocks of `have` nodes.
     [[nodiscard]] NodeWindow window(Rank node, Rank port, std::int64_t have) const {
         const std::int64_t distance = (port + 1) * have;
@@ -84,20 +79,30 @@ class Writer {
                 static_cast<Rank>(std::clamp<std::int64_t>(here_.nodes - distance, 0, have))};
     }
 
-    void exchange_exposed(std::int64_t have, std::uint32_t number, LocalPeers& peers) {
+    void exchange(std::int64_t have, std::uint32_t number) {
         const NodeWindow mine = window(here_.node, here_.local, have);
         if (here_.local < radix_ - 1 && mine.count > 0) {
             fetch(have, number, mine);
-            for_each_exposed(mine, [&](std::uint32_t first, std::uint32_t count) {
-                peers.expose(first, writer_.output(first, count));
-            });
+            if (in_place_)
+                for_each_exposed(mine, [&](std::uint32_t first, std::uint32_t count) {
+                    peers_.give(first, writer_.output(first, count));
+                });
+            else
+                for (const Rank peer : others_)
+                    writer_->put(peer, shared(number, here_.local), blocks(mine), plan::kShared);
         }
         for (Rank port = 0; port + 1 < radix_; ++port) {
-            if (port == here_.local) continue;
-            for_each_exposed(window(here_.node, port, have),
-                             [&](std::uint32_t first, std::uint32_t count) {
-                                 take_exposed(here_.node_rank(port), first, count);
-                             });
+            const NodeWindow theirs = window(here_.node, port, have);
+            const Rank from = here_.node_rank(port);
+            if (port == here_.local || theirs.count == 0) continue;
+            if (in_place_) {
+                for_each_exposed(theirs, [&](std::uint32_t first, std::uint32_t count) {
+                    take_exposed(from, first, count);
+                });
+            } else {
+                writer_->wait(from, shared(number, port), plan::kShared);
+                writer_->copy(blocks(theirs), in_slot(shared(number, port), theirs));
+            }
         }
     }
     /// Puts this node's blocks to one node, and receives the blocks of another.
@@ -118,18 +123,12 @@ class Writer {
         for_each_exposed_run(writer_, request_, here_.layout, nodes, visit);
     }
 
-    void exchange(std::int64_t have, std::uint32_t number) {
-        const NodeWindow mine = window(here_.node, here_.local, have);
-        if (here_.local < radix_ - 1 && mine.count > 0) {
-            fetch(have, number, mine);
-            share(writer_.builder(), others_, shared(number, here_.local), blocks(mine));
-        }
-        for (Rank port = 0; port + 1 < radix_; ++port) {
-            const NodeWindow theirs = window(here_.node, port, have);
-            if (port == here_.local || theirs.count == 0) continue;
-            writer_->wait(here_.node_rank(port), shared(number, port), plan::kShared);
-            writer_->copy(blocks(theirs), in_slot(shared(number, port), theirs));
-        }
+    /// Copies the own block of a local peer.
+    void take_own(Rank peer) {
+        const auto number = static_cast<std::uint32_t>(peer);
+        const auto block = static_cast<std::uint32_t>(here_.node_rank(peer));
+        writer_->wait(here_.node_rank(peer), number, plan::kShared);
+        writer_->copy(writer_.output(block), writer_.slot(number, block));
     }
 
     [[nodiscard]] static std::uint32_t shared(std::uint32_t number, Rank port) {
@@ -148,34 +147,22 @@ class Writer {
         });
     }
     /// Capacities must be equal on all ranks, but windows differ if nodes have different sizes. So
-    /// the largest window of any node is reserved.
-    void reserve(std::uint32_t number) {
+    /// the largest window of any node is reserved. Exposures and done signals need no capacity.
+    void reserve() {
         if (here_.layout.size() == 1) return;
-        const std::uint32_t most = number;
-        writer_->reserve_capacities(0, most, most > 1 ? 1 : 0);
+        const bool puts = !in_place_ && most_ > 1;
+        writer_->reserve_capacities(0, first_, puts ? 1 : 0);
+        std::uint32_t number = first_;
         for (std::int64_t have = 1; have < here_.nodes; have *= radix_) {
             std::uint32_t largest = 0;
             for (Rank port = 0; port + 1 < radix_; ++port) {
                 const std::uint32_t units =
                     ranks_at_most(here_.layout, window(0, port, have).count);
                 largest = std::max(largest, units);
-                writer_->reserve_capacity(shared(number, port), most > 1 ? units : 0);
+                if (!in_place_) writer_->reserve_capacity(shared(number, port), puts ? units : 0);
             }
             writer_->reserve_capacity(number, largest);
-            number += static_cast<std::uint32_t>(radix_);
-        }
-    }
-
-    /// Exposures and done signals need no capacity.
-    void reserve_exposed(std::uint32_t far) {
-        if (here_.layout.size() == 1) return;
-        writer_->reserve_capacities(0, far, 0);
-        for (std::int64_t have = 1; have < here_.nodes; have *= radix_) {
-            std::uint32_t largest = 0;
-            for (Rank port = 0; port + 1 < radix_; ++port)
-                largest =
-                    std::max(largest, ranks_at_most(here_.layout, window(0, port, have).count));
-            writer_->reserve_capacity(far++, largest);
+            number += numbers_each();
         }
     }
 
@@ -184,6 +171,10 @@ class Writer {
     NodePosition here_;
     std::vector<Rank> others_;
     Rank radix_;
+    bool in_place_;
+    std::uint32_t most_;
+    std::uint32_t first_;  ///< number of the first round
+    LocalPeers peers_;
 };
 
 /// Returns the bytes of the largest payload from a port to its local peers. In each round but the
@@ -195,27 +186,19 @@ std::uint64_t bytes_handed(const GenerateRequest& request, const plan::Layout& l
     return std::max(1U, ranks_at_most(layout, most)) * block_bytes(request);
 }
 
-constexpr Properties kProperties{
-    .ordered = true, .bit_identical = true, .synchronizing = true, .for_nodes = true};
-
 base::Result<plan::Program> generate_bruck(const AlgorithmSpec& spec,
                                            const GenerateRequest& request) {
     const plan::Layout layout = layout_of(request);
-    const base::Result<std::int64_t> radix = number_parameter(
-        spec, "radix",
-        {.fallback = layout.least() + 1, .least = 2, .most = std::int64_t{layout.least()} + 1});
+    const base::Result<std::int64_t> radix = radix_of_nodes(spec, layout);
     if (!radix) return radix.failure();
-    const base::Result<NearWay> near =
-        near_way(spec, bytes_handed(request, layout, static_cast<Rank>(*radix)));
-    if (!near) return near.failure();
-    return program_by_blocks({.collective = "allgather", .synchronizing = true}, spec, request,
-                             [&](BlockWriter& block_writer, const GenerateRequest&) {
-                                 Writer writer(block_writer, request, static_cast<Rank>(*radix));
-                                 if (*near == NearWay::mapped)
-                                     writer.write_exposed();
-                                 else
-                                     writer.write();
-                             });
+    const auto transfer =
+        local_transfer(spec, bytes_handed(request, layout, static_cast<Rank>(*radix)));
+    if (!transfer) return transfer.failure();
+    return program_by_blocks(
+        {.collective = "allgather", .synchronizing = true}, spec, request,
+        [&](BlockWriter& writer, const GenerateRequest&) {
+            NodeBruck(writer, request, static_cast<Rank>(*radix), *transfer).write();
+        });
 }
 
 }  // namespace
@@ -233,9 +216,11 @@ Algorithm allgather_multi_object_bruck() {
               "2"},
              {"segments", "1", kSegmentsHelp},
              kNearParameter},
-        .properties = kProperties,
+        .properties = {.ordered = true,
+                       .bit_identical = true,
+                       .synchronizing = true,
+                       .for_nodes = true},
         .generate = &generate_bruck,
-        .refine = &with_near_way<kProperties>,
     };
 }
 

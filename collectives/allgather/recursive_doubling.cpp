@@ -9,8 +9,8 @@
 // Memory   Slots for n - 1 blocks; no scratch.
 // Good for Short and medium blocks if n is a power of two; other n are refused (bruck serves them).
 // Holds    Synchronizing.
-#include "collectives/blocks.hpp"
 #include "collectives/entries.hpp"
+#include "collectives/generate/blocks.hpp"
 
 namespace weft::collectives {
 
@@ -32,12 +32,6 @@ void write(BlockWriter& writer, const GenerateRequest& request) {
     }
 }
 
-base::Result<plan::Program> generate_recursive_doubling(const AlgorithmSpec& spec,
-                                                        const GenerateRequest& request) {
-    return program_by_blocks({.collective = "allgather", .synchronizing = true}, spec, request,
-                             write);
-}
-
 }  // namespace
 
 Algorithm allgather_recursive_doubling() {
@@ -53,7 +47,7 @@ Algorithm allgather_recursive_doubling() {
                        .bit_identical = true,
                        .synchronizing = true,
                        .power_of_two = true},
-        .generate = &generate_recursive_doubling,
+        .generate = by_blocks({.collective = "allgather", .synchronizing = true}, write),
     };
 }
 

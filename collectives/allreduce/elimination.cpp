@@ -17,8 +17,8 @@
 //          (recursive-doubling), but fewer ranks wait for another rank's result.
 // Holds    Operands stay in rank order and all ranks reduce in the same order, so results are
 //          bit-identical.
-#include "collectives/allreduce/stages.hpp"
 #include "collectives/entries.hpp"
+#include "collectives/generate/stages.hpp"
 
 namespace weft::collectives {
 

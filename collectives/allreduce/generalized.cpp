@@ -26,8 +26,8 @@
 #include <algorithm>
 #include <charconv>
 
-#include "collectives/blocks.hpp"
 #include "collectives/entries.hpp"
+#include "collectives/generate/blocks.hpp"
 
 namespace weft::collectives {
 
@@ -203,7 +203,7 @@ class Generalized {
         std::vector<Block> targets;
         std::vector<Block> own;
         std::vector<Block> came;
-        struct Run {
+        struct OpenRun {
             Buffer target = {};
             Buffer from = {};
             std::uint32_t next = ~std::uint32_t{0};

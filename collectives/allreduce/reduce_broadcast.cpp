@@ -18,12 +18,12 @@
 //          of a child is its index; the next number is the result's, on every rank (kShared). In a
 //          loop one copy of each slot is enough. A child sends the next segment only after the
 //          result of the previous one, for which its parent has read the slot.
-// Next     ../trees.hpp for the trees.
+// Next     ../generate/named_trees.hpp for the trees.
 #include <algorithm>
 
-#include "collectives/blocks.hpp"
 #include "collectives/entries.hpp"
-#include "collectives/trees.hpp"
+#include "collectives/generate/blocks.hpp"
+#include "collectives/generate/named_trees.hpp"
 
 namespace weft::collectives {
 

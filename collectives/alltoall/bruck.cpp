@@ -11,8 +11,8 @@
 // Memory   A slot for each message, of slightly more than n/k blocks; one scratch vector.
 // Good for Short blocks: fewer messages, more bytes. With k = n it is the direct algorithm.
 // Holds    Synchronizing.
-#include "collectives/blocks.hpp"
 #include "collectives/entries.hpp"
+#include "collectives/generate/blocks.hpp"
 
 namespace weft::collectives {
 

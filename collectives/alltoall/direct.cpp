@@ -11,7 +11,7 @@
 // Good for Medium and long blocks.
 // Holds    Synchronizing.
 #include "collectives/entries.hpp"
-#include "collectives/landing.hpp"
+#include "collectives/generate/blocks.hpp"
 
 namespace weft::collectives {
 
@@ -43,8 +43,8 @@ void write_into_vectors(BlockWriter& writer, const GenerateRequest& request) {
         writer->wait(peer(request.size - back), static_cast<std::uint32_t>(back - 1));
 }
 
-void write(BlockWriter& writer, const GenerateRequest& request, Landing into) {
-    if (into == Landing::vector) return write_into_vectors(writer, request);
+void write_alltoall(BlockWriter& writer, const GenerateRequest& request, Delivery into) {
+    if (into == Delivery::direct) return write_into_vectors(writer, request);
     const auto own = static_cast<std::uint32_t>(request.rank);
     for (Rank ahead = 1; ahead < request.size; ++ahead) {
         const Rank to = (request.rank + ahead) % request.size;
@@ -61,14 +61,6 @@ void write(BlockWriter& writer, const GenerateRequest& request, Landing into) {
     }
 }
 
-base::Result<plan::Program> generate_direct(const AlgorithmSpec& spec,
-                                            const GenerateRequest& request) {
-    return program_that_lands({.collective = "alltoall", .synchronizing = true}, spec, request,
-                              write);
-}
-
-constexpr Properties kProperties{.ordered = true, .bit_identical = true, .synchronizing = true};
-
 }  // namespace
 
 Algorithm alltoall_direct() {
@@ -78,9 +70,8 @@ Algorithm alltoall_direct() {
         .summary = "every rank puts each other rank's block to it",
         .source = "Hoefler and Moor, section 3.1.6",
         .parameters = {{"segments", "1", kSegmentsHelp, "3"}, kIntoParameter},
-        .properties = kProperties,
-        .generate = &generate_direct,
-        .refine = &with_landing<kProperties>,
+        .properties = {.ordered = true, .bit_identical = true, .synchronizing = true},
+        .generate = by_blocks({.collective = "alltoall", .synchronizing = true}, write_alltoall),
     };
 }
 

@@ -17,8 +17,8 @@
 // Good for Long vectors on few ranks: about 2m for each rank, for any n.
 // Holds    Synchronizing: every block has passed all ranks of the ring.
 #include "collectives/entries.hpp"
+#include "collectives/generate/ring.hpp"
 #include "collectives/patterns/range_tree.hpp"
-#include "collectives/ring.hpp"
 
 namespace weft::collectives {
 
@@ -36,13 +36,13 @@ bool is_in(const patterns::TreeNode& node, Rank number, std::uint32_t block) {
 /// Scatters down the tree. Numbers are counted from the root; block v belongs to number v. With
 /// into=vector, children expose their blocks by numbers from `first_exposed` on.
 void scatter(BlockWriter& writer, const patterns::RelativeRank& own, const patterns::TreeNode& node,
-             Landing into, std::uint32_t first_exposed) {
+             Delivery into, std::uint32_t first_exposed) {
     const auto first = static_cast<std::uint32_t>(own.number());
     const auto count = static_cast<std::uint32_t>(node.size);
     const plan::Block kept = writer.output(first, count);
     if (own.number() == 0) {
         writer->copy(kept, writer.input(0, count));
-    } else if (into == Landing::vector) {
+    } else if (into == Delivery::direct) {
         const Rank parent = own.rank_of(node.parent);
         writer->expose(parent, first_exposed + node.child_index, kept, plan::kWritten);
         writer->wait(parent, kScatter);
@@ -55,7 +55,7 @@ void scatter(BlockWriter& writer, const patterns::RelativeRank& own, const patte
         const auto child = first + static_cast<std::uint32_t>(branch.distance);
         const Rank to = own.rank_of(static_cast<Rank>(child));
         const plan::Block sent = writer.output(child, static_cast<std::uint32_t>(branch.size));
-        if (into == Landing::vector) {
+        if (into == Delivery::direct) {
             writer->wait(to, exposed);
             put_into_place(writer, to, kScatter, exposed++, sent);
         } else {
@@ -64,7 +64,7 @@ void scatter(BlockWriter& writer, const patterns::RelativeRank& own, const patte
     }
 }
 
-void write(BlockWriter& writer, const GenerateRequest& request, Landing into) {
+void write(BlockWriter& writer, const GenerateRequest& request, Delivery into) {
     const patterns::RelativeRank own{request.rank, request.size, request.root};
     const patterns::RangeTree tree = patterns::knomial_tree(own.size, 2);
     const patterns::TreeNode node = patterns::find_node(tree, own.size, own.number());
@@ -76,7 +76,7 @@ void write(BlockWriter& writer, const GenerateRequest& request, Landing into) {
     pass_around(writer, own, kFirstStep, into, [&](Rank number, std::uint32_t block) {
         return is_in(number == own.number() ? node : right, number, block);
     });
-    if (into == Landing::vector) {
+    if (into == Delivery::direct) {
         if (own.size > 1) writer->reserve_slots(first_exposed + tree.children_max);
         return;
     }
@@ -85,14 +85,6 @@ void write(BlockWriter& writer, const GenerateRequest& request, Landing into) {
     for (std::uint32_t step = 0; step < steps; ++step)
         writer->reserve_capacity(kFirstStep + step, 1);
 }
-
-base::Result<plan::Program> generate_scatter_allgather(const AlgorithmSpec& spec,
-                                                       const GenerateRequest& request) {
-    return program_that_lands({.collective = "broadcast", .synchronizing = true}, spec, request,
-                              write);
-}
-
-constexpr Properties kProperties{.ordered = true, .bit_identical = true, .synchronizing = true};
 
 }  // namespace
 
@@ -103,9 +95,8 @@ Algorithm broadcast_scatter_allgather() {
         .summary = "blocks are scattered along a binomial tree, then passed around a ring",
         .source = "van de Geijn; Thakur, Rabenseifner and Gropp, section 4.3",
         .parameters = {{"segments", "1", kSegmentsHelp, "3"}, kIntoParameter},
-        .properties = kProperties,
-        .generate = &generate_scatter_allgather,
-        .refine = &with_landing<kProperties>,
+        .properties = {.ordered = true, .bit_identical = true, .synchronizing = true},
+        .generate = by_blocks({.collective = "broadcast", .synchronizing = true}, write),
     };
 }
 

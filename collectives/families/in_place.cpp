@@ -40,8 +40,8 @@
 //          readers of a place finish before it is written. No size limit applies, so the segments
 //          of a request are ignored.
 // Next     src/base/reach.hpp for the contents of a signal; ../scan/mapped_linear.cpp.
-#include "collectives/blocks.hpp"
 #include "collectives/entries.hpp"
+#include "collectives/generate/blocks.hpp"
 
 namespace weft::collectives {
 

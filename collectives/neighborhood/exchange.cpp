@@ -2,13 +2,109 @@
 #include "collectives/neighborhood/exchange.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <set>
 #include <utility>
 
-#include "collectives/blocks.hpp"
+#include "collectives/generate/blocks.hpp"
 
 namespace weft::collectives {
+
+std::int64_t Grid::ranks() const {
+    std::int64_t ranks = 1;
+    for (const Rank extent : extents_) ranks *= extent;
+    return ranks;
+}
+
+bool Grid::is_valid() const {
+    if (extents_.empty() || periodic_.size() != extents_.size()) return false;
+    std::int64_t ranks = 1;
+    for (const Rank extent : extents_) {
+        if (extent < 1 || ranks > std::numeric_limits<Rank>::max() / extent) return false;
+        ranks *= extent;
+    }
+    return true;
+}
+
+Coordinates Grid::coordinates_of(Rank rank) const {
+    Coordinates coordinates(extents_.size());
+    for (std::size_t i = extents_.size(); i-- > 0; rank /= extents_[i])
+        coordinates[i] = rank % extents_[i];
+    return coordinates;
+}
+
+Rank Grid::rank_at(const Coordinates& coordinates) const {
+    std::int64_t rank = 0;
+    for (std::size_t i = 0; i < extents_.size(); ++i) {
+        const std::int64_t extent = extents_[i];
+        std::int64_t at = coordinates[i];
+        if (periodic_[i]) at = (at % extent + extent) % extent;
+        if (at < 0 || at >= extent) return plan::kNoRank;
+        rank = rank * extent + at;
+    }
+    return static_cast<Rank>(rank);
+}
+
+base::Result<Stencil> Stencil::make(Grid grid, std::vector<Coordinates> offsets) {
+    if (!grid.is_valid())
+        return base::fail(Status::argument,
+                          "grid: at least one dimension is needed, of 1 rank or more each");
+    if (offsets.empty()) return base::fail(Status::argument, "offsets: none given");
+    std::map<Coordinates, std::uint32_t> numbers;
+    for (const Coordinates& offset : offsets) {
+        const auto number = static_cast<std::uint32_t>(numbers.size());
+        if (offset.size() != grid.dimensions())
+            return base::fail(Status::argument, "offset {}: it has {} parts, the grid {}", number,
+                              offset.size(), grid.dimensions());
+        if (!numbers.emplace(offset, number).second)
+            return base::fail(Status::argument, "offset {}: it was given before", number);
+    }
+    Stencil stencil(std::move(grid), std::move(offsets));
+    for (const Coordinates& offset : stencil.offsets_) {
+        Coordinates back = offset;
+        for (std::int64_t& part : back) part = -part;
+        const auto found = numbers.find(back);
+        if (found == numbers.end())
+            return base::fail(Status::argument, "offset {}: its opposite is missing",
+                              stencil.opposite_.size());
+        stencil.opposite_.push_back(found->second);
+    }
+    return stencil;
+}
+
+Rank Stencil::neighbor(Rank rank, std::uint32_t index) const {
+    Coordinates at = grid_.coordinates_of(rank);
+    for (std::size_t i = 0; i < at.size(); ++i) at[i] += offsets_[index][i];
+    return grid_.rank_at(at);
+}
+
+std::vector<Coordinates> box_offsets(int dimensions, int reach) {
+    std::vector<Coordinates> offsets;
+    Coordinates offset(static_cast<std::size_t>(dimensions), -reach);
+    while (true) {
+        if (std::ranges::any_of(offset, [](std::int64_t part) { return part != 0; }))
+            offsets.push_back(offset);
+        std::size_t last = offset.size();
+        while (last > 0 && offset[last - 1] == reach) offset[--last] = -reach;
+        if (last == 0) return offsets;
+        ++offset[last - 1];
+    }
+}
+
+std::vector<Coordinates> star_offsets(int dimensions, int reach) {
+    std::vector<Coordinates> offsets;
+    for (int axis = 0; axis < dimensions; ++axis) {
+        for (int far = 1; far <= reach; ++far) {
+            for (const int part : {-far, far}) {
+                Coordinates offset(static_cast<std::size_t>(dimensions), 0);
+                offset[static_cast<std::size_t>(axis)] = part;
+                offsets.push_back(std::move(offset));
+            }
+        }
+    }
+    return offsets;
+}
 
 namespace {
 
@@ -31,7 +127,7 @@ struct Moving {
 };
 
 /// Blocks that move by the same distance in the same round.
-struct Message {
+struct CombinedMessage {
     std::size_t dimension = 0;
     std::int64_t part = 0;  ///< distance along the dimension
     std::vector<Moving> blocks = {};
@@ -51,7 +147,7 @@ class Routes {
         }
     }
 
-    [[nodiscard]] const std::vector<Message>& messages() const { return messages_; }
+    [[nodiscard]] const std::vector<CombinedMessage>& messages() const { return messages_; }
 
     /// Returns the place of a block with this offset before the round of a dimension: in the input,
     /// the output or a scratch vector.
@@ -71,8 +167,8 @@ class Routes {
     }
 
   private:
-    Message message_of(std::size_t dimension, std::int64_t part) {
-        Message message{.dimension = dimension, .part = part};
+    CombinedMessage message_of(std::size_t dimension, std::int64_t part) {
+        CombinedMessage message{.dimension = dimension, .part = part};
         std::map<Coordinates, std::size_t> shared;
         for (std::uint32_t i = 0; i < stencil_.offsets().size(); ++i) {
             const Coordinates& offset = stencil_.offsets()[i];
@@ -94,7 +190,7 @@ class Routes {
 
     const Stencil& stencil_;
     NeighborData data_;
-    std::vector<Message> messages_;
+    std::vector<CombinedMessage> messages_;
     std::map<Coordinates, std::uint32_t> final_;    ///< offsets of neighbors
     std::map<Coordinates, std::uint32_t> waiting_;  ///< other offsets of blocks between rounds
 };
@@ -139,7 +235,7 @@ class NeighborWriter {
     void combined() {
         const Routes routes(stencil_, data_);
         keep(routes);
-        const std::vector<Message>& messages = routes.messages();
+        const std::vector<CombinedMessage>& messages = routes.messages();
         for (std::size_t first = 0; first < messages.size();) {
             std::size_t end = first;
             while (end < messages.size() && messages[end].dimension == messages[first].dimension)
@@ -164,7 +260,7 @@ class NeighborWriter {
     }
 
     /// Returns the rank at distance `part` along the message's dimension.
-    [[nodiscard]] Rank along(const Message& message, std::int64_t part) const {
+    [[nodiscard]] Rank along(const CombinedMessage& message, std::int64_t part) const {
         Coordinates at = here_;
         at[message.dimension] += part;
         return stencil_.grid().rank_at(at);
@@ -186,7 +282,8 @@ class NeighborWriter {
 
     /// Returns the places, before the round of `dimension`, of the blocks that are needed before
     /// the round of `needed`.
-    [[nodiscard]] std::vector<plan::Block> places(const Routes& routes, const Message& message,
+    [[nodiscard]] std::vector<plan::Block> places(const Routes& routes,
+                                                  const CombinedMessage& message,
                                                   std::size_t needed, std::size_t dimension) const {
         std::vector<plan::Block> list;
         for (const Moving& block : message.blocks)
@@ -196,7 +293,7 @@ class NeighborWriter {
     }
 
     bool send(const Routes& routes, std::size_t index) {
-        const Message& message = routes.messages()[index];
+        const CombinedMessage& message = routes.messages()[index];
         const auto number = static_cast<std::uint32_t>(index);
         const auto numbers = static_cast<std::uint32_t>(routes.messages().size());
         writer_->reserve_capacity(number, static_cast<std::uint32_t>(message.blocks.size()));
@@ -209,7 +306,7 @@ class NeighborWriter {
     }
 
     void receive(const Routes& routes, std::size_t index) {
-        const Message& message = routes.messages()[index];
+        const CombinedMessage& message = routes.messages()[index];
         const auto number = static_cast<std::uint32_t>(index);
         const auto numbers = static_cast<std::uint32_t>(routes.messages().size());
         const std::size_t after = message.dimension + 1;

@@ -18,17 +18,70 @@
 // Holds    Not synchronizing. The vector has a block for each offset. A block of the output without
 //          a neighbor is not written. A gather reads only the first block. Input and output must be
 //          separate. Blocks may differ in size if opposite ones do not (Program::set_counts).
-// Next     stencil.hpp; ../v_collective.hpp for any other graph.
+//          Neighbors are at the same offsets for all ranks of a Cartesian grid. The last coordinate
+//          of consecutive ranks changes fastest, as in MPI.
+// Next     ../v_collective.hpp for any other graph.
 #pragma once
 
 #include <cstdint>
 #include <string_view>
+#include <vector>
 
-#include "collectives/neighborhood/stencil.hpp"
+#include "base/result.hpp"
 #include "plan/schedule/contract.hpp"
 #include "plan/schedule/program.hpp"
 
 namespace weft::collectives {
+
+/// One number for each dimension.
+using Coordinates = std::vector<std::int64_t>;
+
+class Grid {
+  public:
+    /// `periodic`: for each dimension, true if the last rank is next to the first one.
+    Grid(std::vector<Rank> extents, std::vector<bool> periodic)
+        : extents_(std::move(extents)), periodic_(std::move(periodic)) {}
+
+    [[nodiscard]] std::size_t dimensions() const { return extents_.size(); }
+    [[nodiscard]] std::int64_t ranks() const;
+    [[nodiscard]] Coordinates coordinates_of(Rank rank) const;
+    /// Returns the rank at these coordinates, or kNoRank outside the grid.
+    [[nodiscard]] Rank rank_at(const Coordinates& coordinates) const;
+    [[nodiscard]] bool is_valid() const;
+
+  private:
+    std::vector<Rank> extents_;
+    std::vector<bool> periodic_;
+};
+
+/// A list of offsets with the opposite of each, so that neighbors are mutual. Neighbor i of a rank
+/// is the rank at its coordinates plus offset i; it has none if that is outside the grid.
+class Stencil {
+  public:
+    /// Fails if an offset has other dimensions than the grid, is repeated, or lacks its opposite.
+    [[nodiscard]] static base::Result<Stencil> make(Grid grid, std::vector<Coordinates> offsets);
+
+    [[nodiscard]] const Grid& grid() const { return grid_; }
+    [[nodiscard]] const std::vector<Coordinates>& offsets() const { return offsets_; }
+    /// Returns the index of the opposite offset.
+    [[nodiscard]] std::uint32_t opposite(std::uint32_t index) const { return opposite_[index]; }
+    /// Returns kNoRank outside the grid.
+    [[nodiscard]] Rank neighbor(Rank rank, std::uint32_t index) const;
+
+  private:
+    Stencil(Grid grid, std::vector<Coordinates> offsets)
+        : grid_(std::move(grid)), offsets_(std::move(offsets)) {}
+
+    Grid grid_;
+    std::vector<Coordinates> offsets_;
+    std::vector<std::uint32_t> opposite_;
+};
+
+/// Returns all offsets except 0 whose parts are -reach .. reach, in lexical order.
+[[nodiscard]] std::vector<Coordinates> box_offsets(int dimensions, int reach);
+/// Returns the offsets of them along an axis, in MPI's order of a Cartesian communicator: dimension
+/// by dimension, before and behind, the nearest first.
+[[nodiscard]] std::vector<Coordinates> star_offsets(int dimensions, int reach);
 
 enum class NeighborData : std::uint8_t {
     same,  ///< all neighbors receive the same block: neighbor_allgather

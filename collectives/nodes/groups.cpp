@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "collectives/near_way.hpp"
 #include "collectives/registry.hpp"
+#include "collectives/transfer.hpp"
 #include "plan/schedule/builder.hpp"
 
 namespace weft::collectives {
@@ -23,9 +23,9 @@ AlgorithmSpec alone(std::string_view collective) {
 
 /// Sets one segment unless the spec gives a number, so that no part cuts pieces by its default.
 void set_segments(AlgorithmSpec& spec, const Algorithm& algorithm) {
-    const bool has = std::ranges::find(algorithm.parameters, "segments", &Parameter::name) !=
-                     algorithm.parameters.end();
-    if (spec.is_schedule() || !has || spec.find("segments") != nullptr) return;
+    if (spec.is_schedule() || algorithm.parameter("segments") == nullptr ||
+        spec.find("segments") != nullptr)
+        return;
     spec.parameters.push_back({.key = "segments", .value = "1"});
 }
 
@@ -42,8 +42,9 @@ Groups::Groups(const GenerateRequest& request, Leader leader)
     root_local_ = layout_.local_of(request.root);
 }
 
-base::Result<plan::Program> Groups::generate_in(const GroupCall& call, Kind kind, Rank rank) const {
-    AlgorithmSpec spec = kind.size == 1 ? alone(call.collective) : call.spec;
+base::Result<plan::Program> Groups::generate_in(const GroupCall& call, Group group,
+                                                Rank rank) const {
+    AlgorithmSpec spec = group.size == 1 ? alone(call.collective) : call.spec;
     const auto algorithm = find_algorithm(call.collective, spec);
     if (!algorithm) return algorithm.failure();
     GenerateRequest request = request_;
@@ -51,66 +52,66 @@ base::Result<plan::Program> Groups::generate_in(const GroupCall& call, Kind kind
     request.known_shapes = nullptr;
     request.counts = {};  // set for the whole program, after the parts are spliced
     request.rank = rank;
-    request.size = kind.size;
-    request.root = is_rooted((*algorithm)->collective) ? kind.root : plan::kNoRank;
+    request.size = group.size;
+    request.root = is_rooted((*algorithm)->collective) ? group.root : plan::kNoRank;
     const bool by_blocks = call.data == Data::blocks || call.data == Data::places;
     if (by_blocks)
         request.elements = std::max<std::uint64_t>(
             1, request.elements / static_cast<std::uint64_t>(request_.size) *
-                   static_cast<std::uint64_t>(kind.size));
+                   static_cast<std::uint64_t>(group.size));
     if (call.data == Data::none) {
         request.segments = 1;
         request.elements = find_collective(call.collective)->has_data() ? 1 : 0;
     }
     set_segments(spec, **algorithm);
     // A part does not know which of its ranks are on the same node.
-    spec = with_near_puts(call.collective, std::move(spec));
+    spec = with_local_puts(call.collective, std::move(spec));
     return generate(call.collective, spec, request);
 }
 
 base::Result<std::shared_ptr<const plan::Program>> Groups::shape_of(const GroupCall& call,
-                                                                    Kind kind, Rank rank) const {
-    KnownShapes::Shape sought{.collective = call.collective,
-                              .spec = call.spec,
-                              .data = call.data,
-                              .of_size = request_.size,
-                              .size = kind.size,
-                              .root = kind.root,
-                              .rank = rank};
+                                                                    Group group, Rank rank) const {
+    KnownShapes::GroupShape sought{.collective = call.collective,
+                                   .spec = call.spec,
+                                   .data = call.data,
+                                   .of_size = request_.size,
+                                   .size = group.size,
+                                   .root = group.root,
+                                   .rank = rank};
     if (request_.known_shapes != nullptr) {
-        for (const KnownShapes::Shape& known : request_.known_shapes->shapes)
+        for (const KnownShapes::GroupShape& known : request_.known_shapes->shapes)
             if (known.size == sought.size && known.root == sought.root &&
                 known.rank == sought.rank && known.of_size == sought.of_size &&
                 known.data == sought.data && known.collective == sought.collective &&
                 known.spec == sought.spec)
                 return known.program;
     }
-    auto shape = generate_in(call, kind, rank);
+    auto shape = generate_in(call, group, rank);
     if (!shape) return shape.failure();
     sought.program = std::make_shared<const plan::Program>(*std::move(shape));
     if (request_.known_shapes != nullptr) request_.known_shapes->shapes.push_back(sought);
     return sought.program;
 }
 
-base::Result<void> Groups::add_shapes(const GroupCall& call, Kind kind, plan::Part& part) const {
-    for (const Rank rank : {Rank{0}, kind.size - 1}) {
-        auto shape = shape_of(call, kind, rank);
+base::Result<void> Groups::add_shapes(const GroupCall& call, Group group, plan::Part& part) const {
+    for (const Rank rank : {Rank{0}, group.size - 1}) {
+        auto shape = shape_of(call, group, rank);
         if (!shape) return shape.failure();
         part.shapes.push_back(*std::move(shape));
-        if (kind.size == 1) break;
+        if (group.size == 1) break;
     }
     return base::Done{};
 }
 
 base::Result<plan::Part> Groups::on_nodes(const GroupCall& call) const {
     plan::Part part{.input = call.input, .output = call.output, .bare = call.data == Data::none};
-    std::vector<Kind> kinds;
+    std::vector<Group> groups;
     for (const Rank size : layout_.sizes())
-        kinds.push_back({.size = size, .root = leader_ == Leader::first ? 0 : size - 1});
+        groups.push_back({.size = size, .root = leader_ == Leader::first ? 0 : size - 1});
     if (root_local_ != 0)
-        kinds.push_back({.size = layout_.ranks_on(root_node_), .root = root_local_});
-    for (const Kind kind : kinds) {
-        if (auto added = add_shapes(call, kind, part); !added) return added.failure();
+        groups.push_back({.size = layout_.ranks_on(root_node_), .root = root_local_});
+    for (const Group group : groups) {
+        if (auto added = add_shapes(call, group, part); !added) return added.failure();
     }
     auto own =
         generate_in(call, {.size = layout_.ranks_on(node_), .root = leader_of(node_)}, local_);
@@ -138,8 +139,8 @@ base::Result<plan::Part> Groups::on_nodes(const GroupCall& call) const {
 base::Result<plan::Part> Groups::among_nodes(const GroupCall& call, bool mine,
                                              std::function<Rank(Rank)> rank_of) const {
     plan::Part part{.input = call.input, .output = call.output, .bare = call.data == Data::none};
-    const Kind kind{.size = layout_.nodes(), .root = root_node_};
-    if (auto added = add_shapes(call, kind, part); !added) return added.failure();
+    const Group group{.size = layout_.nodes(), .root = root_node_};
+    if (auto added = add_shapes(call, group, part); !added) return added.failure();
     if (call.data == Data::blocks) {
         part.blocks_most = layout_.most();
         part.blocks_of = [layout = layout_](Rank node) {
@@ -150,7 +151,7 @@ base::Result<plan::Part> Groups::among_nodes(const GroupCall& call, bool mine,
         };
     }
     if (!mine) return part;
-    auto own = generate_in(call, kind, node_);
+    auto own = generate_in(call, group, node_);
     if (!own) return own.failure();
     part.own = *std::move(own);
     part.rank_of = std::move(rank_of);

@@ -41,7 +41,7 @@ enum class Leader : std::uint8_t { first, last };
 /// Programs of the groups of a call, shared by all its ranks. The first rank that needs
 /// one generates it.
 struct KnownShapes {
-    struct Shape {
+    struct GroupShape {
         std::string_view collective;
         AlgorithmSpec spec;
         Data data = Data::vector;
@@ -51,7 +51,7 @@ struct KnownShapes {
         Rank rank = 0;
         std::shared_ptr<const plan::Program> program = nullptr;
     };
-    std::vector<Shape> shapes;
+    std::vector<GroupShape> shapes;
 };
 
 class Groups {
@@ -75,7 +75,7 @@ class Groups {
 
   private:
     /// Facts about a group that the headers of its programs depend on.
-    struct Kind {
+    struct Group {
         Rank size = 1;
         Rank root = 0;
     };
@@ -84,12 +84,12 @@ class Groups {
         if (node == root_node_ && leader_ == Leader::first) return root_local_;
         return leader_ == Leader::first ? 0 : layout_.ranks_on(node) - 1;
     }
-    [[nodiscard]] base::Result<plan::Program> generate_in(const GroupCall& call, Kind kind,
+    [[nodiscard]] base::Result<plan::Program> generate_in(const GroupCall& call, Group group,
                                                           Rank rank) const;
     [[nodiscard]] base::Result<std::shared_ptr<const plan::Program>> shape_of(const GroupCall& call,
-                                                                              Kind kind,
+                                                                              Group group,
                                                                               Rank rank) const;
-    [[nodiscard]] base::Result<void> add_shapes(const GroupCall& call, Kind kind,
+    [[nodiscard]] base::Result<void> add_shapes(const GroupCall& call, Group group,
                                                 plan::Part& part) const;
     /// Returns a call among one rank of each node. `mine`: this rank takes part.
     [[nodiscard]] base::Result<plan::Part> among_nodes(const GroupCall& call, bool mine,

@@ -33,11 +33,11 @@
 #include <span>
 
 #include "collectives/entries.hpp"
-#include "collectives/near_way.hpp"
 #include "collectives/nodes/groups.hpp"
 #include "collectives/nodes/hierarchical_entries.hpp"
 #include "collectives/notation/cursor.hpp"
 #include "collectives/registry.hpp"
+#include "collectives/transfer.hpp"
 
 namespace weft::collectives {
 
@@ -96,9 +96,8 @@ struct Parts {
 
 /// Moves the number of pieces from the spec of a part to the setting for all parts.
 base::Result<void> take_pieces(Named& part, Parts& parts) {
-    const bool has = std::ranges::find(part.algorithm->parameters, "segments", &Parameter::name) !=
-                     part.algorithm->parameters.end();
-    if (!has || part.spec.find("segments") == nullptr) return base::Done{};
+    if (part.algorithm->parameter("segments") == nullptr || part.spec.find("segments") == nullptr)
+        return base::Done{};
     const auto pieces = pipeline_segments(part.spec, {});
     if (!pieces) return pieces.failure();
     if (*pieces > 1 && parts.pieces > 1 && *pieces != parts.pieces)
@@ -112,10 +111,11 @@ base::Result<void> take_pieces(Named& part, Parts& parts) {
     return base::Done{};
 }
 
-/// Returns the parts that a spec names. `near` selects the default of the parts on a node.
-base::Result<Parts> parts_of(const Entry& entry, const AlgorithmSpec& spec, NearWay near) {
+/// Returns the parts that a spec names. `transfer` selects the default of the parts on a node.
+base::Result<Parts> parts_of(const Entry& entry, const AlgorithmSpec& spec,
+                             LocalTransfer transfer) {
     Parts parts;
-    const bool maps = near == NearWay::mapped && entry.maps;
+    const bool maps = transfer == LocalTransfer::in_place && entry.maps;
     auto node = named_by(spec, "node", maps ? kMapped : entry.node_usual, entry.node_collectives());
     if (!node) return node.failure();
     parts.node = *std::move(node);
@@ -140,11 +140,11 @@ base::Result<Parts> parts_of(const Entry& entry, const AlgorithmSpec& spec, Near
 
 /// Returns the transfer method on a node; the bytes between local peers decide. Whole buffers are
 /// exposed, so blocks of different sizes, which need not adjoin, are put.
-base::Result<NearWay> near_way_of(const Entry& entry, const AlgorithmSpec& spec,
-                                  const GenerateRequest& request) {
-    if (!entry.maps || !request.counts.empty()) return NearWay::put;
+base::Result<LocalTransfer> local_transfer_of(const Entry& entry, const AlgorithmSpec& spec,
+                                              const GenerateRequest& request) {
+    if (!entry.maps || !request.counts.empty()) return LocalTransfer::put;
     const std::uint64_t vector = request.elements * request.element_bytes;
-    return near_way(spec, entry.traits().blocks() ? block_bytes(request) : vector);
+    return local_transfer(spec, entry.traits().blocks() ? block_bytes(request) : vector);
 }
 
 /// Fails if a part uses vectors in place and their blocks may be at separate places.
@@ -237,9 +237,9 @@ base::Result<plan::Program> compose(const Entry& entry, const Parts& parts, plan
 base::Result<plan::Program> generate_hierarchical(const Entry& entry, const AlgorithmSpec& spec,
                                                   const GenerateRequest& asked) {
     GenerateRequest request = asked;
-    const auto near = near_way_of(entry, spec, request);
-    if (!near) return near.failure();
-    const auto parts = parts_of(entry, spec, *near);
+    const auto transfer = local_transfer_of(entry, spec, request);
+    if (!transfer) return transfer.failure();
+    const auto parts = parts_of(entry, spec, *transfer);
     if (!parts) return parts.failure();
     if (auto fits = check_memory(*parts, request); !fits) return fits.failure();
     const base::Result<std::uint32_t> segments = pipeline_segments(spec, request);
@@ -295,9 +295,9 @@ Properties usual(const Entry& entry) {
 /// Returns the properties that follow from the parts.
 Properties refined(const Entry& entry, const AlgorithmSpec& spec) {
     Properties properties = usual(entry);
-    const auto near = near_way(spec, 0);
-    if (!near) return properties;
-    const auto parts = parts_of(entry, spec, *near);
+    const auto transfer = local_transfer(spec, 0);
+    if (!transfer) return properties;
+    const auto parts = parts_of(entry, spec, *transfer);
     if (!parts) return properties;
     for (const Named* named : {&parts->node, &parts->down})
         properties.direct =

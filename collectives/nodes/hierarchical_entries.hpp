@@ -44,10 +44,10 @@ struct HierarchicalEntry {
     std::string_view summary;
     std::array<std::string_view, 2> node;  ///< collectives that the part `node` may use
     std::string_view node_help;
-    std::string_view node_tries;
-    std::string_view net_usual;
-    std::string_view net_tries;
-    std::string_view net_variants;
+    std::string_view node_tries = "(binomial)";
+    std::string_view net_usual = "binomial";
+    std::string_view net_tries = "(flat)";
+    std::string_view net_variants = "flat";
     /// Collective that distributes the result on a node; may be empty.
     std::string_view down = "";
     /// Parts in their order; empty for scans. At the root, kPartial means its output.
@@ -102,6 +102,22 @@ inline constexpr Line kAlltoall[] = {{nodes, node, kInput, kOutput, Data::places
 }  // namespace lines
 // clang-format on
 
+constexpr HierarchicalEntry scan_entry(std::string_view collective, std::string_view node_help) {
+    return {.collective = collective,
+            .summary = "ranks of a node scan, the last one gets earlier nodes' result, all add it",
+            .node = {collective},
+            .node_help = node_help,
+            .node_tries = "(recursive-doubling)",
+            .net_usual = "recursive-doubling",
+            .net_tries = "(linear)",
+            .net_variants = "linear",
+            .down = "broadcast",
+            .node_usual = "linear",
+            .node_large = "recursive-doubling",
+            .net_help = "an exscan of the last ranks of nodes",
+            .net_of = "exscan"};
+}
+
 // lint: allow(function-length): a table
 inline constexpr std::array<HierarchicalEntry, 11> kHierarchicalEntries{{
     {.collective = "barrier",
@@ -120,7 +136,6 @@ inline constexpr std::array<HierarchicalEntry, 11> kHierarchicalEntries{{
      .node = {"broadcast"},
      .node_help = "a broadcast on the node",
      .node_tries = "(binomial),(double-tree)",
-     .net_usual = "binomial",
      .net_tries = "(flat),(scatter-allgather)",
      .net_variants = "flat,scatter-allgather",
      .lines = lines::kBroadcast},
@@ -128,10 +143,7 @@ inline constexpr std::array<HierarchicalEntry, 11> kHierarchicalEntries{{
      .summary = "one rank of each node combines its ranks, then nodes are combined",
      .node = {"reduce"},
      .node_help = "a reduce on the node",
-     .node_tries = "(binomial)",
-     .net_usual = "binomial",
      .net_tries = "(flat),(kary:k=3)",
-     .net_variants = "flat",
      .lines = lines::kReduce},
     {.collective = "allreduce",
      .summary = "one rank of each node combines its ranks, nodes are combined, all learn it",
@@ -147,25 +159,16 @@ inline constexpr std::array<HierarchicalEntry, 11> kHierarchicalEntries{{
      .summary = "one rank of each node collects its blocks, the root collects nodes' blocks",
      .node = {"gather"},
      .node_help = "a gather on the node",
-     .node_tries = "(binomial)",
-     .net_usual = "binomial",
-     .net_tries = "(flat)",
-     .net_variants = "flat",
      .lines = lines::kGather},
     {.collective = "scatter",
      .summary = "one rank of each node gets its ranks' blocks and gives them out",
      .node = {"scatter"},
      .node_help = "a scatter on the node",
-     .node_tries = "(binomial)",
-     .net_usual = "binomial",
-     .net_tries = "(flat)",
-     .net_variants = "flat",
      .lines = lines::kScatter},
     {.collective = "allgather",
      .summary = "nodes collect their blocks, exchange them, and all ranks learn them",
      .node = {"gather"},
      .node_help = "a gather on the node",
-     .node_tries = "(binomial)",
      .net_usual = "bruck",
      .net_tries = "(ring),(direct)",
      .net_variants = "ring,direct",
@@ -175,7 +178,6 @@ inline constexpr std::array<HierarchicalEntry, 11> kHierarchicalEntries{{
      .summary = "nodes combine their ranks, exchange blocks, and give them out",
      .node = {"reduce"},
      .node_help = "a reduce on the node",
-     .node_tries = "(binomial)",
      .net_usual = "pairwise",
      .net_tries = "(ring)",
      .net_variants = "ring",
@@ -194,32 +196,8 @@ inline constexpr std::array<HierarchicalEntry, 11> kHierarchicalEntries{{
      .node_large = "bruck",
      .net_help = "an alltoall of the ranks with equal local ranks",
      .maps = false},
-    {.collective = "scan",
-     .summary = "ranks of a node scan, the last one gets earlier nodes' result, all add it",
-     .node = {"scan"},
-     .node_help = "a scan on the node",
-     .node_tries = "(recursive-doubling)",
-     .net_usual = "recursive-doubling",
-     .net_tries = "(linear)",
-     .net_variants = "linear",
-     .down = "broadcast",
-     .node_usual = "linear",
-     .node_large = "recursive-doubling",
-     .net_help = "an exscan of the last ranks of nodes",
-     .net_of = "exscan"},
-    {.collective = "exscan",
-     .summary = "ranks of a node scan, the last one gets earlier nodes' result, all add it",
-     .node = {"exscan"},
-     .node_help = "an exscan on the node",
-     .node_tries = "(recursive-doubling)",
-     .net_usual = "recursive-doubling",
-     .net_tries = "(linear)",
-     .net_variants = "linear",
-     .down = "broadcast",
-     .node_usual = "linear",
-     .node_large = "recursive-doubling",
-     .net_help = "an exscan of the last ranks of nodes",
-     .net_of = "exscan"},
+    scan_entry("scan", "a scan on the node"),
+    scan_entry("exscan", "an exscan on the node"),
 }};
 
 }  // namespace weft::collectives

@@ -14,8 +14,8 @@ namespace weft::collectives {
 
 namespace {
 
-/// Part of a stage that a message refers to.
-enum class Part { stage, grouped, remainders, groups, base };
+/// StagePart of a stage that a message refers to.
+enum class StagePart { stage, grouped, remainders, groups, base };
 
 class Validator {
   public:
@@ -30,11 +30,11 @@ class Validator {
             if (!checked) return checked.failure();
         }
         if (levels_.size() > 1)
-            return fail(Part::stage, "the level that {} opened is not closed",
+            return fail(StagePart::stage, "the level that {} opened is not closed",
                         print(levels_.back().opened));
         const Level& level = levels_.back();
         if (level.stride != level.active)
-            return fail(Part::stage, "the level is not complete: the factors make {}, n={}",
+            return fail(StagePart::stage, "the level is not complete: the factors make {}, n={}",
                         level.stride, level.active);
         return std::move(shape_);
     }
@@ -47,7 +47,7 @@ class Validator {
     };
 
     base::Result<void> check(const Stage& stage) {
-        if (stage.base < 2) return fail(Part::base, "B={} is less than 2", stage.base);
+        if (stage.base < 2) return fail(StagePart::base, "B={} is less than 2", stage.base);
         shape_.stages.push_back(
             {.stage = stage, .active = levels_.back().active, .stride = levels_.back().stride});
         switch (stage.kind) {
@@ -69,7 +69,7 @@ class Validator {
         Level& level = levels_.back();
         const std::int64_t product = std::int64_t{level.stride} * stage.base;
         if (level.active % product != 0)
-            return fail(Part::base, "n={} is not divisible by S*B={}*{}", level.active,
+            return fail(StagePart::base, "n={} is not divisible by S*B={}*{}", level.active,
                         level.stride, stage.base);
         level.stride = static_cast<Rank>(product);
         return base::Done{};
@@ -78,13 +78,15 @@ class Validator {
     base::Result<void> gather(const Stage& stage) {
         const Level& level = levels_.back();
         if (level.stride != 1)
-            return fail(Part::stage, "c must come first on its level, S={} here", level.stride);
+            return fail(StagePart::stage, "c must come first on its level, S={} here",
+                        level.stride);
         if (stage.grouped < stage.base)
-            return fail(Part::grouped, "T={} is less than B={}", stage.grouped, stage.base);
+            return fail(StagePart::grouped, "T={} is less than B={}", stage.grouped, stage.base);
         if (stage.grouped > level.active)
-            return fail(Part::grouped, "T={} is more than n={}", stage.grouped, level.active);
+            return fail(StagePart::grouped, "T={} is more than n={}", stage.grouped, level.active);
         if (stage.grouped % stage.base != 0)
-            return fail(Part::base, "T={} is not divisible by B={}", stage.grouped, stage.base);
+            return fail(StagePart::base, "T={} is not divisible by B={}", stage.grouped,
+                        stage.base);
         const Rank leaders = stage.grouped / stage.base;
         levels_.push_back({.active = leaders + (level.active - stage.grouped), .opened = stage});
         return base::Done{};
@@ -97,7 +99,7 @@ class Validator {
                              level.opened.base == stage.base;
         if (!matches) return unmatched(stage, StageKind::gather);
         if (level.stride != level.active)
-            return fail(Part::stage, "the level is not complete: the factors make {}, n={}",
+            return fail(StagePart::stage, "the level is not complete: the factors make {}, n={}",
                         level.stride, level.active);
         close_level();
         return base::Done{};
@@ -106,12 +108,13 @@ class Validator {
     base::Result<void> merge(const Stage& stage) {
         const Level& level = levels_.back();
         if (level.stride != 1)
-            return fail(Part::stage, "m must come first on its level, S={} here", level.stride);
+            return fail(StagePart::stage, "m must come first on its level, S={} here",
+                        level.stride);
         if (stage.remainders < 1)
-            return fail(Part::remainders, "R={} is less than 1", stage.remainders);
+            return fail(StagePart::remainders, "R={} is less than 1", stage.remainders);
         const std::int64_t inner = std::int64_t{stage.groups} * stage.base;
         if (inner != level.active - stage.remainders)
-            return fail(Part::groups, "G*B={}*{} is not n-R={}-{}", stage.groups, stage.base,
+            return fail(StagePart::groups, "G*B={}*{} is not n-R={}-{}", stage.groups, stage.base,
                         level.active, stage.remainders);
         levels_.push_back(
             {.active = static_cast<Rank>(inner), .stride = stage.base, .opened = stage});
@@ -124,9 +127,9 @@ class Validator {
                              level.opened.remainders == stage.remainders;
         if (!matches) return unmatched(stage, StageKind::merge);
         if (stage.groups != level.stride)
-            return fail(Part::groups, "G={} is not S={}", stage.groups, level.stride);
+            return fail(StagePart::groups, "G={} is not S={}", stage.groups, level.stride);
         if (std::int64_t{stage.groups} * stage.base != level.active)
-            return fail(Part::base, "G*B={}*{} is not n-R={}", stage.groups, stage.base,
+            return fail(StagePart::base, "G*B={}*{} is not n-R={}", stage.groups, stage.base,
                         level.active);
         close_level();
         return base::Done{};
@@ -142,27 +145,27 @@ class Validator {
         const Level& level = levels_.back();
         const std::string open =
             levels_.size() > 1 ? print(level.opened) + " is open" : std::string("none is open");
-        return fail(Part::stage, "{} needs its {} stage; {}", print(stage),
+        return fail(StagePart::stage, "{} needs its {} stage; {}", print(stage),
                     static_cast<char>(opener), open);
     }
 
-    std::size_t position(Part part) const {
+    std::size_t position(StagePart part) const {
         std::size_t at = first_position_;
         for (std::size_t i = 0; i < index_; ++i) at += print(schedule_[i]).size() + 1;
         if (index_ == schedule_.size()) return index_ == 0 ? at : at - 1;  // after the last stage
-        if (part == Part::stage) return at;
+        if (part == StagePart::stage) return at;
         const Stage& stage = schedule_[index_];
         at += 1;  // the letter; the first number follows
-        if (part == Part::grouped || part == Part::remainders) return at;
+        if (part == StagePart::grouped || part == StagePart::remainders) return at;
         if (stage.kind == StageKind::factor) return at;
         const bool split = stage.kind == StageKind::gather || stage.kind == StageKind::scatter;
         at += fmt::to_string(split ? stage.grouped : stage.remainders).size() + 1;
-        if (split || part == Part::groups) return at;
+        if (split || part == StagePart::groups) return at;
         return at + fmt::to_string(stage.groups).size() + 1;
     }
 
     template <class... Arguments>
-    base::Failure fail(Part part, fmt::format_string<Arguments...> format,
+    base::Failure fail(StagePart part, fmt::format_string<Arguments...> format,
                        Arguments&&... arguments) const {
         return fail_at(position(part), format, std::forward<Arguments>(arguments)...);
     }

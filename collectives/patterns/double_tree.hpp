@@ -16,7 +16,7 @@
 #include <cstdint>
 #include <initializer_list>
 
-#include "collectives/patterns/relative_rank.hpp"
+#include "collectives/patterns/range_tree.hpp"
 #include "weft/types.hpp"
 
 namespace weft::collectives::patterns {

@@ -14,10 +14,26 @@
 #include <functional>
 #include <vector>
 
-#include "collectives/patterns/relative_rank.hpp"
 #include "weft/types.hpp"
 
 namespace weft::collectives::patterns {
+
+/// Ranks counted from the root, modulo the number of ranks: the root has number 0, the next rank
+/// number 1.
+struct RelativeRank {
+    Rank rank = 0;
+    Rank size = 1;
+    Rank root = 0;
+
+    /// Returns this rank's number, counted from the root.
+    [[nodiscard]] Rank number() const { return number_of(rank); }
+    [[nodiscard]] Rank number_of(Rank other) const {
+        return other < root ? other - root + size : other - root;
+    }
+    [[nodiscard]] Rank rank_of(Rank number) const {
+        return static_cast<Rank>((std::int64_t{number} + root) % size);
+    }
+};
 
 /// A child of a node: its distance from the node, and the number of nodes in its subtree.
 struct Branch {

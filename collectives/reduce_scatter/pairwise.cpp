@@ -10,14 +10,14 @@
 // Memory   n - 1 slots of one block; no scratch.
 // Good for Long blocks on few ranks; operations that do not commute.
 // Holds    Synchronizing. Combines in rank order.
-#include "collectives/blocks.hpp"
 #include "collectives/entries.hpp"
+#include "collectives/generate/blocks.hpp"
 
 namespace weft::collectives {
 
 namespace {
 
-void write(BlockWriter& writer, const GenerateRequest& request) {
+void write_pairwise(BlockWriter& writer, const GenerateRequest& request) {
     const auto own = static_cast<std::uint32_t>(request.rank);
     for (Rank ahead = 1; ahead < request.size; ++ahead) {
         const Rank to = (request.rank + ahead) % request.size;
@@ -31,17 +31,7 @@ void write(BlockWriter& writer, const GenerateRequest& request) {
         if (from != request.rank) writer->wait(from, number);
         operands.push_back(from == request.rank ? writer.input(own) : writer.slot(number, own));
     }
-    if (request.size == 1) {
-        writer->copy(writer.output(own), operands.front());
-    } else {
-        writer->reduce(writer.output(own), operands);
-    }
-}
-
-base::Result<plan::Program> generate_pairwise(const AlgorithmSpec& spec,
-                                              const GenerateRequest& request) {
-    return program_by_blocks({.collective = "reduce_scatter", .synchronizing = true}, spec, request,
-                             write);
+    writer.combine(writer.output(own), operands);
 }
 
 }  // namespace
@@ -54,7 +44,8 @@ Algorithm reduce_scatter_pairwise() {
         .source = "Rabenseifner, section 3.7",
         .parameters = {{"segments", "1", kSegmentsHelp, "3"}},
         .properties = {.ordered = true, .bit_identical = true, .synchronizing = true},
-        .generate = &generate_pairwise,
+        .generate =
+            by_blocks({.collective = "reduce_scatter", .synchronizing = true}, write_pairwise),
     };
 }
 

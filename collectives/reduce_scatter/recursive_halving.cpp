@@ -16,8 +16,8 @@
 // Memory   Slots for n - 1 blocks (and n to fold); one scratch vector.
 // Good for Short and medium blocks; operations that do not commute.
 // Holds    Synchronizing. Combines in rank order.
-#include "collectives/blocks.hpp"
 #include "collectives/entries.hpp"
+#include "collectives/generate/blocks.hpp"
 
 namespace weft::collectives {
 
@@ -137,12 +137,8 @@ class RecursiveHalving {
     bool in_scratch_ = false;
 };
 
-base::Result<plan::Program> generate_recursive_halving(const AlgorithmSpec& spec,
-                                                       const GenerateRequest& request) {
-    return program_by_blocks({.collective = "reduce_scatter", .synchronizing = true}, spec, request,
-                             [&](BlockWriter& writer, const GenerateRequest&) {
-                                 RecursiveHalving(writer, request).write();
-                             });
+void write_halving(BlockWriter& writer, const GenerateRequest& request) {
+    RecursiveHalving(writer, request).write();
 }
 
 }  // namespace
@@ -155,7 +151,8 @@ Algorithm reduce_scatter_recursive_halving() {
         .source = "Thakur, Rabenseifner and Gropp, section 4.4",
         .parameters = {{"segments", "1", kSegmentsHelp, "3"}},
         .properties = {.ordered = true, .bit_identical = true, .synchronizing = true},
-        .generate = &generate_recursive_halving,
+        .generate =
+            by_blocks({.collective = "reduce_scatter", .synchronizing = true}, write_halving),
     };
 }
 

@@ -14,11 +14,12 @@
 //          but at most 16.
 // Holds    Not synchronizing. Combines in rank order; one rank computes each element. In place, an
 //          element of the input is read before the same element of the output is written.
-// Next     mapped.cpp for ranks with a processor each; ../prefix.hpp for the same by puts.
+// Next     ../families/in_place.cpp for ranks with a processor each; ../families/prefix.cpp for
+//          the same by puts.
 #include <algorithm>
 
-#include "collectives/blocks.hpp"
 #include "collectives/entries.hpp"
+#include "collectives/generate/blocks.hpp"
 
 namespace weft::collectives {
 

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "collectives/collective_traits.hpp"
-#include "collectives/landing.hpp"
+#include "collectives/transfer.hpp"
 #include "plan/schedule/step.hpp"
 #include "plan/verify/verify.hpp"
 #include "tests/support/draw_calls.hpp"

@@ -10,10 +10,9 @@
 #include <optional>
 
 #include "base/environment.hpp"
-#include "collectives/landing.hpp"
-#include "collectives/near_way.hpp"
 #include "collectives/nodes/groups.hpp"
 #include "collectives/registry.hpp"
+#include "collectives/transfer.hpp"
 #include "collectives/v_collective.hpp"
 #include "link/fabric/profile.hpp"
 #include "run/bind/bind.hpp"
@@ -63,7 +62,7 @@ plan::Candidate candidate_of(const collectives::Algorithm& algorithm,
     const std::uint64_t bank_bytes = machine.bank_bytes;
     const collectives::Properties properties = algorithm.properties_of(asked);
     const collectives::AlgorithmSpec spec =
-        direct ? asked : collectives::with_near_puts(call.collective, asked);
+        direct ? asked : collectives::with_local_puts(call.collective, asked);
     collectives::GenerateRequest request{
         .root = collectives::is_rooted(algorithm.collective) ? 0 : plan::kNoRank,
         .elements = call.elements,
@@ -163,8 +162,8 @@ collectives::CandidateRequest request_of(const plan::Machine& machine, Rank size
             .combine = overlaps ? plan::to_time(static_cast<std::int64_t>(bytes) * combine_fs) : 0,
             .layout = layout_of(machine, size),
             .direct = machine.direct && is_long,
-            .lands = far && is_long && !call.counted && machine.lands &&
-                     reaches(machine, layout_of(machine, size))};
+            .direct_delivery = far && is_long && !call.counted && machine.lands &&
+                               reaches(machine, layout_of(machine, size))};
 }
 
 std::vector<collectives::AlgorithmSpec> specs_for(const plan::Machine& machine, Rank size,
@@ -176,7 +175,7 @@ std::vector<collectives::AlgorithmSpec> specs_for(const plan::Machine& machine, 
 /// too few put targets, all payloads use put targets, in pieces (plan.cpp).
 bool lands_as_asked(const plan::Machine& machine, Rank size, const CallClass& call,
                     const collectives::AlgorithmSpec& spec, const plan::Candidate& candidate) {
-    if (!collectives::lands_in_vectors(spec)) return true;
+    if (!collectives::delivers_directly(spec)) return true;
     const auto program = candidate.program(size, 0);
     const BindOptions room{.elements = candidate.elements(size),
                            .element_bytes = call.element_bytes,

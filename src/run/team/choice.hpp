@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // choice.hpp - chooses the algorithm of a team's calls, unless one is forced.
 //
-// Idea     The candidates of the collective (collectives/candidates.hpp) are ranked by predicted
+// Idea     The candidates of the collective (collectives/registry.hpp) are ranked by predicted
 //          times for the machine (plan/select). A choice holds for a class of sizes: counts up to
 //          the next power of two.
 // Holds    Equal on all ranks without communication, because the inputs are equal on all ranks.
@@ -15,7 +15,7 @@
 #include <tuple>
 #include <vector>
 
-#include "collectives/candidates.hpp"
+#include "collectives/registry.hpp"
 #include "plan/select/select.hpp"
 #include "plan/select/tuning.hpp"
 #include "run/team/plan.hpp"

@@ -4,9 +4,8 @@
 #include <algorithm>
 #include <numeric>
 
-#include "collectives/landing.hpp"
-#include "collectives/near_way.hpp"
 #include "collectives/registry.hpp"
+#include "collectives/transfer.hpp"
 #include "plan/schedule/localize.hpp"
 #include "plan/schedule/step.hpp"
 #include "run/bind/bind.hpp"
@@ -100,7 +99,7 @@ base::Result<plan::Program> program_of(const PlanContext& context, const Call& c
     const std::string_view collective = traits_of(traits_of(call.collective).even).name;
     auto program = collectives::generate(collective, spec, request);
     if (!program) return program;
-    if (collectives::lands_in_vectors(spec)) {
+    if (collectives::delivers_directly(spec)) {
         // Direct delivery needs one segment, unless other payloads need slots and have too few.
         if (fits_as_a_whole(*program, options)) return program;
         return program_of(context, call, collectives::into_slots(spec), options);
@@ -142,7 +141,7 @@ base::Result<BoundProgram> bind_call(const PlanContext& context, const Call& cal
     const bool direct = context.machine.direct;
     const std::string_view even = traits_of(traits_of(call.collective).even).name;
     const collectives::AlgorithmSpec spec = spec_for(call, algorithm.spec);
-    const collectives::AlgorithmSpec puts = collectives::with_near_puts(even, spec);
+    const collectives::AlgorithmSpec puts = collectives::with_local_puts(even, spec);
     auto program = program_of(context, call, direct ? spec : puts, options);
     if (!program) return program.failure();
     // Exposed blocks need more flags. If these do not fit, use puts as between nodes.

@@ -14,7 +14,7 @@
 #include <optional>
 
 #include "base/units.hpp"
-#include "collectives/candidates.hpp"
+#include "collectives/registry.hpp"
 #include "tools/cli/answer.hpp"
 #include "tools/cli/commands.hpp"
 #include "tools/cli/cost_formulas.hpp"

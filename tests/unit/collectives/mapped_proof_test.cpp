@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <functional>
 
-#include "collectives/candidates.hpp"
+#include "collectives/registry.hpp"
 #include "plan/schedule/builder.hpp"
 #include "plan/schedule/canonical.hpp"
 #include "plan/schedule/step.hpp"

@@ -5,8 +5,8 @@
 // Method: counts of network messages are compared with the paper's figures.
 #include <algorithm>
 
-#include "collectives/near_way.hpp"
-#include "collectives/node_tree.hpp"
+#include "collectives/generate/node_tree.hpp"
+#include "collectives/transfer.hpp"
 #include "plan/schedule/builder.hpp"
 #include "plan/schedule/step.hpp"
 #include "tests/unit/collectives/figures.hpp"
@@ -211,7 +211,7 @@ TEST(MultiObject, NoPayloadFromTheThresholdOnIsPutToALocalPeer) {
                     layout, call.collective, call.spec,
                     {.root = rooted ? 1 : plan::kNoRank, .elements = elements, .element_bytes = 8});
                 const NearPuts puts = near_puts(layout, programs, elements);
-                EXPECT_LT(puts.bytes_max, kNearMappedBytes)
+                EXPECT_LT(puts.bytes_max, kLocalInPlaceBytes)
                     << call.collective << ' ' << call.spec << ", " << each << " doubles, "
                     << layout.size() << " ranks on " << layout.nodes() << " nodes";
                 put += puts.count;

@@ -4,10 +4,11 @@
 // expected number of messages.
 // Method: the verifier, on open and closed grids, and on grids narrower than the stencil.
 #include <array>
+#include <map>
 
 #include "base/random.hpp"
 #include "collectives/neighborhood/exchange.hpp"
-#include "collectives/neighborhood/graph.hpp"
+#include "collectives/v_collective.hpp"
 #include "plan/schedule/step.hpp"
 #include "tests/unit/collectives/exchange_proof.hpp"
 #include "tests/unit/collectives/proof.hpp"
@@ -194,6 +195,28 @@ TEST(NeighborhoodProof, StencilsThatAreNoneAreRefused) {
     EXPECT_EQ(why({{2}, {true}}, {{1, 0}}), "offset 0: it has 2 parts, the grid 1");
     EXPECT_NE(why({{2, 0}, {true, true}}, {{0, 1}}), "");
     EXPECT_NE(why({{2}, {true}}, {}), "");
+}
+
+/// Returns the messages along the edges to (or from) these ranks; edges without elements have none.
+/// A parallel edge is numbered by the edges before it, with or without elements.
+std::vector<Message> messages_along(std::span<const Rank> peers,
+                                    std::span<const std::uint64_t> counts) {
+    std::map<Rank, std::uint32_t> before;
+    std::vector<Message> messages;
+    for (std::size_t i = 0; i < peers.size(); ++i) {
+        const std::uint32_t parallel = before[peers[i]]++;
+        if (counts[i] > 0)
+            messages.push_back({.peer = peers[i], .count = counts[i], .parallel = parallel});
+    }
+    return messages;
+}
+
+/// Returns the largest number of edges to one other rank.
+std::uint32_t parallel_edges(std::span<const Rank> peers) {
+    std::map<Rank, std::uint32_t> edges;
+    std::uint32_t most = 1;
+    for (const Rank peer : peers) most = std::max(most, ++edges[peer]);
+    return most;
 }
 
 /// A directed graph, which may have parallel edges and edges from a rank to itself.

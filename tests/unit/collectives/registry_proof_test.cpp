@@ -11,7 +11,7 @@
 #include <bit>
 #include <iterator>
 
-#include "collectives/landing.hpp"
+#include "collectives/transfer.hpp"
 #include "tests/support/full_mode.hpp"
 #include "tests/unit/collectives/node_proof.hpp"
 
@@ -222,7 +222,7 @@ TEST_P(RegistryProof, PipelinesHaveConstantDescriptors) {
         const bool cuts =
             std::ranges::find(parameters, "segments", &Parameter::name) != parameters.end();
         if (!cuts || text.find("segments") != text.npos) return;
-        if (lands_in_vectors(*parse_spec(text))) return;  // such buffers are sent whole
+        if (delivers_directly(*parse_spec(text))) return;  // such buffers are sent whole
         std::uint64_t descriptors = 0;
         std::uint64_t messages = 0;
         for (const std::uint32_t segments : {3U, 9U, 48U}) {

@@ -5,7 +5,7 @@
 // delivery, the size from which it needs more segments.
 #include <gtest/gtest.h>
 
-#include "collectives/landing.hpp"
+#include "collectives/transfer.hpp"
 #include "collectives/registry.hpp"
 #include "run/bind/bind.hpp"
 #include "run/team/choice.hpp"
@@ -62,7 +62,7 @@ TEST_P(Segments, AreCountedFromOneProgram) {
     std::vector<std::string> specs = collectives::specs_to_try(GetParam());
     if (GetParam() == "allreduce") specs.insert(specs.end(), {"a2", "a8", "m1g2a3,n1g3a2"});
     std::erase_if(specs, [](const std::string& text) {  // these are sent whole
-        return collectives::lands_in_vectors(*collectives::parse_spec(text));
+        return collectives::delivers_directly(*collectives::parse_spec(text));
     });
     for (const std::string& text : specs) {
         for (const Rank size : {2, 4, 5, 6, 8}) {

@@ -10,8 +10,8 @@
 #include <algorithm>
 #include <ctime>
 
-#include "collectives/near_way.hpp"
 #include "collectives/registry.hpp"
+#include "collectives/transfer.hpp"
 #include "plan/schedule/step.hpp"
 #include "plan/select/put_models.hpp"
 #include "plan/simulate/simulate.hpp"
@@ -43,7 +43,7 @@ plan::Machine machine_of(const Team& team) {
 std::vector<plan::Program> programs_of(const CallClass& call, const std::string& algorithm,
                                        const plan::Layout& layout) {
     const auto spec =
-        collectives::with_near_puts(call.collective, *collectives::parse_spec(algorithm));
+        collectives::with_local_puts(call.collective, *collectives::parse_spec(algorithm));
     collectives::GenerateRequest request{
         .size = layout.size(),
         .root = collectives::is_rooted(call.collective) ? 0 : plan::kNoRank,

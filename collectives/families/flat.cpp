@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// flat.cpp - gather and reduce with puts from all ranks to the root, scatter with puts from it.
+//
+// Idea     gather: every rank puts its block to the root. reduce: every rank puts its vector to the
+//          root, which combines all of them in rank order. scatter: the root puts to each rank its
+//          block, from the next rank on.
+// Source   Hoefler and Moor, Energy, Memory, and Runtime Tradeoffs, section 3.1.1 (flat tree).
+// Rounds   1. Messages: n - 1, all to (from) the root.
+// Bytes    gather, reduce: every rank but the root sends one block (vector); the root reduces n -
+//          1. scatter: the root sends n - 1 blocks.
+// Memory   gather, reduce: n slots, all of them at the root; with segments two copies each, and a
+//          credit. scatter: one slot of one block; with segments two copies of it, and n - 1
+//          credits at the root. No slots with into=vector.
+// Good for Long blocks, since each is sent once; few ranks, or ranks of one node. Reductions with
+//          operations that do not commute, with any root.
+// Holds    Not synchronizing. The root's program grows with the team; the other programs have
+//          constant length. The number of a put to the root is its sender's rank. In a scatter, the
+//          number of a credit is the rank's number, counted from the root.
+// Next     trees.cpp for the broadcast.
+#include "collectives/entries.hpp"
+#include "collectives/generate/blocks.hpp"
+#include "collectives/patterns/range_tree.hpp"
+
+namespace weft::collectives {
+
+namespace {
+
+constexpr std::uint32_t kData = 0;  ///< number of a scattered block
+
+/// Reserves a slot of one block for each rank except the root, which puts nothing.
+void reserve_slot_of_each(BlockWriter& writer, const GenerateRequest& request) {
+    const auto root = static_cast<std::uint32_t>(request.root);
+    writer->reserve_capacities(0, root, 1);
+    writer->reserve_capacity(root, 0);
+    writer->reserve_capacities(root + 1, static_cast<std::uint32_t>(request.size) - root - 1, 1);
+}
+
+/// Writes the program with into=vector: the root exposes to each rank the place of its block.
+void gather_directly(BlockWriter& writer, const GenerateRequest& request) {
+    const auto own = static_cast<std::uint32_t>(request.rank);
+    const auto exposed = static_cast<std::uint32_t>(request.size);
+    writer->reserve_slots(request.size == 1 ? 0 : exposed + 1);
+    if (request.rank != request.root) {
+        writer->wait(request.root, exposed);
+        return put_into_place(writer, request.root, own, exposed, writer.input(own));
+    }
+    const patterns::RelativeRank place{request.rank, request.size, request.root};
+    for (Rank number = 1; number < request.size; ++number) {
+        const Rank from = place.rank_of(number);
+        writer->expose(from, exposed, writer.output(static_cast<std::uint32_t>(from)),
+                       plan::kWritten);
+    }
+    writer->copy(writer.output(own), writer.input(own));
+    for (Rank number = 1; number < request.size; ++number) {
+        const Rank from = place.rank_of(number);
+        writer->wait(from, static_cast<std::uint32_t>(from));
+    }
+}
+
+void write_gather(BlockWriter& writer, const GenerateRequest& request, Delivery into) {
+    if (into == Delivery::direct) return gather_directly(writer, request);
+    const auto own = static_cast<std::uint32_t>(request.rank);
+    const auto credit = static_cast<std::uint32_t>(request.size);
+    if (request.rank != request.root) {
+        writer.await_credit(request.root, credit);
+        writer->put(request.root, own, writer.input(own));
+    } else {
+        writer->copy(writer.output(own), writer.input(own));
+    }
+    reserve_slot_of_each(writer, request);
+    for (Rank rank = 0; rank < request.size; ++rank) {
+        const auto number = static_cast<std::uint32_t>(rank);
+        if (request.rank != request.root || rank == request.root) continue;
+        writer->wait(rank, number);
+        writer->copy(writer.output(number), writer.slot(number, number));
+        writer.give_credit(rank, credit);
+    }
+    writer.reserve_credits(credit, 1);
+}
+
+void write_reduce(BlockWriter& writer, const GenerateRequest& request) {
+    const auto credit = static_cast<std::uint32_t>(request.size);
+    if (request.rank != request.root) {
+        writer.await_credit(request.root, credit);
+        writer->put(request.root, static_cast<std::uint32_t>(request.rank), writer.input(0));
+    } else {
+        std::vector<plan::Block> operands;
+        for (Rank rank = 0; rank < request.size; ++rank) {
+            const auto number = static_cast<std::uint32_t>(rank);
+            if (rank != request.root) writer->wait(rank, number);
+            operands.push_back(rank == request.root ? writer.input(0) : writer.slot(number, 0));
+        }
+        writer.combine(writer.output(0), operands);
+        for (Rank rank = 0; rank < request.size; ++rank)
+            if (rank != request.root) writer.give_credit(rank, credit);
+    }
+    if (request.size == 1) return;
+    reserve_slot_of_each(writer, request);
+    writer.reserve_credits(credit, 1);
+}
+
+/// Writes the program with into=vector: each rank exposes its block to the root.
+void scatter_directly(BlockWriter& writer, const GenerateRequest& request) {
+    const patterns::RelativeRank relative{request.rank, request.size, request.root};
+    const auto own = static_cast<std::uint32_t>(request.rank);
+    const auto exposed = [](Rank number) { return kData + static_cast<std::uint32_t>(number); };
+    writer->reserve_slots(request.size == 1 ? 0 : exposed(request.size));
+    if (request.rank != request.root) {
+        writer->expose(request.root, exposed(relative.number()), writer.output(own),
+                       plan::kWritten);
+        return writer->wait(request.root, kData);
+    }
+    writer->copy(writer.output(own), writer.input(own));
+    for (Rank number = 1; number < request.size; ++number) {
+        const Rank to = relative.rank_of(number);
+        writer->wait(to, exposed(number));
+        put_into_place(writer, to, kData, exposed(number),
+                       writer.input(static_cast<std::uint32_t>(to)));
+    }
+}
+
+void write_scatter(BlockWriter& writer, const GenerateRequest& request, Delivery into) {
+    if (into == Delivery::direct) return scatter_directly(writer, request);
+    const patterns::RelativeRank relative{request.rank, request.size, request.root};
+    const auto own = static_cast<std::uint32_t>(request.rank);
+    const auto credit = [](Rank number) { return kData + static_cast<std::uint32_t>(number); };
+    if (request.rank == request.root) {
+        writer->copy(writer.output(own), writer.input(own));
+        for (Rank number = 1; number < request.size; ++number) {
+            const Rank to = relative.rank_of(number);
+            writer.await_credit(to, credit(number));
+            writer->put(to, kData, writer.input(static_cast<std::uint32_t>(to)));
+        }
+    } else {
+        writer->wait(request.root, kData);
+        writer->copy(writer.output(own), writer.slot(kData, own));
+        writer.give_credit(request.root, credit(relative.number()));
+    }
+    if (request.size == 1) return;
+    writer->reserve_capacity(kData, 1);
+    writer.reserve_credits(credit(1), static_cast<std::uint32_t>(request.size - 1));
+}
+
+Algorithm entry(std::string_view collective, std::string_view summary) {
+    return {.collective = collective,
+            .name = "flat",
+            .summary = summary,
+            .source = "Hoefler and Moor, section 3.1.1",
+            .parameters = {{"segments", "1", kSegmentsHelp, "3"}},
+            .properties = {.ordered = true, .bit_identical = true}};
+}
+
+}  // namespace
+
+Algorithm gather_flat() {
+    Algorithm algorithm = entry("gather", "every rank puts its block to the root");
+    algorithm.parameters.push_back(kIntoParameter);
+    algorithm.generate = by_blocks({.collective = "gather"}, write_gather);
+    return algorithm;
+}
+Algorithm scatter_flat() {
+    Algorithm algorithm = entry("scatter", "the root puts each rank's block to it");
+    algorithm.parameters.push_back(kIntoParameter);
+    algorithm.generate = by_blocks({.collective = "scatter"}, write_scatter);
+    return algorithm;
+}
+Algorithm reduce_flat() {
+    Algorithm algorithm = entry("reduce", "every rank puts its vector to the root");
+    algorithm.generate = by_blocks({.collective = "reduce", .blocks = 1}, write_reduce);
+    return algorithm;
+}
+
+}  // namespace weft::collectives

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// ring.cpp - reductions and allgather around a ring.
+//
+// Idea     The vector has one block for each rank. Reduction: block b starts at rank b + 1 and
+//          visits all ranks; each rank adds its part, and rank b gets the result. Distribution:
+//          each rank first sends its own block, then in each step the block that it has just
+//          received.
+//            reduce_scatter  the reduction
+//            allgather       the distribution
+//            allreduce       the reduction, then the distribution of the results
+//            reduce          the reduction, then every rank puts its result to the root
+// Source   Rabenseifner, Optimization of collective reduction operations, section 3.7, with
+//          neighbors only; for allreduce also the special case of Kolmakov and Zhang's generalized
+//          algorithm that combines one block at a time. Allgather: Thakur, Rabenseifner and Gropp,
+//          Optimization of collective communication operations in MPICH, section 4.1.
+// Rounds   reduce_scatter, allgather: n - 1. Messages: n (n - 1). allreduce: 2 (n - 1).
+//          reduce: n. Messages: (n + 1)(n - 1).
+// Bytes    reduce_scatter, allgather: a rank sends (and reduces) n - 1 blocks. Of m: in an
+//          allreduce a rank sends 2m (1 - 1/n) and reduces m (1 - 1/n). In a reduce it sends m, m/n
+//          of it to the root, and the root m (1 - 1/n); each rank reduces m (1 - 1/n).
+// Memory   Slots of one block: n - 1 for the reduction, n - 1 for the distribution (none with
+//          into=vector), n for the results at the root. One scratch vector for reduce_scatter, and
+//          for reduce on all ranks but the root.
+// Good for Long vectors, any n: least bytes, and only between neighbors (but the last messages of a
+//          reduce). Short vectors suffer from the latencies.
+// Holds    Synchronizing: every block has passed all ranks. Each block is reduced once, so results
+//          are bit-identical. Block b starts with rank b + 1, so operations must commute.
+#include "collectives/generate/ring.hpp"
+
+#include "collectives/entries.hpp"
+
+namespace weft::collectives {
+
+namespace {
+
+/// Reduces around the ring. `kept` returns the place for this rank's partial result of a block.
+template <class Kept>
+void reduce_around(BlockWriter& writer, const GenerateRequest& request, Kept kept) {
+    const auto [rank, size] = std::pair{request.rank, request.size};
+    const auto block = [&, rank = rank, size = size](Rank back) {
+        return static_cast<std::uint32_t>((rank + 2 * size - back) % size);
+    };
+    for (Rank step = 0; step < size - 1; ++step) {
+        const auto number = static_cast<std::uint32_t>(step);
+        const std::uint32_t sent = block(step + 1);
+        const std::uint32_t next = block(step + 2);
+        writer->put((rank + 1) % size, number, step == 0 ? writer.input(sent) : kept(sent));
+        writer->wait((rank + size - 1) % size, number);
+        writer->reduce(kept(next), {writer.slot(number, next), writer.input(next)});
+    }
+}
+
+void write_allgather(BlockWriter& writer, const GenerateRequest& request, Delivery into) {
+    const auto own = static_cast<std::uint32_t>(request.rank);
+    writer->copy(writer.output(own), writer.input(own));
+    pass_around(writer, {request.rank, request.size, 0}, 0, into);
+}
+
+void write_allreduce(BlockWriter& writer, const GenerateRequest& request, Delivery into) {
+    if (request.size == 1) return writer->copy(writer.output(0), writer.input(0));
+    const auto blocks = static_cast<std::uint32_t>(request.size);
+    // The other numbers have no slots, so a bank can hold longer vectors.
+    if (into == Delivery::direct) writer->reserve_capacities(0, blocks - 1, 1);
+    reduce_around(writer, request, [&](std::uint32_t kept) { return writer.output(kept); });
+    writer->flush();  // results replace the parts that were sent
+    pass_around(writer, {request.rank, request.size, 0}, blocks - 1, into);
+}
+
+void write_reduce_scatter(BlockWriter& writer, const GenerateRequest& request) {
+    const auto own = static_cast<std::uint32_t>(request.rank);
+    reduce_around(writer, request, [&](std::uint32_t kept) {
+        return kept == own ? writer.output(own) : writer.scratch(0, kept);
+    });
+    if (request.size == 1) writer->copy(writer.output(own), writer.input(own));
+}
+
+void write_reduce(BlockWriter& writer, const GenerateRequest& request) {
+    const auto own = static_cast<std::uint32_t>(request.rank);
+    const auto first_result = static_cast<std::uint32_t>(request.size - 1);
+    const bool top = request.rank == request.root;
+    const auto kept = [&](std::uint32_t block) {
+        return top ? writer.output(block) : writer.scratch(0, block);
+    };
+    reduce_around(writer, request, kept);
+    if (request.size == 1) return writer->copy(writer.output(0), writer.input(0));
+    if (!top) writer->put(request.root, first_result + own, kept(own));
+    if (top) writer->flush();  // results replace the parts that were sent
+    for (Rank step = 1; step < request.size; ++step) {
+        const Rank from = (request.root + step) % request.size;
+        const auto block = static_cast<std::uint32_t>(from);
+        writer->reserve_capacity(static_cast<std::uint32_t>(step - 1), 1);
+        writer->reserve_capacity(first_result + block, 1);
+        if (!top) continue;
+        writer->wait(from, first_result + block);
+        writer->copy(writer.output(block), writer.slot(first_result + block, block));
+    }
+    writer->reserve_slots(2 * first_result + 1);
+}
+
+}  // namespace
+
+Algorithm allgather_ring() {
+    return {
+        .collective = "allgather",
+        .name = "ring",
+        .summary = "blocks are passed around a ring",
+        .source =
+            "Thakur, Rabenseifner and Gropp, Optimization of collective communication operations "
+            "in MPICH, section 4.1",
+        .parameters = {{"segments", "1", kSegmentsHelp, "3"}, kIntoParameter},
+        .properties = {.ordered = true, .bit_identical = true, .synchronizing = true},
+        .generate = by_blocks({.collective = "allgather", .synchronizing = true}, write_allgather),
+    };
+}
+
+Algorithm allreduce_ring() {
+    return {
+        .collective = "allreduce",
+        .name = "ring",
+        .summary = "blocks are reduced around a ring, then passed around it",
+        .source = "Rabenseifner, section 3.7; Kolmakov and Zhang, section 2",
+        .parameters = {{"segments", "1", kSegmentsHelp, "3"}, kIntoParameter},
+        .properties = {.bit_identical = true, .synchronizing = true},
+        .generate = by_blocks({.collective = "allreduce", .synchronizing = true}, write_allreduce),
+    };
+}
+
+Algorithm reduce_ring() {
+    return {
+        .collective = "reduce",
+        .name = "ring",
+        .summary = "blocks are reduced around a ring, then put to the root",
+        .source = "Rabenseifner, section 3.7",
+        .parameters = {{"segments", "1", kSegmentsHelp, "3"}},
+        .properties = {.bit_identical = true, .synchronizing = true},
+        .generate = by_blocks({.collective = "reduce", .synchronizing = true}, write_reduce),
+    };
+}
+
+Algorithm reduce_scatter_ring() {
+    return {
+        .collective = "reduce_scatter",
+        .name = "ring",
+        .summary = "blocks go around a ring, and each rank adds its part",
+        .source = "Rabenseifner, section 3.7",
+        .parameters = {{"segments", "1", kSegmentsHelp, "3"}},
+        .properties = {.bit_identical = true, .synchronizing = true},
+        .generate = by_blocks({.collective = "reduce_scatter", .synchronizing = true},
+                              write_reduce_scatter),
+    };
+}
+
+}  // namespace weft::collectives

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// split_binary.cpp - broadcast and reduce with one half of the vector on each side of a binary
+// tree.
+//
+// Idea     broadcast: the root sends the first half down its left subtree and the second half down
+//          its right subtree. Then each rank exchanges its half with its counterpart on the other
+//          side. There are two lanes: a rank forwards its half in one, and receives the other half
+//          in the other.
+//          reduce: the reverse. First each rank sends its counterpart the half of the other side,
+//          and combines the half of its own side. Then the halves go up the two subtrees.
+//          If the number of ranks is even, the last rank on the left has no counterpart. It
+//          exchanges the second half with the root.
+// Source   Pjesivac-Grbovic et al., Performance analysis of MPI collective operations; Hoefler and
+//          Moor, section 3.1.2 (SB).
+// Rounds   ceil(log2(n + 1)) for one piece: one more than the depth of the tree, unless
+//          counterparts differ in depth (reduce: except for 2 and 4 ranks). Messages: 2 s (n - 1)
+//          for s pieces of each half. In a reduce each one up the tree or to the root has a credit,
+//          except the last two.
+// Bytes    (n - 1) vectors in all: half a vector along each edge of the tree, and half a vector
+//          between the sides for each rank. A rank sends (or reduces) at most 3 halves.
+// Memory   Two slots, three to reduce; with segments two copies each and three credits (two). In a
+//          reduce a scratch vector on all ranks but the root.
+// Good for Vectors of medium size: the time of half a vector along a binary tree, and one exchange.
+//          The default is pieces of about 8 KiB.
+// Holds    Not synchronizing. Counterparts are combined first, so a reduction is for operations
+//          that commute.
+#include "collectives/entries.hpp"
+#include "collectives/generate/blocks.hpp"
+#include "collectives/patterns/range_tree.hpp"
+
+namespace weft::collectives {
+
+namespace {
+
+/// Position in a binary tree with two sides. Numbers are counted from the root. Numbers 1 .. left
+/// are the left side, a subtree of the root; larger numbers are the right side. Number v on the
+/// left and v + left are counterparts. All numbers on the right have a counterpart.
+struct SplitPlace {
+    explicit SplitPlace(const GenerateRequest& request)
+        : relative{request.rank, request.size, request.root},
+          own(relative.number()),
+          left(request.size / 2),
+          tree(patterns::place_in(patterns::kary_tree(request.size, 2), relative)) {}
+
+    patterns::RelativeRank relative;
+    Rank own;                  ///< counted from the root
+    Rank left;                 ///< ranks on the left side
+    patterns::TreePlace tree;  ///< the root's first child is the top of the left side
+
+    [[nodiscard]] bool is_root() const { return own == 0; }
+    /// Returns the half of this rank's side: 0 (left) or 1 (right).
+    [[nodiscard]] std::uint32_t half() const { return own <= left ? 0 : 1; }
+    [[nodiscard]] bool has_counterpart() const { return own > left || own + left < relative.size; }
+    /// Returns the counterpart, or the root if this rank has no counterpart.
+    [[nodiscard]] Rank counterpart() const {
+        if (!has_counterpart()) return relative.root;
+        return relative.rank_of(own > left ? own - left : own + left);
+    }
+    /// Returns true if one rank has no counterpart. It gets the other half from the root.
+    [[nodiscard]] bool has_single() const { return relative.size % 2 == 0; }
+    [[nodiscard]] Rank single() const { return relative.rank_of(left); }
+};
+
+class SplitBroadcast {
+  public:
+    SplitBroadcast(BlockWriter& writer, const GenerateRequest& request)
+        : writer_(writer), place_(request) {}
+
+    void write() {
+        if (place_.is_root()) {
+            write_root();
+        } else {
+            write_inner();
+            writer_.begin_lane();
+            take(place_.counterpart(), kOther, kOtherCredit, 1 - place_.half());
+        }
+        if (place_.relative.size == 1) return;
+        writer_->reserve_capacity(kOwn, 1);
+        writer_->reserve_capacity(kOther, 1);
+        writer_.reserve_credits(kCredit, 3);
+    }
+
+  private:
+    // Numbers: data of the own half, data of the other half, and credits. Two children give
+    // credits, and one rank that receives the other half from this rank.
+    static constexpr std::uint32_t kOwn = 0;
+    static constexpr std::uint32_t kOther = 1;
+    static constexpr std::uint32_t kCredit = 2;
+    static constexpr std::uint32_t kOtherCredit = 4;
+
+    void write_root() {
+        for (const std::uint32_t half : {0U, 1U})
+            writer_->copy(writer_.output(half), writer_.input(half));
+        for (std::uint32_t child = 0; child < place_.tree.children.size(); ++child)
+            give(place_.tree.children[child], kOwn, kCredit + child, child);
+        if (place_.has_single()) give(place_.single(), kOther, kOtherCredit, 1);
+    }
+
+    void write_inner() {
+        const std::uint32_t half = place_.half();
+        take(place_.tree.parent, kOwn, kCredit + place_.tree.child_index, half);
+        for (std::uint32_t child = 0; child < place_.tree.children.size(); ++child)
+            give(place_.tree.children[child], kOwn, kCredit + child, half);
+        if (place_.has_counterpart()) give(place_.counterpart(), kOther, kOtherCredit, half);
+    }
+
+    void give(Rank peer, std::uint32_t number, std::uint32_t credit, std::uint32_t half) {
+        writer_.await_credit(peer, credit);
+        writer_->put(peer, number, writer_.output(half));
+    }
+    void take(Rank peer, std::uint32_t number, std::uint32_t credit, std::uint32_t half) {
+        writer_->wait(peer, number);
+        writer_->copy(writer_.output(half), writer_.slot(number, half));
+        writer_.give_credit(peer, credit);
+    }
+
+    BlockWriter& writer_;
+    SplitPlace place_;
+};
+
+class SplitReduction {
+  public:
+    SplitReduction(BlockWriter& writer, const GenerateRequest& request)
+        : writer_(writer), place_(request) {}
+
+    void write() {
+        if (place_.is_root())
+            write_root();
+        else
+            write_inner();
+        if (place_.relative.size == 1) return;
+        writer_->reserve_capacities(0, kOther + 1, 1);
+        writer_.reserve_credits(kCredit, 2);
+    }
+
+  private:
+    // Numbers: data of two children, the counterpart's half, and credits. The parent gives a
+    // credit, and the root gives one for the half from a rank without a counterpart.
+    static constexpr std::uint32_t kOther = 2;
+    static constexpr std::uint32_t kCredit = 3;
+    static constexpr std::uint32_t kOtherCredit = 4;
+
+    void write_root() {
+        const std::vector<Rank>& children = place_.tree.children;
+        for (const std::uint32_t half : {0U, 1U}) {
+            std::vector<plan::Block> operands{writer_.input(half)};
+            if (half < children.size()) operands.push_back(receive(children[half], half, half));
+            const bool single = half == 1 && place_.has_single();
+            if (single) operands.push_back(receive(place_.single(), kOther, half));
+            writer_.combine(writer_.output(half), operands);
+            if (half < children.size()) writer_.give_credit(children[half], kCredit);
+            if (single) writer_.give_credit(place_.single(), kOtherCredit);
+        }
+    }
+
+    void write_inner() {
+        const std::uint32_t half = place_.half();
+        const std::vector<Rank>& children = place_.tree.children;
+        if (!place_.has_counterpart()) writer_.await_credit(place_.relative.root, kOtherCredit);
+        writer_->put(place_.counterpart(), kOther, writer_.input(1 - half));
+        std::vector<plan::Block> operands{writer_.input(half)};
+        if (place_.has_counterpart())
+            operands.push_back(receive(place_.counterpart(), kOther, half));
+        for (std::uint32_t child = 0; child < children.size(); ++child)
+            operands.push_back(receive(children[child], child, half));
+        const bool alone = operands.size() == 1;
+        const plan::Block partial = alone ? operands.front() : writer_.scratch(0, half);
+        if (!alone) writer_->reduce(partial, operands);
+        for (const Rank child : children) writer_.give_credit(child, kCredit);
+        writer_.await_credit(place_.tree.parent, kCredit);
+        writer_->put(place_.tree.parent, place_.tree.child_index, partial);
+    }
+
+    plan::Block receive(Rank peer, std::uint32_t number, std::uint32_t half) {
+        writer_->wait(peer, number);
+        return writer_.slot(number, half);
+    }
+
+    BlockWriter& writer_;
+    SplitPlace place_;
+};
+
+template <class Writer>
+void write(BlockWriter& writer, const GenerateRequest& request) {
+    Writer(writer, request).write();
+}
+
+}  // namespace
+
+Algorithm broadcast_split_binary() {
+    return {
+        .collective = "broadcast",
+        .name = "split-binary",
+        .summary = "half of the vector down each side of a binary tree, then counterparts exchange",
+        .source = "Pjesivac-Grbovic et al.; Hoefler and Moor, section 3.1.2",
+        .parameters = {{"segments", "by size", "pieces of each half that follow each other",
+                        "2,5"}},
+        .properties = {.ordered = true, .bit_identical = true, .two_trees = true},
+        .generate = by_blocks(
+            {.collective = "broadcast", .blocks = 2, .cut = Cut::blocks, .in_pieces = true},
+            write<SplitBroadcast>),
+    };
+}
+
+Algorithm reduce_split_binary() {
+    return {
+        .collective = "reduce",
+        .name = "split-binary",
+        .summary = "counterparts exchange halves, then one half goes up each side of a binary tree",
+        .source = "Pjesivac-Grbovic et al.; Hoefler and Moor, section 3.1.2",
+        .parameters = {{"segments", "by size", "pieces that follow each other, each in halves",
+                        "2,5"}},
+        .properties = {.bit_identical = true, .two_trees = true},
+        .generate = by_blocks({.collective = "reduce", .blocks = 2, .in_pieces = true},
+                              write<SplitReduction>),
+    };
+}
+
+}  // namespace weft::collectives

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// trees.cpp - broadcast and reduce along a tree: flat, k-ary, k-nomial, or optimal in LogP.
+//
+// Idea     broadcast: a rank that receives the vector forwards it to its children. reduce: it waits
+//          for the children's partial results, combines them after its own value in the order of
+//          their ranges, and puts the result to its parent. Numbers are counted from the root;
+//          subtrees are ranges. The algorithms differ in the tree, and in the default number of
+//          pieces; with pieces the steps are a loop.
+// Source   Hoefler and Moor, Energy, Memory, and Runtime Tradeoffs, section 3.1; Rabenseifner,
+//          Optimization of collective reduction operations, section 3.3; Karp, Sahay, Santos and
+//          Schauser, Optimal broadcast and summation in the LogP model.
+// Rounds   For one piece the depth of the tree; s pieces overlap. Messages: s (n - 1). A pipeline
+//          has one credit for each piece of a child but the last two.
+//            flat              1; all messages from the root
+//            kary              ceil(log_k((k-1)n + 1)) - 1; k = 1: the chain, k = n - 1: flat
+//            chain             n - 1
+//            pipelined-binary  as kary with k = 2
+//            knomial           largest number of nonzero digits in base k of a number below n
+//            binomial          as knomial with k = 2
+//            logp-optimal      by the costs. A message takes w = latency + 2 overhead. A
+//                              sender starts one each g = gap (or overhead, if longer). The time
+//                              is the least t with reach(t) >= n, where reach(t) = 1 for t < w,
+//                              else reach(t - g) + reach(t - w).
+// Bytes    broadcast: a rank sends one vector to each child: kary at most k, knomial at most (k-1)
+//          * ceil(log_k n); a leaf sends none. reduce: every rank but the root sends one vector,
+//          and reduces one for each of its children.
+// Memory   broadcast: one slot; in a pipeline two copies of it and a credit for each child. reduce:
+//          a slot for each possible child; in a pipeline two copies each and a credit. A scratch
+//          vector on ranks with children.
+// Good for flat: few ranks, or ranks of one node, since the root publishes once and all read in
+//          place. kary: large n, if descriptors or the sender's (receiver's) time matter. knomial:
+//          short vectors, if a put costs 1/k of its latency. logp-optimal: short vectors on a
+//          network with known costs. chain, pipelined-binary: long vectors; the default is pieces
+//          of about 8 KiB.
+// Holds    Not synchronizing. The length of a rank's program depends on its children only, and its
+//          generator does not visit the other ranks. Reductions are in rank order if the root is
+//          rank 0. If the operation does not commute, rank 0 is the top of the tree for any root,
+//          and puts the result to the root; this adds one message. The number of a child's data in
+//          a reduction is its index among its siblings. Next are the parent's credit, the forwarded
+//          result, and its credit.
+// Next     generate/tree.hpp for the steps of a broadcast; generate/named_trees.hpp for the trees;
+//          flat.cpp for the flat reduction, which keeps rank order with any root.
+#include <algorithm>
+
+#include "collectives/entries.hpp"
+#include "collectives/generate/named_trees.hpp"
+#include "collectives/generate/tree.hpp"
+
+namespace weft::collectives {
+
+namespace {
+
+void write_broadcast(BlockWriter& writer, const patterns::RangeTree& tree,
+                     const GenerateRequest& request, Delivery into) {
+    const auto place = patterns::place_in(tree, {request.rank, request.size, request.root});
+    if (into == Delivery::direct) return write_tree_directly(writer, place);
+    write_tree(writer, place, {});
+    if (request.size == 1) return;
+    writer->reserve_slots(1);
+    writer->reserve_slot_units(1);
+    if (writer.pipelined()) writer->reserve_capacity(0, 1);  // credits need no capacity
+    writer.reserve_credits(1, place.children_max);
+}
+
+class TreeReduction {
+  public:
+    TreeReduction(BlockWriter& writer, const patterns::RangeTree& tree,
+                  const GenerateRequest& request)
+        : writer_(writer),
+          root_(request.root),
+          own_{request.rank, request.size, request.ordered ? 0 : request.root},
+          place_(patterns::place_in(tree, own_)) {}
+
+    void write() {
+        const bool forwards = own_.root != root_;
+        if (own_.number() != 0) {
+            const bool leaf = place_.children.empty();
+            const plan::Block partial = leaf ? writer_.input(0) : writer_.scratch(0, 0);
+            if (!leaf) combine(partial);
+            give(place_.parent, place_.child_index, credit(), partial);
+        } else if (forwards) {
+            combine(writer_.scratch(0, 0));
+            give(root_, forwarded(), forwarded_credit(), writer_.scratch(0, 0));
+        } else {
+            combine(writer_.output(0));
+        }
+        if (forwards && own_.rank == root_) take_forwarded();
+        if (own_.size > 1) reserve(forwards);
+    }
+
+  private:
+    /// Combines the own value, then the children's values in the order of their ranges.
+    void combine(const plan::Block& target) {
+        const std::vector<Rank>& children = place_.children;
+        std::vector<std::uint32_t> order(children.size());
+        for (std::uint32_t child = 0; child < order.size(); ++child) {
+            order[child] = child;
+            writer_->wait(children[child], child);
+        }
+        std::ranges::sort(order, {},
+                          [&](std::uint32_t child) { return own_.number_of(children[child]); });
+        std::vector<plan::Block> operands{writer_.input(0)};
+        for (const std::uint32_t child : order) operands.push_back(writer_.slot(child, 0));
+        writer_.combine(target, operands);
+        for (const Rank child : children) writer_.give_credit(child, credit());
+    }
+
+    void give(Rank peer, std::uint32_t number, std::uint32_t credit, const plan::Block& value) {
+        writer_.await_credit(peer, credit);
+        writer_->put(peer, number, value);
+    }
+
+    void take_forwarded() {
+        writer_->wait(own_.root, forwarded());
+        writer_->flush();  // the own value, which may be in the output, has been sent
+        writer_->copy(writer_.output(0), writer_.slot(forwarded(), 0));
+        writer_.give_credit(own_.root, forwarded_credit());
+    }
+
+    void reserve(bool forwards) {
+        for (std::uint32_t number = 0; number < place_.children_max; ++number)
+            writer_->reserve_capacity(number, 1);
+        writer_.reserve_credits(credit(), 1);
+        if (!forwards) return;
+        writer_->reserve_capacity(forwarded(), 1);
+        writer_.reserve_credits(forwarded_credit(), 1);
+    }
+
+    [[nodiscard]] std::uint32_t credit() const { return place_.children_max; }
+    [[nodiscard]] std::uint32_t forwarded() const { return place_.children_max + 1; }
+    [[nodiscard]] std::uint32_t forwarded_credit() const { return place_.children_max + 2; }
+
+    BlockWriter& writer_;
+    Rank root_;                   ///< of the call
+    patterns::RelativeRank own_;  ///< counted from the top of the tree
+    patterns::TreePlace place_;
+};
+
+std::vector<Parameter> in_pieces_by_size() {
+    return {{"segments", "by size", kSegmentsHelp, "2,5"}};
+}
+
+/// The facts that differ between the trees.
+struct TreeEntry {
+    std::string_view name;
+    TreeOf tree;
+    std::string_view summary;
+    std::string_view source;
+    std::vector<Parameter> parameters;
+};
+
+Algorithm entry(std::string_view collective, std::string_view name,
+                std::span<const TreeEntry> trees) {
+    const TreeEntry& of = *std::ranges::find(trees, name, &TreeEntry::name);
+    Algorithm algorithm{.collective = collective,
+                        .name = of.name,
+                        .summary = of.summary,
+                        .source = of.source,
+                        .parameters = of.parameters,
+                        .properties = {.ordered = true, .bit_identical = true}};
+    const bool in_pieces = algorithm.parameter("segments")->fallback == "by size";
+    const BlockCall call{.collective = collective, .blocks = 1, .in_pieces = in_pieces};
+    const bool reduces = find_collective(collective)->reduces();
+    algorithm.generate = [=, named = of.tree](const AlgorithmSpec& spec,
+                                              const GenerateRequest& request) {
+        const Tree tree = named(spec, request.size);
+        if (!tree) return base::Result<plan::Program>(tree.failure());
+        return program_by_delivery(
+            call, spec, request,
+            [&](BlockWriter& writer, const GenerateRequest& cut, Delivery into) {
+                if (reduces)
+                    TreeReduction(writer, *tree, cut).write();
+                else
+                    write_broadcast(writer, *tree, cut, into);
+            });
+    };
+    return algorithm;
+}
+
+}  // namespace
+
+Algorithm broadcast_tree(std::string_view name) {
+    static const TreeEntry kTrees[] = {
+        {"flat",
+         flat_tree,
+         "the root puts the vector to every other rank",
+         "Hoefler and Moor, section 3.1",
+         {{"segments", "1", kSegmentsHelp}, kIntoParameter}},
+        {"kary",
+         kary_tree,
+         "every rank passes the vector to k others",
+         "Hoefler and Moor, section 3.1.2",
+         {{"k", "2", "children of a rank", "1,3,5"}, {"segments", "1", kSegmentsHelp, "3"}}},
+        {"binomial",
+         binomial_tree,
+         "the number of ranks that have the vector doubles each round",
+         "Hoefler and Moor, section 3.1",
+         {{"segments", "1", kSegmentsHelp}, kIntoParameter}},
+        {"knomial",
+         knomial_tree,
+         "the number of ranks that have the vector grows k times each round",
+         "Hoefler and Moor, section 3.1.3",
+         {{"k", "4", "factor by which the ranks grow each round", "2,3,7"},
+          {"segments", "1", kSegmentsHelp, "3"}}},
+        {"logp-optimal", logp_tree,
+         "along the tree that reaches all ranks soonest in the LogP model",
+         "Karp et al., Optimal broadcast in the LogP model", logp_parameters()},
+        {"chain", chain_tree, "each rank passes the vector on to the next, piece by piece",
+         "Hoefler and Moor, section 3.1.4", in_pieces_by_size()},
+        {"pipelined-binary", binary_tree, "along a binary tree, piece by piece",
+         "Hoefler and Moor, section 3.1.4", in_pieces_by_size()},
+    };
+    return entry("broadcast", name, kTrees);
+}
+
+Algorithm reduce_tree(std::string_view name) {
+    static const TreeEntry kTrees[] = {
+        {"kary",
+         kary_tree,
+         "every rank combines the results of k others with its own",
+         "Hoefler and Moor, section 3.1.2",
+         {{"k", "2", "children of a rank", "1,3,5"}, {"segments", "1", kSegmentsHelp, "3"}}},
+        {"binomial",
+         binomial_tree,
+         "the number of ranks that take part is halved each round",
+         "Hoefler and Moor, section 3.1.3",
+         {{"segments", "1", kSegmentsHelp, "3"}}},
+        {"knomial",
+         knomial_tree,
+         "the number of ranks that take part is divided by k each round",
+         "Hoefler and Moor, section 3.1.3",
+         {{"k", "4", "one of k ranks goes on each round", "2,3,7"},
+          {"segments", "1", kSegmentsHelp, "3"}}},
+        {"logp-optimal", logp_tree, "along the tree that is fastest in the LogP model",
+         "Karp et al., Optimal broadcast and summation in the LogP model", logp_parameters()},
+        {"chain", chain_tree, "each rank adds its value and passes the result on, piece by piece",
+         "Hoefler and Moor, section 3.1.4", in_pieces_by_size()},
+        {"pipelined-binary", binary_tree, "along a binary tree, piece by piece",
+         "Hoefler and Moor, section 3.1.4", in_pieces_by_size()},
+    };
+    return entry("reduce", name, kTrees);
+}
+
+}  // namespace weft::collectives

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// blocks.hpp - common frame of all generators that write the program of one rank.
+//
+// Idea     A generator writes the steps of one segment of the pipeline. A vector has one or
+//          more blocks, and steps refer to blocks as units of the segment. The loop
+//          advances from segment to segment: to the next range of the vector, or to the
+//          next piece of every block.
+// Next     algorithm.hpp for requests; the files that include this one.
+#pragma once
+
+#include "collectives/algorithm.hpp"
+#include "collectives/collective_traits.hpp"
+#include "collectives/transfer.hpp"
+#include "plan/schedule/builder.hpp"
+
+namespace weft::collectives {
+
+/// Meaning of a segment of a pipeline.
+enum class Cut : std::uint8_t {
+    vector,  ///< a range of the vector, cut into blocks
+    blocks,  ///< a piece of each block; for collectives with a block for each rank
+};
+
+/// Returns the same number of blocks with a stride that is `stride` times as large.
+[[nodiscard]] constexpr plan::Block strided(plan::Block blocks, std::uint32_t stride) {
+    if (blocks.count > 1) blocks.stride *= stride;
+    return blocks;
+}
+
+/// Writes the steps of one segment of a vector in `blocks` blocks.
+class BlockWriter {
+  public:
+    static constexpr std::uint16_t kDepth = 2;
+
+    BlockWriter(plan::Program header, std::uint32_t blocks, std::uint32_t segments, Cut cut)
+        : blocks_(blocks), segments_(segments), cut_(cut), builder_([&] {
+              header.units = blocks * segments;
+              header.segments = segments;
+              if (segments == 1) header.depth = 1;
+              return std::move(header);
+          }()) {
+        if (pipelined()) builder_.begin_loop();
+    }
+
+    [[nodiscard]] plan::Block input(std::uint32_t first, std::uint32_t count = 1) const {
+        return placed(plan::input(first, count));
+    }
+    [[nodiscard]] plan::Block output(std::uint32_t first, std::uint32_t count = 1) const {
+        return placed(plan::output(first, count));
+    }
+    [[nodiscard]] plan::Block scratch(std::uint32_t index, std::uint32_t first,
+                                      std::uint32_t count = 1) const {
+        return placed(plan::scratch(index, first, count));
+    }
+    [[nodiscard]] plan::Block slot(std::uint32_t index, std::uint32_t first,
+                                   std::uint32_t count = 1) const {
+        return placed(plan::slot(index, first, count));
+    }
+    /// Returns blocks that may wrap around the end of the vector, as at most two runs.
+    [[nodiscard]] std::vector<plan::Block> around(plan::Block block) const {
+        const std::uint32_t pieces = cut_ == Cut::blocks ? segments_ : 1;
+        const std::uint32_t left = blocks_ - block.first / pieces;
+        if (block.count <= left) return {block};
+        plan::Block rest = block;
+        rest.first = rest.origin = 0;
+        rest.count -= left;
+        block.count = left;
+        return {block, rest};
+    }
+
+    // Credits: in a pipeline the reader of a slot signals its writer, which puts to the slot again
+    // two segments later.
+    void await_credit(Rank peer, std::uint32_t number) {
+        if (pipelined()) builder_.wait(peer, number, 0, kDepth);
+    }
+    void give_credit(Rank peer, std::uint32_t number) {
+        if (pipelined()) builder_.signal(peer, number, 0, kDepth);
+    }
+    void reserve_credits(std::uint32_t first, std::uint32_t count) {
+        if (pipelined()) builder_.reserve_slots(first + count);
+    }
+    /// Begins another lane for the same segments; later steps belong to it.
+    void begin_lane() {
+        if (pipelined()) builder_.end_loop();
+        builder_.begin_lane();
+        if (pipelined()) builder_.begin_loop();
+    }
+    /// Reduces the operands into the target, or copies a single operand.
+    void combine(plan::Block target, const std::vector<plan::Block>& operands) {
+        if (operands.size() == 1)
+            builder_.copy(target, operands.front());
+        else
+            builder_.reduce(target, operands);
+    }
+    [[nodiscard]] bool pipelined() const { return segments_ > 1; }
+    [[nodiscard]] plan::Builder& builder() { return builder_; }
+    plan::Builder* operator->() { return &builder_; }
+
+    [[nodiscard]] plan::Program finish() && {
+        if (pipelined()) builder_.end_loop();
+        return std::move(builder_).finish();
+    }
+
+  private:
+    [[nodiscard]] plan::Block placed(plan::Block block) const {
+        if (!pipelined()) return block;
+        if (cut_ == Cut::vector) return plan::per_segment(block, blocks_);
+        block.first *= segments_;
+        block.origin *= segments_;
+        block.stride = block.count > 1 ? segments_ : 1;
+        return plan::per_segment(block, 1);
+    }
+
+    std::uint32_t blocks_;
+    std::uint32_t segments_;
+    Cut cut_;
+    plan::Builder builder_;
+};
+
+/// Facts about the programs of a generator.
+struct BlockCall {
+    std::string_view collective;
+    std::uint32_t blocks = 0;                   ///< of the vector; 0: one for each rank
+    Cut cut = Cut::vector;                      ///< how a pipeline is cut
+    std::uint32_t depth = BlockWriter::kDepth;  ///< copies of each slot in a pipeline
+    bool synchronizing = false;                 ///< unless the call has no elements
+    bool in_pieces = false;                     ///< a pipeline by design, as in_pieces() says
+};
+/// Returns the program whose segments `write(writer, request)` writes.
+template <class Write>
+[[nodiscard]] base::Result<plan::Program> program_by_blocks(const BlockCall& call,
+                                                            const AlgorithmSpec& spec,
+                                                            GenerateRequest request, Write write) {
+    if (call.in_pieces) request = in_pieces(spec, request);
+    const base::Result<std::uint32_t> segments = pipeline_segments(spec, request);
+    if (!segments) return segments.failure();
+    const CollectiveTraits& traits = *find_collective(call.collective);
+    plan::Program header = program_header(call.collective, spec, request);
+    if (!traits.rooted()) header.root = plan::kNoRank;
+    if (request.elements == 0) {  // without data no call is synchronizing
+        header.units = 0;
+        return plan::Builder(std::move(header)).finish();
+    }
+    const auto ranks = static_cast<std::uint32_t>(request.size);
+    header.synchronizing = call.synchronizing;
+    header.depth = call.depth;
+    BlockWriter writer(std::move(header), call.blocks == 0 ? ranks : call.blocks, *segments,
+                       traits.blocks() ? Cut::blocks : call.cut);
+    write(writer, request);
+    return std::move(writer).finish();
+}
+
+/// As program_by_blocks(), for an algorithm with the parameter `into`; calls write(writer, request,
+/// delivery). With direct delivery there is one segment.
+template <class Write>
+[[nodiscard]] base::Result<plan::Program> program_by_delivery(BlockCall call,
+                                                              const AlgorithmSpec& spec,
+                                                              GenerateRequest request,
+                                                              Write write) {
+    const base::Result<Delivery> into = delivery(spec);
+    if (!into) return into.failure();
+    if (*into == Delivery::direct) {
+        request.segments = 1;
+        call.in_pieces = false;
+    }
+    return program_by_blocks(
+        call, spec, request,
+        [&](BlockWriter& writer, const GenerateRequest& cut) { write(writer, cut, *into); });
+}
+
+/// Returns the generator of an algorithm whose only parameters are `segments` and, if `write` takes
+/// a delivery, `into`.
+[[nodiscard]] inline Generate by_blocks(const BlockCall& call,
+                                        void (*write)(BlockWriter&, const GenerateRequest&)) {
+    return [=](const AlgorithmSpec& spec, const GenerateRequest& request) {
+        return program_by_blocks(call, spec, request, write);
+    };
+}
+[[nodiscard]] inline Generate by_blocks(const BlockCall& call,
+                                        void (*write)(BlockWriter&, const GenerateRequest&,
+                                                      Delivery)) {
+    return [=](const AlgorithmSpec& spec, const GenerateRequest& request) {
+        return program_by_delivery(call, spec, request, write);
+    };
+}
+
+/// Puts a block directly to the place that rank `to` has exposed for it by signal `exposed`.
+inline void put_into_place(BlockWriter& writer, Rank to, std::uint32_t number,
+                           std::uint32_t exposed, plan::Block source) {
+    writer->put_mapped(to, number, plan::mapped(to, exposed, source.first, source.count), source);
+}
+
+}  // namespace weft::collectives

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// named_trees.hpp - trees that specs name, for algorithms of several collectives.
+//
+// Idea     Most algorithms along trees differ only in the tree. The name of an algorithm and its
+//          parameters give the tree, and each collective has one generator that follows it.
+// Next     patterns/range_tree.hpp for the rules; families/trees.cpp.
+#pragma once
+
+#include <numeric>
+
+#include "collectives/algorithm.hpp"
+#include "collectives/patterns/range_tree.hpp"
+
+namespace weft::collectives {
+
+using Tree = base::Result<patterns::RangeTree>;
+/// Returns a tree of `size` ranks for the parameters of a spec.
+using TreeOf = Tree (*)(const AlgorithmSpec&, Rank size);
+
+inline Tree flat_tree(const AlgorithmSpec&, Rank size) {
+    return patterns::kary_tree(size, std::max(size - 1, 1));
+}
+inline Tree chain_tree(const AlgorithmSpec&, Rank size) {
+    return patterns::kary_tree(size, 1);
+}
+inline Tree binary_tree(const AlgorithmSpec&, Rank size) {
+    return patterns::kary_tree(size, 2);
+}
+inline Tree binomial_tree(const AlgorithmSpec&, Rank size) {
+    return patterns::knomial_tree(size, 2);
+}
+inline Tree kary_tree(const AlgorithmSpec& spec, Rank size) {
+    const base::Result<Rank> k = radix_parameter(spec, 2, 1);
+    if (!k) return k.failure();
+    return patterns::kary_tree(size, *k);
+}
+inline Tree knomial_tree(const AlgorithmSpec& spec, Rank size) {
+    const base::Result<Rank> k = radix_parameter(spec, 4, 2);
+    if (!k) return k.failure();
+    return patterns::knomial_tree(size, *k);
+}
+inline Tree logp_tree(const AlgorithmSpec& spec, Rank size) {
+    constexpr std::int64_t kThousandths = 1000;
+    constexpr std::int64_t kCostMax = 10'000 * kThousandths;
+    constexpr std::int64_t kUnitsMax = 10'000;
+    patterns::LogP costs;
+    const auto read = [&](std::string_view key, std::int64_t& cost, std::int64_t least) {
+        const auto given = decimal_parameter(
+            spec, key, {.fallback = cost * kThousandths, .least = least, .most = kCostMax});
+        if (given) cost = *given;
+        return given;
+    };
+    if (auto latency = read("latency", costs.latency, 1); !latency) return latency.failure();
+    if (auto overhead = read("overhead", costs.overhead, 0); !overhead) return overhead.failure();
+    if (auto gap = read("gap", costs.gap, 1); !gap) return gap.failure();
+    // Only the ratios of the costs shape the tree, which is built unit by unit of time.
+    const std::int64_t unit = std::gcd(std::gcd(costs.latency, costs.overhead), costs.gap);
+    for (std::int64_t* cost : {&costs.latency, &costs.overhead, &costs.gap}) {
+        *cost /= unit;
+        if (*cost > kUnitsMax)
+            return base::fail(Status::argument,
+                              "latency, overhead and gap are more than {} of the largest unit of "
+                              "which all are multiples",
+                              kUnitsMax);
+    }
+    return patterns::logp_tree(size, costs);
+}
+
+[[nodiscard]] inline std::vector<Parameter> logp_parameters() {
+    return {{"latency", "6", "time that a message travels, in any unit, as in 1.25", "1,50"},
+            {"overhead", "2", "time that sending or receiving keeps a rank busy", "0"},
+            {"gap", "4", "time from one message of a rank to its next", "1,9"},
+            {"segments", "1", kSegmentsHelp, "3"}};
+}
+
+}  // namespace weft::collectives

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// range_exchange.hpp - recursive halving of a vector among 2^k ranks, and the steps that undo it.
+//
+// Idea     Ranks have numbers. In step k, numbers w and w xor 2^k halve their common range: each
+//          sends the half that the other keeps, and combines the half that it keeps itself. The
+//          nearest numbers and the longest messages are first. Afterwards the ranges are sent back
+//          the same way to all numbers (doubling), or to one number (gather).
+// Source   Rabenseifner, Optimization of collective reduction operations, section 3.5.
+// Holds    Combines in the order of numbers. When a number completes, all have entered.
+// Next     blocks.hpp; families/halving_doubling.cpp, families/binary_blocks.cpp.
+#pragma once
+
+#include <bit>
+#include <functional>
+
+#include "collectives/generate/blocks.hpp"
+
+namespace weft::collectives {
+
+/// Blocks of a vector, first .. first + count - 1.
+struct BlockRange {
+    std::uint32_t first = 0;
+    std::uint32_t count = 0;
+};
+
+/// Returns the part of `all` blocks (a power of two) that is left after `steps` halvings. Step k
+/// keeps the lower half if bit k of `number` is 0, and else the upper half.
+[[nodiscard]] inline BlockRange halved(std::uint32_t all, std::uint32_t number,
+                                       std::uint32_t steps) {
+    BlockRange range{0, all};
+    for (std::uint32_t step = 0; step < steps; ++step) {
+        range.count /= 2;
+        if ((number >> step & 1) != 0) range.first += range.count;
+    }
+    return range;
+}
+
+/// Partial result of a rank: its input before the first step, then a range of the
+/// output or scratch.
+class PartialResult {
+  public:
+    enum class Kept : std::uint8_t { output, scratch };
+    enum class From : std::uint8_t { before, after };
+
+    PartialResult(BlockWriter& writer, Kept kept) : writer_(writer), kept_(kept) {}
+
+    [[nodiscard]] plan::Block kept(BlockRange range) const {
+        return kept_ == Kept::output ? writer_.output(range.first, range.count)
+                                     : writer_.scratch(0, range.first, range.count);
+    }
+    [[nodiscard]] plan::Block value(BlockRange range) const {
+        return combined_ ? kept(range) : writer_.input(range.first, range.count);
+    }
+
+    /// Combines the range with a peer's payload. `from` tells if the peer's values are before or
+    /// after all values combined so far.
+    void combine(BlockRange range, Rank peer, std::uint32_t number, From from) {
+        writer_->wait(peer, number);
+        const plan::Block came = writer_.slot(number, range.first, range.count);
+        const plan::Block own = value(range);
+        writer_->reduce(kept(range),
+                        {from == From::before ? came : own, from == From::before ? own : came});
+        combined_ = true;
+    }
+    /// Replaces the range by a peer's finished result. `sent`: earlier puts may still
+    /// read the range.
+    void take(BlockRange range, Rank peer, std::uint32_t number, bool sent = false) {
+        writer_->wait(peer, number);
+        if (sent) writer_->flush();
+        writer_->copy(kept(range), writer_.slot(number, range.first, range.count));
+        combined_ = true;
+    }
+
+  private:
+    BlockWriter& writer_;
+    Kept kept_;
+    bool combined_ = false;
+};
+
+/// Steps of one of 2^steps numbers. `rank_of` maps a number to its rank.
+class RangeExchange {
+  public:
+    struct Position {
+        std::uint32_t number = 0;
+        std::uint32_t steps = 0;
+        std::uint32_t blocks = 1;  ///< of the vector; a power of two, at least 2^steps
+    };
+
+    RangeExchange(BlockWriter& writer, PartialResult& partial, Position position,
+                  std::function<Rank(std::uint32_t)> rank_of)
+        : writer_(writer), partial_(partial), position_(position), rank_of_(std::move(rank_of)) {}
+
+    /// Returns the range that this number has after all steps.
+    [[nodiscard]] BlockRange own() const { return range(position_.number, position_.steps); }
+
+    // halve(), double_up() and gather() each use one number for each step, from `first` on.
+    void halve(std::uint32_t first) {
+        for (std::uint32_t step = 0; step < position_.steps; ++step) {
+            const std::uint32_t other = position_.number ^ (1U << step);
+            writer_->put(rank_of_(other), first + step, partial_.value(range(other, step + 1)));
+            partial_.combine(range(position_.number, step + 1), rank_of_(other), first + step,
+                             other < position_.number ? PartialResult::From::before
+                                                      : PartialResult::From::after);
+        }
+    }
+    void double_up(std::uint32_t first) {
+        for (std::uint32_t step = position_.steps; step-- > 0;) {
+            const std::uint32_t other = position_.number ^ (1U << step);
+            writer_->put(rank_of_(other), first + step,
+                         partial_.kept(range(position_.number, step + 1)));
+            partial_.take(range(other, step + 1), rank_of_(other), first + step);
+        }
+    }
+    /// Collects all ranges at number `to`. In each step, of two numbers with ranges, the one that
+    /// differs from `to` in the step's bit puts its range to the other.
+    void gather(std::uint32_t to, std::uint32_t first) {
+        for (std::uint32_t step = position_.steps; step-- > 0;) {
+            const std::uint32_t other = position_.number ^ (1U << step);
+            if (((position_.number ^ to) >> step & 1) != 0)
+                return writer_->put(rank_of_(other), first + step,
+                                    partial_.kept(range(position_.number, step + 1)));
+            partial_.take(range(other, step + 1), rank_of_(other), first + step,
+                          step + 1 == position_.steps);
+        }
+    }
+
+    /// Reserves capacity, on all ranks, for the puts of halve(), double_up() and gather().
+    static void reserve(BlockWriter& writer, std::uint32_t first, std::uint32_t steps,
+                        std::uint32_t blocks) {
+        for (std::uint32_t step = 0; step < steps; ++step)
+            writer->reserve_capacity(first + step, blocks >> (step + 1));
+    }
+
+  private:
+    [[nodiscard]] BlockRange range(std::uint32_t number, std::uint32_t steps) const {
+        return halved(position_.blocks, number, steps);
+    }
+
+    BlockWriter& writer_;
+    PartialResult& partial_;
+    Position position_;
+    std::function<Rank(std::uint32_t)> rank_of_;
+};
+
+/// Returns the entry of an algorithm whose blocks are as many as the largest power of two of ranks.
+/// A reduce is synchronizing for a power of two of ranks.
+[[nodiscard]] inline Algorithm range_exchange_entry(
+    std::string_view collective, std::string_view name, std::string_view summary,
+    std::string_view source, void (*write)(BlockWriter&, const GenerateRequest&)) {
+    const bool synchronizing = !find_collective(collective)->rooted();
+    return {.collective = collective,
+            .name = name,
+            .summary = summary,
+            .source = source,
+            .parameters = {{"segments", "1", kSegmentsHelp, "3"}},
+            .properties = {.ordered = true, .bit_identical = true, .synchronizing = synchronizing},
+            .generate = [=](const AlgorithmSpec& spec, const GenerateRequest& request) {
+                const auto ranks = static_cast<std::uint32_t>(request.size);
+                return program_by_blocks(
+                    {.collective = collective,
+                     .blocks = std::bit_floor(ranks),
+                     .synchronizing = synchronizing || std::has_single_bit(ranks)},
+                    spec, request, write);
+            }};
+}
+
+}  // namespace weft::collectives

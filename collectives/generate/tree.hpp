@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// tree.hpp - steps of one rank in a broadcast along a tree.
+//
+// Idea     Wait for the parent's put, copy the data out of the slot, and put it to the
+//          children. With segments these steps are a loop: children forward one segment while
+//          the next one arrives.
+// Holds    The data has one number on every rank, because a rank has one parent, and the parent's
+//          puts are equal (kShared). In a loop each slot has two copies. A rank gives a credit
+//          when it has emptied a slot. The parent waits for the credit of segment s - 2 before it
+//          puts segment s. Credits have the next numbers, by the index of the child, so each has
+//          one writer. With into=vector children expose their buffer once by such a number; there
+//          is no pipeline then.
+#pragma once
+
+#include "collectives/generate/blocks.hpp"
+#include "collectives/patterns/range_tree.hpp"
+
+namespace weft::collectives {
+
+/// Block of the vector that a tree carries, the number of its data, and of its first credit.
+struct TreeData {
+    std::uint32_t block = 0;
+    std::uint32_t number = 0;
+    std::uint32_t first_credit = 1;
+};
+
+/// Puts the output to the children. All credits are awaited before the first put, so that local
+/// children read one published copy.
+inline void send_down(BlockWriter& writer, const patterns::TreePlace& place, TreeData data) {
+    std::uint32_t credit = data.first_credit;
+    for (const Rank child : place.children) writer.await_credit(child, credit++);
+    for (const Rank child : place.children)
+        writer->put(child, data.number, writer.output(data.block), plan::kShared);
+}
+
+inline void write_tree(BlockWriter& writer, const patterns::TreePlace& place, TreeData data) {
+    const plan::Block output = writer.output(data.block);
+    if (place.parent == plan::kNoRank) {
+        writer->copy(output, writer.input(data.block));
+    } else {
+        writer->wait(place.parent, data.number, plan::kShared);
+        writer->copy(output, writer.slot(data.number, data.block));
+        writer.give_credit(place.parent, data.first_credit + place.child_index);
+    }
+    send_down(writer, place, data);
+}
+
+/// The steps for a single block that is delivered directly into buffers.
+inline void write_tree_directly(BlockWriter& writer, const patterns::TreePlace& place) {
+    constexpr std::uint32_t kData = 0;
+    constexpr std::uint32_t kFirstExposed = 1;
+    const plan::Block output = writer.output(0);
+    if (place.parent == plan::kNoRank) {
+        writer->copy(output, writer.input(0));
+    } else {
+        writer->expose(place.parent, kFirstExposed + place.child_index, output, plan::kWritten);
+        writer->wait(place.parent, kData);
+    }
+    std::uint32_t exposed = kFirstExposed;
+    for (const Rank child : place.children) {
+        writer->wait(child, exposed);
+        put_into_place(writer, child, kData, exposed++, output);
+    }
+    if (place.children_max > 0) writer->reserve_slots(kFirstExposed + place.children_max);
+}
+
+}  // namespace weft::collectives
