@@ -5,8 +5,8 @@
 // delivery, the size from which it needs more segments.
 #include <gtest/gtest.h>
 
-#include "collectives/transfer.hpp"
 #include "collectives/registry.hpp"
+#include "collectives/transfer.hpp"
 #include "run/bind/bind.hpp"
 #include "run/team/choice.hpp"
 
