@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // runtime.hpp - builds and owns everything: the job, the engine, the teams, the memory.
 //
-// Idea     The composition root. It gives each part what the part uses. It has no globals, so
-//          several runtimes fit in one process.
+// Idea     The composition root. It passes to each part only the services that this part uses. It
+//          has no globals, so several runtimes fit in one process.
 // Holds    One thread at a time drives a runtime. If several threads may call, each drives while it
 //          has the engine's turn. Destructors do not communicate; finalize() does.
 // Next     run/job/job.hpp for start-up; run/team/team.hpp for calls; run/memory/remote_memory.hpp

@@ -17,7 +17,7 @@ void EngineProgress::drive() {
 void EngineProgress::set_external(void (*function)(void* argument), void* argument) {
     const Turn::Hold hold = engine_.take_turn();
     external_.set(function, argument);
-    if (!closed_) job_.wire->allow_naps(function == nullptr);
+    if (!closed_) job_.wire->waiter().allow_sleep(function == nullptr);
 }
 
 void EngineProgress::start_thread() {

@@ -3,7 +3,7 @@
 //
 // Idea     The application calls drive(). A thread (WEFT_PROGRESS) may drive between its calls.
 //          Waits drive the engine themselves.
-// Holds    After close(), nothing is driven.
+// Holds    After close(), drive() has no effect.
 // Next     run/execute/progress_thread.hpp, run/execute/external_progress.hpp.
 #pragma once
 

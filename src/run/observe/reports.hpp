@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// reports.hpp - what a job reports about its calls at its end: tables (WEFT_STATS), trace
+// reports.hpp - reports about the calls of a job, at its end: tables (WEFT_STATS), trace
 // (WEFT_TRACE).
 //
 // Idea     Each rank has a recorder, which the engine feeds. At the end of the job, rank 0 gathers
@@ -36,7 +36,7 @@ class Reports {
   public:
     Reports(const base::Settings& settings, const base::Log& log, Rank ranks);
 
-    /// Returns the recorder of this rank's calls, or nullptr if there are no reports.
+    /// Returns the recorder of this rank's calls, or nullptr without reports.
     [[nodiscard]] Recorder* recorder() { return recorder_ ? &*recorder_ : nullptr; }
     /// Compares the clocks if there will be a trace. Collective.
     [[nodiscard]] base::Result<void> begin(const JobExchange& job);

@@ -32,7 +32,7 @@ namespace weft::run {
 class RealEngine;
 class RealOneSided;
 
-/// What teams use of their runtime.
+/// Parts of a runtime that teams use.
 struct TeamServices {
     const base::Settings& settings;
     const base::Log& log;

@@ -30,12 +30,12 @@ TEST(SharedBridge, IsNotChosen) {
 TEST(SharedBridge, IsNotChosenWhereHostsHaveTheSameKernel) {
     std::vector<HostOnNetwork> ranks;
     for (const std::uint32_t host : {1U, 1U, 2U}) {
-        run::Surroundings around;
-        around.network = network_identity();
-        around.address_count = 2;
-        around.addresses[0] = kBridge;
-        around.addresses[1] = {ip(10, 0, 0, host), 24};
-        ranks.push_back(around.on_network(host));
+        run::HostFacts facts;
+        facts.network = network_identity();
+        facts.address_count = 2;
+        facts.addresses[0] = kBridge;
+        facts.addresses[1] = {ip(10, 0, 0, host), 24};
+        ranks.push_back(facts.on_network(host));
     }
     EXPECT_EQ(choose_address(ranks, 0), "10.0.0.1");
     EXPECT_EQ(choose_address(ranks, 1), "10.0.0.1");
