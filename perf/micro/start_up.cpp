@@ -67,7 +67,7 @@ void require(const base::Result<void>& result) {
 }
 
 std::vector<double> over_ranks(run::Team& world, std::vector<double> values, Op op) {
-    require(world.call(
+    require(world.run(
         Call::allreduce(values.data(), values.data(), values.size(), Type::float64, op)));
     return values;
 }
@@ -113,7 +113,7 @@ int main() {
     for (const run::Job::Phase& phase : runtime.job().phases)
         phases.add(phase.name, 1e-9 * static_cast<double>(phase.ns));
     run::Team& world = runtime.world();
-    require(world.call(Call::barrier()));
+    require(world.run(Call::barrier()));
     phases.end("barrier");
     const double sum = over_ranks(world, {1.0}, Op::sum).front();
     phases.end("allreduce");
