@@ -124,7 +124,7 @@ class Ranks {
         }
     }
     /// Returns the address of an owner's word as seen from another rank.
-    [[nodiscard]] run::Place place(Rank from, Rank owner, std::size_t word) const {
+    [[nodiscard]] run::RemoteAddress place(Rank from, Rank owner, std::size_t word) const {
         if (registered_.empty()) return at(word);
         const std::size_t row = static_cast<std::size_t>(owner) * calls_.size();
         return {word * 8, &seen_[row + static_cast<std::size_t>(from)]};

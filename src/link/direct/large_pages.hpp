@@ -51,7 +51,7 @@ class LargePages {
     static constexpr std::uint32_t kPauseMax = 1024;
 
     static bool switched_on() noexcept {
-        const Descriptor file(
+        const FileDescriptor file(
             ::open("/sys/kernel/mm/transparent_hugepage/enabled", O_RDONLY | O_CLOEXEC));
         char text[64];
         const ssize_t bytes = file.open() ? ::read(file.number(), text, sizeof text) : 0;

@@ -38,7 +38,7 @@ AddressRange map_window(pid_t pid, const base::Reach& reach) noexcept {
     if (!leads_to(link, reach.generation) || reach.object_bytes % kPageBytes != 0 ||
         reach.object_bytes < 2 * kPageBytes)
         return {};
-    const Descriptor file(::open(link, O_RDWR | O_CLOEXEC));
+    const FileDescriptor file(::open(link, O_RDWR | O_CLOEXEC));
     if (!file.open() || !is_object(file.number(), reach)) return {};
     return map_object(file.number(), reach.object_bytes);
 }

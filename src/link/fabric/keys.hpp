@@ -10,7 +10,8 @@
 //          compute them from a random key of the target's card. The target drops immediates
 //          without the right bits.
 // Why      Few providers need small keys: if keys have less than four bytes, too few to be random,
-//          and if the profile says so. Then, or if the provider chooses keys, nothing is sealed.
+//          and if the profile says so. With such keys, and with keys that the provider chooses,
+//          immediates are not sealed.
 // Holds    Bits 32 to 62 of an immediate are free for the seal, or bits 43 to 62 if bit 63 is set.
 // Next     docs/security.md for possible actions of foreign processes.
 #pragma once

@@ -185,8 +185,8 @@ std::byte* Regions::take_buffer() noexcept {
     return buffer;
 }
 
-/// Pinned memory is limited. The end of other transfers frees some, so a refusal is a failure only
-/// if there are none.
+/// Pinned memory is limited, and the end of another transfer frees some. So a refusal is a failure
+/// only if no other source is registered.
 std::size_t Regions::register_source(std::span<std::byte> source,
                                      std::optional<base::Failure>& failure) noexcept {
     if (free_sources_.empty()) return kNoSource;

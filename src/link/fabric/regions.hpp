@@ -9,7 +9,7 @@
 //          (FI_MR_LOCAL), small ones are copied to registered buffers. Larger ones are registered
 //          for their put, until its local completion, after which libfabric does not read them
 //          again (fi_cq(3)). A provider with a registration cache makes repetitions cheap, so
-//          nothing is cached here.
+//          this class has no cache.
 // Holds    A key in the table belongs to a registered section, and does not change. Nothing
 //          allocates after open(), except to register sources and exposed memory.
 // Next     docs/decisions/0019-symmetric-memory.md for the reason; run/job/layout.hpp for the
@@ -114,8 +114,8 @@ class Regions {
     /// Returns a registered buffer of kBufferBytes bytes, or nullptr if all are in use.
     [[nodiscard]] std::byte* take_buffer() noexcept;
     [[nodiscard]] void* buffer_desc() const noexcept { return fi_mr_desc(buffers_region_.get()); }
-    /// Registers a source until give_back(). Returns its number, or kNoSource if there is no
-    /// room for it now; then `failure` may be set.
+    /// Registers a source until give_back(). Returns its number. Returns kNoSource if it must wait
+    /// for other sources; a permanent refusal is stored in `failure`.
     [[nodiscard]] std::size_t register_source(std::span<std::byte> source,
                                               std::optional<base::Failure>& failure) noexcept;
     [[nodiscard]] void* source_desc(std::size_t source) const noexcept {

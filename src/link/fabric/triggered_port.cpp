@@ -181,7 +181,7 @@ class Opened final : public TriggeredPort {
     }
 
     base::Result<void> queue(const TriggeredOperation& operation) override {
-        Work& work = works_[turn_].emplace_back();
+        QueuedWork& work = works_[turn_].emplace_back();
         const TriggeredPeer& peer = peers_[static_cast<std::size_t>(operation.peer)];
         work.deferred.threshold = operation.threshold;
         work.deferred.triggering_cntr = counters_[operation.trigger].count.get();
@@ -214,7 +214,7 @@ class Opened final : public TriggeredPort {
         RemoteRegion memory;
     };
     /// A queued operation, and the data that it refers to.
-    struct Work {
+    struct QueuedWork {
         fi_deferred_work deferred{};
         fi_op_rma write{};
         fi_op_atomic atomic{};
@@ -227,7 +227,8 @@ class Opened final : public TriggeredPort {
 
     [[nodiscard]] void* local_desc() const { return fi_mr_desc(counters_.back().region.get()); }
 
-    void fill_write(Work& work, const TriggeredOperation& operation, const TriggeredPeer& peer) {
+    void fill_write(QueuedWork& work, const TriggeredOperation& operation,
+                    const TriggeredPeer& peer) {
         work.from = {memory_.data() + operation.source, operation.bytes};
         work.to = {peer.memory.base + operation.target, operation.bytes,
                    peer.memory.key + operation.counted};
@@ -244,7 +245,8 @@ class Opened final : public TriggeredPort {
         work.deferred.op.rma = &work.write;
     }
 
-    void fill_atomic(Work& work, const TriggeredOperation& operation, const TriggeredPeer& peer) {
+    void fill_atomic(QueuedWork& work, const TriggeredOperation& operation,
+                     const TriggeredPeer& peer) {
         const std::size_t count = operation.bytes / base::size_of(options_.type);
         work.elements = {memory_.data() + operation.source, count};
         work.places = {peer.memory.base + operation.target, count,
@@ -337,7 +339,7 @@ class Opened final : public TriggeredPort {
     std::uint64_t key_ = 0;  ///< of the first counter
     std::vector<std::byte> card_;
     std::vector<TriggeredPeer> peers_;
-    std::array<std::deque<Work>, 2> works_;
+    std::array<std::deque<QueuedWork>, 2> works_;
     std::size_t turn_ = 0;
 
     Endpoint endpoint_;

@@ -60,7 +60,7 @@ std::string content_problem(int descriptor, const SegmentCard& card) {
 }
 
 /// Opens the segment of a card. A failure has the reason.
-base::Result<Descriptor> open_segment(const SegmentCard& card) {
+base::Result<FileDescriptor> open_segment(const SegmentCard& card) {
     const std::string path = fmt::format("/proc/{}/fd/{}", card.pid, card.descriptor);
     struct stat status;
     // Check before opening: opening a foreign device or pipe could have side effects.
@@ -68,7 +68,7 @@ base::Result<Descriptor> open_segment(const SegmentCard& card) {
         return base::fail(Status::environment, "cannot stat {}: {}", path, std::strerror(errno));
     if (std::string problem = status_problem(status, card); !problem.empty())
         return base::Failure{Status::environment, std::move(problem)};
-    Descriptor file(::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK));
+    FileDescriptor file(::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK));
     if (!file.open())
         return base::fail(Status::environment, "cannot open {}: {}", path, std::strerror(errno));
     // the descriptor may have been reused meanwhile
@@ -130,7 +130,7 @@ base::Result<NodeMap> NodeMap::open(const Segment& mine, std::span<const Segment
     }
     if (auto reserved = map.reserve(common_bases, options); !reserved) return reserved.failure();
     map.map_candidates(mine, cards_by_rank);
-    if (const Candidate* const self = map.find(me); self->base == nullptr)
+    if (const LocalRank* const self = map.find(me); self->base == nullptr)
         return base::fail(Status::memory, "own segment: {}", self->problem);
     return map;
 }
@@ -165,7 +165,7 @@ base::Result<void> NodeMap::reserve(std::uint32_t common_bases, NodeMapOptions o
 
 void NodeMap::map_candidates(const Segment& mine, std::span<const SegmentCard> cards_by_rank) {
     for (std::size_t index = 0; index < candidates_.size(); ++index) {
-        Candidate& candidate = candidates_[index];
+        LocalRank& candidate = candidates_[index];
         const SegmentCard& card = cards_by_rank[static_cast<std::size_t>(candidate.rank)];
         std::byte* const at = first_ + index * stride_;
         if (candidate.rank == me_) {
@@ -182,19 +182,19 @@ void NodeMap::map_candidates(const Segment& mine, std::span<const SegmentCard> c
     }
 }
 
-const NodeMap::Candidate* NodeMap::find(Rank rank) const noexcept {
+const NodeMap::LocalRank* NodeMap::find(Rank rank) const noexcept {
     // Ranks of a node usually have consecutive numbers, so the first guess is nearly always right.
     const auto guess = static_cast<std::uint32_t>(rank - candidates_.front().rank);
     if (guess < candidates_.size() && candidates_[guess].rank == rank) return &candidates_[guess];
     const auto found =
         std::lower_bound(candidates_.begin(), candidates_.end(), rank,
-                         [](const Candidate& candidate, Rank r) { return candidate.rank < r; });
+                         [](const LocalRank& candidate, Rank r) { return candidate.rank < r; });
     return found != candidates_.end() && found->rank == rank ? &*found : nullptr;
 }
 
 std::vector<Rank> NodeMap::candidates() const {
     std::vector<Rank> ranks;
-    for (const Candidate& candidate : candidates_) ranks.push_back(candidate.rank);
+    for (const LocalRank& candidate : candidates_) ranks.push_back(candidate.rank);
     return ranks;
 }
 
@@ -204,7 +204,7 @@ MapVerdict NodeMap::verdict() const {
     verdict.mode = mode_;
     verdict.base = reinterpret_cast<std::uintptr_t>(first_);
     verdict.stride = stride_;
-    for (const Candidate& candidate : candidates_)
+    for (const LocalRank& candidate : candidates_)
         if (candidate.base != nullptr) verdict.mapped.push_back(candidate.rank);
     return verdict;
 }
@@ -212,7 +212,7 @@ MapVerdict NodeMap::verdict() const {
 void NodeMap::settle(const NodeGroup& group) {
     WEFT_CHECK(is_ascending(group.ranks), me_);
     for (const Rank rank : group.ranks) WEFT_CHECK(base(rank) != nullptr, me_, rank);
-    for (Candidate& candidate : candidates_) {
+    for (LocalRank& candidate : candidates_) {
         if (candidate.base == nullptr ||
             std::binary_search(group.ranks.begin(), group.ranks.end(), candidate.rank))
             continue;
@@ -232,7 +232,7 @@ void NodeMap::settle(const NodeGroup& group) {
 
 std::string NodeMap::problems() const {
     std::string text;
-    for (const Candidate& candidate : candidates_)
+    for (const LocalRank& candidate : candidates_)
         if (candidate.base == nullptr)
             text += fmt::format("rank {} does not share memory with rank {}: {}\n", me_,
                                 candidate.rank, candidate.problem);

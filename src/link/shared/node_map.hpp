@@ -72,7 +72,7 @@ class NodeMap {
 
     /// Returns the start of a rank's segment (its header) if it is mapped here, else nullptr.
     [[nodiscard]] std::byte* base(Rank rank) const noexcept {
-        const Candidate* const candidate = find(rank);
+        const LocalRank* const candidate = find(rank);
         return candidate == nullptr ? nullptr : candidate->base;
     }
     [[nodiscard]] AddressMode mode() const noexcept { return mode_; }
@@ -86,14 +86,14 @@ class NodeMap {
     [[nodiscard]] std::string problems() const;
 
   private:
-    struct Candidate {
+    struct LocalRank {
         Rank rank = 0;
         std::byte* base = nullptr;
         std::string problem;
     };
 
     NodeMap() = default;
-    [[nodiscard]] const Candidate* find(Rank rank) const noexcept;
+    [[nodiscard]] const LocalRank* find(Rank rank) const noexcept;
     [[nodiscard]] base::Result<void> reserve(std::uint32_t common_bases, NodeMapOptions options);
     void map_candidates(const Segment& mine, std::span<const SegmentCard> cards_by_rank);
 
@@ -104,7 +104,7 @@ class NodeMap {
     std::uint64_t alignment_ = 0;
     std::byte* first_ = nullptr;  ///< address of candidate 0, aligned to alignment_
     std::uint64_t stride_ = 0;
-    std::vector<Candidate> candidates_;  ///< by rank; the index decides the address
+    std::vector<LocalRank> candidates_;  ///< by rank; the index decides the address
 };
 
 }  // namespace weft::link

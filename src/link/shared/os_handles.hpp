@@ -13,16 +13,16 @@
 namespace weft::link {
 
 /// Owns a descriptor and closes it. Can be moved, not copied.
-class Descriptor {
+class FileDescriptor {
   public:
-    Descriptor() = default;
-    explicit Descriptor(int number) noexcept : number_(number) {}
-    Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
-    Descriptor& operator=(Descriptor&& other) noexcept {
+    FileDescriptor() = default;
+    explicit FileDescriptor(int number) noexcept : number_(number) {}
+    FileDescriptor(FileDescriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
+    FileDescriptor& operator=(FileDescriptor&& other) noexcept {
         std::swap(number_, other.number_);
         return *this;
     }
-    ~Descriptor() {
+    ~FileDescriptor() {
         if (number_ >= 0) ::close(number_);
     }
 

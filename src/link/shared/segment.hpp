@@ -88,9 +88,9 @@ class Segment {
     [[nodiscard]] std::uint64_t bytes() const noexcept { return card_.bytes; }
 
   private:
-    Segment(Descriptor file, const SegmentCard& card) : file_(std::move(file)), card_(card) {}
+    Segment(FileDescriptor file, const SegmentCard& card) : file_(std::move(file)), card_(card) {}
 
-    Descriptor file_;
+    FileDescriptor file_;
     SegmentCard card_;
 };
 

@@ -24,7 +24,7 @@ namespace weft::link {
 
 class RemotePuts {
   public:
-    /// `port` is nullptr if all ranks are local; then there are no puts.
+    /// `port` is nullptr if all ranks are local. Then no rank calls put() or read().
     RemotePuts(FabricPort* port, Rank rank, std::size_t ranks, WriteCounts& counts);
 
     base::Post put(const base::Put& put, std::uint64_t& resume) noexcept;

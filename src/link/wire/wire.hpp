@@ -93,7 +93,7 @@ class Wire {
     [[nodiscard]] Waiter& waiter() noexcept { return waiter_; }
     [[nodiscard]] const Waiter& waiter() const noexcept { return waiter_; }
     [[nodiscard]] WriteCounts& counts() noexcept { return counts_; }
-    /// Returns what the network guarantees to one-sided calls.
+    /// Returns the guarantees of the network to one-sided calls.
     [[nodiscard]] const base::RemoteFacts& remote() const noexcept { return facts_; }
     /// See Arrivals.
     void forget_pieces(std::uint64_t offset, std::uint64_t bytes) noexcept {

@@ -32,7 +32,7 @@ bool is_mapped(std::byte* memory, std::uint64_t bytes) {
 bool is_sound(const MemoryCard& card, const SegmentLayout& layout) {
     if (card.bytes >= MemoryCard::kBytesMax || card.address + card.bytes < card.address)
         return false;
-    if (card.number > Place::kNumberMax) return false;
+    if (card.number > RemoteAddress::kNumberMax) return false;
     if (card.segment_end != 0 &&
         (card.segment_end > layout.bytes || card.segment_end < layout.heap + card.bytes))
         return false;
@@ -51,7 +51,7 @@ std::string text_of(MemoryFault fault) {
         case MemoryFault::ours:
             return "the memory is the library's own";
         case MemoryFault::no_number:
-            return fmt::format("{} ranges are registered already", Place::kNumberMax);
+            return fmt::format("{} ranges are registered already", RemoteAddress::kNumberMax);
         case MemoryFault::none:
             break;
     }
@@ -237,8 +237,10 @@ RegisteredMemory::Registrations::iterator RegisteredMemory::holding(const void* 
     return holds ? at : held_.end();
 }
 
-std::optional<base::Result<Place>> RegisteredMemory::find(const Team& team, const void* address,
-                                                          std::uint64_t bytes, Rank member) {
+std::optional<base::Result<RemoteAddress>> RegisteredMemory::find(const Team& team,
+                                                                  const void* address,
+                                                                  std::uint64_t bytes,
+                                                                  Rank member) {
     const std::scoped_lock lock(mutex_);
     const auto at = holding(address);
     if (at == held_.end()) {
@@ -261,8 +263,8 @@ std::optional<base::Result<Place>> RegisteredMemory::find(const Team& team, cons
                           "{} bytes at offset {} do not lie in the {} bytes that rank {} has "
                           "registered",
                           bytes, offset, memory.bytes, member);
-    if (held.in_segment[index] != 0) return Place(held.in_segment[index] + offset);
-    return Place(offset, &memory);
+    if (held.in_segment[index] != 0) return RemoteAddress(held.in_segment[index] + offset);
+    return RemoteAddress(offset, &memory);
 }
 
 std::uint64_t RegisteredMemory::bytes_of(const Team& team, const void* address, Rank member) {

@@ -9,7 +9,8 @@
 // Holds    A call that fails changes nothing on any member. Registrations belong to one team and
 //          end with it. Puts to memory are complete before its registration ends. A name is not
 //          reused before kRetired later ones have ended.
-// Next     run/onesided/place.hpp for the memory behind a name; remote_memory.hpp for the calls.
+// Next     run/onesided/remote_address.hpp for the memory behind a name; remote_memory.hpp for
+//          the calls.
 #pragma once
 
 #include <cstddef>
@@ -26,7 +27,7 @@
 #include "link/shared/os_handles.hpp"
 #include "run/job/layout.hpp"
 #include "run/memory/services.hpp"
-#include "run/onesided/place.hpp"
+#include "run/onesided/remote_address.hpp"
 #include "weft/types.hpp"
 
 namespace weft::run {
@@ -39,7 +40,7 @@ enum class MemoryFault : std::uint64_t { none, null, too_long, unmapped, ours, n
 /// A team member's description of memory that it registers. Sent as words.
 struct MemoryCard {
     /// Registered memory is shorter.
-    static constexpr std::uint64_t kBytesMax = std::uint64_t{1} << Place::kOffsetBits;
+    static constexpr std::uint64_t kBytesMax = std::uint64_t{1} << RemoteAddress::kOffsetBits;
 
     std::uint64_t bytes = 0;
     std::uint64_t address = 0;
@@ -68,8 +69,9 @@ class RegisteredMemory {
 
     /// Returns the place of a member's bytes by a name, or a failure if the name or the range is
     /// wrong. Returns nothing if the address is in no current or recent name.
-    [[nodiscard]] std::optional<base::Result<Place>> find(const Team& team, const void* address,
-                                                          std::uint64_t bytes, Rank member);
+    [[nodiscard]] std::optional<base::Result<RemoteAddress>> find(const Team& team,
+                                                                  const void* address,
+                                                                  std::uint64_t bytes, Rank member);
     /// Returns the number of bytes that a member has registered under the name, or 0.
     [[nodiscard]] std::uint64_t bytes_of(const Team& team, const void* address, Rank member);
 

@@ -57,7 +57,7 @@ base::Failure RemoteMemory::misplaced(std::string_view call, std::string_view ar
 /// Returns true if blocks at this stride, and all their bytes, fit into the address space.
 static bool fits(const Strided& blocks, std::int64_t stride) {
     if (blocks.count == 0 || blocks.block_bytes == 0) return true;
-    constexpr std::uint64_t kDistanceMax = std::uint64_t{1} << Place::kOffsetBits;
+    constexpr std::uint64_t kDistanceMax = std::uint64_t{1} << RemoteAddress::kOffsetBits;
     const std::uint64_t step =
         stride < 0 ? 0 - static_cast<std::uint64_t>(stride) : static_cast<std::uint64_t>(stride);
     return blocks.count <= SIZE_MAX / blocks.block_bytes &&
@@ -87,7 +87,7 @@ base::Result<RemoteMemory::Target> RemoteMemory::place_of_blocks(std::string_vie
         static_cast<const std::byte*>(address) + static_cast<std::int64_t>(steps) * stride;
     const auto end = place(call, argument, last, bytes, peer);
     if (!end) return end.failure();
-    const Place expected = onesided::block_of(first->place, steps, stride);
+    const RemoteAddress expected = onesided::block_of(first->place, steps, stride);
     if (end->place.memory != expected.memory || end->place.offset != expected.offset)
         return base::fail(Status::argument,
                           "{}: {}: {} blocks at a stride of {} bytes do not lie in symmetric "
@@ -244,7 +244,7 @@ std::string_view name_of(RequestKind kind) {
     }
 }
 
-Atomic at(const Place& place, const WordChange& change) {
+Atomic at(const RemoteAddress& place, const WordChange& change) {
     return {change.kind, change.width, place, change.operand, change.compare};
 }
 

@@ -17,7 +17,7 @@
 #include "base/clock.hpp"
 #include "base/result.hpp"
 #include "run/memory/services.hpp"
-#include "run/onesided/place.hpp"
+#include "run/onesided/remote_address.hpp"
 #include "run/onesided/request.hpp"
 #include "weft/types.hpp"
 
@@ -138,7 +138,7 @@ class RemoteMemory {
     /// Rank in the job, and place in its memory.
     struct Target {
         Rank rank = 0;
-        Place place = 0;
+        RemoteAddress place = 0;
     };
 
     [[nodiscard]] base::Result<Target> place(std::string_view call, std::string_view argument,

@@ -60,9 +60,9 @@ class Messages {
     /// Sends or queues a message. Never waits.
     void send(Rank rank, std::uint32_t handler, const void* data, std::size_t bytes) {
         const MessageHead head{handler, static_cast<std::uint32_t>(bytes)};
-        Peer& to = peer(rank);
+        MessagePeer& to = peer(rank);
         if (to.queued == 0 && to.there != nullptr && post_near(rank, to, head, data)) return;
-        Message& message = take();
+        QueuedMessage& message = take();
         message.peer = rank;
         std::memcpy(message.bytes.get(), &head, sizeof head);
         if (bytes != 0) std::memcpy(message.bytes.get() + sizeof head, data, bytes);
@@ -78,7 +78,7 @@ class Messages {
     /// the caller must use send().
     bool post_at_once(Rank rank, std::uint32_t handler, const void* data,
                       std::size_t bytes) noexcept {
-        Peer& to = peer(rank);
+        MessagePeer& to = peer(rank);
         if (to.queued != 0 || to.there == nullptr ||
             bytes > base::kCellPayload - sizeof(MessageHead))
             return false;
@@ -100,7 +100,7 @@ class Messages {
             moved = retire();
         for (std::size_t i = looks_; i > 0; --i) {
             if (++turn_ >= count_) turn_ = 0;
-            Peer& from = peers_[turn_];
+            MessagePeer& from = peers_[turn_];
             if (is_idle(from)) [[likely]]
                 continue;
             moved = serve_peer(static_cast<Rank>(turn_), from) || moved;
@@ -115,18 +115,18 @@ class Messages {
     static constexpr std::uint16_t kInSlot = 2;
     static constexpr std::uint16_t kCredit = 3;
 
-    struct Message {
+    struct QueuedMessage {
         std::unique_ptr<std::byte[]> bytes;  ///< starts with the head
         base::PutPart part;
         Rank peer = 0;
         std::uint64_t number = 0;  ///< 0: no number yet
         std::uint64_t resume = 0;
         std::uint32_t pending = 0;
-        Message* next = nullptr;  ///< next in the queue
+        QueuedMessage* next = nullptr;  ///< next in the queue
     };
-    struct Peer {
-        Message* first = nullptr;  ///< of the queue
-        Message* last = nullptr;
+    struct MessagePeer {
+        QueuedMessage* first = nullptr;  ///< of the queue
+        QueuedMessage* last = nullptr;
         std::size_t queued = 0;
         std::uint64_t sent = 0;            ///< number of the last message sent to it
         std::uint64_t credits = 0;         ///< credits taken, each for kStep messages
@@ -138,17 +138,17 @@ class Messages {
         std::uint64_t resume = 0;          ///< state of the credit being posted
     };
 
-    [[nodiscard]] Peer& peer(Rank rank) { return peers_[static_cast<std::size_t>(rank)]; }
+    [[nodiscard]] MessagePeer& peer(Rank rank) { return peers_[static_cast<std::size_t>(rank)]; }
 
-    Message& take() {
+    QueuedMessage& take() {
         if (free_.empty()) {
-            Message& made = pool_.emplace_back();
+            QueuedMessage& made = pool_.emplace_back();
             made.bytes = std::make_unique<std::byte[]>(sizeof(MessageHead) + bytes_max());
             free_.reserve(pool_.size());
             reading_.reserve(pool_.size());
             return made;
         }
-        Message& message = *free_.back();
+        QueuedMessage& message = *free_.back();
         free_.pop_back();
         message.number = message.resume = 0;
         return message;
@@ -156,7 +156,7 @@ class Messages {
 
     /// Frees messages whose transfers have ended.
     [[gnu::noinline]] bool retire() noexcept {
-        return std::erase_if(reading_, [this](Message* message) {
+        return std::erase_if(reading_, [this](QueuedMessage* message) {
                    if (message->pending != 0) return false;
                    free_.push_back(message);
                    return true;
@@ -164,22 +164,22 @@ class Messages {
     }
 
     void expect(Rank rank, std::uint64_t number) {
-        Peer& from = peer(rank);
+        MessagePeer& from = peer(rank);
         from.next = reinterpret_cast<const base::Cell*>(own_ + area_.cell(rank, number));
         from.awaited = base::flag_word(number, 0);
     }
 
     /// Returns true if the peer has nothing to serve. Nearly all tests end here.
-    [[nodiscard]] static bool is_idle(const Peer& from) noexcept {
+    [[nodiscard]] static bool is_idle(const MessagePeer& from) noexcept {
         if (from.there == nullptr || from.queued != 0) return false;
         return !has_come(from, from.next->flag.load(std::memory_order_relaxed));
     }
-    [[nodiscard]] static bool has_come(const Peer& from, base::FlagWord flag) noexcept {
+    [[nodiscard]] static bool has_come(const MessagePeer& from, base::FlagWord flag) noexcept {
         static_assert(kInCell == 1 && kInSlot == 2);
         return flag - from.awaited - kInCell <= kInSlot - kInCell;
     }
 
-    [[gnu::noinline]] bool serve_peer(Rank rank, Peer& from) noexcept {
+    [[gnu::noinline]] bool serve_peer(Rank rank, MessagePeer& from) noexcept {
         serving_ = true;
         handling_.store(std::this_thread::get_id(), std::memory_order_relaxed);
         const bool moved = handle_all(rank, from);
@@ -188,7 +188,7 @@ class Messages {
         return moved;
     }
 
-    bool handle_all(Rank rank, Peer& from) noexcept {
+    bool handle_all(Rank rank, MessagePeer& from) noexcept {
         bool moved = false;
         for (std::uint64_t i = 0; i < MessageArea::kSlots && has_come(rank, from); ++i) {
             if (!handle_next(rank, from)) break;
@@ -198,14 +198,14 @@ class Messages {
         return (from.queued != 0 && post_queue(rank)) || moved;
     }
 
-    [[nodiscard]] bool has_come(Rank rank, const Peer& from) noexcept {
+    [[nodiscard]] bool has_come(Rank rank, const MessagePeer& from) noexcept {
         if (from.there == nullptr) wire_.settle(area_.cell(rank, from.handled + 1));
         // Acquire: pairs with the release of the flag; makes the message visible.
         const base::FlagWord flag = from.next->flag.load(std::memory_order_acquire);
         return has_come(from, flag);
     }
 
-    bool handle_next(Rank rank, Peer& from) noexcept {
+    bool handle_next(Rank rank, MessagePeer& from) noexcept {
         const bool in_cell =
             from.next->flag.load(std::memory_order_relaxed) == (from.awaited | kInCell);
         const std::byte* const at =
@@ -227,7 +227,7 @@ class Messages {
     }
 
     bool post_credits(Rank rank) noexcept {
-        Peer& to = peer(rank);
+        MessagePeer& to = peer(rank);
         const std::uint64_t before = to.credited;
         while (to.handled / MessageArea::kStep > to.credited) {
             const std::uint64_t next = to.credited + 1;
@@ -241,7 +241,7 @@ class Messages {
         return to.credited != before;
     }
 
-    [[nodiscard]] bool has_room(Rank rank, Peer& to) noexcept {
+    [[nodiscard]] bool has_room(Rank rank, MessagePeer& to) noexcept {
         const auto room = [&] {
             return to.sent - to.credits * MessageArea::kStep < MessageArea::kSlots;
         };
@@ -259,7 +259,7 @@ class Messages {
     }
 
     /// Stores a message to a local peer that has room. The source may be reused afterwards.
-    [[gnu::always_inline]] bool post_near(Rank rank, Peer& to, const MessageHead& head,
+    [[gnu::always_inline]] bool post_near(Rank rank, MessagePeer& to, const MessageHead& head,
                                           const void* data) noexcept {
         if (!has_room(rank, to)) return false;
         const std::uint64_t number = ++to.sent;
@@ -289,10 +289,10 @@ class Messages {
     }
 
     bool post_queue(Rank rank) noexcept {
-        Peer& to = peer(rank);
+        MessagePeer& to = peer(rank);
         bool moved = false;
         while (to.queued != 0) {
-            Message& message = *to.first;
+            QueuedMessage& message = *to.first;
             if (message.number == 0) {
                 if (!has_room(rank, to)) break;
                 message.number = ++to.sent;
@@ -314,10 +314,12 @@ class Messages {
     Rank rank_;
     std::byte* own_;
     std::array<MessageHandler, kHandlers> handlers_{};
-    std::vector<Peer> peers_;     ///< by rank of the job
-    std::deque<Message> pool_;    ///< all messages; never moved, because the wire counts in them
-    std::vector<Message*> free_;  ///< both have capacity for all messages, so they never allocate
-    std::vector<Message*> reading_;
+    std::vector<MessagePeer> peers_;  ///< by rank of the job
+    std::deque<QueuedMessage>
+        pool_;  ///< all messages; never moved, because the wire counts in them
+    std::vector<QueuedMessage*>
+        free_;  ///< both have capacity for all messages, so they never allocate
+    std::vector<QueuedMessage*> reading_;
     std::size_t queued_ = 0;
     std::size_t turn_ = 0;
     bool serving_ = false;

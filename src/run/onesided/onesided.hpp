@@ -24,7 +24,7 @@
 #include <vector>
 
 #include "base/clock.hpp"
-#include "run/onesided/place.hpp"
+#include "run/onesided/remote_address.hpp"
 #include "run/onesided/requests.hpp"
 #include "run/onesided/service.hpp"
 #include "run/onesided/signal.hpp"
@@ -70,13 +70,13 @@ class OneSided {
     }
 
     /// Returns the address of a place if loads and stores of this rank reach it, else nullptr.
-    [[nodiscard]] std::byte* reach(Rank rank, const Place& place) const noexcept {
+    [[nodiscard]] std::byte* reach(Rank rank, const RemoteAddress& place) const noexcept {
         std::byte* const base = place.memory == nullptr ? wire_.near(rank) : place.memory->mapped;
         return base == nullptr ? nullptr : base + place.offset;
     }
 
-    bool put(Rank rank, const Place& to, const std::byte* from, std::size_t bytes, Return when,
-             Stream* stream = nullptr) {
+    bool put(Rank rank, const RemoteAddress& to, const std::byte* from, std::size_t bytes,
+             Return when, Stream* stream = nullptr) {
         if (std::byte* const near = reach(rank, to)) {
             onesided::copy_near(near, from, bytes, true);
             return true;
@@ -87,13 +87,13 @@ class OneSided {
                (when == Return::at_once || await_none(of, pending, rank, "put", bytes));
     }
 
-    bool put_strided(Rank rank, const Place& to, const std::byte* from, const Strided& blocks,
-                     Stream* stream = nullptr) {
+    bool put_strided(Rank rank, const RemoteAddress& to, const std::byte* from,
+                     const Strided& blocks, Stream* stream = nullptr) {
         Stream& of = of_call(stream);
         std::byte* const near = reach(rank, to);
         std::uint32_t& pending = pending_of(of, rank, Return::reusable);
         for (std::size_t i = 0; i < blocks.count; ++i) {
-            const Place target = onesided::block_of(to, i, blocks.to_stride);
+            const RemoteAddress target = onesided::block_of(to, i, blocks.to_stride);
             const std::byte* const source = onesided::block_of(from, i, blocks.from_stride);
             if (near != nullptr) {
                 onesided::copy_near(onesided::block_of(near, i, blocks.to_stride), source,
@@ -106,7 +106,7 @@ class OneSided {
                await_none(of, pending, rank, "put_strided", blocks.count * blocks.block_bytes);
     }
 
-    bool get(Rank rank, std::byte* into, const Place& from, std::size_t bytes, Return when,
+    bool get(Rank rank, std::byte* into, const RemoteAddress& from, std::size_t bytes, Return when,
              Stream* stream = nullptr) {
         Stream& of = of_call(stream);
         std::uint32_t& pending = when == Return::reusable ? blocking_ : of.outstanding;
@@ -114,15 +114,15 @@ class OneSided {
                (when == Return::at_once || await_none(of, pending, rank, "get", bytes));
     }
     /// Starts a get. The data has arrived when `pending` is 0 again; it must not move before.
-    bool start_get(Rank rank, std::byte* into, const Place& from, std::size_t bytes,
+    bool start_get(Rank rank, std::byte* into, const RemoteAddress& from, std::size_t bytes,
                    std::uint32_t& pending, Stream* stream = nullptr) {
         if (const std::byte* const near = reach(rank, from)) {
             onesided::copy_near(into, near, bytes, false);
             return true;
         }
         if (bytes == 0) return true;
-        if (!writes_reach(from) && copy_from(rank, from, into, bytes)) return true;
-        if (!wire_.remote().reads || !writes_reach(from))
+        if (!from.in_network() && copy_from(rank, from, into, bytes)) return true;
+        if (!wire_.remote().reads || !from.in_network())
             return get_by_request(of_call(stream), rank, into, from, bytes);
         const base::Read read{rank, into, bytes, from.offset, &pending, from.region()};
         std::uint64_t resume = 0;
@@ -130,7 +130,7 @@ class OneSided {
                      "get");
     }
 
-    bool get_strided(Rank rank, std::byte* into, const Place& from, const Strided& blocks,
+    bool get_strided(Rank rank, std::byte* into, const RemoteAddress& from, const Strided& blocks,
                      Stream* stream = nullptr) {
         for (std::size_t i = 0; i < blocks.count; ++i) {
             if (!start_get(rank, onesided::block_of(into, i, blocks.to_stride),
@@ -143,7 +143,7 @@ class OneSided {
     }
 
     /// Puts data, then a signal. A rank that sees the signal's word changed also sees the data.
-    bool put_signal(Rank rank, const Place& to, const std::byte* from, std::size_t bytes,
+    bool put_signal(Rank rank, const RemoteAddress& to, const std::byte* from, std::size_t bytes,
                     const Signal& signal, Return when, Stream* stream = nullptr) {
         const RequestKind kind = signal.adds ? RequestKind::add : RequestKind::store;
         std::byte* const near = reach(rank, to);
@@ -154,7 +154,7 @@ class OneSided {
             return true;
         }
         Stream& of = of_call(stream);
-        if (writes_reach(to) && bytes <= onesided::kImmediateBytesMax)
+        if (to.in_network() && bytes <= onesided::kImmediateBytesMax)
             if (const auto payload = payload_for(rank, signal))
                 return put_with_immediate(of, rank, to, from, bytes, *payload, when);
         RemoteRequest request{
@@ -178,12 +178,12 @@ class OneSided {
     /// Changes a word and sets `old` to its former value.
     bool change(Rank rank, const Atomic& atomic, std::uint64_t& old, Stream* stream = nullptr) {
         if (std::byte* const near = reach(rank, atomic.place)) {
-            old = change_near(near, atomic);
+            old = onesided::change(near, atomic);
             return true;
         }
         old = 0;
         const std::uint64_t number =
-            send_after_writes(of_call(stream), rank, request_for(atomic), true, &old);
+            send_after_writes(of_call(stream), rank, onesided::request_for(atomic), true, &old);
         if (number != 0 && requests_.await(rank, number)) return true;
         requests_.forget(rank, &old);
         return false;
@@ -191,23 +191,24 @@ class OneSided {
     /// Starts a change. After quiet(), `into` has the word's former value, with the word's width.
     bool start_change(Rank rank, const Atomic& atomic, void* into, Stream* stream = nullptr) {
         if (std::byte* const near = reach(rank, atomic.place)) {
-            const std::uint64_t old = change_near(near, atomic);
+            const std::uint64_t old = onesided::change(near, atomic);
             std::memcpy(into, &old, atomic.width);
             return true;
         }
-        return send_after_writes(of_call(stream), rank, request_for(atomic), true, into) != 0;
+        return send_after_writes(of_call(stream), rank, onesided::request_for(atomic), true,
+                                 into) != 0;
     }
     /// Changes a word. The change is done before quiet() returns.
     bool apply(Rank rank, const Atomic& atomic, Stream* stream = nullptr) {
         if (std::byte* const near = reach(rank, atomic.place)) {
-            change_near(near, atomic);
+            onesided::change(near, atomic);
             return true;
         }
         const bool adds = atomic.kind == RequestKind::add;
         if ((adds || atomic.kind == RequestKind::store) && atomic.width == sizeof(std::uint64_t))
             return put_signal(rank, {0, atomic.place.memory}, nullptr, 0,
                               {atomic.place, atomic.operand, adds}, Return::at_once, stream);
-        return send_after_writes(of_call(stream), rank, request_for(atomic), false) != 0;
+        return send_after_writes(of_call(stream), rank, onesided::request_for(atomic), false) != 0;
     }
 
     /// Orders earlier puts before later ones at each peer. Waits for local peers that have open
@@ -275,7 +276,7 @@ class OneSided {
     /// Longer delays suggest that a peer sleeps and does not drive its network: a request wakes it.
     static constexpr std::uint64_t kAwakeNs = 40'000;
 
-    struct Peer {
+    struct PeerWrites {
         std::uint64_t landed = 0;      ///< transfers known to be delivered
         std::uint64_t requested = 0;   ///< transfers before the last request
         std::uint32_t delivering = 0;  ///< writes in flight, if their completion means delivery
@@ -284,7 +285,7 @@ class OneSided {
         std::uint64_t signals_done = 0;  ///< signals followed by a flush
     };
 
-    [[nodiscard]] Peer& peer(Rank rank) { return peers_[static_cast<std::size_t>(rank)]; }
+    [[nodiscard]] PeerWrites& peer(Rank rank) { return peers_[static_cast<std::size_t>(rank)]; }
     [[nodiscard]] Stream& of_call(Stream* stream) { return stream == nullptr ? usual_ : *stream; }
     [[nodiscard]] std::uint32_t& pending_of(Stream& stream, Rank rank, Return when) {
         if (delivers()) return peer(rank).delivering;
@@ -314,28 +315,17 @@ class OneSided {
         return sent != 0;
     }
 
-    static std::uint64_t change_near(std::byte* near, const Atomic& atomic) noexcept {
-        return onesided::change(atomic.kind, near, atomic.width, atomic.operand, atomic.compare);
-    }
-    [[nodiscard]] static RemoteRequest request_for(const Atomic& atomic) {
-        return {.kind = atomic.kind,
-                .width = atomic.width,
-                .offset = atomic.place.packed(),
-                .operand = atomic.operand,
-                .other = atomic.compare};
-    }
-
     [[nodiscard]] bool delivers() const {
         return wire_.remote().completion == base::RemoteCompletion::delivered;
     }
 
     /// Puts bytes to a remote peer. `pending` is 0 when their source may be reused.
-    bool post_far(Stream& of, Rank rank, const Place& to, const std::byte* from, std::size_t bytes,
-                  std::uint32_t& pending) {
+    bool post_far(Stream& of, Rank rank, const RemoteAddress& to, const std::byte* from,
+                  std::size_t bytes, std::uint32_t& pending) {
         if (bytes == 0) return true;
         const bool fenced = of.at(rank).fenced;
         if (onesided::is_word(to.address(), bytes) &&
-            (fenced || !wire_.remote().whole_words || !writes_reach(to)))
+            (fenced || !wire_.remote().whole_words || !to.in_network()))
             return put_word(of, rank, to, from, bytes);
         if (fenced && !flush(of, rank)) return false;
         return write(of, rank, to, from, bytes, pending);
@@ -345,7 +335,7 @@ class OneSided {
         const bool goes = wire_.near(rank) == nullptr && wire_.remote().signals;
         return goes ? onesided::payload_of(signal, area_.words) : std::nullopt;
     }
-    bool put_with_immediate(Stream& of, Rank rank, const Place& to, const std::byte* from,
+    bool put_with_immediate(Stream& of, Rank rank, const RemoteAddress& to, const std::byte* from,
                             std::size_t bytes, std::uint64_t payload, Return when) {
         if (of.at(rank).fenced && !flush(of, rank)) return false;
         std::uint32_t& pending = pending_of(of, rank, when);
@@ -354,9 +344,9 @@ class OneSided {
         return when == Return::at_once || await_none(of, pending, rank, "put", bytes);
     }
 
-    bool write(Stream& of, Rank rank, const Place& to, const std::byte* from, std::size_t bytes,
-               std::uint32_t& pending, std::uint64_t payload = 0) {
-        if (!writes_reach(to))
+    bool write(Stream& of, Rank rank, const RemoteAddress& to, const std::byte* from,
+               std::size_t bytes, std::uint32_t& pending, std::uint64_t payload = 0) {
+        if (!to.in_network())
             return copy_to(rank, to, from, bytes) || put_by_request(of, rank, to, from, bytes);
         // Requests hold the number of transfers before them in 32 bits.
         constexpr std::uint64_t kTransfersMax = std::uint64_t{1} << 31;
@@ -378,7 +368,7 @@ class OneSided {
         return posted;
     }
 
-    bool put_word(Stream& of, Rank rank, const Place& to, const std::byte* from,
+    bool put_word(Stream& of, Rank rank, const RemoteAddress& to, const std::byte* from,
                   std::size_t bytes) {
         RemoteRequest request{.kind = RequestKind::store,
                               .width = static_cast<std::uint8_t>(bytes),
@@ -437,7 +427,7 @@ class OneSided {
 
     /// Starts a flush. Returns nothing if it has failed.
     std::optional<Stream::Flush> ask_flush(Stream& of, Rank rank) {
-        const Peer& at = peer(rank);
+        const PeerWrites& at = peer(rank);
         Stream::Flush flush{.rank = rank,
                             .posted = of.at(rank).posted,
                             .writes = wire_.counts().written_to(rank),
@@ -455,7 +445,7 @@ class OneSided {
     }
     /// Records that all puts before the flush have been delivered.
     void settle(Stream& of, const Stream::Flush& flush) {
-        Peer& at = peer(flush.rank);
+        PeerWrites& at = peer(flush.rank);
         at.landed = std::max(at.landed, flush.writes);
         at.signals_done = std::max(at.signals_done, flush.signals);
         Stream::Peer& here = of.at(flush.rank);
@@ -473,12 +463,13 @@ class OneSided {
     }
 
     // Defined in registered.hpp.
-    [[nodiscard]] bool writes_reach(const Place& place) const noexcept;
-    bool copy_to(Rank rank, const Place& to, const std::byte* from, std::size_t bytes) noexcept;
-    bool copy_from(Rank rank, const Place& from, std::byte* into, std::size_t bytes) noexcept;
-    bool get_by_request(Stream& of, Rank rank, std::byte* into, const Place& from,
+    bool copy_to(Rank rank, const RemoteAddress& to, const std::byte* from,
+                 std::size_t bytes) noexcept;
+    bool copy_from(Rank rank, const RemoteAddress& from, std::byte* into,
+                   std::size_t bytes) noexcept;
+    bool get_by_request(Stream& of, Rank rank, std::byte* into, const RemoteAddress& from,
                         std::size_t bytes);
-    bool put_by_request(Stream& of, Rank rank, const Place& to, const std::byte* from,
+    bool put_by_request(Stream& of, Rank rank, const RemoteAddress& to, const std::byte* from,
                         std::size_t bytes);
 
     Wire& wire_;
@@ -487,7 +478,8 @@ class OneSided {
     std::byte* own_;
     Service<Wire> service_;
     Requests<Wire, Drive> requests_;
-    std::vector<Peer> peers_;  ///< by rank of the job; never resized, because the wire counts in it
+    /// By rank of the job. Never resized, because the wire counts in it.
+    std::vector<PeerWrites> peers_;
     Stream usual_;
     std::vector<std::unique_ptr<Stream>> streams_;  ///< opened streams
     std::uint32_t blocking_ = 0;                    ///< transfers of calls that wait

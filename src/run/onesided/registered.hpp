@@ -18,21 +18,15 @@
 
 namespace weft::run {
 
-/// Returns true if writes and reads of the network reach the place, if the peer is remote.
 template <Network Wire, class Drive>
-bool OneSided<Wire, Drive>::writes_reach(const Place& place) const noexcept {
-    return place.memory == nullptr || place.memory->region.bytes != 0;
-}
-
-template <Network Wire, class Drive>
-bool OneSided<Wire, Drive>::copy_to(Rank rank, const Place& to, const std::byte* from,
+bool OneSided<Wire, Drive>::copy_to(Rank rank, const RemoteAddress& to, const std::byte* from,
                                     std::size_t bytes) noexcept {
     return to.memory->copied &&
            wire_.memory().copy_to(rank, {.address = to.address()}, from, bytes);
 }
 
 template <Network Wire, class Drive>
-bool OneSided<Wire, Drive>::copy_from(Rank rank, const Place& from, std::byte* into,
+bool OneSided<Wire, Drive>::copy_from(Rank rank, const RemoteAddress& from, std::byte* into,
                                       std::size_t bytes) noexcept {
     if (!from.memory->copied ||
         !wire_.memory().copy_from(rank, {.address = from.address()}, into, bytes))
@@ -45,7 +39,7 @@ bool OneSided<Wire, Drive>::copy_from(Rank rank, const Place& from, std::byte* i
 /// through the buffer.
 template <Network Wire, class Drive>
 bool OneSided<Wire, Drive>::get_by_request(Stream& of, Rank rank, std::byte* into,
-                                           const Place& from, std::size_t bytes) {
+                                           const RemoteAddress& from, std::size_t bytes) {
     const auto offset =
         reinterpret_cast<std::uintptr_t>(into) - reinterpret_cast<std::uintptr_t>(own_);
     const std::uint64_t segment = wire_.segment_bytes();
@@ -72,7 +66,7 @@ bool OneSided<Wire, Drive>::get_by_request(Stream& of, Rank rank, std::byte* int
 /// Puts by requests. A local peer copies from this rank's buffer. Bytes for a remote one are
 /// in the requests.
 template <Network Wire, class Drive>
-bool OneSided<Wire, Drive>::put_by_request(Stream& of, Rank rank, const Place& to,
+bool OneSided<Wire, Drive>::put_by_request(Stream& of, Rank rank, const RemoteAddress& to,
                                            const std::byte* from, std::size_t bytes) {
     if (wire_.near(rank) == nullptr) {
         for (std::size_t done = 0; done < bytes;) {

@@ -15,7 +15,7 @@
 
 #include "base/copy.hpp"
 #include "base/region.hpp"
-#include "run/onesided/place.hpp"
+#include "run/onesided/remote_address.hpp"
 
 namespace weft::run {
 
@@ -49,7 +49,7 @@ inline constexpr RequestKind kLastRequestKind = RequestKind::pull;
 struct Atomic {
     RequestKind kind = RequestKind::add;  ///< a kind that changes or loads a word
     std::uint8_t width = 8;               ///< bytes: 4 or 8
-    Place place = 0;
+    RemoteAddress place = 0;
     std::uint64_t operand = 0;
     std::uint64_t compare = 0;
 };
@@ -63,7 +63,7 @@ struct RemoteRequest {
     std::uint8_t inline_bytes = 0;  ///< of `data`, stored at `other` before the change
     std::uint8_t asks = 0;          ///< 1 if a reply is wanted
     std::uint32_t after = 0;   ///< transfers of this origin since its last request with transfers
-    std::uint64_t offset = 0;  ///< of the word, in the target's segment; see Place::packed()
+    std::uint64_t offset = 0;  ///< of the word; see RemoteAddress::packed()
     std::uint64_t operand = 0;
     std::uint64_t other = 0;  ///< value to compare with, or an offset
     std::byte data[kInlineMax] = {};
@@ -140,6 +140,17 @@ inline std::uint64_t change(RequestKind kind, std::byte* at, std::size_t width,
         default:
             return change_as<std::uint64_t>(kind, at, operand, other);
     }
+}
+
+inline std::uint64_t change(std::byte* at, const Atomic& atomic) noexcept {
+    return change(atomic.kind, at, atomic.width, atomic.operand, atomic.compare);
+}
+[[nodiscard]] inline RemoteRequest request_for(const Atomic& atomic) {
+    return {.kind = atomic.kind,
+            .width = atomic.width,
+            .offset = atomic.place.packed(),
+            .operand = atomic.operand,
+            .other = atomic.compare};
 }
 
 /// Returns true if a word may have `bytes` bytes.

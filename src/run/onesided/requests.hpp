@@ -30,7 +30,7 @@ class Requests {
           rank_(rank),
           own_(wire.near(rank)),
           peers_(static_cast<std::size_t>(area.ranks)) {
-        for (Peer& peer : peers_) peer.sent = peer.done = area.before_first;
+        for (RequestRing& peer : peers_) peer.sent = peer.done = area.before_first;
     }
 
     /// Posts a request and returns its number. Returns 0 on failure; driver.failure() has the
@@ -39,7 +39,7 @@ class Requests {
     /// a reply then.
     template <class Stamp>
     std::uint64_t send(Rank rank, RemoteRequest request, bool asks, void* into, Stamp stamp) {
-        Peer& peer = peers_[static_cast<std::size_t>(rank)];
+        RequestRing& peer = peers_[static_cast<std::size_t>(rank)];
         if (peer.slots == nullptr) peer.slots = std::make_unique<Slot[]>(area_.slots());
         if (!driver_.await([&] { return has_room(rank); },
                            [&] { return waits(rank, peer, "room for a request"); }))
@@ -67,7 +67,7 @@ class Requests {
 
     /// Returns true if send() would not wait for the peer.
     [[nodiscard]] bool has_room(Rank rank) noexcept {
-        Peer& peer = peers_[static_cast<std::size_t>(rank)];
+        RequestRing& peer = peers_[static_cast<std::size_t>(rank)];
         if (peer.slots == nullptr) return true;
         return has_room(rank, peer, peer.slots[(peer.sent + 1) % area_.slots()]);
     }
@@ -77,19 +77,19 @@ class Requests {
     }
     /// Waits until a request that asked for a reply, and all earlier ones, are done.
     bool await(Rank rank, std::uint64_t number) {
-        Peer& peer = peers_[static_cast<std::size_t>(rank)];
+        RequestRing& peer = peers_[static_cast<std::size_t>(rank)];
         return driver_.await([&] { return take_replies(rank, peer) >= number; },
                              [&] { return waits(rank, peer, "a reply"); });
     }
     /// Discards the result of a request.
     void forget(Rank rank, const void* into) {
-        Peer& peer = peers_[static_cast<std::size_t>(rank)];
+        RequestRing& peer = peers_[static_cast<std::size_t>(rank)];
         for (std::uint64_t i = 0; peer.slots != nullptr && i < area_.slots(); ++i)
             if (peer.slots[i].into == into) peer.slots[i].into = nullptr;
     }
     /// Returns true if some request to the peer may not be done.
     [[nodiscard]] bool outstanding(Rank rank) {
-        Peer& peer = peers_[static_cast<std::size_t>(rank)];
+        RequestRing& peer = peers_[static_cast<std::size_t>(rank)];
         return peer.sent != peer.done && take_replies(rank, peer) != peer.sent;
     }
 
@@ -102,7 +102,7 @@ class Requests {
         void* into = nullptr;  ///< receives the result, or nullptr
         std::uint32_t pending = 0;
     };
-    struct Peer {
+    struct RequestRing {
         std::unique_ptr<Slot[]> slots;
         std::uint64_t sent = 0;      ///< number of the last request
         std::uint64_t done = 0;      ///< number of the last request known to be done
@@ -110,13 +110,13 @@ class Requests {
         std::uint64_t answered = 0;  ///< replies taken
     };
 
-    bool has_room(Rank rank, Peer& peer, const Slot& slot) noexcept {
+    bool has_room(Rank rank, RequestRing& peer, const Slot& slot) noexcept {
         const std::uint64_t number = peer.sent + 1;
         if (number - peer.done > area_.slots()) take_replies(rank, peer);
         return number - peer.done <= area_.slots() && slot.pending == 0;
     }
 
-    std::uint64_t take_replies(Rank rank, Peer& peer) noexcept {
+    std::uint64_t take_replies(Rank rank, RequestRing& peer) noexcept {
         while (peer.answered != peer.asked) {
             const std::uint64_t number = peer.slots[peer.answered % area_.slots()].asked_number;
             const std::uint64_t at = area_.reply(rank, number);
@@ -133,7 +133,8 @@ class Requests {
         return peer.done;
     }
 
-    [[nodiscard]] static std::string waits(Rank rank, const Peer& peer, std::string_view what) {
+    [[nodiscard]] static std::string waits(Rank rank, const RequestRing& peer,
+                                           std::string_view what) {
         return fmt::format(
             "one-sided call: waiting for {} from rank {} (asked for {} requests, {} are "
             "done)",
@@ -145,7 +146,7 @@ class Requests {
     OneSidedArea area_;
     Rank rank_;
     std::byte* own_;
-    std::vector<Peer> peers_;  ///< by rank of the job
+    std::vector<RequestRing> peers_;  ///< by rank of the job
 };
 
 }  // namespace weft::run

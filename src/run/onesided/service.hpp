@@ -120,10 +120,10 @@ class Service {
         for (std::size_t i = kReplies; i-- > 0;) free_.push_back(static_cast<std::uint16_t>(i));
     }
 
-    /// Returns this rank's memory that a request names (Place::packed()), or nullptr if the origin
-    /// may not access it.
+    /// Returns this rank's memory that a request names (RemoteAddress::packed()), or nullptr if the
+    /// origin may not access it.
     [[nodiscard]] std::byte* find(std::uint64_t place, std::uint64_t bytes) const noexcept {
-        if (place >> Place::kOffsetBits != 0) return registered_.find(place, bytes);
+        if (place >> RemoteAddress::kOffsetBits != 0) return registered_.find(place, bytes);
         return in_segment(place, bytes) ? own_ + place : nullptr;
     }
 

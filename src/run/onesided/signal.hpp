@@ -13,13 +13,13 @@
 #include <optional>
 
 #include "run/onesided/area.hpp"
-#include "run/onesided/place.hpp"
+#include "run/onesided/remote_address.hpp"
 
 namespace weft::run {
 
 /// Change of a word, which has 8 bytes and is aligned to 8 bytes.
 struct Signal {
-    Place place = 0;
+    RemoteAddress place = 0;
     std::uint64_t value = 0;
     bool adds = false;
 };

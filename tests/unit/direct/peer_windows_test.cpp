@@ -32,7 +32,7 @@ struct Object {
         reach.generation = generation;
         reach.way = base::Way::adopted;
     }
-    Descriptor file;
+    FileDescriptor file;
     base::Reach reach;
 };
 
@@ -42,7 +42,7 @@ std::uint32_t number_at(const std::byte* start) {
 
 /// Returns true if the process can access the page without a fault.
 bool is_present(const std::byte* page) {
-    const Descriptor file(::open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC));
+    const FileDescriptor file(::open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC));
     std::uint64_t entry = 0;
     const auto at = static_cast<off_t>(reinterpret_cast<std::uintptr_t>(page) / kPageBytes * 8);
     EXPECT_EQ(::pread(file.number(), &entry, sizeof entry, at), 8);

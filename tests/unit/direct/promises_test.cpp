@@ -99,7 +99,7 @@ TEST_F(Adopted, ReadOnlyMemoryIsReadAndNotWritten) {
 TEST_F(Adopted, OtherKindsOfMemoryAreLeftAlone) {
     DirectMemory direct(own_peer());
     constexpr std::size_t kBytes = 16 * kPage;
-    const Descriptor file(::memfd_create("file", MFD_CLOEXEC));
+    const FileDescriptor file(::memfd_create("file", MFD_CLOEXEC));
     ASSERT_EQ(::ftruncate(file.number(), kBytes), 0);
     struct Kind {
         int protection;
@@ -234,12 +234,12 @@ TEST_F(Adopted, LockedMemoryIsNotAdoptedAndStaysLocked) {
 TEST_F(Adopted, MemoryOfAnIoRingIsNotAdoptedAndNotGivenBack) {
     const Pages pages(16);
     const Pages other(16);
-    Descriptor ring;
+    FileDescriptor ring;
     {
         DirectMemory direct(own_peer());
         adopt(direct, pages.at(), pages.bytes());
         io_uring_params parameters{};
-        ring = Descriptor(static_cast<int>(::syscall(SYS_io_uring_setup, 4, &parameters)));
+        ring = FileDescriptor(static_cast<int>(::syscall(SYS_io_uring_setup, 4, &parameters)));
         if (!ring.open()) GTEST_SKIP() << "this system has no io_uring";
         const iovec buffer{pages.at(), pages.bytes()};
         ASSERT_EQ(

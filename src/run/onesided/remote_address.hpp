@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// place.hpp - target of a one-sided call: a peer's segment, or memory that it registered.
+// remote_address.hpp - target of a one-sided call: a peer's segment, or memory that it registered.
 //
 // Idea     Segments have the same layout on all ranks, so an offset is enough. Registered memory is
 //          at any address. Its owner has a number for it. The caller knows how to reach it: by
@@ -30,26 +30,30 @@ struct PeerMemory {
 };
 
 /// Offset in a peer's segment, or in memory that it has registered.
-struct Place {
+struct RemoteAddress {
     static constexpr unsigned kOffsetBits = 48;
     static constexpr std::uint64_t kNumberMax = 0xffff;
 
     std::uint64_t offset = 0;
     const PeerMemory* memory = nullptr;  ///< nullptr: the segment
 
-    constexpr Place(std::uint64_t offset_in, const PeerMemory* memory_in = nullptr)
+    constexpr RemoteAddress(std::uint64_t offset_in, const PeerMemory* memory_in = nullptr)
         : offset(offset_in), memory(memory_in) {}
 
-    [[nodiscard]] constexpr Place operator+(std::uint64_t bytes) const {
+    [[nodiscard]] constexpr RemoteAddress operator+(std::uint64_t bytes) const {
         return {offset + bytes, memory};
     }
-    /// Returns the place as one word of a request.
+    /// Returns the address as one word of a request.
     [[nodiscard]] constexpr std::uint64_t packed() const {
         return memory == nullptr ? offset : memory->number << kOffsetBits | offset;
     }
     /// Returns a number with the same alignment as the address at the owner.
     [[nodiscard]] constexpr std::uint64_t address() const {
         return memory == nullptr ? offset : memory->address + offset;
+    }
+    /// Returns true if writes and reads of the network reach it, if the peer is remote.
+    [[nodiscard]] constexpr bool in_network() const {
+        return memory == nullptr || memory->region.bytes != 0;
     }
     [[nodiscard]] constexpr const base::RemoteRegion* region() const {
         return memory == nullptr ? nullptr : &memory->region;
@@ -66,15 +70,16 @@ class RegisteredRanges {
             ranges_[number - 1] = memory;
             return number;
         }
-        if (ranges_.size() == Place::kNumberMax) return 0;
+        if (ranges_.size() == RemoteAddress::kNumberMax) return 0;
         ranges_.push_back(memory);
         return ranges_.size();
     }
     void remove(std::uint64_t number) { ranges_[number - 1] = {}; }
     /// Returns the address, or nullptr if the bytes are not within registered memory.
     [[nodiscard]] std::byte* find(std::uint64_t packed, std::uint64_t bytes) const noexcept {
-        const std::uint64_t number = packed >> Place::kOffsetBits;
-        const std::uint64_t offset = packed & ((std::uint64_t{1} << Place::kOffsetBits) - 1);
+        const std::uint64_t number = packed >> RemoteAddress::kOffsetBits;
+        const std::uint64_t offset =
+            packed & ((std::uint64_t{1} << RemoteAddress::kOffsetBits) - 1);
         if (number == 0 || number > ranges_.size()) return nullptr;
         const std::span<std::byte> range = ranges_[number - 1];
         if (offset > range.size() || bytes > range.size() - offset) return nullptr;
