@@ -16,8 +16,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "base/file_descriptor.hpp"
 #include "link/direct/remapped_object.hpp"
-#include "link/shared/os_handles.hpp"
 
 namespace weft::link {
 
@@ -51,7 +51,7 @@ class LargePages {
     static constexpr std::uint32_t kPauseMax = 1024;
 
     static bool switched_on() noexcept {
-        const FileDescriptor file(
+        const base::FileDescriptor file(
             ::open("/sys/kernel/mm/transparent_hugepage/enabled", O_RDONLY | O_CLOEXEC));
         char text[64];
         const ssize_t bytes = file.open() ? ::read(file.number(), text, sizeof text) : 0;

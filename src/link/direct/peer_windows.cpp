@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "base/file_descriptor.hpp"
 #include "link/direct/address_query.hpp"
 #include "link/direct/remapped_object.hpp"
 #include "link/shared/os_handles.hpp"
@@ -38,7 +39,7 @@ AddressRange map_window(pid_t pid, const base::Reach& reach) noexcept {
     if (!leads_to(link, reach.generation) || reach.object_bytes % kPageBytes != 0 ||
         reach.object_bytes < 2 * kPageBytes)
         return {};
-    const FileDescriptor file(::open(link, O_RDWR | O_CLOEXEC));
+    const base::FileDescriptor file(::open(link, O_RDWR | O_CLOEXEC));
     if (!file.open() || !is_object(file.number(), reach)) return {};
     return map_object(file.number(), reach.object_bytes);
 }

@@ -18,8 +18,8 @@
 #include <string_view>
 #include <utility>
 
+#include "base/file_descriptor.hpp"
 #include "link/direct/address_query.hpp"
-#include "link/shared/os_handles.hpp"
 
 namespace weft::link {
 namespace {
@@ -55,7 +55,7 @@ class Lines {
     }
 
   private:
-    FileDescriptor file_;
+    base::FileDescriptor file_;
     char text_[8192];
     std::size_t start_ = 0;
     std::size_t end_ = 0;
@@ -178,7 +178,7 @@ bool may_write_large_files() noexcept {
 }
 
 bool has_device_open() noexcept {
-    const FileDescriptor folder(::open("/proc/self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    const base::FileDescriptor folder(::open("/proc/self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (!folder.open()) return true;
     alignas(dirent64) char entries[4096];
     while (true) {

@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/file_descriptor.hpp"
 #include "base/units.hpp"
 
 namespace weft::link {
@@ -60,7 +61,7 @@ std::string content_problem(int descriptor, const SegmentCard& card) {
 }
 
 /// Opens the segment of a card. A failure has the reason.
-base::Result<FileDescriptor> open_segment(const SegmentCard& card) {
+base::Result<base::FileDescriptor> open_segment(const SegmentCard& card) {
     const std::string path = fmt::format("/proc/{}/fd/{}", card.pid, card.descriptor);
     struct stat status;
     // Check before opening: opening a foreign device or pipe could have side effects.
@@ -68,7 +69,7 @@ base::Result<FileDescriptor> open_segment(const SegmentCard& card) {
         return base::fail(Status::environment, "cannot stat {}: {}", path, std::strerror(errno));
     if (std::string problem = status_problem(status, card); !problem.empty())
         return base::Failure{Status::environment, std::move(problem)};
-    FileDescriptor file(::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK));
+    base::FileDescriptor file(::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK));
     if (!file.open())
         return base::fail(Status::environment, "cannot open {}: {}", path, std::strerror(errno));
     // the descriptor may have been reused meanwhile

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// os_handles.hpp - owners of a file descriptor and of a range of addresses.
+// os_handles.hpp - memory objects without names, and owners of address ranges.
 #pragma once
 
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <cstddef>
@@ -11,27 +10,6 @@
 #include <utility>
 
 namespace weft::link {
-
-/// Owns a descriptor and closes it. Can be moved, not copied.
-class FileDescriptor {
-  public:
-    FileDescriptor() = default;
-    explicit FileDescriptor(int number) noexcept : number_(number) {}
-    FileDescriptor(FileDescriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
-    FileDescriptor& operator=(FileDescriptor&& other) noexcept {
-        std::swap(number_, other.number_);
-        return *this;
-    }
-    ~FileDescriptor() {
-        if (number_ >= 0) ::close(number_);
-    }
-
-    [[nodiscard]] int number() const noexcept { return number_; }
-    [[nodiscard]] bool open() const noexcept { return number_ >= 0; }
-
-  private:
-    int number_ = -1;
-};
 
 /// Creates a memory object that has no name in the file system and can be sealed. Returns its
 /// descriptor, or -1 and sets errno. The object is not executable, because systems may refuse

@@ -13,6 +13,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/file_descriptor.hpp"
 #include "base/random.hpp"
 #include "base/units.hpp"
 
@@ -38,7 +39,8 @@ std::string host_name() {
 /// Returns the kernel's random id of this boot. If /proc hides it, returns the host's name; inode
 /// and nonce then reveal false candidates.
 std::string boot_identity() {
-    const FileDescriptor file(::open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC));
+    const base::FileDescriptor file(
+        ::open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC));
     char text[64];
     const ssize_t length = file.open() ? ::read(file.number(), text, sizeof text) : -1;
     if (length <= 0) return "host " + host_name();
@@ -107,7 +109,7 @@ base::Result<Segment> Segment::create(SegmentOptions options) {
     auto nonce = base::system_entropy();
     if (!nonce) return nonce.failure();
 
-    FileDescriptor file(open_memory_object("weft-segment"));
+    base::FileDescriptor file(open_memory_object("weft-segment"));
     if (!file.open()) return refused("memfd_create", bytes);
     if (::ftruncate(file.number(), static_cast<off_t>(bytes)) != 0)
         return refused("ftruncate", bytes);

@@ -18,6 +18,7 @@
 #include <span>
 #include <type_traits>
 
+#include "base/file_descriptor.hpp"
 #include "base/result.hpp"
 #include "link/shared/os_handles.hpp"
 
@@ -88,9 +89,10 @@ class Segment {
     [[nodiscard]] std::uint64_t bytes() const noexcept { return card_.bytes; }
 
   private:
-    Segment(FileDescriptor file, const SegmentCard& card) : file_(std::move(file)), card_(card) {}
+    Segment(base::FileDescriptor file, const SegmentCard& card)
+        : file_(std::move(file)), card_(card) {}
 
-    FileDescriptor file_;
+    base::FileDescriptor file_;
     SegmentCard card_;
 };
 

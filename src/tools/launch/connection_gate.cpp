@@ -13,7 +13,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "tools/launch/file_descriptor.hpp"
+#include "base/file_descriptor.hpp"
 
 namespace weft::tools {
 namespace {
@@ -45,7 +45,8 @@ std::optional<Ends> ends_of(int connection) {
 
 /// Returns the kernel's record of a socket; nothing if it has none.
 std::optional<inet_diag_msg> ask_kernel(const Ends& ends) {
-    const FileDescriptor netlink(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG));
+    const base::FileDescriptor netlink(
+        ::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG));
     if (!netlink.open()) return std::nullopt;
     struct {
         nlmsghdr head;

@@ -89,7 +89,7 @@ base::Result<std::unique_ptr<Guardian>> Guardian::start(const GuardedJob& job) {
         guard(ends[0], job);
     }
     ::close(ends[0]);
-    FileDescriptor pipe(ends[1]);
+    base::FileDescriptor pipe(ends[1]);
     if (pid < 0) {
         return base::fail(Status::environment, "cannot start a process: {}", std::strerror(errno));
     }

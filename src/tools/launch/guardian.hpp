@@ -13,8 +13,8 @@
 #include <memory>
 #include <string>
 
+#include "base/file_descriptor.hpp"
 #include "base/result.hpp"
-#include "tools/launch/file_descriptor.hpp"
 
 namespace weft::tools {
 
@@ -43,10 +43,10 @@ class Guardian {
 
   private:
     void send(pid_t word);
-    Guardian(pid_t pid, FileDescriptor pipe) : pid_(pid), pipe_(std::move(pipe)) {}
+    Guardian(pid_t pid, base::FileDescriptor pipe) : pid_(pid), pipe_(std::move(pipe)) {}
 
     pid_t pid_;
-    FileDescriptor pipe_;
+    base::FileDescriptor pipe_;
 };
 
 }  // namespace weft::tools

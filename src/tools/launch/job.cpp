@@ -6,7 +6,6 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -20,7 +19,6 @@
 
 #include "base/environment.hpp"
 #include "base/shared_files.hpp"
-#include "tools/launch/core_binding.hpp"
 #include "tools/launch/file_limit.hpp"
 #include "tools/launch/job_environment.hpp"
 #include "tools/launch/layout.hpp"
@@ -38,12 +36,6 @@ constexpr auto kLookAgain = std::chrono::milliseconds(20);
 /// Time limits for writing a message of the launcher.
 constexpr auto kMessage = std::chrono::milliseconds(100);
 constexpr auto kLastMessage = std::chrono::seconds(1);
-
-/// Opens a file that becomes readable when the process ends. Some versions of the C library declare
-/// their function for this in a form that C++ cannot call.
-FileDescriptor open_process_file(pid_t pid) {
-    return FileDescriptor(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
-}
 
 }  // namespace
 
@@ -99,8 +91,8 @@ base::Result<void> Job::start() {
 }
 
 base::Result<void> Job::open_files() {
-    watched_ = FileDescriptor(::epoll_create1(EPOLL_CLOEXEC));
-    no_input_ = FileDescriptor(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+    watched_ = base::FileDescriptor(::epoll_create1(EPOLL_CLOEXEC));
+    no_input_ = base::FileDescriptor(::open("/dev/null", O_RDONLY | O_CLOEXEC));
     if (auto done = add_to_watched(signals_.file(), Source::signals, 0); !done) return done;
     if (auto done = add_to_watched(server_->event_file(), Source::server, 0); !done) return done;
     for (std::size_t i = 0; i < 2; ++i) {
@@ -130,7 +122,7 @@ base::Result<void> Job::start_rank(Rank rank, const SpawnOptions& spawning) {
     // process group: a rank that read from it would be stopped.
     if (rank != 0 || ::isatty(STDIN_FILENO) == 1) own.input = no_input_.number();
     if (auto done = wrap(rank, own); !done) return done;
-    FileDescriptor pipe_ends[2];
+    base::FileDescriptor pipe_ends[2];
     if (options_.label) {
         if (auto done = make_pipes(rank, own, pipe_ends); !done) return done;
     }
@@ -164,7 +156,8 @@ base::Result<void> Job::wrap(Rank rank, SpawnOptions& own) {
     return {};
 }
 
-base::Result<void> Job::make_pipes(Rank rank, SpawnOptions& own, FileDescriptor (&pipe_ends)[2]) {
+base::Result<void> Job::make_pipes(Rank rank, SpawnOptions& own,
+                                   base::FileDescriptor (&pipe_ends)[2]) {
     for (std::size_t i = 0; i < 2; ++i) {
         auto pipe = LabelPipe::create(rank, writers_[i], pipe_ends[i]);
         if (!pipe) return pipe.failure();

@@ -18,8 +18,8 @@
 #include <string>
 #include <vector>
 
+#include "base/file_descriptor.hpp"
 #include "base/result.hpp"
-#include "tools/launch/file_descriptor.hpp"
 #include "tools/launch/guardian.hpp"
 #include "tools/launch/label_pipes.hpp"
 #include "tools/launch/launch.hpp"
@@ -46,8 +46,8 @@ class Job {
   private:
     using Clock = std::chrono::steady_clock;
     struct RankProcess {
-        pid_t pid = 0;         ///< 0: never started
-        FileDescriptor ended;  ///< becomes readable when the process ends
+        pid_t pid = 0;               ///< 0: never started
+        base::FileDescriptor ended;  ///< becomes readable when the process ends
         bool reaped = false;
 
         [[nodiscard]] bool exists() const { return pid != 0 && !reaped; }
@@ -57,7 +57,8 @@ class Job {
     base::Result<void> open_files();
     base::Result<void> start_rank(Rank rank, const SpawnOptions& spawning);
     base::Result<void> wrap(Rank rank, SpawnOptions& own);
-    base::Result<void> make_pipes(Rank rank, SpawnOptions& own, FileDescriptor (&pipe_ends)[2]);
+    base::Result<void> make_pipes(Rank rank, SpawnOptions& own,
+                                  base::FileDescriptor (&pipe_ends)[2]);
     base::Result<void> add_to_watched(int file, Source source, std::size_t index);
     void end_what_ranks_left();
     [[nodiscard]] bool is_over() const;
@@ -87,7 +88,7 @@ class Job {
 
     const JobOptions& options_;
     LauncherSignals signals_;
-    FileDescriptor watched_;  ///< the epoll set
+    base::FileDescriptor watched_;  ///< the epoll set
     std::unique_ptr<ScratchFolder> folder_;
     std::unique_ptr<Guardian> guardian_;
     PmixServer* server_ = nullptr;  ///< never destroyed: the server exists until the process ends
@@ -95,7 +96,7 @@ class Job {
     std::shared_ptr<OutputWriter> writers_[2];  ///< of standard output and error
     std::vector<LabelPipe> outputs_;
     std::vector<std::size_t> paused_;  ///< outputs_ whose writer has no room
-    FileDescriptor no_input_;
+    base::FileDescriptor no_input_;
     std::vector<cpu_set_t> cores_;
     TerminalLoan terminal_;  ///< for a debugger
     std::vector<Rank> node_of_;

@@ -16,19 +16,19 @@ constexpr std::size_t kLineBytesMax = 64 * 1024;
 }  // namespace
 
 base::Result<LabelPipe> LabelPipe::create(Rank rank, std::shared_ptr<OutputWriter> target,
-                                          FileDescriptor& pipe_end) {
+                                          base::FileDescriptor& pipe_end) {
     int ends[2];
     if (::pipe2(ends, O_CLOEXEC) != 0) {
         return base::fail(Status::environment, "--label: cannot make a pipe for rank {}: {}", rank,
                           std::strerror(errno));
     }
-    FileDescriptor reader(ends[0]);
-    pipe_end = FileDescriptor(ends[1]);
+    base::FileDescriptor reader(ends[0]);
+    pipe_end = base::FileDescriptor(ends[1]);
     ::fcntl(reader.number(), F_SETFL, O_NONBLOCK);
     return LabelPipe(rank, std::move(target), std::move(reader));
 }
 
-LabelPipe::LabelPipe(Rank rank, std::shared_ptr<OutputWriter> target, FileDescriptor reader)
+LabelPipe::LabelPipe(Rank rank, std::shared_ptr<OutputWriter> target, base::FileDescriptor reader)
     : label_(fmt::format("[{}] ", rank)), target_(std::move(target)), reader_(std::move(reader)) {}
 
 bool LabelPipe::pass_on() {

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "base/file_descriptor.hpp"
 #include "base/result.hpp"
-#include "tools/launch/file_descriptor.hpp"
 #include "tools/launch/output_writer.hpp"
 
 namespace weft::tools {
@@ -22,7 +22,7 @@ class LabelPipe {
     /// the write end.
     [[nodiscard]] static base::Result<LabelPipe> create(Rank rank,
                                                         std::shared_ptr<OutputWriter> target,
-                                                        FileDescriptor& pipe_end);
+                                                        base::FileDescriptor& pipe_end);
 
     /// Passes on the text that has arrived, if there is room. Returns false after the end of the
     /// text, and closes the pipe.
@@ -34,12 +34,12 @@ class LabelPipe {
     [[nodiscard]] int reader() const { return reader_.number(); }
 
   private:
-    LabelPipe(Rank rank, std::shared_ptr<OutputWriter> target, FileDescriptor reader);
+    LabelPipe(Rank rank, std::shared_ptr<OutputWriter> target, base::FileDescriptor reader);
     void write_lines(bool closing);
 
     std::string label_;
     std::shared_ptr<OutputWriter> target_;
-    FileDescriptor reader_;
+    base::FileDescriptor reader_;
     std::string pending_;  ///< text without a line end so far
 };
 

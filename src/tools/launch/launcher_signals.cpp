@@ -39,7 +39,7 @@ LauncherSignals::LauncherSignals() {
     // A missing reader and a file that may not grow are reported as errors of the write.
     set_handler(SIGPIPE, SIG_IGN);
     set_handler(SIGXFSZ, SIG_IGN);
-    file_ = FileDescriptor(::signalfd(-1, &taken, SFD_CLOEXEC | SFD_NONBLOCK));
+    file_ = base::FileDescriptor(::signalfd(-1, &taken, SFD_CLOEXEC | SFD_NONBLOCK));
 }
 
 LauncherSignals::~LauncherSignals() {

@@ -13,7 +13,7 @@
 
 #include <array>
 
-#include "tools/launch/file_descriptor.hpp"
+#include "base/file_descriptor.hpp"
 
 namespace weft::tools {
 
@@ -46,7 +46,7 @@ class LauncherSignals {
 
   private:
     InheritedSignals inherited_;
-    FileDescriptor file_;
+    base::FileDescriptor file_;
 };
 
 }  // namespace weft::tools

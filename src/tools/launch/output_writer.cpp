@@ -15,7 +15,7 @@
 #include <system_error>
 #include <thread>
 
-#include "tools/launch/file_descriptor.hpp"
+#include "base/file_descriptor.hpp"
 
 namespace weft::tools {
 namespace {
@@ -42,13 +42,13 @@ int write_all(int target, std::string_view text) {
 }  // namespace
 
 struct OutputWriter::State {
-    State(int file, FileDescriptor event) : target(file), event_file(std::move(event)) {}
+    State(int file, base::FileDescriptor event) : target(file), event_file(std::move(event)) {}
 
     void run();
     [[nodiscard]] bool start_thread(const std::shared_ptr<State>& self);
 
     const int target;
-    const FileDescriptor event_file;
+    const base::FileDescriptor event_file;
     std::mutex mutex;  ///< protects all members below
     std::condition_variable changed;
     std::string pending;
@@ -91,7 +91,7 @@ bool OutputWriter::State::start_thread(const std::shared_ptr<State>& self) {
 }
 
 base::Result<std::shared_ptr<OutputWriter>> OutputWriter::create(int target) {
-    FileDescriptor event(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    base::FileDescriptor event(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
     if (!event.open())
         return base::fail(Status::environment, "cannot make an event: {}", std::strerror(errno));
     return std::shared_ptr<OutputWriter>(

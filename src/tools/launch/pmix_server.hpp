@@ -18,8 +18,8 @@
 #include <string>
 #include <vector>
 
+#include "base/file_descriptor.hpp"
 #include "base/result.hpp"
-#include "tools/launch/file_descriptor.hpp"
 
 namespace weft::tools {
 
@@ -78,7 +78,7 @@ class PmixServer {
     [[nodiscard]] bool lost_a_rank() const;
 
     std::string name_;  ///< the PMIx namespace of the job
-    FileDescriptor event_file_;
+    base::FileDescriptor event_file_;
     std::vector<std::vector<std::string>> environments_;  ///< by rank; filled by start()
     std::vector<std::atomic<pid_t>> processes_;           ///< 0: not yet started
     std::vector<std::atomic<Membership>> membership_;

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -23,6 +24,8 @@
 #include <sstream>
 #include <string_view>
 #include <thread>
+
+#include "topology/hwloc_reader.hpp"
 
 namespace weft::tools {
 namespace {
@@ -97,6 +100,18 @@ std::optional<bool> thread_is_ending(const std::string& folder) {
 
 }  // namespace
 
+base::Result<std::vector<cpu_set_t>> usable_cores() {
+    const auto cores = topology::read_usable_cores();
+    if (!cores) return cores.failure().within("--bind core");
+    std::vector<cpu_set_t> sets;
+    for (const topology::Core& core : *cores) {
+        cpu_set_t& set = sets.emplace_back();
+        CPU_ZERO(&set);
+        for (const int processor : core.processors) CPU_SET(processor, &set);
+    }
+    return sets;
+}
+
 base::Result<void> open_missing_standard_files() {
     for (const int file : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
         if (::fcntl(file, F_GETFD) >= 0) continue;
@@ -126,6 +141,11 @@ base::Result<pid_t> spawn(const SpawnOptions& options) {
                           ::strerror(error));
     }
     return child;
+}
+
+// Some versions of the C library declare their function for this in a form that C++ cannot call.
+base::FileDescriptor open_process_file(pid_t pid) {
+    return base::FileDescriptor(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
 }
 
 base::Result<std::string> find_program(const std::string& name) {

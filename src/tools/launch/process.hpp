@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "base/file_descriptor.hpp"
 #include "base/result.hpp"
 #include "tools/launch/launcher_signals.hpp"
 
@@ -26,6 +27,9 @@ struct SpawnOptions {
     const InheritedSignals* signals = nullptr;  ///< of the child; nullptr: as this process
 };
 
+/// Returns one entry for each core that this process may use: its usable hardware threads.
+[[nodiscard]] base::Result<std::vector<cpu_set_t>> usable_cores();
+
 /// Opens /dev/null for each closed standard file, so that no other file takes their numbers, here
 /// or in a child.
 [[nodiscard]] base::Result<void> open_missing_standard_files();
@@ -33,6 +37,9 @@ struct SpawnOptions {
 /// Starts a child in a new process group. It gets SIGKILL when this thread ends, and inherits only
 /// the three standard files.
 [[nodiscard]] base::Result<pid_t> spawn(const SpawnOptions& options);
+
+/// Opens a file that becomes readable when the process ends.
+[[nodiscard]] base::FileDescriptor open_process_file(pid_t pid);
 
 /// Returns the file that a shell would execute for this name.
 [[nodiscard]] base::Result<std::string> find_program(const std::string& name);

@@ -15,6 +15,7 @@
 #include <memory>
 #include <new>
 
+#include "base/file_descriptor.hpp"
 #include "base/random.hpp"
 #include "tests/unit/direct/own_peer.hpp"
 
@@ -236,7 +237,7 @@ TEST_F(Adopted, WithoutAskingTheKernelOldBytesWouldBeSeen) {
 }
 
 /// Returns the bytes of memory that an object takes, given a duplicate of its descriptor.
-std::uint64_t object_bytes(const FileDescriptor& copy) {
+std::uint64_t object_bytes(const base::FileDescriptor& copy) {
     struct stat status {};
     EXPECT_EQ(::fstat(copy.number(), &status), 0);
     return static_cast<std::uint64_t>(status.st_blocks) * 512;
@@ -246,12 +247,12 @@ TEST_F(Adopted, FreedMemoryIsLetGoWhileOtherBuffersCome) {
     DirectMemory direct(own_peer());
     const Pages kept(16);
     adopt(direct, kept.at(), kept.bytes());
-    FileDescriptor copy;
+    base::FileDescriptor copy;
     {
         const Pages freed(16'384);
         fill(freed.at(), freed.bytes(), 1);
         const auto exposure = direct.expose(freed.at(), freed.bytes(), Access::read);
-        copy = FileDescriptor(::dup(static_cast<int>(exposure.reach.object)));
+        copy = base::FileDescriptor(::dup(static_cast<int>(exposure.reach.object)));
         EXPECT_GE(object_bytes(copy), freed.bytes());
         direct.conceal(exposure);
     }
@@ -266,7 +267,7 @@ TEST_F(Adopted, PartOfABufferThatIsFreedIsLetGoWhileOtherBuffersCome) {
     const Pages pages(16'384);
     fill(pages.at(), pages.bytes(), 1);
     const auto exposure = direct.expose(pages.at(), pages.bytes(), Access::read);
-    const FileDescriptor copy(::dup(static_cast<int>(exposure.reach.object)));
+    const base::FileDescriptor copy(::dup(static_cast<int>(exposure.reach.object)));
     direct.conceal(exposure);
     constexpr std::size_t kFirst = 16 * kPage;
     ASSERT_EQ(::munmap(pages.at() + kFirst, pages.bytes() - kFirst), 0);

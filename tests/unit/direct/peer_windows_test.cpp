@@ -9,6 +9,7 @@
 
 #include <vector>
 
+#include "base/file_descriptor.hpp"
 #include "link/direct/address_query.hpp"
 #include "link/direct/remapped_object.hpp"
 #include "link/shared/os_handles.hpp"
@@ -32,7 +33,7 @@ struct Object {
         reach.generation = generation;
         reach.way = base::Way::adopted;
     }
-    FileDescriptor file;
+    base::FileDescriptor file;
     base::Reach reach;
 };
 
@@ -42,7 +43,7 @@ std::uint32_t number_at(const std::byte* start) {
 
 /// Returns true if the process can access the page without a fault.
 bool is_present(const std::byte* page) {
-    const FileDescriptor file(::open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC));
+    const base::FileDescriptor file(::open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC));
     std::uint64_t entry = 0;
     const auto at = static_cast<off_t>(reinterpret_cast<std::uintptr_t>(page) / kPageBytes * 8);
     EXPECT_EQ(::pread(file.number(), &entry, sizeof entry, at), 8);

@@ -15,6 +15,7 @@
 #include <memory>
 #include <thread>
 
+#include "base/file_descriptor.hpp"
 #include "base/random.hpp"
 #include "link/direct/large_pages.hpp"
 #include "link/direct/process_facts.hpp"
@@ -99,7 +100,7 @@ TEST_F(Adopted, ReadOnlyMemoryIsReadAndNotWritten) {
 TEST_F(Adopted, OtherKindsOfMemoryAreLeftAlone) {
     DirectMemory direct(own_peer());
     constexpr std::size_t kBytes = 16 * kPage;
-    const FileDescriptor file(::memfd_create("file", MFD_CLOEXEC));
+    const base::FileDescriptor file(::memfd_create("file", MFD_CLOEXEC));
     ASSERT_EQ(::ftruncate(file.number(), kBytes), 0);
     struct Kind {
         int protection;
@@ -234,12 +235,13 @@ TEST_F(Adopted, LockedMemoryIsNotAdoptedAndStaysLocked) {
 TEST_F(Adopted, MemoryOfAnIoRingIsNotAdoptedAndNotGivenBack) {
     const Pages pages(16);
     const Pages other(16);
-    FileDescriptor ring;
+    base::FileDescriptor ring;
     {
         DirectMemory direct(own_peer());
         adopt(direct, pages.at(), pages.bytes());
         io_uring_params parameters{};
-        ring = FileDescriptor(static_cast<int>(::syscall(SYS_io_uring_setup, 4, &parameters)));
+        ring =
+            base::FileDescriptor(static_cast<int>(::syscall(SYS_io_uring_setup, 4, &parameters)));
         if (!ring.open()) GTEST_SKIP() << "this system has no io_uring";
         const iovec buffer{pages.at(), pages.bytes()};
         ASSERT_EQ(

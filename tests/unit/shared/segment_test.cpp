@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/file_descriptor.hpp"
 #include "link/shared/node_map.hpp"
 
 namespace weft::link {
@@ -117,8 +118,8 @@ TEST_F(ForgedCard, DescriptorOfAnotherSegmentIsRefused) {
 TEST_F(ForgedCard, DescriptorOfAPipeIsNotOpened) {
     int ends[2];
     ASSERT_EQ(::pipe(ends), 0);
-    const FileDescriptor reading(ends[0]);
-    const FileDescriptor writing(ends[1]);
+    const base::FileDescriptor reading(ends[0]);
+    const base::FileDescriptor writing(ends[1]);
     card_.descriptor = ends[0];
     struct stat status;
     ASSERT_EQ(::fstat(ends[0], &status), 0);
@@ -140,7 +141,7 @@ TEST_F(ForgedCard, PidOfAnotherProcessIsRefused) {
 }
 
 TEST_F(ForgedCard, FileThatCouldShrinkIsRefused) {
-    const FileDescriptor file(::memfd_create("loose", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+    const base::FileDescriptor file(::memfd_create("loose", MFD_CLOEXEC | MFD_ALLOW_SEALING));
     ASSERT_EQ(::ftruncate(file.number(), kBytes), 0);
     SegmentHeader header;
     header.nonce = card_.nonce;

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// file_descriptor.hpp - an open file of this process, closed once.
+// file_descriptor.hpp - owner of an open file of this process.
 #pragma once
 
 #include <unistd.h>
 
 #include <utility>
 
-namespace weft::tools {
+namespace weft::base {
 
+/// Owns a file descriptor and closes it. Can be moved, not copied.
 class FileDescriptor {
   public:
     FileDescriptor() = default;
-    explicit FileDescriptor(int number) : number_(number) {}
+    explicit FileDescriptor(int number) noexcept : number_(number) {}
     FileDescriptor(FileDescriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
     FileDescriptor& operator=(FileDescriptor&& other) noexcept {
         std::swap(number_, other.number_);
@@ -19,14 +20,14 @@ class FileDescriptor {
     }
     ~FileDescriptor() { close(); }
 
-    void close() {
+    void close() noexcept {
         if (number_ >= 0) ::close(std::exchange(number_, -1));
     }
-    [[nodiscard]] int number() const { return number_; }
-    [[nodiscard]] bool open() const { return number_ >= 0; }
+    [[nodiscard]] int number() const noexcept { return number_; }
+    [[nodiscard]] bool open() const noexcept { return number_ >= 0; }
 
   private:
     int number_ = -1;
 };
 
-}  // namespace weft::tools
+}  // namespace weft::base
