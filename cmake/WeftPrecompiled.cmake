@@ -9,7 +9,7 @@
 # A set has the optimization level of its users, because g++ 13 and later for x86 refuses a set of another level. A
 # folder with another level sets WEFT_PRECOMPILED_HERE to a prefix, and so has separate sets.
 # CLI11 and nlohmann's JSON are in no set: they cost every file at least half a second, even precompiled. The room
-# tools/lab/program hides both.
+# tools/lab/program hides CLI11; files that look into JSON values include that library.
 # No set has a header of the project, so that a change of a header rebuilds only its users.
 # -DWEFT_PRECOMPILE=OFF shows if every file includes the headers that it needs.
 option(WEFT_PRECOMPILE "Precompile the headers of the standard library, fmt and GoogleTest" ON)

@@ -17,6 +17,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
+#include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -67,8 +68,8 @@ void require(const base::Result<void>& result) {
 }
 
 std::vector<double> over_ranks(run::Team& world, std::vector<double> values, Op op) {
-    require(world.run(
-        Call::allreduce(values.data(), values.data(), values.size(), Type::float64, op)));
+    require(
+        world.run(Call::allreduce(values.data(), values.data(), values.size(), Type::float64, op)));
     return values;
 }
 

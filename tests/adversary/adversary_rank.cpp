@@ -11,6 +11,7 @@
 
 #include <array>
 #include <cstdlib>
+#include <nlohmann/json.hpp>
 #include <random>
 #include <sstream>
 

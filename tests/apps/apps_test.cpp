@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <nlohmann/json.hpp>
 
 #include "tests/ranks/ranks_job.hpp"
 #include "tools/lab/program/json.hpp"

@@ -114,7 +114,7 @@ class Overlap(unittest.TestCase):
         check_refusals(self, (((*two, "--of", "barrier"), "--of: barrier has no data"),
                               ((*two, "--of", "alreduce"), "did you mean 'allreduce'?"),
                               ((*two, "--algorithm", "all"), "--algorithm: overlap takes one"),
-                              (("bench", "barrier", "-n", "2", "--of", "reduce"), "--of: barrier is of itself")))
+                              (("bench", "barrier", "-n", "2", "--of", "reduce"), "--of is only valid with 'overlap'")))
 
 
 if __name__ == "__main__":

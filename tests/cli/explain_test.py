@@ -198,7 +198,7 @@ class Explain(unittest.TestCase):
             with open(path, "w") as file:
                 file.write("{}")
             self.assertIn("schema", weft("explain", "barrier", "--ranks", "2", "--params", path).stderr)
-        self.assertIn("says nothing of near", weft("explain", "barrier", "--ranks", "2", "--params",
+        self.assertIn("has no costs of local and remote puts", weft("explain", "barrier", "--ranks", "2", "--params",
                                                    "infiniband-2007").stderr)
 
     def test_layouts(self):

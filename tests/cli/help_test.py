@@ -63,6 +63,7 @@ class Help(unittest.TestCase):
             self.assertRegex(text, r"^([a-z]|[A-Z][A-Z]+[^a-z])")
             self.assertNotRegex(text, r"[^.]\.$", "no sentence: no full stop")
 
+    @unittest.skipUnless(shutil.which("help2man"), "no help2man here")
     def test_pages_say_what_the_parser_knows(self):
         self.assertEqual(set(self.pages), {"weft", *(f"weft-{name}" for name in self.commands)})
         for name, command in self.commands.items():
@@ -76,6 +77,7 @@ class Help(unittest.TestCase):
                 for choice in option["choices"]:
                     self.assertIn(choice, page, option)
 
+    @unittest.skipUnless(shutil.which("help2man"), "no help2man here")
     def test_the_first_page_has_all_commands_and_variables(self):
         page = plain(self.pages["weft"])
         for name in self.commands:
@@ -84,13 +86,21 @@ class Help(unittest.TestCase):
         for setting in table:
             self.assertIn(setting["name"], page)
 
-    @unittest.skipUnless(shutil.which("groff"), "no groff here")
+    @unittest.skipUnless(shutil.which("groff") and shutil.which("help2man"), "no groff or no help2man here")
     def test_groff_reads_the_pages(self):
         for name, page in self.pages.items():
             done = subprocess.run(["groff", "-man", "-ww", "-Tascii", "-P-cbou"], input=page, capture_output=True,
                                   text=True, timeout=DEADLINE_S, check=False)
             self.assertEqual((done.returncode, done.stderr), (0, ""), name)
             self.assertIn(f"{name} - ", " ".join(done.stdout.split()))
+
+    def test_without_help2man_there_is_only_the_completion(self):
+        with tempfile.TemporaryDirectory(prefix="weft-help.") as folder:
+            done = subprocess.run([WEFT, "help", "--write", folder], capture_output=True, text=True,
+                                  timeout=DEADLINE_S, check=False, env={"PATH": folder})
+            self.assertEqual(done.returncode, 0)
+            self.assertIn("man pages are made by help2man", done.stderr)
+            self.assertEqual([path.name for path in Path(folder).rglob("*") if path.is_file()], ["weft"])
 
     def complete(self, *words):
         script = (f"source '{self.completion}'; COMP_WORDS=(\"$@\"); COMP_CWORD=$(($# - 1)); _weft; "

@@ -58,10 +58,10 @@ class Suggestions(unittest.TestCase):
 class Refusals(unittest.TestCase):
     def test_a_provider_that_nobody_knows(self):
         check_refusals(self, ((("explain", "allreduce", "--ranks", "4", "--provider", "nosuch"),
-                               "--provider: what puts cost over 'nosuch' is not known; it is of cxi,"),))
+                               "--provider: no cost data for provider 'nosuch'; known: cxi,"),))
         asked = weft("explain", "allreduce", "--ranks", "4", settings={"WEFT_PROVIDER": "nosuch"})
         self.assertEqual(asked.returncode, 2)
-        self.assertIn("WEFT_PROVIDER: what puts cost over 'nosuch'", asked.stderr)
+        self.assertIn("WEFT_PROVIDER: no cost data for provider 'nosuch'", asked.stderr)
 
     def test_a_simulation_without_costs(self):
         call = ("simulate", "allreduce", "--ranks", "4", "--algorithm", "a4")

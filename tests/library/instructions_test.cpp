@@ -7,6 +7,7 @@
 #include <sched.h>
 
 #include <cstdlib>
+#include <nlohmann/json.hpp>
 
 #include "tests/ranks/ranks_job.hpp"
 #include "tests/support/full_mode.hpp"

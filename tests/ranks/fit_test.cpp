@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <fstream>
 #include <iterator>
+#include <nlohmann/json.hpp>
 
 #include "tests/ranks/ranks_job.hpp"
 #include "tools/lab/program/json.hpp"

@@ -5,6 +5,8 @@
 // fabric (tests/virtual/onesided_test.cpp), because a real fabric may keep the order anyway.
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
+
 #include "tests/ranks/ranks_job.hpp"
 #include "tools/lab/program/json.hpp"
 

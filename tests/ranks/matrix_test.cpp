@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <bit>
+#include <nlohmann/json.hpp>
 
 #include "base/element_types.hpp"
 #include "collectives/registry.hpp"

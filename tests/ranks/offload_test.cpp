@@ -6,6 +6,8 @@
 // the sleeper, are the control.
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
+
 #include "tests/ranks/ranks_job.hpp"
 #include "tools/lab/program/json.hpp"
 

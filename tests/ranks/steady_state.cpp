@@ -12,6 +12,7 @@
 #include <array>
 #include <cstdint>
 #include <new>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 

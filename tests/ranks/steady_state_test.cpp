@@ -5,6 +5,7 @@
 #include <sched.h>
 #include <sys/syscall.h>
 
+#include <nlohmann/json.hpp>
 #include <set>
 
 #include "tests/ranks/ranks_job.hpp"

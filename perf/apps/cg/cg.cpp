@@ -31,8 +31,6 @@ struct Options {
     std::vector<std::int64_t> blocks;  ///< rows of each rank; empty: evenly divided
     apps::SolverOptions solver;
     double check_tolerance = 1e-6;
-    bool check = false;
-    bool json = false;
 };
 
 void declare(CommandLine& line, Options& options) {
@@ -48,12 +46,10 @@ void declare(CommandLine& line, Options& options) {
     line.option("--iterations", options.solver.iterations_max, "At most so many")
         .within(1, 1'000'000'000)
         .shows_default();
-    line.flag("--check", options.check, "Compare with a run in one process");
     line.option("--check-tolerance", options.check_tolerance,
                 "How far the solutions may differ, relative to the largest element")
         .within(0.0, 1.0)
         .shows_default();
-    line.flag("--json", options.json, "One JSON object on stdout");
 }
 
 Blocks make_blocks(const Options& options, std::int64_t rows, int ranks) {
@@ -137,8 +133,8 @@ Check compare(const Options& options, std::span<const double> x, apps::Report& r
     return serial.converged && difference <= options.check_tolerance ? Check::right : Check::wrong;
 }
 
-Check work(weft::Runtime& runtime, const Options& options) {
-    weft::Team world = runtime.world();
+Check work(apps::Job& job, const Options& options) {
+    weft::Team world = job.world;
     const Part part = read_part_of_all(options, world);
     const Blocks& blocks = part.blocks;
     apps::DistributedMatrix matrix(world, part.rows, blocks);
@@ -152,7 +148,7 @@ Check work(weft::Runtime& runtime, const Options& options) {
         throw apps::Unusable(fmt::format("{}: not positive definite, found in iteration {}",
                                          options.file, solution.iterations + 1));
 
-    apps::Report report = apps::start_report("cg", runtime);
+    apps::Report& report = job.report;
     report["matrix"] = options.file;
     report["rows"] = blocks.items();
     report["entries"] = world.allreduce(part.rows.values.size(), weft::Op::sum);
@@ -162,23 +158,20 @@ Check work(weft::Runtime& runtime, const Options& options) {
     report["converged"] = solution.converged;
     report["residual"] = solution.residual;
     report["seconds"] = seconds;
-    Check check = Check::none;
-    if (options.check) {
-        const std::vector<double> x = gather(world, blocks, solution.x);
-        if (world.rank() == 0) check = compare(options, x, report);
-        check = apps::shared(world, check);
-    }
-    report["check"] = apps::name_of(check);
-    apps::print_report(world, report, options.json);
-    return solution.converged ? check : Check::wrong;
+    job.failed = !solution.converged;
+    if (!job.check) return Check::none;
+    const std::vector<double> x = gather(world, blocks, solution.x);
+    return world.rank() == 0 ? compare(options, x, report) : Check::none;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
     Options options;
-    CommandLine line("cg", "Solves A x = b by conjugate gradients, A from a Matrix Market file.");
-    declare(line, options);
-    return apps::run(line, argc, argv,
-                     [&](weft::Runtime& runtime) { return work(runtime, options); });
+    return apps::run(
+        {.name = "cg",
+         .summary = "Solves A x = b by conjugate gradients, A from a Matrix Market file.",
+         .declare = [&](CommandLine& line) { declare(line, options); },
+         .work = [&](apps::Job& job) { return work(job, options); }},
+        argc, argv);
 }

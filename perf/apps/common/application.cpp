@@ -8,6 +8,8 @@
 #include <exception>
 #include <span>
 
+#include "tools/lab/program/json.hpp"
+
 namespace apps {
 
 namespace {
@@ -17,39 +19,58 @@ constexpr int kWrong = 1;
 constexpr int kUnusable = 2;
 constexpr int kEnvironmentFailed = 3;
 
-int parse_and_work(CommandLine& line, int argc, char** argv, weft::Runtime& runtime,
-                   const std::function<Check(weft::Runtime&)>& work) {
-    const bool speaks = runtime.world().rank() == 0;
+const char* name_of(Check check) {
+    return check == Check::none ? "none" : check == Check::right ? "right" : "wrong";
+}
+
+void print_report(const Report& report, bool json) {
+    if (json) return weft::lab::print_json(report);
+    for (const auto& [name, value] : report.items())
+        fmt::print("{:<24} {}\n", name,
+                   value.is_number_float() ? fmt::format("{:.6g}", value.get<double>())
+                                           : weft::lab::json_text(value));
+    std::fflush(stdout);
+}
+
+int parse_and_work(const Application& application, int argc, char** argv, weft::Runtime& runtime) {
+    Job job{.runtime = runtime,
+            .world = runtime.world(),
+            .report = {{"application", application.name},
+                       {"ranks", runtime.world().size()},
+                       {"nodes", runtime.nodes()},
+                       {"provider", runtime.provider()}}};
+    bool json = false;
+    const bool speaks = job.world.rank() == 0;
+    CommandLine line(application.name, application.summary);
+    application.declare(line);
+    line.flag("--check", job.check, application.check_help);
+    line.flag("--json", json, "One JSON object on stdout");
     try {
         if (const auto status = line.read(argc, argv, speaks)) return *status;
-        return work(runtime) == Check::wrong ? kWrong : kRight;
+        const Check check = shared(job.world, application.work(job));
+        job.report["check"] = name_of(check);
+        if (speaks) print_report(job.report, json);
+        return check == Check::wrong || job.failed ? kWrong : kRight;
     } catch (const Unusable& problem) {
-        if (speaks) fmt::print(stderr, "{}: {}\n", line.name(), problem.what());
+        if (speaks) fmt::print(stderr, "{}: {}\n", application.name, problem.what());
     }
     return kUnusable;
 }
 
-std::string to_text(const Report& value) {
-    if (value.is_number_float()) return fmt::format("{:.6g}", value.get<double>());
-    return weft::lab::json_text(value);
-}
-
 }  // namespace
 
-int run(CommandLine& line, int argc, char** argv,
-        const std::function<Check(weft::Runtime&)>& work) {
+int run(const Application& application, int argc, char** argv) {
     try {
         weft::Runtime runtime;
-        const int status = parse_and_work(line, argc, argv, runtime, work);
+        const int status = parse_and_work(application, argc, argv, runtime);
         runtime.finalize();  // rank 0 has printed before any rank leaves
         return status;
-    } catch (const weft::Error& error) {
-        // Other ranks may not have failed. An exit without finalize() makes the launcher end them.
-        fmt::print(stderr, "{}: {}\n", line.name(), error.what());
-        return error.status() == weft::Status::argument ? kUnusable : kEnvironmentFailed;
     } catch (const std::exception& error) {
-        fmt::print(stderr, "{}: {}\n", line.name(), error.what());
-        return kEnvironmentFailed;
+        // Other ranks may not have failed. An exit without finalize() makes the launcher end them.
+        fmt::print(stderr, "{}: {}\n", application.name, error.what());
+        const auto* const own = dynamic_cast<const weft::Error*>(&error);
+        return own != nullptr && own->status() == weft::Status::argument ? kUnusable
+                                                                         : kEnvironmentFailed;
     }
 }
 
@@ -69,36 +90,6 @@ Check shared(weft::Team team, Check of_rank_0) {
     auto word = static_cast<std::int32_t>(of_rank_0);
     team.broadcast(std::span(&word, 1), 0);
     return static_cast<Check>(word);
-}
-
-Report start_report(const std::string& application, weft::Runtime& runtime) {
-    return {{"application", application},
-            {"ranks", runtime.world().size()},
-            {"nodes", runtime.nodes()},
-            {"provider", runtime.provider()}};
-}
-
-std::string name_of(Check check) {
-    switch (check) {
-        case Check::none:
-            return "none";
-        case Check::right:
-            return "right";
-        case Check::wrong:
-            break;
-    }
-    return "wrong";
-}
-
-void print_report(weft::Team team, const Report& report, bool json) {
-    if (team.rank() != 0) return;
-    if (json) {
-        weft::lab::print_json(report);
-    } else {
-        for (const auto& [name, value] : report.items())
-            fmt::print("{:<24} {}\n", name, to_text(value));
-    }
-    std::fflush(stdout);
 }
 
 }  // namespace apps

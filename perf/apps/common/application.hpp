@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // application.hpp - common parts of the applications: start, errors, and results.
 //
-// Idea     An application is a command line and a function that works on a runtime. run() joins the
-//          job first and reads the arguments then. All ranks have the same arguments, so all refuse
-//          invalid ones, rank 0 prints the reason, and the job ends normally.
+// Idea     An application has options and a function that works on a job and fills its report.
+//          run() joins the job first and reads the arguments then. All ranks have equal arguments,
+//          so all refuse invalid ones, rank 0 prints the reason, and the job ends normally.
 // Why      A problem of one rank (such as a missing file) must not leave the other ranks in a
 //          collective that never completes. all_or_none() makes it a failure of all ranks.
 // Holds    Exit status: 0 done and right, 1 the check found a wrong result, 2 invalid arguments or
@@ -12,12 +12,12 @@
 
 #include <chrono>
 #include <functional>
+#include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <string>
 #include <weft/weft.hpp>
 
 #include "tools/lab/program/command_line.hpp"
-#include "tools/lab/program/json.hpp"
 
 namespace apps {
 
@@ -29,12 +29,29 @@ class Unusable : public std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
-/// Result of a check against a serial run; equal on all ranks.
+/// Result of a check against a serial run.
 enum class Check { none, right, wrong };
 
-/// Joins the job, reads the arguments, calls `work` on every rank, and leaves. Returns the exit
-/// status of the program.
-int run(CommandLine& line, int argc, char** argv, const std::function<Check(weft::Runtime&)>& work);
+using Report = nlohmann::ordered_json;
+
+/// A run of an application, on one rank.
+struct Job {
+    weft::Runtime& runtime;
+    weft::Team world;
+    bool check = false;   ///< --check: compare with a serial run
+    bool failed = false;  ///< set by the application: the result is wrong without a comparison
+    Report report;        ///< printed by rank 0
+};
+
+struct Application {
+    const char* name;
+    const char* summary;
+    std::function<void(CommandLine&)> declare;  ///< adds the options besides --check and --json
+    std::function<Check(Job&)> work;            ///< the result at rank 0 counts
+    const char* check_help = "Compare with a run in one process";
+};
+/// Runs the application on every rank. Returns the exit status of the program.
+int run(const Application& application, int argc, char** argv);
 
 /// Collective. If any rank has a problem (a text that is not empty), all ranks throw Unusable with
 /// the text of the first such rank.
@@ -53,13 +70,5 @@ class Stopwatch {
   private:
     std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
-
-using Report = weft::lab::Json;
-
-/// Returns the first lines of every report.
-[[nodiscard]] Report start_report(const std::string& application, weft::Runtime& runtime);
-[[nodiscard]] std::string name_of(Check check);
-/// Prints on rank 0: one JSON object, or a line for each entry.
-void print_report(weft::Team team, const Report& report, bool json);
 
 }  // namespace apps

@@ -33,8 +33,6 @@ struct Options {
     std::uint64_t steps = 500;
     std::string grid;  ///< such as 3x2; empty: the grid with the shortest edges
     std::string exchange = "puts";
-    bool check = false;
-    bool json = false;
 };
 
 void declare(CommandLine& line, Options& options) {
@@ -51,8 +49,6 @@ void declare(CommandLine& line, Options& options) {
     line.option("--exchange", options.exchange,
                 "How edges get to the neighbours: puts (with signals) or neighbors (a call)")
         .shows_default();
-    line.flag("--check", options.check, "Compare with a run in one process");
-    line.flag("--json", options.json, "One JSON object on stdout");
 }
 
 /// Division of the plate: rank = row of the grid x columns of the grid + column of the grid.
@@ -185,11 +181,11 @@ void go_on(const Options& options, auto& halo, Field now, Field next) {
     }
 }
 
-Check work(weft::Runtime& runtime, const Options& options) {
+Check work(apps::Job& job, const Options& options) {
     if (options.exchange != "puts" && options.exchange != "neighbors")
         throw apps::Unusable(fmt::format("--exchange: \"{}\" is no way, expected puts or neighbors",
                                          options.exchange));
-    weft::Team world = runtime.world();
+    weft::Team world = job.world;
     const Grid grid = make_grid(options, world.size());
     const Area area = grid.area(world.rank());
     const Area largest{0, 0, grid.rows.largest(), grid.columns.largest()};
@@ -214,7 +210,7 @@ Check work(weft::Runtime& runtime, const Options& options) {
     const double seconds = world.allreduce(watch.seconds(), weft::Op::max);
     if (options.steps % 2 == 1) std::ranges::copy(other, cells.begin());
 
-    apps::Report report = apps::start_report("heat", runtime);
+    apps::Report& report = job.report;
     report["rows"] = options.rows;
     report["columns"] = options.columns;
     report["grid"] = fmt::format("{}x{}", grid.rows.count(), grid.columns.count());
@@ -228,16 +224,13 @@ Check work(weft::Runtime& runtime, const Options& options) {
     if (world.rank() == 0) {
         report["mean_temperature"] =
             std::accumulate(plate.begin(), plate.end(), 0.0) / static_cast<double>(plate.size());
-        if (options.check) {
+        if (job.check) {
             const std::size_t different = apps::count_different(plate, compute_serially(options));
             report["cells_compared"] = plate.size();
             report["cells_different"] = different;
             check = different == 0 ? Check::right : Check::wrong;
         }
     }
-    check = apps::shared(world, check);
-    report["check"] = apps::name_of(check);
-    apps::print_report(world, report, options.json);
     return check;
 }
 
@@ -245,8 +238,10 @@ Check work(weft::Runtime& runtime, const Options& options) {
 
 int main(int argc, char** argv) {
     Options options;
-    CommandLine line("heat", "Spreads heat over a plate that is cut into a piece for each rank.");
-    declare(line, options);
-    return apps::run(line, argc, argv,
-                     [&](weft::Runtime& runtime) { return work(runtime, options); });
+    return apps::run(
+        {.name = "heat",
+         .summary = "Spreads heat over a plate that is cut into a piece for each rank.",
+         .declare = [&](CommandLine& line) { declare(line, options); },
+         .work = [&](apps::Job& job) { return work(job, options); }},
+        argc, argv);
 }

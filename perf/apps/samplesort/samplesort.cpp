@@ -37,8 +37,6 @@ struct Options {
     std::size_t samples = 64;
     std::int64_t make = -1;  ///< records to make; negative: the input exists
     apps::MadeRecords made;
-    bool check = false;
-    bool json = false;
 };
 
 void declare(CommandLine& line, Options& options) {
@@ -60,8 +58,6 @@ void declare(CommandLine& line, Options& options) {
     line.option("--distinct", options.made.distinct,
                 "Different keys of an input that is made; default: all differ");
     line.option("--seed", options.made.seed, "Of an input that is made").shows_default();
-    line.flag("--check", options.check, "Read the output and compare it with the input");
-    line.flag("--json", options.json, "One JSON object on stdout");
 }
 
 std::size_t index_of(weft::Rank rank) {
@@ -195,8 +191,8 @@ Check check_output(weft::Team team, const Options& options, const Blocks& blocks
     return apps::shared(team, right ? Check::right : Check::wrong);
 }
 
-Check work(weft::Runtime& runtime, const Options& options) {
-    weft::Team world = runtime.world();
+Check work(apps::Job& job, const Options& options) {
+    weft::Team world = job.world;
     if (options.shape.key_bytes > options.shape.bytes)
         throw apps::Unusable(
             fmt::format("--key-bytes: {}, expected no more than the {} of a record",
@@ -214,7 +210,7 @@ Check work(weft::Runtime& runtime, const Options& options) {
     write_file(world, options.output, place_of(world, share), share, blocks.items());
     const double write_s = slowest(world, writing);
 
-    apps::Report report = apps::start_report("samplesort", runtime);
+    apps::Report& report = job.report;
     report["records"] = blocks.items();
     report["record_bytes"] = options.shape.bytes;
     report["key_bytes"] = options.shape.key_bytes;
@@ -224,10 +220,7 @@ Check work(weft::Runtime& runtime, const Options& options) {
     report["write_s"] = write_s;
     report["records_per_s"] = static_cast<double>(blocks.items()) / sort_s;
     Check check = Check::none;
-    if (options.check)
-        check = check_output(world, options, blocks, digest_of_all(world, part), report);
-    report["check"] = apps::name_of(check);
-    apps::print_report(world, report, options.json);
+    if (job.check) check = check_output(world, options, blocks, digest_of_all(world, part), report);
     return check;
 }
 
@@ -235,8 +228,10 @@ Check work(weft::Runtime& runtime, const Options& options) {
 
 int main(int argc, char** argv) {
     Options options;
-    CommandLine line("samplesort", "Sorts a file of records by their keys.");
-    declare(line, options);
-    return apps::run(line, argc, argv,
-                     [&](weft::Runtime& runtime) { return work(runtime, options); });
+    return apps::run({.name = "samplesort",
+                      .summary = "Sorts a file of records by their keys.",
+                      .declare = [&](CommandLine& line) { declare(line, options); },
+                      .work = [&](apps::Job& job) { return work(job, options); },
+                      .check_help = "Read the output and compare it with the input"},
+                     argc, argv);
 }

@@ -27,8 +27,6 @@ struct Options {
     std::uint64_t distinct = 5'000;
     std::uint64_t slots = 0;  ///< 0: twice the distinct keys
     std::uint64_t seed = 1;
-    bool check = false;
-    bool json = false;
 };
 
 void declare(CommandLine& line, Options& options) {
@@ -43,8 +41,6 @@ void declare(CommandLine& line, Options& options) {
                 "twice the different keys")
         .within(1, 1'000'000'000);
     line.option("--seed", options.seed, "Of the generator").shows_default();
-    line.flag("--check", options.check, "Compare with a count in one process");
-    line.flag("--json", options.json, "One JSON object on stdout");
 }
 
 /// Returns key number `index` of a seed. It is odd and so never kNoKey.
@@ -102,8 +98,8 @@ double for_own_draws(weft::Team team, const Options& options, Work work) {
     return team.allreduce(watch.seconds(), weft::Op::max);
 }
 
-Check work(weft::Runtime& runtime, const Options& options) {
-    weft::Team world = runtime.world();
+Check work(apps::Job& job, const Options& options) {
+    weft::Team world = job.world;
     const auto ranks = static_cast<std::uint64_t>(world.size());
     const std::uint64_t slots = options.slots == 0 ? 2 * options.distinct : options.slots;
     DistributedTable table(world, (slots + ranks - 1) / ranks);
@@ -125,29 +121,29 @@ Check work(weft::Runtime& runtime, const Options& options) {
         world, options, [&](std::uint64_t key) { lost += table.count_of(key).value_or(0) == 0; });
     lost = world.allreduce(lost, weft::Op::sum);
 
-    apps::Report report = apps::start_report("table", runtime);
+    apps::Report& report = job.report;
     report["draws"] = options.draws;
     report["slots"] = table.slots();
     report["probes_per_add"] = static_cast<double>(probes) / static_cast<double>(options.draws);
     report["adds_per_s"] = static_cast<double>(options.draws) / add_s;
     report["searches_per_s"] = static_cast<double>(options.draws) / search_s;
     Check check = Check::none;
-    if (options.check) {
+    if (job.check) {
         if (world.rank() == 0) check = compare(options, table, world.size(), report);
         check = apps::shared(world, check);  // the other ranks serve rank 0's gets meanwhile
     }
     report["searches_lost"] = lost;
-    report["check"] = apps::name_of(check);
-    apps::print_report(world, report, options.json);
-    return lost == 0 ? check : Check::wrong;
+    job.failed = lost != 0;
+    return check;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
     Options options;
-    CommandLine line("table", "Counts keys in a hash table that is spread over the ranks.");
-    declare(line, options);
-    return apps::run(line, argc, argv,
-                     [&](weft::Runtime& runtime) { return work(runtime, options); });
+    return apps::run({.name = "table",
+                      .summary = "Counts keys in a hash table that is spread over the ranks.",
+                      .declare = [&](CommandLine& line) { declare(line, options); },
+                      .work = [&](apps::Job& job) { return work(job, options); }},
+                     argc, argv);
 }

@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <memory>
 #include <new>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -24,18 +25,12 @@
 #include "collectives/registry.hpp"
 #include "collectives/v_collective.hpp"
 #include "run/team/call.hpp"
-#include "tools/cli/answer.hpp"
-#include "tools/cli/bench_compare.hpp"
 #include "tools/cli/bench_delay.hpp"
-#include "tools/cli/bench_offload.hpp"
-#include "tools/cli/bench_options.hpp"
-#include "tools/cli/bench_overlap.hpp"
-#include "tools/cli/bench_page.hpp"
+#include "tools/cli/bench_plan.hpp"
 #include "tools/cli/bench_puts.hpp"
 #include "tools/cli/bench_report.hpp"
 #include "tools/cli/bench_subjects.hpp"
-#include "tools/cli/commands.hpp"
-#include "tools/cli/exit_status.hpp"
+#include "tools/cli/command.hpp"
 #include "tools/cli/job_command.hpp"
 #include "tools/measure/measuring.hpp"
 #include "tools/measure/ping_pong.hpp"
@@ -44,45 +39,39 @@ namespace weft::tools {
 
 namespace {
 
-/// Result of one subject.
-struct Measured {
-    lab::Measurement batches;
-    std::vector<double> single_calls_us;
-};
-
 // Limits: calls in a histogram, and schedules of the notation in "all".
 constexpr std::uint64_t kSingleCallsMax = 10'000;
 constexpr std::size_t kSchedulesMax = 16;
 
 /// Checks that the algorithm has programs for a job of this size.
-base::Result<void> check_fit(const BenchOptions& options, const std::string& text, Rank size) {
-    if (has_pairwise_counts(options)) return check_spec(options, text);
+base::Result<void> check_fit(const BenchPlan& plan, const std::string& text, Rank size) {
+    if (plan.pairwise()) return check_spec(plan, text);
     const auto spec = collectives::parse_spec(text);
     if (!spec) return spec.failure();
-    const auto algorithm = collectives::find_algorithm(algorithms_of(options), *spec);
+    const auto algorithm = collectives::find_algorithm(plan.algorithms_of, *spec);
     if (!algorithm) return algorithm.failure();
-    const Rank root = is_rooted(options) ? options.root : plan::kNoRank;
-    const auto program = collectives::generate(algorithms_of(options), *spec,
+    const Rank root = plan.rooted() ? plan.call.root : plan::kNoRank;
+    const auto program = collectives::generate(plan.algorithms_of, *spec,
                                                {.size = size, .root = root, .elements = 1});
     if (!program) return program.failure();
     return {};
 }
 
 /// Checks the options that depend on the number of ranks; equal on all ranks.
-base::Result<void> check_job(const BenchOptions& options, Rank size) {
-    if (is_rooted(options) && options.root >= size)
+base::Result<void> check_job(const BenchPlan& plan, Rank size) {
+    if (plan.rooted() && plan.call.root >= size)
         return base::fail(Status::argument, "--root: {} is not a rank, expected 0..{}",
-                          options.root, size - 1);
-    if (options.ranks && *options.ranks != size)
-        return base::fail(Status::argument, "-n {}: this job has {} ranks already", *options.ranks,
-                          size);
+                          plan.call.root, size - 1);
+    if (plan.request.ranks && *plan.request.ranks != size)
+        return base::fail(Status::argument, "-n {}: this job has {} ranks already",
+                          *plan.request.ranks, size);
     const auto pairs = static_cast<std::uint64_t>(std::max(size / 2, 1));
-    if (options.pairs > pairs)
+    if (plan.request.pairs > pairs)
         return base::fail(Status::argument, "--pairs: {} ranks have no {} pairs, expected 1..{}",
-                          size, options.pairs, pairs);
-    for (const std::string& given : options.algorithms) {
+                          size, plan.request.pairs, pairs);
+    for (const std::string& given : plan.request.algorithms) {
         if (given == "auto" || given == "all") continue;
-        if (auto fits = check_fit(options, given, size); !fits)
+        if (auto fits = check_fit(plan, given, size); !fits)
             return fits.failure().within(fmt::format("--algorithm \"{}\"", given));
     }
     return {};
@@ -90,14 +79,14 @@ base::Result<void> check_job(const BenchOptions& options, Rank size) {
 
 /// Returns the specs of every algorithm of the collective that fits the job, with parameter values
 /// that are worth trying. Algorithms with a notation contribute factored schedules.
-std::vector<std::string> all_specs(const BenchOptions& options, Rank size) {
-    if (has_pairwise_counts(options)) return {std::string(collectives::kPairwiseAlgorithm)};
+std::vector<std::string> all_specs(const BenchPlan& plan, Rank size) {
+    if (plan.pairwise()) return {std::string(collectives::kPairwiseAlgorithm)};
     std::vector<std::string> specs;
-    for (std::string& spec : collectives::specs_to_try(algorithms_of(options))) {
-        if (check_fit(options, spec, size)) specs.push_back(std::move(spec));
+    for (std::string& spec : collectives::specs_to_try(plan.algorithms_of)) {
+        if (check_fit(plan, spec, size)) specs.push_back(std::move(spec));
     }
     for (const collectives::Algorithm& algorithm : collectives::algorithms()) {
-        if (algorithm.collective != algorithms_of(options)) continue;
+        if (algorithm.collective != plan.algorithms_of) continue;
         if (!algorithm.properties.notation || size < 2) continue;
         std::size_t schedules = 0;
         collectives::for_each_schedule(size, collectives::ScheduleFamily::factored,
@@ -110,158 +99,107 @@ std::vector<std::string> all_specs(const BenchOptions& options, Rank size) {
 }
 
 /// Returns the specs to time: the given ones, with "all" replaced.
-std::vector<std::string> specs_for(const BenchOptions& options, Rank size) {
+std::vector<std::string> specs_for(const BenchPlan& plan, Rank size) {
     std::vector<std::string> specs;
-    for (const std::string& given : options.algorithms) {
-        const auto more = given == "all" ? all_specs(options, size) : std::vector{given};
+    for (const std::string& given : plan.request.algorithms) {
+        const auto more = given == "all" ? all_specs(plan, size) : std::vector{given};
         specs.insert(specs.end(), more.begin(), more.end());
     }
     return specs;
 }
 
-template <class Subject>
-Measured measure_as_is(Subject& subject, const BenchOptions& options) {
-    Measured measured{lab::measure(subject, options.measuring), {}};
-    if (options.histogram) {
-        const std::uint64_t calls = std::min(measured.batches.iterations, kSingleCallsMax);
-        measured.single_calls_us = lab::measure_singly(subject, options.measuring.loop, calls);
-    }
-    return measured;
-}
-
-template <class Subject>
-Measured measure_made(Subject& subject, const BenchOptions& options) {
-    if (options.delay_ns == 0) return measure_as_is(subject, options);
-    DelayedSubject delayed(subject, options.delay_ns);
-    return measure_as_is(delayed, options);
-}
-
 /// Makes buffers first; the ranks then agree whether all of them have buffers.
 template <class Subject, class... Arguments>
-base::Result<Measured> measure_subject(Team world, const BenchOptions& options, std::uint64_t bytes,
-                                       Arguments... arguments) {
+base::Result<Timed> measure_made(Team world, const BenchPlan& plan, std::uint64_t bytes,
+                                 Arguments... arguments) {
     std::optional<Subject> subject;
     try {
-        subject.emplace(world, bytes, arguments...);
+        subject.emplace(arguments...);
     } catch (const std::bad_alloc&) {
     } catch (const std::length_error&) {
     }
     if (world.allreduce<int>(subject.has_value() ? 1 : 0, Op::min) == 0)
         return base::fail(Status::memory, "not enough memory for --bytes {}", bytes);
-    return measure_made(*subject, options);
+    Timed timed{.bytes = bytes, .measurement = lab::measure(*subject, plan.measuring)};
+    if (plan.request.histogram) {
+        const std::uint64_t calls = std::min(timed.measurement.iterations, kSingleCallsMax);
+        timed.single_calls_us = lab::measure_singly(*subject, plan.measuring.loop, calls);
+    }
+    return timed;
 }
 
-/// Times a collective with data.
-base::Result<Measured> measure_call(Team world, const BenchOptions& options, std::uint64_t bytes) {
-    const CallOptions call{.collective = traits_of(options)->collective,
-                           .type = options.element,
-                           .op = options.operation,
-                           .root = options.root,
-                           .buffers = options.buffers == "rotated" ? BufferKind::rotated
-                                      : options.buffers == "fresh" ? BufferKind::fresh
-                                                                   : BufferKind::reused,
-                           .uneven = options.counts == "ragged"};
-    switch (call.collective) {
+/// Measures a subject that is made of the world and these arguments.
+template <class Subject, class... Arguments>
+base::Result<Timed> measure_subject(Team world, const BenchPlan& plan, std::uint64_t bytes,
+                                    Arguments... arguments) {
+    if (plan.request.delay_ns == 0)
+        return measure_made<Subject>(world, plan, bytes, world, arguments...);
+    return measure_made<Delayed<Subject>>(world, plan, bytes, plan.request.delay_ns, world,
+                                          arguments...);
+}
+
+base::Result<Timed> measure_collective(Team world, const BenchPlan& plan, std::uint64_t bytes) {
+    switch (plan.call.collective) {
+        case Collective::barrier:
+            return measure_subject<BarrierSubject>(world, plan, bytes);
         case Collective::allreduce:
-            return measure_subject<AllreduceSubject>(world, options, bytes, call);
+            return measure_subject<AllreduceSubject>(world, plan, bytes, bytes, plan.call);
         case Collective::reduce:
-            return measure_subject<ReduceSubject>(world, options, bytes, call);
+            return measure_subject<ReduceSubject>(world, plan, bytes, bytes, plan.call);
         case Collective::broadcast:
-            return measure_subject<BroadcastSubject>(world, options, bytes, call);
+            return measure_subject<BroadcastSubject>(world, plan, bytes, bytes, plan.call);
         default:
-            return measure_subject<CallSubject>(world, options, bytes, call);
+            return measure_subject<CallSubject>(world, plan, bytes, bytes, plan.call);
     }
 }
 
 /// Runs a put bench; converts times to the time of one put.
-base::Result<BenchRow> measure_puts(Team world, const BenchOptions& options, std::uint64_t bytes) {
-    const bool latency = options.collective == "put-latency";
-    const PutStream stream{.puts = puts_per_call(options.collective, bytes),
-                           .pairs = static_cast<Rank>(options.pairs),
-                           .both_ways = options.collective == kBothWays};
-    auto measured = latency ? measure_subject<PutLatencySubject>(world, options, bytes)
-                            : measure_subject<PutStreamSubject>(world, options, bytes, stream);
-    if (!measured) return measured.failure();
-    BenchRow row{"put", bytes, measured->batches,
-                 static_cast<double>(latency ? PutLatencySubject::kPutsPerCall : stream.in_all()),
-                 std::move(measured->single_calls_us)};
-    row.measurement.iterations *= static_cast<std::uint64_t>(row.puts_per_call);
-    lab::Summary& call = row.measurement.call_us;
-    for (double* time : {&call.min, &call.median, &call.p99, &call.max}) *time /= row.puts_per_call;
-    for (double& time : row.single_calls_us) time /= row.puts_per_call;
-    return row;
-}
-
-base::Result<Measured> measure_one(Team world, const BenchOptions& options, std::uint64_t bytes) {
-    if (options.collective == "barrier") {
-        BarrierSubject subject(world);
-        return measure_made(subject, options);
-    }
-    return measure_call(world, options, bytes);
-}
-
-void print_object(const BenchOptions& options, Runtime& runtime, double calibrator_ns,
-                  const std::vector<BenchRow>& rows) {
-    const BandwidthFactors factors = bandwidth_factors(options.collective, runtime.world().size());
-    Json object{{"collective", options.collective},
-                {"ranks", runtime.world().size()},
-                {"nodes", runtime.nodes()},
-                {"provider", runtime.provider()},
-                {"notify", runtime.notify()},
-                {"type", options.type},
-                {"op", has_operation(options) ? options.op : "none"},
-                {"loop", options.loop},
-                {"buffers", options.buffers},
-                {"counts", options.counts},
-                {"delay_ns", options.delay_ns},
-                {"calibrator_ns", calibrator_ns},
-                {"results", Json::array()}};
-    for (const BenchRow& row : rows) object["results"].push_back(to_json(row, factors));
-    print_json(object);
-}
-
-/// Runs the calibrator before the job is joined, because the other ranks then sleep in start-up.
-double calibrate_first_rank() {
-    if (!is_first_rank()) return 0;
-    const auto measured = lab::measure_ping_pong({.seconds = 0.01});
-    return measured ? measured->median_ns : 0;
+base::Result<Timed> measure_puts(Team world, const BenchPlan& plan, std::uint64_t bytes) {
+    const bool latency = plan.name == "put-latency";
+    const PutStream stream{.puts = puts_per_call(plan.name, bytes),
+                           .pairs = static_cast<Rank>(plan.request.pairs),
+                           .both_ways = plan.name == kBothWays};
+    auto timed = latency ? measure_subject<PutLatencySubject>(world, plan, bytes, bytes)
+                         : measure_subject<PutStreamSubject>(world, plan, bytes, bytes, stream);
+    if (!timed) return timed;
+    timed->algorithm = "put";
+    const std::uint64_t puts = latency ? PutLatencySubject::kPutsPerCall : stream.in_all();
+    timed->puts_per_call = static_cast<double>(puts);
+    timed->measurement.iterations *= puts;
+    lab::Summary& call = timed->measurement.call_us;
+    for (double* time : {&call.min, &call.median, &call.p99, &call.max})
+        *time /= timed->puts_per_call;
+    for (double& time : timed->single_calls_us) time /= timed->puts_per_call;
+    return timed;
 }
 
 /// Times one spec with one size. A failure is equal on all ranks.
-base::Result<BenchRow> measure_row(Team world, const BenchOptions& options, std::uint64_t bytes,
-                                   const std::string& spec) {
-    if (is_put_bench(options.collective)) return measure_puts(world, options, bytes);
-    world.set_algorithm(options.collective, spec == "auto" ? "" : spec);
-    BenchRow row{world.algorithm_of(options.collective, bytes / base::size_of(options.element),
-                                    options.element),
-                 bytes,
-                 {},
-                 0,
-                 {}};
-    auto measured = measure_one(world, options, bytes);
-    world.set_algorithm(options.collective, "");
-    if (!measured) return measured.failure();
-    row.measurement = measured->batches;
-    row.single_calls_us = std::move(measured->single_calls_us);
-    return row;
+base::Result<Timed> measure_spec(Team world, const BenchPlan& plan, std::uint64_t bytes,
+                                 const std::string& spec) {
+    if (is_put_bench(plan.name)) return measure_puts(world, plan, bytes);
+    world.set_algorithm(plan.name, spec == "auto" ? "" : spec);
+    const std::string algorithm =
+        world.algorithm_of(plan.name, bytes / base::size_of(plan.call.type), plan.call.type);
+    auto timed = measure_collective(world, plan, bytes);
+    world.set_algorithm(plan.name, "");
+    if (timed) timed->algorithm = algorithm;
+    return timed;
 }
 
-base::Result<BenchRow> measure_memcpy(Team world, const BenchOptions& options,
-                                      std::uint64_t bytes) {
-    auto measured = measure_subject<MemcpySubject>(world, options, bytes);
-    if (!measured) return measured.failure();
-    return BenchRow{std::string(kMemcpyName), bytes, measured->batches, 0,
-                    std::move(measured->single_calls_us)};
+base::Result<Timed> measure_memcpy(Team world, const BenchPlan& plan, std::uint64_t bytes) {
+    auto timed = measure_subject<MemcpySubject>(world, plan, bytes, bytes);
+    if (timed) timed->algorithm = kMemcpyName;
+    return timed;
 }
 
 /// Returns nothing for a candidate of "all" that all ranks refuse: it does not fit the job's nodes,
 /// or needs buffers that peers cannot access.
-std::optional<base::Result<BenchRow>> try_measuring(Team world, const BenchOptions& options,
-                                                    std::uint64_t bytes, const std::string& spec) {
+std::optional<base::Result<Timed>> try_measuring(Team world, const BenchPlan& plan,
+                                                 std::uint64_t bytes, const std::string& spec) {
     try {
-        return measure_row(world, options, bytes, spec);
+        return measure_spec(world, plan, bytes, spec);
     } catch (const Error& error) {
-        const bool given = std::ranges::count(options.algorithms, spec) > 0;
+        const bool given = std::ranges::count(plan.request.algorithms, spec) > 0;
         const bool refused =
             error.status() == Status::unsupported || error.status() == Status::argument;
         if (given || !refused) throw;
@@ -269,48 +207,33 @@ std::optional<base::Result<BenchRow>> try_measuring(Team world, const BenchOptio
     }
 }
 
-/// Measures all rows in order, and prints each one if there is a printer.
-base::Result<std::vector<BenchRow>> measure_rows(Team world, const BenchOptions& options,
-                                                 const BenchPrinter* printer) {
-    const std::vector<std::string> specs = specs_for(options, world.size());
-    BenchProgress progress(world.rank() == 0, options.bytes.size() * specs.size());
+/// Measures all rows in order, and prints each one if `prints`.
+base::Result<std::vector<BenchRow>> measure_rows(Team world, const BenchPlan& plan,
+                                                 const std::vector<std::string>& specs,
+                                                 const BenchReport& report, bool prints) {
+    BenchProgress progress(world.rank() == 0, plan.bytes.size() * specs.size());
     std::vector<BenchRow> rows;
-    for (const std::uint64_t bytes : options.bytes) {
+    for (const std::uint64_t bytes : plan.bytes) {
         const std::size_t first = rows.size();
-        const auto add = [&](const BenchRow& row) {
-            rows.push_back(row);
-            // The fastest of several specs is marked, which requires all their results.
-            if (printer != nullptr && specs.size() == 1) printer->print(row);
-        };
         for (const std::string& spec : specs) {
             progress.begin(spec, bytes);
-            auto row = try_measuring(world, options, bytes, spec);
+            const auto timed = try_measuring(world, plan, bytes, spec);
             progress.clear();
-            if (!row) continue;
-            if (!*row) return row->failure();
-            (*row)->asked = spec;
-            add(**row);
+            if (!timed) continue;
+            if (!*timed) return timed->failure();
+            rows.push_back({spec, report.facts_of(**timed)});
         }
-        if (specs.size() > 1) {
+        // The fastest of several specs is marked, which requires all their results.
+        if (specs.size() > 1)
             mark_quickest({rows.begin() + static_cast<std::ptrdiff_t>(first), rows.end()});
-            for (std::size_t i = first; printer != nullptr && i < rows.size(); ++i)
-                printer->print(rows[i]);
+        if (plan.request.memcpy) {
+            const auto timed = measure_memcpy(world, plan, bytes);
+            if (!timed) return timed.failure();
+            rows.push_back({std::string(kMemcpyName), report.facts_of(*timed)});
         }
-        if (!options.memcpy) continue;
-        auto row = measure_memcpy(world, options, bytes);
-        if (!row) return row.failure();
-        row->asked = kMemcpyName;
-        rows.push_back(*row);
-        if (printer != nullptr) printer->print(*row);
+        for (std::size_t i = first; prints && i < rows.size(); ++i) report.print(rows[i]);
     }
     return rows;
-}
-
-/// Returns the length of the longest spec to show.
-std::size_t widest_of(const std::vector<std::string>& specs) {
-    std::size_t widest = 0;
-    for (const std::string& spec : specs) widest = std::max(widest, spec.size());
-    return widest;
 }
 
 /// Leaves the job after a failure that all ranks have found.
@@ -320,112 +243,105 @@ int leave(Runtime& runtime, const base::Failure& failure) {
     return exit_status_of(failure.status);
 }
 
-int bench_overlap(Runtime& runtime, const BenchOptions& options) {
-    const bool speaks = runtime.world().rank() == 0;
-    const std::string& spec = options.algorithms.front();
-    runtime.world().set_algorithm(algorithms_of(options), spec == "auto" ? "" : spec);
-    const auto rows = measure_overlap(runtime, options, speaks && !options.json);
-    if (speaks && options.json) print_json(overlap_object(runtime, options, rows));
-    runtime.finalize();
-    return std::ranges::all_of(rows, &OverlapRow::checked) ? 0 : kAnswerIsNo;
+/// Runs the calibrator before the job is joined, because the other ranks then sleep in start-up.
+double calibrate_first_rank() {
+    if (!is_first_rank()) return 0;
+    const auto measured = lab::measure_ping_pong({.seconds = 0.01});
+    return measured ? measured->median_ns : 0;
 }
 
-int bench(const BenchOptions& options) {
+int bench(const BenchPlan& plan) {
     const double calibrator_ns = calibrate_first_rank();
     Runtime runtime;
     Team world = runtime.world();
-    if (const auto checked = check_job(options, world.size()); !checked)
+    if (const auto checked = check_job(plan, world.size()); !checked)
         return leave(runtime, checked.failure());
-    if (options.collective == kOverlapBench) return bench_overlap(runtime, options);
+    if (plan.name == kOverlapBench) return bench_overlap(runtime, plan);
     const bool speaks = world.rank() == 0;
-    const BenchPrinter printer({.collective = options.collective,
-                                .ranks = world.size(),
-                                .nodes = runtime.nodes(),
-                                .provider = runtime.provider(),
-                                .loop = options.loop,
-                                .buffers = options.buffers,
-                                .counts = options.counts,
-                                .calibrator_ns = calibrator_ns,
-                                .pairs = options.pairs},
-                               options.osu, widest_of(specs_for(options, world.size())));
-    const bool prints = speaks && !options.json;
-    if (prints) printer.print_head();
-    const auto rows = measure_rows(world, options, prints ? &printer : nullptr);
+    const bool prints = speaks && !plan.request.json;
+    const std::vector<std::string> specs = specs_for(plan, world.size());
+    const std::size_t widest =
+        specs.empty() ? 0 : std::ranges::max(specs, {}, &std::string::size).size();
+    const BenchReport report(plan, runtime, calibrator_ns, widest);
+    if (prints) report.print_head();
+    const auto rows = measure_rows(world, plan, specs, report, prints);
     if (!rows) return leave(runtime, rows.failure());
-    if (speaks && options.json) print_object(options, runtime, calibrator_ns, *rows);
+    if (speaks && plan.request.json) report.print_object(*rows);
     base::Result<void> written;
-    if (speaks && !options.page.empty())
-        written = write_file("--html", options.page, bench_page(printer.head(), *rows));
+    if (speaks && !plan.request.page.empty())
+        written = write_file("--html", plan.request.page, report.page(*rows));
     runtime.finalize();
-    const bool right =
-        std::ranges::all_of(*rows, [](const BenchRow& row) { return row.measurement.checked; });
     if (!written) return refuse("bench", written.failure());
+    const bool right = std::ranges::all_of(
+        *rows, [](const BenchRow& row) { return row.facts["checked"].get<bool>(); });
     return right ? 0 : kAnswerIsNo;
 }
 
-int run_bench(BenchOptions& options) {
-    if (const auto read = complete(options); !read) return refuse("bench", read.failure());
-    if (!options.peers.empty()) {
-        if (!is_in_job()) return run_comparison(options);
+int run_bench(const BenchRequest& request) {
+    const auto plan = plan_bench(request);
+    if (!plan) return refuse("bench", plan.failure());
+    if (!request.peers.empty()) {
+        if (!is_in_job()) return bench_against_peers(*plan);
         return refuse("bench", base::fail(Status::argument,
                                           "--compare starts its jobs itself: call it outside"));
     }
     if (!is_in_job()) {
-        if (options.ranks) return refuse("bench", start_job(*options.ranks, options.nodes));
+        if (request.ranks) return refuse("bench", start_job(*request.ranks, request.nodes));
         fmt::print(stderr,
                    "weft bench: 1 rank; for more: weft bench ... -n N, or weft run -n N -- "
                    "weft bench ...\n");
     }
-    if (options.offload) return bench_offload(options);
+    if (request.offload) return bench_offload(*plan);
     try {
-        return bench(options);
+        return bench(*plan);
     } catch (const Error& error) {
         return refuse("bench", {error.status(), error.what()});
     }
 }
 
 /// Adds options for the kinds of calls and additional measurements.
-void add_kinds_of_calls(CLI::App& command, BenchOptions& options) {
-    add_option(command, "--loop", options.loop, "how calls follow each other")
+void add_kinds_of_calls(CLI::App& command, BenchRequest& request) {
+    add_option(command, "--loop", request.loop, "how calls follow each other")
         .one_of({"back-to-back", "separated"})
         .shows_default();
-    add_option(command, "--buffers", options.buffers,
+    add_option(command, "--buffers", request.buffers,
                "the same for every call, others out of more than the caches hold, or for each "
                "call one that no call had before")
         .one_of({"reused", "rotated", "fresh"})
         .shows_default();
-    add_option(command, "--counts", options.counts,
+    add_option(command, "--counts", request.counts,
                "elements of the blocks of gather, scatter, allgather, alltoall or "
                "reduce_scatter: the same in each, or block i of n has (2 i + 1) / n^2 of all")
         .one_of({"same", "ragged"})
         .shows_default();
-    add_flag(command, "--histogram", options.histogram,
+    add_flag(command, "--histogram", request.histogram,
              "also time up to 10000 calls one by one: percentiles and a histogram");
-    add_option(command, "--pairs", options.pairs,
+    add_option(command, "--pairs", request.pairs,
                "put benches but latency: the first K ranks put to the last K")
         .shows_default();
-    add_option(command, "--of", options.of,
+    add_option(command, "--of", request.of,
                "overlap: the collective that goes on while its ranks compute or sleep; default: "
                "allreduce")
         .one_of({collectives::kCollectiveNames.begin(), collectives::kCollectiveNames.end()});
-    add_option(command, "--compare", options.peers,
-               "with -n: also time these MPI libraries (openmpi,mpich), in turn with weft")
+    add_option(command, "--compare", request.peers,
+               "with -n: also time these MPI libraries (openmpi,mpich), in rounds that alternate "
+               "with weft")
         .comma_separated()
         .one_of({"openmpi", "mpich"});
-    add_option(command, "--html", options.page, "also write a page with plots to this file");
-    add_flag(command, "--memcpy", options.memcpy,
-             "also time a copy of as many bytes by rank 0 alone, as a row of its own");
-    add_flag(command, "--offload", options.offload,
+    add_option(command, "--html", request.page, "also write a page with plots to this file");
+    add_flag(command, "--memcpy", request.memcpy,
+             "also time a local copy of the same size by rank 0, as a separate row");
+    add_flag(command, "--offload", request.offload,
              "calls that the network runs, beside started ones: barrier, broadcast, allreduce");
-    add_option(command, "--budget", options.offload_budget,
+    add_option(command, "--budget", request.offload_budget,
                "with --offload: descriptors that are queued at a time; 0: all of a call")
         .shows_default();
-    add_option(command, "--away-ms", options.away_ms,
+    add_option(command, "--away-ms", request.away_ms,
                "with --offload: how long a rank that has started sleeps on once the others start; "
                "0: no such rounds")
         .within(0.0, 10'000.0)
         .shows_default();
-    add_option(command, "--delay-ns", options.delay_ns,
+    add_option(command, "--delay-ns", request.delay_ns,
                "make each call slower by this, to test whether a comparison detects it")
         .within(0.0, 1e9)
         .shows_default();
@@ -434,7 +350,7 @@ void add_kinds_of_calls(CLI::App& command, BenchOptions& options) {
 }  // namespace
 
 void add_bench_command(CLI::App& app, int& exit_status) {
-    auto options = std::make_shared<BenchOptions>();
+    auto request = std::make_shared<BenchRequest>();
     CLI::App& command = add_command(
         app, "bench",
         "time a collective or puts, on N ranks (-n N) or on those of weft run or mpirun");
@@ -442,42 +358,42 @@ void add_bench_command(CLI::App& app, int& exit_status) {
                                    collectives::kCollectiveNames.end());
     names.insert(names.end(), std::begin(kPutBenches), std::end(kPutBenches));
     names.emplace_back(kOverlapBench);
-    add_option(command, "collective", options->collective, "what to time")
+    add_option(command, "collective", request->collective, "collective or put bench to time")
         .required()
         .one_of(std::move(names));
-    add_option(command, "-n,--ranks", options->ranks,
-               "start so many ranks on this machine, as weft run does");
-    add_option(command, "--nodes", options->nodes, "with -n: on so many virtual nodes");
-    add_option(command, "--bytes", options->bytes_text,
+    add_option(command, "-n,--ranks", request->ranks,
+               "number of ranks to start on this machine, as weft run does");
+    add_option(command, "--nodes", request->nodes, "with -n: number of virtual nodes");
+    add_option(command, "--bytes", request->bytes,
                "sizes, as in 8,64K,1M or 8:4M (doubling) or 8:4M:x4")
         .shows_default();
-    add_option(command, "--algorithm", options->algorithms,
+    add_option(command, "--algorithm", request->algorithms,
                "a spec, auto, or all; may be given several times")
         .one_value_each()
         .shows_default();
-    add_option(command, "--type", options->type, "element type").shows_default();
-    add_option(command, "--op", options->op, "reduction").shows_default();
-    add_option(command, "--root", options->root, "root of collectives that have one")
+    add_option(command, "--type", request->type, "element type").shows_default();
+    add_option(command, "--op", request->op, "reduction").shows_default();
+    add_option(command, "--root", request->root, "root of collectives that have one")
         .shows_default();
-    add_option(command, "--iterations", options->measuring.iterations,
-               "timed calls in all; 0: as many as fit into --seconds")
+    add_option(command, "--iterations", request->measuring.iterations,
+               "number of timed calls; 0: limited by --seconds")
         .within(0, 1'000'000'000)
         .shows_default();
-    add_option(command, "--seconds", options->measuring.seconds,
+    add_option(command, "--seconds", request->measuring.seconds,
                "time for the timed calls of each row; to find out how many these are takes up to "
                "half as long, and at least four calls")
         .within(1e-3, 3600.0)
         .shows_default();
-    add_option(command, "--batches", options->measuring.batches, "samples of each row")
+    add_option(command, "--batches", request->measuring.batches, "samples of each row")
         .within(1, 1'000'000)
         .shows_default();
-    add_option(command, "--warmup", options->measuring.warmup, "calls before anything is timed")
+    add_option(command, "--warmup", request->measuring.warmup, "calls before anything is timed")
         .within(0, 1'000'000'000)
         .shows_default();
-    add_kinds_of_calls(command, *options);
-    add_flag(command, "--osu", options->osu, "two columns, as the OSU micro-benchmarks print them");
-    add_flag(command, "--json", options->json, "one JSON object on stdout");
-    on_run(command, exit_status, [options] { return run_bench(*options); });
+    add_kinds_of_calls(command, *request);
+    add_flag(command, "--osu", request->osu, "two columns, as the OSU micro-benchmarks print them");
+    add_flag(command, "--json", request->json, "one JSON object on stdout");
+    on_run(command, exit_status, [request] { return run_bench(*request); });
 }
 
 }  // namespace weft::tools

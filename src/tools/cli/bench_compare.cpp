@@ -1,21 +1,31 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "tools/cli/bench_compare.hpp"
+// bench_compare.cpp - `weft bench --compare`: times weft and MPI libraries on this machine.
+//
+// Idea     Rounds of jobs alternate between weft and each library, all with the measuring
+//          loop of tools/measure. The result is the median over rounds, and the ratio of weft
+//          to the fastest library.
+// Why      A machine changes within minutes, so only alternating measurements can be compared.
+// Holds    Programs that call MPI are not part of weft. They are peer_openmpi and peer_mpich in the
+//          folder of the executable, which perf/ builds. On shared processors, Open MPI yields on
+//          its own, and MPICH through a preload. Between virtual nodes both use TCP.
+// Next     perf/compare for all collectives, with plots, a calibrator and spreads.
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 
-#include "tools/cli/exit_status.hpp"
+#include "tools/cli/bench_plan.hpp"
 #include "tools/cli/job_command.hpp"
-#include "tools/cli/other_program.hpp"
+#include "tools/cli/machine_facts.hpp"
+#include "tools/cli/table.hpp"
 #include "tools/measure/statistics.hpp"
 
 namespace weft::tools {
@@ -43,14 +53,14 @@ void append(Words& words, Words more) {
 }
 
 /// Returns the measuring options of all sides. The rounds share the time of a row.
-Words measuring_words(const BenchOptions& options) {
-    const lab::MeasuringOptions& measuring = options.measuring;
-    Words words{"--bytes",   fmt::format("{}", fmt::join(options.bytes, ",")),
-                "--type",    options.type,
-                "--op",      options.op,
-                "--root",    std::to_string(options.root),
-                "--loop",    options.loop,
-                "--buffers", options.buffers,
+Words measuring_words(const BenchPlan& plan) {
+    const lab::MeasuringOptions& measuring = plan.measuring;
+    Words words{"--bytes",   fmt::format("{}", fmt::join(plan.bytes, ",")),
+                "--type",    plan.type,
+                "--op",      plan.request.op,
+                "--root",    std::to_string(plan.request.root),
+                "--loop",    plan.request.loop,
+                "--buffers", plan.request.buffers,
                 "--batches", std::to_string(measuring.batches),
                 "--warmup",  std::to_string(measuring.warmup),
                 "--seconds", fmt::format("{:g}", std::max(measuring.seconds / kRounds, 1e-3)),
@@ -60,51 +70,44 @@ Words measuring_words(const BenchOptions& options) {
     return words;
 }
 
-bool is_on_nodes(const BenchOptions& options) {
-    return options.nodes.value_or(1) > 1;
+bool is_on_nodes(const BenchPlan& plan) {
+    return plan.request.nodes.value_or(1) > 1;
 }
 
-bool shares_processors(Rank ranks) {
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    return sched_getaffinity(0, sizeof set, &set) == 0 && ranks > CPU_COUNT(&set);
-}
-
-Side weft_side(const BenchOptions& options, const std::string& self) {
-    Words words{self, "run", "-n", std::to_string(*options.ranks)};
-    if (options.nodes) append(words, {"--nodes", std::to_string(*options.nodes)});
-    append(words,
-           {"--", self, "bench", options.collective, "--algorithm", options.algorithms.front()});
-    append(words, measuring_words(options));
+Side weft_side(const BenchPlan& plan, const std::string& self) {
+    Words words{self, "run", "-n", std::to_string(*plan.request.ranks)};
+    if (plan.request.nodes) append(words, {"--nodes", std::to_string(*plan.request.nodes)});
+    append(words, {"--", self, "bench", plan.name, "--algorithm", plan.request.algorithms.front()});
+    append(words, measuring_words(plan));
     return {.name = "weft", .command = std::move(words), .times_us = {}, .failure = {}};
 }
 
-Side openmpi_side(const BenchOptions& options, const std::string& program) {
+Side openmpi_side(const BenchPlan& plan, const std::string& program) {
     Words words{"mpirun.openmpi", "--oversubscribe"};
     if (::geteuid() == 0) words.emplace_back("--allow-run-as-root");
-    if (is_on_nodes(options))
+    if (is_on_nodes(plan))
         append(words, {"--mca", "pml", "ob1", "--mca", "btl", kNoSharedMemory, "--mca",
                        "btl_tcp_if_include", "lo"});
-    append(words, {"-np", std::to_string(*options.ranks), program});
+    append(words, {"-np", std::to_string(*plan.request.ranks), program});
     return {.name = "openmpi", .command = std::move(words), .times_us = {}, .failure = {}};
 }
 
-Side mpich_side(const BenchOptions& options, const std::string& program) {
+Side mpich_side(const BenchPlan& plan, const std::string& program) {
     Words words{"mpiexec.mpich"};
-    if (is_on_nodes(options))
+    if (is_on_nodes(plan))
         append(words, {"-genv", "UCX_TLS", kNoSharedPages, "-genv", "MPIR_CVAR_NOLOCAL", "1"});
     const std::string yields = std::filesystem::path(program).parent_path() / "peer_yield_ucx.so";
-    if (shares_processors(*options.ranks) && ::access(yields.c_str(), R_OK) == 0)
+    if (*plan.request.ranks > usable_processors() && ::access(yields.c_str(), R_OK) == 0)
         append(words, {"-genv", "LD_PRELOAD", yields});
-    append(words, {"-np", std::to_string(*options.ranks), program});
+    append(words, {"-np", std::to_string(*plan.request.ranks), program});
     return {.name = "mpich", .command = std::move(words), .times_us = {}, .failure = {}};
 }
 
-base::Result<std::vector<Side>> sides_of(const BenchOptions& options) {
+base::Result<std::vector<Side>> sides_of(const BenchPlan& plan) {
     const auto self = own_program();
     if (!self) return self.failure();
-    std::vector<Side> sides{weft_side(options, *self)};
-    for (const std::string& peer : options.peers) {
+    std::vector<Side> sides{weft_side(plan, *self)};
+    for (const std::string& peer : plan.request.peers) {
         const std::string program =
             std::filesystem::path(*self).parent_path() / fmt::format("peer_{}", peer);
         if (::access(program.c_str(), X_OK) != 0)
@@ -113,10 +116,10 @@ base::Result<std::vector<Side>> sides_of(const BenchOptions& options) {
                               "wrapper are installed, it is built by: cmake --build BUILD "
                               "--target weft_peer_{0}",
                               peer, program);
-        sides.push_back(peer == "openmpi" ? openmpi_side(options, program)
-                                          : mpich_side(options, program));
-        append(sides.back().command, {"--collective", options.collective});
-        append(sides.back().command, measuring_words(options));
+        sides.push_back(peer == "openmpi" ? openmpi_side(plan, program)
+                                          : mpich_side(plan, program));
+        append(sides.back().command, {"--collective", plan.name});
+        append(sides.back().command, measuring_words(plan));
     }
     return sides;
 }
@@ -125,7 +128,7 @@ base::Result<std::vector<Side>> sides_of(const BenchOptions& options) {
 void run_round(Side& side, double seconds, bool& right) {
     if (!side.failure.empty()) return;
     const auto found = json_of(side.command, seconds);
-    if (!found || !(*found)["results"].is_array()) {
+    if (!found || !found->contains("results")) {
         side.failure = found ? "no results" : found.failure().text;
         fmt::print(stderr, "weft bench: {}: {}\n", side.name, side.failure);
         return;
@@ -137,93 +140,61 @@ void run_round(Side& side, double seconds, bool& right) {
     }
 }
 
-std::optional<double> median_of(const Side& side, std::uint64_t bytes) {
-    const auto found = side.times_us.find(bytes);
-    if (found == side.times_us.end()) return {};
-    return lab::median(found->second);
-}
-
-/// Times of one size, by side, and the ratio of weft's to the fastest of the others.
-struct Row {
-    std::uint64_t bytes = 0;
-    std::vector<std::optional<double>> us;
-    std::optional<double> ratio;
-};
-
-Row row_of(const std::vector<Side>& sides, std::uint64_t bytes) {
-    Row row{.bytes = bytes, .us = {}, .ratio = {}};
+/// Returns the times of one size, by side, and the ratio of weft's to the fastest of the others.
+Json row_of(const std::vector<Side>& sides, std::uint64_t bytes) {
+    Json row{{"bytes", bytes}};
     std::optional<double> best;
     for (const Side& side : sides) {
-        row.us.push_back(median_of(side, bytes));
-        const auto& time = row.us.back();
-        if (row.us.size() > 1 && time) best = std::min(best.value_or(*time), *time);
+        const auto found = side.times_us.find(bytes);
+        const std::string key = side.name + "_us";
+        row[key] = nullptr;
+        if (found == side.times_us.end()) continue;
+        const double time = lab::median(found->second);
+        row[key] = time;
+        if (&side != &sides.front()) best = std::min(best.value_or(time), time);
     }
-    if (best && row.us.front()) row.ratio = *row.us.front() / *best;
+    row["ratio"] = nullptr;
+    if (best && !row["weft_us"].is_null()) row["ratio"] = row["weft_us"].get<double>() / *best;
     return row;
 }
 
-void print_table(const BenchOptions& options, const std::vector<Side>& sides,
-                 const std::vector<Row>& rows) {
-    const Rank nodes = options.nodes.value_or(1);
-    fmt::print("{} on {} ranks, {} node{}: medians of {} rounds in us{}\n{:>10}",
-               options.collective, *options.ranks, nodes, nodes == 1 ? "" : "s", kRounds,
-               nodes == 1 ? "" : "; MPI libraries over TCP", "bytes");
-    for (const Side& side : sides) fmt::print(" {:>12}", side.name);
-    fmt::print(" {:>12}\n", sides.size() > 2 ? "weft/best" : "ratio");
-    const auto cell = [](const std::optional<double>& value) {
-        return value ? fmt::format("{:.3f}", *value) : std::string("-");
-    };
-    for (const Row& row : rows) {
-        fmt::print("{:>10}", row.bytes);
-        for (const auto& time : row.us) fmt::print(" {:>12}", cell(time));
-        fmt::print(" {:>12}\n", cell(row.ratio));
-    }
-}
-
-void print_object(const BenchOptions& options, const std::vector<Side>& sides,
-                  const std::vector<Row>& rows, bool right) {
-    Json object{{"collective", options.collective},
-                {"ranks", *options.ranks},
-                {"nodes", options.nodes.value_or(1)},
-                {"rounds", kRounds},
-                {"checked", right},
-                {"failures", Json::array()},
-                {"results", Json::array()}};
-    const auto value = [](const std::optional<double>& time) {
-        return time ? Json(*time) : Json();
-    };
-    for (const Side& side : sides)
-        if (!side.failure.empty()) object["failures"].push_back(side.name + ": " + side.failure);
-    for (const Row& row : rows) {
-        Json one{{"bytes", row.bytes}};
-        for (std::size_t i = 0; i < sides.size(); ++i)
-            one[sides[i].name + "_us"] = value(row.us[i]);
-        one["ratio"] = value(row.ratio);
-        object["results"].push_back(std::move(one));
-    }
-    print_json(object);
+void print_table(const BenchPlan& plan, const std::vector<Side>& sides, const Json& rows) {
+    const Rank nodes = plan.request.nodes.value_or(1);
+    std::vector<Column> columns{{"bytes", "bytes"}};
+    for (const Side& side : sides) columns.push_back({side.name, side.name + "_us", 12, 3});
+    columns.push_back({sides.size() > 2 ? "weft/best" : "ratio", "ratio", 12, 3});
+    fmt::print("{} on {} ranks, {}: medians of {} rounds in us{}\n{}", plan.name,
+               *plan.request.ranks, counted(nodes, "node"), kRounds,
+               nodes == 1 ? "" : "; MPI libraries over TCP", table_head(columns));
+    for (const Json& row : rows) fmt::print("{}", table_row(columns, row));
 }
 
 }  // namespace
 
-int run_comparison(const BenchOptions& options) {
-    auto sides = sides_of(options);
+int bench_against_peers(const BenchPlan& plan) {
+    auto sides = sides_of(plan);
     if (!sides) return refuse("bench", sides.failure());
     // A job may take longer than the time of its rows if a call takes longer than a batch should.
-    const double seconds =
-        60 + 4 * options.measuring.seconds * static_cast<double>(options.bytes.size());
+    const double seconds = 60 + 4 * plan.measuring.seconds * static_cast<double>(plan.bytes.size());
     bool right = true;
     for (int round = 0; round < kRounds; ++round)
         for (Side& side : *sides) run_round(side, seconds, right);
-    std::vector<Row> rows;
-    for (const std::uint64_t bytes : options.bytes) rows.push_back(row_of(*sides, bytes));
-    if (options.json)
-        print_object(options, *sides, rows, right);
+    Json failures = Json::array();
+    for (const Side& side : *sides)
+        if (!side.failure.empty()) failures.push_back(side.name + ": " + side.failure);
+    Json rows = Json::array();
+    for (const std::uint64_t bytes : plan.bytes) rows.push_back(row_of(*sides, bytes));
+    if (plan.request.json)
+        print_json({{"collective", plan.name},
+                    {"ranks", *plan.request.ranks},
+                    {"nodes", plan.request.nodes.value_or(1)},
+                    {"rounds", kRounds},
+                    {"checked", right},
+                    {"failures", failures},
+                    {"results", rows}});
     else
-        print_table(options, *sides, rows);
-    const bool failed =
-        std::ranges::any_of(*sides, [](const Side& side) { return !side.failure.empty(); });
-    return failed ? kEnvironmentFailed : right ? 0 : kAnswerIsNo;
+        print_table(plan, *sides, rows);
+    return !failures.empty() ? kEnvironmentFailed : right ? 0 : kAnswerIsNo;
 }
 
 }  // namespace weft::tools

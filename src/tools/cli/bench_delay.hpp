@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // bench_delay.hpp - delays calls on purpose, to test whether a comparison detects it.
 //
-// Idea     A subject wraps another one and adds a given number of nanoseconds to each call on every
-//          rank. The delay is a counting loop, because reading the clock takes a tenth of the
-//          fastest calls. Delays of several calls are spent together: a processor that waits for a
-//          cache line executes ahead, and would hide a few nanoseconds.
+// Idea     A subject is derived from another one and adds a given number of nanoseconds to each
+//          call on every rank. The delay is a counting loop, because reading the clock takes a
+//          tenth of the fastest calls. Delays of several calls are spent together: a processor
+//          that waits for a cache line executes ahead, and would hide a few nanoseconds.
 // Next     perf/tell-apart for the comparison; docs/performance.md for the required sensitivity.
 #pragma once
 
@@ -12,10 +12,9 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
-#include <span>
+#include <utility>
 
 #include "base/clock.hpp"
-#include "tools/measure/measuring.hpp"
 
 namespace weft::tools {
 
@@ -59,29 +58,18 @@ class CountedDelay {
 };
 
 template <class Subject>
-class DelayedSubject {
+class Delayed : public Subject {
   public:
-    DelayedSubject(Subject& subject, double ns) : subject_(subject), delay_(ns) {}
+    template <class... Arguments>
+    explicit Delayed(double ns, Arguments&&... arguments)
+        : Subject(std::forward<Arguments>(arguments)...), delay_(ns) {}
 
-    [[nodiscard]] std::uint64_t now_ns() { return subject_.now_ns(); }
-    void align() { subject_.align(); }
-    void prepare(std::uint64_t batch) { subject_.prepare(batch); }
     void call() {
-        subject_.call();
+        Subject::call();
         delay_.spend();
-    }
-    [[nodiscard]] bool check(std::uint64_t batch) { return subject_.check(batch); }
-    void largest(std::span<double> values) { subject_.largest(values); }
-    void sum(std::span<double> values) { subject_.sum(values); }
-    [[nodiscard]] std::uint64_t calls_max() const requires lab::SuppliedSubject<Subject> {
-        return subject_.calls_max();
-    }
-    void supply(std::uint64_t calls) requires lab::SuppliedSubject<Subject> {
-        subject_.supply(calls);
     }
 
   private:
-    Subject& subject_;
     CountedDelay delay_;
 };
 

@@ -1,26 +1,35 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "tools/cli/bench_offload.hpp"
+// bench_offload.cpp - `weft bench --offload`: time of a call that the network runs, compared with
+// an ordinary started call.
+//
+// Idea     For each size it reports four medians over rounds: both kinds of call, with all ranks
+//          present, and with one rank that starts its part and then sleeps. The slowest present
+//          rank determines a round's time.
+// Why      Offloading is meant for absent ranks: the other ranks must get past them. The sleeping
+//          rank forwards messages in trees and exchanges.
+// Holds    Results are checked, also on the sleeping rank. Descriptors are counted when queued, not
+//          planned. The order of ends is determined by the host's clock.
 
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
-#include <cstring>
-#include <ctime>
-#include <functional>
 #include <limits>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "base/clock.hpp"
 #include "base/element_types.hpp"
 #include "run/runtime.hpp"
 #include "run/team/offload.hpp"
-#include "tools/cli/answer.hpp"
-#include "tools/cli/exit_status.hpp"
+#include "tools/cli/bench_plan.hpp"
 #include "tools/cli/job_command.hpp"
+#include "tools/cli/table.hpp"
 #include "tools/lab/oracle/samples.hpp"
 #include "tools/measure/statistics.hpp"
 
@@ -52,15 +61,15 @@ struct OffloadRow {
 /// Rounds of one size.
 class OffloadRounds {
   public:
-    OffloadRounds(run::Runtime& runtime, const BenchOptions& options, std::uint64_t bytes)
-        : runtime_(runtime), team_(runtime.world()), options_(options) {
-        const auto& traits = *traits_of(options);
+    OffloadRounds(run::Runtime& runtime, const BenchPlan& plan, std::uint64_t bytes)
+        : runtime_(runtime), team_(runtime.world()), plan_(plan) {
+        const collectives::CollectiveTraits& traits = *plan.traits;
         call_.collective = traits.collective;
         if (!traits.has_data()) return;
-        call_.type = options.element;
-        call_.op = options.operation;
-        call_.count = bytes / base::size_of(options.element);
-        if (traits.rooted()) call_.root = options.root;
+        call_.type = plan.call.type;
+        call_.op = plan.call.op;
+        call_.count = bytes / base::size_of(plan.call.type);
+        if (traits.rooted()) call_.root = plan.call.root;
         in_.resize(bytes);
         out_.resize(bytes);
         expected_.resize(bytes);
@@ -68,15 +77,13 @@ class OffloadRounds {
 
     base::Result<OffloadRow> run() {
         auto made = run::OffloadedCall::create(
-            team_, call_,
-            {.algorithm = options_.algorithms.front() == "auto" ? "" : options_.algorithms.front(),
-             .budget = options_.offload_budget});
+            team_, call_, {.algorithm = plan_.algorithm(), .budget = plan_.request.offload_budget});
         if (!made) return made.failure();
         offloaded_ = *std::move(made);
         OffloadRow row{
             .algorithm = std::string(offloaded_->algorithm()),
             .bytes = in_.size(),
-            .rounds = options_.measuring.iterations != 0 ? options_.measuring.iterations : kRounds};
+            .rounds = plan_.measuring.iterations != 0 ? plan_.measuring.iterations : kRounds};
         std::vector<double> times[4];
         for (std::uint64_t i = 0; i < row.rounds; ++i) {
             for (const bool offloads : {false, true}) {
@@ -84,7 +91,7 @@ class OffloadRounds {
                     return done.failure();
             }
         }
-        for (std::uint64_t i = 0; i < kAwayRounds && options_.away_ms > 0; ++i) {
+        for (std::uint64_t i = 0; i < kAwayRounds && plan_.request.away_ms > 0; ++i) {
             for (const bool offloads : {false, true}) {
                 if (auto done = round(offloads, true, row, times[offloads ? 3 : 2]); !done)
                     return done.failure();
@@ -92,7 +99,7 @@ class OffloadRounds {
         }
         row.ordinary_us = lab::median(times[0]);
         row.offloaded_us = lab::median(times[1]);
-        if (options_.away_ms > 0) {
+        if (plan_.request.away_ms > 0) {
             row.ordinary_away_us = lab::median(times[2]);
             row.offloaded_away_us = lab::median(times[3]);
         }
@@ -138,14 +145,11 @@ class OffloadRounds {
     }
 
     static void sleep(double ms) {
-        const auto ns = static_cast<std::uint64_t>(ms * 1e6);
-        const timespec time{static_cast<time_t>(ns / 1'000'000'000),
-                            static_cast<long>(ns % 1'000'000'000)};
-        nanosleep(&time, nullptr);
+        std::this_thread::sleep_for(std::chrono::duration<double, std::milli>(ms));
     }
     [[nodiscard]] Interval be_away() const {
         Interval absence{.begin = base::monotonic_ns()};
-        sleep(kHeadStartMs + options_.away_ms);
+        sleep(kHeadStartMs + plan_.request.away_ms);
         absence.end = base::monotonic_ns();
         return absence;
     }
@@ -228,7 +232,7 @@ class OffloadRounds {
 
     run::Runtime& runtime_;
     run::Team& team_;
-    const BenchOptions& options_;
+    const BenchPlan& plan_;
     Call call_;
     std::unique_ptr<run::OffloadedCall> offloaded_;
     std::vector<std::byte> in_;
@@ -238,78 +242,75 @@ class OffloadRounds {
     std::uint64_t queued_ = 0;
 };
 
-void print_head(run::Runtime& runtime, const BenchOptions& options) {
-    fmt::print(
-        "offloaded {} on {} ranks, {} nodes, provider {}; away: one rank starts and sleeps; the"
-        " others start then, are timed, and it wakes up {} ms later\n{:>10} {:>11} {:>13} {:>13} "
-        "{:>13} {:>13}  algorithm\n",
-        options.collective, runtime.world().size(), runtime.world().nodes(), runtime.job().provider,
-        options.away_ms, "bytes", "descriptors", "started_us", "offloaded_us", "started_away",
-        "offload_away");
-    std::fflush(stdout);
+Json facts_of(const OffloadRow& row) {
+    return {{"algorithm", row.algorithm},
+            {"bytes", row.bytes},
+            {"iterations", row.rounds},
+            {"descriptors", row.descriptors},
+            {"started_us", row.ordinary_us},
+            {"offloaded_us", row.offloaded_us},
+            {"started_away_us", row.ordinary_away_us},
+            {"offloaded_away_us", row.offloaded_away_us},
+            {"started_early", row.ordinary_early},
+            {"offloaded_early", row.offloaded_early},
+            {"entries_away", row.entries_away},
+            {"checked", row.checked}};
 }
 
-void print_row(const OffloadRow& row) {
-    fmt::print("{:>10} {:>11} {:>13.3f} {:>13.3f} {:>13.3f} {:>13.3f}  {}  {}\n", row.bytes,
-               *std::ranges::max_element(row.descriptors), row.ordinary_us, row.offloaded_us,
-               row.ordinary_away_us, row.offloaded_away_us, row.algorithm,
-               row.checked ? "right" : "WRONG");
-    std::fflush(stdout);
-}
-
-Json object_of(run::Runtime& runtime, const BenchOptions& options,
-               const std::vector<OffloadRow>& rows) {
-    Json object{{"collective", options.collective},
-                {"offload", true},
-                {"ranks", runtime.world().size()},
-                {"nodes", runtime.world().nodes()},
-                {"provider", runtime.job().provider},
-                {"type", options.type},
-                {"op", has_operation(options) ? options.op : "none"},
-                {"budget", options.offload_budget},
-                {"away_ms", options.away_ms},
-                {"results", Json::array()}};
-    for (const OffloadRow& row : rows)
-        object["results"].push_back({{"algorithm", row.algorithm},
-                                     {"bytes", row.bytes},
-                                     {"iterations", row.rounds},
-                                     {"descriptors", row.descriptors},
-                                     {"started_us", row.ordinary_us},
-                                     {"offloaded_us", row.offloaded_us},
-                                     {"started_away_us", row.ordinary_away_us},
-                                     {"offloaded_away_us", row.offloaded_away_us},
-                                     {"started_early", row.ordinary_early},
-                                     {"offloaded_early", row.offloaded_early},
-                                     {"entries_away", row.entries_away},
-                                     {"checked", row.checked}});
-    return object;
+RowReport report_of(run::Runtime& runtime, const BenchPlan& plan) {
+    run::Team& world = runtime.world();
+    const auto us = [](const char* title, const char* key) {
+        return Column{.title = title, .key = key, .width = 13, .digits = 3};
+    };
+    return {
+        world.rank() == 0,
+        plan.request.json,
+        {{"collective", plan.name},
+         {"offload", true},
+         {"ranks", world.size()},
+         {"nodes", world.nodes()},
+         {"provider", runtime.job().provider},
+         {"type", plan.type},
+         {"op", plan.reduces() ? plan.request.op : "none"},
+         {"budget", plan.request.offload_budget},
+         {"away_ms", plan.request.away_ms}},
+        fmt::format("offloaded {} on {} ranks, {} nodes, provider {}; away: one rank starts and "
+                    "sleeps; the others start then, are timed, and it wakes up {} ms later",
+                    plan.name, world.size(), world.nodes(), runtime.job().provider,
+                    plan.request.away_ms),
+        {{"bytes", "bytes"},
+         {"descriptors", "descriptors", 11},
+         us("started_us", "started_us"),
+         us("offloaded_us", "offloaded_us"),
+         us("started_away", "started_away_us"),
+         us("offload_away", "offloaded_away_us"),
+         {"algorithm", "algorithm", -9},
+         verdict()}};
 }
 
 }  // namespace
 
-int bench_offload(const BenchOptions& options) {
+int bench_offload(const BenchPlan& plan) {
     auto joined = run::Runtime::create(environ);
     if (!joined) return refuse("bench", joined.failure());
     run::Runtime& runtime = **joined;
-    const bool speaks = runtime.world().rank() == 0;
     const auto leave = [&](const base::Failure& failure) {
-        if (speaks) fmt::print(stderr, "weft bench --offload: {}\n", failure.text);
+        if (runtime.world().rank() == 0)
+            fmt::print(stderr, "weft bench --offload: {}\n", failure.text);
         static_cast<void>(runtime.finalize());
         return exit_status_of(failure.status);
     };
-    if (is_rooted(options) && options.root >= runtime.world().size())
-        return leave(base::fail(Status::argument, "--root: {} is not a rank", options.root));
-    if (speaks && !options.json) print_head(runtime, options);
-    std::vector<OffloadRow> rows;
-    for (const std::uint64_t bytes : options.bytes) {
-        auto row = OffloadRounds(runtime, options, bytes).run();
+    if (plan.rooted() && plan.call.root >= runtime.world().size())
+        return leave(base::fail(Status::argument, "--root: {} is not a rank", plan.call.root));
+    RowReport report = report_of(runtime, plan);
+    for (const std::uint64_t bytes : plan.bytes) {
+        const auto row = OffloadRounds(runtime, plan, bytes).run();
         if (!row) return leave(row.failure());
-        rows.push_back(*std::move(row));
-        if (speaks && !options.json) print_row(rows.back());
+        report.add(facts_of(*row));
     }
-    if (speaks && options.json) print_json(object_of(runtime, options, rows));
+    const int status = report.finish();
     if (auto done = runtime.finalize(); !done) return refuse("bench", done.failure());
-    return std::ranges::all_of(rows, &OffloadRow::checked) ? 0 : kAnswerIsNo;
+    return status;
 }
 
 }  // namespace weft::tools

@@ -1,16 +1,23 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "tools/cli/bench_overlap.hpp"
-
+// bench_overlap.cpp - `weft bench overlap`: fraction of a call that concurrent work hides.
+//
+// Why      Sleeping represents work that leaves the rank's processor free (an accelerator). If
+//          ranks share processors, only a progress thread with a spare processor can hide anything.
+// Holds    Medians over rounds; the slowest rank determines a round's time. The last result of each
+//          kind of round is checked.
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdio>
+#include <chrono>
 #include <cstdlib>
-#include <ctime>
+#include <nlohmann/json.hpp>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include "base/clock.hpp"
-#include "tools/cli/bench_subjects.hpp"
+#include "tools/cli/bench_plan.hpp"
+#include "tools/cli/table.hpp"
 #include "tools/measure/statistics.hpp"
 
 namespace weft::tools {
@@ -26,13 +33,11 @@ double us_since(std::uint64_t start_ns) {
 }
 
 void work_for(double us, Beside beside) {
-    const auto ns = static_cast<std::uint64_t>(us * 1000.0);
     if (beside == Beside::sleeping) {
-        const timespec time{static_cast<time_t>(ns / 1'000'000'000),
-                            static_cast<long>(ns % 1'000'000'000)};
-        nanosleep(&time, nullptr);
+        std::this_thread::sleep_for(std::chrono::duration<double, std::micro>(us));
         return;
     }
+    const auto ns = static_cast<std::uint64_t>(us * 1000.0);
     for (const std::uint64_t end = monotonic_ns() + ns; monotonic_ns() < end;) {
     }
 }
@@ -40,12 +45,8 @@ void work_for(double us, Beside beside) {
 /// Rounds of one size.
 class Rounds {
   public:
-    Rounds(Team world, const BenchOptions& options, std::uint64_t bytes)
-        : subject_(world, bytes,
-                   {.collective = collectives::find_collective(options.of)->collective,
-                    .type = options.element,
-                    .op = options.operation,
-                    .root = options.root}) {}
+    Rounds(Team world, const BenchPlan& plan, std::uint64_t bytes)
+        : subject_(world, bytes, plan.call) {}
 
     /// Returns the median of `rounds` rounds.
     double median(std::uint64_t rounds, Beside beside, double work_us) {
@@ -87,79 +88,59 @@ std::uint64_t rounds_of(const lab::MeasuringOptions& measuring, double blocking_
     return std::clamp(static_cast<std::uint64_t>(std::min(fitting, 1e9)), kLeast, kMost);
 }
 
-OverlapRow measure_size(Team world, const BenchOptions& options, std::uint64_t bytes) {
+Json measure_size(Team world, const BenchPlan& plan, std::uint64_t bytes) {
     constexpr std::uint64_t kFirstRounds = 3;
-    Rounds rounds(world, options, bytes);
+    Rounds rounds(world, plan, bytes);
     const double first_us = rounds.median(kFirstRounds, Beside::nothing, 0);
-    OverlapRow row{.bytes = bytes, .rounds = rounds_of(options.measuring, first_us)};
-    row.blocking_us = rounds.median(row.rounds, Beside::nothing, 0);
-    row.computing_us = rounds.median(row.rounds, Beside::computing, row.blocking_us);
-    row.sleeping_us = rounds.median(row.rounds, Beside::sleeping, row.blocking_us);
-    row.checked = rounds.checked();
-    return row;
-}
-
-std::string progress_mode() {
-    const char* const set = std::getenv("WEFT_PROGRESS");
-    return set == nullptr ? "calls" : set;
-}
-
-void print_head(Runtime& runtime, const BenchOptions& options) {
-    fmt::print(
-        "overlap of {} on {} ranks, {} node{}, provider {}, progress {}\n"
-        "the call alone, and beside as much work; hidden: the part of the call that it covered\n"
-        "{:>10} {:>8} {:>12} {:>14} {:>8} {:>14} {:>8}\n",
-        options.of, runtime.world().size(), runtime.nodes(), runtime.nodes() == 1 ? "" : "s",
-        runtime.provider(), progress_mode(), "bytes", "rounds", "alone_us", "computing_us",
-        "hidden", "sleeping_us", "hidden");
-    std::fflush(stdout);
-}
-
-std::string percent(double part) {
-    return part < 0 ? "none" : fmt::format("{:.0f} %", 100 * part);
-}
-
-void print_row(const OverlapRow& row) {
-    fmt::print("{:>10} {:>8} {:>12.3f} {:>14.3f} {:>8} {:>14.3f} {:>8}  {}\n", row.bytes,
-               row.rounds, row.blocking_us, row.computing_us, percent(row.hidden(row.computing_us)),
-               row.sleeping_us, percent(row.hidden(row.sleeping_us)),
-               row.checked ? "right" : "WRONG");
-    std::fflush(stdout);
+    const std::uint64_t count = rounds_of(plan.measuring, first_us);
+    const double blocking_us = rounds.median(count, Beside::nothing, 0);
+    const double computing_us = rounds.median(count, Beside::computing, blocking_us);
+    const double sleeping_us = rounds.median(count, Beside::sleeping, blocking_us);
+    // Negative if both together take longer than separately.
+    const auto hidden = [&](double both_us) { return (2 * blocking_us - both_us) / blocking_us; };
+    return {{"bytes", bytes},
+            {"iterations", count},
+            {"blocking_us", blocking_us},
+            {"computing_us", computing_us},
+            {"hidden_computing", hidden(computing_us)},
+            {"sleeping_us", sleeping_us},
+            {"hidden_sleeping", hidden(sleeping_us)},
+            {"checked", rounds.checked()}};
 }
 
 }  // namespace
 
-std::vector<OverlapRow> measure_overlap(Runtime& runtime, const BenchOptions& options,
-                                        bool prints) {
-    if (prints) print_head(runtime, options);
-    std::vector<OverlapRow> rows;
-    for (const std::uint64_t bytes : options.bytes) {
-        rows.push_back(measure_size(runtime.world(), options, bytes));
-        if (prints) print_row(rows.back());
-    }
-    return rows;
-}
-
-Json overlap_object(Runtime& runtime, const BenchOptions& options,
-                    const std::vector<OverlapRow>& rows) {
-    Json object{{"collective", options.collective},
-                {"of", options.of},
-                {"progress", progress_mode()},
-                {"ranks", runtime.world().size()},
-                {"nodes", runtime.nodes()},
-                {"provider", runtime.provider()},
-                {"type", options.type},
-                {"results", Json::array()}};
-    for (const OverlapRow& row : rows)
-        object["results"].push_back({{"bytes", row.bytes},
-                                     {"iterations", row.rounds},
-                                     {"blocking_us", row.blocking_us},
-                                     {"computing_us", row.computing_us},
-                                     {"hidden_computing", row.hidden(row.computing_us)},
-                                     {"sleeping_us", row.sleeping_us},
-                                     {"hidden_sleeping", row.hidden(row.sleeping_us)},
-                                     {"checked", row.checked}});
-    return object;
+int bench_overlap(Runtime& runtime, const BenchPlan& plan) {
+    Team world = runtime.world();
+    world.set_algorithm(plan.algorithms_of, plan.algorithm());
+    const char* const set = std::getenv("WEFT_PROGRESS");
+    const std::string progress = set == nullptr ? "calls" : set;
+    RowReport report(
+        world.rank() == 0, plan.request.json,
+        {{"collective", plan.name},
+         {"of", plan.of},
+         {"progress", progress},
+         {"ranks", world.size()},
+         {"nodes", runtime.nodes()},
+         {"provider", runtime.provider()},
+         {"type", plan.type}},
+        fmt::format("overlap of {} on {} ranks, {}, provider {}, progress {}\n"
+                    "the call alone, and beside as much work; hidden: the part of the call that it "
+                    "covered",
+                    plan.of, world.size(), counted(runtime.nodes(), "node"), runtime.provider(),
+                    progress),
+        {{"bytes", "bytes"},
+         {"rounds", "iterations", 8},
+         {"alone_us", "blocking_us", 12, 3},
+         {"computing_us", "computing_us", 14, 3},
+         {.title = "hidden", .key = "hidden_computing", .width = 8, .part = true},
+         {"sleeping_us", "sleeping_us", 14, 3},
+         {.title = "hidden", .key = "hidden_sleeping", .width = 8, .part = true},
+         verdict()});
+    for (const std::uint64_t bytes : plan.bytes) report.add(measure_size(world, plan, bytes));
+    const int status = report.finish();
+    runtime.finalize();
+    return status;
 }
 
 }  // namespace weft::tools

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "tools/cli/bench_page.hpp"
+// bench_page.cpp - results of `weft bench` as a page for browsers: plots and a table.
 
 #include <fmt/format.h>
 
@@ -9,9 +9,11 @@
 #include <functional>
 #include <iterator>
 #include <limits>
+#include <nlohmann/json.hpp>
 #include <vector>
 
 #include "base/units.hpp"
+#include "tools/cli/bench_report.hpp"
 #include "tools/lab/simulate/timeline.hpp"
 
 namespace weft::tools {
@@ -29,7 +31,7 @@ constexpr double kTop = 34;
 /// Rows of one spec, for all sizes.
 struct Series {
     std::string name;
-    std::vector<const BenchRow*> rows;
+    std::vector<const Json*> rows;
     bool wins = false;  ///< fastest for some size
     std::string colour;
 };
@@ -40,8 +42,8 @@ std::vector<Series> series_of(std::span<const BenchRow> rows) {
         const std::string name = row.asked == "auto" ? "chosen by weft" : row.asked;
         auto found = std::ranges::find(all, name, &Series::name);
         if (found == all.end()) found = all.insert(all.end(), {name, {}, false, {}});
-        found->rows.push_back(&row);
-        found->wins = found->wins || row.quickest;
+        found->rows.push_back(&row.facts);
+        found->wins = found->wins || row.facts.contains("quickest");
     }
     // If there are many lines, only lines that win for some size have colours.
     std::ranges::stable_sort(all, std::greater<>(), &Series::wins);
@@ -54,15 +56,18 @@ std::vector<Series> series_of(std::span<const BenchRow> rows) {
     return all;
 }
 
-using Value = std::function<double(const BenchRow&)>;
+double number(const Json& row, const char* key) {
+    return row.value(key, 0.0);
+}
 
 /// A plot with two logarithmic axes.
 class Plot {
   public:
-    Plot(std::string title, const std::vector<Series>& series, Value value)
-        : title_(std::move(title)), series_(series), value_(std::move(value)) {
+    /// Plots the member `key` of the rows, multiplied by `scale`.
+    Plot(std::string title, const std::vector<Series>& series, const char* key, double scale)
+        : title_(std::move(title)), series_(series), key_(key), scale_(scale) {
         for (const Series& one : series)
-            for (const BenchRow* row : one.rows) take(*row);
+            for (const Json* row : one.rows) take(*row);
     }
 
     /// Returns the SVG text; empty if there is nothing to show.
@@ -84,10 +89,11 @@ class Plot {
     void print(fmt::format_string<Arguments...> format, Arguments&&... arguments) {
         fmt::format_to(std::back_inserter(text_), format, std::forward<Arguments>(arguments)...);
     }
-    void take(const BenchRow& row) {
-        const double value = value_(row);
-        if (row.bytes == 0 || !(value > 0)) return;
-        const double bytes = static_cast<double>(row.bytes);
+    [[nodiscard]] double value_of(const Json& row) const { return number(row, key_) * scale_; }
+    void take(const Json& row) {
+        const double value = value_of(row);
+        const double bytes = number(row, "bytes");
+        if (bytes == 0 || !(value > 0)) return;
         x_min_ = std::min(x_min_, bytes);
         x_max_ = std::max(x_max_, bytes);
         y_min_ = std::min(y_min_, std::pow(10, std::floor(std::log10(value))));
@@ -124,15 +130,17 @@ class Plot {
     }
     void add_line(const Series& one) {
         std::string points;
-        for (const BenchRow* row : one.rows) {
-            const double value = value_(*row);
-            if (row->bytes == 0 || !(value > 0)) continue;
-            const double at = x(static_cast<double>(row->bytes));
+        for (const Json* row : one.rows) {
+            const double value = value_of(*row);
+            const double bytes = number(*row, "bytes");
+            if (bytes == 0 || !(value > 0)) continue;
+            const double at = x(bytes);
             points += fmt::format("{:.1f},{:.1f} ", at, y(value));
             print(
                 "<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"2.6\" fill=\"{}\"><title>{}, {} bytes: "
                 "{:.4g}</title></circle>",
-                at, y(value), one.colour, lab::escaped(row->algorithm), row->bytes, value);
+                at, y(value), one.colour, lab::escaped(json_text((*row)["algorithm"])), bytes,
+                value);
         }
         print("<polyline points=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"1.6\"/>\n",
               points, one.colour);
@@ -140,7 +148,8 @@ class Plot {
 
     std::string title_;
     const std::vector<Series>& series_;
-    Value value_;
+    const char* key_;
+    double scale_;
     double x_min_ = std::numeric_limits<double>::infinity();
     double x_max_ = 0;
     double y_min_ = std::numeric_limits<double>::infinity();
@@ -165,27 +174,15 @@ std::string legend(const std::vector<Series>& series) {
     return text + "</p>\n";
 }
 
-std::string table(std::span<const BenchRow> rows, bool puts, const BandwidthFactors& factors) {
-    std::string text = puts ? "<table><tr><th>bytes<th>median us<th>puts/s<th>GB/s<th>result</tr>\n"
-                            : "<table><tr><th>bytes<th>algorithm<th>min us<th>avg us<th>max us"
-                              "<th>median us<th>alg GB/s<th>bus GB/s<th>result</tr>\n";
+std::string table(std::span<const BenchRow> rows, std::span<const Column> columns) {
+    std::string text = "<table><tr>";
+    for (const Column& column : columns) text += "<th>" + column.title;
     for (const BenchRow& row : rows) {
-        const lab::OverRanks& ranks = row.measurement.ranks_us;
-        const double median = row.measurement.call_us.median;
-        const double gigabytes = static_cast<double>(row.bytes) * 1e-3 / median;
-        const char* const verdict = row.measurement.checked ? "right" : "<b>WRONG</b>";
-        text += row.quickest ? "<tr class=\"quickest\">" : "<tr>";
-        if (puts)
-            text += fmt::format("<td>{}<td>{:.3f}<td>{:.0f}<td>{:.3f}<td>{}", row.bytes, median,
-                                1e6 / median, gigabytes, verdict);
-        else
-            text += fmt::format(
-                "<td>{}<td>{}<td>{:.3f}<td>{:.3f}<td>{:.3f}<td>{:.3f}<td>{:.3f}<td>{:.3f}<td>{}",
-                row.bytes, lab::escaped(row.algorithm), ranks.min, ranks.mean, ranks.max, median,
-                gigabytes * factors.algorithm, gigabytes * factors.bus, verdict);
-        text += "</tr>\n";
+        text += row.facts.contains("quickest") ? "</tr>\n<tr class=\"quickest\">" : "</tr>\n<tr>";
+        for (const Column& column : columns)
+            text += "<td>" + lab::escaped(cell_of(column, row.facts));
     }
-    return text + "</table>\n";
+    return text + "</tr>\n</table>\n";
 }
 
 constexpr const char* kStyle =
@@ -197,32 +194,28 @@ constexpr const char* kStyle =
 
 }  // namespace
 
-std::string bench_page(const BenchHead& head, std::span<const BenchRow> rows) {
-    const bool puts = head.collective.starts_with("put-");
-    const BandwidthFactors factors = bandwidth_factors(head.collective, head.ranks);
+std::string BenchReport::page(std::span<const BenchRow> rows) const {
     const std::string title =
-        fmt::format("{} on {} rank{}, {} node{}", head.collective, head.ranks,
-                    head.ranks == 1 ? "" : "s", head.nodes, head.nodes == 1 ? "" : "s");
+        fmt::format("{} on {}, {}", plan_.name, counted(head_["ranks"].get<Rank>(), "rank"),
+                    counted(head_["nodes"].get<int>(), "node"));
     std::string text = fmt::format(
         "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>weft bench: {0}"
         "</title><style>{1}</style></head><body>\n<h1>{0}</h1>\n<p>Provider {2}, {3} loop, {4} "
         "buffers; a cache line between two processors takes {5:.0f} ns. Times are those of one {6} "
         "on the slowest rank, the median over batches; min, avg and max are over ranks. Every "
         "result was checked.</p>\n",
-        lab::escaped(title), kStyle, lab::escaped(head.provider), head.loop, head.buffers,
-        head.calibrator_ns, puts ? "put" : "call");
+        lab::escaped(title), kStyle, lab::escaped(json_text(head_["provider"])), plan_.request.loop,
+        plan_.request.buffers, head_["calibrator_ns"].get<double>(), puts() ? "put" : "call");
     const std::vector<Series> series = series_of(rows);
     text += legend(series);
-    text += Plot(title + (puts ? ": time of a put in us" : ": time of a call in us"), series,
-                 [](const BenchRow& row) { return row.measurement.call_us.median; })
+    text += Plot(title + (puts() ? ": time of a put in us" : ": time of a call in us"), series,
+                 "median_us", 1)
                 .text();
-    text += Plot(title + (puts ? ": bandwidth in GB/s" : ": bus bandwidth in GB/s"), series,
-                 [&](const BenchRow& row) {
-                     return static_cast<double>(row.bytes) * factors.bus * 1e-3 /
-                            row.measurement.call_us.median;
-                 })
-                .text();
-    return text + table(rows, puts, factors) + "</body></html>\n";
+    text += puts()
+                ? Plot(title + ": bandwidth in GB/s", series, "bandwidth_bytes_per_s", 1e-9).text()
+                : Plot(title + ": bus bandwidth in GB/s", series, "bus_bandwidth_bytes_per_s", 1e-9)
+                      .text();
+    return text + table(rows, columns_) + "</body></html>\n";
 }
 
 }  // namespace weft::tools

@@ -21,52 +21,14 @@ constexpr std::size_t kNameMost = 48;
 /// Interval of progress lines if stderr is not a terminal.
 constexpr std::uint64_t kQuietNs = 60'000'000'000;
 
-double rate_per_s(const BenchRow& row) {
-    return 1e6 / row.measurement.call_us.median;
-}
-
-struct Bandwidths {
-    double algorithm = 0;  ///< bytes per second
+/// Factors from --bytes to bandwidths, as nccl-tests defines them. The algorithm bandwidth counts
+/// the bytes of the whole buffer once, the bus bandwidth the minimum that a link must carry.
+/// https://github.com/NVIDIA/nccl-tests/blob/master/doc/PERFORMANCE.md has the reasons.
+struct BandwidthFactors {
+    double algorithm = 0;  ///< 0: the call has no data
     double bus = 0;
 };
-Bandwidths bandwidths_of(const BenchRow& row, const BandwidthFactors& factors) {
-    const double bytes = static_cast<double>(row.bytes);
-    // A copy by rank 0 alone copies exactly the bytes in its row.
-    const BandwidthFactors own = row.algorithm == kMemcpyName ? BandwidthFactors{1, 1} : factors;
-    const double rate = rate_per_s(row);
-    return {rate * bytes * own.algorithm, rate * bytes * own.bus};
-}
 
-std::string gigabytes(double bytes_per_s) {
-    return bytes_per_s == 0 ? "-" : fmt::format("{:.3f}", bytes_per_s * 1e-9);
-}
-
-/// Prints a bar for each bin; the longest one fills the width.
-void print_histogram(const std::vector<double>& calls_us) {
-    constexpr std::size_t kWidth = 50;
-    const std::vector<lab::Bin> bins = lab::histogram(calls_us);
-    const std::size_t most = std::ranges::max_element(bins, {}, &lab::Bin::count)->count;
-    const lab::Summary summary = lab::summarize(calls_us);
-    fmt::print("    {} calls one by one: median {:.3f}, p90 {:.3f}, p99 {:.3f}, p99.9 {:.3f} us\n",
-               summary.count, summary.median, lab::percentile(calls_us, 90), summary.p99,
-               lab::percentile(calls_us, 99.9));
-    for (const lab::Bin& bin : bins) {
-        const std::size_t bar = (bin.count * kWidth + most - 1) / most;
-        fmt::print("    {:>12.3f} us {:>8} {}\n", bin.from, bin.count, std::string(bar, '#'));
-    }
-}
-
-}  // namespace
-
-void mark_quickest(std::span<BenchRow> rows) {
-    if (rows.empty()) return;
-    std::ranges::min_element(rows, {}, [](const BenchRow& row) {
-        return row.measurement.call_us.median;
-    })->quickest = true;
-}
-
-/// Returns the factors.
-/// https://github.com/NVIDIA/nccl-tests/blob/master/doc/PERFORMANCE.md has the reasons.
 BandwidthFactors bandwidth_factors(std::string_view collective, Rank ranks) {
     const double n = ranks;
     const double others = (n - 1) / n;
@@ -78,120 +40,167 @@ BandwidthFactors bandwidth_factors(std::string_view collective, Rank ranks) {
     for (const std::string_view blocks :
          {"allgather", "alltoall", "reduce_scatter", "gather", "scatter"})
         if (name == blocks) return {n, n * others};
-    return {1, 1};  // broadcast, reduce, scan, exscan, puts
+    return {1, 1};  // broadcast, reduce, scan, exscan, copies by rank 0 alone
 }
 
-Json to_json(const BenchRow& row, const BandwidthFactors& factors) {
-    const lab::Summary& call = row.measurement.call_us;
-    Json object{{"algorithm", row.algorithm},
-                {"bytes", row.bytes},
-                {"iterations", row.measurement.iterations},
-                {"min_us", call.min},
-                {"median_us", call.median},
-                {"p99_us", call.p99},
-                {"max_us", call.max},
-                {"checked", row.measurement.checked}};
-    if (row.quickest) object["quickest"] = true;
-    if (row.puts_per_call == 0) {
-        const lab::OverRanks& ranks = row.measurement.ranks_us;
-        object["rank_min_us"] = ranks.min;
-        object["rank_avg_us"] = ranks.mean;
-        object["rank_max_us"] = ranks.max;
-        if (const Bandwidths bandwidths = bandwidths_of(row, factors); bandwidths.algorithm != 0) {
-            object["algorithm_bandwidth_bytes_per_s"] = bandwidths.algorithm;
-            object["bus_bandwidth_bytes_per_s"] = bandwidths.bus;
+/// Prints a bar for each bin; the longest one fills the width.
+void print_histogram(const Json& calls, const Json& bins) {
+    constexpr std::size_t kWidth = 50;
+    const auto count_of = [](const Json& bin) { return bin["calls"].get<std::size_t>(); };
+    const std::size_t most = count_of(*std::ranges::max_element(bins, {}, count_of));
+    const auto us = [&](const char* name) { return calls[name].get<double>(); };
+    fmt::print("    {} calls one by one: median {:.3f}, p90 {:.3f}, p99 {:.3f}, p99.9 {:.3f} us\n",
+               calls["count"].get<std::size_t>(), us("median_us"), us("p90_us"), us("p99_us"),
+               us("p999_us"));
+    for (const Json& bin : bins) {
+        const std::size_t bar = (count_of(bin) * kWidth + most - 1) / most;
+        fmt::print("    {:>12.3f} us {:>8} {}\n", bin["from_us"].get<double>(), count_of(bin),
+                   std::string(bar, '#'));
+    }
+}
+
+std::vector<Column> columns_for(const BenchPlan& plan, std::size_t widest) {
+    const auto us = [](const char* title, const char* key) {
+        return Column{.title = title, .key = key, .digits = 3};
+    };
+    const auto gigabytes = [](const char* title, const char* key, int width) {
+        return Column{.title = title, .key = key, .width = width, .digits = 3, .scale = 1e-9};
+    };
+    const Column median = us("median_us", "median_us");
+    if (plan.request.osu) {
+        constexpr int kWidth = 24;
+        Column value{"Latency (us)", "median_us", kWidth, 2};
+        if (plan.name == "put-rate") value = {"Messages/s", "rate_per_s", kWidth, 2};
+        if (plan.name.starts_with("put-bandwidth"))
+            value = {"Bandwidth (MB/s)", "bandwidth_bytes_per_s", kWidth, 2, 1e-6};
+        return {{"# Size", "bytes", -10}, value};
+    }
+    if (plan.traits == nullptr)
+        return {{"bytes", "bytes"},
+                {"puts", "iterations"},
+                us("min_us", "min_us"),
+                median,
+                us("p99_us", "p99_us"),
+                {"puts/s", "rate_per_s", 14, 0},
+                gigabytes("GB/s", "bandwidth_bytes_per_s", 10),
+                verdict()};
+    return {
+        {"bytes", "bytes"},
+        {"algorithm", "algorithm",
+         -static_cast<int>(std::clamp<std::size_t>(widest, kNameLeast, kNameMost))},
+        {"iterations", "iterations"},
+        us("min_us", "rank_min_us"),
+        us("avg_us", "rank_avg_us"),
+        us("max_us", "rank_max_us"),
+        median,
+        us("p99_us", "p99_us"),
+        gigabytes("alg_GB/s", "algorithm_bandwidth_bytes_per_s", 9),
+        gigabytes("bus_GB/s", "bus_bandwidth_bytes_per_s", 9),
+        verdict(),
+        {.title = "", .key = "quickest", .width = -8, .words = {"", "quickest"}, .missing = ""}};
+}
+
+}  // namespace
+
+void mark_quickest(std::span<BenchRow> rows) {
+    if (rows.empty()) return;
+    std::ranges::min_element(rows, {}, [](const BenchRow& row) {
+        return row.facts["median_us"].get<double>();
+    })->facts["quickest"] = true;
+}
+
+BenchReport::BenchReport(const BenchPlan& plan, Runtime& runtime, double calibrator_ns,
+                         std::size_t widest)
+    : plan_(plan),
+      head_{{"collective", plan.name},
+            {"ranks", runtime.world().size()},
+            {"nodes", runtime.nodes()},
+            {"provider", runtime.provider()},
+            {"notify", runtime.notify()},
+            {"type", plan.type},
+            {"op", plan.reduces() ? plan.request.op : "none"},
+            {"loop", plan.request.loop},
+            {"buffers", plan.request.buffers},
+            {"counts", plan.request.counts},
+            {"delay_ns", plan.request.delay_ns},
+            {"calibrator_ns", calibrator_ns}},
+      columns_(columns_for(plan, widest)) {}
+
+Json BenchReport::facts_of(const Timed& timed) const {
+    const lab::Summary& call = timed.measurement.call_us;
+    const double rate = 1e6 / call.median;
+    const double bytes_per_s = rate * static_cast<double>(timed.bytes);
+    Json facts{{"algorithm", timed.algorithm},
+               {"bytes", timed.bytes},
+               {"iterations", timed.measurement.iterations},
+               {"min_us", call.min},
+               {"median_us", call.median},
+               {"p99_us", call.p99},
+               {"max_us", call.max},
+               {"checked", timed.measurement.checked}};
+    if (timed.puts_per_call == 0) {
+        const lab::OverRanks& ranks = timed.measurement.ranks_us;
+        facts["rank_min_us"] = ranks.min;
+        facts["rank_avg_us"] = ranks.mean;
+        facts["rank_max_us"] = ranks.max;
+        const BandwidthFactors factors = bandwidth_factors(
+            timed.algorithm == kMemcpyName ? kMemcpyName : plan_.name, head_["ranks"].get<Rank>());
+        if (factors.algorithm != 0 && timed.bytes != 0) {
+            facts["algorithm_bandwidth_bytes_per_s"] = bytes_per_s * factors.algorithm;
+            facts["bus_bandwidth_bytes_per_s"] = bytes_per_s * factors.bus;
         }
     } else {
-        object["rate_per_s"] = rate_per_s(row);
-        object["bandwidth_bytes_per_s"] = rate_per_s(row) * static_cast<double>(row.bytes);
+        facts["rate_per_s"] = rate;
+        facts["bandwidth_bytes_per_s"] = bytes_per_s;
     }
-    if (row.single_calls_us.empty()) return object;
-    const std::vector<double>& calls_us = row.single_calls_us;
+    if (timed.single_calls_us.empty()) return facts;
+    const std::vector<double>& calls_us = timed.single_calls_us;
     const lab::Summary single = lab::summarize(calls_us);
-    object["calls"] = {{"count", single.count},      {"min_us", single.min},
-                       {"median_us", single.median}, {"p90_us", lab::percentile(calls_us, 90)},
-                       {"p99_us", single.p99},       {"p999_us", lab::percentile(calls_us, 99.9)},
-                       {"max_us", single.max}};
-    object["histogram"] = Json::array();
+    facts["calls"] = {{"count", single.count},      {"min_us", single.min},
+                      {"median_us", single.median}, {"p90_us", lab::percentile(calls_us, 90)},
+                      {"p99_us", single.p99},       {"p999_us", lab::percentile(calls_us, 99.9)},
+                      {"max_us", single.max}};
+    facts["histogram"] = Json::array();
     for (const lab::Bin& bin : lab::histogram(calls_us))
-        object["histogram"].push_back(
+        facts["histogram"].push_back(
             {{"from_us", bin.from}, {"to_us", bin.to}, {"calls", bin.count}});
-    return object;
+    return facts;
 }
 
-BenchPrinter::BenchPrinter(BenchHead head, bool osu, std::size_t widest)
-    : head_(std::move(head)),
-      osu_(osu),
-      name_width_(std::clamp<std::size_t>(widest, kNameLeast, kNameMost)),
-      factors_(bandwidth_factors(head_.collective, head_.ranks)) {}
-
-void BenchPrinter::print_head() const {
-    const std::string what = fmt::format(
-        "{} on {} rank{}, {} node{}, provider {}, {} loop, {} buffers, {} counts, calibrator "
-        "{:.0f} "
-        "ns",
-        head_.collective, head_.ranks, head_.ranks == 1 ? "" : "s", head_.nodes,
-        head_.nodes == 1 ? "" : "s", head_.provider, head_.loop, head_.buffers, head_.counts,
-        head_.calibrator_ns);
-    if (osu_) {
-        const bool bandwidth = head_.collective.starts_with("put-bandwidth");
-        const std::string_view unit = bandwidth                        ? "Bandwidth (MB/s)"
-                                      : head_.collective == "put-rate" ? "Messages/s"
-                                                                       : "Latency (us)";
-        fmt::print("# weft {}\n{:<10}{:>25}\n", what, "# Size", unit);
-    } else if (is_of_puts()) {
-        fmt::print("{}, {} pair{}\n{:>10} {:>10} {:>10} {:>10} {:>10} {:>14} {:>10}\n", what,
-                   head_.pairs, head_.pairs == 1 ? "" : "s", "bytes", "puts", "min_us", "median_us",
-                   "p99_us", "puts/s", "GB/s");
-    } else {
-        fmt::print(
-            "{}\nmin, avg and max over ranks of a rank's mean; median and p99 of batches "
-            "of the slowest rank\n"
-            "{:>10}  {:<{}} {:>10} {:>10} {:>10} {:>10} {:>10} {:>10} {:>9} {:>9}\n",
-            what, "bytes", "algorithm", name_width_, "iterations", "min_us", "avg_us", "max_us",
-            "median_us", "p99_us", "alg_GB/s", "bus_GB/s");
-    }
+void BenchReport::print_head() const {
+    fmt::print("{}{} on {}, {}, provider {}, {} loop, {} buffers, {} counts, calibrator {:.0f} ns",
+               plan_.request.osu ? "# weft " : "", plan_.name,
+               counted(head_["ranks"].get<Rank>(), "rank"),
+               counted(head_["nodes"].get<int>(), "node"), json_text(head_["provider"]),
+               plan_.request.loop, plan_.request.buffers, plan_.request.counts,
+               head_["calibrator_ns"].get<double>());
+    if (!plan_.request.osu)
+        fmt::print("{}", puts() ? ", " + counted(static_cast<Rank>(plan_.request.pairs), "pair")
+                                : "\nmin, avg and max over ranks of a rank's mean; median and p99 "
+                                  "of batches of the slowest rank");
+    fmt::print("\n{}", table_head(columns_));
     std::fflush(stdout);
 }
 
-/// Prints size and value. The algorithm is in a comment line, printed when it changes.
-void BenchPrinter::print_osu(const BenchRow& row) const {
-    double value = row.measurement.call_us.median;
-    if (head_.collective == "put-rate") value = rate_per_s(row);
-    if (head_.collective.starts_with("put-bandwidth"))
-        value = rate_per_s(row) * static_cast<double>(row.bytes) * 1e-6;
-    if (row.algorithm != shown_)
-        fmt::print("# Algorithm: {}{}\n", row.algorithm, row.quickest ? " (the quickest)" : "");
-    shown_ = row.algorithm;
-    fmt::print("{:<10}{:>25.2f}\n", row.bytes, value);
+void BenchReport::print(const BenchRow& row) const {
+    const bool osu = plan_.request.osu;
+    // The columns of OSU have no algorithm: a comment names it when it changes.
+    const std::string algorithm = json_text(row.facts["algorithm"]);
+    if (osu && algorithm != shown_)
+        fmt::print("# Algorithm: {}{}\n", algorithm,
+                   row.facts.contains("quickest") ? " (the quickest)" : "");
+    shown_ = algorithm;
+    fmt::print("{}", table_row(columns_, row.facts));
+    if (!osu && row.facts.contains("histogram"))
+        print_histogram(row.facts["calls"], row.facts["histogram"]);
+    std::fflush(stdout);
 }
 
-void BenchPrinter::print(const BenchRow& row) const {
-    const lab::Summary& call = row.measurement.call_us;
-    const char* const verdict = row.measurement.checked ? "right" : "WRONG";
-    if (osu_) {
-        print_osu(row);
-    } else if (is_of_puts()) {
-        fmt::print("{:>10} {:>10} {:>10.3f} {:>10.3f} {:>10.3f} {:>14.0f} {:>10.3f}  {}\n",
-                   row.bytes, row.measurement.iterations, call.min, call.median, call.p99,
-                   rate_per_s(row), rate_per_s(row) * static_cast<double>(row.bytes) * 1e-9,
-                   verdict);
-    } else {
-        // A long name has a line of its own, so that columns stay columns.
-        const bool fits = row.algorithm.size() <= name_width_;
-        if (!fits) fmt::print("{:>10}  {}\n", row.bytes, row.algorithm);
-        const lab::OverRanks& ranks = row.measurement.ranks_us;
-        const Bandwidths bandwidths = bandwidths_of(row, factors_);
-        fmt::print(
-            "{:>10}  {:<{}} {:>10} {:>10.3f} {:>10.3f} {:>10.3f} {:>10.3f} {:>10.3f} {:>9} "
-            "{:>9}  {}{}\n",
-            fits ? fmt::format("{}", row.bytes) : "", fits ? row.algorithm : "", name_width_,
-            row.measurement.iterations, ranks.min, ranks.mean, ranks.max, call.median, call.p99,
-            gigabytes(bandwidths.algorithm), gigabytes(bandwidths.bus), verdict,
-            row.quickest ? "  quickest" : "");
-    }
-    if (!osu_ && !row.single_calls_us.empty()) print_histogram(row.single_calls_us);
-    std::fflush(stdout);
+void BenchReport::print_object(std::span<const BenchRow> rows) const {
+    Json object = head_;
+    object["results"] = Json::array();
+    for (const BenchRow& row : rows) object["results"].push_back(row.facts);
+    print_json(object);
 }
 
 BenchProgress::BenchProgress(bool speaks, std::size_t rows)

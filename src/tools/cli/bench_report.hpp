@@ -1,79 +1,62 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// bench_report.hpp - output of `weft bench`: table, columns, histogram, progress.
+// bench_report.hpp - results of `weft bench`: JSON, a table made from it, a page, and progress.
+//
+// Holds    The page is one file and loads nothing, so it can be mailed or archived.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
+#include <nlohmann/json.hpp>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "tools/cli/command.hpp"
+#include "tools/cli/bench_plan.hpp"
+#include "tools/cli/table.hpp"
 #include "tools/measure/measuring.hpp"
-#include "weft/types.hpp"
 
 namespace weft::tools {
 
 /// Name of the row that --memcpy adds.
 inline constexpr std::string_view kMemcpyName = "memcpy";
 
-/// Row of the result.
-struct BenchRow {
+/// Result of one algorithm and size.
+struct Timed {
     std::string algorithm;
     std::uint64_t bytes = 0;
     lab::Measurement measurement;
     double puts_per_call = 0;             ///< in a put bench
     std::vector<double> single_calls_us;  ///< calls timed singly, if requested
-    bool quickest = false;                ///< fastest of several algorithms with this size
-    std::string asked = {};               ///< requested spec, such as auto
+};
+
+struct BenchRow {
+    std::string asked;  ///< requested spec, such as auto
+    Json facts;         ///< as in `results` of the object
 };
 
 /// Marks the row with the least median; copies of memory are not candidates.
 void mark_quickest(std::span<BenchRow> rows);
 
-/// Factors from --bytes to bandwidths, as nccl-tests defines them. The algorithm bandwidth counts
-/// the bytes of the whole buffer once, the bus bandwidth the minimum that a link must carry.
-struct BandwidthFactors {
-    double algorithm = 0;  ///< 0: the call has no data
-    double bus = 0;
-};
-[[nodiscard]] BandwidthFactors bandwidth_factors(std::string_view collective, Rank ranks);
-
-/// Facts printed above the rows.
-struct BenchHead {
-    std::string collective;
-    Rank ranks = 0;
-    int nodes = 1;
-    std::string provider;
-    std::string loop;
-    std::string buffers;
-    std::string counts;
-    double calibrator_ns = 0;
-    std::uint64_t pairs = 1;  ///< for puts
-};
-
-[[nodiscard]] Json to_json(const BenchRow& row, const BandwidthFactors& factors);
-
-/// Prints rows one by one, as a table or in the two columns of the OSU micro-benchmarks (size, and
-/// latency, bandwidth or rate), for scripts that read these.
-class BenchPrinter {
+/// Rows as an object, or as a table: of all columns, or of the two columns of the OSU
+/// micro-benchmarks (size, and latency, bandwidth or rate), for scripts that read these.
+class BenchReport {
   public:
     /// widest: length of the longest spec, in characters.
-    BenchPrinter(BenchHead head, bool osu, std::size_t widest);
+    BenchReport(const BenchPlan& plan, Runtime& runtime, double calibrator_ns, std::size_t widest);
 
-    [[nodiscard]] const BenchHead& head() const { return head_; }
+    [[nodiscard]] Json facts_of(const Timed& timed) const;
     void print_head() const;
     void print(const BenchRow& row) const;
+    void print_object(std::span<const BenchRow> rows) const;
+    /// Returns a page for browsers: plots and a table.
+    [[nodiscard]] std::string page(std::span<const BenchRow> rows) const;
 
   private:
-    void print_osu(const BenchRow& row) const;
-    [[nodiscard]] bool is_of_puts() const { return head_.collective.starts_with("put-"); }
+    [[nodiscard]] bool puts() const { return plan_.traits == nullptr; }
 
-    BenchHead head_;
-    bool osu_;
-    std::size_t name_width_;
-    BandwidthFactors factors_;
+    const BenchPlan& plan_;
+    Json head_;  ///< members of the object before `results`
+    std::vector<Column> columns_;
     mutable std::string shown_;  ///< algorithm of the last row, where rows do not name it
 };
 

@@ -7,27 +7,37 @@
 //          the size is a candidate, including schedules of the notation. Limits exclude candidates,
 //          and the objective or --pareto selects among the rest.
 // Holds    Status 1: no candidate satisfies the limits.
-// Next     docs/selection.md; tools/lab/cost/cost.hpp.
+// Next     docs/selection.md; tools/lab/cost/cost.hpp; docs/offload.md for --offload.
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
 #include <optional>
 
+#include "base/element_types.hpp"
 #include "base/units.hpp"
 #include "collectives/registry.hpp"
-#include "tools/cli/answer.hpp"
-#include "tools/cli/commands.hpp"
+#include "plan/offload/offload.hpp"
+#include "run/team/offload.hpp"
+#include "tools/cli/command.hpp"
 #include "tools/cli/cost_formulas.hpp"
-#include "tools/cli/cost_offload.hpp"
-#include "tools/cli/exit_status.hpp"
-#include "tools/cli/machine_options.hpp"
 #include "tools/cli/model_options.hpp"
 #include "tools/cli/program_options.hpp"
+#include "tools/cli/table.hpp"
 #include "tools/lab/cost/cost.hpp"
 
 namespace weft::tools {
 
 namespace {
+
+/// Options of --offload: the descriptors of an offloaded call.
+struct OffloadArguments {
+    bool asked = false;
+    std::string op = "sum";
+    std::uint64_t combine_bytes = 4096;
+    std::uint64_t budget = 0;
+};
 
 struct CostArguments {
     ProgramArguments programs;
@@ -244,13 +254,12 @@ class Question {
             print_json(Json{{"front", std::move(front)}});
             return;
         }
-        fmt::print("{:>12} {:>14} {:>16}  {}\n", "time_us", "energy_uj", "descriptor_bytes",
-                   "algorithm");
-        for (const Json& row : front)
-            fmt::print("{:>12.3f} {:>14.4f} {:>16}  {}\n", row["time_us"].get<double>(),
-                       row["total_energy_uj"].get<double>(),
-                       row["descriptor_bytes"].get<std::uint64_t>(),
-                       row["algorithm"].get<std::string>());
+        const std::array<Column, 4> columns{{{"time_us", "time_us", 12, 3},
+                                             {"energy_uj", "total_energy_uj", 14, 4},
+                                             {"descriptor_bytes", "descriptor_bytes", 16},
+                                             {"algorithm", "algorithm", -9}}};
+        fmt::print("{}", table_head(columns));
+        for (const Json& row : front) fmt::print("{}", table_row(columns, row));
     }
 
     const CostArguments& arguments_;
@@ -260,6 +269,70 @@ class Question {
     std::optional<ProgramQuestion> question_;
     bool pairwise_ = false;
 };
+
+void add_offload_arguments(CLI::App& command, OffloadArguments& arguments) {
+    add_flag(command, "--offload", arguments.asked,
+             "count the descriptors of an offloaded call instead, by rank");
+    add_option(command, "--op", arguments.op, "with --offload: reduction operation")
+        .shows_default();
+    add_option(command, "--combine-bytes", arguments.combine_bytes,
+               "with --offload: largest number of bytes that one atomic operation of the provider "
+               "combines")
+        .within(1, 1'000'000'000)
+        .shows_default();
+    add_option(command, "--budget", arguments.budget,
+               "with --offload: descriptors that are queued at a time; 0: all of a call")
+        .shows_default();
+}
+
+/// Prints the descriptors by rank.
+base::Result<int> cost_of_offload(const ProgramArguments& programs,
+                                  const OffloadArguments& arguments, bool json) {
+    ProgramArguments named = programs;
+    const auto* const traits = collectives::find_collective(programs.collective);
+    if (traits == nullptr) return collectives::check_collective(programs.collective).failure();
+    const auto usual = run::usual_offload(traits->collective);
+    if (!usual) return base::fail(Status::argument, "--offload: {}", usual.failure().text);
+    if (named.algorithm.empty()) named.algorithm = *usual;
+    const auto op = base::parse_op(arguments.op);
+    if (!op) return op.failure().within("--op");
+    const auto type = base::parse_type(programs.type);
+    if (!type) return type.failure().within("--type");
+    const auto question = read_question(named);
+    if (!question) return question.failure();
+    const auto& request = question->request;
+    plan::Offloader offloader([&](Rank rank) { return generate_one(*question, rank); },
+                              {.elements = traits->has_data() ? request.elements : 0,
+                               .element_bytes = traits->has_data() ? request.element_bytes : 1,
+                               .any_order = run::offload_elements(*type, *op).any_order,
+                               .combine_bytes_max = arguments.combine_bytes});
+    std::vector<std::uint64_t> descriptors;
+    std::uint64_t total = 0;
+    std::uint64_t memory = 0;
+    std::uint64_t stages = 0;
+    for (Rank rank = 0; rank < request.size; ++rank) {
+        const auto plan = offloader.plan_of(rank);
+        if (!plan) return plan.failure();
+        descriptors.push_back(plan->descriptors.size());
+        total += plan->descriptors.size();
+        memory = std::max(memory, plan->memory_bytes);
+        stages = std::max<std::uint64_t>(stages, plan->stages());
+    }
+    const std::uint64_t most = *std::ranges::max_element(descriptors);
+    const std::uint64_t budget = arguments.budget != 0 ? arguments.budget : most;
+    Json object{{"algorithm", collectives::print(question->spec)},
+                {"ranks", request.size},
+                {"bytes", traits->has_data() ? request.elements * request.element_bytes : 0},
+                {"op", traits->reduces() ? arguments.op : "none"},
+                {"descriptors_max", most},
+                {"descriptors_total", total},
+                {"counters_max", stages},
+                {"memory_bytes_max", memory},
+                {"refills_max", most == 0 ? 0 : (most - 1) / budget}};
+    if (json) object["descriptors"] = descriptors;
+    print_answer(object, json);
+    return 0;
+}
 
 base::Result<int> cost(const CostArguments& arguments) {
     if (arguments.offload.asked)

@@ -7,26 +7,25 @@
 // Holds    Status 1 if a job cannot run here. A problem that only slows jobs down, or concerns only
 //          some networks, is a note.
 #include <fmt/format.h>
-#include <sched.h>
 #include <sys/resource.h>
 #include <sys/statvfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "base/environment.hpp"
 #include "collectives/collective_traits.hpp"
-#include "tools/cli/answer.hpp"
-#include "tools/cli/commands.hpp"
-#include "tools/cli/other_program.hpp"
+#include "tools/cli/command.hpp"
+#include "tools/cli/job_command.hpp"
+#include "tools/cli/machine_facts.hpp"
 #include "tools/launch/process.hpp"
 
 namespace weft::tools {
@@ -37,19 +36,10 @@ struct DoctorArguments {
     bool json = false;
 };
 
-enum class State : std::uint8_t { ok, note, bad };
-
-struct Check {
-    State state = State::ok;
-    std::string what;
-    std::string found;
-    std::string mend;  ///< a command or advice; empty: nothing to do
-};
-
-std::string_view name_of(State state) {
-    constexpr std::array<std::string_view, 3> kNames{"ok", "note", "bad"};
-    return kNames[static_cast<std::size_t>(state)];
-}
+/// States of a check.
+constexpr const char* kOk = "ok";
+constexpr const char* kNote = "note";  ///< slower, or missing for some networks
+constexpr const char* kBad = "bad";    ///< jobs do not run
 
 /// Report of a small job of this executable, or the reason of its failure.
 struct Trial {
@@ -70,7 +60,7 @@ Trial try_job(const std::vector<std::string>& options) {
 
 class Doctor {
   public:
-    std::vector<Check> examine() {
+    Json examine() {
         look_at_proc();
         look_at_processors();
         look_at_limits();
@@ -85,44 +75,43 @@ class Doctor {
     }
 
   private:
-    void add(State state, std::string what, std::string found, std::string mend = {}) {
-        checks_.push_back({state, std::move(what), std::move(found), std::move(mend)});
+    /// mend: a command or advice; empty if there is nothing to do.
+    void add(const char* state, const std::string& what, const std::string& found,
+             const std::string& mend = {}) {
+        checks_.push_back({{"state", state}, {"what", what}, {"found", found}, {"mend", mend}});
     }
 
     void look_at_proc() {
         const bool there = std::filesystem::exists("/proc/self/status");
         if (!there)
-            add(State::bad, "/proc", "is not mounted", "mount -t proc proc /proc");
+            add(kBad, "/proc", "is not mounted", "mount -t proc proc /proc");
         else if (!std::filesystem::exists("/proc/self/task"))
-            add(State::bad, "/proc", "does not list the threads of a process",
+            add(kBad, "/proc", "does not list the threads of a process",
                 "mount -o remount,hidepid=0 /proc");
         else
-            add(State::ok, "/proc", "is mounted");
+            add(kOk, "/proc", "is mounted");
         if (::access("/dev/urandom", R_OK) != 0 || ::access("/dev/null", W_OK) != 0)
-            add(State::bad, "/dev", "has no urandom or no null that can be used",
+            add(kBad, "/dev", "has no urandom or no null that can be used",
                 "mount --bind /dev ROOT/dev, from outside of a chroot");
     }
 
     void look_at_processors() {
-        cpu_set_t set;
-        CPU_ZERO(&set);
-        const int usable = ::sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+        const int usable = usable_processors();
         const auto all = static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN));
         const std::string count = fmt::format("{} of {} usable here", usable, all);
         if (usable < all)
-            add(State::note, "processors", count,
+            add(kNote, "processors", count,
                 "taskset -c 0-" + std::to_string(all - 1) +
                     " weft run ... (if the limit is not intended)");
         else
-            add(State::ok, "processors", count);
+            add(kOk, "processors", count);
         double load = 0;
         if (::getloadavg(&load, 1) != 1) return;
         const std::string text = fmt::format("{:.1f} on {} processors", load, all);
         if (load > 0.5 * all)
-            add(State::note, "load", text + ": times will be too high",
-                "top (shows the busy processes)");
+            add(kNote, "load", text + ": times will be too high", "top (shows the busy processes)");
         else
-            add(State::ok, "load", text);
+            add(kOk, "load", text);
     }
 
     /// Files that `weft run` needs for each rank; see tools/launch/job.cpp.
@@ -137,20 +126,20 @@ class Doctor {
                     ? std::string("no limit")
                     : fmt::format("{}, enough for some {} ranks", limit.rlim_max, ranks);
             if (limit.rlim_max < 1024)
-                add(State::note, "open files", text, "ulimit -n 4096");
+                add(kNote, "open files", text, "ulimit -n 4096");
             else
-                add(State::ok, "open files", text);
+                add(kOk, "open files", text);
         }
         if (::getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
-            add(State::note, "address space",
+            add(kNote, "address space",
                 fmt::format("limited to {} MiB; a rank maps 450 MiB for each of its node",
                             limit.rlim_cur >> 20),
                 "ulimit -v unlimited");
         if (::getrlimit(RLIMIT_MEMLOCK, &limit) == 0) {
             if (limit.rlim_cur == RLIM_INFINITY)
-                add(State::ok, "locked memory", "no limit");
+                add(kOk, "locked memory", "no limit");
             else
-                add(State::note, "locked memory",
+                add(kNote, "locked memory",
                     fmt::format("{} KiB: networks that pin memory need more", limit.rlim_cur >> 10),
                     "ulimit -l unlimited (or memlock in /etc/security/limits.conf)");
         }
@@ -159,7 +148,7 @@ class Doctor {
     void look_at_shared_memory() {
         struct statvfs file_system = {};
         if (::statvfs("/dev/shm", &file_system) != 0) {
-            add(State::note, "/dev/shm", "is not there: some networks and MPI libraries need it",
+            add(kNote, "/dev/shm", "is not there: some networks and MPI libraries need it",
                 "mount -t tmpfs tmpfs /dev/shm");
             return;
         }
@@ -167,43 +156,42 @@ class Doctor {
             static_cast<std::uint64_t>(file_system.f_bavail) * file_system.f_frsize >> 20;
         const std::string text = fmt::format("{} MiB free", free_mib);
         if (free_mib < 64)
-            add(State::note, "/dev/shm", text, "mount -o remount,size=1G /dev/shm");
+            add(kNote, "/dev/shm", text, "mount -o remount,size=1G /dev/shm");
         else
-            add(State::ok, "/dev/shm", text);
+            add(kOk, "/dev/shm", text);
     }
 
     void judge_node(const Trial& trial) {
         if (!trial.problem.empty() || trial.info.is_null()) {
-            add(State::bad, "a job of 2 ranks", trial.problem, "weft run -n 2 weft info");
+            add(kBad, "a job of 2 ranks", trial.problem, "weft run -n 2 weft info");
             return;
         }
-        add(State::ok, "a job of 2 ranks", "runs");
+        add(kOk, "a job of 2 ranks", "runs");
         const Json& mapping = trial.info["mapping"];
         const std::string problem = json_text(mapping["direct_problem"]);
         if (!problem.empty())
-            add(State::note, "buffers of local peers", "are not reached in place: " + problem,
+            add(kNote, "buffers of local peers", "are not reached in place: " + problem,
                 "see docs/direct-memory.md");
         else
-            add(State::ok, "buffers of local peers", "are reached in place");
+            add(kOk, "buffers of local peers", "are reached in place");
         if (const std::string off = json_text(mapping["adoption_off"]); !off.empty())
-            add(State::note, "pages of buffers", "are not shared, but copied: " + off,
+            add(kNote, "pages of buffers", "are not shared, but copied: " + off,
                 "see docs/direct-memory.md");
     }
 
     void judge_network(const Trial& trial) {
         if (!trial.problem.empty() || trial.info.is_null()) {
-            add(State::bad, "a job of 2 nodes", trial.problem,
-                "apt-get install libfabric-bin; fi_info");
+            add(kBad, "a job of 2 nodes", trial.problem, "apt-get install libfabric-bin; fi_info");
             return;
         }
-        add(State::ok, "a job of 2 nodes",
+        add(kOk, "a job of 2 nodes",
             fmt::format("runs, over {}", json_text(trial.info["provider"])));
         if (!trial.info.contains("providers")) return;
         for (const Json& provider : trial.info["providers"]) {
             const std::string reason = json_text(provider["reason"]);
             const bool usable = provider["chosen"] == true || reason.starts_with("usable");
-            add(usable ? State::ok : State::note,
-                fmt::format("provider {}", json_text(provider["provider"])), reason);
+            add(usable ? kOk : kNote, fmt::format("provider {}", json_text(provider["provider"])),
+                reason);
         }
     }
 
@@ -215,45 +203,40 @@ class Doctor {
                 found += fmt::format("{}{}", found.empty() ? "" : ", ", *path);
         }
         if (found.empty())
-            add(State::note, "MPI and other launchers", "none in PATH (weft run needs none)",
+            add(kNote, "MPI and other launchers", "none in PATH (weft run needs none)",
                 "apt-get install openmpi-bin libopenmpi-dev");
         else
-            add(State::ok, "MPI and other launchers", found);
+            add(kOk, "MPI and other launchers", found);
     }
 
     void look_at_settings() {
         const auto settings = base::read_settings(environ, collectives::kCollectiveNames);
         if (!settings) {
-            add(State::bad, "settings", settings.failure().text,
-                "unset it, or: weft info --environment");
+            add(kBad, "settings", settings.failure().text, "unset it, or: weft info --environment");
             return;
         }
         const auto unknown = base::report_unknown(*settings);
         for (const std::string& report : unknown)
-            add(State::note, "settings", report, "weft info --environment");
-        if (unknown.empty()) add(State::ok, "settings", "all WEFT_* variables are known");
+            add(kNote, "settings", report, "weft info --environment");
+        if (unknown.empty()) add(kOk, "settings", "all WEFT_* variables are known");
     }
 
-    std::vector<Check> checks_;
+    Json checks_ = Json::array();
 };
 
 base::Result<int> doctor(const DoctorArguments& arguments) {
-    const std::vector<Check> checks = Doctor().examine();
+    const Json checks = Doctor().examine();
     const bool well =
-        std::ranges::none_of(checks, [](const Check& check) { return check.state == State::bad; });
+        std::ranges::none_of(checks, [](const Json& check) { return check["state"] == kBad; });
     if (arguments.json) {
-        Json all = Json::array();
-        for (const Check& check : checks)
-            all.push_back({{"state", name_of(check.state)},
-                           {"what", check.what},
-                           {"found", check.found},
-                           {"mend", check.mend}});
-        print_json(Json{{"jobs_run", well}, {"checks", std::move(all)}});
+        print_json({{"jobs_run", well}, {"checks", checks}});
         return well ? 0 : kAnswerIsNo;
     }
-    for (const Check& check : checks) {
-        fmt::print("{:<5} {:<24} {}\n", name_of(check.state), check.what, check.found);
-        if (!check.mend.empty()) fmt::print("{:<5} {:<24} -> {}\n", "", "", check.mend);
+    for (const Json& check : checks) {
+        fmt::print("{:<5} {:<24} {}\n", json_text(check["state"]), json_text(check["what"]),
+                   json_text(check["found"]));
+        if (check["mend"] != "")
+            fmt::print("{:<5} {:<24} -> {}\n", "", "", json_text(check["mend"]));
     }
     fmt::print("{}\n", well ? "jobs run here" : "jobs do not run here");
     return well ? 0 : kAnswerIsNo;
@@ -263,7 +246,7 @@ base::Result<int> doctor(const DoctorArguments& arguments) {
 
 void add_doctor_command(CLI::App& app, int& exit_status) {
     const auto [command, arguments] = add_command<DoctorArguments>(
-        app, exit_status, "doctor", "what keeps jobs from running or from being fast here",
+        app, exit_status, "doctor", "find problems that prevent jobs here or make them slow",
         &doctor);
     add_json_flag(*command, arguments->json);
     set_footer(

@@ -10,13 +10,12 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <nlohmann/json.hpp>
 #include <vector>
 
 #include "collectives/notation/optimum.hpp"
 #include "plan/simulate/duration.hpp"
-#include "tools/cli/answer.hpp"
-#include "tools/cli/commands.hpp"
-#include "tools/cli/exit_status.hpp"
+#include "tools/cli/command.hpp"
 #include "tools/cli/program_options.hpp"
 
 namespace weft::tools {

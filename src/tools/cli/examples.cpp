@@ -7,7 +7,6 @@
 #include <string_view>
 
 #include "tools/cli/command.hpp"
-#include "tools/cli/commands.hpp"
 
 namespace weft::tools {
 

@@ -7,11 +7,11 @@
 // Next     docs/selection.md; run/team/choice.hpp.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <sched.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "base/element_types.hpp"
@@ -21,12 +21,12 @@
 #include "run/job/measured_files.hpp"
 #include "run/team/choice.hpp"
 #include "run/team/offload.hpp"
-#include "tools/cli/answer.hpp"
-#include "tools/cli/commands.hpp"
-#include "tools/cli/machine_options.hpp"
+#include "tools/cli/command.hpp"
+#include "tools/cli/job_command.hpp"
+#include "tools/cli/machine_facts.hpp"
 #include "tools/cli/model_options.hpp"
-#include "tools/cli/other_program.hpp"
 #include "tools/cli/program_options.hpp"
+#include "tools/cli/table.hpp"
 #include "tools/launch/layout.hpp"
 
 namespace weft::tools {
@@ -54,22 +54,6 @@ struct ExplainArguments {
 };
 
 constexpr Rank kRanksMax = 1'000'000;
-
-/// Returns the number of processors that a program started here may use.
-int processors_here() {
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    return sched_getaffinity(0, sizeof set, &set) == 0 ? std::max(1, CPU_COUNT(&set)) : 1;
-}
-
-base::Result<const collectives::CollectiveTraits*> traits_named(const std::string& name) {
-    const auto* const found = collectives::find_collective(name);
-    if (found == nullptr)
-        return base::fail(Status::argument, "unknown collective '{}'; there are {}{}", name,
-                          fmt::join(collectives::kCollectiveNames, ", "),
-                          base::did_you_mean(name, collectives::kCollectiveNames));
-    return found;
-}
 
 base::Result<void> check(const ExplainArguments& arguments) {
     if (arguments.ranks < 1 || arguments.ranks > kRanksMax)
@@ -113,8 +97,8 @@ base::Result<Costs> costs_of(const ExplainArguments& arguments) {
         const bool any = provider.empty() || provider == "none";
         if (!any && std::ranges::find(known, provider) == known.end())
             return base::fail(Status::argument,
-                              "{}: what puts cost over '{}' is not known; it is of {} (others: "
-                              "--params FILE){}",
+                              "{}: no cost data for provider '{}'; known: {} (others: --params "
+                              "FILE){}",
                               arguments.provider.empty() ? "WEFT_PROVIDER" : "--provider", provider,
                               fmt::join(known, ", "), base::did_you_mean(provider, known));
         return Costs{run::machine_over(provider), {}};
@@ -123,7 +107,7 @@ base::Result<Costs> costs_of(const ExplainArguments& arguments) {
     if (!parameters) return parameters.failure();
     if (!parameters->machine)
         return base::fail(Status::argument,
-                          "--params {}: says nothing of near and far puts (near_latency_ns, "
+                          "--params {}: has no costs of local and remote puts (near_latency_ns, "
                           "far_latency_ns, ...)",
                           params);
     return Costs{parameters->measured.over(run::machine_over(provider)),
@@ -140,7 +124,7 @@ base::Result<plan::Machine> machine_of(const ExplainArguments& arguments) {
     machine.direct = !arguments.stage;
     if (arguments.copy) machine = plan::with_kernel_copies(std::move(machine));
     const Rank each_node = costs->processors ? machine.node_of.back() + 1 : 1;
-    const int processors = costs->processors.value_or(processors_here());
+    const int processors = costs->processors.value_or(usable_processors());
     const auto shared =
         share_processors(machine, arguments.ranks, arguments.hosts.value_or(each_node),
                          arguments.processors.value_or(processors));
@@ -184,11 +168,6 @@ base::Result<plan::Tuning> tuning_of(const ExplainArguments& arguments) {
     auto tuning = run::read_tuning(path);
     if (!tuning) return tuning.failure().within("--tuning");
     return tuning;
-}
-
-/// Returns the source of the choice: a measurement or the model.
-std::string_view source_of(const plan::Choice& choice) {
-    return choice.measured_us ? "measured" : "model";
 }
 
 /// Measured times by algorithm in a job on this machine, or reasons of failures.
@@ -275,30 +254,9 @@ std::string offload_line(const ExplainArguments& arguments,
         provider, verdict.why);
 }
 
-void print_text(const plan::Choice& choice, const std::string& offload,
-                const MeasuredTimes* measured) {
-    fmt::print("{}: {}\n", choice.algorithm(), choice.reason);
-    fmt::print("offload: {}\n", offload);
-    fmt::print("{:>14}  {}{:6} {:13}  {}\n", "predicted_us",
-               measured != nullptr ? fmt::format("{:>14}  ", "measured_us") : "", "order",
-               "bit-identical", "algorithm");
-    for (const plan::RankedCandidate& candidate : choice.candidates) {
-        std::string time;
-        std::string failure;
-        if (measured != nullptr) {
-            const auto found = measured->us.find(candidate.algorithm);
-            const bool there = found != measured->us.end();
-            time = there ? fmt::format("{:>14.3f}  ", found->second) : fmt::format("{:>14}  ", "-");
-            if (!there) failure = "  (" + measured->failures.at(candidate.algorithm) + ")";
-        }
-        fmt::print("{:>14.3f}  {}{:6} {:13}  {}{}\n", plan::nanoseconds(candidate.in_stream) * 1e-3,
-                   time, candidate.ordered ? "rank" : "any", candidate.bit_identical ? "yes" : "no",
-                   candidate.algorithm, failure);
-    }
-}
-
-void print_object(const plan::Choice& choice, const ExplainArguments& arguments, Rank nodes,
-                  const std::string& offload, const MeasuredTimes* measured) {
+/// Returns the report. With --measure, each candidate has `measured_us`: null after a failure.
+Json report_of(const plan::Choice& choice, const ExplainArguments& arguments, Rank nodes,
+               const std::string& offload, const MeasuredTimes* measured) {
     Json candidates = Json::array();
     for (const plan::RankedCandidate& candidate : choice.candidates) {
         candidates.push_back({{"algorithm", candidate.algorithm},
@@ -311,24 +269,38 @@ void print_object(const plan::Choice& choice, const ExplainArguments& arguments,
         candidates.back()["measured_us"] =
             found != measured->us.end() ? Json(found->second) : Json();
     }
-    Json object{{"collective", arguments.collective},
-                {"ranks", arguments.ranks},
-                {"nodes", nodes},
-                {"chosen", choice.algorithm()},
-                {"source", source_of(choice)},
-                {"reason", choice.reason},
-                {"offload", offload},
-                {"measured_us", nullptr},
-                {"candidates", std::move(candidates)}};
-    if (choice.measured_us) object["measured_us"] = *choice.measured_us;
-    print_json(object);
+    return {{"collective", arguments.collective},
+            {"ranks", arguments.ranks},
+            {"nodes", nodes},
+            {"chosen", choice.algorithm()},
+            {"source", choice.measured_us ? "measured" : "model"},
+            {"reason", choice.reason},
+            {"offload", offload},
+            {"measured_us", choice.measured_us ? Json(*choice.measured_us) : Json()},
+            {"candidates", std::move(candidates)}};
+}
+
+void print_text(const Json& report, const MeasuredTimes* measured) {
+    std::vector<Column> columns{{"predicted_us", "predicted_us", 14, 3}};
+    if (measured != nullptr) columns.push_back({"measured_us", "measured_us", 14, 3});
+    columns.push_back({.title = "order", .key = "ordered", .width = -6, .words = {"any", "rank"}});
+    columns.push_back({"bit-identical", "bit_identical", -13});
+    columns.push_back({"algorithm", "algorithm", -9});
+    fmt::print("{}: {}\noffload: {}\n{}", json_text(report["chosen"]), json_text(report["reason"]),
+               json_text(report["offload"]), table_head(columns));
+    for (const Json& candidate : report["candidates"]) {
+        fmt::print("{}", table_row(columns, candidate));
+        if (measured == nullptr || !candidate["measured_us"].is_null()) continue;
+        fmt::print("{:>16}({})\n", "", measured->failures.at(json_text(candidate["algorithm"])));
+    }
 }
 
 base::Result<int> explain(const ExplainArguments& arguments) {
-    const auto traits = traits_named(arguments.collective);
-    if (!traits) return traits.failure();
+    if (auto known = check_any_collective(arguments.collective); !known) return known.failure();
+    const collectives::CollectiveTraits& traits =
+        *collectives::find_collective(arguments.collective);
     if (auto checked = check(arguments); !checked) return checked.failure();
-    const auto call = call_of(arguments, (*traits)->even, (*traits)->has_counts());
+    const auto call = call_of(arguments, traits.even, traits.has_counts());
     if (!call) return call.failure();
     const auto machine = machine_of(arguments);
     if (!machine) return machine.failure();
@@ -343,7 +315,7 @@ base::Result<int> explain(const ExplainArguments& arguments) {
         if (auto done = run::also_rank(*choice, *spec, *machine, arguments.ranks, *call); !done)
             return done.failure().within(fmt::format("--algorithm \"{}\"", algorithm));
     }
-    adapt_to_counts(*choice, **traits);
+    adapt_to_counts(*choice, traits);
     std::optional<MeasuredTimes> measured;
     if (arguments.measure) {
         auto found = measure(*choice, arguments);
@@ -352,11 +324,12 @@ base::Result<int> explain(const ExplainArguments& arguments) {
     }
     const MeasuredTimes* const times = measured ? &*measured : nullptr;
     const Rank nodes = machine->node_of.back() + 1;
-    const std::string offload = offload_line(arguments, **traits, nodes);
+    const std::string offload = offload_line(arguments, traits, nodes);
+    const Json report = report_of(*choice, arguments, nodes, offload, times);
     if (arguments.json)
-        print_object(*choice, arguments, nodes, offload, times);
+        print_json(report);
     else
-        print_text(*choice, offload, times);
+        print_text(report, times);
     return 0;
 }
 
@@ -378,14 +351,14 @@ void add_explain_command(CLI::App& app, int& exit_status) {
                "ranks of each node, as in 3,1,4 or 18x128");
     add_option(
         *command, "--hosts", arguments->hosts,
-        "number of machines that the nodes share; default: 1, as for `weft run --nodes`, or as "
-        "many as nodes if --params says `processors`");
+        "number of machines that the nodes share; default: 1, as for `weft run --nodes`, or the "
+        "number of nodes if --params has `processors`");
     add_option(*command, "--processors", arguments->processors,
                "processors of each host; default: those of --params, else those usable here");
     add_option(*command, "--provider", arguments->provider,
                "libfabric provider between nodes; default: WEFT_PROVIDER, else TCP");
     add_option(*command, "--params", arguments->params,
-               "a file that says what near and far puts cost, in place of the provider's costs; "
+               "a file with the costs of local and remote puts, in place of the provider's costs; "
                "default: WEFT_PARAMETERS");
     add_option(*command, "--tuning", arguments->tuning,
                "a file of choices that `weft tune` has measured; default: WEFT_TUNING");
@@ -397,7 +370,7 @@ void add_explain_command(CLI::App& app, int& exit_status) {
     add_flag(*command, "--copy", arguments->copy,
              "the kernel copies between buffers of local peers, as with WEFT_DIRECT=copy");
     add_flag(*command, "--measure", arguments->measure,
-             "run each candidate on this machine, too: what it takes stands beside the prediction");
+             "also run each candidate on this machine, and print its time beside the prediction");
     add_json_flag(*command, arguments->json);
 }
 

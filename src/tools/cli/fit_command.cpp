@@ -7,15 +7,14 @@
 #include <algorithm>
 #include <iterator>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
-#include "tools/cli/answer.hpp"
-#include "tools/cli/commands.hpp"
+#include "tools/cli/command.hpp"
 #include "tools/cli/fit_measure.hpp"
 #include "tools/cli/fit_report.hpp"
 #include "tools/cli/job_command.hpp"
-#include "tools/cli/tuning_file.hpp"
 #include "tools/measure/passes.hpp"
 
 namespace weft::tools {
@@ -29,15 +28,32 @@ struct FitArguments {
     double pause = 3;
 };
 
+FitPass measure_pass(FitRanks& ranks, PutMeasure& puts, MemoryMeasure& memory) {
+    FitPass found;
+    if (!ranks.local_peers().empty())
+        found.ways.push_back(puts.measure("near", ranks.local_peers()));
+    if (!ranks.remote_peers().empty())
+        found.ways.push_back(puts.measure("far", ranks.remote_peers()));
+    found.copies = memory.copies();
+    puts.time_flag();
+    found.memory = memory.own_memory();
+    found.adoption = memory.adoption();
+    puts.time_flag();
+    found.flags_us = puts.take_flags();
+    return found;
+}
+
 /// Measures in passes; rank 0 prints progress.
 base::Result<void> fit_in_passes(Runtime& runtime, const FitArguments& arguments) {
-    FitMeasure measure(runtime, arguments.repetitions);
+    FitRanks ranks(runtime.world());
+    PutMeasure puts(ranks, arguments.repetitions);
+    MemoryMeasure memory(ranks, arguments.repetitions);
     std::vector<FitPass> passes;
     std::vector<lab::Pass> seen;
     const bool tells = runtime.world().rank() == 0;
     while (std::ssize(passes) < arguments.passes) {
-        if (!passes.empty() && arguments.pause > 0) measure.pause(arguments.pause);
-        passes.push_back(measure.pass());
+        if (!passes.empty() && arguments.pause > 0) ranks.pause(arguments.pause);
+        passes.push_back(measure_pass(ranks, puts, memory));
         if (!tells) continue;
         seen.push_back(seen_of(passes.back()));
         print_pass(seen.back(), seen.size(), arguments.passes);
@@ -77,14 +93,14 @@ int run_fit(const FitArguments& arguments) {
 void add_fit_command(CLI::App& app, int& exit_status) {
     auto arguments = std::make_shared<FitArguments>();
     CLI::App& command = add_command(
-        app, "fit", "measure what puts cost on the nodes of this job (start it with weft run)");
+        app, "fit", "measure the costs of puts on the nodes of this job (start it with weft run)");
     add_option(command, "--output", arguments->output,
                "write a file of parameters for --params of cost, simulate and explain");
     add_option(command, "--repetitions", arguments->repetitions, "samples of each figure")
         .within(3, 100'000)
         .shows_default();
     add_option(command, "--passes", arguments->passes,
-               "how often all is measured, as machines have modes that come and go")
+               "number of repetitions of all measurements, because a machine may change its speed")
         .within(1, 1000)
         .shows_default();
     add_option(command, "--pause", arguments->pause, "seconds between two passes")

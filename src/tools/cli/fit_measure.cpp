@@ -20,7 +20,6 @@ namespace weft::tools {
 
 namespace {
 
-constexpr std::size_t kPeersMax = 8;
 constexpr std::size_t kBytesMax = 262144;
 constexpr std::array<std::size_t, 6> kTurnBytes{8, 1024, 4096, 16384, 65536, kBytesMax};
 constexpr std::array<std::size_t, 4> kBlockBytes{4096, 16384, 65536, kBytesMax};
@@ -29,10 +28,6 @@ constexpr std::size_t kPlaces = 4;  ///< and number of the largest blocks
 
 }  // namespace
 
-double elapsed_us(std::uint64_t begin_ns) {
-    return static_cast<double>(base::monotonic_ns() - begin_ns) * 1e-3;
-}
-
 lab::Line Multicast::line(double lab::Summary::*statistic) const {
     std::vector<lab::Point> points;
     for (std::size_t i = 0; i < by_peers.size(); ++i)
@@ -40,134 +35,61 @@ lab::Line Multicast::line(double lab::Summary::*statistic) const {
     return lab::fit_line(points);
 }
 
-FitMeasure::FitMeasure(Runtime& runtime, int repetitions)
-    : world_(runtime.world()),
+PutMeasure::PutMeasure(FitRanks& ranks, int repetitions)
+    : ranks_(ranks),
+      world_(ranks.world()),
+      turn_(ranks.turn()),
       repetitions_(repetitions),
       memory_(world_, kData + kPlaces * kBytesMax),
       flag_(static_cast<std::uint64_t*>(memory_.data())),
-      wake_(flag_ + 1),
       source_(2 * kBytesMax),
-      copy_(2 * kBytesMax),
-      processors_(world_) {
-    *flag_ = *wake_ = 0;
+      copy_(2 * kBytesMax) {
+    *flag_ = 0;
     world_.barrier();
-    find_peers();
 }
 
-std::byte* FitMeasure::data() {
+std::byte* PutMeasure::data() {
     return static_cast<std::byte*>(memory_.data()) + kData;
 }
 
-FitPass FitMeasure::pass() {
-    FitPass found;
-    for (const Way& way : {near_, far_})
-        if (!way.peers.empty()) found.ways.push_back(measure_way(way));
-    found.copies = copies();
+PutMeasure::Waits PutMeasure::waits_apart() const {
+    return ranks_.processors().crowd().processors > 1 ? Waits::spinning : Waits::yielding;
+}
+
+void PutMeasure::time_flag() {
+    if (ranks_.local_peers().empty() || waits_apart() != Waits::spinning) return;
+    const Rank peer = ranks_.local_peers().front();
+    ranks_.while_others_sleep({peer},
+                              [&] { flags_us_.push_back(half_turn_us(peer, 0, Waits::spinning)); });
+}
+
+Way PutMeasure::measure(const char* name, const std::vector<Rank>& peers) {
+    Way way{.name = name, .peers = peers};
+    const bool near = name == std::string_view("near");
+    const Rank first = peers.front();
     time_flag();
-    found.memory = own_memory();
-    found.adoption = adoption();
-    time_flag();
-    found.flags_us = std::exchange(flags_us_, {});
-    return found;
-}
-
-void FitMeasure::pause(double seconds) {
-    while_others_sleep(
-        {}, [seconds] { std::this_thread::sleep_for(std::chrono::duration<double>(seconds)); });
-}
-
-FitMeasure::Waits FitMeasure::waits_apart() const {
-    return processors_.crowd().processors > 1 ? Waits::spinning : Waits::yielding;
-}
-
-void FitMeasure::time_flag() {
-    if (near_.peers.empty() || waits_apart() != Waits::spinning) return;
-    const Rank peer = near_.peers.front();
-    while_others_sleep({peer},
-                       [&] { flags_us_.push_back(half_turn_us(peer, 0, Waits::spinning)); });
-}
-
-Way FitMeasure::measure_way(Way way) {
-    const bool near = way.name == std::string_view("near");
-    const Rank first = way.peers.front();
-    time_flag();
-    while_others_sleep({first}, [&] {
+    ranks_.while_others_sleep({first}, [&] {
         way.turns = measure_turns(first);
         way.flag_us = near ? half_turn_us(first, 0, waits_apart()) : 0;
     });
     // A local peer needs no processor to receive; a remote one must poll the network.
     if (way.peers.size() > 1)
         for (const bool blocking : {false, true})
-            while_others_sleep(near ? std::vector<Rank>{} : way.peers,
-                               [&] { multicast(way, blocking); });
-    if (!near) while_others_sleep({first}, [&] { way.receive_us = measure_receptions(way); });
+            ranks_.while_others_sleep(near ? std::vector<Rank>{} : way.peers,
+                                      [&] { multicast(way, blocking); });
+    if (!near)
+        ranks_.while_others_sleep({first}, [&] { way.receive_us = measure_receptions(way); });
     time_flag();
-    while_others_sleep(way.peers, [&] { way.blocks = measure_blocks(way.peers, near); });
+    ranks_.while_others_sleep(way.peers, [&] { way.blocks = measure_blocks(way.peers, near); });
     time_flag();
-    with_pair(first, [&](Team pair) { way.calls = calls_of(pair, near); });
+    ranks_.with_pair(first, [&](Team pair) { way.calls = calls_of(pair, near); });
     way.shared_us = measure_shared(way);
     time_flag();
     return way;
 }
 
-/// Runs `work` on rank 0 and these peers. A waiting rank would take processors from the timed ones,
-/// so the others poll for the end only from time to time.
-void FitMeasure::while_others_sleep(const std::vector<Rank>& peers,
-                                    const std::function<void()>& work, std::optional<int> shared) {
-    constexpr std::chrono::milliseconds kNap{2};
-    ++phase_;
-    const auto works = [&](Rank rank) {
-        return rank == 0 || std::ranges::find(peers, rank) != peers.end();
-    };
-    if (works(world_.rank())) {
-        // Otherwise two ranks that yield to each other might share a processor and
-        // leave another idle.
-        std::optional<int> own = shared;
-        const Rank other = world_.rank() == 0 && !peers.empty() ? peers.front() : 0;
-        if (!own && peers.size() == 1) own = processors_.apart(world_.rank(), other);
-        std::optional<OnProcessor> there;
-        if (own) there.emplace(*own);
-        work();
-    } else {
-        while (!world_.test_until(wake_, Compare::ge, phase_)) std::this_thread::sleep_for(kNap);
-    }
-    if (world_.rank() == 0)
-        for (Rank rank = 1; rank < world_.size(); ++rank)
-            if (!works(rank)) world_.put(wake_, &phase_, sizeof phase_, rank);
-    agree_on_turns();
-}
-
-/// Makes the counts of turns equal, because ranks that took no part have not counted.
-void FitMeasure::agree_on_turns() {
-    turn_ = world_.allreduce<std::uint64_t>(turn_, Op::max);
-    world_.barrier();
-}
-
-/// Finds local peers of rank 0 and ranks of other nodes, with a different node for
-/// each if possible.
-void FitMeasure::find_peers() {
-    Team node = world_.split_by_node();
-    Rank leader = world_.rank();
-    node.broadcast(&leader, 1, Type::int32, 0);
-    std::vector<Rank> leaders(static_cast<std::size_t>(world_.size()));
-    world_.allgather(&leader, leaders.data(), 1, Type::int32);
-    node.free();
-    near_.name = "near";
-    far_.name = "far";
-    std::vector<Rank> further;
-    for (Rank rank = 1; rank < world_.size(); ++rank) {
-        const Rank of = leaders[static_cast<std::size_t>(rank)];
-        if (of == leaders.front())
-            near_.peers.push_back(rank);
-        else
-            (of == rank ? far_.peers : further).push_back(rank);
-    }
-    far_.peers.insert(far_.peers.end(), further.begin(), further.end());
-    for (Way* way : {&near_, &far_}) way->peers.resize(std::min(way->peers.size(), kPeersMax));
-}
-
 /// Peers poll the network until rank 0 has all its times.
-void FitMeasure::multicast(Way& way, bool blocking) {
+void PutMeasure::multicast(Way& way, bool blocking) {
     const char* const mode = blocking ? "blocking" : "non-blocking";
     Multicast issued{mode, "issued", {}};
     Multicast landed{mode, "landed", {}};
@@ -194,7 +116,7 @@ void FitMeasure::multicast(Way& way, bool blocking) {
     way.multicasts.push_back(std::move(landed));
 }
 
-void FitMeasure::put(Rank peer, bool blocking) {
+void PutMeasure::put(Rank peer, bool blocking) {
     if (blocking)
         world_.put(data(), source_.data(), sizeof(std::uint64_t), peer);
     else
@@ -202,21 +124,16 @@ void FitMeasure::put(Rank peer, bool blocking) {
 }
 
 /// Returns the line of half round trips (medians) over the bytes of a put.
-lab::Line FitMeasure::measure_turns(Rank peer) {
+lab::Line PutMeasure::measure_turns(Rank peer) {
     std::vector<lab::Point> points;
     for (const std::size_t bytes : kTurnBytes) {
-        std::vector<double> times;
-        for (int i = 0; i < repetitions_; ++i) {
-            const std::uint64_t begin = base::monotonic_ns();
-            turn(peer, bytes);
-            times.push_back(elapsed_us(begin) / 2);
-        }
-        points.push_back({static_cast<double>(bytes), lab::median(times)});
+        const double round_us = median_us(repetitions_, [&] { turn(peer, bytes); });
+        points.push_back({static_cast<double>(bytes), round_us / 2});
     }
     return lab::fit_line(points);
 }
 
-void FitMeasure::turn(Rank peer, std::size_t bytes, Waits waits) {
+void PutMeasure::turn(Rank peer, std::size_t bytes, Waits waits) {
     ++turn_;
     const Rank me = world_.rank();
     if (me == 0) send(peer, bytes);
@@ -227,45 +144,43 @@ void FitMeasure::turn(Rank peer, std::size_t bytes, Waits waits) {
     if (me == peer) send(0, bytes);
 }
 
-void FitMeasure::send(Rank peer, std::size_t bytes) {
+void PutMeasure::send(Rank peer, std::size_t bytes) {
     world_.put_signal(data(), source_.data(), bytes, flag_, turn_, SignalOp::set, peer);
 }
 
 /// Measures with a peer of the same host where ranks share processors. A local peer does not poll
 /// the network, because a job on one node has none.
-std::optional<double> FitMeasure::measure_shared(Way& way) {
+std::optional<double> PutMeasure::measure_shared(Way& way) {
     const bool near = way.name == std::string_view("near");
-    if (!processors_.crowd().shares() || (!near && processors_.crowd().ranks != world_.size()))
+    if (!ranks_.processors().crowd().shares() ||
+        (!near && ranks_.processors().crowd().ranks != world_.size()))
         return {};
     const Rank peer = way.peers.front();
-    const std::optional<int> shared = processors_.common(0, peer);
+    const std::optional<int> shared = ranks_.processors().common(0, peer);
     if (!shared) {
         way.bound = true;
         return {};
     }
     double shared_us = 0;
     const Waits waits = near ? Waits::yielding : Waits::usual;
-    while_others_sleep(
+    ranks_.while_others_sleep(
         {peer}, [&] { shared_us = half_turn_us(peer, sizeof(std::uint64_t), waits); }, shared);
     return shared_us;
 }
 
-double FitMeasure::half_turn_us(Rank peer, std::size_t bytes, Waits waits) {
+double PutMeasure::half_turn_us(Rank peer, std::size_t bytes, Waits waits) {
     constexpr int kTurns = 10;
-    std::vector<double> times;
-    for (int i = 0; i < repetitions_; ++i) {
-        const std::uint64_t begin = base::monotonic_ns();
+    const double all_us = median_us(repetitions_, [&] {
         for (int turns = 0; turns < kTurns; ++turns) turn(peer, bytes, waits);
-        times.push_back(elapsed_us(begin) / (2 * kTurns));
-    }
-    return lab::median(times);
+    });
+    return all_us / (2 * kTurns);
 }
 
 /// Measures receptions: the peer sends while rank 0 sleeps.
-double FitMeasure::measure_receptions(const Way& way) {
+double PutMeasure::measure_receptions(const Way& way) {
     const Rank peer = way.peers.front();
     // The messages arrive before it wakes, also over a slow network.
-    const auto nap =
+    const auto pause =
         std::max(std::chrono::microseconds(2000),
                  std::chrono::microseconds(static_cast<std::int64_t>(way.turns.intercept * 8)));
     constexpr std::array<std::uint64_t, 3> kMessages{8, 24, 40};
@@ -283,7 +198,7 @@ double FitMeasure::measure_receptions(const Way& way) {
                 continue;
             }
             send(peer, sizeof(std::uint64_t));
-            std::this_thread::sleep_for(nap);
+            std::this_thread::sleep_for(pause);
             turn_ += messages;
             const std::uint64_t begin = base::monotonic_ns();
             world_.wait_until(flag_, Compare::ge, turn_);
@@ -296,14 +211,14 @@ double FitMeasure::measure_receptions(const Way& way) {
 
 /// Times a ring in which each rank sends a block to the next. Local data is also copied out of its
 /// target, as from a slot: that is part of the put. Blocks alternate between places, as with slots.
-lab::Line FitMeasure::measure_blocks(const std::vector<Rank>& peers, bool near) {
+lab::Line PutMeasure::measure_blocks(const std::vector<Rank>& peers, bool near) {
     std::vector<Rank> ring{0};
     ring.insert(ring.end(), peers.begin(), peers.end());
     const auto own = std::ranges::find(ring, world_.rank());
     const Rank next = own + 1 == ring.end() ? 0 : own[1];
     const auto members = static_cast<int>(ring.size());
     const double shared =
-        std::max(1.0, static_cast<double>(members) / processors_.crowd().processors);
+        std::max(1.0, static_cast<double>(members) / ranks_.processors().crowd().processors);
     std::vector<lab::Point> points;
     for (const std::size_t bytes : kBlockBytes) {
         std::vector<double> times;
@@ -322,33 +237,21 @@ lab::Line FitMeasure::measure_blocks(const std::vector<Rank>& peers, bool near) 
     return lab::fit_line(points);
 }
 
-/// Runs `work` on rank 0 and the peer, if there is one.
-void FitMeasure::with_pair(std::optional<Rank> peer, const std::function<void(Team)>& work) {
-    const bool takes_part = peer && (world_.rank() == 0 || world_.rank() == *peer);
-    Team part = *world_.split(takes_part ? 0 : 1, world_.rank());
-    while_others_sleep(peer ? std::vector<Rank>{*peer} : std::vector<Rank>{}, [&] {
-        if (peer) work(part);
-    });
-    part.free();
-    world_.barrier();
-}
-
 /// Returns the time per call. For streams it takes a low percentile, so that calls without polls of
 /// the network count, as on one node.
-double FitMeasure::call_us(Team team, const std::function<void()>& call, int calls) const {
-    std::vector<double> times;
-    for (int i = 0; i < repetitions_; ++i) {
-        team.barrier();
-        const std::uint64_t begin = base::monotonic_ns();
-        for (int n = 0; n < calls; ++n) call();
-        times.push_back(elapsed_us(begin) / calls);
-    }
-    return calls > 1 ? lab::percentile(times, kQuick) : lab::median(times);
+double PutMeasure::call_us(Team team, const std::function<void()>& call, int calls) const {
+    const std::vector<double> times = times_us(
+        repetitions_,
+        [&] {
+            for (int n = 0; n < calls; ++n) call();
+        },
+        [&] { team.barrier(); });
+    return (calls > 1 ? lab::percentile(times, kQuick) : lab::median(times)) / calls;
 }
 
 /// Times short calls. Streams are only used locally, because they would take long over
 /// a slow network.
-Calls FitMeasure::calls_of(Team pair, bool near) {
+Calls PutMeasure::calls_of(Team pair, bool near) {
     constexpr std::size_t kCell = 5;
     constexpr std::size_t kSlot = 8;
     std::array<double, kSlot> values{};
@@ -381,7 +284,7 @@ Calls FitMeasure::calls_of(Team pair, bool near) {
 }
 
 /// Times calls singly. In one-way calls the receiver measures the time.
-void FitMeasure::time_long_calls(Team pair, Calls& found) {
+void PutMeasure::time_long_calls(Team pair, Calls& found) {
     constexpr Rank kSender = 1;
     pair.set_algorithm("broadcast", "flat");
     pair.set_algorithm("alltoall", "direct");

@@ -17,16 +17,18 @@
 //            time per byte.
 //          A flag is timed in between, which shows the mode of the machine.
 // Holds    Ranks that take no part in a measurement sleep. Results are at rank 0.
-// Next     fit_command.cpp, which uses the results.
+// Next     fit_ranks.hpp for the phases; fit_command.cpp, which uses the results.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <utility>
 #include <vector>
 
-#include "tools/cli/fit_processors.hpp"
+#include "base/clock.hpp"
+#include "tools/cli/fit_ranks.hpp"
 #include "tools/measure/line.hpp"
 #include "tools/measure/statistics.hpp"
 #include "weft/weft.hpp"
@@ -107,69 +109,97 @@ struct FitPass {
     std::vector<double> flags_us;
 };
 
-/// Returns the time since begin_ns.
-[[nodiscard]] double elapsed_us(std::uint64_t begin_ns);
 /// Percentile for times with few disturbances.
 inline constexpr double kQuick = 10;
 
-class FitMeasure {
-  public:
-    FitMeasure(Runtime& runtime, int repetitions);
+/// Returns the time since begin_ns.
+[[nodiscard]] inline double elapsed_us(std::uint64_t begin_ns) {
+    return static_cast<double>(base::monotonic_ns() - begin_ns) * 1e-3;
+}
 
-    [[nodiscard]] FitPass pass();
-    /// Lets all ranks sleep.
-    void pause(double seconds);
+/// Returns the times of repeated calls of `work`. `prepare` runs before each and is not timed.
+template <class Work, class Prepare>
+[[nodiscard]] std::vector<double> times_us(int repetitions, Work work, Prepare prepare) {
+    std::vector<double> times;
+    for (int i = 0; i < repetitions; ++i) {
+        prepare();
+        const std::uint64_t begin = base::monotonic_ns();
+        work();
+        times.push_back(elapsed_us(begin));
+    }
+    return times;
+}
+template <class Work>
+[[nodiscard]] double median_us(int repetitions, Work work) {
+    return lab::median(times_us(repetitions, work, [] {}));
+}
+
+/// Measures puts and short calls.
+class PutMeasure {
+  public:
+    PutMeasure(FitRanks& ranks, int repetitions);
+
+    /// Measures with these peers, which are not empty.
+    [[nodiscard]] Way measure(const char* name, const std::vector<Rank>& peers);
+    /// Times a flag to the local peer, if it has its own processor.
+    void time_flag();
+    /// Returns the times of flags since the last call.
+    [[nodiscard]] std::vector<double> take_flags() { return std::exchange(flags_us_, {}); }
 
   private:
-    [[nodiscard]] Way measure_way(Way way);
-    [[nodiscard]] std::optional<NearCopies> copies();
-    [[nodiscard]] OwnMemory own_memory();
-    [[nodiscard]] std::optional<Adoption> adoption();
-    void time_flag();
-    void while_others_sleep(const std::vector<Rank>& peers, const std::function<void()>& work,
-                            std::optional<int> shared = {});
-    void agree_on_turns();
-    void find_peers();
+    /// Method of waiting: as the job does, or as ranks with (spinning) or without (yielding)
+    /// their own processor.
+    enum class Waits : std::uint8_t { usual, spinning, yielding };
+
     void multicast(Way& way, bool blocking);
     void put(Rank peer, bool blocking);
     [[nodiscard]] lab::Line measure_turns(Rank peer);
     [[nodiscard]] std::optional<double> measure_shared(Way& way);
     [[nodiscard]] double measure_receptions(const Way& way);
     [[nodiscard]] lab::Line measure_blocks(const std::vector<Rank>& peers, bool near);
-    /// Method of waiting: as the job does, or as ranks with (spinning) or without (yielding)
-    /// their own processor.
-    enum class Waits : std::uint8_t { usual, spinning, yielding };
     [[nodiscard]] Waits waits_apart() const;
     void turn(Rank peer, std::size_t bytes, Waits waits = Waits::usual);
     [[nodiscard]] double half_turn_us(Rank peer, std::size_t bytes, Waits waits);
     void send(Rank peer, std::size_t bytes);
-    void with_pair(std::optional<Rank> peer, const std::function<void(Team)>& work);
     [[nodiscard]] double call_us(Team team, const std::function<void()>& call, int calls) const;
     [[nodiscard]] Calls calls_of(Team pair, bool near);
     void time_long_calls(Team pair, Calls& found);
+    [[nodiscard]] std::byte* data();
+
+    FitRanks& ranks_;
+    Team world_;
+    std::uint64_t& turn_;
+    int repetitions_;
+    Memory memory_;
+    std::uint64_t* flag_;            ///< of exchanges
+    std::vector<std::byte> source_;  ///< two blocks, for exchanges
+    std::vector<std::byte> copy_;    ///< two blocks
+    std::vector<double> flags_us_;
+};
+
+/// Measures a rank's own memory, and buffers that two ranks of a node copy from each other.
+class MemoryMeasure {
+  public:
+    MemoryMeasure(FitRanks& ranks, int repetitions) : ranks_(ranks), repetitions_(repetitions) {}
+
+    /// Returns nothing if rank 0 cannot access a local peer's buffers.
+    [[nodiscard]] std::optional<NearCopies> copies();
+    [[nodiscard]] OwnMemory own_memory();
+    /// Returns nothing if buffers are not remapped.
+    [[nodiscard]] std::optional<Adoption> adoption();
+
+  private:
     [[nodiscard]] std::optional<NearCopies> copies_of(Team pair);
     [[nodiscard]] std::optional<double> expose_us(std::size_t bytes);
     [[nodiscard]] lab::Points measure_copies(
         Team pair, const std::function<std::byte*(std::size_t)>& next,
-        const std::function<void(std::byte*, std::size_t)>& call);
-    [[nodiscard]] std::byte* data();
+        const std::function<void(std::byte*, std::size_t)>& call) const;
 
-    Team world_;
+    FitRanks& ranks_;
     int repetitions_;
-    Memory memory_;
-    std::uint64_t* flag_;            ///< of exchanges
-    std::uint64_t* wake_;            ///< of sleeping ranks
-    std::vector<std::byte> source_;  ///< two blocks, for exchanges
-    std::vector<std::byte> copy_;    ///< two blocks
     /// Kept over all passes, because memory that was remapped and freed is not remapped again.
     std::vector<std::byte> own_;
     std::vector<std::byte> exposed_;
-    std::uint64_t turn_ = 0;
-    std::uint64_t phase_ = 0;
-    RankProcessors processors_;
-    Way near_;  ///< only the peers
-    Way far_;
-    std::vector<double> flags_us_;
 };
 
 }  // namespace weft::tools

@@ -39,14 +39,12 @@ double unpack_ns_per_byte(int repetitions) {
         std::max<std::size_t>(2, std::min(known, kLastCacheMax) / kUnpackedBytes);
     const std::vector<std::byte> from(pieces * kUnpackedBytes, std::byte{1});
     std::vector<std::byte> to(from.size(), std::byte{2});
-    std::vector<double> times;
-    for (int i = 0; i < repetitions; ++i) {
-        const std::size_t at = static_cast<std::size_t>(i) % pieces * kUnpackedBytes;
-        const std::uint64_t begin = base::monotonic_ns();
+    std::size_t next = 0;
+    const double us = median_us(repetitions, [&] {
+        const std::size_t at = next++ % pieces * kUnpackedBytes;
         base::copy_bytes(to.data() + at, from.data() + at, kUnpackedBytes);
-        times.push_back(elapsed_us(begin));
-    }
-    return lab::median(times) * 1000 / kUnpackedBytes;
+    });
+    return us * 1000 / kUnpackedBytes;
 }
 
 /// Measures the addition of a vector of doubles to another, in a cache.
@@ -56,27 +54,24 @@ double reduce_ns_per_byte() {
     const run::ReduceFn add = run::reduce_kernel(Type::float64, Op::sum);
     std::vector<double> sum(kElements, 1.0);
     const std::vector<double> other(kElements, 1.0);
-    std::vector<double> times;
-    for (int round = 0; round < kRounds; ++round) {
-        const std::uint64_t begin = base::monotonic_ns();
-        add(sum.data(), sum.data(), other.data(), kElements);
-        times.push_back(elapsed_us(begin) * 1000);
-    }
-    return lab::median(times) / (kElements * sizeof(double));
+    const double us =
+        median_us(kRounds, [&] { add(sum.data(), sum.data(), other.data(), kElements); });
+    return us * 1000 / (kElements * sizeof(double));
 }
 
 }  // namespace
 
-std::optional<NearCopies> FitMeasure::copies() {
+std::optional<NearCopies> MemoryMeasure::copies() {
     std::optional<NearCopies> found;
-    with_pair(near_.peers.empty() ? std::nullopt : std::optional(near_.peers.front()),
-              [&](Team pair) { found = copies_of(pair); });
+    const std::vector<Rank>& peers = ranks_.local_peers();
+    ranks_.with_pair(peers.empty() ? std::nullopt : std::optional(peers.front()),
+                     [&](Team pair) { found = copies_of(pair); });
     return found;
 }
 
 /// Measures copies of the program's buffers, which are remapped after some calls; of the job's own
 /// memory if no buffer is.
-std::optional<NearCopies> FitMeasure::copies_of(Team pair) {
+std::optional<NearCopies> MemoryMeasure::copies_of(Team pair) {
     constexpr int kCallsUntilAdopted = 64;
     pair.set_algorithm("broadcast", "mapped");
     pair.set_algorithm("reduce", "mapped");
@@ -122,7 +117,7 @@ std::optional<NearCopies> FitMeasure::copies_of(Team pair) {
 }
 
 /// Measures exposing a remapped buffer; returns nothing if it is not remapped.
-std::optional<double> FitMeasure::expose_us(std::size_t bytes) {
+std::optional<double> MemoryMeasure::expose_us(std::size_t bytes) {
     AdoptionProbe probe;
     exposed_.resize(bytes);
     if (!probe.time(exposed_)) return std::nullopt;
@@ -131,21 +126,16 @@ std::optional<double> FitMeasure::expose_us(std::size_t bytes) {
     return lab::median(times);
 }
 
-OwnMemory FitMeasure::own_memory() {
+OwnMemory MemoryMeasure::own_memory() {
     OwnMemory found;
     const long cache = ::sysconf(_SC_LEVEL2_CACHE_SIZE);
     if (cache > 0) found.cache_bytes = static_cast<std::size_t>(cache);
-    while_others_sleep({}, [&] {
+    ranks_.while_others_sleep({}, [&] {
         const auto copy_us = [&](std::size_t bytes) {
             const std::vector<std::byte> from(bytes, std::byte{1});
             std::vector<std::byte> to(bytes);
-            std::vector<double> times;
-            for (int i = 0; i < repetitions_; ++i) {
-                const std::uint64_t begin = base::monotonic_ns();
-                base::copy_bytes(to.data(), from.data(), bytes);
-                times.push_back(elapsed_us(begin));
-            }
-            return lab::median(times);
+            return median_us(repetitions_,
+                             [&] { base::copy_bytes(to.data(), from.data(), bytes); });
         };
         const std::size_t few = found.cache_bytes / 16;
         found.copy_ns_per_byte = copy_us(few) * 1000 / static_cast<double>(few);
@@ -161,29 +151,28 @@ OwnMemory FitMeasure::own_memory() {
 
 /// Measures copies. In a job of several nodes, waiting ranks also poll the network, which takes
 /// longer than these calls' messages. So the times without polling count.
-lab::Points FitMeasure::measure_copies(Team pair,
-                                       const std::function<std::byte*(std::size_t)>& next,
-                                       const std::function<void(std::byte*, std::size_t)>& call) {
+lab::Points MemoryMeasure::measure_copies(
+    Team pair, const std::function<std::byte*(std::size_t)>& next,
+    const std::function<void(std::byte*, std::size_t)>& call) const {
     lab::Points points;
     for (const std::size_t bytes : kCopiedBytes) {
-        std::vector<double> times;
-        for (int i = 0; i < repetitions_; ++i) {
-            std::byte* const buffer = next(bytes);
-            pair.barrier();
-            const std::uint64_t begin = base::monotonic_ns();
-            call(buffer, bytes);
-            times.push_back(elapsed_us(begin));
-        }
+        std::byte* buffer = nullptr;
+        const std::vector<double> times = times_us(
+            repetitions_, [&] { call(buffer, bytes); },
+            [&] {
+                buffer = next(bytes);
+                pair.barrier();
+            });
         points.push_back({static_cast<double>(bytes), lab::percentile(times, kQuick)});
     }
     return points;
 }
 
-std::optional<Adoption> FitMeasure::adoption() {
+std::optional<Adoption> MemoryMeasure::adoption() {
     // Limited to the buffers that may be remapped at a time.
     constexpr int kBuffersMax = 32;
     std::optional<Adoption> found;
-    while_others_sleep({}, [&] {
+    ranks_.while_others_sleep({}, [&] {
         AdoptionProbe probe;
         Adoption measured;
         for (const std::size_t pages : kAdoptedPages) {

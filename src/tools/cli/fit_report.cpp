@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -17,7 +18,7 @@
 #include "plan/simulate/duration.hpp"
 #include "run/job/measured_files.hpp"
 #include "run/team/choice.hpp"
-#include "tools/cli/tuning_file.hpp"
+#include "tools/cli/machine_facts.hpp"
 
 namespace weft::tools {
 

@@ -5,9 +5,9 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <nlohmann/json.hpp>
 
-#include "tools/cli/answer.hpp"
-#include "tools/cli/commands.hpp"
+#include "tools/cli/command.hpp"
 #include "tools/cli/program_options.hpp"
 #include "tools/lab/cost/formulas.hpp"
 
@@ -81,7 +81,7 @@ base::Result<int> formula(const FormulaArguments& arguments) {
 
 void add_formula_command(CLI::App& app, int& exit_status) {
     const auto [command, arguments] = add_command<FormulaArguments>(
-        app, exit_status, "formula", "what the formulas of papers give", &formula);
+        app, exit_status, "formula", "evaluate a formula of a paper", &formula);
     add_option(*command, "name", arguments->name, "name of a formula; without it, all are listed");
     add_option(*command, "values", arguments->values, "name=number for its arguments");
     add_json_flag(*command, arguments->json);

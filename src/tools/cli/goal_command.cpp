@@ -5,9 +5,10 @@
 // Next     tools/lab/simulate/goal.hpp; `weft simulate --goal` writes such files.
 #include <fmt/format.h>
 
+#include <nlohmann/json.hpp>
+
 #include "base/read_file.hpp"
-#include "tools/cli/answer.hpp"
-#include "tools/cli/commands.hpp"
+#include "tools/cli/command.hpp"
 #include "tools/cli/model_options.hpp"
 #include "tools/cli/program_options.hpp"
 #include "tools/lab/simulate/goal.hpp"

@@ -1,18 +1,30 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// help_command.cpp - `weft help`: the text of --help, also as man pages, completion and values.
+// help_command.cpp - `weft help`: the text of --help, also as man pages, completion and JSON.
 //
-// Next     reference.hpp for the source of all these texts.
+// Idea     The parser's description of the commands is the only one. --help prints it, and help2man
+//          makes the man pages from --help. The JSON is made from the same description, and the
+//          completion from the JSON.
+// Holds    Pages have no date, so equal sources give equal pages.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cstdio>
 #include <filesystem>
 #include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
 #include <system_error>
+#include <vector>
 
-#include "tools/cli/answer.hpp"
-#include "tools/cli/commands.hpp"
-#include "tools/cli/program_options.hpp"
-#include "tools/cli/reference.hpp"
+#include "base/element_types.hpp"
+#include "base/environment.hpp"
+#include "collectives/registry.hpp"
+#include "run/team/choice.hpp"
+#include "tools/cli/command.hpp"
+#include "tools/cli/job_command.hpp"
+#include "tools/lab/cost/parameters.hpp"
 
 namespace weft::tools {
 
@@ -26,48 +38,274 @@ struct HelpArguments {
     std::string write;
 };
 
+std::vector<std::string> split(const std::string& text, char between) {
+    std::vector<std::string> parts;
+    std::size_t begin = 0;
+    for (std::size_t end = 0; end != std::string::npos; begin = end + 1) {
+        end = text.find(between, begin);
+        parts.push_back(text.substr(begin, end - begin));
+    }
+    return parts;
+}
+
+template <class Names>
+std::vector<std::string> words(const Names& names) {
+    return {names.begin(), names.end()};
+}
+
+/// Returns suggested values of options with equal meaning in all commands.
+std::vector<std::string> suggestions_for(const std::string& option) {
+    if (option == "--type") return words(base::type_names());
+    if (option == "--op") return words(base::op_names());
+    if (option == "--provider") return words(run::providers_with_costs());
+    if (option == "--bind") return {"none", "core"};
+    if (option == "--placement") return {"ordered", "paper"};
+    if (option == "--objective") return {"time", "energy", "memory", "edp"};
+    if (option == "--model") return {"postal", "pipelined-postal", "logp", "loggp"};
+    std::vector<std::string> found;
+    if (option == "--params")
+        for (const lab::CostParameters& set : lab::named_parameters()) found.emplace_back(set.name);
+    if (option == "-x")
+        for (const base::Variable& variable : base::variables()) found.emplace_back(variable.name);
+    if (option == "--algorithm") {
+        found = {"auto", "all"};
+        for (const collectives::Algorithm& algorithm : collectives::algorithms())
+            if (std::ranges::find(found, algorithm.name) == found.end())
+                found.emplace_back(algorithm.name);
+    }
+    return found;
+}
+
+/// Describes an option or an argument, which has a name without a dash.
+Json describe_option(const CLI::Option& option) {
+    std::vector<std::string> names;
+    for (const std::string& name : option.get_snames()) names.push_back("-" + name);
+    for (const std::string& name : option.get_lnames()) names.push_back("--" + name);
+    if (names.empty()) names.push_back(option.get_name(true, false));
+    // The kind of a value and its limits, such as TEXT:{a,b} or UINT:INT in [0 - 9].
+    const std::string type = option.get_items_expected_max() > 0 ? option.get_type_name() : "";
+    const std::string kind = type.substr(0, type.find(':'));
+    const std::string rule = type.substr(std::min(kind.size() + 1, type.size()));
+    const std::size_t range = rule.find('[');
+    std::vector<std::string> choices;
+    if (rule.starts_with('{') && rule.ends_with('}'))
+        choices = split(rule.substr(1, rule.size() - 2), ',');
+    // The command, not the parser, may check an argument that names a collective.
+    else if (names.front() == "collective")
+        choices = words(collectives::kCollectiveNames);
+    std::string fallback = option.get_default_str();
+    if (fallback.starts_with('[') && fallback.ends_with(']'))
+        fallback = fallback.substr(1, fallback.size() - 2);
+    return {{"names", names},
+            {"value", kind},
+            {"choices", choices},
+            {"suggestions",
+             choices.empty() ? suggestions_for(names.back()) : std::vector<std::string>()},
+            {"range",
+             range == std::string::npos ? "" : rule.substr(range + 1, rule.find(']') - range - 1)},
+            {"default", fallback},
+            {"help", option.get_description()},
+            {"required", option.get_required()},
+            {"repeats", option.get_items_expected_max() > 1}};
+}
+
+Json describe_command(const CLI::App& command) {
+    const std::string text = command.get_footer();
+    const std::size_t title = std::min(text.find(lab::kExamplesTitle), text.size());
+    std::string footer = text.substr(0, title);
+    while (footer.ends_with('\n')) footer.pop_back();
+    Json examples = Json::array();
+    for (const std::string& line : split(text.substr(title), '\n'))
+        if (line.starts_with("  ")) examples.push_back(line.substr(2));
+    Json arguments = Json::array();
+    Json options = Json::array();
+    for (const CLI::Option* option : command.get_options())
+        (option->get_positional() ? arguments : options).push_back(describe_option(*option));
+    return {{"name", command.get_name()},
+            {"summary", command.get_description()},
+            {"footer", footer},
+            {"examples", std::move(examples)},
+            {"arguments", std::move(arguments)},
+            {"options", std::move(options)}};
+}
+
+std::vector<const CLI::App*> commands_of(const CLI::App& app) {
+    return app.get_subcommands([](const CLI::App*) { return true; });
+}
+
+Json describe(const CLI::App& app) {
+    Json options = Json::array();
+    Json commands = Json::array();
+    for (const CLI::Option* option : app.get_options()) options.push_back(describe_option(*option));
+    for (const CLI::App* command : commands_of(app)) commands.push_back(describe_command(*command));
+    return {{"version", WEFT_VERSION},
+            {"options", std::move(options)},
+            {"commands", std::move(commands)}};
+}
+
+/// Joins the texts of several arrays.
+std::string joined(const Json& texts, const char* between) {
+    return fmt::format("{}", fmt::join(texts.get<std::vector<std::string>>(), between));
+}
+
+std::string names_of(const Json& options) {
+    std::string text;
+    for (const Json& option : options)
+        text += fmt::format("{}{}", text.empty() ? "" : " ", joined(option["names"], " "));
+    return text;
+}
+
+/// Writes the branch of a case for a command: the words after each option with a value, and the
+/// words elsewhere.
+std::string command_branch(const Json& command, bool runs_program) {
+    std::string values;
+    for (const Json& option : command["options"]) {
+        if (option["value"] == "") continue;
+        const Json& given = option[option["choices"].empty() ? "suggestions" : "choices"];
+        // An option takes a file, a name of a list, or either (--params).
+        const bool files = given.empty() || option["names"].back() == "--params";
+        values += fmt::format("        {}) words=\"{}\"; files={} ;;\n",
+                              joined(option["names"], "|"), joined(given, " "), files ? "yes" : "");
+    }
+    std::string choices;
+    for (const Json& argument : command["arguments"])
+        choices += (choices.empty() ? "" : " ") + joined(argument["choices"], " ");
+    return fmt::format(
+        "    {}) case $previous in\n{}"
+        "        *) if [[ $word == -* ]]; then words=\"{}\"; else words=\"{}\"; {}fi ;;\n"
+        "        esac ;;\n",
+        json_text(command["name"]), values, names_of(command["options"]), choices,
+        runs_program ? "programs=yes; " : "");
+}
+
+/// Returns a script for bash to source. After -- another program follows; `weft run` also accepts
+/// one in place of an option.
+std::string bash_completion(const CLI::App& app) {
+    const Json reference = describe(app);
+    std::string commands;
+    std::string branches;
+    for (const Json& command : reference["commands"]) {
+        const std::string name = json_text(command["name"]);
+        commands += name + " ";
+        branches += command_branch(command, app.get_subcommand(name)->get_allow_extras());
+    }
+    return fmt::format(
+        "# bash completion of weft {}, written by `weft help --completion`\n"
+        "_weft() {{\n"
+        "    local word=${{COMP_WORDS[COMP_CWORD]}} previous=${{COMP_WORDS[COMP_CWORD-1]}}\n"
+        "    local words= files= programs= i\n"
+        "    for ((i = 2; i < COMP_CWORD; i++)); do\n"
+        "        [[ ${{COMP_WORDS[i]}} == -- ]] || continue\n"
+        "        if ((i + 1 == COMP_CWORD)); then\n"
+        "            mapfile -t COMPREPLY < <(compgen -c -f -- \"$word\")\n"
+        "        else\n"
+        "            mapfile -t COMPREPLY < <(compgen -f -- \"$word\")\n"
+        "        fi\n"
+        "        return\n"
+        "    done\n"
+        "    if ((COMP_CWORD == 1)); then\n"
+        "        mapfile -t COMPREPLY < <(compgen -W \"{}{}\" -- \"$word\")\n"
+        "        return\n"
+        "    fi\n"
+        "    case ${{COMP_WORDS[1]}} in\n"
+        "{}"
+        "    esac\n"
+        "    mapfile -t COMPREPLY < <(\n"
+        "        [[ -z $words ]] || compgen -W \"$words\" -- \"$word\"\n"
+        "        [[ -z $files ]] || compgen -f -- \"$word\"\n"
+        "        [[ -z $programs ]] || compgen -c -f -- \"$word\")\n"
+        "}}\n"
+        "complete -o bashdefault -o default -F _weft weft\n",
+        WEFT_VERSION, commands, names_of(reference["options"]), branches);
+}
+
+constexpr const char* kStatuses =
+    "[EXIT STATUS]\n"
+    ".TP\n0\nDone, and right.\n"
+    ".TP\n1\nThe answer is no: a program does not verify, a result was wrong.\n"
+    ".TP\n2\nUnusable arguments; the message names the argument and the rule.\n"
+    ".TP\n3\nThe environment failed: no provider, no memory, a rank died.\n\n";
+
+/// Returns sections of weft(1) that --help does not have, as help2man includes them.
+std::string sections_of_weft(const CLI::App& app) {
+    std::string text = fmt::format("{}[ENVIRONMENT]\n", kStatuses);
+    for (const base::Variable& variable : base::variables())
+        text += fmt::format(
+            ".TP\n.B {}\n{}. Value: {}.{}\n", variable.name, variable.meaning, variable.form,
+            variable.fallback.empty() ? "" : fmt::format(" Default: {}.", variable.fallback));
+    for (const std::string_view kind : collectives::kCollectiveNames)
+        text += fmt::format(".TP\n.B {}\nThe algorithm of every {}, as weft list shows them.\n",
+                            base::algorithm_variable(kind), kind);
+    text += "\n[SEE ALSO]\n";
+    for (const CLI::App* command : commands_of(app))
+        text += fmt::format(".BR weft-{} (1)\n", command->get_name());
+    return text;
+}
+
+/// Returns a man page of a command, or of weft itself if `command` is nullptr.
+base::Result<std::string> man_page(const CLI::App& app, const CLI::App* command) {
+    const auto self = own_program();
+    if (!self) return self.failure();
+    const std::string name = command == nullptr ? "" : command->get_name();
+    const std::string page = command == nullptr ? "weft" : "weft-" + name;
+    const std::string summary = (command == nullptr ? app : *command).get_description();
+    // A launcher returns the status of its program; its footer explains this.
+    const std::string more = command == nullptr
+                                 ? sections_of_weft(app)
+                                 : fmt::format("{}[SEE ALSO]\n.BR weft (1)\n",
+                                               command->get_allow_extras() ? "" : kStatuses);
+    const auto text = output_of(fmt::format(
+        "help2man --no-info --manual=weft --version-string={0} --name={1} --include=/dev/stdin "
+        "{2} 2>&1 <<'END' | sed '/^\\.TH/s/ \"1\" \"[^\"]*\"/ 1 \"\"/'\n{3}END\n",
+        in_quotes(fmt::format("{} {}", page, WEFT_VERSION)),
+        in_quotes(summary.substr(command == nullptr ? summary.find(' ') + 1 : 0)),
+        in_quotes(in_quotes(*self) + " " + name), more));
+    if (!text) return text.failure();
+    if (text->text.starts_with(".")) return text->text;
+    return base::fail(Status::environment, "man pages are made by help2man: {}",
+                      text->text.substr(0, text->text.find('\n')));
+}
+
 base::Result<void> write_page(const std::filesystem::path& path, const std::string& text) {
     std::error_code problem;
     std::filesystem::create_directories(path.parent_path(), problem);
     return write_file("--write", path.string(), text);
 }
 
-/// Writes all pages and the completion, to their places below an installation's share/.
-base::Result<void> write_all(const Reference& reference, const std::filesystem::path& folder) {
-    const auto pages = folder / "man/man1";
-    if (auto done = write_page(pages / "weft.1", man_page(reference)); !done) return done;
-    for (const CommandText& command : reference.commands) {
-        auto done = write_page(pages / fmt::format("weft-{}.1", command.name), man_page(command));
-        if (!done) return done;
+/// Writes the completion and all pages to their places below an installation's share/. Without
+/// help2man there are no pages.
+base::Result<void> write_all(const CLI::App& app, const std::filesystem::path& folder) {
+    auto done = write_page(folder / "bash-completion/completions/weft", bash_completion(app));
+    std::vector<const CLI::App*> described{nullptr};
+    for (const CLI::App* command : commands_of(app)) described.push_back(command);
+    for (const CLI::App* command : described) {
+        const auto page = man_page(app, command);
+        if (!page) fmt::print(stderr, "weft help: {}\n", page.failure().text);
+        if (!done || !page) return done;
+        const std::string name = command == nullptr ? "" : "-" + command->get_name();
+        done = write_page(folder / fmt::format("man/man1/weft{}.1", name), *page);
     }
-    return write_page(folder / "bash-completion/completions/weft", bash_completion(reference));
-}
-
-int print_help(const CLI::App& app, const HelpArguments& arguments) {
-    fmt::print("{}", help_text(app, arguments.command));
-    return 0;
+    return done;
 }
 
 base::Result<int> help(const CLI::App& app, const HelpArguments& arguments) {
-    const Reference reference = describe(app);
-    const auto command =
-        std::ranges::find(reference.commands, arguments.command, &CommandText::name);
-    const bool named = command != reference.commands.end();
-    if (!arguments.command.empty() && !named)
+    const auto commands = commands_of(app);
+    const auto found = std::ranges::find(commands, arguments.command, &CLI::App::get_name);
+    const CLI::App* const command = found == commands.end() ? nullptr : *found;
+    if (!arguments.command.empty() && command == nullptr)
         return base::fail(Status::argument, "command: there is no weft {}", arguments.command);
     if (!arguments.write.empty()) {
-        if (auto written = write_all(reference, arguments.write); !written)
-            return written.failure();
-        return 0;
-    }
-    if (arguments.man) {
-        fmt::print("{}", named ? man_page(*command) : man_page(reference));
+        if (auto written = write_all(app, arguments.write); !written) return written.failure();
+    } else if (arguments.man) {
+        const auto page = man_page(app, command);
+        if (!page) return page.failure();
+        fmt::print("{}", *page);
     } else if (arguments.completion) {
-        fmt::print("{}", bash_completion(reference));
+        fmt::print("{}", bash_completion(app));
     } else if (arguments.json) {
-        print_json(to_json(reference));
+        print_json(describe(app));
     } else {
-        return print_help(app, arguments);
+        fmt::print("{}", help_text(app, arguments.command));
     }
     return 0;
 }
@@ -76,7 +314,7 @@ base::Result<int> help(const CLI::App& app, const HelpArguments& arguments) {
 
 void add_help_command(CLI::App& app, int& exit_status) {
     const auto arguments = std::make_shared<HelpArguments>();
-    CLI::App& command = add_command(app, "help", "what a command does and which options it has");
+    CLI::App& command = add_command(app, "help", "describe a command and its options");
     add_option(command, "command", arguments->command,
                "the command to describe; default: weft itself");
     add_flag(command, "--man", arguments->man, "print a man page: weft help --man run | man -l -");

@@ -2,20 +2,24 @@
 // info_command.cpp - `weft info`: describes this job, or this machine's resources for a job.
 //
 // Idea     Without a launcher this process is a job of one rank, which still queries the network.
-//          Under a launcher every rank runs the command and rank 0 prints.
+//          Under a launcher every rank runs the command and rank 0 prints. The report is one
+//          object, and the text is an outline of it.
 // Holds    An unusable network is a result, not a failure, unless the job needs it.
-// Next     info_report.hpp for the contents; run/job/describe.hpp for their source.
+// Next     run/job/describe.hpp for the source of the facts.
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <memory>
+#include <nlohmann/json.hpp>
 
-#include "collectives/collective_traits.hpp"
+#include "base/environment.hpp"
+#include "run/job/describe.hpp"
 #include "run/runtime.hpp"
-#include "tools/cli/commands.hpp"
-#include "tools/cli/exit_status.hpp"
-#include "tools/cli/info_report.hpp"
+#include "tools/cli/command.hpp"
 #include "tools/cli/job_command.hpp"
+#include "tools/cli/machine_facts.hpp"
+#include "tools/cli/table.hpp"
 #include "topology/hwloc_reader.hpp"
 
 namespace weft::tools {
@@ -28,16 +32,251 @@ struct InfoArguments {
     std::string provider;
 };
 
-int tell_environment(bool json) {
+Json job_json(const run::Description& job) {
+    return {{"launched", job.launched},
+            {"ranks", job.ranks},
+            {"nodes", job.ranks_per_node.size()},
+            {"ranks_per_node", job.ranks_per_node},
+            {"provider", job.port ? job.port->provider : "none"},
+            {"notify", job.port ? link::to_text(job.port->notify) : "none"},
+            {"host_ranks", job.host_ranks},
+            {"host_processors", job.host_cpus},
+            {"waiting", job.spins ? "spin" : "yield"}};
+}
+
+Json topology_json(const topology::Machine& machine, const run::Description& job) {
+    std::size_t usable = 0;
+    for (const topology::Core& core : machine.usable_cores) usable += core.processors.size();
+    return {{"host", machine.host},
+            {"processor", machine.processor},
+            {"nodes", job.ranks_per_node.size()},
+            {"packages", machine.packages},
+            {"numa_nodes", machine.numa_nodes},
+            {"cores", machine.cores},
+            {"processors", machine.processors},
+            {"usable_cores", machine.usable_cores.size()},
+            {"usable_processors", usable}};
+}
+
+Json small_banks_json(const base::RegionShape& shape) {
+    Json classes = Json::array();
+    for (const base::BankClass& small : shape.small)
+        if (small.banks != 0) classes.push_back({{"banks", small.banks}, {"bytes", small.bytes}});
+    return classes;
+}
+
+Json banks_json(const run::SegmentLayout& layout) {
+    return {{"banks", layout.shape.banks},
+            {"cells_per_bank", layout.shape.cells},
+            {"cell_payload_bytes", base::kCellPayload},
+            {"bulk_banks", layout.shape.bulk_banks},
+            {"bulk_bank_bytes", layout.shape.bulk_bytes},
+            {"small_bulk_banks", small_banks_json(layout.shape)},
+            {"teams_max", run::SegmentLayout::kTeams},
+            {"team_bytes", layout.region_bytes},
+            {"heap_bytes", layout.bytes - layout.heap},
+            {"segment_bytes", layout.bytes},
+            {"registered_bytes", layout.registered_bytes()}};
+}
+
+Json granted_json(const link::FabricSurvey& survey) {
+    const link::Grant& grant = survey.grant;
+    return {{"domain", survey.domain},
+            {"inject_bytes", grant.inject_bytes},
+            {"message_bytes_max", grant.message_bytes_max},
+            {"immediate_bytes", grant.immediate_bytes},
+            {"ordered_bytes", grant.ordered_bytes},
+            {"delivery_complete", grant.delivery},
+            {"fence", grant.fence},
+            {"virtual_addresses", grant.virtual_addresses},
+            {"provider_keys", grant.provider_keys},
+            {"local_registration", grant.local_registration},
+            {"endpoint_registration", grant.endpoint_registration},
+            {"consumes_receives", grant.consumes_receives}};
+}
+
+Json notify_json(const link::FabricSurvey& survey) {
+    if (!survey.problem.empty()) return {{"problem", survey.problem}, {"sizes", Json::array()}};
+    const auto line = [](std::size_t above, Json up_to, link::Notify way, const std::string& why) {
+        return Json{{"above_bytes", above},
+                    {"up_to_bytes", std::move(up_to)},
+                    {"way", link::name_of(way)},
+                    {"reason", why}};
+    };
+    Json sizes = Json::array();
+    sizes.push_back(line(0, base::kCellPayload, survey.notify.small, survey.small_reason));
+    sizes.push_back(line(base::kCellPayload, nullptr, survey.notify.large, survey.large_reason));
+    Json ways = Json::array();
+    for (const link::NotifyFinding& finding : survey.ways)
+        ways.push_back({{"way", link::name_of(finding.way)},
+                        {"promised", finding.promised},
+                        {"reason", finding.why}});
+    return {{"problem", ""}, {"sizes", std::move(sizes)}, {"ways", std::move(ways)}};
+}
+
+void add_network(Json& info, const run::Description& job) {
+    if (!job.survey) {
+        info["provider"] = "none";
+        info["provider_reason"] = job.survey_problem;
+        return;
+    }
+    const link::FabricSurvey& survey = *job.survey;
+    const bool usable = !survey.provider.empty();
+    info["provider"] = usable ? survey.provider : "none";
+    info["provider_reason"] = survey.reason;
+    Json providers = Json::array();
+    for (const link::ProviderFinding& finding : survey.providers)
+        providers.push_back({{"provider", finding.provider},
+                             {"offered", finding.offered},
+                             {"chosen", finding.chosen},
+                             {"reason", finding.why}});
+    info["providers"] = std::move(providers);
+    if (!usable) return;
+    info["granted"] = granted_json(survey);
+    info["notify"] = notify_json(survey);
+    if (!survey.problem.empty()) return;
+    info["completion"] = {{"kind", base::name_of(survey.completion)},
+                          {"reason", survey.completion_reason}};
+}
+
+Json bugs_json(const link::Profile& profile) {
+    Json bugs = Json::array();
+    for (const link::KnownBug& bug : profile.bugs)
+        bugs.push_back({{"versions", bug.versions}, {"what", bug.what}});
+    return bugs;
+}
+
+Json provider_json(const run::ProviderDescription& provider) {
+    const link::Profile& profile = *provider.profile;
+    const link::FabricSurvey& survey = provider.survey;
+    Json settings = Json::array();
+    for (const link::EnvironmentDefault& setting : profile.environment)
+        settings.push_back({{"name", setting.name}, {"value", setting.value}});
+    Json granted = granted_json(survey);
+    granted.erase("domain");
+    Json report{{"provider", survey.provider},
+                {"declared_by", survey.version},
+                {"granted", std::move(granted)},
+                {"settings", std::move(settings)},
+                {"notify", notify_json(survey)}};
+    if (survey.problem.empty())
+        report["completion"] = {{"kind", base::name_of(survey.completion)},
+                                {"reason", survey.completion_reason}};
+    report["target_must_progress"] = profile.target_must_progress;
+    report["offload"] = {{"promised", profile.offload.holds}, {"reason", profile.offload.why}};
+    report["small_keys"] = profile.small_keys;
+    report["known_bugs"] = bugs_json(profile);
+    report["cost"] = {{"latency_ns", profile.cost.latency_ns},
+                      {"issue_ns", profile.cost.issue_ns},
+                      {"receive_ns", profile.cost.receive_ns},
+                      {"byte_ps", static_cast<double>(profile.cost.byte_fs) / 1000},
+                      {"source", profile.cost.source}};
+    return report;
+}
+
+Json environment_json(const base::Settings& settings) {
+    const auto given = [&](std::string_view name) {
+        return std::ranges::find(settings.given, name) != settings.given.end();
+    };
+    Json all = Json::array();
+    for (const base::Variable& variable : base::variables())
+        all.push_back({{"name", variable.name},
+                       {"value", variable.print(settings)},
+                       {"given", given(variable.name)},
+                       {"default", variable.fallback},
+                       {"form", variable.form},
+                       {"meaning", variable.meaning},
+                       {"alike", variable.agreed}});
+    for (const std::string_view kind : collectives::kCollectiveNames) {
+        const auto forced =
+            std::ranges::find(settings.algorithms, kind, &base::ForcedAlgorithm::name);
+        const std::string name = base::algorithm_variable(kind);
+        all.push_back({{"name", name},
+                       {"value", forced == settings.algorithms.end() ? "" : forced->spec},
+                       {"given", given(name)},
+                       {"default", ""},
+                       {"form", "an algorithm spec as weft list shows them"},
+                       {"meaning", fmt::format("the algorithm of every {}", kind)},
+                       {"alike", true}});
+    }
+    return {{"environment", std::move(all)}, {"unknown", settings.unknown}};
+}
+
+/// Rank 0 describes the job.
+base::Result<Json> info_json(run::Runtime& runtime) {
+    const auto machine = topology::read_machine();
+    if (!machine) return machine.failure();
+    const run::Description job =
+        run::describe(runtime.job(), runtime.settings(), runtime.kernels(), true);
+    Json info{{"versions",
+               {{"weft", WEFT_VERSION},
+                {"commit", build_commit()},
+                {"compiler", build_compiler()},
+                {"build", build_type()},
+                {"libfabric", job.survey ? job.survey->version : ""},
+                {"pmix", job.pmix_version},
+                {"hwloc", machine->reader_version}}},
+              {"job", job_json(job)}};
+    add_network(info, job);
+    info["banks"] = banks_json(runtime.layout());
+    info["mapping"] = {{"mode", job.equal_addresses ? "equal" : "offset"},
+                       {"direct", job.direct},
+                       {"direct_problem", job.direct_problem},
+                       {"adoption_off", job.adoption_off},
+                       {"problems", job.mapping_problems}};
+    info["topology"] = topology_json(*machine, job);
+    info["reduction"] = {{"instruction_set", job.isa}, {"runnable", job.runnable_isas}};
+    info.update(environment_json(runtime.settings()));
+    return info;
+}
+
+std::string environment_text(const Json& settings) {
+    std::string text;
+    for (const Json& setting : settings["environment"]) {
+        const std::string value = json_text(setting["value"]);
+        text += fmt::format("{}{}\n    {}\n    value: {}{}\n", json_text(setting["name"]),
+                            value.empty() ? "" : fmt::format("={}", value),
+                            json_text(setting["meaning"]), json_text(setting["form"]),
+                            setting["alike"] == true ? "; same on all ranks" : "");
+        const std::string fallback = json_text(setting["default"]);
+        if (!fallback.empty()) text += fmt::format("    default: {}\n", fallback);
+        if (setting["given"] == true) text += "    set here\n";
+    }
+    if (!settings["unknown"].empty())
+        text += outline({{"set, but read by nothing", settings["unknown"]}});
+    return text;
+}
+
+/// Names only the settings that have a value.
+std::string info_text(Json info) {
+    Json in_force = Json::array();
+    for (const Json& setting : info["environment"])
+        if (setting["value"] != "")
+            in_force.push_back({{"name", setting["name"]},
+                                {"value", setting["value"]},
+                                {"given", setting["given"]}});
+    info["environment"] = std::move(in_force);
+    return outline(info);
+}
+
+std::string provider_text(Json provider) {
+    Json settings = Json::array();
+    for (const Json& setting : provider["settings"])
+        settings.push_back(json_text(setting["name"]) + "=" + json_text(setting["value"]));
+    provider["settings"] = std::move(settings);
+    return outline(provider);
+}
+
+int print_environment(bool json) {
     const auto settings = base::read_settings(environ, collectives::kCollectiveNames);
     if (!settings) return refuse("info", settings.failure());
     if (!is_first_rank()) return 0;
-    const auto table = environment_json(*settings);
+    const Json table = environment_json(*settings);
     fmt::print("{}", json ? json_text(table) + "\n" : environment_text(table));
     return 0;
 }
 
-int tell_provider(const InfoArguments& arguments) {
+int print_provider(const InfoArguments& arguments) {
     const auto settings = base::read_settings(environ, collectives::kCollectiveNames);
     if (!settings) return refuse("info", settings.failure());
     const auto provider = run::describe_provider(*settings, arguments.provider);
@@ -51,18 +290,15 @@ int tell_provider(const InfoArguments& arguments) {
 /// Called on all ranks; rank 0 prints.
 base::Result<void> report(run::Runtime& runtime, bool json) {
     if (runtime.world().rank() != 0) return runtime.finalize();
-    auto machine = topology::read_machine();
-    if (!machine) return machine.failure();
-    const auto info =
-        info_json({run::describe(runtime.job(), runtime.settings(), runtime.kernels(), true),
-                   *std::move(machine), runtime.settings(), runtime.layout()});
-    fmt::print("{}", json ? json_text(info) + "\n" : info_text(info));
+    const auto info = info_json(runtime);
+    if (!info) return info.failure();
+    fmt::print("{}", json ? json_text(*info) + "\n" : info_text(*info));
     return runtime.finalize();
 }
 
 int info(const InfoArguments& arguments) {
-    if (arguments.environment) return tell_environment(arguments.json);
-    if (!arguments.provider.empty()) return tell_provider(arguments);
+    if (arguments.environment) return print_environment(arguments.json);
+    if (!arguments.provider.empty()) return print_provider(arguments);
     auto runtime = run::Runtime::create(environ);
     if (!runtime) return refuse("info", runtime.failure());
     const auto reported = report(**runtime, arguments.json);
@@ -74,12 +310,13 @@ int info(const InfoArguments& arguments) {
 void add_info_command(CLI::App& app, int& exit_status) {
     const auto arguments = std::make_shared<InfoArguments>();
     CLI::App& command = add_command(
-        app, "info", "what this machine, or this job, has: versions, network, memory, settings");
+        app, "info", "describe this machine or this job: versions, network, memory, settings");
     add_flag(command, "--environment", arguments->environment,
              "print only the table of WEFT_* variables");
     add_flag(command, "--json", arguments->json, "one JSON object on stdout");
-    add_option(command, "--provider", arguments->provider,
-               "what a job would do over a provider of libfabric, which need not be here");
+    add_option(
+        command, "--provider", arguments->provider,
+        "describe the behavior of jobs over this libfabric provider, which need not be installed");
     set_footer(
         command,
         "Alone it describes this machine. Started with weft run -n N -- weft info, the first\n"

@@ -2,8 +2,10 @@
 // list_command.cpp - `weft list`: every algorithm with its parameters, properties and source.
 #include <fmt/format.h>
 
-#include "tools/cli/answer.hpp"
-#include "tools/cli/commands.hpp"
+#include <array>
+#include <nlohmann/json.hpp>
+
+#include "tools/cli/command.hpp"
 #include "tools/cli/program_options.hpp"
 
 namespace weft::tools {
@@ -18,23 +20,29 @@ struct ListArguments {
     bool json = false;
 };
 
-std::string properties_of(const Algorithm& algorithm) {
-    std::string text;
-    const auto add = [&text](bool holds, const char* word) {
-        if (holds) text += fmt::format("{}{}", text.empty() ? "" : ", ", word);
-    };
-    add(algorithm.properties.ordered, "in rank order");
-    add(algorithm.properties.bit_identical, "bit-identical");
-    add(algorithm.properties.synchronizing, "synchronizing");
-    add(collectives::is_rooted(algorithm.collective), "rooted");
-    add(algorithm.properties.power_of_two, "powers of two only");
-    add(algorithm.properties.for_nodes, "for nodes of several ranks");
-    add(algorithm.properties.consecutive_nodes, "for nodes of consecutive ranks only");
-    add(algorithm.properties.even_nodes, "for nodes of equally many ranks only");
-    add(algorithm.properties.one_node, "for one node only");
-    add(algorithm.properties.direct, "in the memory of local peers");
-    add(algorithm.properties.notation, "named by its schedule too");
-    return text;
+struct Property {
+    bool collectives::Properties::*holds;  ///< nullptr: the collective has a root
+    const char* name;
+    const char* words;
+};
+using collectives::Properties;
+constexpr std::array kProperties{
+    Property{&Properties::ordered, "ordered", "in rank order"},
+    Property{&Properties::bit_identical, "bit_identical", "bit-identical"},
+    Property{&Properties::synchronizing, "synchronizing", "synchronizing"},
+    Property{nullptr, "rooted", "rooted"},
+    Property{&Properties::power_of_two, "power_of_two", "powers of two only"},
+    Property{&Properties::for_nodes, "for_nodes", "for nodes of several ranks"},
+    Property{&Properties::consecutive_nodes, "consecutive_nodes",
+             "for nodes of consecutive ranks only"},
+    Property{&Properties::even_nodes, "even_nodes", "for nodes of equally many ranks only"},
+    Property{&Properties::one_node, "one_node", "for one node only"},
+    Property{&Properties::direct, "direct", "in the memory of local peers"},
+    Property{&Properties::notation, "notation", "named by its schedule too"}};
+
+bool has(const Algorithm& algorithm, const Property& property) {
+    return property.holds == nullptr ? collectives::is_rooted(algorithm.collective)
+                                     : algorithm.properties.*property.holds;
 }
 
 void print_text(const Algorithm& algorithm) {
@@ -42,7 +50,11 @@ void print_text(const Algorithm& algorithm) {
     for (const Parameter& parameter : algorithm.parameters)
         fmt::print("    {}={}  {}\n", parameter.name,
                    parameter.fallback.empty() ? "..." : parameter.fallback, parameter.help);
-    fmt::print("    {}\n    from {}\n", properties_of(algorithm), algorithm.source);
+    std::string properties;
+    for (const Property& property : kProperties)
+        if (has(algorithm, property))
+            properties += fmt::format("{}{}", properties.empty() ? "" : ", ", property.words);
+    fmt::print("    {}\n    from {}\n", properties, algorithm.source);
 }
 
 Json to_json(const Algorithm& algorithm) {
@@ -50,23 +62,13 @@ Json to_json(const Algorithm& algorithm) {
     for (const Parameter& parameter : algorithm.parameters)
         parameters.push_back(
             {{"name", parameter.name}, {"default", parameter.fallback}, {"help", parameter.help}});
-    const collectives::Properties& properties = algorithm.properties;
-    return {{"collective", algorithm.collective},
-            {"algorithm", algorithm.name},
-            {"summary", algorithm.summary},
-            {"source", algorithm.source},
-            {"parameters", std::move(parameters)},
-            {"ordered", properties.ordered},
-            {"bit_identical", properties.bit_identical},
-            {"synchronizing", properties.synchronizing},
-            {"rooted", collectives::is_rooted(algorithm.collective)},
-            {"power_of_two", properties.power_of_two},
-            {"for_nodes", properties.for_nodes},
-            {"consecutive_nodes", properties.consecutive_nodes},
-            {"even_nodes", properties.even_nodes},
-            {"one_node", properties.one_node},
-            {"direct", properties.direct},
-            {"notation", properties.notation}};
+    Json object{{"collective", algorithm.collective},
+                {"algorithm", algorithm.name},
+                {"summary", algorithm.summary},
+                {"source", algorithm.source},
+                {"parameters", std::move(parameters)}};
+    for (const Property& property : kProperties) object[property.name] = has(algorithm, property);
+    return object;
 }
 
 /// Calls with counts use the algorithms of equal blocks. If only sender and receiver know a count,

@@ -16,9 +16,8 @@
 #include <string>
 #include <vector>
 
-#include "tools/cli/build_facts.hpp"
-#include "tools/cli/commands.hpp"
-#include "tools/cli/exit_status.hpp"
+#include "tools/cli/command.hpp"
+#include "tools/cli/machine_facts.hpp"
 
 namespace {
 

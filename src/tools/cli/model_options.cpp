@@ -5,12 +5,14 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
+#include <utility>
 #include <vector>
 
 #include "base/read_file.hpp"
 #include "plan/simulate/duration.hpp"
 #include "run/job/measured_files.hpp"
-#include "tools/cli/answer.hpp"
+#include "run/team/choice.hpp"
 
 namespace weft::tools {
 
@@ -30,6 +32,28 @@ base::Result<std::string> lines_of(const std::string& text) {
         lines += fmt::format("{} {}\n", key,
                              value.is_string() ? value.get<std::string>() : value.dump());
     return lines;
+}
+
+Rank nodes_on(const plan::Machine& machine) {
+    return machine.node_of.empty() ? 1 : std::ranges::max(machine.node_of) + 1;
+}
+
+/// Sets equal costs of local and remote messages.
+base::Result<void> set_puts(plan::Machine& machine, const lab::ModelParameters& wire) {
+    const plan::MessageModel model = lab::message_model(wire);
+    if (model.blocking || model.gap > 0)
+        return base::fail(
+            Status::unsupported,
+            "ranks share processors only under pipelined-postal, or logp and loggp with "
+            "--gap-ns 0: elsewhere a sender holds its processor while it waits");
+    machine.near = {.latency = model.latency,
+                    .issue = model.busy_base,
+                    .receive = model.receive,
+                    .byte_fs = model.byte_fs,
+                    .turn = wire.turn};
+    machine.reduce = model.reduce;
+    machine.reduce_byte_fs = model.reduce_byte_fs;
+    return base::Done{};
 }
 
 }  // namespace
@@ -102,6 +126,97 @@ void add_model_arguments(CLI::App& command, ModelArguments& arguments) {
     add("--gap-ns", arguments.gap, "logp, loggp: least time between two sends, or two receptions");
     params.excludes(command, {"--model", "--latency-ns", "--issue-ns", "--ns-per-byte",
                               "--reduce-ns", "--reduce-ns-per-byte", "--overhead-ns", "--gap-ns"});
+}
+
+base::Result<void> share_processors(plan::Machine& machine, Rank ranks, Rank hosts,
+                                    int processors) {
+    const Rank nodes = nodes_on(machine);
+    if (hosts < 1 || hosts > nodes)
+        return base::fail(Status::argument, "--hosts: {} is not in 1..{} (the nodes)", hosts,
+                          nodes);
+    if (processors < 1)
+        return base::fail(Status::argument, "--processors: {} is less than 1", processors);
+    std::vector<std::int64_t> on_host(static_cast<std::size_t>(hosts));
+    if (machine.node_of.empty()) on_host.front() = ranks;
+    for (const Rank node : machine.node_of)
+        ++on_host[static_cast<std::size_t>(std::int64_t{node} * hosts / nodes)];
+    machine.host_ranks = std::ranges::max(on_host);
+    machine.host_processors = processors;
+    return base::Done{};
+}
+
+base::Result<void> complete_machine(lab::CostParameters& parameters,
+                                    const MachineArguments& arguments, std::vector<Rank> node_of,
+                                    Rank ranks) {
+    const bool two_ways = parameters.machine.has_value();
+    if (arguments.copy && !two_ways)
+        return base::fail(Status::argument,
+                          "--copy needs --params with a file of near and far puts "
+                          "(near_latency_ns, far_latency_ns, ...), as weft fit writes it");
+    if (arguments.turn && two_ways)
+        return base::fail(Status::argument, "--turn-ns: --params has near_turn_ns and far_turn_ns");
+    if (arguments.turn) {
+        const auto turn = plan::parse_nanoseconds(*arguments.turn);
+        if (!turn) return turn.failure().within("--turn-ns");
+        parameters.wire.turn = *turn;
+    }
+    plan::Machine machine;
+    if (two_ways) machine = parameters.measured.over(run::machine_over(""));
+    machine.node_of = std::move(node_of);
+    if (arguments.copy) machine = plan::with_kernel_copies(std::move(machine));
+    const std::optional<int> given = parameters.measured.processors();
+    const std::optional<int> processors = arguments.processors ? arguments.processors : given;
+    if (!processors && (arguments.hosts || arguments.turn))
+        return base::fail(
+            Status::argument,
+            "{} needs --processors (or a line `processors N` in the file of --params)",
+            arguments.hosts ? "--hosts" : "--turn-ns");
+    if (processors) {
+        const auto shared = share_processors(
+            machine, ranks, arguments.hosts.value_or(nodes_on(machine)), *processors);
+        if (!shared) return shared;
+    }
+    if (machine.crowded() && ranks > plan::kPredictedRanks)
+        return base::fail(Status::unsupported,
+                          "{} ranks: where ranks share processors at most {} are predicted", ranks,
+                          plan::kPredictedRanks);
+    if (!two_ways) {
+        if (!machine.crowded()) return base::Done{};
+        machine.node_of.clear();
+        if (auto put = set_puts(machine, parameters.wire); !put) return put;
+        machine.call = parameters.measured.over(machine).call;
+    }
+    parameters.machine = std::move(machine);
+    return base::Done{};
+}
+
+base::Result<plan::Predicted> shared_time(const ProgramQuestion& question,
+                                          const plan::Machine& machine) {
+    const auto stages = stages_of(question);
+    if (!stages && stages.failure().status != Status::unsupported) return in_spec(stages.failure());
+    lab::Programs programs{.size = question.request.size, .node_of = machine.node_of};
+    if (stages) programs.stages = &*stages;
+    programs.program_of = [&](Rank rank) { return generate_one(question, rank); };
+    const plan::VectorSize vector{question.request.elements, question.request.element_bytes};
+    programs.banks = [&] {
+        return run::banks_of(generate_one(question, 0), vector, machine.bank_bytes);
+    };
+    return lab::shared_time(programs, vector, machine);
+}
+
+void add_machine_arguments(CLI::App& command, MachineArguments& arguments) {
+    add_option(
+        command, "--processors", arguments.processors,
+        "processors of each host, on which its ranks take turns; default: those of --params, "
+        "else one for each rank");
+    add_option(command, "--hosts", arguments.hosts,
+               "number of machines that the nodes share; default: one for each node");
+    add_option(
+        command, "--turn-ns", arguments.turn,
+        "from one rank's turn on a processor to the next rank's, where messages cost the same "
+        "near and far");
+    add_flag(command, "--copy", arguments.copy,
+             "the kernel copies between buffers of local peers, as with WEFT_DIRECT=copy");
 }
 
 }  // namespace weft::tools

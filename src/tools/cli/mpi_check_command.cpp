@@ -19,8 +19,7 @@
 #include <string>
 #include <vector>
 
-#include "tools/cli/answer.hpp"
-#include "tools/cli/commands.hpp"
+#include "tools/cli/command.hpp"
 #include "tools/launch/process.hpp"
 
 namespace weft::tools {

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <charconv>
 #include <cstdio>
 #include <numeric>
 
@@ -11,7 +12,7 @@
 #include "base/suggestion.hpp"
 #include "base/units.hpp"
 #include "plan/schedule/step.hpp"
-#include "tools/cli/exit_status.hpp"
+#include "tools/cli/command.hpp"
 #include "tools/launch/layout.hpp"
 
 namespace weft::tools {
@@ -24,10 +25,46 @@ base::Result<collectives::Placement> parse_placement(const std::string& text) {
     return base::fail(Status::argument, "--placement: expected ordered or paper, got '{}'", text);
 }
 
+constexpr std::string_view kGather = "neighbor_allgather";
+constexpr std::string_view kExchange = "neighbor_alltoall";
+
+/// Parses "4x4x4".
+base::Result<std::vector<Rank>> parse_grid(std::string_view text) {
+    std::vector<Rank> extents;
+    const char* const end = text.data() + text.size();
+    for (const char* at = text.data();; ++at) {
+        Rank extent = 0;
+        const auto [stop, error] = std::from_chars(at, end, extent);
+        if (error != std::errc{} || extent < 1 || (stop != end && *stop != 'x'))
+            return base::fail(Status::argument,
+                              "--grid {}: expected the ranks along each dimension, as in 4x4x4",
+                              text);
+        extents.push_back(extent);
+        if (stop == end) return extents;
+        at = stop;
+    }
+}
+
+void add_neighbor_arguments(CLI::App& command, NeighborArguments& arguments) {
+    add_option(command, "--grid", arguments.grid,
+               "neighbor_...: ranks along each dimension of the grid, as in 4x4x4");
+    add_flag(command, "--periodic", arguments.periodic,
+             "neighbor_...: the last rank of each dimension is next to the first one");
+    add_option(command, "--reach", arguments.reach,
+               "neighbor_...: how far away neighbors are at most, in each dimension")
+        .shows_default();
+    add_flag(command, "--star", arguments.star,
+             "neighbor_...: only neighbors along the dimensions, none across corners");
+}
+
 /// Limit of stored steps and blocks of programs, 32 bytes each.
 constexpr std::size_t kStepsMax = std::size_t{1} << 27;
 
 }  // namespace
+
+bool is_neighborhood(std::string_view collective) {
+    return collective == kGather || collective == kExchange;
+}
 
 base::Result<void> check_ranks(Rank ranks, Rank most) {
     if (ranks >= 1 && ranks <= most) return {};
@@ -152,9 +189,50 @@ base::Result<collectives::GenerateRequest> read_request(const ProgramArguments& 
     return request;
 }
 
+base::Result<std::shared_ptr<const NeighborCall>> read_neighbors(const ProgramArguments& programs) {
+    const NeighborArguments& arguments = programs.neighbors;
+    const std::string& collective = programs.collective;
+    const std::string& algorithm = programs.algorithm;
+    constexpr int kReachMax = 100;
+    constexpr std::size_t kDimensionsMax = 8;
+    constexpr double kNeighborsMax = 1e5;
+    if (arguments.grid.empty())
+        return base::fail(Status::argument, "--grid is missing: {} has neighbors on a grid",
+                          collective);
+    const auto extents = parse_grid(arguments.grid);
+    if (!extents) return extents.failure();
+    if (extents->size() > kDimensionsMax)
+        return base::fail(Status::argument, "--grid {}: it has {} dimensions, at most {}",
+                          arguments.grid, extents->size(), kDimensionsMax);
+    if (arguments.reach < 1 || arguments.reach > kReachMax)
+        return base::fail(Status::argument, "--reach: {} is not in 1..{}", arguments.reach,
+                          kReachMax);
+    double neighbors = 1;
+    for (std::size_t i = 0; i < extents->size(); ++i) neighbors *= 2 * arguments.reach + 1;
+    if (!arguments.star && neighbors > kNeighborsMax)
+        return base::fail(Status::argument, "--reach: {} gives a rank more than {} neighbors",
+                          arguments.reach, kNeighborsMax);
+    if (algorithm != "direct" && algorithm != "combined")
+        return base::fail(Status::argument, "--algorithm: {} has direct and combined", collective);
+    const auto dimensions = static_cast<int>(extents->size());
+    auto stencil = collectives::Stencil::make(
+        {*extents, std::vector<bool>(extents->size(), arguments.periodic)},
+        arguments.star ? collectives::star_offsets(dimensions, arguments.reach)
+                       : collectives::box_offsets(dimensions, arguments.reach));
+    if (!stencil) return stencil.failure().within("--grid");
+    NeighborCall call{
+        *std::move(stencil),
+        collective == kGather ? collectives::NeighborData::same : collectives::NeighborData::own,
+        algorithm == "direct" ? collectives::NeighborWay::direct
+                              : collectives::NeighborWay::combined};
+    if (programs.ranks && *programs.ranks != call.ranks())
+        return base::fail(Status::argument, "--ranks: {} given, --grid {} has {}", *programs.ranks,
+                          arguments.grid, call.ranks());
+    return std::make_shared<const NeighborCall>(std::move(call));
+}
+
 base::Result<ProgramQuestion> read_neighbor_question(const ProgramArguments& arguments) {
-    auto neighbors = read_neighbors(arguments.neighbors, arguments.collective, arguments.algorithm,
-                                    arguments.ranks);
+    auto neighbors = read_neighbors(arguments);
     if (!neighbors) return neighbors.failure();
     if (const Rank ranks = (*neighbors)->ranks(); ranks > kListedRanksMax)
         return base::fail(Status::argument, "--grid {}: {} ranks, at most {}",

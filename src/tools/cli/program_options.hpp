@@ -1,25 +1,42 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// program_options.hpp - arguments that name a set of programs: collective, algorithm,
-// ranks and others.
+// program_options.hpp - arguments that name a set of programs: collective, algorithm, ranks, and
+// others, with the grid of a neighborhood collective.
 #pragma once
 
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.hpp"
+#include "collectives/neighborhood/exchange.hpp"
 #include "collectives/registry.hpp"
 #include "plan/schedule/program.hpp"
 #include "tools/cli/command.hpp"
 #include "tools/cli/counted_call.hpp"
-#include "tools/cli/neighbor_options.hpp"
 
 namespace weft::tools {
 
 /// Largest number of ranks where data is kept for each of them.
 inline constexpr Rank kListedRanksMax = 1 << 22;
 [[nodiscard]] base::Result<void> check_ranks(Rank ranks, Rank most = kListedRanksMax);
+
+/// Texts of the options for a neighborhood collective on a grid of ranks.
+struct NeighborArguments {
+    std::string grid;
+    bool periodic = false;
+    int reach = 1;
+    bool star = false;
+};
+
+struct NeighborCall {
+    collectives::Stencil stencil;
+    collectives::NeighborData data = collectives::NeighborData::own;
+    collectives::NeighborWay way = collectives::NeighborWay::direct;
+
+    [[nodiscard]] Rank ranks() const { return static_cast<Rank>(stencil.grid().ranks()); }
+};
 
 /// Texts from the command line.
 struct ProgramArguments {
@@ -39,6 +56,8 @@ struct ProgramArguments {
 /// Adds COLLECTIVE, --algorithm, --ranks, --root, --bytes, --type, --counts, --placement, --layout,
 /// --ordered and the options of neighborhoods to a command.
 void add_program_arguments(CLI::App& command, ProgramArguments& arguments);
+
+[[nodiscard]] bool is_neighborhood(std::string_view collective);
 
 /// Returns the node of each of `ranks` ranks from the text of --layout.
 [[nodiscard]] base::Result<std::vector<Rank>> read_nodes(const std::string& layout, Rank ranks);

@@ -13,8 +13,7 @@
 #include <vector>
 
 #include "base/log.hpp"
-#include "tools/cli/commands.hpp"
-#include "tools/cli/exit_status.hpp"
+#include "tools/cli/command.hpp"
 #include "tools/launch/launch.hpp"
 #include "tools/launch/layout.hpp"
 
@@ -200,8 +199,8 @@ void add_run_command(CLI::App& app, const std::vector<std::string>& program, int
     keep_unknown_words(command);  // refused below; the help then shows that a program follows
     set_footer(
         command,
-        "The first word that is neither an option nor the value of one is the program; -- may\n"
-        "stand before it. -np N is taken for -n N. With --nodes or --layout each rank finds the\n"
+        "The first word that is neither an option nor the value of an option is the program; --\n"
+        "may precede it. -np N is taken for -n N. With --nodes or --layout each rank finds the\n"
         "index of its node in WEFT_NODE_ID. Rank 0 reads standard input unless it is a terminal.\n"
         "Exit status: that of the first rank that failed (128 + signal if killed), 124 after the\n"
         "timeout, 2 for unusable arguments, 3 if the job could not be started.");

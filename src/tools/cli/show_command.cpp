@@ -3,14 +3,22 @@
 // picture or JSON.
 #include <fmt/format.h>
 
+#include <array>
+#include <iterator>
+#include <map>
+#include <nlohmann/json.hpp>
 #include <optional>
+#include <span>
+#include <tuple>
 #include <vector>
 
+#include "plan/schedule/step.hpp"
 #include "plan/schedule/text.hpp"
-#include "tools/cli/answer.hpp"
-#include "tools/cli/commands.hpp"
+#include "plan/simulate/image.hpp"
+#include "plan/simulate/simulate.hpp"
+#include "tools/cli/command.hpp"
 #include "tools/cli/program_options.hpp"
-#include "tools/cli/show_pictures.hpp"
+#include "tools/lab/simulate/timeline.hpp"
 
 namespace weft::tools {
 
@@ -26,6 +34,127 @@ struct ShowArguments {
 
 /// A picture of more ranks would not be readable.
 constexpr Rank kPictureRanksMax = 1024;
+
+/// By plan::StepKind.
+constexpr std::array kKinds{"put",   "signal", "expose", "publish", "wait",
+                            "flush", "reduce", "copy",   "loop"};
+constexpr std::array kFills{"#cfe0f2", "#cfe0f2", "#cfe0f2", "#cfe0f2", "#eeeeee",
+                            "#ffffff", "#f6dcc0", "#f6dcc0", "#ffffff"};
+
+std::size_t index_of(plan::StepKind kind) {
+    return static_cast<std::size_t>(kind);
+}
+
+std::string escaped(std::string_view text) {
+    std::string result;
+    for (const char c : text) {
+        if (c == '"' || c == '\\') result += '\\';
+        result += c;
+    }
+    return result;
+}
+
+bool raises(const plan::Step& step) {
+    return step.kind == plan::StepKind::put || step.kind == plan::StepKind::signal ||
+           step.kind == plan::StepKind::expose;
+}
+
+std::string node(const plan::Program& program, std::size_t step) {
+    return fmt::format("r{}s{}", program.rank, step);
+}
+
+Json json_of(const plan::Program& program, const plan::Step& step, std::size_t lane) {
+    Json one{{"lane", lane}, {"kind", kKinds.at(index_of(step.kind))}};
+    if (step.peer != plan::kNoRank) one["peer"] = step.peer;
+    if (raises(step) || step.kind == plan::StepKind::publish || step.kind == plan::StepKind::wait)
+        one["signal"] = step.signal;
+    one["text"] = plan::to_text(program, step);
+    return one;
+}
+
+/// A message: receiver (for published data: the publisher), number, and whether it is published.
+using Message = std::tuple<Rank, std::uint32_t, bool>;
+
+/// Returns a graph for Graphviz: a column of steps for each rank, and an edge for each message from
+/// the step that raises a signal to the wait for it. Loops are drawn once.
+std::string dot_of(std::span<const plan::Program> programs) {
+    std::string text =
+        "digraph program {\n  rankdir=TB; node [shape=box, style=filled, "
+        "fontname=\"sans-serif\", fontsize=10];\n";
+    const auto out = std::back_inserter(text);
+    std::map<Message, std::vector<std::string>> raised;
+    for (const plan::Program& program : programs) {
+        fmt::format_to(out,
+                       "  subgraph cluster_{0} {{\n    label=\"rank {0}\"; color=\"#bbbbbb\";\n",
+                       program.rank);
+        for (const plan::Lane& lane : program.lanes) {
+            for (std::size_t i = lane.first; i < lane.first + lane.count; ++i) {
+                const plan::Step& step = program.steps[i];
+                fmt::format_to(out, "    {} [label=\"{}\", fillcolor=\"{}\"];\n", node(program, i),
+                               escaped(plan::to_text(program, step)),
+                               kFills.at(index_of(step.kind)));
+                if (i > lane.first)
+                    fmt::format_to(out, "    {} -> {} [color=\"#bbbbbb\"];\n", node(program, i - 1),
+                                   node(program, i));
+                if (raises(step))
+                    raised[{step.peer, step.signal, false}].push_back(node(program, i));
+                if (step.kind == plan::StepKind::publish)
+                    raised[{program.rank, step.signal, true}].push_back(node(program, i));
+            }
+        }
+        text += "  }\n";
+    }
+    for (const plan::Program& program : programs) {
+        for (std::size_t i = 0; i < program.steps.size(); ++i) {
+            const plan::Step& step = program.steps[i];
+            if (step.kind != plan::StepKind::wait) continue;
+            const bool published = (step.flags & plan::kFromPublished) != 0;
+            const Rank where = published ? step.peer : program.rank;
+            const auto from = raised.find({where, step.signal, published});
+            if (from == raised.end()) continue;
+            for (const std::string& source : from->second)
+                fmt::format_to(out, "  {} -> {} [color=\"#3572b0\", constraint=false];\n", source,
+                               node(program, i));
+        }
+    }
+    return text + "}\n";
+}
+
+/// Draws the messages of all ranks over time, with a latency of 1000 ns and 100 ns per message.
+base::Result<std::string> svg_of(std::span<const plan::Program> programs) {
+    plan::Surroundings around;
+    around.model = {.busy_base = 100'000, .latency = 1'000'000, .reduce = 100'000};
+    plan::ImagePart part(around.model, {.elements = 1, .element_bytes = 8});
+    for (const plan::Program& program : programs)
+        if (auto added = part.add(program); !added) return added.failure();
+    std::vector<plan::Span> spans;
+    const auto outcome = plan::simulate_generic(
+        {&part, 1}, around, [&](const plan::Span& span) { spans.push_back(span); });
+    if (!outcome) return outcome.failure();
+    const plan::Program& first = programs.front();
+    return lab::timeline_svg(
+        fmt::format("{} by {} of {} ranks, if each message takes 1000 ns and the next 100 ns more",
+                    first.collective, first.algorithm, programs.size()),
+        static_cast<Rank>(programs.size()), spans);
+}
+
+/// Returns the steps in the order of their lanes, with their text form.
+Json json_of(std::span<const plan::Program> programs) {
+    Json object{{"collective", programs.front().collective},
+                {"algorithm", programs.front().algorithm},
+                {"ranks", programs.front().size},
+                {"programs", Json::array()}};
+    for (const plan::Program& program : programs) {
+        Json steps = Json::array();
+        for (std::size_t lane = 0; lane < program.lanes.size(); ++lane) {
+            const auto [first, count] = program.lanes[lane];
+            for (std::size_t i = first; i < first + count; ++i)
+                steps.push_back(json_of(program, program.steps[i], lane));
+        }
+        object["programs"].push_back({{"rank", program.rank}, {"steps", std::move(steps)}});
+    }
+    return object;
+}
 
 /// Returns the requested programs.
 base::Result<std::vector<plan::Program>> programs_of(const ShowArguments& arguments) {
@@ -82,7 +211,7 @@ void add_show_command(CLI::App& app, int& exit_status) {
     add_option(*command, "--rank", arguments->rank, "show only this rank");
     add_flag(*command, "--dot", arguments->dot, "a graph of steps and messages, for Graphviz");
     add_flag(*command, "--svg", arguments->svg,
-             "a picture of all ranks: who sends to whom in which order");
+             "a picture of all ranks with their messages over time");
     add_json_flag(*command, arguments->json);
 }
 

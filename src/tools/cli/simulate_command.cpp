@@ -14,6 +14,7 @@
 #include <cstdio>
 #include <limits>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <thread>
 
@@ -23,11 +24,9 @@
 #include "plan/select/put_models.hpp"
 #include "plan/simulate/duration.hpp"
 #include "plan/simulate/simulate.hpp"
-#include "tools/cli/answer.hpp"
 #include "tools/cli/clock_range.hpp"
-#include "tools/cli/commands.hpp"
-#include "tools/cli/exit_status.hpp"
-#include "tools/cli/machine_options.hpp"
+#include "tools/cli/command.hpp"
+#include "tools/cli/machine_facts.hpp"
 #include "tools/cli/model_options.hpp"
 #include "tools/cli/program_options.hpp"
 #include "tools/lab/simulate/events.hpp"
@@ -310,9 +309,7 @@ class Simulation {
     base::Result<std::vector<plan::ImagePart>> generate_parts() {
         constexpr Rank kRanksPerThread = 4096;
         const Rank size = question_.request.size;
-        const auto processors =
-            static_cast<Rank>(std::max(1U, std::thread::hardware_concurrency()));
-        const Rank threads = std::clamp(size / kRanksPerThread, 1, processors);
+        const Rank threads = std::clamp(size / kRanksPerThread, 1, usable_processors());
         std::vector<plan::ImagePart> parts(static_cast<std::size_t>(threads),
                                            plan::ImagePart(around_.model, size_, far_));
         std::vector<base::Result<void>> results(parts.size());

@@ -20,6 +20,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -30,8 +31,7 @@
 #include "collectives/notation/enumerate.hpp"
 #include "collectives/registry.hpp"
 #include "run/team/choice.hpp"
-#include "tools/cli/answer.hpp"
-#include "tools/cli/commands.hpp"
+#include "tools/cli/command.hpp"
 #include "tools/cli/job_command.hpp"
 #include "tools/cli/tune_point.hpp"
 #include "tools/cli/tuning_file.hpp"

@@ -26,34 +26,8 @@ constexpr std::uint64_t kBanksMax = 512;  // of put targets, for calls of a few 
 constexpr double kEqual = 1.02;           // ratio of medians that counts as equal,
 constexpr double kEqualJobs = 1.04;       // and over several jobs, which see several modes
 
-/// The call with its buffers; a barrier has no buffers.
-class TunedSubject {
-  public:
-    TunedSubject(Team world, const TuneCall& call) {
-        if (call.collective == Collective::barrier)
-            barrier_.emplace(world);
-        else
-            call_.emplace(
-                world, call.bytes,
-                CallOptions{.collective = call.collective, .type = call.type, .op = call.op});
-    }
-
-    [[nodiscard]] static std::uint64_t now_ns() { return BenchJob::now_ns(); }
-    void align() { call_ ? call_->align() : barrier_->align(); }
-    void prepare(std::uint64_t batch) { call_ ? call_->prepare(batch) : barrier_->prepare(batch); }
-    void call() { call_ ? call_->call() : barrier_->call(); }
-    [[nodiscard]] bool check(std::uint64_t batch) {
-        return call_ ? call_->check(batch) : barrier_->check(batch);
-    }
-    void largest(std::span<double> values) {
-        call_ ? call_->largest(values) : barrier_->largest(values);
-    }
-
-  private:
-    std::optional<BarrierSubject> barrier_;
-    std::optional<CallSubject> call_;
-};
-
+/// Subject: the call with its buffers.
+template <class Subject>
 class Tournament {
   public:
     Tournament(Team world, const TuneCall& call, std::vector<Contender> contenders)
@@ -61,21 +35,23 @@ class Tournament {
         result_.contenders = std::move(contenders);
     }
 
-    base::Result<TunedResult> run(double seconds) {
-        std::optional<TunedSubject> subject;
+    /// arguments: of the subject.
+    template <class... Arguments>
+    base::Result<TunedResult> run(double seconds, const Arguments&... arguments) {
+        std::optional<Subject> subject;
         try {
-            subject.emplace(world_, call_);
+            subject.emplace(world_, arguments...);
         } catch (const std::bad_alloc&) {
         } catch (const std::length_error&) {
         }
         if (world_.allreduce<int>(subject.has_value() ? 1 : 0, Op::min) == 0)
             return base::fail(Status::memory, "not enough memory for --bytes {}", call_.bytes);
         if (auto entered = enter(*subject); !entered) return entered.failure();
-        const std::uint64_t begin = TunedSubject::now_ns();
+        const std::uint64_t begin = Subject::now_ns();
         while (!result_.stable && result_.wrong.empty()) {
             play_round(*subject);
             judge();
-            double elapsed = static_cast<double>(TunedSubject::now_ns() - begin) * 1e-9;
+            double elapsed = static_cast<double>(Subject::now_ns() - begin) * 1e-9;
             subject->largest(std::span(&elapsed, 1));
             if (elapsed > seconds && result_.rounds >= static_cast<int>(kRoundsBeforeOut)) break;
         }
@@ -86,7 +62,7 @@ class Tournament {
   private:
     /// Checks each result, warms up and determines the calls of a batch. An algorithm that refuses
     /// the call is removed; all ranks refuse it.
-    base::Result<void> enter(TunedSubject& subject) {
+    base::Result<void> enter(Subject& subject) {
         std::vector<Contender> able;
         for (Contender& contender : result_.contenders) {
             try {
@@ -117,20 +93,20 @@ class Tournament {
     }
 
     /// Makes calls until buffers are accessed as in later calls.
-    static void warm_up(TunedSubject& subject) {
+    static void warm_up(Subject& subject) {
         for (std::uint64_t call = 0; call < kWarmCalls; ++call) subject.call();
     }
 
     /// Restores the caches after another algorithm's calls: put targets recur only after some
     /// hundred calls. Without this, two names of one program differed by a factor of two.
-    static void return_to_caches(TunedSubject& subject, std::uint64_t batch) {
+    static void return_to_caches(Subject& subject, std::uint64_t batch) {
         const std::uint64_t calls = std::clamp<std::uint64_t>(batch / 2, 1, kBanksMax);
         for (std::uint64_t call = 0; call < calls; ++call) subject.call();
     }
 
     /// Runs a batch of each. Each round begins with another algorithm, and every other round is in
     /// reverse order, so that no algorithm always follows the same one.
-    void play_round(TunedSubject& subject) {
+    void play_round(Subject& subject) {
         const std::size_t count = result_.contenders.size();
         for (std::size_t i = 0; i < count; ++i) {
             const bool reverse = result_.rounds % 2 == 1;
@@ -208,7 +184,11 @@ std::size_t winner_of_jobs(std::span<const Contender> contenders) {
 
 base::Result<TunedResult> tune_point(Team world, const TuneCall& call,
                                      std::vector<Contender> contenders, double seconds) {
-    return Tournament(world, call, std::move(contenders)).run(seconds);
+    if (call.collective == Collective::barrier)
+        return Tournament<BarrierSubject>(world, call, std::move(contenders)).run(seconds);
+    return Tournament<CallSubject>(world, call, std::move(contenders))
+        .run(seconds, call.bytes,
+             CallOptions{.collective = call.collective, .type = call.type, .op = call.op});
 }
 
 }  // namespace weft::tools

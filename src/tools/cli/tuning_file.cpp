@@ -2,17 +2,18 @@
 #include "tools/cli/tuning_file.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <utility>
 #include <vector>
 
 #include "base/read_file.hpp"
 #include "run/job/measured_files.hpp"
-#include "tools/cli/answer.hpp"
+#include "tools/cli/command.hpp"
+#include "tools/cli/machine_facts.hpp"
 
 namespace weft::tools {
 
@@ -87,12 +88,6 @@ bool is_tuning(const Json& object) {
 }
 
 }  // namespace
-
-std::string machine_name() {
-    char name[256] = {};
-    if (gethostname(name, sizeof name - 1) != 0) return "unknown";
-    return fmt::format("{}, {} processors", name, sysconf(_SC_NPROCESSORS_ONLN));
-}
 
 base::Result<TuningFile> TuningFile::open(const std::string& path) {
     std::error_code unknown;

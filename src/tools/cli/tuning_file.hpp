@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "base/result.hpp"
@@ -36,8 +37,5 @@ class TuningFile {
     std::string path_;
     Json object_;
 };
-
-/// Returns the name of this machine, for readers of the file.
-[[nodiscard]] std::string machine_name();
 
 }  // namespace weft::tools

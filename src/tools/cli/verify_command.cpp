@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "base/read_file.hpp"
@@ -14,9 +15,7 @@
 #include "plan/schedule/localize.hpp"
 #include "plan/schedule/text.hpp"
 #include "plan/verify/verify.hpp"
-#include "tools/cli/answer.hpp"
-#include "tools/cli/commands.hpp"
-#include "tools/cli/exit_status.hpp"
+#include "tools/cli/command.hpp"
 #include "tools/cli/program_options.hpp"
 
 namespace weft::tools {

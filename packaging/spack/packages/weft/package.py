@@ -31,6 +31,7 @@ class Weft(CMakePackage):
     depends_on("boost", type="build")
     depends_on("cli11@2:", type="build")
     depends_on("nlohmann-json@3.11:", type="build")
+    depends_on("help2man", type="build")
     depends_on("googletest", type="build", when="+tests")
 
     generator("ninja")

@@ -2,7 +2,7 @@
 // command_line.hpp - declares and reads command-line options, for `weft` and the programs of perf.
 //
 // Idea     A thin layer over CLI11, which parses. Only command_line.cpp, and main.cpp and
-//          reference.cpp of `weft`, include CLI11, because it adds seconds of compile time
+//          help_command.cpp of `weft`, include CLI11, because it adds seconds of compile time
 //          to each file.
 // Holds    Values refer to variables of the program, which must exist as long as the parser.
 #pragma once

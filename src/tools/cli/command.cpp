@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "tools/cli/answer.hpp"
+#include "tools/cli/command.hpp"
 
 #include <fmt/format.h>
 
 #include <cstdio>
 #include <fstream>
+#include <nlohmann/json.hpp>
 
 namespace weft::tools {
 

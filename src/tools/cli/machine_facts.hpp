@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// build_facts.hpp - sources and compiler of this executable.
+// machine_facts.hpp - facts about this executable and this machine.
 #pragma once
 
 #include <string>
@@ -14,5 +14,10 @@ namespace weft::tools {
 
 /// Returns "weft 0.1.0 (commit 1a2b3c4d5e, GNU 12.2.0, Release)".
 [[nodiscard]] std::string version_line();
+
+/// Returns the number of processors that this process may use, at least 1.
+[[nodiscard]] int usable_processors();
+/// Returns the name of this machine and the number of its processors, for readers of files.
+[[nodiscard]] std::string machine_name();
 
 }  // namespace weft::tools

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tools/cli/bench_plan.hpp"
+
+#include <algorithm>
+
+#include "base/element_types.hpp"
+#include "base/units.hpp"
+#include "collectives/registry.hpp"
+#include "collectives/v_collective.hpp"
+#include "run/team/call.hpp"
+#include "run/team/offload.hpp"
+#include "tools/cli/bench_puts.hpp"
+
+namespace weft::tools {
+
+namespace {
+
+template <class... Arguments>
+base::Failure refusal(fmt::format_string<Arguments...> text, Arguments&&... arguments) {
+    return base::fail(Status::argument, text, std::forward<Arguments>(arguments)...);
+}
+
+/// Refuses options that a special bench does not have.
+base::Result<void> refuse_given(const BenchRequest& request, std::string_view bench) {
+    for (const auto& [given, name] : {std::pair{request.osu, "--osu"},
+                                      {request.histogram, "--histogram"},
+                                      {request.memcpy, "--memcpy"},
+                                      {!request.page.empty(), "--html"},
+                                      {request.counts != "same", "--counts"},
+                                      {request.delay_ns != 0, "--delay-ns"}})
+        if (given) return refusal("{}: {} has none", name, bench);
+    if (request.algorithms.size() != 1 || request.algorithms.front() == "all")
+        return refusal("--algorithm: {} takes one", bench);
+    return {};
+}
+
+base::Result<void> plan_overlap(BenchPlan& plan) {
+    const BenchRequest& request = plan.request;
+    if (plan.name != kOverlapBench) {
+        if (request.of.empty()) return {};
+        return refusal("--of is only valid with '{}'", kOverlapBench);
+    }
+    plan.of = request.of.empty() ? "allreduce" : request.of;
+    if (plan.of == "barrier") return refusal("--of: barrier has no data to move beside work");
+    if (request.buffers != "reused" || request.loop != "back-to-back")
+        return refusal("--{}: {} has no choice of it",
+                       request.loop != "back-to-back" ? "loop" : "buffers", kOverlapBench);
+    return refuse_given(request, kOverlapBench);
+}
+
+base::Result<void> check_peers(const BenchPlan& plan) {
+    if (plan.request.peers.empty()) return {};
+    if (is_put_bench(plan.name) || plan.name == kOverlapBench)
+        return refusal("--compare: {} is not timed for MPI libraries", plan.name);
+    if (!plan.request.ranks)
+        return refusal("--compare: the bench starts the jobs of all libraries: give -n");
+    return refuse_given(plan.request, "--compare");
+}
+
+/// Finds the collective. If blocks have different sizes, this is the one with a count for each.
+base::Result<void> plan_collective(BenchPlan& plan) {
+    const auto find = [&] {
+        return collectives::find_collective(plan.of.empty() ? plan.name : plan.of);
+    };
+    plan.traits = find();
+    if (plan.request.counts != "same" && (plan.traits == nullptr || !plan.traits->has_counts())) {
+        if (collectives::find_collective(plan.name + "v") == nullptr)
+            return refusal(
+                "--counts: {} has none that could differ, expected gather, scatter, allgather, "
+                "alltoall or reduce_scatter",
+                plan.name);
+        plan.name += "v";
+        plan.traits = find();
+    }
+    plan.algorithms_of =
+        plan.traits == nullptr ? plan.name : collectives::traits_of(plan.traits->even).name;
+    if (plan.traits != nullptr) plan.call.collective = plan.traits->collective;
+    return {};
+}
+
+/// Checks that algorithms of these names exist, and that a root is given where needed.
+base::Result<void> check_specs(const BenchPlan& plan) {
+    if (plan.rooted() && plan.call.root < 0)
+        return refusal("--root: {} is not a rank, expected 0 or more", plan.call.root);
+    for (const std::string& given : plan.request.algorithms) {
+        if (given == "auto" || given == "all") continue;
+        if (auto checked = check_spec(plan, given); !checked)
+            return checked.failure().within(fmt::format("--algorithm \"{}\"", given));
+    }
+    return {};
+}
+
+base::Result<void> check_offload(const BenchPlan& plan) {
+    if (!plan.request.offload) return {};
+    if (plan.traits == nullptr) return refusal("--offload: {} is no collective", plan.name);
+    if (const auto usual = run::usual_offload(plan.traits->collective); !usual)
+        return refusal("--offload: {}", usual.failure().text);
+    return {};
+}
+
+/// Reads --bytes. The default sizes suit any type.
+base::Result<void> plan_bytes(BenchPlan& plan) {
+    const BenchRequest& request = plan.request;
+    if (plan.name == "barrier") {
+        plan.bytes = {0};
+        return {};
+    }
+    const bool puts = is_put_bench(plan.name);
+    if (request.pairs != 1 && (!puts || plan.name == "put-latency"))
+        return refusal("--pairs: {} has none, expected a put-rate or put-bandwidth bench",
+                       plan.name);
+    const std::uint64_t element_bytes = base::size_of(plan.call.type);
+    std::string text = request.bytes;
+    if (text == BenchRequest::kSweep)
+        text = request.offload
+                   ? "8,1K,16K"
+                   : std::to_string((7 + element_bytes) / element_bytes * element_bytes) +
+                         BenchRequest::kSweepEnd;
+    auto bytes = base::parse_bytes_list(text);
+    if (!bytes) return bytes.failure().within("--bytes");
+    plan.bytes = *std::move(bytes);
+    if (puts) {
+        if (request.algorithms != std::vector<std::string>{"auto"})
+            return refusal("--algorithm: {} has none", plan.name);
+        if (request.buffers != "reused")
+            return refusal("--buffers: {} has one, which is reused", plan.name);
+        if (std::ranges::find(plan.bytes, 0U) != plan.bytes.end())
+            return refusal("--bytes must be at least 1 for puts, not 0");
+        plan.type = "none";
+        return {};
+    }
+    for (const std::uint64_t value : plan.bytes)
+        if (value % element_bytes != 0)
+            return refusal("--bytes: {} is not a multiple of the {} bytes of {}", value,
+                           element_bytes, request.type);
+    return {};
+}
+
+}  // namespace
+
+base::Result<void> check_spec(const BenchPlan& plan, const std::string& given) {
+    if (plan.pairwise()) {
+        if (given == collectives::kPairwiseAlgorithm) return {};
+        return refusal("{} has no algorithm '{}'; it has {}", plan.name, given,
+                       collectives::kPairwiseAlgorithm);
+    }
+    const auto spec = collectives::parse_spec(given);
+    if (!spec) return spec.failure();
+    const auto algorithm = collectives::find_algorithm(plan.algorithms_of, *spec);
+    if (!algorithm) return algorithm.failure();
+    return {};
+}
+
+base::Result<BenchPlan> plan_bench(const BenchRequest& request) {
+    const auto type = base::parse_type(request.type);
+    if (!type) return type.failure().within("--type");
+    const auto op = base::parse_op(request.op);
+    if (!op) return op.failure().within("--op");
+    BenchPlan plan{.request = request,
+                   .name = request.collective,
+                   .type = request.type,
+                   .call = {.type = *type,
+                            .op = *op,
+                            .root = request.root,
+                            .buffers = request.buffers == "rotated" ? BufferKind::rotated
+                                       : request.buffers == "fresh" ? BufferKind::fresh
+                                                                    : BufferKind::reused,
+                            .uneven = request.counts == "ragged"},
+                   .measuring = request.measuring};
+    plan.measuring.loop = request.loop == "separated" ? lab::MeasuringLoop::separated
+                                                      : lab::MeasuringLoop::back_to_back;
+    for (auto* const step : {&plan_overlap, &plan_collective})
+        if (auto done = step(plan); !done) return done.failure();
+    for (auto* const check : {&check_peers, &check_specs})
+        if (auto done = check(plan); !done) return done.failure();
+    if (plan.reduces() && run::reduce_kernel(*type, *op) == nullptr)
+        return refusal("--op: {} does not exist for {}, which has {}", request.op, request.type,
+                       run::operations_of(*type));
+    if (auto done = check_offload(plan); !done) return done.failure();
+    if (request.json && request.osu) return refusal("--osu and --json exclude each other");
+    if (auto done = plan_bytes(plan); !done) return done.failure();
+    return plan;
+}
+
+}  // namespace weft::tools

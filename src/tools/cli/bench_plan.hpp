@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// bench_plan.hpp - the request of `weft bench`, and the plan that is made from it.
+//
+// Holds    The plan contains all that does not depend on the job, checked. Kinds of benches that
+//          have their own rounds are declared here, too.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.hpp"
+#include "collectives/collective_traits.hpp"
+#include "tools/cli/bench_subjects.hpp"
+#include "tools/measure/measuring.hpp"
+#include "weft/weft.hpp"
+
+namespace weft::tools {
+
+/// Options as typed.
+struct BenchRequest {
+    static constexpr const char* kSweep = "8:4M";  ///< default sizes
+    static constexpr const char* kSweepEnd = ":4M";
+
+    std::string collective;
+    std::string bytes = kSweep;
+    std::string type = "double";
+    std::string op = "sum";
+    std::string loop = "back-to-back";
+    std::vector<std::string> algorithms{"auto"};
+    std::string buffers = "reused";
+    std::string counts = "same";
+    Rank root = 0;
+    double delay_ns = 0;
+    bool json = false;
+    bool osu = false;
+    bool histogram = false;
+    bool memcpy = false;
+    std::uint64_t pairs = 1;    ///< for puts: pairs that put at the same time
+    std::optional<Rank> ranks;  ///< ranks of a job that the bench starts itself
+    std::optional<Rank> nodes;
+    std::string page;  ///< file for a page with plots; empty: no page
+    std::string of;    ///< for the overlap bench: the collective
+    bool offload = false;
+    std::uint64_t offload_budget = 0;  ///< descriptors queued at a time; 0: all of a call
+    double away_ms = 20;             ///< sleep of one rank in an offloaded call; 0: no rank sleeps
+    std::vector<std::string> peers;  ///< MPI libraries to compare with
+    lab::MeasuringOptions measuring;
+};
+
+/// The bench of calls that proceed while their ranks do other work.
+inline constexpr std::string_view kOverlapBench = "overlap";
+
+/// Values to use.
+struct BenchPlan {
+    BenchRequest request;
+    std::string name;  ///< of the bench, with a v if its blocks have counts
+    const collectives::CollectiveTraits* traits = nullptr;  ///< nullptr for puts
+    std::string of;                                         ///< collective of the overlap bench
+    std::string algorithms_of;  ///< collective whose algorithms serve the call
+    std::string type;           ///< "none" for puts
+    std::vector<std::uint64_t> bytes;
+    CallOptions call;
+    lab::MeasuringOptions measuring;
+
+    [[nodiscard]] bool rooted() const { return traits != nullptr && traits->rooted(); }
+    [[nodiscard]] bool reduces() const { return traits != nullptr && traits->reduces(); }
+    /// Returns true if the call has only one algorithm, a direct exchange between its ranks.
+    [[nodiscard]] bool pairwise() const {
+        return traits != nullptr && traits->has_pairwise_counts();
+    }
+    /// Returns the first algorithm; empty for the choice of weft.
+    [[nodiscard]] std::string algorithm() const {
+        return request.algorithms.front() == "auto" ? "" : request.algorithms.front();
+    }
+};
+
+[[nodiscard]] base::Result<BenchPlan> plan_bench(const BenchRequest& request);
+/// Checks that an algorithm of this spec exists.
+[[nodiscard]] base::Result<void> check_spec(const BenchPlan& plan, const std::string& given);
+
+// All return the exit status; rank 0 prints.
+
+/// Times a call alone, and a started call during which the rank computes or sleeps for the same
+/// time before it waits. Hidden is the fraction of the call that the work covered: (blocking + work
+/// - both) / blocking.
+[[nodiscard]] int bench_overlap(Runtime& runtime, const BenchPlan& plan);
+/// Times a call that the network runs beside an ordinary started call.
+[[nodiscard]] int bench_offload(const BenchPlan& plan);
+/// Times weft and MPI libraries, in jobs that it starts.
+[[nodiscard]] int bench_against_peers(const BenchPlan& plan);
+
+}  // namespace weft::tools

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tools/cli/table.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "base/units.hpp"
+
+namespace weft::tools {
+
+namespace {
+
+/// Adds a cell to a line. Columns are one space apart, and two before a column of texts.
+void add_cell(std::string& line, const Column& column, const std::string& cell) {
+    const std::size_t begin = line.empty() ? 0 : line.size() + 1;
+    if (column.width >= 0) {
+        line += fmt::format("{}{:>{}}", begin == 0 ? "" : " ", cell, column.width);
+        return;
+    }
+    line += fmt::format("{}{:<{}}", begin == 0 ? "" : "  ", cell, -column.width);
+}
+
+std::string trimmed(std::string line) {
+    line.erase(line.find_last_not_of(' ') + 1);
+    return line + "\n";
+}
+
+/// Formats a value for people.
+std::string value_text(const std::string& name, const Json& value) {
+    if (value.is_null() || value == "") return "-";
+    if (value.is_boolean()) return value.get<bool>() ? "yes" : "no";
+    if (value.is_array()) {
+        std::string text;
+        for (const Json& part : value)
+            text += fmt::format("{}{}", text.empty() ? "" : ", ", json_text(part));
+        return text.empty() ? "-" : text;
+    }
+    if (value == std::numeric_limits<std::size_t>::max()) return "no limit";
+    if (name.ends_with("bytes") && value.is_number_unsigned())
+        return base::format_bytes(value.get<std::uint64_t>());
+    return json_text(value);
+}
+
+/// Returns a table of objects with equal members.
+std::string table_of(const Json& rows, const std::string& indent) {
+    std::vector<Column> columns;
+    for (const auto& [name, ignored] : rows.front().items()) columns.push_back({name, name});
+    Json texts = Json::array();
+    for (const Json& row : rows) {
+        Json& text = texts.emplace_back();
+        for (Column& column : columns) text[column.key] = value_text(column.key, row[column.key]);
+    }
+    for (Column& column : columns) {
+        std::size_t width = column.title.size();
+        for (const Json& text : texts) width = std::max(width, json_text(text[column.key]).size());
+        column.width = -static_cast<int>(width);
+    }
+    std::string table = indent + table_head(columns);
+    for (const Json& text : texts) table += indent + table_row(columns, text);
+    return table;
+}
+
+}  // namespace
+
+std::string outline(const Json& object, std::size_t depth) {
+    constexpr std::size_t kNameWidth = 24;
+    const std::string indent(2 * depth, ' ');
+    std::string text;
+    for (const auto& [name, value] : object.items()) {
+        if (value.is_object())
+            text += fmt::format("{}{}\n{}", indent, name, outline(value, depth + 1));
+        else if (value.is_array() && !value.empty() && value.front().is_object())
+            text += fmt::format("{}{}\n{}", indent, name, table_of(value, indent + "  "));
+        else
+            text += fmt::format("{}{:<{}} {}\n", indent, name, kNameWidth - indent.size(),
+                                value_text(name, value));
+    }
+    return text;
+}
+
+std::string cell_of(const Column& column, const Json& row) {
+    const auto found = row.find(column.key);
+    if (found == row.end() || found->is_null()) return column.missing;
+    if (found->is_boolean()) return column.words.at(found->get<bool>() ? 1 : 0);
+    const Json& value =
+        found->is_array() ? *std::max_element(found->begin(), found->end()) : *found;
+    if (!value.is_number() || (column.digits < 0 && !column.part)) return json_text(value);
+    const double number = value.get<double>() * column.scale;
+    if (!column.part) return fmt::format("{:.{}f}", number, column.digits);
+    return number < 0 ? "none" : fmt::format("{:.0f} %", 100 * number);
+}
+
+std::string table_head(std::span<const Column> columns) {
+    std::string line;
+    for (const Column& column : columns) add_cell(line, column, column.title);
+    return trimmed(line);
+}
+
+std::string table_row(std::span<const Column> columns, const Json& row) {
+    std::string text;
+    std::string line;
+    for (const Column& column : columns) {
+        const std::string cell = cell_of(column, row);
+        add_cell(line, column, cell);
+        const bool last = &column == &columns.back();
+        const auto excess = static_cast<std::ptrdiff_t>(cell.size()) + std::min(column.width, 0);
+        if (column.width >= 0 || excess <= 0 || last) continue;
+        text += line + "\n";
+        line.assign(line.size() - static_cast<std::size_t>(excess), ' ');
+    }
+    return text + trimmed(line);
+}
+
+std::string counted(std::int64_t number, const char* noun) {
+    return fmt::format("{} {}{}", number, noun, number == 1 ? "" : "s");
+}
+
+RowReport::RowReport(bool prints, bool json, const Json& head, const std::string& title,
+                     std::vector<Column> columns)
+    : prints_(prints),
+      json_(json),
+      columns_(std::move(columns)),
+      object_(std::make_unique<Json>(head)) {
+    (*object_)["results"] = Json::array();
+    if (!prints_ || json_) return;
+    fmt::print("{}\n{}", title, table_head(columns_));
+    std::fflush(stdout);
+}
+
+RowReport::~RowReport() = default;
+
+void RowReport::add(const Json& row) {
+    (*object_)["results"].push_back(row);
+    if (!prints_ || json_) return;
+    fmt::print("{}", table_row(columns_, row));
+    std::fflush(stdout);
+}
+
+int RowReport::finish() const {
+    if (prints_ && json_) print_json(*object_);
+    const bool right = std::ranges::all_of(
+        (*object_)["results"], [](const Json& row) { return row["checked"].get<bool>(); });
+    return right ? 0 : kAnswerIsNo;
+}
+
+}  // namespace weft::tools

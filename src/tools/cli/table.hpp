@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// table.hpp - tables and outlines for people, written from the JSON objects of the same report.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "tools/cli/command.hpp"
+
+namespace weft::tools {
+
+struct Column {
+    std::string title;
+    std::string key;    ///< member of a row; an array shows its largest value
+    int width = 10;     ///< in characters; negative: aligned to the left
+    int digits = -1;    ///< after the point of a number; -1: as in JSON
+    double scale = 1;   ///< factor of a number with `digits`
+    bool part = false;  ///< a fraction, shown in per cent; "none" if negative
+    std::array<const char*, 2> words{"no", "yes"};  ///< of false and true
+    const char* missing = "-";                      ///< text of null, or without a member
+};
+
+/// Columns with the verdict of a measured row.
+inline Column verdict() {
+    return {.title = "", .key = "checked", .width = -5, .words = {"WRONG", "right"}};
+}
+
+/// Return one line. A text longer than its column ends the line, and the columns after it follow
+/// on the next one, so that columns stay aligned.
+[[nodiscard]] std::string table_head(std::span<const Column> columns);
+[[nodiscard]] std::string table_row(std::span<const Column> columns, const Json& row);
+/// Returns the text of one value.
+[[nodiscard]] std::string cell_of(const Column& column, const Json& row);
+
+/// Returns "1 node" or "4 nodes".
+[[nodiscard]] std::string counted(std::int64_t number, const char* noun);
+
+/// Returns a line `name value` for each member. Members of an object follow indented, and an array
+/// of objects becomes a table.
+[[nodiscard]] std::string outline(const Json& object, std::size_t depth = 0);
+
+/// Results of measured rows: a table with a line for each row as it comes, or one object at the
+/// end. On ranks that do not print it only collects.
+class RowReport {
+  public:
+    /// head: members of the object before `results`. title: lines above the table.
+    RowReport(bool prints, bool json, const Json& head, const std::string& title,
+              std::vector<Column> columns);
+    ~RowReport();
+
+    void add(const Json& row);
+    /// Prints the object. Returns the exit status: kAnswerIsNo if a row has a wrong result.
+    [[nodiscard]] int finish() const;
+
+  private:
+    bool prints_;
+    bool json_;
+    std::vector<Column> columns_;
+    std::unique_ptr<Json> object_;
+};
+
+}  // namespace weft::tools
