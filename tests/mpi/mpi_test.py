@@ -188,6 +188,49 @@ class MpiTest(unittest.TestCase):
         # Served: calls 16 to 127. At the 128th, ranks agree that buffers are new.
         self.assertRegex(err, rf"weft: allreduce +{2 * 128} +{2 * 112} ")
 
+    def tune(self, file, *words, **environment):
+        command = [BIN / "weft", "tune", "allreduce", "--mpi", "--bytes", "8,64K", "--seconds", "0.02", "--jobs", "1",
+                   "--output", file, *words]
+        return subprocess.run(command, capture_output=True, text=True, timeout=DEADLINE_S, check=False,
+                              env={**os.environ, **environment})
+
+    def test_ranges_are_measured_and_used(self):
+        launcher = command(1, [], {})[0]
+        options = " --allow-run-as-root --oversubscribe" if MPI == "openmpi" else ""
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder) / "ranges"
+            file.write_text("other 2 allreduce 0 host\n")
+            done = self.tune(file, "--ranks", "2", "--launcher", launcher + options)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual(len(re.findall(rf"^{MPI} 2 allreduce +(?:8|64K)  {MPI} [\d.]+ us, weft [\d.]+ us: \w+$",
+                                            done.stdout, re.MULTILINE)), 2, done.stdout)
+            lines = file.read_text().splitlines()
+            self.assertEqual(lines[1], "other 2 allreduce 0 host")
+            first = re.fullmatch(rf"{MPI} 2 allreduce 0 (weft|host)", lines[2])
+            self.assertIsNotNone(first, lines)
+            again = self.tune(file, "--ranks", "2", "--launcher", launcher + options)
+            self.assertEqual((again.returncode, again.stdout), (0, ""), again.stderr)
+            settings = {"WEFT_MPI": "auto", "WEFT_MPI_STATS": "1", "WEFT_MPI_TUNING": str(file)}
+            status, _, err = run(2, ["communicators", "stream", 100], settings)
+            self.assertEqual(status, 0, err)
+            served = int(re.search(r"^weft: allreduce +200 +(\d+) ", err, re.MULTILINE)[1])
+            self.assertEqual(served, 200 if first[1] == "weft" else 0, err)
+
+    def test_ranges_need_an_mpi_and_a_file_of_ranges(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder) / "ranges"
+            done = self.tune(file, PATH=folder)
+            self.assertEqual((done.returncode, file.exists()), (3, False), done.stderr)
+            self.assertIn("weft tune: no MPI can be measured: openmpi: ", done.stderr)
+            self.assertIn("; mpich: ", done.stderr)
+            file.write_text("{}\n")
+            done = self.tune(file)
+            self.assertEqual(done.returncode, 2, done.stderr)
+            self.assertIn(f"--output: {file} is not a file of ranges: {{}}", done.stderr)
+            for words in (("--layout", "2"), ("--exhaustive",)):
+                done = self.tune(file, *words)
+                self.assertIn("--mpi excludes --layout and --exhaustive", done.stderr)
+
     def test_a_device_is_no_file_of_ranges(self):
         settings = {"WEFT_MPI": "auto", "WEFT_MPI_TUNING": "/dev/zero"}
         status, _, err = run(2, ["communicators", "stream", 100], settings, 20)

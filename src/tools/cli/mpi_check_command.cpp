@@ -13,20 +13,18 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
 #include <optional>
 #include <sstream>
 #include <string>
 #include <vector>
 
 #include "tools/cli/command.hpp"
+#include "tools/cli/mpi_jobs.hpp"
 #include "tools/launch/process.hpp"
 
 namespace weft::tools {
 
 namespace {
-
-using Words = std::vector<std::string>;
 
 struct CheckArguments {
     int ranks = 2;
@@ -36,14 +34,7 @@ struct CheckArguments {
 
 /// Returns the MPI that a program is linked with, by ldd.
 base::Result<std::string> mpi_of(const std::string& program) {
-    const std::string file = fmt::format("ldd '{}' 2>/dev/null", program);
-    std::FILE* const pipe =
-        program.find('\'') == std::string::npos ? popen(file.c_str(), "r") : nullptr;
-    std::string libraries;
-    char buffer[4096];
-    while (pipe != nullptr && std::fgets(buffer, sizeof buffer, pipe) != nullptr)
-        libraries += buffer;
-    if (pipe != nullptr) pclose(pipe);
+    const std::string libraries = output_of("ldd", program);
     if (libraries.find("libmpi.so") != std::string::npos) return std::string("openmpi");
     if (libraries.find("libmpich.so") != std::string::npos) return std::string("mpich");
     return base::fail(Status::argument,
@@ -52,45 +43,23 @@ base::Result<std::string> mpi_of(const std::string& program) {
                       program);
 }
 
-/// Finds the layer in the folder of the command, or where libraries are installed.
-base::Result<std::string> layer_for(const std::string& mpi) {
-    namespace fs = std::filesystem;
-    const std::string name = fmt::format("libweft-mpi-{}.so", mpi);
-    const fs::path here = fs::read_symlink("/proc/self/exe").parent_path();
-    for (const fs::path& folder : {here, here.parent_path() / WEFT_LIBRARY_FOLDER}) {
-        if (fs::exists(folder / name)) return (folder / name).string();
-    }
-    return base::fail(Status::environment, "{} is not here: it is built where {} has headers", name,
-                      mpi);
-}
-
 struct Trial {
     int status = 0;  ///< as a shell would report it
     double seconds = 0;
     std::string errors;  ///< output of the ranks on stderr, with the statistics
 };
 
+/// mode: value of WEFT_MPI.
 Words launch_words(const std::string& mpi, const std::string& layer, const char* mode,
                    const CheckArguments& arguments) {
-    const std::string ranks = std::to_string(arguments.ranks);
     // lint: allow(variable): those of src/faces/mpi; docs/guide/mpi-backing.md
     const char* const statistics = "WEFT_MPI_STATS=1";
-    const Words settings{fmt::format("LD_PRELOAD={}", layer), fmt::format("WEFT_MPI={}", mode),
-                         statistics};
-    Words words;
-    if (mpi == "openmpi") {
-        words = {"mpirun.openmpi", "--oversubscribe", "-np", ranks};
-        if (geteuid() == 0) words.emplace_back("--allow-run-as-root");
-        for (const std::string& setting : settings) {
-            words.emplace_back("-x");
-            words.push_back(setting);
-        }
-    } else {
-        words = {"mpiexec.mpich", "-np", ranks, "env"};
-        words.insert(words.end(), settings.begin(), settings.end());
-    }
-    words.push_back(arguments.program);
-    return words;
+    return words_of({.mpi = mpi,
+                     .ranks = arguments.ranks,
+                     .settings = {fmt::format("LD_PRELOAD={}", layer),
+                                  fmt::format("WEFT_MPI={}", mode), statistics},
+                     .program = {arguments.program},
+                     .launcher = {}});
 }
 
 base::Result<Trial> try_program(const Words& words) {

@@ -33,6 +33,7 @@
 #include "run/team/choice.hpp"
 #include "tools/cli/command.hpp"
 #include "tools/cli/job_command.hpp"
+#include "tools/cli/tune_mpi.hpp"
 #include "tools/cli/tune_point.hpp"
 #include "tools/cli/tuning_file.hpp"
 #include "tools/measure/statistics.hpp"
@@ -43,25 +44,9 @@ namespace weft::tools {
 
 namespace {
 
-struct TuneArguments {
-    std::vector<std::string> collectives;
-    std::string output;
-    std::string bytes = "8,64,512,4K,32K,256K,1M";
-    std::string type = "double";
-    std::string op = "sum";
-    std::string ranks;
-    std::vector<std::string> layouts;
-    double seconds = 2;
-    double total_seconds = 0;
-    double within = 4;
-    int candidates = 8;
-    int jobs = 3;
-    bool exhaustive = false;
-    bool again = false;
-};
-
 /// The requested points, read from the texts.
 struct TunePlan {
+    std::vector<std::string> names;
     std::vector<Collective> collectives;
     std::vector<std::uint64_t> bytes;
     Type type = Type::float64;
@@ -77,9 +62,9 @@ std::vector<std::string> names_of_collectives() {
 }
 
 base::Result<TunePlan> read_plan(const TuneArguments& arguments) {
-    TunePlan plan;
-    for (const std::string& name :
-         arguments.collectives.empty() ? names_of_collectives() : arguments.collectives)
+    TunePlan plan{.names = arguments.collectives};
+    if (plan.names.empty()) plan.names = names_of_collectives();
+    for (const std::string& name : plan.names)
         plan.collectives.push_back(collectives::find_collective(name)->collective);
     const auto type = base::parse_type(arguments.type);
     if (!type) return type.failure().within("--type");
@@ -379,6 +364,8 @@ base::Result<int> start_jobs(TuneArguments arguments) {
 base::Result<int> tune(const TuneArguments& arguments) {
     const auto plan = read_plan(arguments);
     if (!plan) return plan.failure();
+    if (arguments.mpi) return tune_mpi(arguments, plan->names);
+    if (!arguments.launcher.empty()) return base::fail(Status::argument, "--launcher needs --mpi");
     if (std::getenv("PMIX_RANK") == nullptr) return start_jobs(arguments);
     if (!arguments.ranks.empty() || !arguments.layouts.empty())
         return base::fail(Status::argument,
@@ -443,6 +430,11 @@ void add_tune_command(CLI::App& app, int& exit_status) {
     add_flag(command, "--exhaustive", arguments->exhaustive,
              "measure all candidates and, where schedules are algorithms, all schedules");
     add_flag(command, "--again", arguments->again, "measure also what the file has already");
+    add_flag(command, "--mpi", arguments->mpi,
+             "measure whether weft or the MPI library is faster, for the layer for MPI programs");
+    add_option(command, "--launcher", arguments->launcher,
+               "with --mpi: the start of the launcher's command, as in 'mpirun --hostfile hosts'; "
+               "default: the launchers of all MPIs that are installed");
     on_run(command, exit_status, [arguments] { return run_tune(*arguments); });
 }
 
