@@ -102,16 +102,17 @@ TEST(Choices, DataDecideAboutLongCalls) {
 unsigned calls_until_agreement(Choices& choices, unsigned period) {
     static char memory[4096];
     for (unsigned call = 0;; ++call)
-        if (choices.count_long(Kind::reduce, &memory[call % period], nullptr)) return call + 1;
+        if (choices.long_calls(Kind::reduce).count(&memory[call % period], nullptr))
+            return call + 1;
 }
 
 TEST(Choices, LongCallsWhoseBuffersRecurGoToWeft) {
     for (const unsigned period : {1U, 8U}) {
         Choices choices(2);
-        EXPECT_EQ(calls_until_agreement(choices, period), Choices::kCallsBefore);
-        EXPECT_TRUE(choices.reuses_buffers(Kind::reduce)) << period;
+        EXPECT_EQ(calls_until_agreement(choices, period), LongCalls::kCallsBefore);
+        EXPECT_TRUE(choices.long_calls(Kind::reduce).reuse_buffers()) << period;
         EXPECT_TRUE(choices.goes_to_host(Kind::reduce, kLong));
-        choices.agree(Kind::reduce, true);
+        choices.long_calls(Kind::reduce).agree(true);
         EXPECT_FALSE(choices.goes_to_host(Kind::reduce, kLong));
         EXPECT_TRUE(choices.goes_to_host(Kind::broadcast, kLong));
     }
@@ -119,11 +120,11 @@ TEST(Choices, LongCallsWhoseBuffersRecurGoToWeft) {
 
 TEST(Choices, LongCallsWithNewBuffersStayWithTheHost) {
     Choices choices(2);
-    unsigned calls = Choices::kCallsBefore;
+    unsigned calls = LongCalls::kCallsBefore;
     for (int agreement = 0; agreement < 5; ++agreement, calls *= 2) {
         EXPECT_EQ(calls_until_agreement(choices, 4096), agreement == 0 ? calls : calls / 2);
-        EXPECT_FALSE(choices.reuses_buffers(Kind::reduce));
-        choices.agree(Kind::reduce, false);
+        EXPECT_FALSE(choices.long_calls(Kind::reduce).reuse_buffers());
+        choices.long_calls(Kind::reduce).agree(false);
         EXPECT_TRUE(choices.goes_to_host(Kind::reduce, kLong));
     }
 }
@@ -131,13 +132,13 @@ TEST(Choices, LongCallsWithNewBuffersStayWithTheHost) {
 TEST(Choices, MembersAgreeAgainWhenTheNumberOfCallsHasDoubled) {
     Choices choices(2);
     static_cast<void>(calls_until_agreement(choices, 1));
-    choices.agree(Kind::reduce, true);
-    EXPECT_EQ(calls_until_agreement(choices, 4096), Choices::kCallsBefore);
-    EXPECT_FALSE(choices.reuses_buffers(Kind::reduce));
-    choices.agree(Kind::reduce, false);
+    choices.long_calls(Kind::reduce).agree(true);
+    EXPECT_EQ(calls_until_agreement(choices, 4096), LongCalls::kCallsBefore);
+    EXPECT_FALSE(choices.long_calls(Kind::reduce).reuse_buffers());
+    choices.long_calls(Kind::reduce).agree(false);
     EXPECT_TRUE(choices.goes_to_host(Kind::reduce, kLong));
-    EXPECT_EQ(calls_until_agreement(choices, 1), 2 * Choices::kCallsBefore);
-    EXPECT_TRUE(choices.reuses_buffers(Kind::reduce));
+    EXPECT_EQ(calls_until_agreement(choices, 1), 2 * LongCalls::kCallsBefore);
+    EXPECT_TRUE(choices.long_calls(Kind::reduce).reuse_buffers());
 }
 
 }  // namespace

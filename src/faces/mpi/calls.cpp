@@ -10,40 +10,30 @@
 #include <mpi.h>
 
 #include "faces/mpi/layer.hpp"
-#include "faces/mpi/loading.hpp"
 
 #define WEFT_MPI_ENTRY extern "C" __attribute__((visibility("default"))) int
 
-using weft::mpi::Elements;
-using weft::mpi::Kind;
-using weft::mpi::Layer;
-using weft::mpi::passes_by;
-using weft::mpi::PreparedCall;
-using weft::mpi::RankBlocks;
-using weft::mpi::Shortcut;
-using weft::mpi::Why;
+namespace weft::mpi {
 
-/// Defines the blocking and the started entry of a collective. `parameters` and `arguments` are
-/// those before the communicator, `glance` is their part in a Shortcut, and `prepare` makes the
-/// PreparedCall. The inline part of the blocking entry must be short, because it delays each call
-/// that the host serves. So the rest is noinline.
-#define WEFT_MPI_PAIR(Name, Started, kind, parameters, arguments, glance, prepare)                \
-    static                                                                                        \
-        __attribute__((noinline)) int long_way_##Name(WEFT_MPI_LIST parameters, MPI_Comm comm) {  \
-        return Layer::get().blocking(                                                             \
-            Kind::kind, Shortcut{comm, WEFT_MPI_LIST glance},                                     \
-            [&](PreparedCall& call) -> Why { return call.prepare; },                              \
-            [&] { return PMPI_##Name(WEFT_MPI_LIST arguments, comm); });                          \
-    }                                                                                             \
-    WEFT_MPI_ENTRY MPI_##Name(WEFT_MPI_LIST parameters, MPI_Comm comm) {                          \
-        if (passes_by(Kind::kind, {comm, WEFT_MPI_LIST glance}))                                  \
-            return PMPI_##Name(WEFT_MPI_LIST arguments, comm);                                    \
-        return long_way_##Name(WEFT_MPI_LIST arguments, comm);                                    \
-    }                                                                                             \
-    WEFT_MPI_ENTRY MPI_##Started(WEFT_MPI_LIST parameters, MPI_Comm comm, MPI_Request* request) { \
-        return Layer::get().started(                                                              \
-            Kind::kind, comm, request, [&](PreparedCall& call) -> Why { return call.prepare; },   \
-            [&] { return PMPI_##Started(WEFT_MPI_LIST arguments, comm, request); });              \
+/// Defines the blocking and the started entry of a collective. `glance` is the part of the
+/// arguments in a Shortcut, and `prepare` makes the PreparedCall. The inline part of the blocking
+/// entry must be short, because it delays each call that the host serves. So the rest is noinline.
+#define WEFT_MPI_PAIR(Name, Started, kind, parameters, arguments, glance, prepare)       \
+    static __attribute__((noinline)) int long_way_##Name(WEFT_MPI_LIST parameters) {     \
+        return Layer::get().make<false>(                                                 \
+            Kind::kind, Shortcut{WEFT_MPI_LIST glance}, nullptr,                         \
+            [&](PreparedCall& call) -> Why { return call.prepare; },                     \
+            [&] { return PMPI_##Name arguments; });                                      \
+    }                                                                                    \
+    WEFT_MPI_ENTRY MPI_##Name(WEFT_MPI_LIST parameters) {                                \
+        if (passes_by(Kind::kind, {WEFT_MPI_LIST glance})) return PMPI_##Name arguments; \
+        return long_way_##Name arguments;                                                \
+    }                                                                                    \
+    WEFT_MPI_ENTRY MPI_##Started(WEFT_MPI_LIST parameters, MPI_Request* request) {       \
+        return Layer::get().make<true>(                                                  \
+            Kind::kind, Shortcut{comm}, request,                                         \
+            [&](PreparedCall& call) -> Why { return call.prepare; },                     \
+            [&] { return PMPI_##Started(WEFT_MPI_LIST arguments, request); });           \
     }
 #define WEFT_MPI_LIST(...) __VA_ARGS__
 #if MPI_VERSION >= 4
@@ -56,118 +46,110 @@ using weft::mpi::Why;
     WEFT_MPI_PAIR(Name, Started, kind, parameters(int, int), arguments, glance, prepare)
 #endif
 
-#define BCAST(Count, At) (void* buffer, Count count, MPI_Datatype type, int root)
-#define REDUCTION(Count, At) (const void* in, void* out, Count count, MPI_Datatype type, MPI_Op op)
+#define BCAST(Count, At) (void* buffer, Count count, MPI_Datatype type, int root, MPI_Comm comm)
+#define REDUCTION(Count, At) \
+    (const void* in, void* out, Count count, MPI_Datatype type, MPI_Op op, MPI_Comm comm)
 #define REDUCE(Count, At) \
-    (const void* in, void* out, Count count, MPI_Datatype type, MPI_Op op, int root)
+    (const void* in, void* out, Count count, MPI_Datatype type, MPI_Op op, int root, MPI_Comm comm)
 #define REDUCE_SCATTER(Count, At) \
-    (const void* in, void* out, const Count* counts, MPI_Datatype type, MPI_Op op)
+    (const void* in, void* out, const Count* counts, MPI_Datatype type, MPI_Op op, MPI_Comm comm)
 #define MOVEMENT(Count, At)                                                            \
     (const void* in, Count in_count, MPI_Datatype in_type, void* out, Count out_count, \
-     MPI_Datatype out_type)
+     MPI_Datatype out_type, MPI_Comm comm)
 #define ROOTED(Count, At)                                                              \
     (const void* in, Count in_count, MPI_Datatype in_type, void* out, Count out_count, \
-     MPI_Datatype out_type, int root)
+     MPI_Datatype out_type, int root, MPI_Comm comm)
 #define GATHERV(Count, At)                                                                 \
     (const void* in, Count in_count, MPI_Datatype in_type, void* out, const Count* counts, \
-     const At* places, MPI_Datatype type, int root)
+     const At* places, MPI_Datatype type, int root, MPI_Comm comm)
 #define SCATTERV(Count, At)                                                               \
     (const void* in, const Count* counts, const At* places, MPI_Datatype type, void* out, \
-     Count out_count, MPI_Datatype out_type, int root)
+     Count out_count, MPI_Datatype out_type, int root, MPI_Comm comm)
 #define ALLGATHERV(Count, At)                                                              \
     (const void* in, Count in_count, MPI_Datatype in_type, void* out, const Count* counts, \
-     const At* places, MPI_Datatype type)
+     const At* places, MPI_Datatype type, MPI_Comm comm)
 #define ALLTOALLV(Count, At)                                                                       \
     (const void* in, const Count* in_counts, const At* in_places, MPI_Datatype in_type, void* out, \
-     const Count* out_counts, const At* out_places, MPI_Datatype out_type)
+     const Count* out_counts, const At* out_places, MPI_Datatype out_type, MPI_Comm comm)
 #define ALLTOALLW(Count, At)                                                                    \
     (const void* in, const Count* in_counts, const At* in_places, const MPI_Datatype* in_types, \
-     void* out, const Count* out_counts, const At* out_places, const MPI_Datatype* out_types)
+     void* out, const Count* out_counts, const At* out_places, const MPI_Datatype* out_types,   \
+     MPI_Comm comm)
 
-WEFT_MPI_FORMS(Bcast, Ibcast, broadcast, BCAST, (buffer, count, type, root), (count, type),
-               broadcast({buffer, count, type}, root))
-WEFT_MPI_FORMS(Allreduce, Iallreduce, allreduce, REDUCTION, (in, out, count, type, op),
-               (count, type, op), all_reduce(in, {out, count, type}, op))
-WEFT_MPI_FORMS(Reduce, Ireduce, reduce, REDUCE, (in, out, count, type, op, root), (count, type, op),
-               reduce(in, {out, count, type}, op, root))
-WEFT_MPI_FORMS(Scan, Iscan, scan, REDUCTION, (in, out, count, type, op), (count, type, op),
-               all_reduce(in, {out, count, type}, op))
-WEFT_MPI_FORMS(Exscan, Iexscan, exscan, REDUCTION, (in, out, count, type, op), (count, type, op),
-               all_reduce(in, {out, count, type}, op))
+WEFT_MPI_PAIR(Barrier, Ibarrier, barrier, (MPI_Comm comm), (comm), (comm), barrier())
+WEFT_MPI_FORMS(Bcast, Ibcast, broadcast, BCAST, (buffer, count, type, root, comm),
+               (comm, count, type), broadcast({buffer, count, type}, root))
+WEFT_MPI_FORMS(Allreduce, Iallreduce, allreduce, REDUCTION, (in, out, count, type, op, comm),
+               (comm, count, type, op), all_reduce(in, {out, count, type}, op))
+WEFT_MPI_FORMS(Reduce, Ireduce, reduce, REDUCE, (in, out, count, type, op, root, comm),
+               (comm, count, type, op), reduce(in, {out, count, type}, op, root))
+WEFT_MPI_FORMS(Scan, Iscan, scan, REDUCTION, (in, out, count, type, op, comm),
+               (comm, count, type, op), all_reduce(in, {out, count, type}, op))
+WEFT_MPI_FORMS(Exscan, Iexscan, exscan, REDUCTION, (in, out, count, type, op, comm),
+               (comm, count, type, op), all_reduce(in, {out, count, type}, op))
 WEFT_MPI_FORMS(Reduce_scatter_block, Ireduce_scatter_block, reduce_scatter_block, REDUCTION,
-               (in, out, count, type, op), (count, type, op),
+               (in, out, count, type, op, comm), (comm, count, type, op),
                reduce_blocks(in, {out, count, type}, op))
 WEFT_MPI_FORMS(Reduce_scatter, Ireduce_scatter, reduce_scatter, REDUCE_SCATTER,
-               (in, out, counts, type, op), (Shortcut::kNever),
+               (in, out, counts, type, op, comm), (comm, Shortcut::kNever),
                reduce_scatter(in, RankBlocks(out, counts, decltype(counts){}, &type), op))
 WEFT_MPI_FORMS(Gather, Igather, gather, ROOTED,
-               (in, in_count, in_type, out, out_count, out_type, root),
-               (in_count, in_type, MPI_OP_NULL, root, out_count, out_type),
+               (in, in_count, in_type, out, out_count, out_type, root, comm),
+               (comm, in_count, in_type, MPI_OP_NULL, root, out_count, out_type),
                gather(Elements{in, in_count, in_type}, Elements{out, out_count, out_type}, root))
 WEFT_MPI_FORMS(Scatter, Iscatter, scatter, ROOTED,
-               (in, in_count, in_type, out, out_count, out_type, root),
-               (in_count, in_type, MPI_OP_NULL, root, out_count, out_type),
+               (in, in_count, in_type, out, out_count, out_type, root, comm),
+               (comm, in_count, in_type, MPI_OP_NULL, root, out_count, out_type),
                scatter(Elements{in, in_count, in_type}, Elements{out, out_count, out_type}, root))
 WEFT_MPI_FORMS(Allgather, Iallgather, allgather, MOVEMENT,
-               (in, in_count, in_type, out, out_count, out_type), (out_count, out_type),
+               (in, in_count, in_type, out, out_count, out_type, comm), (comm, out_count, out_type),
                allgather(Elements{in, in_count, in_type}, Elements{out, out_count, out_type}))
 WEFT_MPI_FORMS(Alltoall, Ialltoall, alltoall, MOVEMENT,
-               (in, in_count, in_type, out, out_count, out_type), (out_count, out_type),
+               (in, in_count, in_type, out, out_count, out_type, comm), (comm, out_count, out_type),
                alltoall(Elements{in, in_count, in_type}, Elements{out, out_count, out_type}))
 WEFT_MPI_FORMS(Gatherv, Igatherv, gatherv, GATHERV,
-               (in, in_count, in_type, out, counts, places, type, root), (0),
+               (in, in_count, in_type, out, counts, places, type, root, comm), (comm),
                gather({in, in_count, in_type}, RankBlocks(out, counts, places, &type), root))
 WEFT_MPI_FORMS(Scatterv, Iscatterv, scatterv, SCATTERV,
-               (in, counts, places, type, out, out_count, out_type, root), (0),
+               (in, counts, places, type, out, out_count, out_type, root, comm), (comm),
                scatter(RankBlocks(in, counts, places, &type), {out, out_count, out_type}, root))
 WEFT_MPI_FORMS(Allgatherv, Iallgatherv, allgatherv, ALLGATHERV,
-               (in, in_count, in_type, out, counts, places, type), (Shortcut::kNever),
+               (in, in_count, in_type, out, counts, places, type, comm), (comm, Shortcut::kNever),
                allgather({in, in_count, in_type}, RankBlocks(out, counts, places, &type)))
 WEFT_MPI_FORMS(Alltoallv, Ialltoallv, alltoallv, ALLTOALLV,
-               (in, in_counts, in_places, in_type, out, out_counts, out_places, out_type), (0),
+               (in, in_counts, in_places, in_type, out, out_counts, out_places, out_type, comm),
+               (comm),
                alltoall(RankBlocks(in, in_counts, in_places, &in_type),
                         RankBlocks(out, out_counts, out_places, &out_type)))
 WEFT_MPI_FORMS(Alltoallw, Ialltoallw, alltoallw, ALLTOALLW,
-               (in, in_counts, in_places, in_types, out, out_counts, out_places, out_types), (0),
+               (in, in_counts, in_places, in_types, out, out_counts, out_places, out_types, comm),
+               (comm),
                alltoall(RankBlocks(in, in_counts, in_places, in_types, true),
                         RankBlocks(out, out_counts, out_places, out_types, true)))
-
-static __attribute__((noinline)) int long_way_Barrier(MPI_Comm comm) {
-    return Layer::get().blocking(
-        Kind::barrier, Shortcut{comm}, [](PreparedCall&) { return Why::served; },
-        [&] { return PMPI_Barrier(comm); });
-}
-WEFT_MPI_ENTRY MPI_Barrier(MPI_Comm comm) {
-    if (passes_by(Kind::barrier, {comm})) return PMPI_Barrier(comm);
-    return long_way_Barrier(comm);
-}
-WEFT_MPI_ENTRY MPI_Ibarrier(MPI_Comm comm, MPI_Request* request) {
-    return Layer::get().started(
-        Kind::barrier, comm, request, [](PreparedCall&) { return Why::served; },
-        [&] { return PMPI_Ibarrier(comm, request); });
-}
 
 // --- operations and threads ----------------------------------------------------------------------
 
 WEFT_MPI_ENTRY MPI_Op_create(MPI_User_function* function, int commutes, MPI_Op* op) {
     const int result = PMPI_Op_create(function, commutes, op);
-    if (result == MPI_SUCCESS) weft::mpi::note_user_operation(*op, function, commutes != 0);
+    if (result == MPI_SUCCESS) note_user_operation(*op, function, commutes != 0);
     return result;
 }
 WEFT_MPI_ENTRY MPI_Op_free(MPI_Op* op) {
-    if (op != nullptr) weft::mpi::forget_user_operation(*op);
+    if (op != nullptr) forget_user_operation(*op);
     return PMPI_Op_free(op);
 }
 
 WEFT_MPI_ENTRY MPI_Init(int* argc, char*** argv) {
-    weft::mpi::check_caller(__builtin_return_address(0));
+    check_caller(__builtin_return_address(0));
     const int result = PMPI_Init(argc, argv);
     if (result == MPI_SUCCESS) Layer::get().begin();
     return result;
 }
 WEFT_MPI_ENTRY MPI_Init_thread(int* argc, char*** argv, int required, int* provided) {
-    weft::mpi::check_caller(__builtin_return_address(0));
+    check_caller(__builtin_return_address(0));
     const int result = PMPI_Init_thread(argc, argv, required, provided);
     if (result == MPI_SUCCESS) Layer::get().begin();
     return result;
 }
+
+}  // namespace weft::mpi

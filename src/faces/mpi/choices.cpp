@@ -82,29 +82,22 @@ void Choices::take(const std::vector<ChoiceRange>& ranges) {
     }
 }
 
-bool Choices::count_long(Kind kind, const void* in, const void* out) {
-    LongCalls& calls = long_calls_[static_cast<std::size_t>(kind)];
-    const Buffers buffers{in, out};
-    if (std::ranges::find(calls.recent, buffers) != calls.recent.end()) {
-        ++calls.reusing;
+bool LongCalls::count(const void* in, const void* out) {
+    const std::pair buffers(in, out);
+    if (std::ranges::find(recent_, buffers) != recent_.end()) {
+        ++reusing_;
     } else {
-        calls.recent[calls.next] = buffers;
-        calls.next = (calls.next + 1) % calls.recent.size();
+        recent_[oldest_] = buffers;
+        oldest_ = (oldest_ + 1) % recent_.size();
     }
-    return ++calls.calls == calls.agree_at;
+    return ++calls_ == agree_at_;
 }
 
-bool Choices::reuses_buffers(Kind kind) const {
-    const LongCalls& calls = long_calls_[static_cast<std::size_t>(kind)];
-    return 2 * calls.reusing >= calls.calls - calls.calls_agreed;
-}
-
-void Choices::agree(Kind kind, bool recur) {
-    LongCalls& calls = long_calls_[static_cast<std::size_t>(kind)];
-    calls.recur = recur;
-    calls.agree_at *= 2;
-    calls.calls_agreed = calls.calls;
-    calls.reusing = 0;
+void LongCalls::agree(bool recur) {
+    recur_ = recur;
+    agreed_ = calls_;
+    reusing_ = 0;
+    agree_at_ *= 2;
 }
 
 }  // namespace weft::mpi

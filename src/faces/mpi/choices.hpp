@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "faces/mpi/statistics.hpp"
@@ -41,13 +42,36 @@ struct ChoiceRange {
 /// Returns the ranges that weft ships.
 [[nodiscard]] std::vector<ChoiceRange> shipped_ranges();
 
+/// Long calls without data, of one kind on one communicator.
+class LongCalls {
+  public:
+    /// Calls before members first agree about their buffers. They agree again whenever the number
+    /// of calls has doubled.
+    static constexpr unsigned kCallsBefore = 16;
+
+    /// Counts a call with its buffers on this rank. Returns true if members must agree before the
+    /// call is made.
+    [[nodiscard]] bool count(const void* in, const void* out);
+    /// Returns true if most calls since the last agreement used buffers of recent calls.
+    [[nodiscard]] bool reuse_buffers() const { return 2 * reusing_ >= calls_ - agreed_; }
+    /// Records whether the buffers of all members recur.
+    void agree(bool recur);
+    [[nodiscard]] bool recur() const { return recur_; }
+
+  private:
+    unsigned calls_ = 0;
+    unsigned agreed_ = 0;   ///< calls before the last agreement
+    unsigned reusing_ = 0;  ///< calls with recent buffers since then
+    unsigned agree_at_ = kCallsBefore;
+    bool recur_ = false;
+    std::array<std::pair<const void*, const void*>, 8> recent_;  ///< the oldest is replaced
+    std::size_t oldest_ = 0;
+};
+
 /// Choices for one communicator.
 class Choices {
   public:
     static constexpr std::size_t kLongBytes = std::size_t{256} << 10;
-    /// Long calls before members first agree about their buffers. They agree again whenever the
-    /// number of long calls has doubled.
-    static constexpr unsigned kCallsBefore = 16;
 
     explicit Choices(int ranks) : ranks_(ranks) {}
 
@@ -59,36 +83,17 @@ class Choices {
     [[nodiscard]] Library library(Kind kind, std::size_t bytes) const {
         return libraries_[static_cast<std::size_t>(kind)][class_of(bytes)];
     }
-    /// Counts a long call without data, with its buffers on this rank. Returns true if members must
-    /// agree before the call is made.
-    [[nodiscard]] bool count_long(Kind kind, const void* in, const void* out);
-    /// Returns true if most calls since the last agreement used buffers of recent calls.
-    [[nodiscard]] bool reuses_buffers(Kind kind) const;
-    /// Records whether the buffers of all members recur.
-    void agree(Kind kind, bool recur);
+    [[nodiscard]] LongCalls& long_calls(Kind kind) {
+        return long_calls_[static_cast<std::size_t>(kind)];
+    }
     /// Returns true if the host serves the next call of this kind and size.
     [[nodiscard]] bool goes_to_host(Kind kind, std::size_t bytes) const {
         const Library known = library(kind, bytes);
         if (known != Library::unknown) return known == Library::host;
-        return bytes >= kLongBytes && !long_calls_[static_cast<std::size_t>(kind)].recur;
+        return bytes >= kLongBytes && !long_calls_[static_cast<std::size_t>(kind)].recur();
     }
 
   private:
-    struct Buffers {
-        const void* in = nullptr;
-        const void* out = nullptr;
-        bool operator==(const Buffers&) const = default;
-    };
-    /// Long calls of one kind, and their last buffers on this rank.
-    struct LongCalls {
-        unsigned calls = 0;
-        unsigned agree_at = kCallsBefore;
-        unsigned calls_agreed = 0;  ///< value of `calls` at the last agreement
-        unsigned reusing = 0;       ///< calls with recent buffers since then
-        bool recur = false;
-        std::array<Buffers, 8> recent;
-        std::size_t next = 0;  ///< place in `recent` of the next new buffers
-    };
     static constexpr std::size_t kClasses = 48;
     /// Sizes are in one class if they differ by a factor less than two, from a power of two on.
     [[nodiscard]] static std::size_t class_of(std::size_t bytes);

@@ -51,10 +51,10 @@ void Layer::begin() {
     PMPI_Comm_size(MPI_COMM_WORLD, &world_size_);
     int provided = MPI_THREAD_SINGLE;
     PMPI_Query_thread(&provided);
-    const bool threaded = provided == MPI_THREAD_MULTIPLE;
+    threaded_ = provided == MPI_THREAD_MULTIPLE;
     // Exchange `start`.
     const Settings settings = read_settings();
-    const Comparison compared = compare_settings(MPI_COMM_WORLD, settings, threaded);
+    const Comparison compared = compare_settings(MPI_COMM_WORLD, settings, threaded_);
     if (!compared.equal) return;
     threads_anywhere_ = compared.threads_anywhere;
     ranges_ = report(settings);
@@ -67,7 +67,7 @@ void Layer::begin() {
     PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, comm_deleted, &comm_key_, nullptr);
     PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, mpi_ends, &end_key_, nullptr);
     PMPI_Comm_set_attr(MPI_COMM_SELF, end_key_, nullptr);
-    if (kinds_on_ != 0 && world_size_ > 1) runtime_.prepare(threaded, settings.progress);
+    if (kinds_on_ != 0 && world_size_ > 1) runtime_.prepare(threaded_, settings.progress);
     kinds_off.store(statistics_.wanted() ? 0 : ~kinds_on_, std::memory_order_relaxed);
 }
 
@@ -101,7 +101,8 @@ Communicator* Layer::learn(MPI_Comm comm) {
 void Layer::forget(MPI_Comm comm) {
     if (comm == handed_back.load(std::memory_order_relaxed))
         handed_back.store(MPI_COMM_NULL, std::memory_order_relaxed);
-    forget_shortcuts(comm);  // shortcuts are not used in programs with several threads
+    for (Shortcut& one : shortcuts)  // the handle may soon be used again on some of the ranks
+        if (one.comm == comm) one = {};
     weft_team* team = nullptr;
     {
         const std::lock_guard lock(tables_mutex());
@@ -166,27 +167,28 @@ Why Layer::try_team(Communicator& at) {
     return Why::served;
 }
 
-/// Returns whether weft serves a blocking call, by the rules of `auto`. Guarantees `order` and
-/// `bytes`: all members ask about the same call, so they make exchange `buffers` in the same call.
-Why Layer::choose(Communicator& at, const PreparedCall& call, const Shortcut& shortcut) {
+/// Returns whether weft serves a call, by the rules of `auto`. Guarantees `order` and `bytes`: all
+/// members ask about the same call, so they make exchange `buffers` in the same call.
+Why Layer::choose(Communicator& at, const PreparedCall& call, const Shortcut* shortcut) {
     Choices& choices = *at.choices;
     const Kind kind = call.kind();
     const std::size_t bytes = call.common_bytes();
     const bool known = choices.library(kind, bytes) != Library::unknown;
-    if (!known && bytes >= Choices::kLongBytes && choices.count_long(kind, call.in(), call.out())) {
-        const int mine = choices.reuses_buffers(kind) ? 1 : 0;
+    if (!known && shortcut != nullptr && bytes >= Choices::kLongBytes &&
+        choices.long_calls(kind).count(call.in(), call.out())) {
+        const int mine = choices.long_calls(kind).reuse_buffers() ? 1 : 0;
         int all = 0;
         const int outcome = PMPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MIN, at.place.comm);
-        choices.agree(kind, outcome == MPI_SUCCESS && all != 0);
+        choices.long_calls(kind).agree(outcome == MPI_SUCCESS && all != 0);
     }
     if (!choices.goes_to_host(kind, bytes)) return Why::served;
     const auto lasts = [](MPI_Datatype type) {
         return type == MPI_DATATYPE_NULL || is_builtin(type);
     };
-    if (known && !runtime_.threaded() && !statistics_.wanted() && lasts(shortcut.type) &&
-        lasts(shortcut.other_type) && is_builtin_operation(shortcut.op) &&
-        shortcut.count != Shortcut::kNever)
-        shortcuts[static_cast<std::size_t>(kind)] = shortcut;
+    if (known && shortcut != nullptr && !threaded_ && !statistics_.wanted() &&
+        lasts(shortcut->type) && lasts(shortcut->other_type) &&
+        is_builtin_operation(shortcut->op) && shortcut->count != Shortcut::kNever)
+        shortcuts[static_cast<std::size_t>(kind)] = *shortcut;
     return Why::slower;
 }
 

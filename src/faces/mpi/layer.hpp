@@ -31,6 +31,7 @@
 
 #include <mpi.h>
 
+#include <array>
 #include <atomic>
 #include <memory>
 #include <mutex>
@@ -42,7 +43,6 @@
 #include "faces/mpi/host.hpp"
 #include "faces/mpi/prepared.hpp"
 #include "faces/mpi/shared_runtime.hpp"
-#include "faces/mpi/shortcuts.hpp"
 #include "faces/mpi/statistics.hpp"
 #include "weft/weft.h"
 
@@ -58,6 +58,34 @@ struct Communicator {
     std::unique_ptr<Choices> choices;  ///< for calls that weft serves only where it is faster
 };
 
+// --- passing by ----------------------------------------------------------------------------------
+
+// The host's fastest calls take 70 ns in a stream. Looking up the communicator and reading the
+// arguments would add a fifth. So the entries first look at the following.
+
+/// Arguments on which the choice for a call depends.
+struct Shortcut {
+    static constexpr MPI_Count kNever = -1;  ///< count of calls that are not remembered
+
+    MPI_Comm comm = MPI_COMM_NULL;
+    MPI_Count count = 0;
+    MPI_Datatype type = MPI_DATATYPE_NULL;
+    MPI_Op op = MPI_OP_NULL;
+    int root = 0;
+    MPI_Count other_count = 0;
+    MPI_Datatype other_type = MPI_DATATYPE_NULL;
+
+    [[nodiscard]] bool operator==(const Shortcut& other) const {
+        return comm == other.comm && count == other.count && type == other.type && op == other.op &&
+               root == other.root && other_count == other.other_count &&
+               other_type == other.other_type;
+    }
+};
+
+/// Last call of each Kind that the ranges of `auto` give to the host, with types and operations
+/// that no program can free. Not used in programs with several threads.
+inline std::array<Shortcut, kKindNames.size()> shortcuts;
+
 /// A communicator whose calls all go to the host uncounted; else MPI_COMM_NULL.
 /// Relaxed: a late store only delays the shortcut to the host.
 inline std::atomic<MPI_Comm> handed_back{MPI_COMM_NULL};
@@ -72,7 +100,8 @@ inline std::atomic<std::uint32_t> kinds_off{~std::uint32_t{0}};
 
 /// Returns true if the host serves a blocking call without further checks.
 [[nodiscard]] inline bool passes_by(Kind kind, const Shortcut& call) {
-    return has_shortcut(kind, call) || has_kind(kinds_off.load(std::memory_order_relaxed), kind) ||
+    return shortcuts[static_cast<std::size_t>(kind)] == call ||
+           has_kind(kinds_off.load(std::memory_order_relaxed), kind) ||
            call.comm == handed_back.load(std::memory_order_relaxed);
 }
 
@@ -80,53 +109,27 @@ class Layer {
   public:
     static Layer& get();
 
-    /// Makes a blocking call. prepare(PreparedCall&) returns why weft cannot serve it;
-    /// host() calls PMPI.
-    template <class Prepare, class Host>
-    int blocking(Kind kind, const Shortcut& shortcut, Prepare prepare, Host host) {
+    /// Makes a blocking call, or starts one. prepare(PreparedCall&) returns why weft cannot serve
+    /// it; host() calls PMPI. request: of a started call.
+    template <bool kStarts, class Prepare, class Host>
+    int make(Kind kind, const Shortcut& shortcut, MPI_Request* request, Prepare prepare,
+             Host host) {
         const CallTimer timer(statistics_);
         Why why = Why::off;
         if (Communicator* const at = has_kind(kinds_on_, kind) ? find(shortcut.comm) : nullptr) {
-            why = at->refused != Why::served ? at->refused : have_team(*at);
+            why = at->refused;
+            if (why == Why::served) why = kStarts ? can_start(*at, request) : have_team(*at);
             if (why == Why::served) {
                 PreparedCall call(kind, at->place);
-                why = prepared(call, prepare);
+                why = locked([&] { return prepare(call); });
                 if (why == Why::served && has_kind(kinds_chosen_, kind)) [[unlikely]]
-                    why = choose(*at, call, shortcut);
+                    why = choose(*at, call, kStarts ? nullptr : &shortcut);
                 if (why == Why::served) {
                     const std::size_t bytes = statistics_.wanted() ? call.bytes() : 0;
-                    const int result = runtime_.run(at->team, at->place.comm, call);
+                    const int result = kStarts ? runtime_.start(at->team, std::move(call), request)
+                                               : runtime_.run(at->team, call);
                     timer.count(statistics_, kind, why, bytes);
                     return result;
-                }
-            }
-        }
-        const int result = host();
-        timer.count(statistics_, kind, why, 0);
-        return result;
-    }
-
-    /// Makes a started call.
-    template <class Prepare, class Host>
-    int started(Kind kind, MPI_Comm comm, MPI_Request* request, Prepare prepare, Host host) {
-        const CallTimer timer(statistics_);
-        Why why = Why::off;
-        if (Communicator* const at = has_kind(kinds_on_, kind) ? find(comm) : nullptr) {
-            why = at->refused;
-            if (why == Why::served && (at->team == nullptr || request == nullptr))
-                why = Why::no_team;
-            // Exchange `start`: a rank with one thread also hands the call back.
-            if (why == Why::served && threads_anywhere_ && !kRequestsEndInProgress)
-                why = Why::threads;
-            if (why == Why::served) {
-                auto call = std::make_unique<StartedCall>(kind, at->place);
-                why = prepared(call->call, prepare);
-                if (why == Why::served && has_kind(kinds_chosen_, kind) &&
-                    at->choices->goes_to_host(kind, call->call.common_bytes()))
-                    why = Why::slower;
-                if (why == Why::served) {
-                    timer.count(statistics_, kind, why, call->call.bytes());
-                    return runtime_.start(at->team, std::move(call), request);
                 }
             }
         }
@@ -146,33 +149,38 @@ class Layer {
 
   private:
     Layer() = default;
+    /// Calls act() with the tables, which other threads may use, too.
+    template <class Act>
+    auto locked(Act act) const {
+        if (!threaded_) return act();
+        const std::lock_guard lock(tables_mutex());
+        return act();
+    }
     [[nodiscard]] Communicator* find(MPI_Comm comm) {
-        const auto lock = lock_tables();
-        Communicator* const known = communicators_.find(comm);
-        return known != nullptr ? known : learn(comm);
+        return locked([&] {
+            Communicator* const known = communicators_.find(comm);
+            return known != nullptr ? known : learn(comm);
+        });
     }
     Communicator* learn(MPI_Comm comm);
     [[nodiscard]] Why have_team(Communicator& at) {
         return at.team != nullptr ? Why::served : try_team(at);
     }
     Why try_team(Communicator& at);
-    template <class Prepare>
-    Why prepared(PreparedCall& call, Prepare& prepare) {
-        const auto lock = lock_tables();
-        return prepare(call);
+    [[nodiscard]] Why can_start(const Communicator& at, const MPI_Request* request) const {
+        if (at.team == nullptr || request == nullptr) return Why::no_team;
+        // Exchange `start`: a rank with one thread also hands the call back.
+        return threads_anywhere_ && !kRequestsEndInProgress ? Why::threads : Why::served;
     }
-    [[nodiscard]] Why choose(Communicator& at, const PreparedCall& call, const Shortcut& shortcut);
+    /// shortcut: nullptr for a started call.
+    [[nodiscard]] Why choose(Communicator& at, const PreparedCall& call, const Shortcut* shortcut);
     [[nodiscard]] std::vector<int> ranks_in_world(const Place& place) const;
-    /// Locks the tables if other threads may make calls.
-    [[nodiscard]] std::unique_lock<std::recursive_mutex> lock_tables() const {
-        return runtime_.threaded() ? std::unique_lock(tables_mutex())
-                                   : std::unique_lock<std::recursive_mutex>();
-    }
 
     std::uint32_t kinds_on_ = 0;      ///< bits of Kind
     std::uint32_t kinds_chosen_ = 0;  ///< subset of kinds_on_: served where weft is faster
     unsigned calls_before_team_ = 8;
     bool begun_ = false;
+    bool threaded_ = false;          ///< this rank has MPI_THREAD_MULTIPLE, so it takes locks
     bool threads_anywhere_ = false;  ///< some rank has MPI_THREAD_MULTIPLE
     bool creating_ = false;          ///< a thread is making a team
     int comm_key_ = MPI_KEYVAL_INVALID;
@@ -183,5 +191,9 @@ class Layer {
     Statistics statistics_;
     std::vector<ChoiceRange> ranges_;  ///< content of the file of ranges
 };
+
+/// Ends the process with a message if the code at `caller` was built for the other MPI. `caller` is
+/// the return address of MPI_Init (loading.cpp).
+void check_caller(const void* caller);
 
 }  // namespace weft::mpi

@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "faces/mpi/loading.hpp"
-
+// loading.cpp - the layer in a program of the other MPI, or behind another library.
+//
+// Why      Handles of one MPI are invalid in the other. In a program of the other MPI, a preloaded
+//          layer would break its calls, so the program starts again without it. A tool that is
+//          preloaded before the layer may call PMPI_Init itself. The layer then gets no calls, and
+//          reports this when the process ends.
+// Holds    The first check runs before main(), the last one after it.
+// Next     layer.hpp.
 #include <dlfcn.h>
 #include <mpi.h>
 #include <unistd.h>
@@ -54,25 +60,18 @@ bool is_first_rank() {
     return true;
 }
 
-/// Returns the value of LD_PRELOAD without this library.
-std::string preloads_without(const std::string& layer) {
+/// Returns the value of LD_PRELOAD without this library, whatever folder it was given with.
+std::string preloads_without(std::string_view layer) {
     const char* const value = std::getenv("LD_PRELOAD");
     std::string_view left(value == nullptr ? "" : value);
+    layer = layer.substr(layer.rfind('/') + 1);
     std::string kept;
-    char* const real = ::realpath(layer.c_str(), nullptr);
     while (!left.empty()) {
-        const std::size_t end = std::min(left.find_first_of(": "), left.size());
-        const std::string one(left.substr(0, end));
-        left.remove_prefix(std::min(end + 1, left.size()));
-        if (one.empty()) continue;
-        char* const path = ::realpath(one.c_str(), nullptr);
-        const bool is_layer =
-            one == layer || (path != nullptr && real != nullptr && std::strcmp(path, real) == 0) ||
-            (one.find('/') == std::string::npos && layer.substr(layer.rfind('/') + 1) == one);
-        std::free(path);
-        if (!is_layer) kept += (kept.empty() ? "" : ":") + one;
+        const std::string_view one = left.substr(0, left.find_first_of(": "));
+        left.remove_prefix(std::min(one.size() + 1, left.size()));
+        if (one.empty() || one.substr(one.rfind('/') + 1) == layer) continue;
+        kept.append(kept.empty() ? "" : ":").append(one);
     }
-    std::free(real);
     return kept;
 }
 

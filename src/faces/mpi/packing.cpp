@@ -2,6 +2,7 @@
 #include "faces/mpi/packing.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <cstring>
 
 namespace weft::mpi {
@@ -11,49 +12,18 @@ namespace {
 /// Largest number of bytes that the host packs at a time: its counts of bytes are ints.
 constexpr std::size_t kPackedMax = std::size_t{1} << 30;
 
-/// Data at an address that the host accepts. The host refuses a null pointer as the address of
-/// data, although MPI_BOTTOM may be null. Data at a null address is passed as data at a variable's
-/// address, with a type whose displacement leads back to 0.
-class Located {
-  public:
-    Located(const void* memory, int count, MPI_Datatype type)
-        : memory_(const_cast<void*>(memory)), count_(count), type_(type) {
-        if (memory != nullptr) return;
-        static char somewhere;
-        const auto offset = static_cast<MPI_Aint>(-reinterpret_cast<std::uintptr_t>(&somewhere));
-        if (PMPI_Type_create_hindexed(1, &count, &offset, type, &type_) != MPI_SUCCESS) return;
-        made_ = PMPI_Type_commit(&type_) == MPI_SUCCESS;
-        memory_ = &somewhere;
-        count_ = 1;
-    }
-    ~Located() {
-        if (made_) PMPI_Type_free(&type_);
-    }
-    Located(const Located&) = delete;
-    Located& operator=(const Located&) = delete;
-    [[nodiscard]] void* memory() const { return memory_; }
-    [[nodiscard]] int count() const { return count_; }
-    [[nodiscard]] MPI_Datatype type() const { return type_; }
-
-  private:
-    void* memory_;
-    int count_;
-    MPI_Datatype type_;
-    bool made_ = false;
-};
-
 // MPI_COMM_SELF: packed bytes are the same for all communicators, and the program may have freed
 // the communicator of the call.
 
 #if MPI_VERSION >= 4
 
-int move_piece(const Located& here, std::byte* packed, std::size_t bytes, bool packs) {
+int move_piece(const Packing& piece, bool packs) {
     MPI_Count position = 0;
-    const auto size = static_cast<MPI_Count>(bytes);
-    return packs ? PMPI_Pack_c(here.memory(), here.count(), here.type(), packed, size, &position,
-                               MPI_COMM_SELF)
-                 : PMPI_Unpack_c(packed, size, &position, here.memory(), here.count(), here.type(),
-                                 MPI_COMM_SELF);
+    const auto bytes = static_cast<MPI_Count>(piece.bytes());
+    return packs ? PMPI_Pack_c(piece.memory, piece.count, piece.type, piece.packed, bytes,
+                               &position, MPI_COMM_SELF)
+                 : PMPI_Unpack_c(piece.packed, bytes, &position, piece.memory, piece.count,
+                                 piece.type, MPI_COMM_SELF);
 }
 
 #else
@@ -75,53 +45,66 @@ MPI_Datatype bytes_as_type(std::size_t bytes) {
 
 /// Sends an element above kPackedMax to this rank, as bytes on one side. Uses a separate
 /// communicator, so that no receive of the program matches the message.
-int move_large(const Located& here, std::byte* packed, std::size_t bytes, bool packs) {
+int move_large(const Packing& piece, bool packs) {
     MPI_Comm self = MPI_COMM_NULL;
     if (const int error = PMPI_Comm_dup(MPI_COMM_SELF, &self); error != MPI_SUCCESS) return error;
-    MPI_Datatype type = bytes_as_type(bytes);
-    const int error = packs ? PMPI_Sendrecv(here.memory(), here.count(), here.type(), 0, 0, packed,
-                                            1, type, 0, 0, self, MPI_STATUS_IGNORE)
-                            : PMPI_Sendrecv(packed, 1, type, 0, 0, here.memory(), here.count(),
-                                            here.type(), 0, 0, self, MPI_STATUS_IGNORE);
-    PMPI_Type_free(&type);
+    MPI_Datatype bytes = bytes_as_type(piece.bytes());
+    const int error = packs ? PMPI_Sendrecv(piece.memory, 1, piece.type, 0, 0, piece.packed, 1,
+                                            bytes, 0, 0, self, MPI_STATUS_IGNORE)
+                            : PMPI_Sendrecv(piece.packed, 1, bytes, 0, 0, piece.memory, 1,
+                                            piece.type, 0, 0, self, MPI_STATUS_IGNORE);
+    PMPI_Type_free(&bytes);
     PMPI_Comm_free(&self);
     return error;
 }
 
-int move_piece(const Located& here, std::byte* packed, std::size_t bytes, bool packs) {
-    if (bytes > kPackedMax) return move_large(here, packed, bytes, packs);
+int move_piece(const Packing& piece, bool packs) {
+    if (piece.bytes() > kPackedMax) return move_large(piece, packs);
     int position = 0;
-    const int size = static_cast<int>(bytes);
-    return packs ? PMPI_Pack(here.memory(), here.count(), here.type(), packed, size, &position,
+    const int bytes = static_cast<int>(piece.bytes());
+    const int count = static_cast<int>(piece.count);
+    return packs ? PMPI_Pack(piece.memory, count, piece.type, piece.packed, bytes, &position,
                              MPI_COMM_SELF)
-                 : PMPI_Unpack(packed, size, &position, here.memory(), here.count(), here.type(),
+                 : PMPI_Unpack(piece.packed, bytes, &position, piece.memory, count, piece.type,
                                MPI_COMM_SELF);
 }
 
 #endif
 
 /// Packs or unpacks pieces of kPackedMax bytes or of one element; stops at the first error, which
-/// it returns.
-int move(const Packing& data, bool packs) {
-    if (data.bytes() == 0) return MPI_SUCCESS;
-    const auto most =
-        static_cast<MPI_Count>(std::max<std::size_t>(1, kPackedMax / data.facts.size));
-    for (MPI_Count done = 0; done < data.count; done += most) {
-        const MPI_Count piece = std::min(most, data.count - done);
-        const Located here(at(data.memory, done * data.facts.extent), static_cast<int>(piece),
-                           data.type);
-        const int error = move_piece(here, data.packed + bytes_of(done, data.facts),
-                                     bytes_of(piece, data.facts), packs);
+/// it returns. The host refuses a null pointer as the address of data, although MPI_BOTTOM may be
+/// null. Such data is passed as data at a variable's address, with a type that leads back to 0.
+int move(Packing piece, bool packs) {
+    if (piece.bytes() == 0) return MPI_SUCCESS;
+    MPI_Datatype made = MPI_DATATYPE_NULL;
+    if (piece.memory == nullptr) {
+        static std::byte somewhere;
+        const int once = 1;
+        const auto back = static_cast<MPI_Aint>(-reinterpret_cast<std::uintptr_t>(&somewhere));
+        int error = PMPI_Type_create_hindexed(1, &once, &back, piece.type, &made);
+        if (error == MPI_SUCCESS) error = PMPI_Type_commit(&made);
         if (error != MPI_SUCCESS) return error;
+        piece.type = made;
+        piece.memory = &somewhere;
     }
-    return MPI_SUCCESS;
+    const auto most =
+        static_cast<MPI_Count>(std::max<std::size_t>(1, kPackedMax / piece.facts.size));
+    int error = MPI_SUCCESS;
+    for (MPI_Count left = piece.count; left > 0 && error == MPI_SUCCESS; left -= most) {
+        piece.count = std::min(most, left);
+        error = move_piece(piece, packs);
+        piece.memory = at(piece.memory, piece.count * piece.facts.extent);
+        piece.packed += piece.bytes();
+    }
+    if (made != MPI_DATATYPE_NULL) PMPI_Type_free(&made);
+    return error;
 }
 
 }  // namespace
 
 int Packing::pack() const {
     if (!facts.contiguous) return move(*this, true);
-    std::memcpy(packed, memory, bytes());
+    if (bytes() != 0) std::memcpy(packed, memory, bytes());
     return MPI_SUCCESS;
 }
 

@@ -15,6 +15,10 @@ std::byte* make_room(std::unique_ptr<std::byte[]>& memory, std::size_t bytes) {
     return memory.get();
 }
 
+std::size_t sum(const std::vector<std::size_t>& counts) {
+    return std::accumulate(counts.begin(), counts.end(), std::size_t{0});
+}
+
 bool all_contiguous(const std::vector<Packing>& blocks) {
     return std::ranges::all_of(
         blocks, [](const Packing& block) { return block.count == 0 || block.facts.contiguous; });
@@ -208,7 +212,7 @@ WEFT_MPI_BLOCKS(RankBlocks);
 // --- reductions ----------------------------------------------------------------------------------
 
 /// MPI guarantees that all members give the same count, type and operation (MPI 4.0, 6.9.1).
-Why PreparedCall::reduction(const void* in, const Elements& out, MPI_Op op) {
+Why PreparedCall::all_reduce(const void* in, const Elements& out, MPI_Op op) {
     in_ = in == MPI_IN_PLACE ? WEFT_IN_PLACE : in;
     out_ = const_cast<void*>(out.memory);
     if (out.count == 0) return Why::served;
@@ -225,17 +229,13 @@ Why PreparedCall::reduction(const void* in, const Elements& out, MPI_Op op) {
     return Why::served;
 }
 
-Why PreparedCall::all_reduce(const void* in, const Elements& out, MPI_Op op) {
-    return reduction(in, out, op);
-}
-
 Why PreparedCall::reduce(const void* in, const Elements& out, MPI_Op op, int root) {
     if (!take_root(root) || (in == MPI_IN_PLACE && !root_is(root))) return Why::arguments;
-    return reduction(in, out, op);
+    return all_reduce(in, out, op);
 }
 
 Why PreparedCall::reduce_blocks(const void* in, const Elements& out, MPI_Op op) {
-    const Why why = reduction(in, out, op);
+    const Why why = all_reduce(in, out, op);
     if (why == Why::served && in == MPI_IN_PLACE) take_result_apart(count_ * element_bytes_);
     return why;
 }
@@ -251,7 +251,7 @@ Why PreparedCall::reduce_scatter(const void* in, const RankBlocks& out, MPI_Op o
         in_blocks_.counts.push_back(static_cast<std::size_t>(count));
         all += count;
     }
-    const Why why = reduction(in, {out.memory, all, *out.types}, op);
+    const Why why = all_reduce(in, {out.memory, all, *out.types}, op);
     if (why == Why::served && in == MPI_IN_PLACE)
         take_result_apart(in_blocks_.counts[static_cast<std::size_t>(place_.rank)] *
                           element_bytes_);
@@ -329,20 +329,13 @@ int PreparedCall::finish() {
 }
 
 std::size_t PreparedCall::bytes() const {
-    std::size_t elements = count_;
-    if (!in_blocks_.counts.empty()) {
-        elements = 0;
-        for (const std::size_t one : in_blocks_.counts) elements += one;
-    } else if (kind_ == Kind::alltoall || kind_ == Kind::reduce_scatter_block) {
-        elements *= static_cast<std::size_t>(place_.size);
-    }
-    return elements * element_bytes_;
+    const bool has_blocks = !in_blocks_.counts.empty();
+    const bool has_equal_blocks = kind_ == Kind::alltoall || kind_ == Kind::reduce_scatter_block;
+    const auto times = static_cast<std::size_t>(has_equal_blocks ? place_.size : 1);
+    return (has_blocks ? sum(in_blocks_.counts) : count_ * times) * element_bytes_;
 }
 
 std::size_t PreparedCall::common_bytes() const {
-    const auto sum = [](const std::vector<std::size_t>& counts) {
-        return std::accumulate(counts.begin(), counts.end(), std::size_t{0});
-    };
     switch (kind_) {
         case Kind::gatherv:
         case Kind::scatterv:

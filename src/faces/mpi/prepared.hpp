@@ -78,10 +78,10 @@ struct RankBlocks {
 class PreparedCall {
   public:
     PreparedCall(Kind kind, const Place& place) : kind_(kind), place_(place) {}
-    PreparedCall(const PreparedCall&) = delete;
-    PreparedCall& operator=(const PreparedCall&) = delete;
+    PreparedCall(PreparedCall&&) = default;
 
     // --- making it: each returns why it cannot be served, or Why::served ---
+    Why barrier() { return Why::served; }
     Why broadcast(const Elements& buffer, int root);
     /// Prepares allreduce, scan or exscan.
     Why all_reduce(const void* in, const Elements& out, MPI_Op op);
@@ -112,6 +112,7 @@ class PreparedCall {
     /// only two ranks know a count.
     [[nodiscard]] std::size_t common_bytes() const;
     [[nodiscard]] Kind kind() const { return kind_; }
+    [[nodiscard]] MPI_Comm comm() const { return place_.comm; }
     [[nodiscard]] const void* in() const { return in_; }
     [[nodiscard]] const void* out() const { return out_; }
 
@@ -133,7 +134,6 @@ class PreparedCall {
     Why write_all(const RankBlocks& given, bool keeps_own);
     template <class Blocks>
     Why collect(const Elements& in, const Blocks& out, bool receives);
-    Why reduction(const void* in, const Elements& out, MPI_Op op);
     void take_result_apart(std::size_t bytes);
     Why blocks_of(const RankBlocks& given, std::vector<Packing>& blocks) const;
     static std::byte* lay_out(const std::vector<Packing>& blocks, bool packs, ByteBlocks& table,

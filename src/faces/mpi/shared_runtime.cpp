@@ -191,7 +191,7 @@ void SharedRuntime::drop_late() {
 
 // --- calls ---------------------------------------------------------------------------------------
 
-int SharedRuntime::run(weft_team* team, MPI_Comm comm, PreparedCall& call) {
+int SharedRuntime::run(weft_team* team, PreparedCall& call) {
     weft_status status = WEFT_OK;
     if (threaded_) {
         status = run_shared(team, call);
@@ -201,11 +201,11 @@ int SharedRuntime::run(weft_team* team, MPI_Comm comm, PreparedCall& call) {
         inside_weft = false;
     }
     if (status != WEFT_OK) [[unlikely]]
-        return raise(comm, status);
+        return raise(call.comm(), status);
     // As after the host's own barrier, the program sees messages that came before it.
     if (kBarriersDeliver && call.kind() == Kind::barrier && progress_) drive_host(own_);
     if (const int error = call.finish(); error != MPI_SUCCESS) [[unlikely]]
-        return raise(comm, error);
+        return raise(call.comm(), error);
     return MPI_SUCCESS;
 }
 
@@ -228,19 +228,21 @@ weft_status SharedRuntime::run_shared(weft_team* team, PreparedCall& call) {
     }
 }
 
-int SharedRuntime::start(weft_team* team, std::unique_ptr<StartedCall> call, MPI_Request* request) {
+int SharedRuntime::start(weft_team* team, PreparedCall call, MPI_Request* request) {
+    StartedCalls started;
+    StartedCall& made = started.emplace_back(StartedCall{.call = std::move(call)});
     weft_status status = WEFT_OK;
     {
         const Turn turn(*this);
-        status = call->call.run(team, &call->request);
+        status = made.call.run(team, &made.request);
     }
-    if (status != WEFT_OK) return raise(call->comm, status);
-    call->error = new int(MPI_SUCCESS);
-    PMPI_Grequest_start(query_started, free_started, cancel_started, call->error, &call->hosts);
-    *request = call->hosts;
+    if (status != WEFT_OK) return raise(made.call.comm(), status);
+    made.error = new int(MPI_SUCCESS);
+    PMPI_Grequest_start(query_started, free_started, cancel_started, made.error, &made.hosts);
+    *request = made.hosts;
     {
         const Turn turn(*this);
-        started_.push_back(std::move(call));
+        started_.splice(started_.end(), started);
         started_count_.store(started_.size(), std::memory_order_relaxed);
     }
     progress();
@@ -262,19 +264,18 @@ int SharedRuntime::progress() {
         for (auto at = started_.begin(); at != started_.end();) {
             const auto next = std::next(at);
             int done = 0;
-            if (weft_request_ended((*at)->request, &done) == WEFT_OK && done != 0) {
-                if (const weft_status status = weft_wait(&(*at)->request); status != WEFT_OK)
-                    *(*at)->error = error_class(status);
+            if (weft_request_ended(at->request, &done) == WEFT_OK && done != 0) {
+                if (const weft_status status = weft_wait(&at->request); status != WEFT_OK)
+                    *at->error = error_class(status);
                 ended.splice(ended.end(), started_, at);
             }
             at = next;
         }
         started_count_.store(started_.size(), std::memory_order_relaxed);
     }
-    for (const auto& call : ended) {
-        if (const int error = call->call.finish(); *call->error == MPI_SUCCESS)
-            *call->error = error;
-        PMPI_Grequest_complete(call->hosts);
+    for (StartedCall& one : ended) {
+        if (const int error = one.call.finish(); *one.error == MPI_SUCCESS) *one.error = error;
+        PMPI_Grequest_complete(one.hosts);
     }
     return static_cast<int>(ended.size());
 }

@@ -14,7 +14,6 @@
 #include <atomic>
 #include <cstddef>
 #include <list>
-#include <memory>
 #include <mutex>
 #include <vector>
 
@@ -22,15 +21,6 @@
 #include "weft/weft.h"
 
 namespace weft::mpi {
-
-struct StartedCall {
-    StartedCall(Kind kind, const Place& place) : call(kind, place), comm(place.comm) {}
-    PreparedCall call;
-    MPI_Comm comm;
-    weft_request* request = nullptr;
-    MPI_Request hosts = MPI_REQUEST_NULL;  ///< request that the program waits for
-    int* error = nullptr;                  ///< result of the host's request, freed with it
-};
 
 class SharedRuntime {
   public:
@@ -44,7 +34,6 @@ class SharedRuntime {
     bool join();
     [[nodiscard]] bool runs() const { return runtime_ != nullptr; }
     [[nodiscard]] bool refused() const { return refused_; }
-    [[nodiscard]] bool threaded() const { return threaded_; }
     /// Ends the runtime and frees own().
     void end();
     /// Returns the duplicate of MPI_COMM_WORLD that only the layer uses.
@@ -58,8 +47,8 @@ class SharedRuntime {
 
     /// Makes a blocking call. Returns MPI_SUCCESS, or the error that the communicator's error
     /// handler got.
-    int run(weft_team* team, MPI_Comm comm, PreparedCall& call);
-    int start(weft_team* team, std::unique_ptr<StartedCall> call, MPI_Request* request);
+    int run(weft_team* team, PreparedCall& call);
+    int start(weft_team* team, PreparedCall call, MPI_Request* request);
     /// Drives started calls. Returns the number of calls that have completed.
     int progress();
 
@@ -78,7 +67,13 @@ class SharedRuntime {
         SharedRuntime& runtime_;
         bool taken_ = true;
     };
-    using StartedCalls = std::list<std::unique_ptr<StartedCall>>;
+    struct StartedCall {
+        PreparedCall call;
+        weft_request* request = nullptr;
+        MPI_Request hosts = MPI_REQUEST_NULL;  ///< request that the program waits for
+        int* error = nullptr;                  ///< result of the host's request, freed with it
+    };
+    using StartedCalls = std::list<StartedCall>;
 
     weft_status run_shared(weft_team* team, PreparedCall& call);
     void drop_late();

@@ -186,34 +186,33 @@ bool packs_to_itself(MPI_Datatype type, std::size_t size) {
            at == bytes && before == after;
 }
 
-bool is_named(MPI_Datatype type) {
+/// Counts of the arguments with which a type was made, and how.
+struct Envelope {
+    explicit Envelope(MPI_Datatype type) {
+        PMPI_Type_get_envelope(type, &integers, &addresses, &types, &combiner);
+    }
     int integers = 0;
     int addresses = 0;
     int types = 0;
     int combiner = 0;
-    PMPI_Type_get_envelope(type, &integers, &addresses, &types, &combiner);
-    return combiner == MPI_COMBINER_NAMED;
+};
+
+bool is_named(MPI_Datatype type) {
+    return Envelope(type).combiner == MPI_COMBINER_NAMED;
 }
 
 /// Returns the type that `type` repeats without gaps, or MPI_DATATYPE_NULL if `type` was made in
-/// another manner. The caller frees it with free_repeated().
+/// another manner. The caller frees it unless it is named.
 MPI_Datatype repeated_by(MPI_Datatype type) {
-    int integers = 0;
-    int addresses = 0;
-    int types = 0;
-    int combiner = 0;
-    PMPI_Type_get_envelope(type, &integers, &addresses, &types, &combiner);
-    const bool repeats = combiner == MPI_COMBINER_CONTIGUOUS || combiner == MPI_COMBINER_DUP;
-    if (!repeats || integers > 1 || addresses != 0 || types != 1) return MPI_DATATYPE_NULL;
+    const Envelope made(type);
+    const bool repeats =
+        made.combiner == MPI_COMBINER_CONTIGUOUS || made.combiner == MPI_COMBINER_DUP;
+    MPI_Datatype base = MPI_DATATYPE_NULL;
+    if (!repeats || made.integers > 1 || made.addresses != 0 || made.types != 1) return base;
     int count = 0;
     MPI_Aint no_address = 0;
-    MPI_Datatype base = MPI_DATATYPE_NULL;
-    PMPI_Type_get_contents(type, integers, 0, 1, &count, &no_address, &base);
+    PMPI_Type_get_contents(type, made.integers, 0, 1, &count, &no_address, &base);
     return base;
-}
-
-void free_repeated(MPI_Datatype base) {
-    if (!is_named(base)) PMPI_Type_free(&base);
 }
 
 /// Reads sizes as MPI_Count, since the size of a type above 2 GiB does not fit into an int. Returns
@@ -236,12 +235,12 @@ bool read_facts(MPI_Datatype type, TypeFacts& facts) {
 
 /// Returns true if the bytes of a type without gaps are also in order.
 bool is_in_order(MPI_Datatype type, std::size_t size) {
-    const MPI_Datatype base = repeated_by(type);
+    MPI_Datatype base = repeated_by(type);
     if (base == MPI_DATATYPE_NULL) return packs_to_itself(type, size);
     TypeFacts facts;
     const bool in_order =
         read_facts(base, facts) && facts.contiguous && is_in_order(base, facts.size);
-    free_repeated(base);
+    if (!is_named(base)) PMPI_Type_free(&base);
     return in_order;
 }
 
