@@ -10,7 +10,7 @@
 #ifndef WEFT_MESSAGES_H
 #define WEFT_MESSAGES_H
 
-#include "weft/weft.h"
+#include "weft/core.h"
 
 #ifdef __cplusplus
 extern "C" {

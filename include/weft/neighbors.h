@@ -8,7 +8,7 @@
 #ifndef WEFT_NEIGHBORS_H
 #define WEFT_NEIGHBORS_H
 
-#include "weft/weft.h"
+#include "weft/core.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -11,7 +11,7 @@
 #ifndef WEFT_ONESIDED_H
 #define WEFT_ONESIDED_H
 
-#include "weft/weft.h"
+#include "weft/core.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -3,7 +3,7 @@
 #ifndef WEFT_THREADS_H
 #define WEFT_THREADS_H
 
-#include "weft/weft.h"
+#include "weft/core.h"
 
 #ifdef __cplusplus
 extern "C" {

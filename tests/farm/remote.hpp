@@ -11,7 +11,7 @@
 #include <deque>
 #include <vector>
 
-#include "run/onesided/onesided.hpp"
+#include "run/onesided/registered.hpp"
 #include "tests/farm/world.hpp"
 
 namespace weft::farm {

@@ -5,7 +5,7 @@
 // the fix, they send none.
 #include <gtest/gtest.h>
 
-#include "run/onesided/onesided.hpp"
+#include "run/onesided/registered.hpp"
 #include "tests/fuzz/far_wire.hpp"
 
 namespace weft::run {

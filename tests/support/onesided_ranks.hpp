@@ -11,7 +11,7 @@
 #include <span>
 #include <vector>
 
-#include "run/onesided/onesided.hpp"
+#include "run/onesided/registered.hpp"
 #include "tests/support/draw_calls.hpp"
 #include "tests/support/fabric_over.hpp"
 #include "tests/support/full_mode.hpp"

@@ -10,7 +10,7 @@
 #include "run/execute/engine.hpp"
 #include "run/execute/progress_thread.hpp"
 #include "run/onesided/messages.hpp"
-#include "run/onesided/onesided.hpp"
+#include "run/onesided/registered.hpp"
 
 namespace weft::run {
 

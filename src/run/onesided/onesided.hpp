@@ -11,8 +11,8 @@
 // Holds    The caller checks places and ranks of the job. One thread at a time calls, with the
 //          engine's turn. Each wait may give the turn to other threads, so values read before a
 //          wait are not trusted after it. A call that returns false has failed permanently.
-// Next     requests.hpp and service.hpp for both ends of a request; registered.hpp for memory
-//          outside the segments.
+// Next     registered.hpp, which users include: it defines the calls on memory outside the
+//          segments; requests.hpp and service.hpp for both ends of a request.
 #pragma once
 
 #include <algorithm>
@@ -488,5 +488,3 @@ class OneSided {
 };
 
 }  // namespace weft::run
-
-#include "run/onesided/registered.hpp"

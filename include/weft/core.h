@@ -1,0 +1,475 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// core.h - runtimes, teams, symmetric memory, collectives and requests of the C interface.
+//
+// Next     weft.h, which programs include, for the rules of all calls.
+#ifndef WEFT_CORE_H
+#define WEFT_CORE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "weft/bootstrap.h"
+#include "weft/export.h"
+
+#define WEFT_VERSION_MAJOR 0
+#define WEFT_VERSION_MINOR 1
+#define WEFT_VERSION_PATCH 0
+
+/// Gives enumerations the type int in C++, so that unknown values can be passed, and are refused.
+#ifdef __cplusplus
+#define WEFT_AS_INT : int
+extern "C" {
+#else
+#define WEFT_AS_INT
+#endif
+
+typedef struct weft_runtime weft_runtime;  ///< this process's membership in its job
+typedef struct weft_team weft_team;        ///< ranks that call together
+typedef struct weft_request weft_request;  ///< a started call, or a call that can be started again
+
+/// How a call ended.
+typedef enum weft_status WEFT_AS_INT {
+    WEFT_OK = 0,
+    WEFT_ERR_ARGUMENT,              ///< unusable arguments, or ranks that disagree about them
+    WEFT_ERR_MEMORY,                ///< not enough memory of the requested kind
+    WEFT_ERR_ENVIRONMENT,           ///< no provider, no launcher, or a failed system call
+    WEFT_ERR_PEER,                  ///< another rank died or reported a failure
+    WEFT_ERR_TIMEOUT,               ///< the call's time limit has passed
+    WEFT_ERR_UNSUPPORTED,           ///< feature of this interface that this version lacks
+    WEFT_STATUS_RANGE = 0x7fffffff  ///< no status: makes the enumeration as large as an int
+} weft_status;
+
+/// Element types. A pair is a structure of a value and an index, such as struct { double value;
+/// int index; }.
+typedef enum weft_type WEFT_AS_INT {
+    WEFT_INT8 = 0,
+    WEFT_INT16,
+    WEFT_INT32,
+    WEFT_INT64,
+    WEFT_UINT8,
+    WEFT_UINT16,
+    WEFT_UINT32,
+    WEFT_UINT64,
+    WEFT_FLOAT,
+    WEFT_DOUBLE,
+    WEFT_LONGDOUBLE,
+    WEFT_CFLOAT,     ///< float _Complex
+    WEFT_CDOUBLE,    ///< double _Complex
+    WEFT_BOOL,       ///< C's _Bool
+    WEFT_FLOAT16,    ///< IEEE 754 binary16
+    WEFT_BFLOAT16,   ///< the upper half of a binary32
+    WEFT_FLOAT_INT,  ///< pairs of a value and an int, for WEFT_MINLOC and WEFT_MAXLOC
+    WEFT_DOUBLE_INT,
+    WEFT_INT16_INT,
+    WEFT_INT32_INT,
+    WEFT_INT64_INT,
+    WEFT_LONGDOUBLE_INT,
+    WEFT_DOUBLE_INT64,  ///< pairs with an int64_t
+    WEFT_INT64_INT64,
+    WEFT_TYPE_RANGE = 0x7fffffff  ///< no type: makes the enumeration as large as an int
+} weft_type;
+
+/// Built-in operations; weft_op_create() makes more. Integers have all but MINLOC and MAXLOC. Bool
+/// has the logical and bitwise operations (LAND to BXOR), floating point SUM to LXOR, complex
+/// numbers SUM and PROD, pairs MINLOC and MAXLOC. Other combinations are refused. Logical
+/// operations read an element as (x != 0) and give 0 or 1. Integers wrap. In all minima and maxima
+/// a NaN wins and -0.0 is less than +0.0; MINLOC and MAXLOC choose the lower index among equal
+/// values. 16-bit floats are computed in float and rounded to nearest, ties to even. Padding in
+/// results is 0.
+typedef enum weft_op WEFT_AS_INT {
+    WEFT_SUM = 0,
+    WEFT_PROD,
+    WEFT_MIN,
+    WEFT_MAX,
+    WEFT_LAND,
+    WEFT_LOR,
+    WEFT_LXOR,
+    WEFT_BAND,
+    WEFT_BOR,
+    WEFT_BXOR,
+    WEFT_MINLOC,
+    WEFT_MAXLOC,
+    WEFT_OP_NONE = 0x3fffffff,  ///< no operation; set by weft_op_free()
+    WEFT_OP_RANGE = 0x7fffffff  ///< no operation: makes the enumeration as large as an int
+} weft_op;
+
+/// Returns the size of an element in bytes; 0 if the type is unknown.
+WEFT_API size_t weft_type_size(weft_type type);
+
+/// Pass as `in` to operate in place on `out`.
+#define WEFT_IN_PLACE ((void*)-1)
+
+// --- errors, version -----------------------------------------------------------------------------
+
+/// Describes the last failed call of the calling thread in a sentence; never NULL. Valid until the
+/// thread's next failure. Calls that succeed do not change it.
+WEFT_API const char* weft_last_error(void);
+
+/// Returns the version of the loaded library, such as "0.1.0".
+WEFT_API const char* weft_version(void);
+
+// --- runtime -------------------------------------------------------------------------------------
+
+/// Joins the job; returns when all ranks have joined. Settings come from the environment (WEFT_*).
+/// *out: the runtime, which weft_finalize() ends; unchanged on failure.
+WEFT_API weft_status weft_init(weft_runtime** out);
+
+/// Does what weft_init() does, for ranks that `bootstrap` connects instead of a launcher. If a rank
+/// cannot join, all ranks get a failure that names the reason; the job continues without this
+/// library, and all its resources are released. Signal handlers are not changed.
+WEFT_API weft_status weft_init_with(const weft_bootstrap* bootstrap, weft_runtime** out);
+
+/// Leaves the job. Collective over the job: waits until all started calls are complete and all
+/// ranks have called it. Frees the runtime, its teams, requests and memory, whatever the status.
+WEFT_API weft_status weft_finalize(weft_runtime* runtime);
+
+/// Advances started calls and puts of other ranks to this rank. Not collective; does not wait.
+WEFT_API void weft_progress(weft_runtime* runtime);
+
+/// Sets a function that each wait in this runtime calls repeatedly, to drive another library that
+/// this thread must serve. fn must not use this runtime, which refuses such calls. A runtime has
+/// one such function: a new one replaces it, NULL removes it.
+WEFT_API weft_status weft_on_progress(weft_runtime* runtime, void (*fn)(void* arg), void* arg);
+
+// --- teams ---------------------------------------------------------------------------------------
+
+/// Returns the team of all ranks; the runtime owns it. NULL if the runtime is not usable.
+WEFT_API weft_team* weft_world(weft_runtime* runtime);
+/// Returns this rank's index in the team, 0 to weft_size()-1. -1 if not usable. Not collective.
+WEFT_API int weft_rank(const weft_team* team);
+/// Returns the number of members; -1 if the team is not usable. Not collective.
+WEFT_API int weft_size(const weft_team* team);
+
+/// Forms a team of each color's members, ordered by key, then by rank. color < 0: no team, *out is
+/// NULL. weft_team_free() ends the team. A rank can be in at most 32 teams. If a member of a new
+/// team has reached this limit, all members of `team` get WEFT_ERR_MEMORY and no team is made.
+WEFT_API weft_status weft_team_split(weft_team* team, int color, int key, weft_team** out);
+/// Forms a team of the members that share memory with this rank, in the same order.
+WEFT_API weft_status weft_team_split_node(weft_team* team, weft_team** out);
+/// Makes a team of `count` ranks of the world, in the order of `ranks`. Only these ranks call it,
+/// with equal `ranks`, whatever other calls are in flight. allgather: as in weft_bootstrap, but
+/// among these members, in the order of `ranks`. The limit of weft_team_split() applies.
+WEFT_API weft_status weft_team_create(weft_runtime* runtime, const int* ranks, int count,
+                                      int (*allgather)(void* arg, const void* mine, void* all,
+                                                       size_t bytes),
+                                      void* arg, weft_team** out);
+/// Ends this rank's use of a team made by a split or weft_team_create(). Not collective; does not
+/// wait. Calls in flight continue, and their requests stay valid. The team's place is free after
+/// all members have dropped it. Free memory of the team before.
+WEFT_API weft_status weft_team_drop(weft_team* team);
+/// Ends a team made by a split, and frees its memory as weft_free() does. Collective over that
+/// team; its parent may have ended. No call of the team may be in flight. The world cannot be
+/// freed. A team that has failed, or fails during this call, is dropped as by weft_team_drop().
+WEFT_API weft_status weft_team_free(weft_team* team);
+
+// --- symmetric memory ----------------------------------------------------------------------------
+
+/// Allocates `bytes` bytes at the same offset of every member's heap, aligned to 64 bytes, not
+/// cleared. All members request the same size, whatever they have allocated on other teams. Each
+/// call returns a distinct pointer, also for 0 bytes. *out: this rank's memory, valid until
+/// weft_free() or the end of the team or runtime.
+WEFT_API weft_status weft_alloc(weft_team* team, size_t bytes, void** out);
+/// Allocates with an alignment: a power of two, at most the size of the heap and 1 GiB.
+WEFT_API weft_status weft_alloc_aligned(weft_team* team, size_t alignment, size_t bytes,
+                                        void** out);
+/// Frees memory that weft_alloc() returned on the same team; all members free the same memory.
+/// Blocks may be freed in any order. As shmem_free() of OpenSHMEM 1.5, it begins with a
+/// weft_quiet() of each member and returns when all have entered. So no earlier put reaches a later
+/// allocation. NULL is refused.
+WEFT_API weft_status weft_free(weft_team* team, void* memory);
+
+/// Translates `symmetric` (any address in memory of weft_alloc(), or in a name of weft_register())
+/// to member `peer`'s memory. Returns a pointer for loads and stores; NULL if they cannot reach
+/// that memory, or an argument is not usable. Not collective. As shmem_ptr() of OpenSHMEM 1.5, with
+/// ranks of the team.
+WEFT_API void* weft_ptr(const weft_team* team, void* symmetric, int peer);
+
+// --- one-sided calls -----------------------------------------------------------------------------
+//
+// These calls access the memory of one peer, a rank of the team or this rank itself. This rank's
+// address of the same symmetric memory (weft_alloc()) names it; for other memory see
+// weft_register() in onesided.h. They are not collective, but the peer must call into the library
+// from time to time. Semantics follow OpenSHMEM 1.5 where it has the call.
+
+/// How weft_wait_until() compares the word with the value.
+typedef enum weft_compare WEFT_AS_INT {
+    WEFT_EQ = 0,
+    WEFT_NE,
+    WEFT_GT,
+    WEFT_GE,
+    WEFT_LT,
+    WEFT_LE,
+    WEFT_COMPARE_RANGE = 0x7fffffff  ///< no comparison: makes the enumeration as large as an int
+} weft_compare;
+
+/// Copies `bytes` bytes from src to dst in the peer's memory. Returns when src may be changed. The
+/// data is delivered before the next weft_quiet() returns.
+WEFT_API weft_status weft_put(weft_team* team, void* dst, const void* src, size_t bytes, int peer);
+/// Starts a weft_put() and returns at once: src belongs to the library until weft_quiet().
+WEFT_API weft_status weft_put_nbi(weft_team* team, void* dst, const void* src, size_t bytes,
+                                  int peer);
+/// Copies from src in the peer's memory to dst, any local memory. Returns when dst holds the data.
+WEFT_API weft_status weft_get(weft_team* team, void* dst, const void* src, size_t bytes, int peer);
+/// Starts a weft_get() and returns at once: dst holds the data when weft_quiet() returns.
+WEFT_API weft_status weft_get_nbi(weft_team* team, void* dst, const void* src, size_t bytes,
+                                  int peer);
+
+/// Does a weft_put(). After its delivery, *signal at the peer is set to value, or value is added to
+/// it if add is not 0. A rank that sees the change also sees the data. bytes may be 0.
+WEFT_API weft_status weft_put_signal(weft_team* team, void* dst, const void* src, size_t bytes,
+                                     uint64_t* signal, uint64_t value, int add, int peer);
+/// Starts a weft_put_signal(); returns at once: src belongs to the library until weft_quiet().
+WEFT_API weft_status weft_put_signal_nbi(weft_team* team, void* dst, const void* src, size_t bytes,
+                                         uint64_t* signal, uint64_t value, int add, int peer);
+
+/// Waits until this rank's *word compares with value as `cmp`, a weft_compare, says. Drives
+/// all transfers meanwhile. Peers change the word by a put of just this word, a signal or
+/// an atomic operation.
+WEFT_API weft_status weft_wait_until(weft_team* team, const uint64_t* word, int cmp,
+                                     uint64_t value);
+/// Drives all transfers once. *holds: 1 if weft_wait_until() would return, else 0.
+WEFT_API weft_status weft_test_until(weft_team* team, const uint64_t* word, int cmp, uint64_t value,
+                                     int* holds);
+
+/// @name Atomic operations
+/// on a peer's word, aligned to 8 bytes; atomic for all ranks. *old: the former value. If old is
+/// NULL, no value is returned, and the change is made before the next weft_quiet() returns. For
+/// other operations and types of words see weft_atomic() in onesided.h.
+/// @{
+WEFT_API weft_status weft_fetch_add(weft_team* team, uint64_t* word, uint64_t add, int peer,
+                                    uint64_t* old);
+WEFT_API weft_status weft_swap(weft_team* team, uint64_t* word, uint64_t value, int peer,
+                               uint64_t* old);
+/// Stores value if the word equals `expected`.
+WEFT_API weft_status weft_compare_swap(weft_team* team, uint64_t* word, uint64_t expected,
+                                       uint64_t value, int peer, uint64_t* old);
+/// @}
+
+/// Orders deliveries at each peer: earlier puts of this rank (signals and atomic operations
+/// included) before later ones. Does not order gets or puts of other ranks.
+WEFT_API weft_status weft_fence(weft_team* team);
+/// Waits until all puts and gets of this rank, on all teams, are complete here and at the peers.
+/// Those made through a context (onesided.h) are not included.
+WEFT_API weft_status weft_quiet(weft_team* team);
+
+// --- collectives ---------------------------------------------------------------------------------
+
+/// Waits until all members have entered.
+WEFT_API weft_status weft_barrier(weft_team* team);
+
+/// Copies the root's `count` elements to the buffer of every member.
+WEFT_API weft_status weft_broadcast(weft_team* team, void* buffer, size_t count, weft_type type,
+                                    int root);
+
+/// Computes out[i] = in[i] of rank 0 (op) in[i] of rank 1 (op) ... for `count` elements, bitwise
+/// equal on all members. in: WEFT_IN_PLACE, `out` itself, or memory that does not overlap `out`.
+WEFT_API weft_status weft_allreduce(weft_team* team, const void* in, void* out, size_t count,
+                                    weft_type type, weft_op op);
+
+/// Does a weft_allreduce() for the root alone. Other ranks' `out` is ignored and may be NULL.
+WEFT_API weft_status weft_reduce(weft_team* team, const void* in, void* out, size_t count,
+                                 weft_type type, weft_op op, int root);
+
+// The following calls move blocks, one for each member. With WEFT_IN_PLACE as `in` (in gather, at
+// the root only), `out` is the buffer of all blocks in rank order. It holds this rank's block at
+// its place; reduce_scatter writes the result to this place. In scatter, the root may pass
+// WEFT_IN_PLACE as `out`: its block then stays in `in`.
+
+/// in: `count` elements. The root's out: weft_size() blocks of `count` elements, in rank order;
+/// elsewhere out may be NULL.
+WEFT_API weft_status weft_gather(weft_team* team, const void* in, void* out, size_t count,
+                                 weft_type type, int root);
+
+/// The root's in: weft_size() blocks of `count` elements; elsewhere in may be NULL. out:
+/// this rank's block.
+WEFT_API weft_status weft_scatter(weft_team* team, const void* in, void* out, size_t count,
+                                  weft_type type, int root);
+
+/// in: `count` elements; out: the blocks of all members, in rank order.
+WEFT_API weft_status weft_allgather(weft_team* team, const void* in, void* out, size_t count,
+                                    weft_type type);
+
+/// in: a block of `count` elements for each member; out: a block from each, in rank order.
+WEFT_API weft_status weft_alltoall(weft_team* team, const void* in, void* out, size_t count,
+                                   weft_type type);
+
+/// in: weft_size() blocks of `count` elements; out: this rank's block of the reduction.
+WEFT_API weft_status weft_reduce_scatter(weft_team* team, const void* in, void* out, size_t count,
+                                         weft_type type, weft_op op);
+
+// The following calls have blocks of different sizes. Counts and displacements are in elements, one
+// for each member, in rank order. A displacement is the start of a block; NULL displacements mean
+// contiguous blocks in rank order. Written blocks must not overlap. The arrays are read only during
+// the call (in the started and persistent forms, while the request is made). Any count may be 0; a
+// buffer without elements may be NULL. WEFT_IN_PLACE works as above, with this rank's block at its
+// displacement. If two members disagree about a count that only they know, the waiting member gets
+// WEFT_ERR_ARGUMENT and a text with both ranks and counts. A member that expects 0 elements does
+// not wait, and so gets no error.
+
+/// in: `count` elements. The root's out gets `counts[r]` elements of rank r at
+/// `displacements[r]`. Only the root's counts, displacements and out are read. `count` of rank r
+/// must equal the root's `counts[r]`.
+WEFT_API weft_status weft_gatherv(weft_team* team, const void* in, size_t count, void* out,
+                                  const size_t* counts, const size_t* displacements, weft_type type,
+                                  int root);
+
+/// Sends `counts[r]` elements, at `displacements[r]` of the root's in, to out of rank r, which
+/// expects `count`. Only the root's in, counts and displacements are read.
+WEFT_API weft_status weft_scatterv(weft_team* team, const void* in, const size_t* counts,
+                                   const size_t* displacements, void* out, size_t count,
+                                   weft_type type, int root);
+
+/// in: `counts[weft_rank()]` elements; out gets the elements of rank r at `displacements[r]`.
+/// Counts must be equal on all members; displacements may differ.
+WEFT_API weft_status weft_allgatherv(weft_team* team, const void* in, void* out,
+                                     const size_t* counts, const size_t* displacements,
+                                     weft_type type);
+
+/// Sends `in_counts[r]` elements, at `in_displacements[r]` of in, to rank r, and receives
+/// `out_counts[r]` from it at `out_displacements[r]` of out. Rank r's counts for this rank must
+/// match. in: not WEFT_IN_PLACE; its blocks must not overlap blocks of out.
+WEFT_API weft_status weft_alltoallv(weft_team* team, const void* in, const size_t* in_counts,
+                                    const size_t* in_displacements, void* out,
+                                    const size_t* out_counts, const size_t* out_displacements,
+                                    weft_type type);
+
+/// in: contiguous blocks of `counts[r]` elements; out: this rank's block of the reduction. Counts
+/// must be equal on all members.
+WEFT_API weft_status weft_reduce_scatterv(weft_team* team, const void* in, void* out,
+                                          const size_t* counts, weft_type type, weft_op op);
+
+/// Computes out = in of rank 0 (op) ... (op) in of this rank, for `count` elements.
+WEFT_API weft_status weft_scan(weft_team* team, const void* in, void* out, size_t count,
+                               weft_type type, weft_op op);
+
+/// Does a weft_scan() without this rank's own `in`. Rank 0's out is not written and may be NULL.
+WEFT_API weft_status weft_exscan(weft_team* team, const void* in, void* out, size_t count,
+                                 weft_type type, weft_op op);
+
+/// Makes a user operation: for i < count, inout[i] = in[i] (op) inout[i], where `in` holds the
+/// contributions of lower ranks. Elements have the type that is passed to the collective. fn runs
+/// on the thread that drives the runtime, under WEFT_PROGRESS=thread perhaps the runtime's own. It
+/// must not use the runtime. If a C++ exception leaves fn, the call fails with WEFT_ERR_ARGUMENT on
+/// this rank and on the ranks that wait for it. commutative: not 0 if operands may be swapped; if
+/// 0, contributions are combined in rank order. Not collective. All runtimes of the process may use
+/// the operation until weft_op_free().
+WEFT_API weft_status weft_op_create(void (*fn)(const void* in, void* inout, size_t count,
+                                               void* arg),
+                                    void* arg, int commutative, weft_op* out);
+/// Frees an operation and sets *op to WEFT_OP_NONE. Started calls keep it until they are complete.
+/// Built-in operations are refused.
+WEFT_API weft_status weft_op_free(weft_op* op);
+
+// --- started calls -------------------------------------------------------------------------------
+
+/// @name Started calls
+/// never wait, whatever calls were started before on any team. Buffers belong to the library until
+/// the request is complete. *request: ended by weft_wait() or weft_test(); unchanged if the start
+/// fails. The other arguments are those of the blocking calls.
+/// @{
+WEFT_API weft_status weft_ibarrier(weft_team* team, weft_request** request);
+WEFT_API weft_status weft_ibroadcast(weft_team* team, void* buffer, size_t count, weft_type type,
+                                     int root, weft_request** request);
+WEFT_API weft_status weft_iallreduce(weft_team* team, const void* in, void* out, size_t count,
+                                     weft_type type, weft_op op, weft_request** request);
+WEFT_API weft_status weft_ireduce(weft_team* team, const void* in, void* out, size_t count,
+                                  weft_type type, weft_op op, int root, weft_request** request);
+WEFT_API weft_status weft_igather(weft_team* team, const void* in, void* out, size_t count,
+                                  weft_type type, int root, weft_request** request);
+WEFT_API weft_status weft_iscatter(weft_team* team, const void* in, void* out, size_t count,
+                                   weft_type type, int root, weft_request** request);
+WEFT_API weft_status weft_iallgather(weft_team* team, const void* in, void* out, size_t count,
+                                     weft_type type, weft_request** request);
+WEFT_API weft_status weft_ialltoall(weft_team* team, const void* in, void* out, size_t count,
+                                    weft_type type, weft_request** request);
+WEFT_API weft_status weft_ireduce_scatter(weft_team* team, const void* in, void* out, size_t count,
+                                          weft_type type, weft_op op, weft_request** request);
+WEFT_API weft_status weft_iscan(weft_team* team, const void* in, void* out, size_t count,
+                                weft_type type, weft_op op, weft_request** request);
+WEFT_API weft_status weft_iexscan(weft_team* team, const void* in, void* out, size_t count,
+                                  weft_type type, weft_op op, weft_request** request);
+WEFT_API weft_status weft_igatherv(weft_team* team, const void* in, size_t count, void* out,
+                                   const size_t* counts, const size_t* displacements,
+                                   weft_type type, int root, weft_request** request);
+WEFT_API weft_status weft_iscatterv(weft_team* team, const void* in, const size_t* counts,
+                                    const size_t* displacements, void* out, size_t count,
+                                    weft_type type, int root, weft_request** request);
+WEFT_API weft_status weft_iallgatherv(weft_team* team, const void* in, void* out,
+                                      const size_t* counts, const size_t* displacements,
+                                      weft_type type, weft_request** request);
+WEFT_API weft_status weft_ialltoallv(weft_team* team, const void* in, const size_t* in_counts,
+                                     const size_t* in_displacements, void* out,
+                                     const size_t* out_counts, const size_t* out_displacements,
+                                     weft_type type, weft_request** request);
+WEFT_API weft_status weft_ireduce_scatterv(weft_team* team, const void* in, void* out,
+                                           const size_t* counts, weft_type type, weft_op op,
+                                           weft_request** request);
+/// @}
+
+/// Drives all calls once. *done: 1 if the call is complete, else 0. A complete request is freed and
+/// *request set to NULL; a persistent one stays, and can be started again. NULL requests and
+/// unstarted persistent ones are done. A failed call is done, and its status is returned.
+WEFT_API weft_status weft_test(weft_request** request, int* done);
+/// Tests without driving anything and without freeing the request. *done: as weft_test() would set
+/// it. For programs that test many requests after one weft_progress().
+WEFT_API weft_status weft_request_ended(const weft_request* request, int* done);
+/// Waits until the call is complete; otherwise as weft_test().
+WEFT_API weft_status weft_wait(weft_request** request);
+
+// --- persistent calls ----------------------------------------------------------------------------
+
+/// @name Persistent calls
+/// are prepared once and started many times. Preparing is not collective and moves no
+/// data, but checks the arguments. All members start them in the same order. *request:
+/// ended by weft_request_free().
+/// @{
+WEFT_API weft_status weft_barrier_init(weft_team* team, weft_request** request);
+WEFT_API weft_status weft_broadcast_init(weft_team* team, void* buffer, size_t count,
+                                         weft_type type, int root, weft_request** request);
+WEFT_API weft_status weft_allreduce_init(weft_team* team, const void* in, void* out, size_t count,
+                                         weft_type type, weft_op op, weft_request** request);
+WEFT_API weft_status weft_reduce_init(weft_team* team, const void* in, void* out, size_t count,
+                                      weft_type type, weft_op op, int root, weft_request** request);
+WEFT_API weft_status weft_gather_init(weft_team* team, const void* in, void* out, size_t count,
+                                      weft_type type, int root, weft_request** request);
+WEFT_API weft_status weft_scatter_init(weft_team* team, const void* in, void* out, size_t count,
+                                       weft_type type, int root, weft_request** request);
+WEFT_API weft_status weft_allgather_init(weft_team* team, const void* in, void* out, size_t count,
+                                         weft_type type, weft_request** request);
+WEFT_API weft_status weft_alltoall_init(weft_team* team, const void* in, void* out, size_t count,
+                                        weft_type type, weft_request** request);
+WEFT_API weft_status weft_reduce_scatter_init(weft_team* team, const void* in, void* out,
+                                              size_t count, weft_type type, weft_op op,
+                                              weft_request** request);
+WEFT_API weft_status weft_scan_init(weft_team* team, const void* in, void* out, size_t count,
+                                    weft_type type, weft_op op, weft_request** request);
+WEFT_API weft_status weft_exscan_init(weft_team* team, const void* in, void* out, size_t count,
+                                      weft_type type, weft_op op, weft_request** request);
+WEFT_API weft_status weft_gatherv_init(weft_team* team, const void* in, size_t count, void* out,
+                                       const size_t* counts, const size_t* displacements,
+                                       weft_type type, int root, weft_request** request);
+WEFT_API weft_status weft_scatterv_init(weft_team* team, const void* in, const size_t* counts,
+                                        const size_t* displacements, void* out, size_t count,
+                                        weft_type type, int root, weft_request** request);
+WEFT_API weft_status weft_allgatherv_init(weft_team* team, const void* in, void* out,
+                                          const size_t* counts, const size_t* displacements,
+                                          weft_type type, weft_request** request);
+WEFT_API weft_status weft_alltoallv_init(weft_team* team, const void* in, const size_t* in_counts,
+                                         const size_t* in_displacements, void* out,
+                                         const size_t* out_counts, const size_t* out_displacements,
+                                         weft_type type, weft_request** request);
+WEFT_API weft_status weft_reduce_scatterv_init(weft_team* team, const void* in, void* out,
+                                               const size_t* counts, weft_type type, weft_op op,
+                                               weft_request** request);
+/// @}
+
+/// Starts a persistent call that is not in flight; never waits.
+WEFT_API weft_status weft_start(weft_request* request);
+/// Frees a request that is not in flight and sets *request to NULL. NULL requests are ignored.
+WEFT_API weft_status weft_request_free(weft_request** request);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
