@@ -107,8 +107,8 @@ Json notify_json(const link::FabricSurvey& survey) {
     sizes.push_back(line(0, base::kCellPayload, survey.notify.small, survey.small_reason));
     sizes.push_back(line(base::kCellPayload, nullptr, survey.notify.large, survey.large_reason));
     Json ways = Json::array();
-    for (const link::NotifyFinding& finding : survey.ways)
-        ways.push_back({{"way", link::name_of(finding.way)},
+    for (const link::NotifyFinding& finding : survey.strategies)
+        ways.push_back({{"way", link::name_of(finding.strategy)},
                         {"promised", finding.promised},
                         {"reason", finding.why}});
     return {{"problem", ""}, {"sizes", std::move(sizes)}, {"ways", std::move(ways)}};
