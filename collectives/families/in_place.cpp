@@ -96,14 +96,15 @@ class InPlaceWriter {
 
     void write() {
         const bool two = size_ == 2;
+        const bool is_short = bytes_ <= kForItselfBytes;
+        const bool twice = two && is_short && traits_.collective == Collective::allreduce;
+        const bool halves = two && traits_.collective == Collective::broadcast;
         if (traits_.contribution == Contribution::owner_own_block)
             two ? swap_halves() : swap_blocks();
         else if (traits_.reduces())
-            two&& traits_.collective == Collective::allreduce&& bytes_ <= kForItselfBytes
-                ? reduce_for_itself()
-                : reduce_slices();
+            twice ? reduce_for_itself() : reduce_slices();
         else
-            two&& traits_.collective == Collective::broadcast ? copy_halves() : copy_blocks();
+            halves ? copy_halves() : copy_blocks();
         if (size_ > 1)
             builder_.reserve_slots((static_cast<std::uint32_t>(Purpose::done) + 1) *
                                    static_cast<std::uint32_t>(size_));
