@@ -70,8 +70,8 @@ TEST_F(ForeignHost, SameClientExchangesCards) {
     }
 }
 
-/// The launchers of Open MPI 4.1.4 and 5.0.7 rarely die of a segmentation fault in their PMIx server
-/// when a rank aborts. Such a run shows nothing about weft.
+/// The launchers of Open MPI 4.1.4 and 5.0.7 rarely die of a segmentation fault in their PMIx
+/// server when a rank aborts. Such a run shows nothing about weft.
 bool launcher_died(const Outcome& outcome) {
     const auto says = [&](const char* text) {
         return outcome.errors.find(text) != std::string::npos;
