@@ -142,7 +142,7 @@ class RangeExchange {
     std::function<Rank(std::uint32_t)> rank_of_;
 };
 
-/// Returns the entry of an algorithm whose blocks are as many as the largest power of two of ranks.
+/// Returns the entry of an algorithm with a power of two of blocks: the largest up to the ranks.
 /// A reduce is synchronizing for a power of two of ranks.
 [[nodiscard]] inline Algorithm range_exchange_entry(
     std::string_view collective, std::string_view name, std::string_view summary,

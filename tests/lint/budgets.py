@@ -135,7 +135,7 @@ class Types:
     def __init__(self, sources):
         self.scopes = defaultdict(set)       # name: scopes that define it
         self.files = defaultdict(dict)       # name of a class: lines of each file that defines parts of it
-        self.functions = Counter()           # the same: declarations of public functions
+        self.functions = Counter()           # name of a class: declarations of public functions
         for source in sources:
             self._read(source)
 

@@ -388,7 +388,7 @@ TEST(BenchRefusalTest, UnusableArgumentsGiveStatus2AndOneLineOfOneRank) {
          "--op: bxor does not exist for float, which has sum prod"},
         {{"allreduce", "--type", "bool"}, "--op: sum does not exist for bool, which has land lor"},
         {{"allreduce", "--type", "real"}, "--type"},
-        {{"allreduce", "--counts", "ragged"}, "--counts: allreduce has none that could differ"},
+        {{"allreduce", "--counts", "ragged"}, "--counts: allreduce has no form with counts"},
         {{"alltoallv", "--algorithm", "pairwise"}, "alltoallv has no algorithm 'pairwise'; it has"},
         {{"allreduce", "--bytes", "8:"}, "--bytes: entry 1 of \"8:\""},
         {{"allreduce", "-n", "3"}, "-n 3: this job has 2 ranks already"},

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // remapped_calls.hpp - madvise() and mremap() of memory of which a part is remapped.
 //
-// Idea     Each mapping of the memory is treated by itself: pages of an object are freed in the
-//          object, replaced by zeros, or moved; other pages are passed on.
+// Idea     The memory may have several mappings, and each is handled separately. Pages of an object
+//          are freed in the object, replaced by zeros, or moved. The kernel handles other pages.
 // Next     interposers.cpp for the functions that the program calls.
 #pragma once
 

@@ -47,14 +47,14 @@ class RangeUses {
     void permit(std::uint32_t generation) noexcept { usable_.store(generation); }
     /// Forbids further uses.
     void retire() noexcept { usable_.store(0); }
-    /// Forbids further uses if none is in progress, and returns true then.
+    /// Returns false if a use is in progress. Otherwise forbids further uses.
     [[nodiscard]] bool retire_unused() noexcept {
         const std::uint32_t before = usable_.exchange(0);
         if (uses_.load() == 0) return true;
         usable_.store(before);
         return false;
     }
-    /// In a child of the process, which has none of the threads that use the range.
+    /// For a child of the process: the threads that use the range do not exist there.
     void forget() noexcept { uses_.store(0); }
 
   private:

@@ -28,7 +28,7 @@ std::string way_of(const Choice& choice, const Machine& machine) {
     const std::array ways{
         Way{&RankedCandidate::in_place,
             machine.by_kernel ? "having the kernel copy between buffers of local peers"
-                              : "using buffers of local peers where they lie"},
+                              : "using buffers of local peers in place"},
         Way{&RankedCandidate::lands, "putting into the vectors of ranks on other nodes"}};
     const auto candidates = std::span(choice.candidates);
     const RankedCandidate& chosen = candidates[choice.chosen];

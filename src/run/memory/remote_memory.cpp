@@ -90,7 +90,7 @@ base::Result<RemoteMemory::Target> RemoteMemory::place_of_blocks(std::string_vie
     const RemoteAddress expected = onesided::block_of(first->place, steps, stride);
     if (end->place.memory != expected.memory || end->place.offset != expected.offset)
         return base::fail(Status::argument,
-                          "{}: {}: {} blocks at a stride of {} bytes do not lie in symmetric "
+                          "{}: {}: {} blocks at a stride of {} bytes are not in symmetric "
                           "memory; to rank {}",
                           call, argument, blocks.count, stride, peer);
     return first;

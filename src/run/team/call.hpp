@@ -98,7 +98,7 @@ using Extents = std::vector<Extent>;
 /// Returns a hash of everything that have_equal_plans() compares.
 [[nodiscard]] std::uint64_t plan_key(const Call& call);
 
-/// Returns a call with its own copies of the arrays, which live as long as any copy of it.
+/// Returns a call that owns copies of its arrays. Copies of the call share them.
 [[nodiscard]] Call with_own_arrays(const Call& call);
 
 /// Returns the call without the arrays that only the root reads, unless this rank is the root.

@@ -66,7 +66,7 @@ base::Result<void> plan_collective(BenchPlan& plan) {
     if (plan.request.counts != "same" && (plan.traits == nullptr || !plan.traits->has_counts())) {
         if (collectives::find_collective(plan.name + "v") == nullptr)
             return refusal(
-                "--counts: {} has none that could differ, expected gather, scatter, allgather, "
+                "--counts: {} has no form with counts, expected gather, scatter, allgather, "
                 "alltoall or reduce_scatter",
                 plan.name);
         plan.name += "v";

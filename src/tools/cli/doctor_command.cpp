@@ -75,7 +75,7 @@ class Doctor {
     }
 
   private:
-    /// mend: a command or advice; empty if there is nothing to do.
+    /// mend: a command or advice that repairs the finding; may be empty.
     void add(const char* state, const std::string& what, const std::string& found,
              const std::string& mend = {}) {
         checks_.push_back({{"state", state}, {"what", what}, {"found", found}, {"mend", mend}});

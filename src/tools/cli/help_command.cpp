@@ -273,7 +273,7 @@ base::Result<void> write_page(const std::filesystem::path& path, const std::stri
 }
 
 /// Writes the completion and all pages to their places below an installation's share/. Without
-/// help2man there are no pages.
+/// help2man it writes only the completion, and says why.
 base::Result<void> write_all(const CLI::App& app, const std::filesystem::path& folder) {
     auto done = write_page(folder / "bash-completion/completions/weft", bash_completion(app));
     std::vector<const CLI::App*> described{nullptr};

@@ -343,8 +343,7 @@ TEST(Select, TheReasonSaysHowRanksOfANodeComeByEachOthersData) {
     machine.direct = true;
     const Choice in_place = ranked(machine, 1 << 17);
     EXPECT_EQ(in_place.algorithm(), "mapped");
-    EXPECT_TRUE(says(in_place, "by using buffers of local peers where they lie"))
-        << in_place.reason;
+    EXPECT_TRUE(says(in_place, "by using buffers of local peers in place")) << in_place.reason;
     Machine slow = machine;
     slow.mapped *= 100;
     EXPECT_TRUE(says(ranked(slow, 1 << 13), "through put targets"));
