@@ -394,7 +394,7 @@ TEST(BenchRefusalTest, UnusableArgumentsGiveStatus2AndOneLineOfOneRank) {
         {{"allreduce", "-n", "3"}, "-n 3: this job has 2 ranks already"},
         {{"allreduce", "--pairs", "2"}, "--pairs: allreduce has none"},
         {{"put-rate", "--pairs", "2"}, "--pairs: 2 ranks have no 2 pairs, expected 1..1"},
-        {{"put-rate", "--counts", "ragged"}, "--counts: put-rate has none"},
+        {{"put-rate", "--counts", "ragged"}, "--counts: put-rate has no form with counts"},
         {{"scatter", "--counts", "ragged", "--root", "2"}, "--root: 2 is not a rank"},
         {{"broadcast", "--root", "2"}, "--root: 2 is not a rank, expected 0..1"},
         {{"broadcast", "--root", "-1"}, "--root: -1 is not a rank"}};
