@@ -384,11 +384,11 @@ void PrintTo(const Fabric& fabric, std::ostream* out) {
 }
 class Adversary : public testing::TestWithParam<Fabric> {};
 
-TEST_P(Adversary, FindsNothingWrongAndAllDataArrives) {
+TEST_P(Adversary, AllDataArrivesWithoutFindings) {
     EXPECT_EQ(told_by_child(GetParam(), {}, 1, 800), "");
 }
 
-TEST_P(Adversary, CatchesAndNamesEachPlantedFault) {
+TEST_P(Adversary, EachPlantedFaultIsCaughtAndNamed) {
     EXPECT_GE(GetParam().faults.size(), 3U);
     for (const Fault& fault : GetParam().faults) {
         const std::string told = told_by_child(GetParam(), fault, 7, 500);
@@ -400,7 +400,7 @@ TEST_P(Adversary, CatchesAndNamesEachPlantedFault) {
 INSTANTIATE_TEST_SUITE_P(Profiles, Adversary, testing::ValuesIn(fabrics()),
                          [](const auto& chosen) { return chosen.param.profile; });
 
-TEST(AdversaryProfiles, AreAllTriedHere) {
+TEST(AdversaryProfiles, EachProfileHasATest) {
     std::size_t files = 0;
     for (const auto& file : std::filesystem::directory_iterator(ADVERSARY_PROFILES))
         files += file.path().extension() == ".txt" ? 1U : 0U;

@@ -114,7 +114,7 @@ bool is_ordinary(const Launch& launch) {
 using Case = std::tuple<App, Launch>;
 class AppsTest : public testing::TestWithParam<Case> {};
 
-TEST_P(AppsTest, GivesTheSerialAnswer) {
+TEST_P(AppsTest, ResultsEqualTheSerialOnes) {
     const auto& [app, launch] = GetParam();
     if (!is_ordinary(launch) && !long_forms()) GTEST_SKIP() << "only in the long form";
     const std::optional<Outcome> ran = run_launch(launch, command_of(app, {"--check", "--json"}));
@@ -149,7 +149,7 @@ struct Shape {
 
 class ShapesTest : public testing::TestWithParam<Shape> {};
 
-TEST_P(ShapesTest, GivesTheSerialAnswer) {
+TEST_P(ShapesTest, ResultsEqualTheSerialOnesForUnusualShapes) {
     const Shape& shape = GetParam();
     const Outcome outcome = run_ranks(shape.options, command_of(shape.app, shape.more));
     EXPECT_EQ(outcome.errors, "");
@@ -210,7 +210,7 @@ std::string sorted_by_the_library(const std::string& bytes) {
     return all;
 }
 
-TEST(Samplesort, WritesTheBytesOfAStableSort) {
+TEST(Samplesort, OutputEqualsAStableSort) {
     struct Job {
         Words options;
         const char* records;
@@ -241,7 +241,7 @@ TEST(Samplesort, WritesTheBytesOfAStableSort) {
     }
 }
 
-TEST(Samplesort, AFileThatIsThereIsReplacedAndNeverTheInput) {
+TEST(Samplesort, AnExistingOutputIsReplacedButNeverTheInput) {
     const App app{"samplesort", {"FOLDER/in", "FOLDER/out", "--record-bytes", "20"}, ""};
     const Words program = command_of(app, {"--check"});
     const std::string input(20, 'b');
@@ -267,7 +267,7 @@ TEST(Samplesort, AFileThatIsThereIsReplacedAndNeverTheInput) {
     EXPECT_EQ(read_file(in).substr(0, 20), input);
 }
 
-TEST(Check, SaysNoWhereTheAnswerIsNotTheSerialOne) {
+TEST(AppChecks, AResultOutsideTheToleranceIsWrong) {
     // Four ranks add in another order: the last bits differ, which this tolerance forbids.
     const Outcome outcome = run_ranks(
         {"-n", "4"}, command_of(apps()[0], {"--check", "--check-tolerance", "0", "--json"}));
@@ -275,14 +275,14 @@ TEST(Check, SaysNoWhereTheAnswerIsNotTheSerialOne) {
     EXPECT_EQ(lab::read_json(outcome.output).at("check"), "wrong");
 }
 
-TEST(Check, ASolverThatDoesNotConvergeFails) {
+TEST(AppChecks, ASolverThatDoesNotConvergeFails) {
     const Outcome outcome =
         run_ranks({"-n", "2"}, command_of(apps()[0], {"--iterations", "5", "--json"}));
     EXPECT_EQ(outcome.status, 1);
     EXPECT_EQ(lab::read_json(outcome.output).at("converged"), false);
 }
 
-TEST(Refusals, NameTheArgumentOnceAndEndAllRanks) {
+TEST(AppRefusals, BadArgumentsAreNamedOnceAndEndAllRanks) {
     const std::string cg = std::string(RANK_PROGRAMS) + "/cg";
     const std::string heat = std::string(RANK_PROGRAMS) + "/heat";
     const std::string table = std::string(RANK_PROGRAMS) + "/table";
@@ -314,7 +314,7 @@ TEST(Refusals, NameTheArgumentOnceAndEndAllRanks) {
     }
 }
 
-TEST(Help, IsAnAnswer) {
+TEST(AppHelp, HelpIsPrintedOnceWithStatus0) {
     for (const App& app : apps()) {
         const Outcome outcome =
             run_ranks({"-n", "2"}, {std::string(RANK_PROGRAMS) + "/" + app.name, "--help"});

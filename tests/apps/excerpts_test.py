@@ -22,7 +22,7 @@ def is_part(excerpt, text):
 
 
 class Excerpts(unittest.TestCase):
-    def test_each_stands_in_its_file(self):
+    def test_each_excerpt_is_in_its_file(self):
         found = 0
         for page in sorted((ROOT / "docs").rglob("*.md")):
             for name, excerpt in EXCERPT.findall(page.read_text(encoding="utf-8")):
@@ -31,7 +31,7 @@ class Excerpts(unittest.TestCase):
                     self.assertTrue(is_part(excerpt, (ROOT / name).read_text(encoding="utf-8")))
         self.assertGreaterEqual(found, 4)
 
-    def test_a_changed_line_is_noticed(self):
+    def test_a_changed_line_is_detected(self):
         self.assertTrue(is_part("b();\nc();\n", "    a();\n    b();\n    c();\n"))
         self.assertFalse(is_part("b();\nc();\n", "    b();\n    c(1);\n"))
         self.assertFalse(is_part("b();\nc();\n", "    b();\n\n    c();\n"))

@@ -39,12 +39,12 @@ def smallest_pivot(rows):
 
 
 class Mesh(unittest.TestCase):
-    def test_the_same_arguments_give_the_same_file(self):
+    def test_equal_arguments_give_equal_files(self):
         digest = hashlib.sha256(write("300", "7").encode()).hexdigest()
         self.assertEqual(digest, "3e1673db934b20905b82fb3f8c78cb71d720c526198dc7a5774d9c3b6ea07c46")
         self.assertNotEqual(write("40", "1"), write("40", "2"))
 
-    def test_it_is_positive_definite(self):
+    def test_the_matrix_is_positive_definite(self):
         rows = lower_triangle(write("300", "7"))
         self.assertGreater(smallest_pivot(rows), 0)
         rows = lower_triangle(write("40"))

@@ -117,7 +117,7 @@ def page():
 
 
 class Algorithms(unittest.TestCase):
-    def test_the_page_is_what_the_programs_say(self):
+    def test_the_page_agrees_with_the_programs(self):
         self.maxDiff = None
         self.assertEqual(PAGE.read_text(encoding="utf-8"), page())
 

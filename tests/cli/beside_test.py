@@ -38,7 +38,7 @@ class Compare(unittest.TestCase):
         return run(str(self.folder / "weft"), "bench", "allreduce", "-n", "2", "--bytes", "8,1K", "--seconds", "0.02",
                    *words, settings={"PATH": f"{self.folder}:{os.environ['PATH']}"})
 
-    def test_each_size_has_a_time_of_each_side_and_a_ratio(self):
+    def test_each_size_has_a_time_for_each_library_and_a_ratio(self):
         done = self.bench("--compare", "openmpi,mpich", "--json")
         self.assertEqual(done.returncode, 0, done.stderr)
         found = json.loads(done.stdout)
@@ -63,7 +63,7 @@ class Compare(unittest.TestCase):
         self.assertIsNone(found["results"][0]["openmpi_us"])
         self.assertGreater(found["results"][0]["weft_us"], 0)
 
-    def test_what_cannot_be_compared(self):
+    def test_unsupported_comparisons_are_refused(self):
         (self.folder / "peer_mpich").unlink()
         done = self.bench("--compare", "mpich")
         self.assertEqual(done.returncode, 3)
@@ -76,7 +76,7 @@ class Compare(unittest.TestCase):
 
 
 class Measure(unittest.TestCase):
-    def test_each_candidate_has_a_time_beside_its_prediction(self):
+    def test_each_candidate_has_a_measured_time_and_a_prediction(self):
         call = ("explain", "broadcast", "--ranks", "2", "--bytes", "1K")
         plain, found = answer(self, *call), answer(self, *call, "--measure")
         self.assertEqual(plain["chosen"], found["chosen"])
@@ -95,7 +95,7 @@ class Measure(unittest.TestCase):
 
 
 class Overlap(unittest.TestCase):
-    def test_what_is_hidden_follows_from_the_times(self):
+    def test_hidden_shares_follow_from_the_times(self):
         for words in ((), ("--nodes", "2", "--of", "broadcast")):
             found = answer(self, "bench", "overlap", "-n", "2", "--bytes", "8,64K", "--iterations", "4", *words)
             self.assertEqual((found["of"], found["progress"]), (words[-1] if words else "allreduce", "calls"))
@@ -109,7 +109,7 @@ class Overlap(unittest.TestCase):
                     hidden = (2 * row["blocking_us"] - row[f"{kind}_us"]) / row["blocking_us"]
                     self.assertAlmostEqual(row[f"hidden_{kind}"], hidden, places=3)
 
-    def test_unusable_words(self):
+    def test_invalid_arguments_of_overlap_are_refused(self):
         two = ("bench", "overlap", "-n", "2")
         check_refusals(self, (((*two, "--of", "barrier"), "--of: barrier has no data"),
                               ((*two, "--of", "alreduce"), "did you mean 'allreduce'?"),

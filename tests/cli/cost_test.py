@@ -27,7 +27,7 @@ class Formulas(unittest.TestCase):
         digits = len(printed.partition(".")[2])
         self.assertEqual(f"{value:.{digits}f}", printed)
 
-    def test_messages_optimal(self):
+    def test_optimal_numbers_of_messages_match_the_paper(self):
         for ratio, real, whole in ((1, "1.718282", 2), (2, "2.591121", 3), (3, "3.319137", 3),
                                    (1.34 / 0.34, "3.933857", 4), (1.51 / 0.38, "3.954198", 4),
                                    (4, "3.970626", 4), (5, "4.572393", 5), (8, "6.193219", 6)):
@@ -38,7 +38,7 @@ class Formulas(unittest.TestCase):
         self.check(four["messages_printed"], "6.767193")
         self.check(four["cost_per_log"], "4.97068")
 
-    def test_rabenseifner(self):
+    def test_formulas_of_rabenseifner_match_the_paper(self):
         for ranks, row in ((8, ("227.184", "125.880", "70.512", "78.512")),
                            (13, ("302.912", "201.608", "143.144", "92.057"))):
             for name, field, printed in zip(("tree", "doubling", "halving", "ring"),
@@ -47,7 +47,7 @@ class Formulas(unittest.TestCase):
         self.check(formula("halving", p=13)["time_reduce"], "109.376")
         self.assertEqual(formula("doubling", p=8)["time"], formula("doubling", p=8)["time_printed"])
 
-    def test_kolmakov(self):
+    def test_formulas_of_kolmakov_match_the_paper(self):
         # ranks: for r = 0, 1, ..: steps or None, vectors sent, reduced
         table = {7: ((6, 12, 6), (5, 14, 10), (4, 18, 18), (3, 21, 28)),
                  8: ((6, 14, 7), (5, 16, 10), (4, 20, 16), (3, 24, 24)),
@@ -78,7 +78,7 @@ class Formulas(unittest.TestCase):
                 (65536, "246.493", "493.174", "643.574", "492.987", "67965.0", "8495.5", "68088.3", "8817.3",
                  "8742.0", (512, 128, 1024)))
 
-    def test_hoefler_figure_5(self):
+    def test_formulas_match_hoeflers_figure_5(self):
         for ranks, *row, memory in self.FIGURE_5:
             butterfly = formula("butterfly", p=ranks)
             regular = formula("kary-tree", p=ranks)
@@ -89,12 +89,12 @@ class Formulas(unittest.TestCase):
                 self.check(value, printed)
             self.assertEqual((butterfly["memory"], regular["memory_twice"], binomial["memory_twice"]), memory)
 
-    def test_energy_of_butterflies_passes_that_of_trees(self):
+    def test_butterflies_need_more_energy_than_trees_from_256_ranks(self):
         for ranks, trees_win in ((64, False), (128, False), (256, True), (1024, True)):
             self.assertEqual(formula("binomial-tree", p=ranks)["total_twice"] < formula("butterfly", p=ranks)["total"],
                              trees_win, ranks)
 
-    def test_hoefler_other_values(self):
+    def test_formulas_match_other_values_of_hoefler(self):
         for name, printed in (("flat-tree", "3320.801"), ("kary-tree", "694.695"), ("binomial-tree", "379.448"),
                               ("pipelined-binary-tree", "387.183"), ("double-tree", "392.333"),
                               ("split-binary-tree", "446.968")):
@@ -105,13 +105,13 @@ class Formulas(unittest.TestCase):
         self.check(seven["time_complete"], "40.223")
         self.assertEqual(formula("logp-tree")["time"], 24)
 
-    def test_the_list_names_all_arguments(self):
+    def test_the_list_of_formulas_names_all_arguments(self):
         listed = json.loads(weft("formula", "--json").stdout)["formulas"]
         self.assertGreater(len(listed), 15)
         for entry in listed:
             formula(entry["formula"], **entry["arguments"])
 
-    def test_unusable_arguments(self):
+    def test_invalid_arguments_of_formulas_are_refused(self):
         check_refusals(self, ((("none",), "unknown formula"), (("tree", "p"), "name=number"),
                               (("tree", "q=1"), "no argument 'q'"), (("tree", "p=0"), "p: 0")), "formula")
 
@@ -130,7 +130,7 @@ class Cost(unittest.TestCase):
                (64, "a8,a8", 7.44, 8.34, 10.08, 11.34), (96, "a8,a3,a4", 8.10, 9.09, 13.44, 15.12),
                (128, "a8,a4,a4", 8.44, 9.47, 11.76, 13.23))
 
-    def test_the_model_column_of_ruefenachts_table(self):
+    def test_costs_match_the_model_column_of_ruefenachts_table(self):
         for ranks, schedule, least, median, doubling_least, doubling_median in self.TABLE_2:
             gain = dict(zip((4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128), ("29.8", "54.8", "19.8", "47.9", "29.8", "46.4",
                                                                          "27.6", "42.5", "26.2", "39.7", "28.2")))
@@ -147,7 +147,7 @@ class Cost(unittest.TestCase):
                                   "--params", params)
                 self.assertAlmostEqual(found["formula"]["time_us"], doubled, 9)
 
-    def test_counted_and_formula_agree_where_the_formula_is_exact(self):
+    def test_counts_agree_with_exact_formulas(self):
         for ranks, schedule in ((8, "a2,a2,a2"), (16, "a2,a2,a2,a2"), (256, ",".join(["a2"] * 8))):
             found = self.cost("allreduce", "--algorithm", schedule, "--ranks", str(ranks))
             self.assertEqual(found["formula"]["messages"], found["messages"])
@@ -161,7 +161,7 @@ class Cost(unittest.TestCase):
         self.assertLess(merge["difference"]["time_us"], 0)  # the formula is an upper bound
         self.assertEqual(merge["difference"]["messages"], 0)
 
-    def test_hoeflers_figure_5_from_programs(self):
+    def test_programs_match_hoeflers_figure_5(self):
         # ranks: T of butterfly, two k=2 trees (exact, table), two binomial trees; memory of each by formula
         for ranks, butterfly, regular, table, binomial, memory in (
                 (8, "46.218", "120.670", "92.470", "92.435", (96, 128, 192)),
@@ -184,19 +184,19 @@ class Cost(unittest.TestCase):
             self.assertEqual(rows[1]["descriptor_bytes"], 96)
             self.assertEqual(rows[2]["descriptor_bytes"], 32 * (ranks.bit_length() - 1))
 
-    def test_the_winners_of_1024_ranks(self):
+    def test_each_objective_has_its_winner_for_1024_ranks(self):
         found = {spec: self.cost("allreduce", "--algorithm", spec, "--ranks", "1024")
                  for spec in ("butterfly", "reduce-broadcast:tree=(kary:k=2)", "reduce-broadcast")}
         for field, winner in (("time_us", "butterfly"), ("total_energy_uj", "reduce-broadcast"),
                               ("descriptor_bytes", "reduce-broadcast:tree=(kary:k=2)")):
             self.assertEqual(min(found, key=lambda spec: found[spec][field]), winner)
 
-    def test_a_formula_that_nobody_has_given_is_null(self):
+    def test_a_missing_formula_is_null(self):
         found = self.cost("barrier", "--algorithm", "dissemination", "--ranks", "8")
         self.assertIsNone(found["formula"])
         self.assertEqual(found["messages"], 24)
 
-    def test_objectives_limits_and_fronts(self):
+    def test_objectives_limits_and_fronts_choose_schedules(self):
         question = ("allreduce", "--ranks", "16")
         quick = self.cost(*question, "--objective", "time")
         frugal = self.cost(*question, "--objective", "energy")
@@ -221,7 +221,7 @@ class Cost(unittest.TestCase):
         small = self.cost("allreduce", "--ranks", "64", "--objective", "memory")
         self.assertEqual((small["algorithm"], small["descriptor_bytes"]), ("reduce-broadcast:tree=(kary:k=2)", 96))
 
-    def test_parameters_come_from_files_too(self):
+    def test_parameters_can_come_from_files(self):
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "machine.txt")
             with open(path, "w") as file:
@@ -237,7 +237,7 @@ class Cost(unittest.TestCase):
         self.assertIn("--params", self.cost("allreduce", "--algorithm", "a4", "--ranks", "4", "--params",
                                             "nowhere", status=2))
 
-    def test_counts(self):
+    def test_counts_of_schedules_match_the_paper(self):
         def count(ranks, kind, *more):
             done = weft("enumerate", "--ranks", str(ranks), "--kind", kind, "--count", *more, "--json")
             self.assertEqual(done.returncode, 0, done.stderr)
@@ -265,7 +265,7 @@ class Cost(unittest.TestCase):
         for refused in (("--kind", "split", "--unordered", "--count"), ("--kind", "factored", "--up-to"), ()):
             self.assertEqual(weft("enumerate", "--ranks", "8", *refused).returncode, 2, refused)
 
-    def test_the_best_schedule_of_any_size(self):
+    def test_the_best_schedule_is_found_for_any_size(self):
         for ranks, kind, least, factored, cover in (
                 (11, "merged", 4720, 4740, 4380), (13, "merged", 5060, 5420, 4720), (17, "merged", 5400, 6780, 5060),
                 (31, "merged", 6420, 11540, 6080), (97, "merged", 8100, 33980, 7760),
@@ -286,7 +286,7 @@ class Offload(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         return json.loads(done.stdout)
 
-    def test_formulas(self):
+    def test_descriptor_counts_match_their_formulas(self):
         # n = 2^k ranks. A rank of a tree with c children sends one message up, except the root, and c down. Where the
         # order shows, it sends up its own vector and c - 1 sums, otherwise its own vector alone.
         for k in (1, 2, 3, 5):
@@ -302,13 +302,13 @@ class Offload(unittest.TestCase):
             self.assertEqual(any_order["descriptors"][0], k + 1)
             self.assertEqual(any_order["descriptors"][-1], 1)
 
-    def test_pieces_and_budget(self):
+    def test_pieces_and_budget_change_the_descriptor_count(self):
         doubling = ("allreduce", "--ranks", "4", "--algorithm", "recursive-doubling", "--bytes", "8K")
         self.assertEqual(self.count(*doubling)["descriptors_max"], 8)
         found = self.count(*doubling, "--combine-bytes", "512", "--budget", "10")
         self.assertEqual((found["descriptors_max"], found["refills_max"]), (64, 6))
 
-    def test_refusals(self):
+    def test_unsupported_offloads_are_refused(self):
         check_refusals(self, (
             (("cost", "gather", "--ranks", "4", "--offload"), "gather is not offloaded"),
             (("cost", "broadcast", "--ranks", "4", "--offload", "--algorithm", "chain:segments=4"), "has a loop"),

@@ -18,7 +18,7 @@ class Explain(unittest.TestCase):
     def explain(self, *arguments):
         return answer(self, "explain", *arguments)
 
-    def test_fields_and_order(self):
+    def test_candidates_have_all_fields_and_are_in_order(self):
         for collective in COLLECTIVES:
             for more in ((), ("--nodes", "3"), ("--nodes", "9", "--processors", "64"),
                          ("--nodes", "3", "--hosts", "3", "--processors", "4")):
@@ -35,7 +35,7 @@ class Explain(unittest.TestCase):
                 self.assertEqual(found["chosen"], first["algorithm"])
                 self.assertIn(f"{first['predicted_us']:.3f} us", found["reason"])
 
-    def test_calls_with_counts(self):
+    def test_calls_with_counts_are_explained(self):
         for collective, even in (("allgatherv", "allgather"), ("reduce_scatterv", "reduce_scatter")):
             found = self.explain(collective, "--ranks", "9", "--bytes", "1K")
             self.assertEqual(found["chosen"], self.explain(even, "--ranks", "9", "--bytes", "1K")["chosen"])
@@ -47,7 +47,7 @@ class Explain(unittest.TestCase):
                 self.assertEqual(found["chosen"], "direct")
                 self.assertGreater(found["candidates"][0]["predicted_us"], 0)
 
-    def test_every_candidate_is_a_right_program(self):
+    def test_every_candidate_is_a_valid_program(self):
         for collective in ("barrier", "broadcast", "allreduce"):
             for candidate in self.explain(collective, "--ranks", "12", "--nodes", "3")["candidates"]:
                 verdict = answer(self, "verify", collective, "--algorithm", candidate["algorithm"], "--ranks", "12")
@@ -55,7 +55,7 @@ class Explain(unittest.TestCase):
                 self.assertTrue(verdict["ordered"] or not candidate["ordered"], candidate)
                 self.assertTrue(verdict["bit_identical"] or not candidate["bit_identical"], candidate)
 
-    def test_others_than_candidates_are_predicted_when_asked_for(self):
+    def test_other_algorithms_are_predicted_on_request(self):
         call = ("allreduce", "--ranks", "12", "--nodes", "12")
         usual = self.explain(*call)
         found = self.explain(*call, "--algorithm", "a2,a3,a2", "--algorithm", usual["chosen"])
@@ -65,7 +65,7 @@ class Explain(unittest.TestCase):
         times = [candidate["predicted_us"] for candidate in found["candidates"]]
         self.assertEqual(times, sorted(times))
 
-    def test_blocks_on_a_node_go_the_quicker_way(self):
+    def test_blocks_on_a_node_use_the_faster_method(self):
         """Costs (97 million messages/s, 100 Gb/s) decide how blocks move on a node, not a threshold of 8 KiB."""
         machine = Path(__file__).resolve().parents[2] / "perf/papers/published/huang_machine.txt"
         for size in ("16", "32", "64", "512"):
@@ -77,7 +77,7 @@ class Explain(unittest.TestCase):
             self.assertTrue(found["chosen"].startswith("multi-object-bruck"), found["chosen"])
             self.assertLess(3 * multi, single, size)
 
-    def test_a_payload_that_leaves_its_cell_costs_the_same_everywhere(self):
+    def test_all_commands_add_the_same_cost_above_a_cell(self):
         near = {"48": 0.08384, "56": 0.08448 + 0.015}  # us: 10 + 0.08 a byte, 50, 20, and the slot
         far = {"48": 1.1448, "56": 1.1456 + 0.12}
         with tempfile.TemporaryDirectory() as folder:
@@ -103,7 +103,7 @@ class Explain(unittest.TestCase):
                 file.write("far_cell_ns 1\n")
             check_refusals(self, ((call, "far_cell_ns: unknown key"),), "simulate")
 
-    def test_simulate_and_cost_say_what_is_predicted(self):
+    def test_simulate_and_cost_agree_with_predictions(self):
         """They predict the same times with the same file and options, also if ranks share processors."""
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "machine.txt")
@@ -149,7 +149,7 @@ class Explain(unittest.TestCase):
                 json.dump({"schema": "weft-tuning-1", "choices": [dict(choice, algorithm="ring:")]}, file)
             check_refusals(self, ((call, "choice 0"),), "explain")
 
-    def test_the_reason_says_what_decides(self):
+    def test_the_reason_names_the_deciding_facts(self):
         crowded = self.explain("allreduce", "--ranks", "8", "--processors", "2")
         self.assertIn("8 ranks of a host share 2 processors", crowded["reason"])
         alone = self.explain("allreduce", "--ranks", "8", "--processors", "8")
@@ -166,7 +166,7 @@ class Explain(unittest.TestCase):
                              "--bytes", size, "--params", path)
         return {candidate["algorithm"]: candidate["predicted_us"] for candidate in found["candidates"]}
 
-    def test_a_file_of_near_and_far_costs(self):
+    def test_local_and_remote_costs_of_a_file_are_used(self):
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "machine.txt")
             with open(path, "w") as file:
@@ -201,7 +201,7 @@ class Explain(unittest.TestCase):
         self.assertIn("has no costs of local and remote puts", weft("explain", "barrier", "--ranks", "2", "--params",
                                                    "infiniband-2007").stderr)
 
-    def test_layouts(self):
+    def test_equal_layouts_give_equal_answers(self):
         call = ("allreduce", "--ranks", "12", "--bytes", "1K", "--hosts", "3", "--processors", "4")
         even = self.explain(*call, "--nodes", "3")
         self.assertEqual(even["nodes"], 3)
@@ -209,7 +209,7 @@ class Explain(unittest.TestCase):
             self.assertEqual(self.explain(*call, "--layout", layout), even)
         self.assertNotEqual(self.explain(*call, "--layout", "10,1x2")["candidates"], even["candidates"])
 
-    def test_unusable_arguments(self):
+    def test_invalid_arguments_of_explain_are_refused(self):
         check_refusals(self, ((("teleport", "--ranks", "4"), "unknown collective"), (("barrier",), "--ranks"),
                               (("barrier", "--ranks", "0"), "--ranks: 0"),
                               (("barrier", "--ranks", "4", "--nodes", "5"), "--nodes: 5"),
@@ -222,7 +222,7 @@ class Explain(unittest.TestCase):
 
 
 class Offload(unittest.TestCase):
-    def test_says_over_which_provider_and_why(self):
+    def test_the_answer_names_the_provider_and_the_reason(self):
         for more, text in ((("--provider", "sockets", "--nodes", "4"), "over sockets"),
                            (("--provider", "tcp", "--nodes", "4"), "no: over tcp it has no triggered operations"),
                            (("--nodes", "1"), "no: the ranks share memory")):

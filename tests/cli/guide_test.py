@@ -61,7 +61,7 @@ class Guide(unittest.TestCase):
         self.assertEqual(in_the_table(PROGRAMMING), COLLECTIVES)
         self.assertNotEqual(in_the_table(PROGRAMMING.replace("| `scan` |", "| scan |")), COLLECTIVES)
 
-    def test_what_one_language_alone_has(self):
+    def test_functions_of_only_one_language_exist_there(self):
         self.assertEqual(wrong_claims(PROGRAMMING), [])
         self.assertEqual(wrong_claims(PROGRAMMING.replace("`weft_team_create`", "`weft_put_strided`", 1)), ["put_strided"])
         self.assertEqual(wrong_claims(PROGRAMMING.replace("`set_algorithm`", "`fetch_add`", 1)), ["fetch_add"])
@@ -70,7 +70,7 @@ class Guide(unittest.TestCase):
         self.assertEqual(compile_lines(PROGRAMMING), {"cc", "c++"})
         self.assertEqual(compile_lines(PROGRAMMING.replace("c++ -std", "g++ -std")), {"cc"})
 
-    def test_what_ranks_read(self):
+    def test_standard_input_of_ranks_is_as_described(self):
         self.assertRegex(" ".join(LAUNCHING.split()),
                          r"rank 0 reads standard input \(unless it is a terminal\), and the others `/dev/null`")
         done = weft("run", "-n", "3", "--label", "sh", "-c", "echo reads:$(cat)", input="words")

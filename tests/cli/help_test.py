@@ -38,14 +38,14 @@ class Help(unittest.TestCase):
         cls.pages = {path.stem: path.read_text(encoding="utf-8") for path in cls.folder.glob("man/man1/*.1")}
         cls.completion = cls.folder / "bash-completion/completions/weft"
 
-    def test_all_commands_are_known(self):
+    def test_the_reference_lists_all_commands(self):
         listed = re.findall(r"^  ([\w-]+) {2,}", weft("--help").stdout.split("Subcommands:")[1], re.MULTILINE)
         self.assertEqual(list(self.commands), listed)
         self.assertGreaterEqual(len(listed), 11)
         said = weft(status=2).stderr
         self.assertIn(f"a command ({', '.join(listed)}) is missing", said)
 
-    def test_options_are_those_of_help(self):
+    def test_options_equal_those_of_help(self):
         for name, command in self.commands.items():
             said = weft(name, "--help").stdout
             self.assertEqual(said, weft("help", name).stdout)
@@ -53,7 +53,7 @@ class Help(unittest.TestCase):
             said = [",".join(option["names"]) for option in command["options"]]
             self.assertEqual(said, shown, name)
 
-    def test_all_texts_begin_the_same_way(self):
+    def test_all_texts_start_in_lower_case(self):
         """Texts start in lower case, unless the first word is a name or a placeholder for a value."""
         texts = [option["help"] for option in self.reference["options"]]
         for command in self.commands.values():
@@ -64,7 +64,7 @@ class Help(unittest.TestCase):
             self.assertNotRegex(text, r"[^.]\.$", "no sentence: no full stop")
 
     @unittest.skipUnless(shutil.which("help2man"), "no help2man here")
-    def test_pages_say_what_the_parser_knows(self):
+    def test_pages_agree_with_the_parser(self):
         self.assertEqual(set(self.pages), {"weft", *(f"weft-{name}" for name in self.commands)})
         for name, command in self.commands.items():
             page, said = plain(self.pages[f"weft-{name}"]), weft(name, "--help").stdout
@@ -78,7 +78,7 @@ class Help(unittest.TestCase):
                     self.assertEqual(choice in said, choice in page, option)
 
     @unittest.skipUnless(shutil.which("help2man"), "no help2man here")
-    def test_the_first_page_has_all_commands_and_variables(self):
+    def test_the_main_page_has_all_commands_and_variables(self):
         page = plain(self.pages["weft"])
         for name in self.commands:
             self.assertIn(f".BR weft-{name} (1)", page)
@@ -123,7 +123,7 @@ class Help(unittest.TestCase):
             said = {one for option in command["options"] for one in option["names"]}
             self.assertEqual(set(self.complete("weft", name, "-")), said, name)
 
-    def test_what_stands_after_two_dashes_is_another_program(self):
+    def test_completion_after_two_dashes_is_for_the_program(self):
         self.assertIn("bash", self.complete("weft", "run", "-n", "2", "--", "bas"))
         self.assertEqual(self.complete("weft", "run", "--", "bash", "--lo"), [])
         self.assertEqual(self.complete("weft", "run", "--", "bash", "ma"), ["man"])
@@ -131,7 +131,7 @@ class Help(unittest.TestCase):
     def test_an_unknown_command_is_named(self):
         self.assertIn("there is no weft weave", weft("help", "weave", status=2).stderr)
 
-    def test_a_folder_that_cannot_be_written_fails(self):
+    def test_an_unwritable_folder_is_an_error(self):
         self.assertIn("--write: cannot write /dev/null/", weft("help", "--write", "/dev/null", status=3).stderr)
 
 

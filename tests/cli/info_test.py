@@ -32,10 +32,10 @@ class Asking(unittest.TestCase):
         return self.info(WEFT_FABRIC_MODULE="/nowhere/weft_fabric.so", **more)
 
 
-class OfProvider(Asking):
+class KnownProviders(Asking):
     """Tests about networks that this machine does not have."""
 
-    def test_each_is_decided_without_being_here(self):
+    def test_each_provider_has_a_decision_without_being_installed(self):
         for name, ways in {"cxi": ["cells", "delivery", "fence"], "psm2": ["immediate", "delivery"],
                            "verbs;ofi_rxm": ["immediate"], "gni": ["immediate"]}.items():
             said = self.told("info", "--provider", name, "--json")
@@ -44,7 +44,7 @@ class OfProvider(Asking):
             self.assertTrue(all(way["reason"] for way in said["notify"]["ways"]))
             self.assertEqual(said["provider"], name)
 
-    def test_the_text_says_the_same(self):
+    def test_the_text_of_a_provider_agrees_with_its_json(self):
         said = self.told("info", "--provider", "psm2", "--json")
         text = weft("info", "--provider", "psm2").stdout
         self.assertIn("FI_PSM2_LAZY_CONN=1", text)
@@ -54,17 +54,17 @@ class OfProvider(Asking):
             self.assertIn(part, text)
         self.assertIn("libfabric#12542", weft("info", "--provider", "efa").stdout)
 
-    def test_a_way_that_is_not_promised_is_refused(self):
+    def test_an_unpromised_notification_is_refused(self):
         said = self.told("info", "--provider", "efa", "--json", settings={"WEFT_NOTIFY": "fence"})
         self.assertIn("does not promise that, because it has none", said["notify"]["problem"])
 
-    def test_an_unknown_one_is_refused_with_the_names(self):
+    def test_an_unknown_provider_is_refused_with_the_known_names(self):
         done = weft("info", "--provider", "cxl")
         self.assertEqual(done.returncode, 2)
         self.assertIn('"cxl" has no profile; these have one: "cxi"', done.stderr)
 
 
-class Alone(Asking):
+class OutsideAJob(Asking):
     @classmethod
     def setUpClass(cls):
         cls.plain = json.loads(weft("info", "--json").stdout)
@@ -82,7 +82,7 @@ class Alone(Asking):
         self.assertRegex(versions["commit"], r"^([0-9a-f]{7,}(-dirty)?|unknown)$")
         self.assertEqual((info["job"]["ranks"], info["job"]["launched"], info["job"]["provider"]), (1, False, "none"))
 
-    def test_the_text_says_the_same(self):
+    def test_the_text_agrees_with_the_json(self):
         info, text = self.plain, weft("info").stdout
         for part in (info["provider_reason"], info["completion"]["reason"], info["topology"]["host"],
                      *(version for version in info["versions"].values()),
@@ -90,7 +90,7 @@ class Alone(Asking):
                      *(line["provider"] for line in info["providers"])):
             self.assertIn(part, text)
 
-    def test_processors_are_those_that_the_system_lets_it_use(self):
+    def test_only_usable_processors_are_counted(self):
         usable = os.sched_getaffinity(0)
         self.assertEqual(self.plain["topology"]["usable_processors"], len(usable))
         narrowed = self.without_network(before=lambda: os.sched_setaffinity(0, {min(usable)}))
@@ -104,34 +104,34 @@ class Alone(Asking):
             self.assertTrue(line["reason"], line)
             self.assertLessEqual(line["chosen"], line["offered"])
 
-    def test_a_provider_that_is_asked_for_is_chosen(self):
+    def test_a_requested_provider_is_chosen(self):
         other = next(line["provider"] for line in self.plain["providers"]
                      if line["reason"].startswith("usable") and line["provider"] != "net;ofi_rxm")
         info = self.info(WEFT_PROVIDER=other)
         self.assertEqual((info["provider"], info["provider_reason"]), (other, "WEFT_PROVIDER asks for it"))
         self.assertTrue(any(line["reason"] == f'WEFT_PROVIDER asks for "{other}"' for line in info["providers"]))
 
-    def test_reasons_against_providers_are_so(self):
+    def test_reasons_against_providers_are_true(self):
         """A provider is chosen on request if and only if its reason says that it is usable."""
         for line in self.plain["providers"]:
             if line["offered"] and not line["chosen"]:
                 asked = self.info(WEFT_PROVIDER=line["provider"])
                 self.assertEqual(asked["provider"] == line["provider"], line["reason"].startswith("usable"), line)
 
-    def test_a_provider_that_is_missing_is_an_answer(self):
+    def test_a_missing_provider_is_reported(self):
         info = self.info(WEFT_PROVIDER="semaphore")
         self.assertEqual(info["provider"], "none")
         self.assertIn('offers no provider "semaphore"', info["provider_reason"])
         self.assertNotIn("granted", info)
 
-    def test_a_module_that_is_missing_is_an_answer(self):
+    def test_a_missing_module_is_reported(self):
         info = self.without_network()
         self.assertEqual((info["provider"], info["versions"]["libfabric"]), ("none", ""))
         self.assertIn("/nowhere/weft_fabric.so", info["provider_reason"])
         text = weft("info", settings={"WEFT_FABRIC_MODULE": "/nowhere/weft_fabric.so"}).stdout
         self.assertIn("cannot load the network module", text)
 
-    def test_the_way_to_tell_follows_the_setting(self):
+    def test_the_notification_follows_the_setting(self):
         promised = {way["way"]: way["promised"] for way in self.plain["notify"]["ways"]}
         self.assertEqual(set(promised), {"cells", "immediate", "delivery", "fence", "ordered", "counter"})
         few = [next((way for way in promised if promised[way] == holds), None) for holds in (True, False)]
@@ -159,7 +159,7 @@ class Alone(Asking):
         plainest = self.plain["reduction"]["runnable"][0]
         self.assertEqual(self.without_network(WEFT_REDUCE_ISA=plainest)["reduction"]["instruction_set"], plainest)
 
-    def test_unusable_settings_are_refused(self):
+    def test_invalid_settings_are_refused(self):
         for arguments in (["info"], ["info", "--environment"]):
             done = weft(*arguments, settings={"WEFT_BANKS": "3"})
             self.assertEqual((done.returncode, done.stdout), (2, ""))
@@ -170,7 +170,7 @@ class Environment(Asking):
     def table(self, **settings):
         return self.told("info", "--environment", "--json", settings=settings)
 
-    def test_the_table_is_the_one_in_the_guide(self):
+    def test_the_table_equals_the_one_in_the_guide(self):
         page = PAGE.read_text(encoding="utf-8")
         rows = re.findall(r"^\| `(WEFT_\w+)` \| (?:`(.*?)`)? ?\| (yes|no) \|", page, re.MULTILINE)
         mentioned = set(re.findall(r"`(WEFT_[A-Z_]+)(?:=[^`]*)?`", page)) - {"WEFT_"}
@@ -181,7 +181,7 @@ class Environment(Asking):
         for name, default, same in rows:
             self.assertEqual(told[name], (default, same), name)
 
-    def test_what_is_set_is_in_force_and_what_is_unknown_is_named(self):
+    def test_settings_are_in_effect_and_unknown_names_are_reported(self):
         settings = {"WEFT_TIMEOUT": "2.50", "WEFT_ALLREDUCE": "a2,a2", "WEFT_SPEED": "high"}
         for told in (self.table(**settings), self.without_network(says="WEFT_SPEED in the environment", **settings)):
             in_force = {line["name"]: line["value"] for line in told["environment"]}
@@ -190,7 +190,7 @@ class Environment(Asking):
             self.assertEqual(given - {"WEFT_FABRIC_MODULE"}, {"WEFT_TIMEOUT", "WEFT_ALLREDUCE"})
             self.assertEqual(told["unknown"], ["WEFT_SPEED"])
 
-    def test_the_text_has_every_line(self):
+    def test_the_text_has_every_variable(self):
         text = weft("info", "--environment").stdout
         for line in self.table()["environment"]:
             self.assertIn(line["name"], text)
@@ -211,7 +211,7 @@ class InAJob(Asking):
         self.assertEqual((job["provider"], job["notify"]), ("none", "none"))
         self.assertEqual(job["waiting"], "spin" if job["host_processors"] >= 3 else "yield")
 
-    def test_ranks_on_several_nodes_use_what_is_told(self):
+    def test_ranks_on_several_nodes_use_the_reported_provider(self):
         info = self.job("--layout", "2,1")
         job = info["job"]
         self.assertEqual((job["ranks"], job["nodes"], job["ranks_per_node"]), (3, 2, [2, 1]))
@@ -219,12 +219,12 @@ class InAJob(Asking):
         small, large = (line["way"] for line in info["notify"]["sizes"])
         self.assertEqual(job["notify"], large if small == large else f"{small} up to 48 bytes, {large} above")
 
-    def test_a_forced_way_is_what_the_job_gets(self):
+    def test_a_job_uses_the_forced_notification(self):
         info = self.job("-n", "2", "--nodes", "2", WEFT_NOTIFY="delivery")
         self.assertEqual(info["job"]["notify"], "delivery")
         self.assertEqual([line["way"] for line in info["notify"]["sizes"]], ["delivery"] * 2)
 
-    def test_a_job_whose_network_fails_says_so(self):
+    def test_a_failing_network_is_reported(self):
         done = weft("run", "-n", "2", "--nodes", "2", "--", WEFT, "info", settings={"WEFT_PROVIDER": "semaphore"})
         self.assertEqual((done.returncode, done.stdout), (3, ""))
         self.assertIn('offers no provider "semaphore"', done.stderr)

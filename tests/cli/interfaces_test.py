@@ -159,13 +159,13 @@ class Interfaces(unittest.TestCase):
         cls.page = PAGE.read_text(encoding="utf-8")
         cls.known = reference()
 
-    def test_written_lists_are_those_of_the_programs_and_the_header(self):
+    def test_lists_of_the_page_agree_with_programs_and_header(self):
         for _, name, text, _ in WRITTEN.findall(self.page):
             with self.subTest(list=name):
                 self.assertEqual(text.splitlines(), write_list(name, self.known),
                                  "python3 tests/cli/interfaces_test.py WEFT --write generates it")
 
-    def test_every_command_has_its_list_and_fields(self):
+    def test_every_command_has_its_options_and_fields(self):
         lists = {name for _, name, _, _ in WRITTEN.findall(self.page)}
         self.assertLessEqual({"commands", "environment", "prototypes", "constants"}, lists)
         for command in self.known["commands"]:

@@ -22,24 +22,24 @@ def ranks(text):
     return sorted(int(number) for number in re.findall(r"^rank (\d+)$", text, re.MULTILINE))
 
 
-class Words(unittest.TestCase):
-    def test_the_program_needs_no_dashes_in_front(self):
+class LauncherArguments(unittest.TestCase):
+    def test_the_program_needs_no_dashes_before_it(self):
         for options in (("-n", "3"), ("-n3",), ("-np", "3"), ("-np3",), ("--np=3",), ("--np", "3"), ("--ranks=3",),
                         ("--layout", "2,1"), ("-x", "A=1", "-n", "3"), ("-n", "3", "--")):
             done = weft("run", *options, *SAYS_RANK)
             self.assertEqual((done.returncode, ranks(done.stdout)), (0, [0, 1, 2]), (options, done.stderr))
 
-    def test_what_follows_the_program_is_its_own(self):
+    def test_words_after_the_program_are_its_arguments(self):
         done = weft("run", "-n", "1", "--label", "echo", "-n", "7", "--label", "--", "x")
         self.assertEqual(done.stdout.strip(), "[0] 7 --label -- x")
 
-    def test_options_of_other_launchers_are_answered(self):
+    def test_options_of_other_launchers_get_a_hint(self):
         check_refusals(self, ((("run", "-n", "2", *options, "true"), words) for options, words in (
             (("--bind-to", "core"), "--bind-to of weft run: --bind core binds ranks"), (("--oversubscribe",), "outnumber"),
             (("-hostfile", "hosts"), "mpirun and srun start them on others"), (("-N", "2"), "-N of weft run: --nodes 2"),
             (("--genv=A=1",), "-x NAME=VALUE"))))
 
-    def test_without_a_program(self):
+    def test_run_without_a_program_is_an_error(self):
         for words in (("-n", "2"), ("-n", "2", "--"), ("--label", "-np", "2")):
             done = weft("run", *words)
             self.assertEqual(done.returncode, 2)
@@ -59,18 +59,18 @@ class Tools(unittest.TestCase):
             (cls.folder / name).chmod(0o755)
         cls.path = {"PATH": f"{cls.folder}:{os.environ['PATH']}"}
 
-    def test_one_rank_runs_under_it(self):
+    def test_one_rank_runs_under_the_tool(self):
         for tool, words in (("gdb", "gdb -q --batch -return-child-result -ex run -ex bt --args"),
                             ("valgrind", "valgrind --error-exitcode=9 --trace-children=yes")):
             done = weft("run", "-n", "3", f"--{tool}", "1", *SAYS_RANK, settings=self.path, stdin=subprocess.DEVNULL)
             self.assertEqual((done.returncode, ranks(done.stdout)), (0, [0, 1, 2]), done.stderr)
             self.assertEqual(done.stdout.count(words + "\n"), 1, done.stdout)
 
-    def test_its_status_is_that_of_the_rank(self):
+    def test_the_job_gets_the_status_of_the_rank_under_a_tool(self):
         done = weft("run", "-n", "2", "--valgrind", "1", "sh", "-c", "exit $PMIX_RANK", settings=self.path)
         self.assertEqual(done.returncode, 1)
 
-    def test_the_keyboard_is_the_debuggers(self):
+    def test_the_debugger_gets_the_keyboard(self):
         master, slave = pty.openpty()
         job = subprocess.Popen([WEFT, "run", "-n", "2", "--gdb", "1", *SAYS_RANK], stdin=slave, stdout=subprocess.PIPE,
                                stderr=subprocess.STDOUT, text=True, start_new_session=True, env=os.environ | self.path,
@@ -83,18 +83,18 @@ class Tools(unittest.TestCase):
         self.assertIn("gdb -q --args\n", said)
         self.assertIn("typed backtrace\n", said)
 
-    def test_unusable_words(self):
+    def test_invalid_options_for_tools_are_refused(self):
         check_refusals(self, (((*"run -n 2 --gdb 2 true".split(),), "--gdb 2: expected a rank, 0 to 1"),
                               ((*"run -n 2 --gdb 0 --valgrind 1 true".split(),), "--gdb and --valgrind exclude")))
 
-    def test_a_tool_that_is_missing_is_named(self):
+    def test_a_missing_tool_is_named(self):
         done = weft("run", "-n", "2", "--gdb", "0", "/bin/true", settings={"PATH": "/nowhere"})
         self.assertEqual(done.returncode, 3)
         self.assertIn("cannot run gdb: no such program in PATH", done.stderr)
 
 
 class Doctor(unittest.TestCase):
-    def test_jobs_run_here(self):
+    def test_the_doctor_finds_that_jobs_run(self):
         found = answer(self, "doctor")
         self.assertEqual(list(found), ["jobs_run", "checks"])
         self.assertTrue(found["jobs_run"], found)
@@ -110,20 +110,20 @@ class Doctor(unittest.TestCase):
             if not check["what"].startswith("load"):
                 self.assertIn(check["what"], text)
 
-    def test_providers_that_are_missing_say_what_they_take(self):
+    def test_missing_providers_come_with_their_requirements(self):
         notes = [check for check in answer(self, "doctor")["checks"] if check["what"].startswith("provider ")]
         self.assertGreater(len(notes), 8)
         for note in notes:
             self.assertTrue(note["state"] == "ok" or "it takes" in note["found"] or "not" in note["found"], note)
 
-    def test_limits_and_settings(self):
+    def test_low_limits_and_unknown_settings_are_noted(self):
         few = lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (512, 512))
         done = weft("doctor", "--json", preexec_fn=few, settings={"WEFT_TMEOUT": "3"})
         checks = {check["what"]: check for check in json.loads(done.stdout)["checks"]}
         self.assertEqual((checks["open files"]["state"], checks["open files"]["mend"]), ("note", "ulimit -n 4096"))
         self.assertIn("did you mean WEFT_TIMEOUT?", checks["settings"]["found"])
 
-    def test_a_machine_where_jobs_do_not_run(self):
+    def test_a_machine_that_cannot_run_jobs_gives_status_1(self):
         done = weft("doctor", settings={"WEFT_FABRIC_MODULE": "/nowhere/weft_fabric.so"})
         self.assertEqual(done.returncode, 1)
         self.assertRegex(done.stdout, r"(?m)^bad +a job of 2 nodes +.*/nowhere/weft_fabric.so")

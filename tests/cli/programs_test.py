@@ -27,12 +27,12 @@ class Verify(unittest.TestCase):
         self.assertEqual(verdict["bytes_total"], 23 * 1024)
         self.assertEqual(verdict["error"], "")
 
-    def test_placement_of_the_paper_is_not_in_rank_order(self):
+    def test_the_papers_placement_breaks_rank_order(self):
         arguments = ("allreduce", "--algorithm", "m3g2a2,n3g2a2", "--ranks", "7")
         self.assertTrue(self.verdict(*arguments)["ordered"])
         self.assertFalse(self.verdict(*arguments, "--placement", "paper")["ordered"])
 
-    def test_ordered_programs_combine_in_rank_order(self):
+    def test_ordered_requests_combine_in_rank_order(self):
         arguments = ("allreduce", "--algorithm", "ring", "--ranks", "8")
         refused = weft("verify", *arguments, "--ordered")
         self.assertEqual(refused.returncode, 2)
@@ -41,7 +41,7 @@ class Verify(unittest.TestCase):
         self.assertTrue(self.verdict(*dealt, "--ordered")["ordered"])
         self.assertEqual(weft("show", *dealt, "--ordered").returncode, 0)
 
-    def test_parameters_with_fractions_and_groups_by_name(self):
+    def test_fractional_parameters_and_named_groups_are_accepted(self):
         tree = ("broadcast", "--ranks", "40", "--algorithm")
         whole = weft("show", *tree, "logp-optimal:latency=5,overhead=1,gap=2").stdout
         scaled = weft("show", *tree, "logp-optimal:latency=1.25,overhead=0.25,gap=0.5").stdout
@@ -55,7 +55,7 @@ class Verify(unittest.TestCase):
         self.assertEqual(weft("show", *group, "generalized:group=n").stdout.replace(":group=n", ""),
                          weft("show", *group, "generalized").stdout)
 
-    def test_a_layout_publishes_to_node_mates(self):
+    def test_ranks_publish_to_local_peers_of_a_layout(self):
         arguments = ("allreduce", "--algorithm", "a8", "--ranks", "8")
         self.assertEqual(self.verdict(*arguments)["messages"], 56)
         # 7 of 8 ranks publish, since one is alone on its node; 38 pairs are on different nodes
@@ -63,7 +63,7 @@ class Verify(unittest.TestCase):
         self.assertEqual(self.verdict(*arguments, "--layout", "3,1,4", "--bytes", "1K")["messages"],
                          56)
 
-    def test_programs_are_shown_as_a_graph_a_picture_and_json(self):
+    def test_programs_are_shown_as_graph_picture_and_json(self):
         question = ("show", "allreduce", "--algorithm", "a2,a2", "--ranks", "4")
         shown = answer(self, *question)
         self.assertEqual([program["rank"] for program in shown["programs"]], [0, 1, 2, 3])
@@ -80,7 +80,7 @@ class Verify(unittest.TestCase):
         check_refusals(self, ((("--dot", "--svg"), "exclude each other"), (("--svg", "--rank", "1"), "--svg")),
                        *question)
 
-    def test_a_shown_program_verifies_and_a_damaged_one_does_not(self):
+    def test_a_shown_program_is_valid_and_a_damaged_one_is_not(self):
         shown = weft("show", "broadcast", "--algorithm", "binomial", "--ranks", "4")
         self.assertEqual(shown.returncode, 0, shown.stderr)
         with tempfile.TemporaryDirectory() as folder:
@@ -96,7 +96,7 @@ class Verify(unittest.TestCase):
             refused = weft("verify", "broadcast", "--program", path, "--ranks", "5")
             self.assertEqual(refused.returncode, 2)
 
-    def test_what_is_asked_must_not_contradict_the_file(self):
+    def test_options_that_contradict_the_file_are_refused(self):
         shown = weft("show", "broadcast", "--algorithm", "binomial", "--ranks", "4", "--root", "2")
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "programs.txt")
@@ -107,7 +107,7 @@ class Verify(unittest.TestCase):
             check_refusals(self, ((("broadcast", "--root", "0", "--program", path), "--root: 0 given"),
                                   (("allreduce", "--program", path), "programs of broadcast")), "verify")
 
-    def test_neighbors_on_a_grid(self):
+    def test_neighbor_collectives_on_a_grid_are_valid(self):
         grid = ("--grid", "3x3x3", "--periodic")
         for collective in ("neighbor_allgather", "neighbor_alltoall"):
             for algorithm, messages, rounds in (("direct", 26, 1), ("combined", 6, 3)):
@@ -130,11 +130,11 @@ class Verify(unittest.TestCase):
                               (("neighbor_alltoall", "--algorithm", "ring", "--grid", "3"), "direct and combined")),
                        "verify")
 
-    def test_words_after_two_dashes_are_refused_before_anything_runs(self):
+    def test_words_after_two_dashes_are_refused(self):
         check_refusals(self, ((("verify", "allreduce", "--algorithm", "a2", "--ranks", "2", "--", "foo"), "foo"),
                               (("bench", "barrier", "--", "foo"), "foo"), (("list", "--", "foo"), "foo")))
 
-    def test_a_missing_command_is_answered_with_those_that_exist(self):
+    def test_a_missing_command_gives_the_list_of_commands(self):
         done = weft()
         self.assertEqual(done.returncode, 2)
         named = done.stderr.split("(")[1].split(")")[0].split(", ")
@@ -142,7 +142,7 @@ class Verify(unittest.TestCase):
         for command in named:
             self.assertEqual(weft(command, "--help").returncode, 0, command)
 
-    def test_what_cannot_be_used_is_refused_with_the_reason(self):
+    def test_invalid_arguments_of_verify_are_refused_with_the_reason(self):
         check_refusals(self, (
                 (("allreduce", "--algorithm", "c5m2,a2,e5m2", "--ranks", "7"),
                  "character 4: T=5 is not divisible by B=2"),

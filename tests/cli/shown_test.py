@@ -44,7 +44,7 @@ class Shown(unittest.TestCase):
         self.assertEqual(done.returncode, 0, f"{text}\n{done.stdout[-1000:]}{done.stderr}")
         return done.stdout
 
-    def test_examples_of_help(self):
+    def test_examples_of_help_run(self):
         commands = json.loads(self.run_shell("weft help --json"))["commands"]
         for command in commands:
             self.assertGreater(len(command["examples"]), 0, command["name"])
@@ -55,7 +55,7 @@ class Shown(unittest.TestCase):
                     self.assertIn(example, self.run_shell(f"weft help --man {command['name']}").replace("\\-", "-"))
                     self.run_shell(example)
 
-    def test_blocks_of_pages(self):
+    def test_commands_of_the_pages_run(self):
         run = []
         for page in sorted(DOCS.rglob("*.md")):
             for block in BLOCK.findall(page.read_text(encoding="utf-8")):

@@ -44,7 +44,7 @@ class Simulate(unittest.TestCase):
         self.assertEqual(list(outcome), FIELDS.split())
         return outcome
 
-    def test_goal_files_take_as_long(self):
+    def test_goal_files_take_the_same_time(self):
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "schedule.goal")
             options = ("--model", "loggp", "--latency-ns", "6000", "--overhead-ns", "4700", "--ns-per-byte", "0.73")
@@ -67,7 +67,7 @@ class Simulate(unittest.TestCase):
             self.assertEqual(refused.returncode, 2)
             self.assertIn("line 3", refused.stderr)
 
-    def test_the_examples_of_the_paper_in_every_engine(self):
+    def test_every_engine_matches_the_examples_of_the_paper(self):
         for ranks, schedule, makespan, earliest, skew, messages in PAPER:
             for engine in ("generic", "events", "structured", "folded"):
                 outcome = self.outcome("allreduce", "--algorithm", schedule, "--ranks", str(ranks), *MODEL,
@@ -76,14 +76,14 @@ class Simulate(unittest.TestCase):
                                   outcome["messages"], outcome["engine"]),
                                  (makespan, earliest, skew, messages, engine), (schedule, engine))
 
-    def test_sizes_at_which_schedules_cross(self):
+    def test_schedules_cross_at_the_published_sizes(self):
         for size, two, eight in (("344", 2242.8, 2233.2), ("352", 2252.4, 2255.6)):
             for schedule, makespan in (("a2,a2,a2", two), ("a8", eight)):
                 outcome = self.outcome("allreduce", "--algorithm", schedule, "--ranks", "8", *MODEL,
                                        "--bytes", size)
                 self.assertEqual((outcome["makespan_ns"], outcome["bytes"]), (makespan, int(size)))
 
-    def test_a_million_ranks_and_a_billion(self):
+    def test_a_million_and_a_billion_ranks_are_simulated(self):
         many = self.outcome("allreduce", "--algorithm", "a4,a4,a4,a5,a5,a5,a5,a5,a5", "--ranks", "1000000",
                             *MODEL, "--engine", "structured")
         self.assertEqual((many["makespan_ns"], many["messages"]), (8235.6, 33000000))
@@ -91,7 +91,7 @@ class Simulate(unittest.TestCase):
         self.assertEqual((billion["makespan_ns"], billion["messages"], billion["engine"]),
                          (13669.2, 81000000000, "folded"))
 
-    def test_auto_takes_the_engine_that_can(self):
+    def test_auto_chooses_a_suitable_engine(self):
         question = ("allreduce", "--algorithm", "a2,a4", "--ranks", "8", *MODEL)
         for more, engine in (((), "folded"), (("--noise", "uniform:20"), "structured"),
                              (("--skew", "3:100"), "structured"), (("--contention", "ports"), "events")):
@@ -146,7 +146,7 @@ class Simulate(unittest.TestCase):
             self.assertEqual(answer(self, "simulate", *call, "--processors", "2")["makespan_ns"], alone["makespan_ns"])
             check_refusals(self, ((("--params", path, "--processors", "x"), "'x' is not a number"),), "simulate", *call[:-2])
 
-    def test_ranks_share_processors_under_any_model_with_messages_under_way(self):
+    def test_ranks_can_share_processors_under_any_model(self):
         two = ("allreduce", "--algorithm", "a2", "--ranks", "2", "--processors", "1")
         time = 500 + 2 * 1000 + 2 * (100 + 3.2 + 10)  # two turns, then the computation of both
         found = answer(self, "simulate", *two, *MODEL, "--turn-ns", "1000")
@@ -166,7 +166,7 @@ class Simulate(unittest.TestCase):
         check_refusals(self, (((*two, *postal), "only under pipelined-postal"), ((*two, *gap), "--gap-ns 0"),
                               ((*two, *MODEL, "--turn-ns", "x"), "--turn-ns: 'x' is not a number")), "simulate")
 
-    def test_noise_follows_the_seed_alone(self):
+    def test_noise_depends_only_on_the_seed(self):
         question = ("allreduce", "--algorithm", "a3,a3", "--ranks", "9", *MODEL, "--noise", "exponential:80")
         spans = {self.outcome(*question, "--seed", seed, "--engine", engine)["makespan_ns"]
                  for seed in ("1", "2") for engine in ("generic", "events", "structured")}
@@ -194,7 +194,7 @@ class Simulate(unittest.TestCase):
                 else:
                     self.assertTrue(xml.etree.ElementTree.fromstring(text).tag.endswith("svg"))
 
-    def test_unusable_arguments_name_themselves(self):
+    def test_invalid_arguments_of_simulate_are_named(self):
         question = ("simulate", "allreduce", "--algorithm", "a2,a4", "--ranks", "8")
         check_refusals(self, ((("--latency-ns", "x"), "--latency-ns"), (("--model", "alpha"), "--model"),
                               (("--noise", "gauss:1"), "--noise"), (("--skew", "9:1"), "--skew"),
@@ -214,7 +214,7 @@ class Enumerate(unittest.TestCase):
               96: (112, 4835, 699), 97: (1, 2290, 810), 127: (1, 3771, 1251), 128: (64, 7503, 1251),
               524288: (262144, None, None), 1000000: (287648, None, None)}
 
-    def test_counts(self):
+    def test_counts_equal_the_known_numbers(self):
         for ranks, row in self.COUNTS.items():
             for kind, expected in zip(("factored", "split", "merged"), row):
                 if expected is None:
@@ -222,7 +222,7 @@ class Enumerate(unittest.TestCase):
                 self.assertEqual(answer(self, "enumerate", "--ranks", str(ranks), "--kind", kind, "--count"),
                                  {"ranks": ranks, "kind": kind, "count": expected})
 
-    def test_lists_are_as_long_as_the_counts_and_verify(self):
+    def test_lists_have_the_counted_length_and_are_valid(self):
         for kind, expected in (("factored", 20), ("split", 232), ("merged", 45)):
             lines = weft("enumerate", "--ranks", "24", "--kind", kind).stdout.splitlines()
             self.assertEqual((len(lines), len(set(lines))), (expected, expected))
@@ -230,14 +230,14 @@ class Enumerate(unittest.TestCase):
                              {"ranks": 24, "kind": kind, "count": expected, "schedules": lines})
             self.assertTrue(answer(self, "verify", "allreduce", "--algorithm", lines[-1], "--ranks", "24")["valid"])
 
-    def test_a_reader_may_stop(self):
+    def test_a_reader_may_close_the_output_early(self):
         with subprocess.Popen([WEFT, "enumerate", "--ranks", "65536", "--kind", "factored"], stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE, text=True) as process:
             self.assertTrue(process.stdout.readline().startswith("a"))
             process.stdout.close()
             process.wait(timeout=20)
 
-    def test_unusable_arguments(self):
+    def test_invalid_arguments_of_enumerate_are_refused(self):
         for arguments in (("--ranks", "0", "--kind", "factored"), ("--ranks", "8", "--kind", "nested"),
                           ("--kind", "factored")):
             self.assertEqual(weft("enumerate", *arguments).returncode, 2)

@@ -79,17 +79,17 @@ class Troubleshooting(unittest.TestCase):
         for number, lines in self.messages.items():
             self.assertTrue(lines, number)
 
-    def test_every_message_stands_in_the_sources(self):
+    def test_every_message_is_in_the_sources(self):
         for number, lines in self.messages.items():
             for line in lines:
                 with self.subTest(entry=number, message=line):
                     self.assertTrue(is_said(re.sub(r"<[^<>]*>", "{}", line), self.texts))
 
-    def test_a_message_that_nobody_prints_is_told(self):
+    def test_a_message_that_no_source_prints_is_found(self):
         for line in ("cannot run {}: no such programme in PATH", "the program to walk is missing"):
             self.assertFalse(is_said(line, self.texts), line)
 
-    def test_messages_come_when_they_should(self):
+    def test_messages_are_printed_in_their_situations(self):
         plain = {name: value for name, value in os.environ.items() if not name.startswith("WEFT_")}
         for number, (command, settings) in CASES.items():
             with self.subTest(entry=number):

@@ -13,7 +13,7 @@ PAIRWISE = ("gatherv", "scatterv", "alltoallv")
 
 
 class Suggestions(unittest.TestCase):
-    def test_each_kind_of_word(self):
+    def test_each_kind_of_misspelled_word_gets_a_suggestion(self):
         four = ("allreduce", "--ranks", "4")
         check_refusals(self, (
             (("bnech", "allreduce"), "unknown command 'bnech'; did you mean 'bench'?"),
@@ -30,13 +30,13 @@ class Suggestions(unittest.TestCase):
             (("simulate", *four, "--algorithm", "a4", "--engine", "genric"), "did you mean 'generic'?"),
             (("explain", *four, "--provider", "tpc"), "did you mean 'tcp'?")))
 
-    def test_nothing_is_suggested_where_nothing_is_near(self):
+    def test_words_unlike_any_other_get_no_suggestion(self):
         for arguments in (("weave",), ("verify", "teleport", "--ranks", "4"), ("bench", "x")):
             refused = weft(*arguments)
             self.assertEqual(refused.returncode, 2)
             self.assertNotIn("did you mean", refused.stderr)
 
-    def test_what_is_missing_or_no_number_is_said_with_an_example(self):
+    def test_missing_or_malformed_values_are_named_with_an_example(self):
         check_refusals(self, (
             (("bench",), "weft bench: collective is required\n  weft help bench has the options; an example: weft run -n 4"),
             (("run", "-n", "x", "true"), "weft run: --ranks: 'x' is not a number"),
@@ -46,30 +46,30 @@ class Suggestions(unittest.TestCase):
             (("./a.out",), "weft run -n 4 PROGRAM starts a program"),
             (("-n", "4", "./a.out"), "unknown option -n\n")))
 
-    def test_a_word_too_many_is_named(self):
+    def test_an_extra_argument_is_named(self):
         check_refusals(self, ((("list", "allreduce", "more"), "'more' is one word more than weft list takes"),))
 
-    def test_unknown_variables(self):
+    def test_unknown_variables_get_a_suggestion(self):
         said = weft("run", "-n", "2", "env", "WEFT_TMEOUT=3", "WEFT_QZXJY=1", WEFT, "info").stderr
         self.assertIn("WEFT_TMEOUT (did you mean WEFT_TIMEOUT?)", said)
         self.assertNotIn("WEFT_QZXJY (", said)
 
 
 class Refusals(unittest.TestCase):
-    def test_a_provider_that_nobody_knows(self):
+    def test_an_unknown_provider_is_refused(self):
         check_refusals(self, ((("explain", "allreduce", "--ranks", "4", "--provider", "nosuch"),
                                "--provider: no cost data for provider 'nosuch'; known: cxi,"),))
         asked = weft("explain", "allreduce", "--ranks", "4", settings={"WEFT_PROVIDER": "nosuch"})
         self.assertEqual(asked.returncode, 2)
         self.assertIn("WEFT_PROVIDER: no cost data for provider 'nosuch'", asked.stderr)
 
-    def test_a_simulation_without_costs(self):
+    def test_a_simulation_without_costs_is_refused(self):
         call = ("simulate", "allreduce", "--ranks", "4", "--algorithm", "a4")
         check_refusals(self, ((call, "all costs are 0: give --params"), ((*call, "--latency-ns", "0"), "all costs are 0")))
         for costs in (("--latency-ns", "1"), ("--params", "infiniband-2007"), ("--skew", "1:5"), ("--noise", "uniform:5")):
             self.assertGreater(answer(self, *call, *costs)["makespan_ns"], 0, costs)
 
-    def test_more_nodes_than_ranks(self):
+    def test_more_nodes_than_ranks_are_refused(self):
         program = (WEFT, "info", "--json")
         done = weft("run", "-n", "4", *program, settings={"WEFT_NODES": "9"})
         self.assertEqual((done.returncode, done.stdout), (2, ""))
@@ -79,7 +79,7 @@ class Refusals(unittest.TestCase):
 
 
 class CallsWithCounts(unittest.TestCase):
-    def test_they_are_listed(self):
+    def test_algorithms_with_counts_are_listed(self):
         for collective, even in COUNTED.items():
             names = {entry["algorithm"] for entry in answer(self, "list", collective)["algorithms"]}
             if collective in PAIRWISE:
@@ -89,7 +89,7 @@ class CallsWithCounts(unittest.TestCase):
                 every = {entry["algorithm"] for entry in answer(self, "list", even)["algorithms"]}
                 self.assertEqual(names, every)
 
-    def test_they_are_shown_verified_and_simulated(self):
+    def test_programs_with_counts_are_shown_verified_and_simulated(self):
         for collective in COUNTED:
             algorithm = () if collective in PAIRWISE else ("--algorithm", "ring")
             call = (collective, "--ranks", "4", *algorithm)
@@ -100,7 +100,7 @@ class CallsWithCounts(unittest.TestCase):
                 self.assertEqual(shown.returncode, 0, shown.stderr)
             self.assertGreater(answer(self, "simulate", *call, "--latency-ns", "100")["makespan_ns"], 0)
 
-    def test_bytes_are_those_of_the_counts(self):
+    def test_bytes_follow_from_the_counts(self):
         for collective, sent in (("gatherv", 3 + 5), ("scatterv", 3 + 5), ("allgatherv", 2 * 9), ("alltoallv", 2 * 9)):
             algorithm = () if collective in PAIRWISE else ("--algorithm", "direct")
             verdict = answer(self, "verify", collective, "--ranks", "3", "--counts", "1,3,5", *algorithm)
@@ -108,7 +108,7 @@ class CallsWithCounts(unittest.TestCase):
         late = answer(self, "simulate", "gatherv", "--ranks", "3", "--counts", "1,3,5", "--ns-per-byte", "1")
         self.assertEqual(late["makespan_ns"], 5 * 8)
 
-    def test_a_program_that_is_wrong_is_found(self):
+    def test_a_wrong_program_is_found(self):
         program = weft("show", "scatterv", "--ranks", "3", "--counts", "1,2,3").stdout
         self.assertIn("output", program)
         with tempfile.NamedTemporaryFile("w", suffix=".txt") as file:
@@ -120,7 +120,7 @@ class CallsWithCounts(unittest.TestCase):
                 done = weft("verify", "scatterv", "--program", file.name, "--counts", "1,2,3")
                 self.assertEqual(done.returncode == 0, right, done.stdout + done.stderr)
 
-    def test_unusable_counts(self):
+    def test_invalid_counts_are_refused(self):
         gather = ("verify", "gatherv", "--ranks", "3")
         check_refusals(self, (
             ((*gather, "--counts", "1,2"), "--counts: 2 given, expected one for each of 3 ranks"),
@@ -130,12 +130,12 @@ class CallsWithCounts(unittest.TestCase):
 
 
 class Texts(unittest.TestCase):
-    def test_numbers_have_no_noise(self):
+    def test_numbers_have_no_meaningless_digits(self):
         for command in (("cost", "allreduce", "--ranks", "8"),
                         ("simulate", "allreduce", "--algorithm", "a4", "--ranks", "4", "--params", "infiniband-2007")):
             self.assertNotRegex(weft(*command).stdout, r"\d{12}")
 
-    def test_no_json_inside_of_text(self):
+    def test_text_output_contains_no_json(self):
         for command in (("cost", "allreduce", "--algorithm", "a4", "--ranks", "4"), ("cost", "allgatherv", "--ranks", "4"),
                         ("simulate", "allreduce", "--algorithm", "a4", "--ranks", "4", "--latency-ns", "1"),
                         ("verify", "allreduce", "--algorithm", "a4", "--ranks", "4")):

@@ -40,7 +40,7 @@ std::string read(const std::string& path) {
 
 class GoldenPrograms : public ::testing::TestWithParam<Golden> {};
 
-TEST_P(GoldenPrograms, AreWhatTheFileSays) {
+TEST_P(GoldenPrograms, ProgramsEqualTheirRecordedFiles) {
     const Golden& golden = GetParam();
     const auto programs = test::generate_all(golden.collective, golden.spec, golden.request);
     const auto verdict = plan::verify({.programs = programs,

@@ -82,7 +82,7 @@ class InstallTest(unittest.TestCase):
                            env=environment())
                 self.assertIn(printed.replace("RANKS", "2"), said)
 
-    def test_everything_has_its_place(self):
+    def test_all_files_are_installed(self):
         for file in ("bin/weft", "include/weft/weft.h", "include/weft/weft.hpp", "include/openshmem/shmem.h", "share/man/man1/weft.1",
                      "share/man/man1/weft-run.1", "share/bash-completion/completions/weft"):
             self.assertTrue((self.prefix / file).is_file(), file)
@@ -97,7 +97,7 @@ class InstallTest(unittest.TestCase):
         info = run(["pkg-config", "--modversion", "weft"], env=self.pkg).strip()
         self.assertIn(f"libweft.so.{info}", {path.name for path in self.lib.iterdir()})
 
-    def test_only_the_interface_is_shown(self):
+    def test_the_library_exports_only_the_interface(self):
         shown = set()
         for line in run(["nm", "-DC", "--defined-only", self.lib / "libweft.so"]).splitlines():
             _, kind, name = line.split(" ", 2)
@@ -119,7 +119,7 @@ class InstallTest(unittest.TestCase):
         self.assertGreater(len(declared), 30)
         self.assertEqual(declared, {name for name in shown if name.startswith("weft_")})
 
-    def test_a_program_of_openshmem_by_pkg_config(self):
+    def test_an_openshmem_program_builds_with_pkg_config(self):
         source, program = self.scratch / "shmem.c", self.scratch / "shmem"
         source.write_text("#include <mpp/shmem.h>\n#include <stdio.h>\nstatic long sum, one = 1;\nint main(void) {\n"
                           "    shmem_init();\n    shmem_long_sum_reduce(SHMEM_TEAM_WORLD, &sum, &one, 1);\n"
@@ -129,7 +129,7 @@ class InstallTest(unittest.TestCase):
             self.build(language, source, program, "weft-shmem")
             self.check_runs(program, "RANKS PEs")
 
-    def test_examples_of_the_guide_by_pkg_config(self):
+    def test_examples_of_the_guide_build_with_pkg_config(self):
         examples = list(self.examples())
         self.assertEqual({language for _, language, _ in examples}, {"c", "cpp"})
         for source, language, printed in examples:
@@ -137,7 +137,7 @@ class InstallTest(unittest.TestCase):
             self.build(language, source, program)
             self.check_runs(program, printed)
 
-    def test_an_example_by_find_package(self):
+    def test_an_example_builds_with_find_package(self):
         source, _, printed = next(one for one in self.examples() if one[1] == "cpp")
         folder = self.scratch / "consumer"
         run([CMAKE, "-G", "Ninja", "-S", SOURCE / "tests/install/consumer", "-B", folder,

@@ -61,7 +61,7 @@ void check(const lab::Json& counted, const std::string& call, int most) {
     }
 }
 
-TEST(Instructions, AWarmCallTakesNoMoreThanItDid) {
+TEST(Instructions, AWarmCallStaysWithinItsRecordedCount) {
     if (kSanitized) GTEST_SKIP() << "sanitizers add instructions of their own";
     if (std::system("valgrind --version > /dev/null 2>&1") != 0)
         GTEST_SKIP() << "valgrind is not installed";

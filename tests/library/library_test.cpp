@@ -28,49 +28,49 @@ void check_program(const Launch& launch, const std::string& program, const std::
               says.empty() ? "" : std::to_string(launch.ranks) + " ranks: " + says + "\n");
 }
 
-TEST_P(LibraryTest, TypesRequestsTeamsAndMemoryOfTheCInterfaceAreRight) {
+TEST_P(LibraryTest, CTypesRequestsTeamsAndMemoryAreRight) {
     check_program(GetParam(), "calls", "all calls are right");
 }
-TEST_P(LibraryTest, CollectivesOfTheCInterfaceAreRightInAllForms) {
+TEST_P(LibraryTest, CCollectivesAreRightInAllForms) {
     check_program(GetParam(), "c_collectives", "all collectives are right");
 }
-TEST_P(LibraryTest, OneSidedCallsOfTheCInterfaceAreRight) {
+TEST_P(LibraryTest, COneSidedCallsAreRight) {
     check_program(GetParam(), "one_sided", "all one-sided calls are right");
 }
-TEST_P(LibraryTest, WordsStridesContextsLocksAndShapesAreRight) {
+TEST_P(LibraryTest, AtomicsStridesContextsLocksAndShapesAreRight) {
     check_program(GetParam(), "words", "all words are right");
 }
-TEST_P(LibraryTest, MemoryOfTheCallerIsReachedByAllMembers) {
+TEST_P(LibraryTest, AllMembersReachRegisteredMemory) {
     check_program(GetParam(), "registered", "all registered memory is right");
 }
-TEST_P(LibraryTest, ActiveMessagesAndNearViewsAreRight) {
+TEST_P(LibraryTest, ActiveMessagesAndLocalViewsAreRight) {
     check_program(GetParam(), "messages", "all messages are right");
 }
-TEST_P(LibraryTest, ThreadsCallAtOnce) {
+TEST_P(LibraryTest, ThreadsMayCallConcurrently) {
     check_program(GetParam(), "threads", "all threads are right");
 }
-TEST_P(LibraryTest, FunctionsCalledOnPeersGiveTheirResults) {
+TEST_P(LibraryTest, RemoteFunctionsReturnTheirResults) {
     check_program(GetParam(), "rpc", "all functions are right");
 }
-TEST_P(LibraryTest, TheCInterfaceRefusesWhatCannotBeDone) {
+TEST_P(LibraryTest, TheCInterfaceRefusesInvalidCalls) {
     check_program(GetParam(), "refusals", "");
 }
-TEST_P(LibraryTest, CountsThatWrapAreRefused) {
+TEST_P(LibraryTest, CountsThatOverflowAreRefused) {
     check_program(GetParam(), "wrapping_counts", "all counts that wrap are refused");
 }
-TEST_P(LibraryTest, TheCppInterfaceRefusesWhatCannotBeDone) {
+TEST_P(LibraryTest, TheCppInterfaceRefusesInvalidCalls) {
     check_program(GetParam(), "bad_arguments", "");
 }
-TEST_P(LibraryTest, OwnersFreeAndStaleHandlesAreRefused) {
+TEST_P(LibraryTest, OwningHandlesFreeTheirObjectsAndStaleHandlesAreRefused) {
     check_program(GetParam(), "owners", "");
 }
-TEST_P(LibraryTest, NeighborsGetTheBlocksThatAreMeantForThem) {
+TEST_P(LibraryTest, NeighborsReceiveTheirBlocks) {
     check_program(GetParam(), "neighbors", "all neighbors are right");
     check_program(GetParam(), "neighbors_c", "all neighbors are right");
 }
 
 /// Eight ranks also form a grid of three dimensions.
-TEST(NeighborsTest, OnGridsOfThreeDimensionsBothWaysAreRight) {
+TEST(NeighborsTest, GridsOfThreeDimensionsAreRight) {
     check_program(launch_of(8, 2), "neighbors", "all neighbors are right");
 }
 
@@ -80,7 +80,7 @@ INSTANTIATE_TEST_SUITE_P(Layouts, LibraryTest,
                          [](const auto& chosen) { return chosen.param.name; });
 
 /// Tries each transfer method. If the kernel may not copy, the owner is asked to.
-TEST(RegisteredTest, AllMembersReachItBySomeWay) {
+TEST(RegisteredTest, AllMembersReachMemoryWithEachTransferMethod) {
     for (const char* setting : {"WEFT_DIRECT=stage", "WEFT_DIRECT=copy", "WEFT_PROGRESS=thread",
                                 "WEFT_THREADS=multiple", "WEFT_NOTIFY=delivery"}) {
         SCOPED_TRACE(setting);
@@ -93,14 +93,14 @@ TEST(RegisteredTest, AllMembersReachItBySomeWay) {
 }
 
 /// Negative control: half of a word has a value that no rank puts.
-TEST(RegisteredTest, AWrongWordIsSeen) {
+TEST(RegisteredTest, AWrongWordIsDetected) {
     const Outcome outcome = run_ranks({"-n", "2"}, {rank_program("registered"), "plant"});
     EXPECT_NE(outcome.status, 0);
     EXPECT_NE(outcome.errors.find("last == 0"), std::string::npos) << outcome.errors;
 }
 
 /// Makes random puts, atomic operations, signals and messages through teams and contexts.
-TEST(TrafficTest, RandomTrafficLeavesWhatASerialModelHas) {
+TEST(TrafficTest, RandomTrafficAgreesWithASerialModel) {
     const std::string operations = long_forms() ? "1000000" : "6000";
     unsigned seed = 1;
     for (const Launch& launch : {launch_of(2, 1), launch_of(3, 1), launch_of(4, 2)}) {
@@ -115,7 +115,7 @@ TEST(TrafficTest, RandomTrafficLeavesWhatASerialModelHas) {
 }
 
 /// Negative control: one value that the model does not have is found.
-TEST(TrafficTest, AWrongValueIsSeen) {
+TEST(TrafficTest, AWrongValueIsDetected) {
     for (const auto& [plant, seen] :
          {std::pair("word", ": words: not as"), std::pair("message", ": requests: not as")}) {
         const Outcome outcome =
@@ -125,7 +125,7 @@ TEST(TrafficTest, AWrongValueIsSeen) {
     }
 }
 
-TEST(AbortTest, EndsTheJobWithItsStatus) {
+TEST(AbortTest, AbortEndsTheJobWithItsStatus) {
     const Outcome outcome = run_ranks({"-n", "3", "--nodes", "2"}, {rank_program("words"), "7"});
     EXPECT_EQ(outcome.status, 7);
     EXPECT_NE(outcome.errors.find("rank 2 has called weft_abort with status 7"), std::string::npos)
@@ -135,7 +135,7 @@ TEST(AbortTest, EndsTheJobWithItsStatus) {
 /// Uses of buffers that must work for each method by which local peers access them.
 class DirectTest : public testing::TestWithParam<std::string> {};
 
-TEST_P(DirectTest, BuffersStayAsPrivateAsTheyWere) {
+TEST_P(DirectTest, BuffersBehaveAsPrivateMemory) {
     for (const char* ranks : {"2", "3"}) {
         const Outcome outcome =
             run_ranks({"-n", ranks}, {rank_program("direct_abuse")}, {"WEFT_DIRECT=" + GetParam()});
@@ -146,7 +146,7 @@ TEST_P(DirectTest, BuffersStayAsPrivateAsTheyWere) {
     }
 }
 
-TEST_P(DirectTest, AndUnderAForeignLauncher) {
+TEST_P(DirectTest, BuffersBehaveAsPrivateMemoryUnderMpirun) {
     if ((GetParam() == "copy" || GetParam() == "stage") && !long_forms())
         GTEST_SKIP() << "as under weft run; only in the long form";
     const auto outcome =
@@ -160,7 +160,7 @@ INSTANTIATE_TEST_SUITE_P(Ways, DirectTest, testing::Values("auto", "adopt", "cop
                          [](const auto& chosen) { return chosen.param; });
 
 /// Peers must read copies of the root's buffers: otherwise root and peers wait for each other.
-TEST(OwnersTest, OfCopiesContinueBeforeTheirPeersArrive) {
+TEST(OwnersTest, ARootWhoseDataIsCopiedContinuesBeforeItsPeersArrive) {
     for (const char* ranks : {"4", "8"}) {
         const Outcome outcome =
             run_ranks({"-n", ranks}, {rank_program("owners_go_on")},
@@ -181,7 +181,7 @@ struct Forbidden {
 
 class ForbiddenTest : public testing::TestWithParam<Forbidden> {};
 
-TEST_P(ForbiddenTest, TheNextWayIsTakenAndSaid) {
+TEST_P(ForbiddenTest, TheNextTransferMethodIsUsedAndReported) {
     const auto [what, said, reason] = GetParam();
     const Outcome abuse =
         run_ranks({"-n", "2"}, {rank_program("forbid"), what, rank_program("direct_abuse")},
@@ -207,7 +207,7 @@ INSTANTIATE_TEST_SUITE_P(
                               "the kernel does not answer PROCMAP_QUERY"}),
     [](const auto& chosen) { return std::string(chosen.param.what); });
 
-TEST(ForbiddenTest, ACopyRefusedInTheMiddleIsKnownToAllRanks) {
+TEST(ForbiddenTest, ACopyRefusedDuringACallFailsOnAllRanks) {
     const Outcome outcome = run_ranks({"-n", "3"}, {rank_program("direct_refused")},
                                       {"WEFT_DIRECT=copy", "WEFT_ALLREDUCE=mapped"});
     EXPECT_EQ(outcome.status, 0) << outcome.errors;
@@ -268,7 +268,7 @@ constexpr Movement kMovements[] = {
 class MovementTest : public testing::TestWithParam<Movement> {};
 
 /// Tests the default algorithm with buffers in the segment and with remapped buffers.
-TEST_P(MovementTest, EachByteIsMovedOnceOrNotAtAll) {
+TEST_P(MovementTest, EachByteIsMovedAtMostOnce) {
     constexpr std::uint64_t kDoubles = 6 << 14;
     constexpr std::uint64_t kCalls = 5;
     const Movement& movement = GetParam();
@@ -330,11 +330,11 @@ class GiantsTest : public testing::TestWithParam<Launch> {
     }
 };
 
-TEST_P(GiantsTest, SmallOnesAreRight) {
+TEST_P(GiantsTest, ResultsOfMebibytesAreRight) {
     check((3U << 20) + 5, (2U << 20) + 17);
 }
 
-TEST_P(GiantsTest, AreRight) {
+TEST_P(GiantsTest, ResultsOfHugeBuffersAreRight) {
     if (!long_forms()) GTEST_SKIP() << "only in the long form";
     constexpr std::uint64_t kBroadcastBytes = std::uint64_t{3} << 30;
     const std::uint64_t needed =
@@ -344,7 +344,7 @@ TEST_P(GiantsTest, AreRight) {
     check(kBroadcastBytes, (std::uint64_t{1} << 31) + 17);
 }
 
-TEST(GiantsInPlaceTest, FourGibibytesAreRight) {
+TEST(GiantsInPlaceTest, ResultsOfFourGibibytesAreRight) {
     if (!long_forms()) GTEST_SKIP() << "only in the long form";
     constexpr std::uint64_t kBytes = (std::uint64_t{4} << 30) + 8193;
     constexpr std::uint64_t kNeeded = 3 * kBytes;
@@ -363,7 +363,7 @@ INSTANTIATE_TEST_SUITE_P(Layouts, GiantsTest,
                          testing::Values(launch_of(1, 1), launch_of(2, 1), launch_of(2, 2)),
                          [](const auto& chosen) { return chosen.param.name; });
 
-TEST(CallersJobTest, RanksThatMeetByTheirCallerStartOrAllLearnWhyNot) {
+TEST(CallersJobTest, RanksJoinedByTheirCallerStartOrAllLearnTheReason) {
     const Outcome outcome = run_command({rank_program("callers_job")});
     EXPECT_EQ(outcome.status, 0);
     EXPECT_EQ(outcome.errors, "");
@@ -372,7 +372,7 @@ TEST(CallersJobTest, RanksThatMeetByTheirCallerStartOrAllLearnWhyNot) {
 
 class FreedTest : public testing::TestWithParam<const char*> {};
 
-TEST_P(FreedTest, PutsUnderWayDoNotReachWhatIsAllocatedNext) {
+TEST_P(FreedTest, PutsInFlightDoNotReachTheNextAllocation) {
     const Outcome outcome =
         run_ranks({"-n", "3", "--nodes", "3"}, {rank_program("freed"), GetParam()},
                   {"WEFT_ALLREDUCE=reduce-broadcast:tree=(kary:k=2)", "WEFT_BARRIER=central"});
@@ -399,7 +399,7 @@ void check_trees(const Launch& launch) {
 TEST(TeamTreesTest, RandomTreesAgreeWithASerialModel) {
     check_trees(launch_of(4, 1));
 }
-TEST(TeamTreesTest, RandomTreesAgreeWithASerialModelOverNodes) {
+TEST(TeamTreesTest, RandomTreesOnSeveralNodesAgreeWithASerialModel) {
     check_trees(launch_of(6, 3));
 }
 
@@ -410,7 +410,7 @@ constexpr bool kHeapTells = false;
 constexpr bool kHeapTells = true;
 #endif
 
-TEST(TeamLeaksTest, SplitsAndFreesLeaveNothingBehind) {
+TEST(TeamLeaksTest, SplitsAndFreesLeakNoMemory) {
     if (!kHeapTells) GTEST_SKIP() << "not with this heap";
     const char* const rounds = long_forms() ? "10000" : "500";
     for (const Launch& launch : {launch_of(3, 1), launch_of(4, 2)}) {
@@ -424,7 +424,7 @@ TEST(TeamLeaksTest, SplitsAndFreesLeaveNothingBehind) {
 }
 
 /// Negative control: a leak of one hundred bytes in each round is found.
-TEST(TeamLeaksTest, ALeakIsNoticed) {
+TEST(TeamLeaksTest, ALeakIsDetected) {
     if (!kHeapTells) GTEST_SKIP() << "not with this heap";
     const Outcome outcome = run_ranks({"-n", "2"}, {rank_program("team_leaks"), "500", "--leak"});
     EXPECT_EQ(outcome.status, 1);

@@ -31,7 +31,7 @@ def lines_of(rule, path, text, *more):
 
 
 class Rules(unittest.TestCase):
-    def test_collective_names_are_banned_where_any_program_runs(self):
+    def test_collective_names_are_banned_in_generic_code(self):
         rule = rules.collective_names
         for word in ("allreduce", "AllreduceStep", "kReduceScatter", "is_broadcast", "alltoallv",
                      "scatter_step", "iallgather", "neighbor_alltoall"):
@@ -54,7 +54,7 @@ class Rules(unittest.TestCase):
             self.assertEqual(lines_of(rule, "src/link/fabric/a.cpp", fine), [], fine)
         self.assertEqual(lines_of(rule, "providers/tcp.cpp", '"tcp"'), [])
 
-    def test_head_comment_is_there(self):
+    def test_missing_head_comments_are_reported(self):
         rule = rules.head_comment
         good = SPDX + "// a.hpp - what it is.\n"
         self.assertEqual(lines_of(rule, "src/base/a.hpp", good), [])
@@ -67,7 +67,7 @@ class Rules(unittest.TestCase):
         self.assertEqual(lines_of(rule, "tests/run", "#!/bin/sh\necho\n"), [1])
         self.assertEqual(lines_of(rule, "tests/run", "#!/bin/sh\n" + SPDX.replace("//", "#") + "x\n"), [2])
 
-    def test_headers_have_pragma_once(self):
+    def test_headers_without_pragma_once_are_reported(self):
         self.assertEqual(lines_of(rules.pragma_once, "src/base/a.hpp", "// #pragma once\n"), [1])
         self.assertEqual(lines_of(rules.pragma_once, "src/base/a.hpp", "#pragma once\n"), [])
 
@@ -81,7 +81,7 @@ class Rules(unittest.TestCase):
         self.assertEqual(lines_of(rules.file_length, "src/a.cpp", "int x;\n" * 500), [])
         self.assertEqual(lines_of(rules.file_length, "src/a.cpp", "int x;\n" * 501), [501])
 
-    def test_patterns(self):
+    def test_banned_patterns_are_reported(self):
         for path, text, lines in (
                 ("src/plan/simulate/a.cpp", "auto t = std::chrono::steady_clock::now();", [1]),
                 ("src/plan/simulate/a.cpp", "getenv(name);", [1]), ("src/plan/simulate/a.cpp", "std::thread t;", [1]),
@@ -95,7 +95,7 @@ class Rules(unittest.TestCase):
                 ("src/a.cpp", "int a;  // lint: allow(word): a name of others: mood\n", [])):
             self.assertEqual(lines_of(rules.patterns, path, text), lines, text)
 
-    def test_the_readme_names_all_collectives(self):
+    def test_collectives_missing_in_the_readme_are_reported(self):
         table = Source(rules.COLLECTIVE_TABLE, 'CollectiveTraits{dance, "dance", 1}, CollectiveTraits{reel, "reel"}')
         names = rules.collectives_of([table])
         self.assertEqual(names, ["dance", "reel"])
@@ -103,7 +103,7 @@ class Rules(unittest.TestCase):
         self.assertEqual(lines_of(rules.forgotten_collectives, "README.md", "dance, `reel`\n", names), [])
         self.assertEqual(lines_of(rules.forgotten_collectives, "docs/a.md", "\n", names), [])
 
-    def test_the_top_of_the_tree_stays_as_it_is(self):
+    def test_new_entries_at_the_top_of_the_tree_are_reported(self):
         self.assertEqual(lines_of(rules.root_entries, "notes.txt", ""), [1])
         self.assertEqual(lines_of(rules.root_entries, "src/notes.txt", ""), [])
 
@@ -113,7 +113,7 @@ class Rules(unittest.TestCase):
             text = "[a](there.md) [b](https://example.org) [c](there.md#part)\n[d](gone.md)\n"
             self.assertEqual(lines_of(rules.broken_links, "a.md", text, root), [2])
 
-    def test_comments_name_pages_that_exist(self):
+    def test_comments_that_name_missing_pages_are_reported(self):
         with tempfile.TemporaryDirectory() as root:
             (Path(root) / "docs").mkdir()
             (Path(root) / "docs/there.md").touch()
@@ -122,7 +122,7 @@ class Rules(unittest.TestCase):
             self.assertEqual(lines_of(rules.missing_pages, "tests/run", "#!/bin/sh\n# docs/go" "ne.md\n", root), [2])
             self.assertEqual(lines_of(rules.missing_pages, "src/a.hpp", "// share/docs/x.md\n", root), [])
 
-    def test_strings_name_variables_that_the_table_has(self):
+    def test_unknown_variables_in_strings_are_reported(self):
         table = Source(rules.VARIABLE_TABLE[1], 'line("WEFT_BANKS", "4");  // "WEFT_COMMENT"\n')
         collectives = Source(rules.COLLECTIVE_TABLE,
                              'CollectiveTraits{dance, "dance", none}, CollectiveTraits{long_dance, "long_dance"}')
@@ -142,23 +142,23 @@ class FunctionLength(unittest.TestCase):
     def lines(self, head, body_lines, tail="}\n"):
         return lines_of(rules.function_length, "src/a.cpp", head + self.BODY * body_lines + tail)
 
-    def test_the_limit_is_seventy_lines_with_head_and_brace(self):
+    def test_the_limit_is_seventy_lines_including_head_and_brace(self):
         self.assertEqual(self.lines("void f() {\n", 68), [])
         self.assertEqual(self.lines("void f() {\n", 69), [1])
 
-    def test_all_kinds_of_functions_count(self):
+    def test_all_kinds_of_functions_are_measured(self):
         for head in ("namespace a {\ntemplate <class T>\nauto f(T t) const noexcept -> int {\n",
                      "namespace a {\nclass C : public B {\n    C() : a_{1}, b_(2) {\n",
                      "namespace a {\nTEST(Suite, Name) {\n",
                      "namespace a {\nbool operator==(const A& a, const A& b) {\n"):
             self.assertEqual(len(self.lines(head, 80)), 1, head)
 
-    def test_what_is_no_function_does_not_count(self):
+    def test_other_blocks_are_not_measured(self):
         for head in ("namespace a {\n", "struct alignas(64) S {\n", "enum class E : int {\n",
                      "constexpr std::array<int, size(3)> kTable = {\n"):
             self.assertEqual(self.lines(head, 80, "};\n"), [], head)
 
-    def test_braces_in_comments_strings_and_macros_do_not_confuse(self):
+    def test_braces_in_comments_strings_and_macros_are_ignored(self):
         tricky = 'void f() {\n    // }\n    s = "}"; c = \'}\';\n    n = 1\'000;\n    r = R"(})";\n'
         self.assertEqual(self.lines(tricky, 80), [1])
         self.assertEqual(self.lines("#define M(x) \\\n    do { x\nvoid f() {\n", 80), [3])
@@ -179,7 +179,7 @@ class Includes(unittest.TestCase):
     def lines(self, path, text, table=TABLE):
         return lines_of(rooms.check_includes, path, text, self.FILES, rooms.read_table(table))
 
-    def test_rooms_go_by_the_table(self):
+    def test_includes_between_rooms_follow_the_table(self):
         for path, name, lines in (
                 ("src/plan/schedule/a.cpp", "link/fabric/fabric.hpp", [1]), ("src/link/fabric/a.cpp", "plan/schedule/step.hpp", [1]),
                 ("src/base/a.cpp", "plan/schedule/step.hpp", [1]), ("src/link/wire/a.cpp", "link/fabric/port.hpp", [1]),
@@ -189,7 +189,7 @@ class Includes(unittest.TestCase):
                 ("src/base/a.cpp", "weft/team.hpp", []), ("src/base/a.cpp", "base/put.hpp", [])):
             self.assertEqual(self.lines(path, f'#include "{name}"\n'), lines, (path, name))
 
-    def test_foreign_headers_go_by_the_table(self):
+    def test_foreign_headers_follow_the_table(self):
         for path, names, lines in (
                 ("src/link/fabric/a.cpp", ["rdma/fabric.h"], []), ("src/link/wire/a.cpp", ["rdma/fabric.h", "sys/mman.h"], [1]),
                 ("src/link/fabric/pmix_a.cpp", ["pmix.h"], []), ("src/link/fabric/a.cpp", ["pmix.h"], [1]),
@@ -213,7 +213,7 @@ class Includes(unittest.TestCase):
         with self.assertRaises(ValueError):
             rooms.read_table("no table")
 
-    def test_rows_and_allowances_are_used(self):
+    def test_unused_rows_and_allowances_are_reported(self):
         used = {"src/base/put.hpp": '#include "weft/team.hpp"\n#include <unistd.h>\n', "include/weft/team.hpp": "",
                 "src/plan/schedule/step.hpp": '#include "base/put.hpp"\n', "src/link/fabric/fabric.hpp":
                 '#include "base/put.hpp"\n#include <rdma/fabric.h>\n', "src/link/fabric/pmix_a.cpp": "#include <pmix.h>\n",
@@ -234,7 +234,7 @@ class Includes(unittest.TestCase):
         del used["src/run/job/a.cpp"]
         self.assertEqual(found(used), ["row run/job has no code: delete it"])
 
-    def test_the_project_keeps_its_halves_apart(self):
+    def test_the_two_halves_of_the_project_are_separate(self):
         """The project's table agrees with the picture on the page: plan and link never include each other."""
         table = rooms.read_table((ROOT / rooms.TABLE).read_text(encoding="utf-8"))
         for room in table:
@@ -253,7 +253,7 @@ class Fields(unittest.TestCase):
         sources = [Source("src/base/a.hpp", header), Source("tests/a.cpp", uses)]
         return [(finding.line, finding.message.split(":: ")[0]) for finding in fields.check_fields(sources)]
 
-    def test_data_members_are_found_and_nothing_else(self):
+    def test_exactly_the_data_members_are_found(self):
         names = [name for _, name, _, _ in fields.members(Source("src/base/a.hpp", self.HEADER))]
         self.assertEqual(names, ["table", "first", "second", "flag", "width"])
 
@@ -337,7 +337,7 @@ class FastRun(unittest.TestCase):
 
 
 class Headers(unittest.TestCase):
-    def test_a_header_that_leans_on_others_is_reported(self):
+    def test_a_header_that_does_not_compile_alone_is_reported(self):
         with tempfile.TemporaryDirectory() as folder:
             root = Path(folder)
             (root / "include/weft").mkdir(parents=True)

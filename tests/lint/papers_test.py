@@ -23,12 +23,12 @@ TEST = re.compile(r"`(\w+\.\w+|test_\w+)`")
 # Tests that serve several rows; the comments say how.
 SHARED = {
     "Multiplying.WorkedExamplesHaveThePublishedPeers": {"S1-03", "S1-04"},  # splits and merges are among them
-    "EveryAlgorithm.GivesWhatASerialFoldGives": {"S1-06", "S1-07"},  # floats, and matrices in rank order
-    "AllreduceCounts.ARingSendsToOneNeighbour": {"S2-04", "S4-03"},  # one algorithm in both papers
-    "AllreduceCounts.GeneralizedServesMixedGroups": {"S4-02", "S4-08"},  # such groups have more steps
+    "EveryAlgorithm.ResultsAgreeWithASerialFold": {"S1-06", "S1-07"},  # floats, and matrices in rank order
+    "AllreduceCounts.ARingSendsToOneNeighbor": {"S2-04", "S4-03"},  # one algorithm in both papers
+    "AllreduceCounts.MixedGroupsAreRightForGeneralized": {"S4-02", "S4-08"},  # such groups have more steps
     "BlocksProof.ReduceScattersSendAllButTheOwnBlock": {"S2-04", "S5-09"},  # pairwise is one of them
-    "Timeline.ShowsThatRanksCopyWhileTheirBlocksCrossTheNetwork": {"S3-04", "S3-05"},  # both rings
-    "test_hoefler_other_values": {"S5-03", "S5-06"},  # values of both
+    "Timeline.CopiesOverlapWithNetworkTransfers": {"S3-04", "S3-05"},  # both rings
+    "test_formulas_match_other_values_of_hoefler": {"S5-03", "S5-06"},  # values of both
 }
 
 
@@ -65,12 +65,12 @@ def problems(text, tests, shared):
 class Papers(unittest.TestCase):
     PAGE = (ROOT / "docs/papers.md").read_text(encoding="utf-8")
 
-    def test_the_page_names_what_exists(self):
+    def test_the_page_names_existing_files_and_tests(self):
         tests = tests_of(ROOT)
         self.assertGreater(len(tests), 400)
         self.assertEqual(list(problems(self.PAGE, tests, SHARED)), [])
 
-    def test_planted_pages_are_refused(self):
+    def test_planted_mistakes_in_the_page_are_found(self):
         tests = tests_of(ROOT)
         row = next(line for line in self.PAGE.splitlines() if line.startswith("| S1-02 |"))
         first = TEST.search(row)[1]

@@ -55,19 +55,19 @@ class FactsOfOneRank(unittest.TestCase):
         self.assertGreater(len(reasons), 0)
         self.assertEqual(set(reasons.values()), {"none"}, reasons)
 
-    def test_no_elements_of_no_type(self):
+    def test_zero_elements_of_a_null_type_are_served(self):
         self.check_served("empty")
 
-    def test_no_elements_of_a_huge_type(self):
+    def test_zero_elements_of_a_huge_type_are_served(self):
         self.check_served("huge")
 
-    def test_absolute_addresses(self):
+    def test_absolute_addresses_on_one_rank_are_served(self):
         self.check_served("bottom")
 
-    def test_another_layout(self):
+    def test_a_different_type_layout_on_one_rank_is_served(self):
         self.check_served("layout")
 
-    def test_odd_addresses(self):
+    def test_unaligned_addresses_on_one_rank_are_served(self):
         self.check_served("unaligned")
 
     def test_new_buffers_of_one_rank(self):
@@ -77,7 +77,7 @@ class FactsOfOneRank(unittest.TestCase):
         reasons = self.check("buffers", 3, 64, WEFT_MPI="auto")
         self.assertEqual(reasons["allreduce"], f"{3 * 127} host is quicker")
 
-    def test_threads(self):
+    def test_threads_of_one_rank_give_right_results(self):
         reasons = self.check("threads")
         self.assertEqual(reasons["allreduce"], {"openmpi": "none", "mpich": "18 threads"}[MPI])
 
@@ -104,7 +104,7 @@ class SettingsOfOneRank(unittest.TestCase):
             self.assertIn(f"weft: collectives stay with MPI: {name} is '{value}' on rank 0 and not set on rank 1; "
                           "all ranks need the same value\n", err)
 
-    def test_each_variable(self):
+    def test_each_variable_may_differ_on_one_rank(self):
         for name, value in (("WEFT_MPI", "off"), ("WEFT_MPI", "auto"), ("WEFT_MPI_TEAM_AFTER", "4"),
                             ("WEFT_MPI_STATS", "1"), ("WEFT_MPI_TUNING", "/nowhere/file"),
                             ("WEFT_MPI_PROGRESS", "off")):
@@ -112,7 +112,7 @@ class SettingsOfOneRank(unittest.TestCase):
         for collective in COLLECTIVES:
             self.check(f"WEFT_MPI_{collective}", "off")
 
-    def test_values_that_are_not_understood(self):
+    def test_invalid_values_are_reported(self):
         for name, value, expected in (("WEFT_MPI", "of", "on or off or auto"),
                                       ("WEFT_MPI_ALLREDUCE", "1", "on or off or auto"),
                                       ("WEFT_MPI_STATS", "yes", "0 or 1"),
@@ -137,7 +137,7 @@ class OtherPrograms(unittest.TestCase):
             expected = {"openmpi": ("right\n",), "mpich": ("right\n", "no process can be spawned\n")}[MPI]
             self.assertEqual((status, out in expected), (0, True), (layer, out, err))
 
-    def test_a_program_with_sessions_alone_runs(self):
+    def test_a_program_that_only_uses_sessions_runs(self):
         status, out, err = run(2, ["sessions"], {}, DEADLINE_S)
         self.assertEqual(status, 0, err)
         self.assertEqual(set(out.split("\n")) - {""},
@@ -147,7 +147,7 @@ class OtherPrograms(unittest.TestCase):
         status, _, err = run(2, ["communicators", "window", 2000], {}, DEADLINE_S)
         self.assertEqual(status, 0, err)
 
-    def test_freed_operations_take_no_memory(self):
+    def test_freed_operations_leak_no_memory(self):
         status, out, err = run(2, ["communicators", "operations", 40000], {}, DEADLINE_S)
         self.assertEqual(status, 0, err)
         grown = re.fullmatch(r"40000 operations: (-?\d+) KiB\n", out)
@@ -164,7 +164,7 @@ class OtherPrograms(unittest.TestCase):
                           "the program runs without the layer\n", err)
             self.assertEqual("allreduce" in handed_back(err), LAYER in libraries, err)
 
-    def test_a_layer_behind_a_tool_says_that_it_is_not_active(self):
+    def test_a_layer_behind_a_tool_reports_that_it_is_inactive(self):
         status, out, err = run(2, ["communicators", "own", 60], {"LD_PRELOAD": preload(TOOL, LAYER)}, DEADLINE_S)
         self.assertEqual((status, out), (0, "60 calls: right\n"), err)
         self.assertEqual(len(re.findall(rf"weft: no collective was served: \S*{TOOL.name} takes the program's calls "

@@ -91,7 +91,7 @@ def files_of_jobs(folder):
 
 @unittest.skipUnless(shutil.which(command(1, [], {})[0]), "no launcher of this MPI")
 class MpiTest(unittest.TestCase):
-    def test_every_call_agrees_with_its_twin(self):
+    def test_every_call_agrees_with_the_hosts_call(self):
         cases = 20000 if LONG else 300
         for ranks in range(2, 10) if LONG else (2, 4):
             with self.subTest(ranks=ranks):
@@ -111,25 +111,25 @@ class MpiTest(unittest.TestCase):
     def test_a_rank_in_a_barrier_answers_messages(self):
         self.check("rendezvous", SENDER_NEEDED, True)
 
-    def test_a_rank_in_a_receive_forwards(self):
+    def test_a_rank_in_a_receive_forwards_data(self):
         self.check("receive", RANK_TO_RANK, True)
 
-    def test_a_rank_in_a_split_forwards(self):
+    def test_a_rank_in_a_split_forwards_data(self):
         self.check("split", RANK_TO_RANK, True)
 
-    def test_a_rank_that_makes_a_team_forwards(self):
+    def test_a_rank_that_creates_a_team_forwards_data(self):
         self.check("first_call", RANK_TO_RANK, True)
 
-    def test_a_rank_in_a_barrier_is_a_target(self):
+    def test_a_rank_in_a_barrier_is_a_passive_target(self):
         self.check("passive", {}, False)
 
-    def test_communicators_end_in_any_order(self):
+    def test_communicators_may_be_freed_in_any_order(self):
         self.check("free", {}, False)
 
     def test_threads_do_not_wait_for_each_other(self):
         self.check("threads", {}, False)
 
-    def test_a_check_of_a_program_says_what_is_served(self):
+    def test_mpi_check_reports_the_served_calls(self):
         program = BIN / f"weft_checked_{MPI}"
         done = subprocess.run([BIN / "weft", "mpi-check", "-n", "2", program], capture_output=True, text=True,
                               timeout=DEADLINE_S, check=False)
@@ -159,17 +159,17 @@ class MpiTest(unittest.TestCase):
                     break
             self.assertEqual(left, ([], set()))
 
-    def test_an_aborted_job_leaves_nothing(self):
+    def test_an_aborted_job_leaves_no_process_or_file(self):
         self.check_end("abort")
 
-    def test_a_job_with_a_killed_rank_leaves_nothing(self):
+    def test_a_job_with_a_killed_rank_leaves_no_process_or_file(self):
         self.check_end("killed")
 
     def test_a_thousand_communicators_at_once_are_right(self):
         status, out, err = run(2, ["communicators", "alive", 1000], {})
         self.assertEqual((status, out), (0, "1000 communicators: right\n"), err)
 
-    def test_communicators_that_come_and_go_take_no_memory(self):
+    def test_freed_communicators_leak_no_memory(self):
         count = 10000 if LONG else 1000
         status, out, err = run(2, ["communicators", "churn", count], {})
         self.assertEqual(status, 0, err)
@@ -237,7 +237,7 @@ class MpiTest(unittest.TestCase):
         self.assertEqual(status, 0, err)
         self.assertIn("weft: /dev/zero is not a regular file", err)
 
-    def test_a_handle_that_is_used_again_is_a_new_communicator(self):
+    def test_a_reused_handle_is_a_new_communicator(self):
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder) / "tuning"
             file.write_text(f"{MPI} 2 allreduce 4 host\n")
@@ -245,7 +245,7 @@ class MpiTest(unittest.TestCase):
             status, _, err = run(2, ["communicators", "reused", 20], settings, 20)
             self.assertEqual(status, 0, err)
 
-    def test_blocks_that_overlap_are_served(self):
+    def test_overlapping_blocks_are_served(self):
         status, _, err = run(3, ["communicators", "overlap", 2], {"WEFT_MPI_STATS": "1"})
         self.assertEqual(status, 0, err)
         self.assertRegex(err, r"weft: allgatherv +6 +6 ")
@@ -263,7 +263,7 @@ class MpiTest(unittest.TestCase):
         for call, count in (("allreduce", 400), ("broadcast", 200), ("allgather", 200)):
             self.assertRegex(err, rf"weft: {call} +{count} +{count} ")
 
-    def test_switched_off_everything_is_the_hosts(self):
+    def test_the_host_serves_all_calls_if_switched_off(self):
         status, out, err = run(2, ["conformance", 1, 50], {"WEFT_MPI": "off", "WEFT_MPI_STATS": "1"})
         self.assertEqual((status, out), (0, "2 ranks: 50 cases agree\n"), err)
 

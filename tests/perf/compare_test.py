@@ -55,7 +55,7 @@ BARRIER = ("--collectives", "barrier", "--ranks", "2")
 
 @unittest.skipUnless(importlib.util.find_spec("matplotlib"), "Matplotlib is not here")
 class Results(unittest.TestCase):
-    def test_results_are_written_where_they_are_wanted(self):
+    def test_results_are_written_to_the_given_folder(self):
         with tempfile.TemporaryDirectory() as folder:
             job = Job({"mpiexec": [3]}, "--collectives", "barrier,allreduce", "--ranks", "2,4", "--bytes", "8,1K", "--json",
                       "--results", f"{folder}/found")
@@ -68,7 +68,7 @@ class Results(unittest.TestCase):
                 self.assertEqual(drawing.count(word), 2, collective)
                 self.assertIn("MPICH", drawing)
 
-    def test_cells_that_were_measured_are_not_measured_again(self):
+    def test_measured_cells_are_not_measured_again(self):
         with tempfile.TemporaryDirectory() as folder:
             where = ("--ranks", "2", "--json", "--results", folder)
             first = Job({"weft": [3]}, "--collectives", "barrier", *where)
@@ -85,7 +85,7 @@ class Rounds(unittest.TestCase):
         self.jobs = importlib.import_module("comparing.jobs")
         self.rounds = importlib.import_module("comparing.rounds")
 
-    def test_ratio_is_that_of_the_medians_of_undisturbed_rounds(self):
+    def test_the_ratio_uses_medians_of_undisturbed_rounds(self):
         cell = self.rounds.Cell("allreduce", 4, 0, [8])
         rounds = [{"before_ns": 50, "after_ns": 50, "foreign": 0.0, "flagged": flags,
                    "times": [{8: (ours, True)}, {8: (theirs, True)}]}
@@ -101,12 +101,12 @@ class Rounds(unittest.TestCase):
         self.assertEqual((row["weft_us"], row["openmpi_us"]), (6, 3))
         self.assertTrue(row["flagged_counted"])
 
-    def test_flags_look_at_calibrators_and_other_programs(self):
+    def test_flags_come_from_calibrators_and_other_programs(self):
         self.assertEqual(self.rounds.why_flagged(50, 60, 0.05), [])
         self.assertEqual(self.rounds.why_flagged(50, 250, 0.0), ["calibrator"])
         self.assertEqual(self.rounds.why_flagged(250, 50, 0.5), ["calibrator", "load"])
 
-    def test_work_of_others_is_seen_and_own_work_is_not(self):
+    def test_only_the_work_of_other_programs_is_noticed(self):
         burn = "import time\nend = time.process_time() + 0.4\nwhile time.process_time() < end: pass"
         onlookers = self.jobs.Onlookers()
         other = subprocess.Popen([sys.executable, "-c", burn])
@@ -134,7 +134,7 @@ class WholeRuns(unittest.TestCase):
         self.assertNotIn("tcp,self", mpirun)
         self.assertEqual(mpirun[-1], "yield=none", "an inherited setting to yield must reach no side")
 
-    def test_fresh_buffers_are_asked_of_all_sides_and_weft_can_be_its_own_peer(self):
+    def test_all_sides_get_fresh_buffers_and_weft_can_be_a_peer(self):
         job = Job({"weft": [3, 4]}, "--collectives", "allreduce", "--ranks", "4", "--json", "--buffers", "fresh",
                   "--peers", "openmpi,copy")
         self.assertEqual(job.status, 0, job.err)
@@ -147,7 +147,7 @@ class WholeRuns(unittest.TestCase):
         row = job.rows()[0]
         self.assertEqual((row["buffers"], row["best_peer"], row["copy_us"]), ("fresh", "openmpi", 36))
 
-    def test_json_has_a_row_per_size_and_nothing_else_on_stdout(self):
+    def test_stdout_has_only_json_with_a_row_for_each_size(self):
         job = Job({"weft": [3], "mpirun": [4]}, "--ranks", "2,4", "--bytes", "8,1K", "--json")
         found = job.json()
         self.assertEqual([(row["collective"], row["ranks"], row["nodes"], row["bytes"]) for row in found["rows"]],
@@ -170,7 +170,7 @@ class WholeRuns(unittest.TestCase):
         self.assertEqual(mpirun[mpirun.index("--oversubscribe") + 1:mpirun.index("-np")],
                          ["--mca", "pml", "ob1", "--mca", "btl", "tcp,self", "--mca", "btl_tcp_if_include", "lo"])
 
-    def test_mpich_is_the_third_side_and_the_best_peer_counts(self):
+    def test_mpich_is_the_third_side_and_the_best_peer_is_used(self):
         job = Job({"weft": [3], "mpirun": [4], "mpiexec": [6]}, "--collectives", "barrier", "--ranks", "2,4096", "--json")
         self.assertEqual(job.status, 0, job.err)
         for row in job.rows():
@@ -187,20 +187,20 @@ class WholeRuns(unittest.TestCase):
         mpich = next(call for call in job.calls if call[0] == "mpiexec")
         self.assertEqual(mpich[1:7], ["-genv", "UCX_TLS", "tcp,self", "-genv", "MPIR_CVAR_NOLOCAL", "1"])
 
-    def test_a_peer_that_is_not_there_is_left_out_in_words(self):
+    def test_a_missing_peer_is_omitted_with_a_message(self):
         job = Job({}, *BARRIER, "--json")
         self.assertIn("mpich is left out: ", job.err)
         job = Job({}, *BARRIER, "--peers", "mpich")
         self.assertEqual(job.status, 3)
         self.assertIn("no peer is there", job.err)
 
-    def test_disturbed_rounds_are_made_again_and_named_if_they_must_count(self):
+    def test_disturbed_rounds_are_repeated_or_flagged(self):
         job = Job({"ping_pong": [50, 250]}, *BARRIER, "--json")
         row = job.rows()[0]
         self.assertEqual((len(row["rounds"]), row["flagged_rounds"], row["flagged_counted"]), (18, 18, True))
         self.assertIn("FLAGGED: calibrator", job.err)
 
-    def test_self_test_runs_the_peer_twice_and_fails_if_it_differs_from_itself(self):
+    def test_the_self_test_fails_if_a_peer_differs_from_itself(self):
         job = Job({}, "--self-test", *BARRIER, "--json")
         self.assertEqual(job.status, 0, job.err)
         self.assertNotIn("weft", [call[0] for call in job.calls])
@@ -208,7 +208,7 @@ class WholeRuns(unittest.TestCase):
         self.assertEqual(job.status, 1)
         self.assertIn("expected about 1", job.err)
 
-    def test_a_layer_is_put_before_the_same_program_of_its_mpi(self):
+    def test_a_layer_is_preloaded_into_the_program_of_its_mpi(self):
         layer = "libweft-mpi-openmpi.so"
         job = Job({"mpirun": [1, 4], layer: []}, "--mpi", "openmpi", *BARRIER, "--json")
         self.assertEqual(job.status, 0, job.err)
@@ -236,7 +236,7 @@ class WholeRuns(unittest.TestCase):
                              in job.err, status == 1)
             self.assertEqual(len(job.rows()), 1, "the rows are printed in any case")
 
-    def test_a_side_that_fails_gives_status_3_and_its_words(self):
+    def test_a_failing_side_gives_status_3_and_its_message(self):
         job = Job({"weft": ["fail"]}, *BARRIER)
         self.assertEqual(job.status, 3)
         self.assertIn("weft is out of order", job.err)
@@ -244,7 +244,7 @@ class WholeRuns(unittest.TestCase):
         self.assertEqual(job.status, 3)
         self.assertIn("/nowhere/ping_pong is missing", job.err)
 
-    def test_a_side_that_fails_twice_costs_its_cell_a_side_and_not_the_run(self):
+    def test_a_side_that_fails_twice_is_omitted_from_its_cell(self):
         for program in ("mpiexec", "weft"):
             side = {"mpiexec": "mpich"}.get(program, program)
             # The first cell has nine good launches. In the second a launch fails, and so does the next try.
@@ -259,17 +259,17 @@ class WholeRuns(unittest.TestCase):
             for row in (good, last):
                 self.assertEqual((row[f"{side}_us"], row["failures"]), (6, []))
 
-    def test_a_side_that_was_left_out_gets_one_try_in_later_cells(self):
+    def test_an_omitted_side_gets_one_try_in_later_cells(self):
         job = Job({"mpirun": [4], "mpiexec": ["fail"]}, "--collectives", "barrier", "--ranks", "2,4,8", "--json")
         self.assertEqual([len(row["failures"]) for row in job.rows()], [2, 1, 1])
 
-    def test_a_launch_that_fails_once_is_made_again_and_named(self):
+    def test_a_launch_that_fails_once_is_repeated_and_named(self):
         job = Job({"weft": [3] * 4 + ["fail"] + [3] * 30}, *BARRIER, "--json")
         self.assertEqual(job.status, 0, job.err)
         self.assertEqual(job.rows()[0]["weft_us"], 3)
         self.assertEqual(len(job.rows()[0]["failures"]), 1)
 
-    def test_a_job_that_hangs_is_ended(self):
+    def test_a_hanging_job_is_ended(self):
         begin = time.monotonic()
         job = Job({"mpirun": [4], "mpiexec": ["hang"]}, *BARRIER, "--json",
                   "--timeout", "0.5")
@@ -279,7 +279,7 @@ class WholeRuns(unittest.TestCase):
         self.assertIsNone(job.rows()[0]["mpich_us"])
         self.assertEqual(job.rows()[0]["best_peer"], "openmpi")
 
-    def test_a_run_that_is_ended_takes_its_jobs_along(self):
+    def test_an_ended_run_ends_its_jobs(self):
         with tempfile.TemporaryDirectory() as folder:
             for name in ("weft", "peer_openmpi", "ping_pong"):
                 program = pathlib.Path(folder, name)
@@ -295,12 +295,12 @@ class WholeRuns(unittest.TestCase):
             self.assertEqual(run.wait(timeout=20), 143)
             self.assertRaises(ProcessLookupError, os.kill, int(job.read_text()), 0)
 
-    def test_disturbed_rounds_are_not_made_again_when_time_is_over(self):
+    def test_disturbed_rounds_are_not_repeated_without_time(self):
         job = Job({"ping_pong": [50, 250]}, *BARRIER, "--json", "--minutes", "1e-6")
         self.assertEqual(len(job.rows()[0]["rounds"]), 9)
         self.assertIn("no time left", job.err)
 
-    def test_ranks_may_have_their_nodes_with_them(self):
+    def test_ranks_may_be_given_with_their_nodes(self):
         job = Job({}, "--collectives", "barrier", "--ranks", "2,4/2,4/4", "--json")
         self.assertEqual([(row["ranks"], row["nodes"]) for row in job.rows()], [(2, 1), (4, 2), (4, 4)])
 
@@ -311,7 +311,7 @@ class WholeRuns(unittest.TestCase):
         self.assertEqual(options.collectives, ["barrier", "broadcast", "allreduce"])
         self.assertEqual(options.seconds, 0.03)
 
-    def test_two_runs_are_held_against_each_other(self):
+    def test_repeated_runs_are_compared(self):
         # Nine rounds of one run and nine of the next.
         job = Job({"weft": [100] * 9 + [110] * 9, "mpirun": [100]}, *BARRIER, "--json",
                   "--repeat", "2", undisturbed=True)
@@ -327,7 +327,7 @@ class WholeRuns(unittest.TestCase):
             self.assertIn("differ by 100.0 % in the median", job.out)
             self.assertIn("barrier, 2 ranks, nodes 1, 0 bytes: 2.000 and 1.000", job.out)
 
-    def test_unusable_arguments_give_status_2_and_name_the_argument(self):
+    def test_invalid_arguments_of_compare_are_named(self):
         check_refusals(self, lambda *arguments: Job({}, *arguments), (
             (["--rounds", "8"], "--rounds: 8"), (["--bytes", "8,x"], '--bytes: "x"'), (["--bytes", "12"], "--bytes: 12"),
             (["--ranks", "0"], '--ranks: "0"'), (["--limit", "0"], "--limit: 0"), (["--limit", "nan"], "--limit: nan"),

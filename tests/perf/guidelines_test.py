@@ -25,7 +25,7 @@ def guidelines(*arguments, fails="none"):
 
 
 class Guidelines(unittest.TestCase):
-    def test_ratios(self):
+    def test_ratios_are_computed_for_each_guideline(self):
         done = guidelines("--rounds", "2", "--json")
         self.assertEqual(done.status, 0, done.err)
         rows = done.json()["rows"]
@@ -33,14 +33,14 @@ class Guidelines(unittest.TestCase):
         self.assertAlmostEqual(rows[0]["ratio"], 3 / (2 * (1 + 8 / 1024)))
         self.assertTrue(all(row["ratio"] < 1 for row in rows[1:]))
 
-    def test_what_is_broken_is_named(self):
+    def test_violated_guidelines_are_named(self):
         done = guidelines("--rounds", "1", "--limit", "1.2")
         self.assertEqual(done.status, 1)
         lines = done.out.splitlines()
         self.assertIn("BROKEN", lines[0])
         self.assertTrue(all("kept" in line for line in lines[1:]))
 
-    def test_a_job_that_fails(self):
+    def test_a_failing_job_gives_status_3(self):
         done = guidelines("--rounds", "1", fails="broadcast")
         self.assertEqual((done.status, done.out), (3, ""))
 

@@ -44,30 +44,30 @@ class Papers(unittest.TestCase):
         self.assertEqual([row[7] for row in rows[::2]],
                          [29.8, 54.8, 19.8, 47.9, 29.8, 46.4, 27.6, 42.5, 26.2, 39.7, 28.2])
 
-    def test_timelines_end_when_the_paper_says(self):
+    def test_timelines_end_at_the_published_times(self):
         found = {row[2]: row[3] for row in self.make("ruefenacht-fig18-23").rows}
         for _, _, schedule, makespan in run.ruefenacht.TIMELINES:
             if makespan:
                 self.assertAlmostEqual(found[schedule], makespan, places=3)
 
-    def test_the_steps_of_kolmakov_and_zhang(self):
+    def test_times_of_kolmakov_and_zhang_are_reproduced(self):
         times = [round(row[1], 1) for row in self.make("kolmakov-r").rows]
         self.assertEqual(times[:8], [160.0, 150.6, 141.8, 134.2, 129.0, 128.7, 138.1, 156.0])
         self.assertEqual([round(time) for time in times[8:]], [166, 2540])
 
-    def test_formulas_of_huang(self):
+    def test_formulas_of_huang_are_reproduced(self):
         found = {row[0]: row[2] for row in self.make("huang-formulas").rows}
         for name, value in (("rounds between nodes", 2), ("scatter, between nodes, us", 32.2608),
                             ("small allreduce, on a node, us", 1.192), ("small allreduce, between nodes, us", 3.512)):
             self.assertAlmostEqual(found[name], value, places=9)
 
-    def test_values_of_hoefler_and_moor(self):
+    def test_values_of_hoefler_and_moor_are_reproduced(self):
         times = {(row[0], row[2]): row[3] for row in self.make("hoefler-table1").rows}
         for short, us in (("FT", 3320.801), ("KT", 694.695), ("BT", 379.448), ("PBT", 387.183), ("DT", 392.333),
                           ("SB", 446.968)):
             self.assertAlmostEqual(times[short, 65536], us, delta=0.0006, msg=short)
 
-    def test_kept_files_are_those_of_the_tree(self):
+    def test_stored_files_equal_generated_ones(self):
         for name in COMPARED:
             made = self.make(name)
             self.assertEqual((PAGES / f"{name}.csv").read_text(encoding="utf-8"), run.csv_text(made),
@@ -77,7 +77,7 @@ class Papers(unittest.TestCase):
             for suffix, svg in run.drawings(made).items():
                 self.assertEqual((PAGES / f"{name}{suffix}.svg").read_text(encoding="utf-8"), svg, name)
 
-    def test_pages_have_every_figure_and_every_file_belongs_to_one(self):
+    def test_pages_have_all_figures_and_no_other_files_exist(self):
         expected = {f"{paper.__name__}.md" for paper in run.PAPERS} | {"delayed.md", "delayed.csv"}  # perf/papers/delayed
         for paper in run.PAPERS:
             text = (PAGES / f"{paper.__name__}.md").read_text(encoding="utf-8")
@@ -97,22 +97,22 @@ class Papers(unittest.TestCase):
             minidom.parse(str(Path(folder) / f"{name}.svg"))
         return self.make(name, True)
 
-    def test_sizes_of_messages_on_eight_ranks(self):
+    def test_message_sizes_on_eight_ranks_have_their_winners(self):
         rows = {row[0]: row[1:] for row in self.quick("ruefenacht-fig10").rows}
         self.assertEqual(min(rows[8]), rows[8][3], "a8 is the quickest for 8 bytes")
         self.assertEqual(min(rows[2048]), rows[2048][0], "a2,a2,a2 is for 2 KB")
 
-    def test_map_of_protocols(self):
+    def test_the_map_of_protocols_has_its_winners(self):
         for ranks, size, winner in self.quick("rabenseifner-fig4").rows:
             if size <= 32:
                 self.assertEqual(winner, "recursive doubling", ranks)
             self.assertNotEqual((winner, ranks), ("binary blocks", 64), "64 is a power of two")
 
-    def test_sweep_of_steps_left_out(self):
+    def test_the_best_number_of_omitted_steps_is_never_worse(self):
         for row in self.quick("kolmakov-fig7-10").rows:
             self.assertLessEqual(row[2], min(row[4:]), row)
 
-    def test_what_does_not_exist_is_refused(self):
+    def test_an_unknown_figure_is_refused(self):
         done = subprocess.run([RUN, "gone"], capture_output=True, text=True, timeout=60, check=False)
         self.assertEqual(done.returncode, 2)
         self.assertIn("no figure gone", done.stderr)

@@ -71,7 +71,7 @@ class Text(unittest.TestCase):
         self.assertIn(self.results["compare"]["machine"]["processor"], section(self.page, "## Machine"))
         self.assertNotIn("Not measured", self.page)
 
-    def test_numbers_are_those_of_the_results(self):
+    def test_numbers_equal_the_results(self):
         row = self.results["compare"]["rows"][0]
         row["weft_us"], row["ratio"] = 1234.56, 78900
         again = report.write_text(self.results)
@@ -79,7 +79,7 @@ class Text(unittest.TestCase):
         self.assertIn("| 1234.56 (78900.00", shown)
         self.assertIn("78900.00 at worst", shown)
 
-    def test_a_small_rate_is_not_0_and_nothing_hides_less_than_nothing(self):
+    def test_small_rates_and_negative_shares_are_printed_usefully(self):
         self.results["puts_network"]["rows"][0].update(bytes=8, window_us=7.4)
         self.assertIn("| 0.00108 |", section(report.write_text(self.results), "### Between two virtual nodes"))
         row = self.results["overlap_calls"]["results"][0]
@@ -88,7 +88,7 @@ class Text(unittest.TestCase):
         self.assertIn("| none (+72.8 us) |", again)
         self.assertNotIn("-728", again)
 
-    def test_no_figure_of_the_page_is_0_or_hidden_below_0(self):
+    def test_no_figure_of_the_page_is_zero_or_negative(self):
         for row in self.results["puts_node"]["rows"] + self.results["puts_network"]["rows"]:
             row.update(window_us=1e5 * row["bytes"])
         for row in self.results["simulate"]["rows"]:
@@ -111,7 +111,7 @@ class Text(unittest.TestCase):
         row.update(weft_us=None, ratio=None, ratio_low=None, ratio_high=None, ratio_paired=None, checked=False)
         self.assertIn("| - (-!) WRONG RESULT |", section(report.write_text(self.results), "## Collectives"))
 
-    def test_the_first_words_say_what_was_measured_and_on_what(self):
+    def test_the_introduction_names_the_machine_and_the_measurement(self):
         first = self.page.split("## Machine")[0]
         machine = self.results["compare"]["machine"]
         self.assertIn(f"One machine with {machine['processors_usable']} processors, and no network", first)
@@ -119,7 +119,7 @@ class Text(unittest.TestCase):
         self.assertIn("1.25 between virtual nodes", first)
         self.assertIn("(performance/summary.svg)", first)
 
-    def test_it_says_why_a_peer_has_no_times_between_nodes(self):
+    def test_the_page_explains_missing_times_of_a_peer(self):
         said = "MPICH has no times between nodes: its launches failed (no end within 30 s)."
         self.assertIn(said, self.page)
         row = {"nodes": 4, "mpich_us": None, "failures": ["mpich: no end: /opt/weft/build/release/bin/peer"]}
@@ -127,7 +127,7 @@ class Text(unittest.TestCase):
         self.results["compare_others"]["rows"][0]["mpich_us"] = 3.0
         self.assertNotIn("MPICH has no times", report.write_text(self.results))
 
-    def test_what_is_missing_is_said_with_its_command(self):
+    def test_missing_results_are_named_with_their_command(self):
         for name in NAMES:
             results = copy.copy(self.results)
             del results[name]
@@ -140,14 +140,14 @@ class Text(unittest.TestCase):
                           f"{step.command}\n```", empty)
         self.assertNotIn(".svg", empty)
 
-    def test_each_part_names_the_command_that_was_given(self):
+    def test_each_part_names_its_command(self):
         for name, extent in (("compare", "short"), ("overlap_calls", "quick")):
             step = report.COMMANDS[name]
             self.assertGreater(len(step.words("", extent)), len(step.words("", "full")))
             self.results[name]["command"] = step.shown(extent)
             self.assertIn(f"`{step.command} {step.added[extent]}`", report.write_text(self.results))
 
-    def test_commands_are_there(self):
+    def test_the_programs_of_all_commands_exist(self):
         for step in steps.STEPS:
             program = step.command.split()[0]
             self.assertTrue(program.startswith("build/") or (PERF.parent / program).exists(), step.command)
@@ -163,7 +163,7 @@ class Files(unittest.TestCase):
         return subprocess.run([self.python, "-B", str(PERF / "performance"), "--render", "--results", str(results),
                                "--page", str(page)], capture_output=True, text=True, timeout=60, check=False)
 
-    def test_page_and_plots_are_written_alike_each_time(self):
+    def test_repeated_runs_write_equal_pages_and_plots(self):
         with tempfile.TemporaryDirectory() as first, tempfile.TemporaryDirectory() as second:
             for folder in (first, second):
                 done = self.render(RECORDED, pathlib.Path(folder, "page.md"))
@@ -188,7 +188,7 @@ class Files(unittest.TestCase):
         self.assertNotIn("image", tags, path)
         self.assertLess(path.stat().st_size, 200_000, path)
 
-    def test_text_outside_the_marks_stays(self):
+    def test_text_outside_the_marks_is_kept(self):
         begin, end = report.MARKS
         with tempfile.TemporaryDirectory() as folder:
             page = pathlib.Path(folder, "page.md")
@@ -202,7 +202,7 @@ class Files(unittest.TestCase):
             self.assertEqual((done.returncode, page.read_text(encoding="utf-8")), (3, "no marks\n"))
             self.assertIn("has no marks", done.stderr)
 
-    def test_without_results_the_page_says_so_and_old_plots_go(self):
+    def test_missing_results_are_reported_and_old_plots_removed(self):
         with tempfile.TemporaryDirectory() as folder:
             page = pathlib.Path(folder, "page.md")
             self.assertEqual(self.render(RECORDED, page).returncode, 0)

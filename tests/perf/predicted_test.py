@@ -28,7 +28,7 @@ def predicted(*arguments, fails="none"):
 
 
 class Predicted(unittest.TestCase):
-    def test_ratios_of_what_is_chosen(self):
+    def test_ratios_compare_chosen_algorithms_with_measurements(self):
         done = predicted("--params", "FOLDER/fit.json", "--json")
         self.assertEqual(done.status, 0, done.err)
         rows = done.json()["rows"]
@@ -39,15 +39,15 @@ class Predicted(unittest.TestCase):
         self.assertEqual(len(jobs), 60)
         self.assertTrue(all("separated" in call and "a2" in call for call in jobs))
 
-    def test_table(self):
+    def test_the_table_has_predicted_and_measured_times(self):
         done = predicted("--params", "FOLDER/fit.json")
         self.assertIn("| 1+1 | alltoall | 65536 | a2 | 10.00 | 4.00 | 2.50 |", done.out)
         self.assertIn("10 of 20 within 30%, median 1.75; of single rounds 0 to 10", done.out)
 
-    def test_each_round_makes_a_fit(self):
+    def test_each_round_fits_costs(self):
         self.assertEqual(sum("fit" in call for call in predicted().calls), 3)
 
-    def test_what_cannot_run(self):
+    def test_invalid_runs_give_status_2(self):
         self.assertEqual(predicted("--params", "FOLDER/fit.json", fails="reduce").status, 2)
         self.assertEqual(predicted("--rounds", "0").status, 2)
 

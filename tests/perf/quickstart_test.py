@@ -47,7 +47,7 @@ class Packages(unittest.TestCase):
         for path in ("perf/quickstart", "tests/run"):
             self.assertRegex((ROOT / path).read_text(encoding="utf-8"), r"(?m)^preset=ci$")
 
-    def test_what_it_takes_is_said_once(self):
+    def test_time_and_space_are_announced_once(self):
         said = shell("weft_announce 4 1")[1]
         self.assertRegex(said, r"the first run takes about [124] min on \d+ cores? and 1 MB of disk|about \d min on \d+ cores")
         self.assertEqual(shell("weft_announce 4 1 README.md")[1], "", "it is built already")
@@ -75,7 +75,7 @@ class Table(unittest.TestCase):
         marked = re.findall(r"^ +\d+ +\d+  (\S+) .*<- best$", self.table(False), re.MULTILINE)
         self.assertEqual(marked, ["a4", "a4", "a2,a4", "a2,a4"])
 
-    def test_open_mpi_stands_beside(self):
+    def test_open_mpi_has_rows_in_the_table(self):
         rows = re.findall(r"^ +(\d) +(\d)  Open MPI .* (\d+\.\d\d) of the best's time$", self.table(True), re.MULTILINE)
         self.assertEqual(rows, [("4", "1", "3.00"), ("4", "4", "3.00"), ("8", "1", "1.50")])
         self.assertNotIn("Open MPI", self.table(False))
@@ -84,7 +84,7 @@ class Table(unittest.TestCase):
 class Figures(unittest.TestCase):
     """Tests about the numbers printed in docs/performance.md."""
 
-    def test_nothing_hidden_is_no_share_below_none(self):
+    def test_negative_hidden_shares_are_printed_as_none(self):
         sys.dont_write_bytecode = True
         sys.path.insert(0, str(ROOT / "perf"))
         from comparing import report

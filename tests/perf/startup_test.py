@@ -25,7 +25,7 @@ def startup(plan, *arguments, programs=("weft", "start_up")):
 
 
 class Startup(unittest.TestCase):
-    def test_rows_have_the_medians_of_the_launches(self):
+    def test_rows_hold_medians_of_the_launches(self):
         job = startup([1, 9, 2], "--ranks", "2,8", "--json")
         self.assertEqual(job.status, 0, job.err)
         found = job.json()
@@ -46,7 +46,7 @@ class Startup(unittest.TestCase):
         self.assertIn("touched put targets as n^1.00", job.out)
         self.assertEqual(job.calls[0][1:6], ["run", "-n", "2", "--nodes", "2"])
 
-    def test_a_job_that_fails_gives_status_3_and_its_words(self):
+    def test_a_failing_job_gives_status_3_and_its_message(self):
         job = startup([1, "fail"], "--ranks", "2")
         self.assertEqual(job.status, 3)
         self.assertIn("out of order", job.err)
@@ -54,7 +54,7 @@ class Startup(unittest.TestCase):
         self.assertEqual(job.status, 3)
         self.assertIn("start_up is missing", job.err)
 
-    def test_unusable_arguments_give_status_2_and_name_the_argument(self):
+    def test_invalid_arguments_of_startup_are_named(self):
         check_refusals(self, lambda *arguments: startup([1], *arguments), (
             (["--ranks", "2,x"], '--ranks: "x"'), (["--ranks", "0"], '--ranks: "0"'),
             (["--nodes", "3", "--ranks", "2,4"], "--nodes: 3"), (["--rounds", "0"], "--rounds: 0"),

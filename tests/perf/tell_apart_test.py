@@ -31,22 +31,22 @@ def call(plans, *arguments):
 
 
 class Statistics(unittest.TestCase):
-    def test_the_chance_is_that_of_a_coin(self):
+    def test_the_sign_test_has_binomial_probabilities(self):
         self.assertEqual(telling.sign_test([2] * 10), 2 / 2**10)
         self.assertEqual(telling.sign_test([2] * 9 + [0.5]), 2 * 11 / 2**10)
         self.assertEqual(telling.sign_test([2, 0.5]), 1.0)
         self.assertEqual(telling.sign_test([1.0] * 30), 1.0, "rounds that are equal say nothing")
 
-    def test_no_difference_is_detected_more_often_than_the_error_says(self):
+    def test_false_detections_stay_within_the_error(self):
         found = sum(telling.tell("", drawn(seed, 60, 1.0), 0.05)["told_apart"] for seed in range(1000))
         self.assertLess(found, 75)  # at most 50 are expected, with a standard deviation of 7
         self.assertGreater(found, 0, "a test that is never wrong never says anything")
 
-    def test_a_tenth_is_found_among_times_that_vary_by_a_tenth(self):
+    def test_a_tenth_is_detected_despite_noise_of_a_tenth(self):
         found = sum(telling.tell("", drawn(seed, 100, 1.1), 0.01)["told_apart"] for seed in range(200))
         self.assertGreater(found, 190)
 
-    def test_the_interval_holds_the_true_ratio(self):
+    def test_the_interval_contains_the_true_ratio(self):
         held = 0
         for seed in range(500):
             low, high = telling.median_interval(drawn(seed, 50, 1.1), 0.05)
@@ -56,7 +56,7 @@ class Statistics(unittest.TestCase):
 
 
 class Script(unittest.TestCase):
-    def test_a_slowed_side_is_detected_and_the_same_one_is_not(self):
+    def test_only_a_slowed_side_is_detected(self):
         done = call({}, "--rounds", "20", "--json")
         self.assertEqual(done.status, 0, done.err)
         found = done.json()
@@ -66,20 +66,20 @@ class Script(unittest.TestCase):
         self.assertFalse(same["told_apart"])
         self.assertEqual((len(found["rounds"]), found["seed"]), (20, 7))
 
-    def test_another_build_takes_the_place_of_the_slowed_one(self):
+    def test_another_build_can_replace_the_slowed_one(self):
         done = call({"other": [600]}, "--rounds", "20", "--other", "FOLDER/other")
         self.assertEqual(done.status, 1, done.err)
         self.assertIn("other: a difference is detected. Slower in 20 of 20 rounds", done.out)
         done = call({}, "--rounds", "20", "--other", "FOLDER/weft")
         self.assertEqual(done.status, 0, done.out)
 
-    def test_a_lost_round_is_made_again_and_many_are_a_failure(self):
+    def test_a_lost_round_is_repeated_and_many_are_a_failure(self):
         done = call({"weft": [500] * 20 + ["fail"] + [501] * 90}, "--rounds", "20")
         self.assertIn("a round was lost", done.err)
         self.assertIn("of 20 rounds", done.out)
         self.assertEqual(call({"weft": [500] * 5 + ["fail"] * 9}, "--rounds", "20").status, 3)
 
-    def test_unusable_arguments_are_named(self):
+    def test_invalid_arguments_of_the_script_are_named(self):
         check_refusals(self, lambda *arguments: call({}, *arguments), (
             (["--rounds", "19"], "--rounds: 19"), (["--percent", "0"], "--percent: 0"), (["--error", "0.9"], "--error: 0.9"),
             (["--nodes", "3"], "--nodes: 3"), (["--other", "/nowhere"], "--other: /nowhere")))

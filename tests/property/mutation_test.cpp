@@ -50,7 +50,7 @@ plan::Verdict judge(const std::vector<plan::Program>& programs) {
                          .element_bytes = 8});
 }
 
-TEST(Mutation, TenThousandMistakesInRealSchedules) {
+TEST(Mutation, TenThousandMistakesInSchedulesAreDetected) {
     constexpr std::uint64_t kSeed = 20240607;
     std::printf("seed %llu\n", static_cast<unsigned long long>(kSeed));
     std::mt19937_64 random(kSeed);

@@ -119,7 +119,7 @@ class Behaviour : public ProviderTest {
     }
 };
 
-TEST_P(Behaviour, GrantsWhatIsPrintedHere) {
+TEST_P(Behaviour, TheAttributesOfTheProviderArePrinted) {
     const auto show = [&](Half& half) {
         const auto& found = half.endpoint.found();
         const auto& info = *found.info;
@@ -174,7 +174,7 @@ void be_passive(Half& half) {
     }
 }
 
-TEST_P(Behaviour, DataLandsWithAPassiveTargetIfTheProfileSaysSo) {
+TEST_P(Behaviour, DataArrivesAtAPassiveTargetIfTheProfileSaysSo) {
     const bool must_progress = profile().target_must_progress;
     run(
         [&](Half& half) {
@@ -189,7 +189,7 @@ TEST_P(Behaviour, DataLandsWithAPassiveTargetIfTheProfileSaysSo) {
         be_passive);
 }
 
-TEST_P(Behaviour, DeliveryCompletionOfAPassiveTargetMeansThatTheDataIsThere) {
+TEST_P(Behaviour, DeliveryCompletionAtAPassiveTargetFollowsTheData) {
     const bool promised = profile().delivery.holds;
     run(
         [&](Half& half) {
@@ -247,7 +247,7 @@ void poll_lazily(Half& half) {
     }
 }
 
-TEST_P(Behaviour, DeliveryCompletionsAreReal) {
+TEST_P(Behaviour, DeliveryCompletionsFollowTheData) {
     const bool promised = profile().delivery.holds;
     for (const std::uint64_t flags : {std::uint64_t{FI_DELIVERY_COMPLETE}, std::uint64_t{0}}) {
         run(
@@ -322,7 +322,7 @@ std::uint64_t watch_flags(Half& half) {
     return wrong;
 }
 
-TEST_P(Behaviour, FencedAndOrderedFlagsComeAfterTheirData) {
+TEST_P(Behaviour, FencedAndOrderedFlagsFollowTheirData) {
     struct Way {
         const char* name;
         std::uint64_t flags;
@@ -431,7 +431,7 @@ CellsSeen read_cells(Half& half) {
     return seen;
 }
 
-TEST_P(Behaviour, NoTagIsSeenBeforeItsDataWhereCellsArePromised) {
+TEST_P(Behaviour, TagsFollowTheirDataIfTheProfilePromisesCells) {
     const bool promised = profile().cells.holds;
     run(write_cells, [&](Half& half) {
         const CellsSeen seen = read_cells(half);
@@ -443,7 +443,7 @@ TEST_P(Behaviour, NoTagIsSeenBeforeItsDataWhereCellsArePromised) {
 
 // --- Smaller facts -------------------------------------------------------------------------------
 
-TEST_P(Behaviour, EmptyWritesCarryTheirDataIfTheProfileSaysSo) {
+TEST_P(Behaviour, EmptyWritesCarryImmediatesIfTheProfileSaysSo) {
     const bool promised = profile().writes_empty;
     run(
         [&](Half& half) {

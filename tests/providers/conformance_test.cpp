@@ -279,7 +279,7 @@ constexpr std::size_t kMemoryBytes = std::size_t{4} << 20;
 
 class Conformance : public ProviderTest {};
 
-TEST_P(Conformance, DataIsThereWhenItsImmediateArrivesAndRandomTrafficEndsClean) {
+TEST_P(Conformance, ImmediatesFollowTheirDataAndRandomTrafficCompletes) {
     expect_job(GetParam(), 2, [](Member& me) {
         me.open(link::load_port, kTight, kMemoryBytes);
         exchange_sizes(me);
@@ -287,7 +287,7 @@ TEST_P(Conformance, DataIsThereWhenItsImmediateArrivesAndRandomTrafficEndsClean)
     });
 }
 
-TEST_P(Conformance, FourRanksPutAtEachOtherAtOnce) {
+TEST_P(Conformance, FourRanksMayPutToEachOtherConcurrently) {
     expect_job(GetParam(), 4, [](Member& me) {
         me.open(link::load_port, kTight, kMemoryBytes);
         me.warm_all();
@@ -303,7 +303,7 @@ TEST_P(Conformance, UnsignaledSmallPutsAllArrive) {
     });
 }
 
-TEST_P(Conformance, StagedSourcesArriveWhole) {
+TEST_P(Conformance, StagedSourcesArriveComplete) {
     expect_job(GetParam(), 2, [](Member& me) {
         me.open(open_with(staged), kTight, kMemoryBytes);
         exchange_sizes(me);
@@ -400,14 +400,14 @@ class Flags : public ProviderTest {
     }
 };
 
-TEST_P(Flags, PutAfterDeliveryAreSeenAfterTheirData) {
+TEST_P(Flags, FlagsPutAfterDeliveryFollowTheirData) {
     judge(link::Notify::delivery, profile().delivery, link::PutKind::delivered,
           link::PutKind::plain);
 }
-TEST_P(Flags, PutBehindAFenceAreSeenAfterTheirData) {
+TEST_P(Flags, FencedFlagsFollowTheirData) {
     judge(link::Notify::fence, profile().fence, link::PutKind::plain, link::PutKind::fenced);
 }
-TEST_P(Flags, PutInOrderAreSeenAfterTheirData) {
+TEST_P(Flags, OrderedFlagsFollowTheirData) {
     judge(link::Notify::ordered, profile().ordered, link::PutKind::plain, link::PutKind::plain);
 }
 

@@ -153,7 +153,7 @@ void apply_hints(RecordedOffer& offer) {
     offer.domain_attributes.mr_mode &= link::handled_mr_modes();
 }
 
-TEST(Dumps, LeadToTheDecisionsOfTheirHeads) {
+TEST(Dumps, DecisionsEqualThoseInTheHeadsOfTheDumps) {
     const std::vector<Dump> all = dumps();
     EXPECT_GE(all.size(), 6U);
     for (const Dump& dump : all) {
@@ -173,7 +173,7 @@ TEST(Dumps, LeadToTheDecisionsOfTheirHeads) {
 
 /// A profile agrees with the dump in the facts that a dump has. Limits of devices (inject, message
 /// size) may be larger than the profile's.
-TEST(Dumps, AreWhatTheProfilesDeclare) {
+TEST(Dumps, DumpsAgreeWithTheirProfiles) {
     for (const Dump& dump : dumps()) {
         SCOPED_TRACE(dump.file);
         RecordedOffer offer;
@@ -235,7 +235,7 @@ void write_dump(const std::string& provider, const std::string& text) {
     file << written_down(text);
 }
 
-TEST(Dumps, OfTheSameLibfabricSayWhatItSaysHere) {
+TEST(Dumps, DumpsOfThisLibfabricEqualItsAnswers) {
     const char* write = std::getenv("WEFT_TESTS_WRITE");
     const bool writes = write != nullptr && std::string_view(write) == "1";
     for (const std::string& provider : known_providers()) {

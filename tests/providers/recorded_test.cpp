@@ -90,7 +90,7 @@ void write_down(const Row& row, RecordedOffer& offer) {
 
 class Recorded : public testing::TestWithParam<Row> {};
 
-TEST_P(Recorded, IsAcceptedWithItsDuties) {
+TEST_P(Recorded, TheOfferIsAcceptedWithItsRequirements) {
     const Row& row = GetParam();
     RecordedOffer offer;
     write_down(row, offer);
@@ -107,7 +107,7 @@ TEST_P(Recorded, IsAcceptedWithItsDuties) {
     EXPECT_EQ(grant->delivery, row.delivery);
 }
 
-TEST_P(Recorded, NotifiesAsWrittenDownAndRefusesTheRestWithAReason) {
+TEST_P(Recorded, PromisedNotificationsAreChosenAndOthersRefused) {
     const Row& row = GetParam();
     RecordedOffer offer;
     write_down(row, offer);
@@ -140,7 +140,7 @@ TEST_P(Recorded, NotifiesAsWrittenDownAndRefusesTheRestWithAReason) {
     EXPECT_EQ(promised, row.promised);
 }
 
-TEST_P(Recorded, IsWhatTheProfileDeclaresAndIsDecidedAlike) {
+TEST_P(Recorded, TheProfileDeclaresTheOfferAndLeadsToTheSamePlan) {
     const Row& row = GetParam();
     const link::Profile& profile = link::profile_of(row.provider);
     const link::Grant& declared = profile.declared;
@@ -168,7 +168,7 @@ TEST_P(Recorded, IsWhatTheProfileDeclaresAndIsDecidedAlike) {
     EXPECT_EQ(promised, row.promised);
 }
 
-TEST_P(Recorded, WithoutItsGrantsThePromisesDoNotCount) {
+TEST_P(Recorded, PromisesWithoutTheirGrantsAreIgnored) {
     const Row& row = GetParam();
     RecordedOffer offer;
     write_down(row, offer);
@@ -201,7 +201,7 @@ INSTANTIATE_TEST_SUITE_P(Providers, Recorded, testing::ValuesIn(kRows), [](const
 
 // --- The registry --------------------------------------------------------------------------------
 
-TEST(Profiles, EveryWrittenOneIsInTheTableAndAnswersItsQuestions) {
+TEST(Profiles, EveryProfileIsInTheTableAndComplete) {
     std::set<std::string_view> rows;
     for (const Row& row : kRows) rows.insert(row.provider);
     std::set<std::string_view> seen;
@@ -220,7 +220,7 @@ TEST(Profiles, EveryWrittenOneIsInTheTableAndAnswersItsQuestions) {
     EXPECT_EQ(rows, seen);
 }
 
-TEST(Profiles, VariablesHaveOneValueInAllProfilesSinceAllAreSetBeforeTheFirstCall) {
+TEST(Profiles, EachVariableHasOneValueInAllProfiles) {
     std::map<std::string, std::string> values;
     for (const link::Profile* profile : link::preferred_profiles()) {
         for (const link::EnvironmentDefault& entry : profile->environment) {
@@ -230,7 +230,7 @@ TEST(Profiles, VariablesHaveOneValueInAllProfilesSinceAllAreSetBeforeTheFirstCal
     }
 }
 
-TEST(Profiles, AnUnknownProviderGetsTheCarefulAnswers) {
+TEST(Profiles, AnUnknownProviderGetsConservativeAnswers) {
     const link::Profile& profile = link::profile_of("nonesuch");
     EXPECT_EQ(profile.provider, "");
     RecordedOffer offer;

@@ -18,7 +18,7 @@ namespace {
 
 using Offer = RecordedOffer;
 
-TEST(Offer, APlainOneIsAcceptedWithoutDuties) {
+TEST(Offer, APlainOfferIsAcceptedWithoutRequirements) {
     const Offer offer;
     const auto grant = link::accept_offer(offer.info);
     ASSERT_TRUE(grant);
@@ -30,7 +30,7 @@ TEST(Offer, APlainOneIsAcceptedWithoutDuties) {
     EXPECT_EQ(grant->ordered_bytes, 0U);
 }
 
-TEST(Offer, VerbsLikeDutiesAreUnderstood) {
+TEST(Offer, RequirementsLikeThoseOfVerbsAreAccepted) {
     Offer offer;
     offer.domain_attributes.mr_mode =
         FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY | FI_MR_LOCAL | FI_MR_ENDPOINT;
@@ -81,7 +81,7 @@ TEST(Offer, EachUnhandledModeIsNamed) {
     }
 }
 
-TEST(Offer, WhatTheWaysToNotifyNeedIsRead) {
+TEST(Offer, AttributesForNotificationAreRead) {
     Offer narrow;
     narrow.domain_attributes.cq_data_size = 0;
     auto grant = link::accept_offer(narrow.info);
@@ -95,7 +95,7 @@ TEST(Offer, WhatTheWaysToNotifyNeedIsRead) {
     EXPECT_TRUE(grant->fence && grant->delivery);
 }
 
-TEST(Offer, WhatIsTooSmallOrMissingIsNamed) {
+TEST(Offer, InsufficientOrMissingAttributesAreNamed) {
     Offer short_messages;
     short_messages.endpoint.max_msg_size = 4;
     EXPECT_NE(short_messages.refusal().find("max_msg_size"), std::string::npos)
@@ -118,7 +118,7 @@ TEST(Offer, WhatIsTooSmallOrMissingIsNamed) {
     EXPECT_NE(connected.refusal().find("FI_EP_RDM"), std::string::npos) << connected.refusal();
 }
 
-TEST(Card, ComesBackAsItWentAndDamageIsNoticed) {
+TEST(Card, ACardIsReadBackAndDamageIsDetected) {
     const std::byte endpoint[] = {std::byte{1}, std::byte{2}, std::byte{3}};
     const link::PortCard card{link::provider_hash("recorded"), 7, {1, 2, 3}, {4, 5, 6}, endpoint};
     auto bytes = link::encode_card(card);
@@ -146,7 +146,7 @@ void expect_refusal(const link::FabricOptions& options, std::initializer_list<co
     }
 }
 
-TEST(Refusal, WrongProviderAddressModuleAndStrangePeersAreNamed) {
+TEST(Refusal, WrongProviderAddressModuleAndPeersAreNamed) {
     // Takes the first available provider with internet addresses, independent of WEFT_PROVIDER.
     const std::string usable = in_child([]() -> std::string {
         for (const link::Profile* profile : link::preferred_profiles()) {

@@ -112,17 +112,17 @@ void storm(const std::string& provider, std::size_t bytes, const PortOpener& ope
 
 class Storm : public ProviderTest {};
 
-TEST_P(Storm, TinyPutsToATargetThatRarelyPollsAreRefusedInTimeAndAllArrive) {
+TEST_P(Storm, TinyPutsToASlowTargetAreRefusedInTimeAndAllArrive) {
     storm(GetParam(), 8, link::load_port);
 }
-TEST_P(Storm, UnsignaledTinyPutsAreRefusedInTimeToo) {
+TEST_P(Storm, UnsignaledTinyPutsAreRefusedInTimeAndAllArrive) {
     storm(GetParam(), 8, open_with(unsignaled));
 }
-TEST_P(Storm, LargePutsToATargetThatRarelyPollsAreRefusedInTimeAndAllArrive) {
+TEST_P(Storm, LargePutsToASlowTargetAreRefusedInTimeAndAllArrive) {
     storm(GetParam(), kLargeBytes, link::load_port);
 }
 
-TEST_P(Storm, StagedSourcesMayBeOverwrittenAtOnceWhileTheTargetDoesNotPoll) {
+TEST_P(Storm, StagedSourcesMayBeOverwrittenWhileTheTargetIsIdle) {
     constexpr std::uint32_t kSlots = 2000;
     expect_job(GetParam(), 2, [](Member& me) {
         me.open(open_with(staged), {}, kSlots * kLargeBytes);

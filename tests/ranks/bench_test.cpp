@@ -64,7 +64,7 @@ const Words kTimes{"algorithm", "bytes",   "iterations",  "min_us",      "median
 
 class BenchTest : public testing::TestWithParam<std::tuple<std::string, Launch>> {};
 
-TEST_P(BenchTest, PrintsOneObjectWithThePromisedFields) {
+TEST_P(BenchTest, OneObjectWithTheDocumentedFieldsIsPrinted) {
     const auto& [collective, launch] = GetParam();
     const Json object = object_of(launch.options, {collective, "--bytes", "8,1K"});
     ASSERT_EQ(names_in(object),
@@ -115,7 +115,7 @@ INSTANTIATE_TEST_SUITE_P(Calls, BenchTest,
 
 class PutBenchTest : public testing::TestWithParam<std::tuple<std::string, Launch>> {};
 
-TEST_P(PutBenchTest, SaysHowManyAndHowMuchPerSecond) {
+TEST_P(PutBenchTest, RateAndBandwidthAreReported) {
     const auto& [bench, launch] = GetParam();
     const Json object = object_of(launch.options, {bench, "--bytes", "8,1K"});
     EXPECT_EQ(object["collective"], bench);
@@ -152,7 +152,7 @@ Json quick_object_of(const Words& ranks, const Words& words) {
     return lab::read_json(outcome.output);
 }
 
-TEST(PutBenchTest, PairsAndDirectionsAreCountedTogether) {
+TEST(PutBenchTest, AllPairsAndDirectionsAreCounted) {
     for (const std::string bench : {"put-rate", "put-bandwidth-both"}) {
         const Words words{bench, "--bytes", "64"};
         const Json one = quick_object_of({"-n", "4"}, words);
@@ -163,14 +163,14 @@ TEST(PutBenchTest, PairsAndDirectionsAreCountedTogether) {
     }
 }
 
-TEST(BenchSweepTest, WithoutSizesItGoesFromEightBytesToFourMebibytes) {
+TEST(BenchSweepTest, TheDefaultSweepCoversEightBytesToFourMebibytes) {
     const Json object = quick_object_of({"-n", "2"}, {"broadcast", "--type", "double_int"});
     ASSERT_EQ(object["results"].size(), 19U);
     EXPECT_EQ(object["results"].front()["bytes"], 16);
     EXPECT_EQ(object["results"].back()["bytes"], 4 << 20);
 }
 
-TEST(BenchSweepTest, TheBusCarriesWhatNcclTestsSay) {
+TEST(BenchSweepTest, BusBandwidthFollowsTheDefinitionsOfNcclTests) {
     // Factors for 4 ranks. The bytes are a rank's block times the ranks in allgather, and the whole
     // buffer in allreduce.
     const auto factors = [](const std::string& collective) {
@@ -186,7 +186,7 @@ TEST(BenchSweepTest, TheBusCarriesWhatNcclTestsSay) {
     EXPECT_NEAR(factors("reduce").second, 1, 1e-9);
 }
 
-TEST(BenchSweepTest, StartedAloneItStartsItsRanks) {
+TEST(BenchSweepTest, BenchOutsideAJobStartsItsRanks) {
     const Words bench{RANK_PROGRAMS "/weft", "bench", "allreduce", "--bytes", "8:64:x4",
                       "--iterations",        "10",    "--json"};
     const Outcome alone = run_command(bench);
@@ -202,7 +202,7 @@ TEST(BenchSweepTest, StartedAloneItStartsItsRanks) {
     EXPECT_EQ(object["results"].size(), 2U);
 }
 
-TEST(BenchSweepTest, ThePageIsOneFileWithPlotsAndTheQuickestMarked) {
+TEST(BenchSweepTest, ThePageIsOneFileWithPlotsAndMarksTheFastest) {
     const std::string path = testing::TempDir() + "weft_bench_page.html";
     const Outcome outcome =
         run_bench({"-n", "4"}, {"allreduce", "--bytes", "8,1K", "--algorithm", "a4", "--algorithm",
@@ -232,7 +232,7 @@ TEST(BenchChoiceTest, TheEnvironmentsAlgorithmIsTimedAndNamed) {
     EXPECT_EQ(two["results"][0]["algorithm"], "a2");
 }
 
-TEST(BenchChoiceTest, AllMeansNamesAndFactoredSchedules) {
+TEST(BenchChoiceTest, AllIncludesNamedAndFactoredAlgorithms) {
     const Json object = object_of({"-n", "4"}, {"allreduce", "--bytes", "8", "--algorithm", "all"});
     std::set<std::string> timed;
     EXPECT_EQ(std::ranges::count_if(object["results"],
@@ -249,7 +249,7 @@ TEST(BenchChoiceTest, AllMeansNamesAndFactoredSchedules) {
     EXPECT_TRUE(timed.contains("mapped"));
 }
 
-TEST(BenchChoiceTest, AllLeavesOutWhatRanksCannotDoHere) {
+TEST(BenchChoiceTest, AllOmitsAlgorithmsThatCannotRunHere) {
     const Json object = object_of({"-n", "2", "-x", "WEFT_DIRECT=stage"},
                                   {"scatter", "--bytes", "8", "--algorithm", "all"});
     for (const Json& row : object["results"]) EXPECT_NE(row["algorithm"], "mapped");
@@ -260,7 +260,7 @@ TEST(BenchChoiceTest, AllLeavesOutWhatRanksCannotDoHere) {
     EXPECT_GE(apart["results"].size(), 5U);
 }
 
-TEST(BenchChoiceTest, TheRootMattersWhereThereIsOne) {
+TEST(BenchChoiceTest, RootIsUsedByRootedCollectivesOnly) {
     EXPECT_EQ(object_of({"-n", "2"},
                         {"broadcast", "--bytes", "8", "--root", "1"})["results"][0]["checked"],
               true);
@@ -269,7 +269,7 @@ TEST(BenchChoiceTest, TheRootMattersWhereThereIsOne) {
               true);
 }
 
-TEST(BenchCallsTest, AHistogramHoldsEveryCallThatWasTimedByItself) {
+TEST(BenchCallsTest, AHistogramCountsEveryIndividuallyTimedCall) {
     for (const std::string loop : {"back-to-back", "separated"}) {
         const Json object =
             object_of({"-n", "2"}, {"allreduce", "--bytes", "8", "--histogram", "--loop", loop});
@@ -347,7 +347,7 @@ TEST(BenchCallsTest, BlocksOfDifferentSizesAreRight) {
     for (const Json& row : all["results"]) EXPECT_EQ(row["checked"], true) << row;
 }
 
-TEST(BenchColumnsTest, TwoColumnsUnderALineOfComment) {
+TEST(BenchColumnsTest, OsuOutputHasCommentsAndTwoColumns) {
     for (const std::string what : {"allreduce", "put-latency", "put-rate", "put-bandwidth"}) {
         const Outcome outcome =
             run_bench({"-n", "2"}, {what, "--bytes", "8,1K", "--iterations", "20", "--osu"});
@@ -376,7 +376,7 @@ TEST(BenchColumnsTest, TwoColumnsUnderALineOfComment) {
     }
 }
 
-TEST(BenchRefusalTest, UnusableArgumentsGiveStatus2AndOneLineOfOneRank) {
+TEST(BenchRefusalTest, InvalidArgumentsGiveStatus2AndOneLineFromOneRank) {
     const std::vector<std::pair<Words, std::string>> cases{
         {{"allreduce", "--bytes", "7"}, "--bytes: 7 is not a multiple of the 8 bytes of double"},
         {{"allreduce", "--algorithm", "a2;a2"}, "--algorithm \"a2;a2\": character 3"},
@@ -407,7 +407,7 @@ TEST(BenchRefusalTest, UnusableArgumentsGiveStatus2AndOneLineOfOneRank) {
     }
 }
 
-TEST(BenchRefusalTest, CountsBelowZeroDoNotWrap) {
+TEST(BenchRefusalTest, NegativeCountsAreRefused) {
     for (const std::string option : {"--iterations", "--warmup"}) {
         const Outcome outcome = run_bench({"-n", "1"}, {"barrier", option, "-3"});
         EXPECT_EQ(outcome.status, 2);
@@ -416,7 +416,7 @@ TEST(BenchRefusalTest, CountsBelowZeroDoNotWrap) {
     }
 }
 
-TEST(BenchRefusalTest, BuffersThatDoNotFitGiveStatus3) {
+TEST(BenchRefusalTest, BuffersLargerThanMemoryGiveStatus3) {
     if (kSanitized) GTEST_SKIP() << "the sanitizer ends a program that asks for so much";
     const Outcome outcome = run_bench({"-n", "2"}, {"allreduce", "--bytes", "4000000000G"});
     EXPECT_EQ(outcome.status, 3);

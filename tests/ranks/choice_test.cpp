@@ -49,7 +49,7 @@ std::string explained(const std::string& collective, const std::string& bytes, i
     return lab::read_json(outcome.output).at("chosen").get<std::string>();
 }
 
-TEST(Choice, IsAlikeOnAllRanksAndAsExplained) {
+TEST(Choice, AllRanksMakeTheChoiceThatExplainPrints) {
     for (const auto& [ranks, nodes] : {std::pair{3, 1}, {5, 2}, {4, 4}}) {
         const std::vector<Json> all = reports(ranks, nodes, {});
         ASSERT_FALSE(all.empty());
@@ -69,7 +69,7 @@ TEST(Choice, IsAlikeOnAllRanksAndAsExplained) {
 
 /// With built-in costs, long buffers are used in place. A file with high costs for this must change
 /// the choice on all ranks and in the command.
-TEST(Choice, CostsOfAFileCountInAJobAndInTheCommand) {
+TEST(Choice, CostsFromAFileApplyToJobsAndExplain) {
     const std::string path = testing::TempDir() + "weft_choice_costs";
     std::ofstream(path) << "mapped_ns 1000000\nmapped_ns_per_byte 10\n";
     const std::vector<Json> usual = reports(3, 1, {});
@@ -87,7 +87,7 @@ TEST(Choice, CostsOfAFileCountInAJobAndInTheCommand) {
     std::remove(path.c_str());
 }
 
-TEST(Choice, WhatIsForcedIsUsed) {
+TEST(Choice, AForcedAlgorithmIsUsed) {
     for (const Json& report : reports(4, 1, {"WEFT_ALLREDUCE=a2,a2"})) {
         for (const auto& [bytes, algorithm] : report.at("allreduce").items())
             EXPECT_EQ(algorithm, "a2,a2") << bytes;

@@ -82,7 +82,7 @@ Moved moved_by_calls(const std::string& collective, const std::vector<std::strin
             all.written_by_kernel - start.written_by_kernel};
 }
 
-TEST(DirectMovesTest, EachByteIsReadAndWrittenOnceByEachWay) {
+TEST(DirectMovesTest, EachTransferMethodReadsAndWritesEachByteOnce) {
     for (const int ranks : {2, 3}) {
         const std::uint64_t peers = static_cast<std::uint64_t>(ranks) - 1;
         const std::uint64_t bytes = kCount * sizeof(double) * kCalls;
@@ -115,7 +115,7 @@ TEST(DirectMovesTest, EachByteIsReadAndWrittenOnceByEachWay) {
 
 /// Two virtual nodes of three ranks. Each rank copies the blocks of its local peers once, from
 /// their own buffers; ports combine their parts directly from the inputs.
-TEST(DirectMovesTest, OverSeveralNodesEachBlockIsReadOnceByTheRankThatNeedsIt) {
+TEST(DirectMovesTest, RanksOnSeveralNodesReadEachLocalBlockOnce) {
     struct Expected {
         const char* collective;
         const char* algorithm;
@@ -139,7 +139,7 @@ TEST(DirectMovesTest, OverSeveralNodesEachBlockIsReadOnceByTheRankThatNeedsIt) {
     }
 }
 
-TEST(DirectMovesTest, PutTargetsServeWhereBuffersAreNotReached) {
+TEST(DirectMovesTest, PutTargetsAreUsedIfBuffersAreUnreachable) {
     const Logs logs;
     const Outcome outcome =
         run_ranks({"-n", "3"}, {rank_program("direct_moves"), "allreduce", "100000", "3", "own"},
@@ -149,7 +149,7 @@ TEST(DirectMovesTest, PutTargetsServeWhereBuffersAreNotReached) {
 }
 
 /// All ranks refuse it, even ranks that expose nothing, so that no rank waits for another.
-TEST(DirectMovesTest, AnAlgorithmThatCannotReachThemIsRefused) {
+TEST(DirectMovesTest, AnAlgorithmThatCannotReachBuffersIsRefused) {
     for (const std::string collective : {"ALLREDUCE", "BROADCAST"}) {
         std::string name = collective;
         for (char& letter : name) letter = static_cast<char>(std::tolower(letter));

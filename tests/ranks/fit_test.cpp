@@ -47,7 +47,7 @@ void expect_passes(const lab::Json& object, const std::string& told) {
     }
 }
 
-TEST(FitTest, WritesAFileOfParametersThatOtherCommandsRead) {
+TEST(FitTest, ParametersAreWrittenForOtherCommands) {
     const std::string path = testing::TempDir() + "weft_fit.json";
     const std::string weft = std::string(RANK_PROGRAMS) + "/weft";
     const Outcome fitted = run_ranks(
@@ -109,7 +109,7 @@ TEST(FitTest, WritesAFileOfParametersThatOtherCommandsRead) {
 }
 
 /// Binds ranks to cores, as launchers with one core for each rank do.
-TEST(FitTest, MeasuresNoTurnsOfRanksThatAreBoundApart) {
+TEST(FitTest, TurnsAreNotMeasuredForBoundRanks) {
     cpu_set_t usable;
     ASSERT_EQ(sched_getaffinity(0, sizeof usable, &usable), 0);
     if (CPU_COUNT(&usable) < 2) GTEST_SKIP() << "one processor";
@@ -152,7 +152,7 @@ std::string chosen_with(const std::string& path) {
     return bench.errors;
 }
 
-TEST(TuneTest, AFileGrowsAndJobsPreferWhatItSays) {
+TEST(TuneTest, AFileGrowsAndJobsPreferItsChoices) {
     const std::string path = testing::TempDir() + "weft_tune.json";
     std::remove(path.c_str());
     const std::string weft = std::string(RANK_PROGRAMS) + "/weft";
@@ -184,7 +184,7 @@ TEST(TuneTest, AFileGrowsAndJobsPreferWhatItSays) {
     std::remove(path.c_str());
 }
 
-TEST(TuneTest, TheWinnerIsWhoIsQuickestOverAllJobs) {
+TEST(TuneTest, TheFastestAlgorithmOverAllJobsWins) {
     const std::string path = testing::TempDir() + "weft_tune_jobs.json";
     std::remove(path.c_str());
     const std::string weft = std::string(RANK_PROGRAMS) + "/weft";
@@ -215,7 +215,7 @@ TEST(TuneTest, TheWinnerIsWhoIsQuickestOverAllJobs) {
     std::remove(path.c_str());
 }
 
-TEST(TuneTest, RanksWithOtherContentsAreRefused) {
+TEST(TuneTest, RanksWithDifferentFilesAreRefused) {
     const std::string folder = testing::TempDir();
     const std::string weft = std::string(RANK_PROGRAMS) + "/weft";
     write(folder + "weft_tune_0.json", R"({"schema": "weft-tuning-1", "choices": []})");

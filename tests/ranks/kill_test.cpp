@@ -119,7 +119,7 @@ double run_and_kill(const Kill& kill) {
     return took_s;
 }
 
-TEST(KillTest, AKilledRankIsNamedAndAllOthersSayWhatTheyWaitedFor) {
+TEST(KillTest, AKilledRankIsNamedAndAllOthersReportTheirWaits) {
     const unsigned chosen = seed();
     fmt::print("WEFT_TESTS_SEED={}\n", chosen);
     std::mt19937 random(chosen);

@@ -65,7 +65,7 @@ std::vector<LitmusRun> runs() {
 
 class LitmusTest : public testing::TestWithParam<LitmusRun> {};
 
-TEST_P(LitmusTest, EveryValueIsTheOneThatMustBeThere) {
+TEST_P(LitmusTest, EveryReadReturnsAnAllowedValue) {
     const LitmusRun& launch = GetParam();
     if (!launch.ordinary && !long_forms()) GTEST_SKIP() << "only in the long form";
     Words program{rank_program("litmus")};
@@ -85,7 +85,7 @@ TEST_P(LitmusTest, EveryValueIsTheOneThatMustBeThere) {
         EXPECT_GT(compared, 0) << test;
 }
 
-TEST(LitmusReportTest, AWaitThatTakesLongIsReported) {
+TEST(LitmusReportTest, ALongWaitIsReported) {
     const Outcome outcome = run_ranks({"-n", "2", "--timeout", "4"},
                                       {rank_program("litmus"), "--stuck", "1"}, {"WEFT_TIMEOUT=1"});
     EXPECT_EQ(outcome.status, 124);

@@ -36,7 +36,7 @@ std::vector<std::string> logged(const Words& options, const Words& settings) {
     return lines_of(outcome.errors);
 }
 
-TEST(LogTest, WarnAndTheDefaultAreSilent) {
+TEST(LogTest, WarnAndTheDefaultPrintNothing) {
     EXPECT_TRUE(logged({"-n", "2"}, {}).empty());
     EXPECT_TRUE(logged({"-n", "2"}, {"WEFT_LOG=warn"}).empty());
 }
@@ -52,7 +52,7 @@ TEST(LogTest, InfoReportsTheJobAndEachChoiceOnceInAtMostTwentyLines) {
     EXPECT_EQ(count(lines, "fastest of"), count(lines, "team 0 of 4 ranks: "));
 }
 
-TEST(LogTest, InfoGivesTheReasonsOfNetworkAndForcedAlgorithm) {
+TEST(LogTest, InfoGivesReasonsForNetworkAndForcedAlgorithm) {
     const auto lines = logged({"-n", "4", "--nodes", "2"},
                               {"WEFT_LOG=info", "WEFT_ALLREDUCE=a2,a2", "WEFT_NOTIFY=delivery"});
     EXPECT_LE(lines.size(), 20U);
@@ -62,7 +62,7 @@ TEST(LogTest, InfoGivesTheReasonsOfNetworkAndForcedAlgorithm) {
         EXPECT_EQ(count(lines, part), 1) << part;
 }
 
-TEST(LogTest, SettingsThatMayHaveComeTooLateForLibfabricAreNamed) {
+TEST(LogTest, SettingsThatLibfabricMayHaveMissedAreNamed) {
     const Words settings{"WEFT_LOG=info", "WEFT_PROVIDER=tcp;ofi_rxm"};
     const Words options{"-n", "2", "--nodes", "2"};
     const std::string late = "FI_OFI_RXM_BUFFER_SIZE=256 may have come too late";
@@ -81,7 +81,7 @@ TEST(LogTest, TraceHasALineForEachCallOfEachRank) {
             << rank;
 }
 
-TEST(LogTest, EachRankHasAFileOfItsOwnIfItsNameHasTheRank) {
+TEST(LogTest, AFileNameWithTheRankGivesEachRankItsFile) {
     const std::filesystem::path folder =
         std::filesystem::temp_directory_path() / ("weft_log_" + std::to_string(::getpid()));
     std::filesystem::create_directory(folder);

@@ -75,7 +75,7 @@ void expect_full_cover(const lab::Json& report, int ranks, bool even_nodes) {
     EXPECT_EQ(report.at("wrong"), 0);
 }
 
-TEST_P(MatrixTest, EveryCallGivesWhatASerialFoldGives) {
+TEST_P(MatrixTest, EveryCallAgreesWithASerialFold) {
     const Launch& launch = GetParam();
     Words program{rank_program("collective_matrix")};
     if (long_forms()) program.emplace_back("--full");

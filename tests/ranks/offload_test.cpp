@@ -46,7 +46,7 @@ lab::Json cost_of(const Words& more) {
 /// A round proves nothing if the rank went to sleep after the others began, or if the others got
 /// too little processor time before it woke up. On a busy machine this may be true of all rounds,
 /// so the test then makes more rounds with longer sleep.
-TEST(OffloadTest, OthersGetThroughARankThatSleeps) {
+TEST(OffloadTest, ASleepingRankDoesNotDelayTheOthers) {
     for (const std::string collective : {"barrier", "broadcast", "allreduce"}) {
         SCOPED_TRACE(collective);
         lab::Json row;
@@ -66,7 +66,7 @@ TEST(OffloadTest, OthersGetThroughARankThatSleeps) {
     }
 }
 
-TEST(OffloadTest, ResultsAndDescriptorsAreThoseOfTheTypeTheSizeAndTheAlgorithm) {
+TEST(OffloadTest, ResultsAndDescriptorCountsAreRightForEachCase) {
     const Words cases[] = {
         {"--bytes", "16K", "--type", "int32", "--op", "bxor"},
         {"--bytes", "24", "--type", "double", "--op", "min"},
@@ -86,7 +86,7 @@ TEST(OffloadTest, ResultsAndDescriptorsAreThoseOfTheTypeTheSizeAndTheAlgorithm) 
 }
 
 /// The host of a rank that is away queues nothing, so the call waits and the report says for what.
-TEST(OffloadTest, WithABudgetOfOneTheHostQueuesTheRest) {
+TEST(OffloadTest, ABudgetOfOneLeavesTheRestToTheHost) {
     const Outcome outcome = bench(
         {"allreduce", "--bytes", "8", "--budget", "1", "--iterations", "5", "--away-ms", "300"},
         "sockets", {"WEFT_TIMEOUT=0.1"});
@@ -99,7 +99,7 @@ TEST(OffloadTest, WithABudgetOfOneTheHostQueuesTheRest) {
         << outcome.errors;
 }
 
-TEST(OffloadTest, WhatCannotBeOffloadedIsRefusedWithTheReason) {
+TEST(OffloadTest, UnsupportedOffloadsAreRefusedWithTheReason) {
     const Outcome provider = bench({"barrier", "--iterations", "1"}, "tcp");
     EXPECT_NE(provider.status, 0);
     EXPECT_NE(provider.errors.find("does not offload, because"), std::string::npos)

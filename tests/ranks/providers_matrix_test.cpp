@@ -100,7 +100,7 @@ class ProviderMatrix : public testing::TestWithParam<ProviderCase> {
     }
 };
 
-TEST_P(ProviderMatrix, EveryPromisedWayGivesWhatASerialFoldGives) {
+TEST_P(ProviderMatrix, EveryPromisedNotificationAgreesWithASerialFold) {
     const ProviderCase& over = GetParam();
     run(over.launch, "--sample");
     if (!long_forms() || over.provider == "sockets") return;  // sockets is too slow for more
@@ -116,7 +116,7 @@ const link::Promise& promise_of(const link::Profile& profile, const std::string&
                                    : profile.ordered;
 }
 
-TEST_P(ProviderMatrix, AWayThatIsNotPromisedIsRefusedAtStartUpWithItsReason) {
+TEST_P(ProviderMatrix, AnUnpromisedNotificationIsRefusedWithItsReason) {
     const ProviderCase& over = GetParam();
     for (const std::string& notify : over.refused) {
         const Outcome outcome =
@@ -134,7 +134,7 @@ TEST_P(ProviderMatrix, AWayThatIsNotPromisedIsRefusedAtStartUpWithItsReason) {
     }
 }
 
-TEST_P(ProviderMatrix, AKilledRankEndsTheJobAndLeavesNothing) {
+TEST_P(ProviderMatrix, AKilledRankEndsTheJobAndLeavesNoFile) {
     const auto before = shared_files();
     const Outcome outcome = run_ranks({"-n", "3", "--nodes", "3"}, {rank_program("rank_dies")},
                                       {"WEFT_PROVIDER=" + GetParam().provider});

@@ -31,7 +31,7 @@ Words options_for(const Size& size) {
     return options;
 }
 
-TEST(ScaleTest, ManyRanksStartCallAndEnd) {
+TEST(ScaleTest, ManyRanksCompleteACallAndEnd) {
     for (const Size& size : sizes()) {
         const std::set<std::string> before = shared_files();
         const Outcome outcome = run_ranks(options_for(size), {rank_program("stuck")});
@@ -45,7 +45,7 @@ TEST(ScaleTest, ManyRanksStartCallAndEnd) {
     }
 }
 
-TEST(ScaleTest, ManyRanksAllSayWhatTheyWaitForWithinTheGrace) {
+TEST(ScaleTest, AllOfManyRanksReportTheirWaitsWithinTheGrace) {
     for (const Size& size : sizes()) {
         RunningProgram job(weft_run(options_for(size), {rank_program("stuck"), "sleep", "2"}), {},
                            launch_deadline_s());

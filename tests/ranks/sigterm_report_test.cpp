@@ -37,7 +37,7 @@ void wait_until_asked(SigtermReport& report) {
     while (!report.status_request().pending.exchange(false)) ::poll(nullptr, 0, 1);
 }
 
-TEST(SigtermReportDeathTest, OutsideOfAnyCallTheProcessDiesAtOnce) {
+TEST(SigtermReportDeathTest, AProcessOutsideCallsReportsAndDiesAtOnce) {
     const auto die = [] {
         SigtermReport report;
         report.set_rank(307);
@@ -48,7 +48,7 @@ TEST(SigtermReportDeathTest, OutsideOfAnyCallTheProcessDiesAtOnce) {
                 "^weft: rank 307: in the application, outside any weft call\n$");
 }
 
-TEST(SigtermReportDeathTest, AStageIsSaidByTheHandler) {
+TEST(SigtermReportDeathTest, TheHandlerReportsTheStage) {
     const auto die = [] {
         SigtermReport report;
         report.set_rank(0);
@@ -60,7 +60,7 @@ TEST(SigtermReportDeathTest, AStageIsSaidByTheHandler) {
                 "^weft: rank 0: start-up: waiting for the others\n$");
 }
 
-TEST(SigtermReportDeathTest, TheLastDetailOfAStageIsSaid) {
+TEST(SigtermReportDeathTest, TheHandlerReportsTheLastDetailOfAStage) {
     const auto die = [](const std::vector<std::string>& details) {
         SigtermReport report;
         report.set_rank(0);
@@ -76,7 +76,7 @@ TEST(SigtermReportDeathTest, TheLastDetailOfAStageIsSaid) {
                 "^weft: rank 0: start-up; x+\n$");
 }
 
-TEST(SigtermReportDeathTest, ACallAnswersAndThenTheProcessDies) {
+TEST(SigtermReportDeathTest, ACallReportsAndThenTheProcessDies) {
     const auto die = [] {
         SigtermReport report;
         report.status_request().enter();
@@ -89,7 +89,7 @@ TEST(SigtermReportDeathTest, ACallAnswersAndThenTheProcessDies) {
 }
 
 // The file gets the lines of the handler and the engine, and no other output of the process.
-TEST(SigtermReportDeathTest, TheFileOfTheLogGetsTheLines) {
+TEST(SigtermReportDeathTest, TheLogFileGetsTheReport) {
     const std::string name = testing::TempDir() + "last_words." + std::to_string(::getpid());
     const auto die = [&](bool in_call) {
         const int file = ::open(name.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
@@ -114,7 +114,7 @@ TEST(SigtermReportDeathTest, TheFileOfTheLogGetsTheLines) {
     ::unlink(name.c_str());
 }
 
-TEST(SigtermReportDeathTest, WhoLeavesACallLearnsThatItWasAsked) {
+TEST(SigtermReportDeathTest, ACallerLearnsOfARequestWhenItLeaves) {
     const auto die = [] {
         SigtermReport report;
         report.status_request().enter();
@@ -127,7 +127,7 @@ TEST(SigtermReportDeathTest, WhoLeavesACallLearnsThatItWasAsked) {
     EXPECT_EXIT(die(), testing::KilledBySignal(SIGTERM), "^left\n$");
 }
 
-TEST(SigtermReportDeathTest, AllRuntimesThatWaitReport) {
+TEST(SigtermReportDeathTest, AllWaitingRuntimesReport) {
     const auto die = [] {
         SigtermReport first;
         SigtermReport second;
@@ -147,7 +147,7 @@ TEST(SigtermReportDeathTest, AllRuntimesThatWaitReport) {
                 "^weft: rank 1: in a stage\nsecond\nthird\n$");
 }
 
-TEST(SigtermReportDeathTest, ARepeatedSignalLeavesTimeForTheAnswerButNotForEver) {
+TEST(SigtermReportDeathTest, ARepeatedSignalKillsAfterASecond) {
     const auto die = [] {
         SigtermReport report;
         report.status_request().enter();
@@ -176,7 +176,7 @@ TEST(SigtermReportDeathTest, AForkedChildDiesWithoutAReport) {
     EXPECT_EXIT(die(), testing::ExitedWithCode(0), "^$");
 }
 
-TEST(SigtermReport, TheHandlerGoesWithTheLastRuntime) {
+TEST(SigtermReport, TheLastRuntimeRemovesTheHandler) {
     ASSERT_EQ(disposition().sa_handler, SIG_DFL);
     {
         const SigtermReport first;
@@ -190,7 +190,7 @@ TEST(SigtermReport, TheHandlerGoesWithTheLastRuntime) {
     EXPECT_EQ(disposition().sa_handler, SIG_DFL);
 }
 
-TEST(SigtermReport, AHandlerOfTheApplicationStaysWheneverItCame) {
+TEST(SigtermReport, AHandlerOfTheApplicationIsKept) {
     const auto own = [](int) {};
     for (const bool early : {true, false}) {
         if (early) ::signal(SIGTERM, own);
@@ -210,7 +210,7 @@ TEST(SigtermReport, AHandlerOfTheApplicationStaysWheneverItCame) {
     ::signal(SIGTERM, SIG_DFL);
 }
 
-TEST(SigtermReport, MoreRuntimesThanPlacesDoNoHarm) {
+TEST(SigtermReport, MoreRuntimesThanEntriesAreHarmless) {
     std::vector<std::unique_ptr<SigtermReport>> many;
     for (int i = 0; i < 40; ++i) {
         many.push_back(std::make_unique<SigtermReport>());

@@ -28,7 +28,7 @@ std::string body_of(const std::string& source) {
     return source.substr(at);
 }
 
-TEST(StartupTest, TheProgramOfTheReadmeIsTheOneThatIsTested) {
+TEST(StartupTest, TheProgramInTheReadmeEqualsTheTestedOne) {
     const std::string readme = text_of("README.md");
     const std::string marker = "<!-- example: tests/ranks/hello.cpp";
     const std::string fence = "```cpp\n";
@@ -40,7 +40,7 @@ TEST(StartupTest, TheProgramOfTheReadmeIsTheOneThatIsTested) {
     EXPECT_EQ(readme.substr(begin, end - begin), body_of(text_of("tests/ranks/hello.cpp")));
 }
 
-TEST(StartupTest, TwoRanksStartAndEndQuickly) {
+TEST(StartupTest, TwoRanksStartAndEndFast) {
     std::vector<double> seconds;
     for (int i = 0; i < 20; ++i) {
         const Outcome outcome = run_ranks({"-n", "2"}, {rank_program("hello")});
@@ -58,7 +58,7 @@ TEST(StartupTest, TwoRanksStartAndEndQuickly) {
 #endif
 }
 
-TEST(StartupTest, TheReadmesCommandRuns) {
+TEST(StartupTest, TheCommandInTheReadmeRuns) {
     const Outcome outcome = run_ranks({"-n", "8", "--nodes", "2"}, {rank_program("hello")});
     EXPECT_EQ(outcome.status, 0) << outcome.errors;
     EXPECT_EQ(outcome.output, "8 ranks, sum 36\n");

@@ -55,7 +55,7 @@ INSTANTIATE_TEST_SUITE_P(Layouts, StuckTest,
                              return chosen.param.size() > 2 ? "FourNodes" : "OneNode";
                          });
 
-TEST_P(StuckTest, ATimeoutAsksBeforeItKills) {
+TEST_P(StuckTest, ATimeoutRequestsReportsBeforeItKills) {
     const double limit_s = GetParam().size() > 2 ? 4 : 2;
     const Outcome outcome =
         run_ranks(options({"--timeout", fmt::format("{}", limit_s)}), stuck({"sleep", "2", "60"}));
@@ -65,7 +65,7 @@ TEST_P(StuckTest, ATimeoutAsksBeforeItKills) {
     EXPECT_LT(outcome.seconds, limit_s + 2) << "ranks that answer need no grace";
 }
 
-TEST_P(StuckTest, ASignalToTheLauncherAsksTheRanks) {
+TEST_P(StuckTest, ASignalToTheLauncherRequestsReports) {
     for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
         RunningProgram running(weft_run(GetParam(), stuck({"sleep", "2", "60"})));
         ASSERT_TRUE(running.wait_for_output("stuck"));
@@ -80,7 +80,7 @@ TEST_P(StuckTest, ASignalToTheLauncherAsksTheRanks) {
     }
 }
 
-TEST_P(StuckTest, ALongWaitIsReportedAndTheJobGoesOn) {
+TEST_P(StuckTest, ALongWaitIsReportedAndTheJobContinues) {
     const Words times = long_forms() ? Words{"30", "40"} : Words{"1", "4"};
     for (const char* const mode : {"sleep", "stop"}) {
         const Outcome outcome =
@@ -107,7 +107,7 @@ TEST_P(StuckTest, ALongWaitEndsTheJobOnRequest) {
     }
 }
 
-TEST(EndingTest, AHandlerOfTheApplicationIsLeftAlone) {
+TEST(EndingTest, AHandlerOfTheApplicationIsKept) {
     RunningProgram running(weft_run({"-n", "4"}, stuck({"handler", "2"})));
     ASSERT_TRUE(running.wait_for_output("stuck"));
     running.send(SIGTERM);
@@ -116,14 +116,14 @@ TEST(EndingTest, AHandlerOfTheApplicationIsLeftAlone) {
     EXPECT_EQ(count_lines(outcome.errors, "weft: .*"), 0U) << outcome.errors;
 }
 
-TEST(EndingTest, AFinalizedRankHasNothingToSay) {
+TEST(EndingTest, AFinalizedRankReportsNothing) {
     const Outcome outcome = run_ranks({"-n", "4", "--timeout", "2"}, stuck({"finalized", "2"}));
     EXPECT_EQ(outcome.status, 124);
     EXPECT_EQ(count_lines(outcome.output, "rank [013] is through"), 3U) << outcome.output;
     EXPECT_EQ(count_lines(outcome.errors, "weft: .*"), 0U) << outcome.errors;
 }
 
-TEST(EndingTest, RanksInStartUpSayWhatTheyWaitFor) {
+TEST(EndingTest, RanksInStartUpReportTheirWaits) {
     const std::string script = "[ $PMIX_RANK = 1 ] && exec sleep 60; exec " + rank_program("stuck");
     const Outcome outcome = run_ranks({"-n", "3", "--timeout", "2"}, {"sh", "-c", script});
     EXPECT_EQ(outcome.status, 124);
@@ -151,7 +151,7 @@ TEST(EndingTest, ASecondInterruptKillsAtOnce) {
 // mpirun sends SIGKILL as soon as the first rank has ended after its SIGTERM, so a rank without a
 // processor at this moment reports nothing. The test therefore collects the lines of several
 // launches. Open MPI 5 also drops the ranks' output then; the lines are in the log files.
-TEST(EndingTest, MpirunAsksInTheSameWay) {
+TEST(EndingTest, RanksUnderMpirunReportTheirWaits) {
     if (std::system("command -v mpirun.openmpi >/dev/null") != 0)
         GTEST_SKIP() << "Open MPI's mpirun is not installed";
     Words command{"mpirun.openmpi", "--allow-run-as-root", "--oversubscribe", "-np", "4"};
@@ -187,9 +187,9 @@ struct Difference {
     std::string message;
 };
 
-class DifferenceTest : public testing::TestWithParam<Difference> {};
+class DifferentSettingsTest : public testing::TestWithParam<Difference> {};
 
-TEST_P(DifferenceTest, StopsTheJobAndNamesBothRanksAndBothValues) {
+TEST_P(DifferentSettingsTest, TheJobStopsAndNamesBothRanksAndValues) {
     const std::set<std::string> before = shared_files();
     const std::string script = fmt::format("[ $PMIX_RANK = 2 ] && export {}; exec {}",
                                            GetParam().setting, rank_program("stuck"));
@@ -209,7 +209,7 @@ TEST_P(DifferenceTest, StopsTheJobAndNamesBothRanksAndBothValues) {
 }
 
 // Either all ranks of a job have nodes, or none.
-TEST(DifferenceOfNodesTest, StopsTheJobAndNamesBothRanks) {
+TEST(DifferentNodesTest, TheJobStopsAndNamesBothRanks) {
     const auto run_with = [](const Words& options, const std::string& setting) {
         return run_ranks(options, {"sh", "-c",
                                    fmt::format("[ $PMIX_RANK = 2 ] && export {}; exec {}", setting,
@@ -228,7 +228,7 @@ TEST(DifferenceOfNodesTest, StopsTheJobAndNamesBothRanks) {
 }
 
 // A process without capabilities may not read a process with them, so it cannot map its memory.
-TEST(DifferenceOfMappingsTest, StopsTheJobAndNamesBothRanks) {
+TEST(DifferentMappingsTest, TheJobStopsAndNamesBothRanks) {
     if (::geteuid() != 0 || std::system("command -v setpriv >/dev/null") != 0)
         GTEST_SKIP() << "takes root and setpriv";
     const std::string program = rank_program("stuck");
@@ -254,7 +254,7 @@ const Difference kDifferences[] = {
      R"re(WEFT_ALLREDUCE is ("a3" here and not set|not set here and "a3") there)re"},
 };
 
-INSTANTIATE_TEST_SUITE_P(Settings, DifferenceTest, testing::ValuesIn(kDifferences),
+INSTANTIATE_TEST_SUITE_P(Settings, DifferentSettingsTest, testing::ValuesIn(kDifferences),
                          [](const auto& chosen) { return chosen.param.name; });
 
 }  // namespace

@@ -153,7 +153,7 @@ Contents check_format(const Json& trace) {
 
 class TraceTest : public ::testing::TestWithParam<const char*> {};
 
-TEST_P(TraceTest, OfEightRanksIsInTheFormatAndShowsWhoWaitedForWhom) {
+TEST_P(TraceTest, ATraceIsWellFormedAndShowsWaits) {
     const Folder folder;
     const Outcome outcome = run_ranks({"-n", "8", "--nodes", GetParam()}, {rank_program("hello")},
                                       {"WEFT_TRACE=" + folder.path(), "WEFT_ALLREDUCE=a8"});
@@ -177,7 +177,7 @@ TEST_P(TraceTest, OfEightRanksIsInTheFormatAndShowsWhoWaitedForWhom) {
 
 INSTANTIATE_TEST_SUITE_P(Nodes, TraceTest, ::testing::Values("1", "2"));
 
-TEST(TraceTest, KeepsTheLastStepsAndSaysHowManyAreMissing) {
+TEST(TraceTest, TheLastStepsAreKeptAndMissingOnesCounted) {
     const Folder folder;
     const Outcome outcome =
         run_ranks({"-n", "2"}, {rank_program("hello")},
@@ -187,7 +187,7 @@ TEST(TraceTest, KeepsTheLastStepsAndSaysHowManyAreMissing) {
         << outcome.errors;
 }
 
-TEST(TraceTest, AFolderThatCannotBeWrittenIsNamed) {
+TEST(TraceTest, AnUnwritableFolderIsNamed) {
     const Outcome outcome =
         run_ranks({"-n", "2"}, {rank_program("hello")}, {"WEFT_TRACE=/proc/nothing"});
     EXPECT_EQ(outcome.status, 0) << "the job itself is right";
@@ -195,7 +195,7 @@ TEST(TraceTest, AFolderThatCannotBeWrittenIsNamed) {
         << outcome.errors;
 }
 
-TEST(TraceTest, ASimulatedRunHasTheSameForm) {
+TEST(TraceTest, ASimulatedRunHasTheSameFormat) {
     const Folder folder;
     const Outcome outcome =
         run_command({RANK_PROGRAMS "/weft", "simulate", "allreduce", "--algorithm", "a2,a4",
@@ -219,7 +219,7 @@ std::vector<Words> rows(const Outcome& outcome, const std::string& first) {
     return found;
 }
 
-TEST(StatsTest, CountsCallsAndBytesExactly) {
+TEST(StatsTest, CallsAndBytesAreCountedExactly) {
     // hello: each of 4 ranks makes one allreduce of a double; a4 publishes 8 bytes on each.
     const Outcome outcome =
         run_ranks({"-n", "4"}, {rank_program("hello")}, {"WEFT_STATS=1", "WEFT_ALLREDUCE=a4"});
@@ -242,7 +242,7 @@ TEST(StatsTest, CountsCallsAndBytesExactly) {
     }
 }
 
-TEST(ClocksTest, TheShortestRoundCountsAndItsErrorIsHalfOfIt) {
+TEST(ClocksTest, TheShortestRoundTripGivesTheOffset) {
     const run::ClockOffsets found = run::offsets_of({{1000, 3000, {2000, 9000}},
                                                      {5000, 5100, {5050, 5000 + 50 + 777}},
                                                      {8000, 9000, {8500, 1}}});
@@ -251,7 +251,7 @@ TEST(ClocksTest, TheShortestRoundCountsAndItsErrorIsHalfOfIt) {
     EXPECT_EQ(found.ahead_ns, (std::vector<std::int64_t>{0, 777}));
 }
 
-TEST(ClocksTest, BetweenTwoComparisonsTheDifferenceChangesEvenly) {
+TEST(ClocksTest, TheOffsetIsInterpolatedBetweenTwoComparisons) {
     const run::ClockOffsets first{.at_ns = 1'000'000, .ahead_ns = {0, 500}};
     const run::ClockOffsets last{.at_ns = 3'000'000, .ahead_ns = {0, 700}};
     EXPECT_EQ(run::ahead_at(first, last, 0, 2'000'000), 0);

@@ -24,11 +24,11 @@ def run(*arguments):
 
 
 class Recipe(unittest.TestCase):
-    def test_the_algorithm_is_listed(self):
+    def test_the_new_algorithm_is_listed(self):
         named = [(entry["collective"], entry["algorithm"]) for entry in json.loads(run("list", "--json"))["algorithms"]]
         self.assertEqual(named.count(("allreduce", "direct")), 1)
 
-    def test_its_programs_are_proved(self):
+    def test_programs_of_the_new_algorithm_are_valid(self):
         for spec in ("direct", "direct:segments=3"):
             for ranks in (1, 2, 7):
                 verdict = json.loads(run("verify", "allreduce", "--algorithm", spec, "--ranks", str(ranks), "--json"))
@@ -38,7 +38,7 @@ class Recipe(unittest.TestCase):
         far, publishes = 8 * 7 - (3 * 2 + 4 * 3), 3 + 4  # ranks read the data that local peers publish once
         self.assertEqual((verdict["valid"], verdict["rounds"], verdict["messages"]), (True, 1, far + publishes))
 
-    def test_four_ranks_execute_it(self):
+    def test_four_ranks_execute_the_new_algorithm(self):
         results = json.loads(run("run", "-n", "4", "--", WEFT, "bench", "allreduce", "--algorithm", "direct", "--algorithm",
                                  "direct:segments=3", "--bytes", "8,4K", "--iterations", "20", "--json"))["results"]
         self.assertEqual([row["algorithm"] for row in results], ["direct", "direct:segments=3"] * 2)

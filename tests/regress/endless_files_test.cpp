@@ -13,7 +13,7 @@
 namespace weft::test {
 namespace {
 
-TEST(EndlessFiles, AreReadUpToALimit) {
+TEST(EndlessFiles, ReadsStopAtTheLimit) {
     const std::string path = testing::TempDir() + "weft_endless_files.txt";
     std::ofstream(path) << std::string(1000, 'a');
     const auto whole = base::read_file(path, 1000);
@@ -28,7 +28,7 @@ TEST(EndlessFiles, AreReadUpToALimit) {
     EXPECT_EQ(gone.failure().text, path + " cannot be read");
 }
 
-TEST(EndlessFiles, OfAJobsEnvironmentAreRefused) {
+TEST(EndlessFiles, EndlessFilesInVariablesAreRefused) {
     for (const char* const variable : {"WEFT_TUNING", "WEFT_PARAMETERS"}) {
         base::Settings settings;
         (variable == std::string("WEFT_TUNING") ? settings.tuning : settings.parameters) =
@@ -40,7 +40,7 @@ TEST(EndlessFiles, OfAJobsEnvironmentAreRefused) {
     }
 }
 
-TEST(EndlessFiles, OfACommandAreRefused) {
+TEST(EndlessFiles, EndlessFilesOfCommandsAreRefused) {
     struct Case {
         const char* arguments;
         const char* said;

@@ -16,14 +16,14 @@ FabricModuleOf module_function() {
                              : reinterpret_cast<FabricModuleOf>(::dlsym(module, kFabricModuleOf));
 }
 
-TEST(ForeignModule, OfTypesWithTheSameSizesIsRefused) {
+TEST(ForeignModule, AnotherBuildIsRefusedEvenIfTypeSizesMatch) {
     const FabricModuleOf functions = module_function();
     ASSERT_NE(functions, nullptr) << ::dlerror();
     for (const std::uint64_t other : {std::uint64_t{0}, std::uint64_t{WEFT_FABRIC_BUILD} + 1})
         EXPECT_EQ(functions(fabric_contract(other)), nullptr);
 }
 
-TEST(ForeignModule, OfThisBuildIsServed) {
+TEST(ForeignModule, ModuleOfThisBuildIsAccepted) {
     const FabricModuleOf functions = module_function();
     ASSERT_NE(functions, nullptr) << ::dlerror();
     const FabricModule* const module = functions(fabric_contract(WEFT_FABRIC_BUILD));

@@ -29,21 +29,21 @@ TEST(GoalNumbers, ASecondNumberOfRanksIsRefused) {
                    "line 5: num_ranks is given twice");
 }
 
-TEST(GoalNumbers, ABraceThatClosesNothingIsRefused) {
+TEST(GoalNumbers, AnUnmatchedClosingBraceIsRefused) {
     expect_refused("num_ranks 2\nrank 0 {\ncalc 1\n}\n}\n", "line 5: '}' stands outside");
 }
 
-TEST(GoalNumbers, NoRanksAreRefused) {
+TEST(GoalNumbers, ZeroRanksAreRefused) {
     expect_refused("num_ranks 0\n", "line 1: expected num_ranks of 1 or more");
 }
 
-TEST(GoalNumbers, SumsOfTimesBeyondTheClockAreRefused) {
+TEST(GoalNumbers, SumsOfTimesThatOverflowAreRefused) {
     std::string text = "num_ranks 1\nrank 0 {\n";
     for (int i = 0; i < 10'000; ++i) text += "calc 1000000000000\n";
     expect_refused(text + "}\n", "rank 0 computes and sends beyond the range of the clock");
 }
 
-TEST(GoalNumbers, AMessageBeyondTheClockIsRefused) {
+TEST(GoalNumbers, AMessageTimeThatOverflowsIsRefused) {
     expect_refused("num_ranks 2\nrank 0 {\nsend 1000000000000b to 1 tag 0\n}\nrank 1 {\n}\n",
                    "rank 0 computes and sends beyond the range of the clock", 1'000'000'000'000);
 }

@@ -8,7 +8,7 @@
 namespace weft::plan {
 namespace {
 
-TEST(LabelsInText, ANameThatWouldBeACommentIsRefused) {
+TEST(LabelsInText, ANameThatStartsWithAHashIsRefused) {
     for (const char* word : {"collective", "algorithm"}) {
         const auto refused = parse_programs(std::string(word) + "#x\nrank 0\n");
         ASSERT_FALSE(refused.ok());
@@ -17,7 +17,7 @@ TEST(LabelsInText, ANameThatWouldBeACommentIsRefused) {
     }
 }
 
-TEST(LabelsInText, ASignWithinANameStays) {
+TEST(LabelsInText, AHashWithinANameIsKept) {
     const auto programs = parse_programs("collective a#x\nrank 0\n");
     ASSERT_TRUE(programs.ok()) << programs.failure().text;
     EXPECT_EQ(programs->front().collective, "a#x");

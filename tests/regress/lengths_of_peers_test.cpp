@@ -46,7 +46,7 @@ MappingCard mapping_card(const Bytes& address) {
     return card;
 }
 
-TEST(LengthsOfPeers, AreCheckedInMappingCards) {
+TEST(LengthsOfPeers, MappingCardsAreChecked) {
     const Bytes address(24, std::byte{7});
     const Bytes record = to_bytes(mapping_card(address));
     const auto whole = mapping_card_from(record, 3, 5);
@@ -64,7 +64,7 @@ TEST(LengthsOfPeers, AreCheckedInMappingCards) {
     EXPECT_FALSE(mapping_card_from(longer, 3, 5).ok());
 }
 
-TEST(LengthsOfPeers, AreCheckedInBusinessCards) {
+TEST(LengthsOfPeers, BusinessCardsAreChecked) {
     auto segment = link::Segment::create({.bytes = 1 << 20});
     ASSERT_TRUE(segment.ok()) << segment.failure().text;
     const Bytes record = to_bytes(BusinessCard{.segment = segment->card(), .settings = "A=1\n"});
@@ -76,7 +76,7 @@ TEST(LengthsOfPeers, AreCheckedInBusinessCards) {
     EXPECT_GT(accepted, 0) << "a changed setting is a setting";
 }
 
-TEST(LengthsOfPeers, AreCheckedInCardsOfMemory) {
+TEST(LengthsOfPeers, MemoryCardsAreChecked) {
     const SegmentLayout layout(2, base::Settings{});
     const std::uint64_t heap = layout.heap;
     const std::uint64_t end = layout.bytes;
@@ -101,7 +101,7 @@ TEST(LengthsOfPeers, AreCheckedInCardsOfMemory) {
     EXPECT_NE(refused.failure().text.find("rank 1 "), std::string::npos);
 }
 
-TEST(LengthsOfPeers, AreCheckedInTraces) {
+TEST(LengthsOfPeers, TracesAreChecked) {
     const std::string folder = fmt::format("{}trace.{}", testing::TempDir(), ::getpid());
     RecordedCall kind{.program = nullptr, .description = "barrier dissemination"};
     Recorder recorder(2, 100);
@@ -124,7 +124,7 @@ TEST(LengthsOfPeers, AreCheckedInTraces) {
     std::filesystem::remove_all(folder);
 }
 
-TEST(LengthsOfPeers, AreCheckedBeforeTextsAreGathered) {
+TEST(LengthsOfPeers, LengthsAreCheckedBeforeTextsAreGathered) {
     EXPECT_TRUE(check_longest(2, 2, 1).ok());
     EXPECT_TRUE(check_longest(std::uint64_t{1} << 17, 2, 4096).ok());
     const auto longer = check_longest((std::uint64_t{1} << 17) + 1, 2, 4096);
@@ -137,7 +137,7 @@ TEST(LengthsOfPeers, AreCheckedBeforeTextsAreGathered) {
     EXPECT_EQ(shorter.failure().text, "the longest text of a rank has 2 words, this rank's has 3");
 }
 
-TEST(RegistrationKeys, CannotBeGuessed) {
+TEST(RegistrationKeys, KeysCannotBeGuessed) {
     std::set<std::uint64_t> all;
     for (int endpoint = 0; endpoint < 50; ++endpoint) {
         const auto keys = link::draw_keys(67, 8, false);

@@ -15,7 +15,7 @@ bool is_hierarchical(const Algorithm& algorithm) {  // it has the properties of 
     return algorithm.name == "hierarchical";
 }
 
-TEST(MergedPromises, TheNameAlonePromisesWhatIsWrittenInItsFile) {
+TEST(MergedPromises, ANameWithoutParametersHasThePropertiesOfItsFile) {
     std::size_t compared = 0;
     for (const Algorithm& algorithm : algorithms()) {
         if (is_hierarchical(algorithm)) continue;

@@ -12,7 +12,7 @@
 namespace weft::run {
 namespace {
 
-TEST(NumbersOfInquiries, TheCallBeforeTheFirstIsNotNamed) {
+TEST(NumbersOfInquiries, TheFirstCallHasNoPredecessor) {
     for (const std::int64_t epoch : {std::numeric_limits<std::int64_t>::min(), std::int64_t{0}}) {
         Inquiry mine;
         mine.epoch = epoch;

@@ -18,7 +18,7 @@ plan::Program program_of(const char* collective, const char* spec, std::uint32_t
                                   {.size = 16, .segments = segments, .elements = 16});
 }
 
-TEST(OversizedCounts, AreRefused) {
+TEST(OversizedCounts, CountsThatOverflowAreRefused) {
     struct Case {
         const char* collective;
         const char* spec;
@@ -47,7 +47,7 @@ TEST(OversizedCounts, AreRefused) {
     EXPECT_GT(tried, 1000);
 }
 
-TEST(OversizedCounts, TheFailureSaysWhichSizesThereAre) {
+TEST(OversizedCounts, TheErrorNamesTheSizes) {
     const auto bound =
         bind(program_of("allreduce", "a16", 1),
              {.elements = std::uint64_t{1} << 60, .element_bytes = 8, .shape = kShape});
@@ -62,7 +62,7 @@ TEST(OversizedCounts, TheFailureSaysWhichSizesThereAre) {
               "1048576 (WEFT_BANK_BYTES sets it)");
 }
 
-TEST(OversizedCounts, WhatFitsIsStillBound) {
+TEST(OversizedCounts, CountsThatFitAreBound) {
     const auto bound = bind(program_of("allreduce", "a16", 1),
                             {.elements = 1000, .element_bytes = 8, .shape = kShape});
     ASSERT_TRUE(bound.ok()) << bound.failure().text;

@@ -10,7 +10,7 @@
 namespace weft::test {
 namespace {
 
-TEST(PlacesInTuning, KeysOfAnObjectAreNone) {
+TEST(PlacesInTuning, KeysOfAnObjectAreNotListIndices) {
     for (const char* const key :
          {"ring", "", "-1", "4000000000", "18446744073709551615", "99999999999999999999999"}) {
         const std::string text = fmt::format(
@@ -23,7 +23,7 @@ TEST(PlacesInTuning, KeysOfAnObjectAreNone) {
 }
 
 /// A key of up to the text's length made that number of choices, each larger than the key.
-TEST(PlacesInTuning, ThereAreNoMoreThanValues) {
+TEST(PlacesInTuning, AnIndexBeyondTheValuesIsRefused) {
     const std::string text = fmt::format(
         R"({{"schema": "weft-tuning-1", "choices": {{"900000": {{"algorithm": "ring"}}}}{}}})",
         std::string(1 << 20, ' '));

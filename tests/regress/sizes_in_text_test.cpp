@@ -26,7 +26,7 @@ void expect_refused(const std::string& text, const char* words) {
     EXPECT_NE(programs.failure().text.find(words), std::string::npos) << programs.failure().text;
 }
 
-TEST(SizesInText, AHeaderLineCannotAskForAnyMemory) {
+TEST(SizesInText, AHeaderLineWithAHugeNumberIsRefused) {
     for (const char* word : {"units", "segments", "depth", "slots", "scratch"}) {
         const std::string line = fmt::format("{} 4000000000\n", word);
         expect_refused(line + kCopy, fmt::format("line 1, column {}: expected a number of",
@@ -36,7 +36,7 @@ TEST(SizesInText, AHeaderLineCannotAskForAnyMemory) {
     }
 }
 
-TEST(SizesInText, NeitherCanLinesTogether) {
+TEST(SizesInText, LinesWithAHugeTotalAreRefused) {
     expect_refused(std::string("units 65536\nscratch 65536\n") + kCopy,
                    "line 3: rank 0: 4295098368 units of vectors up to here");
     expect_refused(std::string("units 65536\n") + "rank 0\n copy scratch 65535[0] = input[0]\n",
@@ -49,7 +49,7 @@ TEST(SizesInText, NeitherCanLinesTogether) {
                    "steps and units that they handle");
 }
 
-TEST(SizesInText, ABlockLargerThanItsVectorIsMalformed) {
+TEST(SizesInText, ABlockLargerThanItsBufferIsInvalid) {
     const auto programs = parse_programs("units 2\nrank 0\n copy output[0+9] = input[0+9]\n");
     ASSERT_TRUE(programs.ok()) << programs.failure().text;
     const Verdict verdict = verify({.programs = *programs, .elements = 2, .element_bytes = 8});
@@ -57,7 +57,7 @@ TEST(SizesInText, ABlockLargerThanItsVectorIsMalformed) {
     EXPECT_NE(verdict.error.find("names unit 8 of 2"), std::string::npos) << verdict.error;
 }
 
-TEST(SizesInText, MoreUnitsThanCanBeNumberedAreMalformed) {
+TEST(SizesInText, TooManyUnitsAreInvalid) {
     Program program;
     program.units = 0x80000000U;
     EXPECT_NE(verify({.programs = {&program, 1}, .elements = 1, .element_bytes = 8})
@@ -65,7 +65,7 @@ TEST(SizesInText, MoreUnitsThanCanBeNumberedAreMalformed) {
               std::string::npos);
 }
 
-TEST(SizesInText, WhatGeneratorsWriteIsRead) {
+TEST(SizesInText, LargeGeneratedProgramsAreReadBack) {
     struct Case {
         const char* collective;
         const char* spec;
@@ -103,12 +103,12 @@ void expect_said(const std::string& arguments, const std::string& line, int kilo
     EXPECT_EQ(said, "weft: " + line + '\n');
 }
 
-TEST(SizesInText, ALayoutOfTooManyRanksIsRefusedBeforeItIsLaidOut) {
+TEST(SizesInText, ALayoutOfTooManyRanksIsRefused) {
     expect_said("show allreduce --algorithm a2 --ranks 2 --layout 2147483647,1",
                 "--layout 2147483647,1 has 2147483648 ranks, expected 2");
 }
 
-TEST(SizesInText, MoreRanksThanCanBeListedAreRefused) {
+TEST(SizesInText, MoreRanksThanTheLimitAreRefused) {
     const std::string many = " --algorithm ring --ranks 2147483647";
     const std::string refused = "--ranks: 2147483647 is not in 1..4194304";
     const std::string layout = " --layout 2147483647";
@@ -123,19 +123,19 @@ TEST(SizesInText, MoreRanksThanCanBeListedAreRefused) {
                 "--grid 46340x46340: 2147395600 ranks, at most 4194304");
 }
 
-TEST(SizesInText, APictureOfTooManyRanksIsRefusedBeforeProgramsAreMade) {
+TEST(SizesInText, APictureOfTooManyRanksIsRefused) {
     expect_said("show allgather --algorithm ring --ranks 100000 --svg",
                 "--svg: 100000 ranks are more than 1024");
 }
 
-TEST(SizesInText, ProgramsThatAreTooManyToBeKeptAreRefused) {
+TEST(SizesInText, ProgramsLargerThanTheLimitAreRefused) {
     if (!test::full_mode()) GTEST_SKIP() << "only with WEFT_TESTS_FULL: takes 4 GB of memory";
     expect_said("show allgather --algorithm ring --ranks 100000",
                 "--ranks: the programs of 100000 ranks have more than 134217728 steps and blocks",
                 8'000'000);
 }
 
-TEST(SizesInText, AFileOfFewProgramsCannotSayThatTheyAreOfManyRanks) {
+TEST(SizesInText, AFileWithFewerProgramsThanRanksIsRefused) {
     const std::string path = testing::TempDir() + "weft_sizes_in_text.txt";
     std::ofstream(path) << "ranks 2147483647\nrank 0\n";
     expect_said(

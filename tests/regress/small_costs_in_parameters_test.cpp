@@ -10,7 +10,7 @@
 namespace weft::plan {
 namespace {
 
-TEST(SmallCostsInParameters, AreReadAgain) {
+TEST(SmallCostsInParameters, SmallCostsAreReadBack) {
     EXPECT_FALSE(parse_nanoseconds_per_byte(fmt::format("{}", 8.3e-05)).ok());
     for (const double cost :
          {-0.5, -1e-9, 0.0, 1e-9, 8.3e-05, 9.96e-05, 1e-4, 0.000123, 0.0456789123, 0.73, 12.5}) {

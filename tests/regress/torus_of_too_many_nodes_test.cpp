@@ -9,7 +9,7 @@
 namespace weft::test {
 namespace {
 
-TEST(TorusOfTooManyNodes, IsRefused) {
+TEST(TorusOfTooManyNodes, TooManyNodesAreRefused) {
     for (const char* const dims :
          {"2x1073741824", "65536x32768", "1073741824x1073741824x1073741824x2",
           "1073741824x1073741824x1073741824x1073741824x1073741824"}) {
@@ -19,7 +19,7 @@ TEST(TorusOfTooManyNodes, IsRefused) {
     }
 }
 
-TEST(TorusOfTooManyNodes, AsManyAsRanksCanBeAreTaken) {
+TEST(TorusOfTooManyNodes, TheLargestNumberOfNodesIsAccepted) {
     const auto topology = lab::Topology::parse("torus:hop=1,dims=32767x65536", 0, 65536);
     ASSERT_TRUE(topology.ok()) << topology.failure().text;
     std::vector<std::uint64_t> links;

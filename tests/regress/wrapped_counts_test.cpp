@@ -57,14 +57,14 @@ class WrappedCounts : public testing::Test {
     std::vector<std::byte> data_ = std::vector<std::byte>(100);
 };
 
-TEST_F(WrappedCounts, AreNotTakenForNoTransfers) {
+TEST_F(WrappedCounts, ACountThatWrapsToZeroIsNotTakenForNoTransfers) {
     wire_.per_write = std::uint64_t{1} << 32;
     ASSERT_TRUE(put());
     EXPECT_FALSE(calls_.quiet()) << "no transfer is known to be delivered";
     EXPECT_EQ(wire_.requests, 1) << "the peer must get a request";
 }
 
-TEST_F(WrappedCounts, AreSettledBeforeARequestCannotSayThem) {
+TEST_F(WrappedCounts, CountsAreSettledBeforeTheyOverflowARequest) {
     wire_.per_write = (std::uint64_t{1} << 31) + 1;
     ASSERT_TRUE(put());
     EXPECT_EQ(wire_.requests, 0);

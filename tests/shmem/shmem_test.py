@@ -51,18 +51,18 @@ def declared(header):
 
 
 class Interface(unittest.TestCase):
-    def test_the_header_declares_the_standards_routines_and_no_others(self):
+    def test_the_header_declares_exactly_the_standard_routines(self):
         names, text = declared("shmem.h")
         self.assertEqual(sorted(routines.names() - names), [], "missing in shmem.h")
         self.assertEqual(sorted(names - routines.names()), [], "in shmem.h, but not in the standard")
         for name in routines.OLD_NAMES:
             self.assertRegex(text, rf"\b{name}\(")
 
-    def test_each_has_a_name_for_tools(self):
+    def test_each_routine_has_a_profiling_name(self):
         names, _ = declared("pshmem.h")
         self.assertEqual({name for name in names if name.startswith("p")}, {"p" + name for name in routines.names()})
 
-    def test_the_library_has_an_address_for_each(self):
+    def test_the_library_defines_each_routine(self):
         every = sorted(routines.names()) + routines.OLD_NAMES + sorted("p" + name for name in routines.names())
         program = "#include <pshmem.h>\ntypedef void (*routine)(void);\nroutine const all[] = {\n"
         program += "".join(f"    (routine){name},\n" for name in every)
@@ -77,7 +77,7 @@ class Interface(unittest.TestCase):
             self.assertEqual(ended.returncode, 0, ended.stderr[-2000:])
             self.assertEqual(subprocess.run([str(binary)], check=False).returncode, 0)
 
-    def test_the_page_lists_them(self):
+    def test_the_page_lists_all_routines(self):
         before, rest = PAGE.read_text(encoding="utf-8").split(BEGIN)
         table, after = rest.split(END)
         if WRITE:
@@ -85,7 +85,7 @@ class Interface(unittest.TestCase):
         else:
             self.assertEqual(table, routines.page(), "WEFT_TESTS_WRITE=1 regenerates it")
 
-    def test_a_type_that_a_generic_routine_does_not_have_is_refused(self):
+    def test_unsupported_types_of_generic_routines_are_refused(self):
         for call, good in (("shmem_atomic_add(&x, 1, 0)", "long"), ("shmem_atomic_xor(&x, 1, 0)", "unsigned")):
             for kind, right in ((good, True), ("double", False)):
                 text = f"#include <shmem.h>\nvoid f(void) {{ static {kind} x; {call}; }}\n"
@@ -101,7 +101,7 @@ class Programs(unittest.TestCase):
             self.assertIn(f"programs, {pes} PEs: 0 checks failed\n", out)
             self.assertEqual(status, 0, out)
 
-    def test_programs_are_right(self):
+    def test_programs_are_right_on_one_node(self):
         for pes in (2, 3, 4, 7) if FULL else (3,):
             self.agree(pes)
 
@@ -118,13 +118,13 @@ class Programs(unittest.TestCase):
             self.agree(4, 2, WEFT_PROVIDER=provider, WEFT_PROGRESS="thread")
         self.agree(4, WEFT_PROGRESS="thread")
 
-    def test_a_check_that_fails_is_seen(self):
+    def test_a_failing_check_is_reported(self):
         status, out = run(2, "fails_at_the_last")
         self.assertEqual(status, 1, out)
         self.assertIn("fails_at_the_last: PE 1 of 2:", out)
         self.assertIn("1 programs, 2 PEs: 1 checks failed\n", out)
 
-    def test_what_cannot_be_done_is_said(self):
+    def test_invalid_calls_are_reported(self):
         for program, sentence in (("puts_outside", "shmem_long_put: PE 1: dest: 8 bytes from "),
                                   ("puts_to_nobody", "shmem_long_p: PE 1: pe: 2 is not a PE here, expected 0..1"),
                                   ("clears_twice", "shmem_clear_lock: PE 1: lock: this PE does not hold it"),
@@ -134,7 +134,7 @@ class Programs(unittest.TestCase):
                 self.assertNotEqual(status, 0)
                 self.assertIn(sentence, out)
 
-    def test_random_traffic_leaves_what_a_model_has(self):
+    def test_random_traffic_agrees_with_a_model(self):
         cases = ((3, 1, 30000), (3, 2, 4000)) if not FULL else (
             (2, 1, 10**6), (4, 1, 10**6), (7, 1, 10**6), (2, 2, 50000), (4, 2, 10**6), (7, 3, 50000))
         for number, (pes, nodes, operations) in enumerate(cases):
@@ -147,24 +147,24 @@ class Programs(unittest.TestCase):
         self.assertEqual(status, 1, out)
         self.assertIn("not as expected", out)
 
-    def test_four_threads_call_at_once(self):
+    def test_four_threads_may_call_concurrently(self):
         for pes, nodes in ((2, 1), (3, 2)):
             status, out = run(pes, nodes=nodes, program="weft_shmem_threads")
             self.assertEqual((status, out), (0, f"4 threads of {pes} PEs: 0 failures\n"))
 
     @unittest.skipUnless((BIN / "intsort").exists(), "perf is not built")
-    def test_the_application_sorts(self):
+    def test_the_sorting_application_is_right(self):
         for pes, nodes in ((1, 1), (3, 1), (3, 2)):
             status, out = run(pes, 20000, 2, nodes=nodes, program="intsort")
             self.assertRegex(out, rf"^{pes} PEs, 20000 keys each, 2 rounds: \S+ million keys/s, sorted\n$")
             self.assertEqual(status, 0)
 
-    def test_a_global_exit_ends_all(self):
+    def test_a_global_exit_ends_all_pes(self):
         for nodes in (1, 2):
             for program, status in (("ends_all", 7), ("ends_all_well", 0), ("ends_all_at_255", 255)):
                 self.assertEqual(run(3, program, nodes=nodes)[0], status, program)
 
-    def test_a_pe_that_makes_no_call_is_served_between_nodes(self):
+    def test_remote_puts_reach_a_pe_that_makes_no_call(self):
         self.assertEqual(run(2, "polls_own_word", nodes=2)[0], 0)
         # The user's value takes precedence; without a thread the same program must fail.
         status, out = run(2, "polls_own_word", nodes=2, WEFT_PROGRESS="calls")
@@ -179,11 +179,11 @@ class Programs(unittest.TestCase):
         self.assertNotEqual(ended.returncode, 0)
         self.assertRegex(ended.stderr, 'WEFT_PROGRESS is "(calls|remote)" here and "(calls|remote)" there')
 
-    def test_the_heap_is_as_large_as_asked_for(self):
+    def test_the_heap_has_the_requested_size(self):
         for size, status in (("1M", 1), ("8M", 0)):
             self.assertEqual(run(2, "allocates_six_mebibytes", SHMEM_SYMMETRIC_SIZE=size)[0], status, size)
 
-    def test_small_alignments_give_memory(self):
+    def test_small_alignments_are_accepted(self):
         status, out = run(2, "allocates_at_small_alignments")
         self.assertEqual((status, out), (0, "1 programs, 2 PEs: 0 checks failed\n"))
 
@@ -228,13 +228,13 @@ class Walks(unittest.TestCase):
             self.assertEqual([name for name, outcome in outcomes.items() if outcome == "done"], [], "not refused")
             self.assertEqual(len(outcomes), routines_called)
 
-    def test_counts_that_wrap_are_refused(self):
+    def test_counts_that_overflow_are_refused(self):
         self.refuses("count", 922)
 
     def test_ranges_past_the_variables_are_refused(self):
         self.refuses("past", 921)
 
-    def test_elements_behind_the_variables_are_refused(self):
+    def test_elements_after_the_variables_are_refused(self):
         self.refuses("end", 1268)
 
 

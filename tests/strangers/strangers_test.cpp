@@ -151,13 +151,13 @@ std::string attack(const Words& options, std::size_t ports) {
     return printed;
 }
 
-TEST(Strangers, CanDoNothingToAJobOnOneNode) {
+TEST(Strangers, AStrangerCannotAffectAJobOnOneNode) {
     if (!can_become_another_user()) GTEST_SKIP() << "only root can become another user";
     attack({"-n", "2"}, 1);
 }
 
 /// Each rank listens at a port and accepts connections that use libfabric as the library does.
-TEST(Strangers, CanDoNothingToAJobOnVirtualNodes) {
+TEST(Strangers, AStrangerCannotAffectAJobOnVirtualNodes) {
     if (!can_become_another_user()) GTEST_SKIP() << "only root can become another user";
     const std::string printed =
         attack({"-n", "2", "--nodes", "2", "-x", "WEFT_PROVIDER=tcp;ofi_rxm"}, 3);
@@ -167,7 +167,7 @@ TEST(Strangers, CanDoNothingToAJobOnVirtualNodes) {
 }
 
 /// Control: with the job's name and as its user, the same method of joining works.
-TEST(Strangers, JoinIfTheyAreNoStrangers) {
+TEST(Strangers, TheOwnerOfTheJobCanJoin) {
     RunningProgram job(weft_run({"-n", "2"}, {"sh", "-c", "echo $PMIX_NAMESPACE; exec sleep 30"}));
     ASSERT_TRUE(job.wait_for_output("\n"));
     const std::string name = wait_for_name(job);

@@ -118,9 +118,9 @@ struct Kind {
 };
 constexpr int kAllModes =
     FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY | FI_MR_LOCAL | FI_MR_ENDPOINT;
-class StrictMemoryOf : public testing::TestWithParam<Kind> {};
+class StrictMemoryUse : public testing::TestWithParam<Kind> {};
 
-TEST_P(StrictMemoryOf, ARankOfManyIsWhatItUses) {
+TEST_P(StrictMemoryUse, ARankOfManyRegistersOnlyUsedMemory) {
     TwoOfMany job(GetParam().demands);
     const SegmentLayout& layout = job.layout;
     EXPECT_GT(layout.bytes, std::uint64_t{1} << 30);
@@ -150,18 +150,18 @@ TEST_P(StrictMemoryOf, ARankOfManyIsWhatItUses) {
     EXPECT_EQ(job.strict.violations(), "");
 }
 
-INSTANTIATE_TEST_SUITE_P(Keys, StrictMemoryOf,
+INSTANTIATE_TEST_SUITE_P(Keys, StrictMemoryUse,
                          testing::Values(Kind{"chosen_here", {.key_bytes = 4}},
                                          Kind{"of_the_provider",
                                               {.mr_mode = kAllModes, .mode = FI_CONTEXT2}}),
                          [](const auto& chosen) { return std::string(chosen.param.name); });
 
-TEST(StrictMemory, AllOfASegmentWouldBeGigabytes) {
+TEST(StrictMemory, AWholeSegmentOfManyRanksExceedsAGibibyte) {
     const TwoOfMany job({}, false);
     EXPECT_GT(job.registered_by_each(), std::uint64_t{1} << 30);
 }
 
-TEST(StrictMemory, ThatCannotGrowIsNamedWithItsLimit) {
+TEST(StrictMemory, AFailureToRegisterMoreNamesTheLimit) {
     TwoOfMany job({.registered_bytes_max = 2 * kAllowed});
     const SegmentLayout& layout = job.layout;
     const auto refused = job.ports[0]->use_memory(layout.heap, layout.bytes - layout.heap);
@@ -170,7 +170,7 @@ TEST(StrictMemory, ThatCannotGrowIsNamedWithItsLimit) {
         << refused.failure().text;
 }
 
-TEST(StrictMemory, OfTwoRanksIsAFifteenthOfTheirSegment) {
+TEST(StrictMemory, TwoRanksRegisterAFifteenthOfTheirSegment) {
     const SegmentLayout layout(2, {});
     EXPECT_LE(layout.registered_bytes(), 32 * kMebibyte);
     EXPECT_LE(15 * layout.registered_bytes(), layout.bytes);

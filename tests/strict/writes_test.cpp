@@ -188,7 +188,7 @@ constexpr int kBroadcasts = 16;  // too few for a barrier to be due after the la
 
 using Writes = std::vector<double>;
 
-TEST(StrictWrites, OfAnAllreduceAreTwoOfEachRankAndOfABroadcastThoseOfItsTree) {
+TEST(StrictWrites, AllreduceTakesTwoWritesPerRankAndBroadcastOnePerEdge) {
     StrictJob job({.inject_bytes = 128, .places = 4}, stream_profile());
     const BoundCall allreduce = bind_call("allreduce", "a2,a2", 1);
     const BoundCall larger = bind_call("allreduce", "a2,a2", kVector);
@@ -203,7 +203,7 @@ TEST(StrictWrites, OfAnAllreduceAreTwoOfEachRankAndOfABroadcastThoseOfItsTree) {
     EXPECT_EQ(job.violations(), "");
 }
 
-TEST(StrictWrites, OfSmallPutsAreOneEachWithoutImmediatesToo) {
+TEST(StrictWrites, SmallPutsTakeOneWriteWithoutImmediates) {
     Demands demands{.mr_mode = FI_MR_ENDPOINT | FI_MR_ALLOCATED,
                     .caps = FI_RMA | FI_FENCE,
                     .immediate_bytes = 0,
@@ -218,7 +218,7 @@ TEST(StrictWrites, OfSmallPutsAreOneEachWithoutImmediatesToo) {
     EXPECT_EQ(job.violations(), "");
 }
 
-TEST(StrictMemory, ThatCannotBePinnedIsNamedWithItsLimit) {
+TEST(StrictMemory, AFailureToPinNamesTheLimit) {
     try {
         StrictJob job({.registered_bytes_max = kSegmentBytes - 1}, stream_profile());
         FAIL() << "the segment was registered";
@@ -230,7 +230,7 @@ TEST(StrictMemory, ThatCannotBePinnedIsNamedWithItsLimit) {
     }
 }
 
-TEST(StrictWrites, ToOnePlaceTakeTheFlagInAWriteOfItsOwn) {
+TEST(StrictWrites, TheFlagTakesAWriteOfItsOwnWithOnePlace) {
     StrictJob job({.inject_bytes = 128, .places = 1}, stream_profile());
     job.call(bind_call("allreduce", "a2,a2", kVector), kWarmUp);
     EXPECT_EQ(job.writes_of(bind_call("broadcast", "binomial", kVector), kBroadcasts),

@@ -27,7 +27,7 @@ def found(symbols, pattern):
 
 
 class Symbols(unittest.TestCase):
-    def test_the_library_has_none_that_only_commands_need(self):
+    def test_the_library_has_no_symbols_of_commands(self):
         library, command = symbols_of(LIBRARY), symbols_of(COMMAND)
         self.assertTrue(found(library, r"\bweft::plan::predict\("), "the library is stripped and has no symbols")
         for what, pattern in FOREIGN.items():
@@ -35,7 +35,7 @@ class Symbols(unittest.TestCase):
             self.assertTrue(found(command, pattern), f"no symbol of {what} in {COMMAND}: the pattern finds nothing")
 
     @unittest.skipIf(TEXT_BYTES_MAX == 0, "not an optimised build")
-    def test_the_library_is_no_larger_than_it_was(self):
+    def test_the_library_stays_within_its_size_limit(self):
         run = subprocess.run(["size", LIBRARY], capture_output=True, text=True, check=True)
         text_bytes = int(run.stdout.splitlines()[1].split()[0])
         self.assertLessEqual(text_bytes, TEXT_BYTES_MAX)

@@ -62,7 +62,7 @@ bool try_call(std::string_view collective, const std::string& spec, const Genera
     return true;
 }
 
-TEST_P(EveryAlgorithm, GivesWhatASerialFoldGives) {
+TEST_P(EveryAlgorithm, ResultsAgreeWithASerialFold) {
     const std::string_view collective = GetParam();
     const bool has_form_with_counts = collective == "allgather" || collective == "reduce_scatter";
     std::uint64_t trial = 0;

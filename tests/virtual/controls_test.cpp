@@ -97,7 +97,7 @@ void expect_caught(const Control& control, const char* name) {
     EXPECT_LT(first.unfinished, first.epoch);
 }
 
-TEST(Controls, TheTrueRuleIsClean) {
+TEST(Controls, TheCorrectRuleHasNoViolations) {
     const Control wide{.window = [] { return std::make_unique<WideWindow>(kBanks); }};
     for (std::uint64_t seed = 1; seed <= (kSlow ? kSeeds / 4 : kSeeds); ++seed) {
         for (const Control& control :
@@ -111,12 +111,12 @@ TEST(Controls, TheTrueRuleIsClean) {
     }
 }
 
-TEST(Controls, OneBankIsOverwritten) {
+TEST(Controls, OverwritingASingleBankIsCaught) {
     expect_caught({.banks = 1, .window = [] { return std::make_unique<run::Window>(kBanks); }},
                   "one bank");
 }
 
-TEST(Controls, OneSmallBulkBankIsOverwritten) {
+TEST(Controls, OverwritingASingleSmallBulkBankIsCaught) {
     expect_caught(
         {.banks = 1, .window = [] { return std::make_unique<run::Window>(kBanks); }, .small = true},
         "one small bulk bank");
@@ -152,7 +152,7 @@ TEST(Controls, ALostCreditStopsTheTeam) {
     EXPECT_GT(hung, 0U);
 }
 
-TEST(Controls, CallsWithoutDataTakenAsSynchronizingAreCaught) {
+TEST(Controls, EmptyCallsTreatedAsSynchronizingAreCaught) {
     expect_caught({.lies_synchronizing = true}, "zero-byte calls");
 }
 

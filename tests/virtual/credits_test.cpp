@@ -117,7 +117,7 @@ struct Pair {
     }
 };
 
-TEST(Credits, ARootRunsOneWindowAheadAndSaysForWhomItWaits) {
+TEST(Credits, ARootRunsOneWindowAheadAndReportsItsWait) {
     Pair pair;
     const TeamCall call = pair.broadcast_from(0);
     for (std::uint32_t number = 0; number < kShape.banks; ++number) {
@@ -145,7 +145,7 @@ TEST(Credits, ARootRunsOneWindowAheadAndSaysForWhomItWaits) {
     pair.job.engine(0).release(late);
 }
 
-TEST(Credits, RanksThatDisagreeInAStreamFindOut) {
+TEST(Credits, ADisagreementInAStreamIsFound) {
     Pair pair;
     const TeamCall mine = pair.broadcast_from(0);
     const TeamCall theirs = pair.broadcast_from(1);

@@ -86,24 +86,24 @@ CallPlan broadcast_from(Rank root) {
     return {.collective = "broadcast", .algorithm = "binomial", .elements = 2, .root = root};
 }
 
-TEST(Disagreement, AnotherCountIsNamedOnAllRanks) {
+TEST(Disagreement, ADifferentCountIsNamedOnAllRanks) {
     expect_named_on_all({.others = {{2, sum_of(3)}}, .common = sum_of(1)}, 2);
 }
 
-TEST(Disagreement, AnotherTypeIsNamedOnAllRanks) {
+TEST(Disagreement, ADifferentTypeIsNamedOnAllRanks) {
     CallPlan other = sum_of(1);
     other.algebra = Algebra::affine;
     expect_named_on_all({.others = {{3, other}}, .common = sum_of(1)}, 3);
 }
 
-TEST(Disagreement, AnotherCollectiveIsNamedOnAllRanks) {
+TEST(Disagreement, ADifferentCollectiveIsNamedOnAllRanks) {
     expect_named_on_all({.others = {{1, {.collective = "barrier", .algorithm = "dissemination"}}},
                          .common = sum_of(2)},
                         1);
 }
 
 // Rank 1 waits for rank 0, which forwards data in the tree of root 2.
-TEST(Disagreement, ARootThatDoesNotWaitItselfIsFoundAtItsNextCall) {
+TEST(Disagreement, ARootThatDoesNotWaitIsFoundAtItsNextCall) {
     expect_named_on_all(
         {.others = {{0, broadcast_from(0)}}, .common = broadcast_from(2), .barrier_after = true},
         0);
@@ -116,7 +116,7 @@ TEST(Disagreement, ACallWithoutDataIsFoundAtTheNextCall) {
 
 // Between nodes, the bank rule inserts barriers into a series of broadcasts that exceeds the eight
 // banks. Reports must still give the number of the user's call, also in a wait for an absent rank.
-TEST(Disagreement, CallsAreCountedAsTheUserMadeThem) {
+TEST(Disagreement, ReportsGiveTheNumbersOfTheUsersCalls) {
     constexpr int kCalls = 40;
     for (const bool stays_away : {false, true}) {
         Jobs jobs({0, 1, 2, 3}, {.inquiry_ns = kInquiryNs,
@@ -167,7 +167,7 @@ void expect_overwritten_signal_named(const CallPlan& common, const CallPlan& oth
 
 // Rank 1 agrees with the rank that it waits for, so only a third rank can tell. The cell's contents
 // pass for the awaited signal, for a later signal, or for an old one.
-TEST(Disagreement, ASignalOfARankThatIsNotAwaitedIsNamed) {
+TEST(Disagreement, ASignalOfAnUnexpectedRankIsNamed) {
     expect_overwritten_signal_named(
         {.collective = "exscan", .algorithm = "linear", .elements = 3},
         {.collective = "scatter", .algorithm = "binomial", .elements = 9, .root = 2});
@@ -206,7 +206,7 @@ class Lines {
     std::vector<std::string> lines_;
 };
 
-TEST(Watchdog, ARankThatNeverCallsIsReportedAndEndsTheWaitOnRequest) {
+TEST(Watchdog, AnAbsentRankIsReportedAndMayEndTheWait) {
     for (const std::vector<int>& nodes : four_rank_layouts()) {
         Lines lines;
         Jobs jobs(nodes, {.timeout_ns = 300'000'000,
@@ -223,7 +223,7 @@ TEST(Watchdog, ARankThatNeverCallsIsReportedAndEndsTheWaitOnRequest) {
     }
 }
 
-TEST(Watchdog, TheReportHasTheFormThatPeopleSearchFor) {
+TEST(Watchdog, TheReportHasItsDocumentedForm) {
     Lines lines;
     Jobs jobs({0, 1, 2, 3}, {.timeout_ns = 2'000'000'000,
                              .abort_on_timeout = true,
@@ -260,7 +260,7 @@ TEST(Watchdog, AReportAloneDoesNotEndTheWait) {
 
 // Looks at rank 2 only: other ranks may begin to wait, and report, sooner. On a slow machine
 // reports are late.
-TEST(Watchdog, AWaitThatStaysTheSameSaysSoOnceAndThenForHowLong) {
+TEST(Watchdog, RepeatedReportsOfAWaitGiveOnlyItsDuration) {
     Lines lines;
     Jobs jobs({0, 0, 1, 1}, {.timeout_ns = 50'000'000,
                              .report = [&](const std::string& line) { lines.add(line); }});

@@ -168,7 +168,7 @@ std::vector<CallPlan> plans_for(Rank ranks) {
 
 class Fused : public ::testing::TestWithParam<Rank> {};
 
-TEST_P(Fused, LoweredProgramsGiveWhatTheirStepsGive) {
+TEST_P(Fused, LoweredProgramsAgreeWithTheirSteps) {
     Plans plans{.ranks = GetParam(), .calls = plans_for(GetParam()), .order = {}, .seed = 11};
     base::Random random(plans.seed);
     for (int i = 0; i < (kSlow ? 600 : 3000); ++i)

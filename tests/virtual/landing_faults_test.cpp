@@ -40,7 +40,7 @@ VirtualOptions draw_options(base::Random& random, std::uint64_t seed) {
     return {.segment_bytes = 8 << 20, .node_of_rank = nodes, .seed = seed};
 }
 
-TEST(LandingFaults, TheTrueOnesAreRight) {
+TEST(DirectDeliveryFaults, UnchangedProgramsAreRight) {
     const std::uint64_t wanted = kSlow ? 1'000 : full_mode() ? 1'000'000 : 20'000;
     std::uint64_t made = 0;
     for (std::uint64_t seed = 1; made < wanted && !HasFailure(); ++seed) {
@@ -55,7 +55,7 @@ TEST(LandingFaults, TheTrueOnesAreRight) {
     RecordProperty("operations", static_cast<int>(made));
 }
 
-TEST(LandingFaults, TheTrueOnesAreRightWithEachWayToNotify) {
+TEST(DirectDeliveryFaults, UnchangedProgramsAreRightWithEachNotification) {
     FabricSetting in_order = counted_setting();
     in_order.conduct.keeps_order = true;
     in_order.completion = base::RemoteCompletion::ordered;
@@ -139,7 +139,7 @@ constexpr Fault kFaults[] = {
     {"memory exposed before its rank is done with it", &expose_early, 1, true},
 };
 
-TEST(LandingFaults, WhatTheVerifierRefusesGoesWrong) {
+TEST(DirectDeliveryFaults, RefusedProgramsGiveWrongResults) {
     for (const Fault& fault : kFaults) {
         int planted = 0;
         for (const DirectSpec& spec : landing_specs()) {

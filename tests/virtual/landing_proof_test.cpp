@@ -36,7 +36,7 @@ bool reads_slots(const Program& program, const Step& step) {
     });
 }
 
-TEST(LandingProof, TheProgramsAreRight) {
+TEST(DirectDeliveryProof, TheProgramsAreRight) {
     for (const DirectSpec& spec : landing_specs()) {
         const AlgorithmSpec parsed = *parse_spec(spec.text);
         for (Rank size = 1; size <= 9; ++size) {
@@ -61,7 +61,7 @@ TEST(LandingProof, TheProgramsAreRight) {
     }
 }
 
-TEST(LandingProof, NothingIsCopiedOutOfSlots) {
+TEST(DirectDeliveryProof, NoDataIsCopiedFromSlots) {
     EXPECT_GE(landing_specs().size(), 7U);
     for (const DirectSpec& spec : landing_specs()) {
         for (const Rank size : {2, 3, 4, 8}) {
@@ -81,7 +81,7 @@ TEST(LandingProof, NothingIsCopiedOutOfSlots) {
 }
 
 /// A rank with one wait less puts too early, or returns too early.
-TEST(LandingProof, ARankThatDoesNotWaitIsRefused) {
+TEST(DirectDeliveryProof, AMissingWaitIsRefused) {
     int refused = 0;
     for (const DirectSpec& spec : landing_specs()) {
         for (const Rank size : {2, 4, 5}) {
@@ -101,7 +101,7 @@ TEST(LandingProof, ARankThatDoesNotWaitIsRefused) {
     EXPECT_GT(refused, 200);
 }
 
-TEST(LandingProof, APutIntoWhatIsOnlyToBeReadIsRefused) {
+TEST(DirectDeliveryProof, APutIntoMemoryExposedForReadingIsRefused) {
     for (const DirectSpec& spec : landing_specs()) {
         auto programs = programs_of(spec, 4, kElements);
         for (Program& program : programs)
@@ -112,7 +112,7 @@ TEST(LandingProof, APutIntoWhatIsOnlyToBeReadIsRefused) {
     }
 }
 
-TEST(LandingProof, VectorsGoAsAWhole) {
+TEST(DirectDeliveryProof, BuffersAreSentUndivided) {
     const auto refused = parse_spec("ring:into=vector,segments=3");
     ASSERT_TRUE(refused.ok());
     const GenerateRequest request{.size = 4, .elements = 64};

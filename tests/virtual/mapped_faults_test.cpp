@@ -53,7 +53,7 @@ std::uint64_t run_true_ones(std::uint64_t seed) {
     return kCalls;
 }
 
-TEST(MappedFaults, TheTrueOnesAreRight) {
+TEST(MappedFaults, UnchangedProgramsAreRight) {
     if (const auto seed = seed_to_repeat()) {
         run_true_ones(*seed);
         return;
@@ -67,7 +67,7 @@ TEST(MappedFaults, TheTrueOnesAreRight) {
 
 /// A call whose remaining steps are waits for peers that read a copy has ended for its caller,
 /// which may overwrite the buffer. Without the copy this gives wrong results.
-TEST(MappedFaults, ACallMayEndBeforeItsPeersAreDoneOnlyWhereTheyReadACopy) {
+TEST(MappedFaults, ACallMayEndBeforeItsPeersOnlyIfTheyReadACopy) {
     int wrong = 0;
     for (std::uint64_t seed = 1; seed <= 12; ++seed) {
         EXPECT_TRUE(errors_of_script(seed, {.bounced_percent = 100}).empty()) << "seed " << seed;
@@ -168,7 +168,7 @@ constexpr Fault kFaults[] = {
     {"an exposed buffer is used by its owner", &reuse_exposed},
 };
 
-TEST(MappedFaults, WhatTheVerifierRefusesGoesWrong) {
+TEST(MappedFaults, RefusedProgramsGiveWrongResults) {
     for (const Fault& fault : kFaults) {
         int planted = 0;
         int wrong = 0;
@@ -229,7 +229,7 @@ void expect_all_named(const std::vector<Ending>& endings, const std::string& tex
     }
 }
 
-TEST(MappedFaults, ACopyThatTheKernelRefusesOfOneRankEndsTheCallOnAll) {
+TEST(MappedFaults, ACopyRefusedToOneRankEndsTheCallOnAll) {
     int withdrawn = 0;
     const auto endings = end_of_a_call({.copied_percent = 100, .copies_refused_by = 2}, withdrawn);
     expect_all_named(endings, "rank 2 cannot read or write memory of rank ");
@@ -238,7 +238,7 @@ TEST(MappedFaults, ACopyThatTheKernelRefusesOfOneRankEndsTheCallOnAll) {
 }
 
 /// The launcher has to see the peer's end first, and to name it.
-TEST(MappedFaults, APeerThatHasEndedIsNotReportedAtOnce) {
+TEST(MappedFaults, AnExitedPeerIsReportedWithADelay) {
     int withdrawn = 0;
     const auto start = std::chrono::steady_clock::now();
     const auto endings = end_of_a_call(
@@ -248,7 +248,7 @@ TEST(MappedFaults, APeerThatHasEndedIsNotReportedAtOnce) {
     expect_all_named(endings, "No such process");
 }
 
-TEST(MappedFaults, ABlockOutsideItsOwnersMemoryIsNotTouched) {
+TEST(MappedFaults, ABlockOutsideItsOwnersMemoryIsRefused) {
     int withdrawn = 0;
     const auto endings = end_of_a_call({.copied_percent = 0, .exposes_outside = 1}, withdrawn);
     expect_all_named(endings, "rank 1 exposed a block that does not lie in its memory");

@@ -125,7 +125,7 @@ class Talkers {
     std::string wrong_;
 };
 
-TEST(Messages, AreHandledOnceAndInOrderOverEveryFabric) {
+TEST(Messages, MessagesAreHandledOnceAndInOrderOverEveryFabric) {
     for (const FabricSetting& setting :
          {counted(), delivered(), ordered(), ordered_cells(), with_signals(), counted_torn()}) {
         for (std::uint64_t seed = 1; seed <= seeds() && !HasFailure(); ++seed) {
@@ -141,7 +141,7 @@ TEST(Messages, AreHandledOnceAndInOrderOverEveryFabric) {
 
 /// In the long form, 10^6 messages: chains of messages that send further messages, between all
 /// pairs in parallel, far more than a ring holds.
-TEST(Messages, NestedOnesBetweenAllPairsComeToAnEnd) {
+TEST(Messages, NestedMessagesBetweenAllPairsComplete) {
     const std::uint64_t trees = full_mode() ? 1 << 10 : 1 << 3;
     for (const FabricSetting& setting : {ordered_cells(), counted()}) {
         Talkers talkers(setting, {0, 0, 1, 1, 2}, 5);
@@ -153,7 +153,7 @@ TEST(Messages, NestedOnesBetweenAllPairsComeToAnEnd) {
     }
 }
 
-TEST(Messages, WhatNoRankSendsIsRefused) {
+TEST(Messages, MalformedMessagesAreRefused) {
     constexpr std::uint64_t kSegment = std::uint64_t{1} << 18;
     std::vector<base::Cell> memory(kSegment / sizeof(base::Cell));
     auto* const own = reinterpret_cast<std::byte*>(memory.data());

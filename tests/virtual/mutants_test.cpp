@@ -39,7 +39,7 @@ plan::Verdict judge(const std::vector<plan::Program>& programs, const plan::Cont
                          .elements = std::uint64_t{8} * programs.front().units});
 }
 
-TEST(Mutants, TheUnchangedProgramsSurvive) {
+TEST(Mutants, UnchangedProgramsSurvive) {
     for (const Subject& subject : kSubjects) {
         const std::vector<plan::Program> programs = generate(subject);
         std::string why;
@@ -49,7 +49,7 @@ TEST(Mutants, TheUnchangedProgramsSurvive) {
     }
 }
 
-TEST(Mutants, WhatTheVerifierCallsValidSurvives) {
+TEST(Mutants, ValidMutantsSurvive) {
     std::uint64_t valid = 0;
     for (const Subject& subject : kSubjects) {
         const std::vector<plan::Program> programs = generate(subject);
@@ -75,7 +75,7 @@ TEST(Mutants, WhatTheVerifierCallsValidSurvives) {
 
 // Some mistakes have no visible effect, such as a missing wait for an irrelevant signal. So the
 // test requires only a share. It shows that the wire is adversarial enough to reveal mistakes.
-TEST(Mutants, MostOfTheRefusedOnesGoWrong) {
+TEST(Mutants, MostRefusedMutantsGiveWrongResults) {
     std::uint64_t refused = 0;
     std::uint64_t wrong = 0;
     for (const Subject& subject : kSubjects) {

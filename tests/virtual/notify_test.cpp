@@ -126,7 +126,7 @@ std::string name_of_case(const ::testing::TestParamInfo<Case>& info) {
 
 class Notify : public ::testing::TestWithParam<Case> {};
 
-TEST_P(Notify, IsRightWhereItsPromiseIsKept) {
+TEST_P(Notify, ResultsAreRightIfThePromiseIsKept) {
     expect_right(GetParam().pair);
 }
 
@@ -162,7 +162,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 class NotifyControls : public ::testing::TestWithParam<Case> {};
 
-TEST_P(NotifyControls, IsCaughtWhereItsPromiseIsBroken) {
+TEST_P(NotifyControls, ABrokenPromiseIsCaught) {
     expect_caught(GetParam().pair);
 }
 

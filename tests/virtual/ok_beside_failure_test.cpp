@@ -68,7 +68,7 @@ Endings reduce_and_barrier(const std::vector<int>& nodes, bool throws, Rank late
     return endings;
 }
 
-TEST(OkBesideFailure, IsTakenBackByTheNextBarrierOnAllRanks) {
+TEST(OkBesideFailure, TheNextBarrierFailsOnAllRanks) {
     int beside = 0;
     for (const std::vector<int>& nodes : four_rank_layouts()) {
         for (const Rank late : {0, 2}) {
@@ -86,7 +86,7 @@ TEST(OkBesideFailure, IsTakenBackByTheNextBarrierOnAllRanks) {
     EXPECT_GT(beside, 0) << "no rank returned OK in spite of the failure: the test is void";
 }
 
-TEST(OkBesideFailure, ABarrierThatIsOkConfirmsWhatWasBefore) {
+TEST(OkBesideFailure, ASuccessfulBarrierConfirmsEarlierCalls) {
     for (const std::vector<int>& nodes : four_rank_layouts()) {
         const Endings endings = reduce_and_barrier(nodes, false, 2);
         for (std::size_t rank = 0; rank < kRanks; ++rank) {

@@ -129,17 +129,17 @@ void expect_caught(const FabricSetting& setting, Way way, Memory memory = Memory
 
 // --- Order ---------------------------------------------------------------------------------------
 
-TEST(OneSided, FenceOrders) {
+TEST(OneSided, AFenceOrdersPuts) {
     for (const FabricSetting& setting :
          {counted(), delivered(), ordered(), ordered_cells(), counted_torn()})
         expect_right(setting, Way::fence);
 }
-TEST(OneSided, QuietMeansLanded) {
+TEST(OneSided, AQuietMeansDelivery) {
     for (const FabricSetting& setting :
          {counted(), delivered(), ordered(), counted_torn(), with_signals()})
         expect_right(setting, Way::quiet);
 }
-TEST(OneSided, MemoryOfTheCallerKeepsTheSameOrder) {
+TEST(OneSided, RegisteredMemoryKeepsTheSameOrder) {
     for (const FabricSetting& setting :
          {counted(), delivered(), ordered(), ordered_cells(), counted_torn(), with_signals()}) {
         for (const Way way : {Way::fence, Way::quiet, Way::signal})
@@ -150,7 +150,7 @@ TEST(OneSided, MemoryOfTheCallerKeepsTheSameOrder) {
 }
 /// Asks a local peer to store a word, then stores a word itself. Without a fence the second store
 /// is seen first; this is the control.
-TEST(OneSided, AStoreBehindAFenceComesAfterWhatANearPeerWasAskedFor) {
+TEST(OneSided, AFenceOrdersAStoreAfterARequestToALocalPeer) {
     for (std::uint64_t seed = 1; seed <= seeds(); ++seed) {
         Ranks ranks(counted(), {0, 0}, seed);
         ranks.register_words(false);
@@ -166,13 +166,13 @@ TEST(OneSided, AStoreBehindAFenceComesAfterWhatANearPeerWasAskedFor) {
         }
     }
 }
-TEST(OneSided, SignalsComeAfterTheirData) {
+TEST(OneSided, SignalsFollowTheirData) {
     for (const FabricSetting& setting :
          {counted(), delivered(), ordered(), ordered_cells(), with_signals()})
         expect_right(setting, Way::signal);
 }
 
-TEST(OneSided, SignalsThatFitArriveAsTheyAre) {
+TEST(OneSided, EncodedSignalsAreDecodedExactly) {
     constexpr std::uint64_t kBegin = std::uint64_t{5} << 30;  // later than any word could be named
     constexpr run::SignalWords kFromHeap{.heap = kBegin};
     constexpr run::SignalWords kAndFew{.few = 4096, .few_count = 64, .heap = kBegin};
@@ -206,18 +206,18 @@ TEST(OneSided, SignalsThatFitArriveAsTheyAre) {
         EXPECT_FALSE(run::onesided::payload_of({offset, 1, true}, kAndFew)) << offset;
 }
 
-TEST(OneSidedControls, WithoutAFenceCountedWritesOvertake) {
+TEST(OneSidedControls, MissingFencesBetweenCountedWritesAreCaught) {
     expect_caught(counted(), Way::nothing);
     expect_caught(counted(), Way::nothing, Memory::registered);
 }
-TEST(OneSidedControls, WithoutAFenceDeliveredWritesOvertake) {
+TEST(OneSidedControls, MissingFencesBetweenDeliveredWritesAreCaught) {
     FabricSetting setting = delivered();
     // A blocking put waits for its delivery. One faulty completion suffices for a flag
     // to arrive early.
     setting.conduct.keeps_delivery = false;
     expect_caught(setting, Way::nothing);
 }
-TEST(OneSidedControls, CompletionsBeforeLandingBreakQuiet) {
+TEST(OneSidedControls, CompletionsBeforeDeliveryBreakQuiet) {
     FabricSetting setting = delivered();
     setting.conduct.keeps_delivery = false;
     expect_caught(setting, Way::quiet);
@@ -232,7 +232,7 @@ TEST(OneSidedControls, SignalsBeforeTheirDataAreCaught) {
     setting.conduct.keeps_immediates = false;
     expect_caught(setting, Way::signal);
 }
-TEST(OneSidedControls, PutsThatOvertakeBreakTheFence) {
+TEST(OneSidedControls, ReorderedPutsBreakTheFence) {
     FabricSetting setting = ordered();
     setting.conduct.keeps_order = false;
     setting.conduct.keeps_words = true;
@@ -242,7 +242,7 @@ TEST(OneSidedControls, PutsThatOvertakeBreakTheFence) {
 
 // --- Atomic operations, gets ---------------------------------------------------------------------
 
-TEST(OneSided, AtomicOperationsOfNearAndFarRanksAddUp) {
+TEST(OneSided, AtomicOperationsOfLocalAndRemoteRanksAddUp) {
     for (const FabricSetting& setting : {counted(), delivered(), ordered(), ordered_cells()}) {
         for (std::uint64_t seed = 1; seed <= seeds() && !HasFailure(); ++seed) {
             Ranks ranks(setting, layout(seed), seed);
@@ -269,7 +269,7 @@ TEST(OneSided, AtomicOperationsOfNearAndFarRanksAddUp) {
     }
 }
 
-TEST(OneSided, CompareSwapStoresOnlyWhatWasExpected) {
+TEST(OneSided, CompareSwapStoresOnlyOnAMatch) {
     Ranks ranks(counted(), {0, 1}, 7);
     std::uint64_t old = 0;
     ASSERT_TRUE(ranks[0].change(1, {RequestKind::swap, 8, ranks.at(kFlag), 5, 0}, old));
@@ -282,7 +282,7 @@ TEST(OneSided, CompareSwapStoresOnlyWhatWasExpected) {
     EXPECT_EQ(ranks.word(1, kFlag), 9U);
 }
 
-TEST(OneSided, GetsSeeWhatWasPutBeforeAQuiet) {
+TEST(OneSided, GetsReturnDataPutBeforeAQuiet) {
     for (FabricSetting setting :
          {counted(), delivered(), ordered(), counted_torn(), ordered_cells()}) {
         for (std::uint64_t seed = 1; seed <= seeds() && !HasFailure(); ++seed) {
@@ -310,7 +310,7 @@ TEST(OneSided, GetsSeeWhatWasPutBeforeAQuiet) {
 }
 
 /// More writes in flight than any pool holds.
-TEST(OneSided, StormsOfWritesWithoutWaitsAllLand) {
+TEST(OneSided, ManyWritesWithoutWaitsAreAllDelivered) {
     for (const FabricSetting& setting : {counted(), delivered(), ordered()}) {
         Ranks ranks(setting, {0, 1, 2}, 3);
         std::vector<std::uint64_t> values(4000);

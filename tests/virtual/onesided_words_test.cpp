@@ -45,7 +45,7 @@ void onesided_model(std::uint64_t& word, const run::Atomic& atomic) {
 
 /// All operations, with or without results, complete immediately or at the quiet, compared
 /// with a serial model.
-TEST(OneSided, EveryKindOfAtomicOperationIsDoneOnce) {
+TEST(OneSided, EveryKindOfAtomicOperationIsAppliedOnce) {
     constexpr RequestKind kKinds[] = {
         RequestKind::add,  RequestKind::swap, RequestKind::store, RequestKind::load,
         RequestKind::band, RequestKind::bor,  RequestKind::bxor,  RequestKind::compare_swap};
@@ -84,7 +84,7 @@ TEST(OneSided, EveryKindOfAtomicOperationIsDoneOnce) {
     }
 }
 
-TEST(OneSided, StridedBlocksGoWhereTheyBelong) {
+TEST(OneSided, StridedBlocksAreStoredAtTheirPlaces) {
     for (FabricSetting setting : {counted(), delivered(), ordered(), counted_torn()}) {
         for (std::uint64_t seed = 1; seed <= seeds() && !HasFailure(); ++seed) {
             setting.reads = seed % 2 == 0;
@@ -109,7 +109,7 @@ TEST(OneSided, StridedBlocksGoWhereTheyBelong) {
 }
 
 /// A quiet of a stream waits only for that stream's operations.
-TEST(OneSided, StreamsHaveAQuietOfTheirOwn) {
+TEST(OneSided, AStreamsQuietWaitsOnlyForItsOperations) {
     for (const FabricSetting& setting : {counted(), ordered()}) {
         for (std::uint64_t seed = 1; seed <= seeds() && !HasFailure(); ++seed) {
             Ranks ranks(setting, {0, 1, 2}, seed);
@@ -134,7 +134,7 @@ TEST(OneSided, StreamsHaveAQuietOfTheirOwn) {
 }
 
 /// The peer makes no progress: a quiet with a deadline gives up, and a later quiet continues.
-TEST(OneSided, AQuietThatIsLateCanBeRepeated) {
+TEST(OneSided, AQuietThatTimedOutCanBeRepeated) {
     for (const FabricSetting& setting : {counted(), delivered(), ordered()}) {
         Ranks ranks(setting, {0, 1}, 5);
         const std::uint64_t value = 42;
@@ -152,7 +152,7 @@ TEST(OneSided, AQuietThatIsLateCanBeRepeated) {
 
 /// An operation without a result gets no reply: the origin continues immediately. With a result it
 /// waits for the peer each time.
-TEST(OneSided, AtomicOperationsWithoutResultWaitForNoReply) {
+TEST(OneSided, AtomicOperationsWithoutResultDoNotWait) {
     for (const FabricSetting& setting : {with_signals(), ordered(), ordered_cells()}) {
         Ranks ranks(setting, {0, 1}, 11);
         for (std::uint64_t i = 0; i < 10; ++i)

@@ -110,7 +110,7 @@ std::deque<TeamCall> mixed_calls(Crew& crew) {
     return calls;
 }
 
-TEST(ProgressThread, SharesTheEngineWithCallsAndEndsWhatWasStarted) {
+TEST(ProgressThread, TheThreadSharesTheEngineAndCompletesStartedCalls) {
     Crew crew;
     const std::deque<TeamCall> calls = mixed_calls(crew);
     std::vector<std::string> wrong(4);
@@ -152,15 +152,15 @@ std::optional<std::uint64_t> polls_until_rank0_ends(bool helped, std::uint64_t p
     return std::nullopt;
 }
 
-TEST(ProgressThread, MovesAStartedCallOfARankThatIsElsewhere) {
+TEST(ProgressThread, AStartedCallProgressesWhileItsRankIsBusy) {
     EXPECT_TRUE(polls_until_rank0_ends(true, 100'000'000).has_value());
 }
 
-TEST(ProgressThread, WithoutItThatCallDoesNotMove) {  // the negative control
+TEST(ProgressThread, AStartedCallDoesNotProgressWithoutTheThread) {  // the negative control
     EXPECT_FALSE(polls_until_rank0_ends(false, 20'000).has_value());
 }
 
-TEST(Turn, WhoTriesForItAgainAndAgainKeepsNoCallOut) {
+TEST(FifoLock, RepeatedTriesDoNotStarveAWaiter) {
     run::Turn turn(run::Turn::Kind::shared);
     for (int round = 0; round < 50; ++round) {
         std::atomic<bool> had{false};
@@ -180,7 +180,7 @@ TEST(Turn, WhoTriesForItAgainAndAgainKeepsNoCallOut) {
     }
 }
 
-TEST(YieldLimit, EndsWhenNothingHasMovedForLong) {
+TEST(YieldLimit, YieldsEndAfterALongTimeWithoutProgress) {
     constexpr std::uint64_t kStart = 5'000'000;
     run::YieldLimit limit;
     EXPECT_TRUE(limit.yields(kStart));
@@ -190,7 +190,7 @@ TEST(YieldLimit, EndsWhenNothingHasMovedForLong) {
     EXPECT_TRUE(limit.yields(kStart + run::YieldLimit::kYieldingNs + 2));
 }
 
-TEST(YieldLimit, DoesNotYieldWhereOthersKeepTheProcessor) {
+TEST(YieldLimit, YieldsAreAvoidedIfOthersKeepTheProcessor) {
     constexpr std::uint64_t kStart = 5'000'000;
     run::YieldLimit limit;
     ASSERT_TRUE(limit.yields(kStart));

@@ -20,7 +20,7 @@
 namespace weft::test {
 namespace {
 
-TEST(Scale, ATeamOfVeryManyRanksStartsAndIsRight) {
+TEST(Scale, ALargeTeamGetsRightResults) {
     const auto ranks = static_cast<Rank>(full_mode() ? 16'384 : 1024);
     const Rank on_node = full_mode() ? 128 : 64;
     std::vector<int> nodes;

@@ -378,7 +378,7 @@ std::vector<Program> programs_of(const HandMade& made, Rank size) {
     return programs;
 }
 
-TEST(Steps, TheProgramsKeepTheirContracts) {
+TEST(Steps, HandmadeProgramsKeepTheirContracts) {
     for (const HandMade& made : all_hand_made()) {
         for (Rank size = 3; size <= 6; ++size) {
             const std::vector<Program> programs = programs_of(made, size);

@@ -89,7 +89,7 @@ std::uint64_t immediate(std::uint64_t line, std::uint64_t kind) {
     return line << 2 | kind;
 }
 
-TEST(StrangeArrivals, OutsideTheSegmentFailTheWire) {
+TEST(StrangeArrivals, ArrivalsOutsideTheSegmentFailTheWire) {
     EXPECT_FALSE(Arrivals({immediate(kLines - 1, 0)}).distrusted()) << "the last cell";
     EXPECT_TRUE(Arrivals({immediate(kLines, 0)}).distrusted());
     EXPECT_TRUE(Arrivals({immediate(0x3fff'ffff, 0)}).distrusted());
@@ -106,7 +106,7 @@ TEST(StrangeArrivals, OutsideTheSegmentFailTheWire) {
         << "puts have no pieces with delivery";
 }
 
-TEST(StrangeArrivals, OfTooManyPiecesFailTheWire) {
+TEST(StrangeArrivals, ArrivalsWithTooManyPiecesFailTheWire) {
     const auto distrusted = [](std::size_t headers, std::uint64_t pieces) {
         const std::deque<std::uint64_t> immediates(headers, immediate(5, 2));
         return Arrivals(immediates, link::Notify::immediate, pieces).distrusted();
@@ -119,7 +119,7 @@ TEST(StrangeArrivals, OfTooManyPiecesFailTheWire) {
     EXPECT_TRUE(distrusted(2, kMost)) << "the sum overflows";
 }
 
-TEST(StrangeArrivals, AtRandomHarmNothing) {
+TEST(StrangeArrivals, RandomArrivalsAreHarmless) {
     base::Random random(1);
     int distrusted = 0;
     for (int trial = 0; trial < 200; ++trial) {
@@ -130,7 +130,7 @@ TEST(StrangeArrivals, AtRandomHarmNothing) {
     EXPECT_GT(distrusted, 150);
 }
 
-TEST(StrangeArrivals, RequestsOutOfRangeAreNotDone) {
+TEST(StrangeArrivals, RequestsOutOfRangeAreRefused) {
     Arrivals job({});
     const run::OneSidedArea area{.offset = 4096, .ranks = 3};
     const run::Service<link::Wire> service(job.wire(), area, 0);

@@ -78,14 +78,14 @@ std::vector<std::string> call_at_once(Turn::Kind turn, std::uint64_t deadline_ns
     return wrong;
 }
 
-TEST(Threads, CollectivesOfSeveralTeamsGoOnAtOnce) {
+TEST(Threads, CollectivesOfSeveralTeamsProgressConcurrently) {
     EXPECT_EQ(call_at_once(Turn::Kind::divided, kDeadlineNs, 60),
               std::vector<std::string>(kThreads * 3));
 }
 
 // A wait that keeps the lock blocks a thread whose call the other ranks wait for. If all threads
 // have the same order, nothing blocks; so the test makes several attempts.
-TEST(Threads, WithoutADividedTurnTheyStandStill) {
+TEST(Threads, ASharedLockBlocksThem) {
     for (int attempt = 0; attempt < 20; ++attempt) {
         const auto ends = call_at_once(Turn::Kind::shared, 200'000'000, 400);
         if (ends != std::vector<std::string>(kThreads * 3)) return;

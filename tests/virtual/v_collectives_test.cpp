@@ -110,7 +110,7 @@ class VCollectiveScript {
     std::uint64_t mapped_ = 0;
 };
 
-TEST(VCollective, GivesEachRankWhatItsPeersHaveForIt) {
+TEST(VCollective, EachRankReceivesTheDataOfItsPeers) {
     const std::uint64_t seeds = full_mode() ? 2000 : 40;
     std::uint64_t mapped = 0;
     for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
@@ -161,16 +161,16 @@ void expect_named(Rank from, Rank to, std::uint64_t sent, std::uint64_t awaited)
                      awaited)});
 }
 
-TEST(VCollectiveDisagreement, AnotherCountIsNamedOnAllRanks) {
+TEST(VCollectiveDisagreement, ADifferentCountIsNamedOnAllRanks) {
     expect_named(1, 2, 3, 4);
     expect_named(3, 0, 5, 2);
 }
 
-TEST(VCollectiveDisagreement, AMessageThatIsNeverSentIsNamed) {
+TEST(VCollectiveDisagreement, AMissingMessageIsNamed) {
     expect_named(1, 2, 0, 4);
 }
 
-TEST(VCollectiveDisagreement, MorePiecesThanAwaitedAreNamedAndDoNoHarm) {
+TEST(VCollectiveDisagreement, UnexpectedPiecesAreNamedAndHarmless) {
     expect_named(2, 1, 5000, 3);
     expect_named(0, 3, 700, 5000);
 }

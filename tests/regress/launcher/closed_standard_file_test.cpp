@@ -7,7 +7,7 @@
 namespace weft::test {
 namespace {
 
-TEST(ClosedStandardFile, IsTheNullDeviceForTheRanks) {
+TEST(ClosedStandardFile, RanksGetTheNullDeviceInstead) {
     for (const char* const closed : {"<&-", ">&-", "2>&-", "<&- >&-", "<&- >&- 2>&-"}) {
         for (const char* const label : {"", "--label "}) {
             const std::string script =
@@ -27,7 +27,7 @@ TEST(ClosedStandardFile, IsTheNullDeviceForTheRanks) {
     }
 }
 
-TEST(ClosedStandardFile, TextOfRanksStaysOutOfTheLauncher) {
+TEST(ClosedStandardFile, OutputOfRanksDoesNotReachTheLaunchersFiles) {
     const Outcome outcome = launch(
         "", "-n 2 -- sh -c 'for i in 1 2 3 4 5; do echo some text; echo some text >&2; done'",
         "<&- >&- 2>&-");

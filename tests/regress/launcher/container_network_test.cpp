@@ -40,7 +40,7 @@ struct Networks {
     Outcome made;
 };
 
-TEST(ContainerNetwork, OfItsOwnMakesAHostOfItsOwn) {
+TEST(ContainerNetwork, RanksWithSeparateNetworksConnectByAddress) {
     if (::geteuid() != 0) GTEST_SKIP() << "only root can make network namespaces";
     const Networks networks(fmt::format("weft{}-", ::getpid()));
     if (networks.made.status != 0) GTEST_SKIP() << networks.made.errors;
@@ -54,7 +54,7 @@ TEST(ContainerNetwork, OfItsOwnMakesAHostOfItsOwn) {
 // Bug: commands of weft that are ranks (bench, fit, tune) refused each TCP connection from another
 // machine, and waited for it forever. Their program also contains the gate of the PMIx server
 // (connection_gate.hpp). The gate searched this kernel's sockets for the user of the other end.
-TEST(ContainerNetwork, CommandsOfWeftReachEachOther) {
+TEST(ContainerNetwork, CommandsWithSeparateNetworksConnect) {
     if (::geteuid() != 0) GTEST_SKIP() << "only root can make network namespaces";
     const Networks networks(fmt::format("weftc{}-", ::getpid()));
     if (networks.made.status != 0) GTEST_SKIP() << networks.made.errors;

@@ -10,7 +10,7 @@
 namespace weft::test {
 namespace {
 
-TEST(EmptySearchPath, IsInNoBuiltFile) {
+TEST(EmptySearchPath, NoBuiltFileHasAnEmptyEntry) {
     std::istringstream files(BUILT_FILES);
     for (std::string file; std::getline(files, file, '|');) {
         const Outcome outcome = run_command({"readelf", "-d", "-W", file});

@@ -12,7 +12,7 @@ namespace {
 
 class FewFilesHangJob : public testing::TestWithParam<const char*> {};
 
-TEST_P(FewFilesHangJob, EveryLimitRunsOrIsRefused) {
+TEST_P(FewFilesHangJob, EveryLimitEitherRunsOrIsRefused) {
     constexpr int kTooFew = 14;
     constexpr int kEnough = 44;
     constexpr int kRefused = 3;

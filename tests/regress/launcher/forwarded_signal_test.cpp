@@ -43,7 +43,7 @@ bool wait_until_stopped(const RunningProgram& running) {
     return true;
 }
 
-TEST(ForwardedSignal, ReachesTheRanksAndNotTheLauncher) {
+TEST(ForwardedSignal, TheSignalReachesTheRanksAndNotTheLauncher) {
     // The ranks have no child while they wait, since it would get the signal, too. The loop has no
     // substitution, because bash fails if a trap runs while it parses one.
     RunningProgram running(
@@ -59,7 +59,7 @@ TEST(ForwardedSignal, ReachesTheRanksAndNotTheLauncher) {
     EXPECT_EQ(outcome.output, "ready\nready\none\none\ntwo\ntwo\n");
 }
 
-TEST(ForwardedSignal, StopStopsTheWholeJobAndItsTimeout) {
+TEST(ForwardedSignal, AStopSignalStopsTheJobAndItsTimeout) {
     RunningProgram running(launched("", "-n 2 --timeout 2 -- sh -c 'echo ready; exec sleep 1'"));
     ASSERT_TRUE(running.wait_for_output("ready\nready\n"));
     running.send(SIGTSTP);

@@ -11,7 +11,7 @@
 namespace weft::test {
 namespace {
 
-TEST(GuessableJob, HasANameOf128RandomBits) {
+TEST(GuessableJob, TheNameHas128RandomBits) {
     std::set<std::string> names;
     for (int i = 0; i < 2; ++i) {
         const Outcome outcome = launch("", "-n 1 -- printenv PMIX_NAMESPACE");
@@ -22,7 +22,7 @@ TEST(GuessableJob, HasANameOf128RandomBits) {
     EXPECT_EQ(names.size(), 2U);
 }
 
-TEST(GuessableJob, NameIsNotPartOfTheServersAddress) {
+TEST(GuessableJob, TheNameIsNotInTheServersAddress) {
     const Outcome outcome =
         launch("", "-n 1 -- sh -c 'env | grep -v ^PMIX_NAMESPACE= | grep -c $PMIX_NAMESPACE'");
     EXPECT_EQ(outcome.output, "0\n");

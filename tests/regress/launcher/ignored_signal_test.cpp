@@ -14,7 +14,7 @@ namespace {
 
 constexpr const char* kIgnoreAll = "trap '' HUP INT QUIT TERM USR1 USR2 XCPU TSTP;";
 
-TEST(IgnoredSignal, StaysIgnoredByTheLauncher) {
+TEST(IgnoredSignal, TheLauncherKeepsIgnoringIt) {
     RunningProgram running(
         launched(kIgnoreAll, "-n 2 -- sh -c 'echo started; sleep 1; echo ended'"));
     ASSERT_TRUE(running.wait_for_output("started\nstarted\n"));
@@ -32,7 +32,7 @@ unsigned long ignored_in(const std::string& status) {
     return std::stoul(status.substr(at + 7), nullptr, 16) & 0x7fff'ffff;
 }
 
-TEST(IgnoredSignal, IsIgnoredByTheRanksToo) {
+TEST(IgnoredSignal, RanksKeepIgnoringIt) {
     const auto ignored = [](const std::string& before) {
         return ignored_in(launch(before, "-n 1 -- grep SigIgn /proc/self/status").output);
     };
@@ -43,7 +43,7 @@ TEST(IgnoredSignal, IsIgnoredByTheRanksToo) {
     }
 }
 
-TEST(IgnoredSignal, EndsOfRanksAreSeenAlthoughTheirSignalIsIgnored) {
+TEST(IgnoredSignal, EndsOfRanksAreNoticedWhileSigchldIsIgnored) {
     const Words command{"env",
                         "--ignore-signal=CHLD",
                         RANK_PROGRAMS "/weft",

@@ -48,7 +48,7 @@ std::set<std::string> endpoints() {
     return files;
 }
 
-TEST(LeftEndpoint, IsNoneWhenARankIsKilledUnderMpirun) {
+TEST(LeftEndpoint, NoFileRemainsOfRanksKilledUnderMpirun) {
     if (std::system("mpirun --version > /dev/null 2>&1") != 0) GTEST_SKIP() << "no mpirun";
     const std::set<std::string> before = shared_files();
     RunningProgram job(under_mpirun(), kOverShm, 60);
@@ -59,7 +59,7 @@ TEST(LeftEndpoint, IsNoneWhenARankIsKilledUnderMpirun) {
     EXPECT_EQ(new_shared_files(before), std::set<std::string>{});
 }
 
-TEST(LeftEndpoint, IsNoneWhenRanksAreKilledWhileTheyStart) {
+TEST(LeftEndpoint, NoFileRemainsOfRanksKilledDuringStartUp) {
     if (std::system("mpirun --version > /dev/null 2>&1") != 0) GTEST_SKIP() << "no mpirun";
     const std::set<std::string> before = shared_files();
     RunningProgram job(under_mpirun(), kOverShm, 60);
@@ -81,7 +81,7 @@ bool stop_over_endpoints(const RunningProgram& job) {
     return endpoints().size() == 3;
 }
 
-TEST(LeftEndpoint, IsNoneOnceTheFirstRankHasEnded) {
+TEST(LeftEndpoint, NoFileRemainsAfterTheFirstRankEnds) {
     constexpr int kTries = 10;
     for (int i = 0; i < kTries; ++i) {
         RunningProgram job({RANK_PROGRAMS "/weft", "run", "-n", "3", "--nodes", "3", "-x",
@@ -106,7 +106,7 @@ TEST(LeftEndpoint, IsNoneOnceTheFirstRankHasEnded) {
     FAIL() << "no endpoints were met in " << kTries << " tries: the test shows nothing";
 }
 
-TEST(LeftEndpoint, FileThatOnlyLooksLikeARanksStays) {
+TEST(LeftEndpoint, AnUnrelatedFileWithASimilarNameIsKept) {
     const Outcome outcome = run_ranks(
         {"-n", "1"}, {"sh", "-c", "echo $$; echo mine > /dev/shm/$$:0:weft-test; kill -9 $$"});
     EXPECT_EQ(outcome.status, 137);
@@ -115,7 +115,7 @@ TEST(LeftEndpoint, FileThatOnlyLooksLikeARanksStays) {
     std::filesystem::remove(file);
 }
 
-TEST(LeftEndpoint, NoRoomIsAnErrorAndNoSignal) {
+TEST(LeftEndpoint, LackOfSpaceIsAnErrorAndNotASignal) {
     if (::geteuid() != 0) GTEST_SKIP() << "only root can make a small /dev/shm";
     for (const char* const size : {"1m", "17m", "24m"}) {
         const std::string script =

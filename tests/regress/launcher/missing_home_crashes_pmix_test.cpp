@@ -28,7 +28,7 @@ class MissingHomeCrashesPmix : public testing::Test {
     }
 };
 
-TEST_F(MissingHomeCrashesPmix, JobsRun) {
+TEST_F(MissingHomeCrashesPmix, JobsRunWithoutAHome) {
     for (const char* const options : {"-n 2", "-n 4 --nodes 2"}) {
         const Outcome outcome = as_nameless(std::string(RANK_PROGRAMS "/weft run --timeout 20 ") +
                                             options + " -- " + rank_program("hello"));
@@ -36,7 +36,7 @@ TEST_F(MissingHomeCrashesPmix, JobsRun) {
     }
 }
 
-TEST_F(MissingHomeCrashesPmix, RankWithoutHomeGetsAnError) {
+TEST_F(MissingHomeCrashesPmix, ARankWithoutAHomeGetsAnError) {
     const Outcome outcome = as_nameless(RANK_PROGRAMS
                                         "/weft run -n 2 --timeout 20 -- "
                                         "env -u HOME " RANK_PROGRAMS "/weft info");
@@ -45,7 +45,7 @@ TEST_F(MissingHomeCrashesPmix, RankWithoutHomeGetsAnError) {
         << outcome.errors;
 }
 
-TEST_F(MissingHomeCrashesPmix, HomeOfTheUserStays) {
+TEST_F(MissingHomeCrashesPmix, HomeSetByTheUserIsKept) {
     const Outcome outcome =
         as_nameless("HOME=/nonexistent " RANK_PROGRAMS "/weft run -n 1 -- printenv HOME");
     EXPECT_EQ(outcome.output, "/nonexistent\n") << outcome.errors;

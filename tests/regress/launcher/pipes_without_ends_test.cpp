@@ -34,7 +34,7 @@ class PipesWithoutEnds : public testing::Test {
         std::filesystem::temp_directory_path() / fmt::format("weft_pipes_{}", ::getpid());
 };
 
-TEST_F(PipesWithoutEnds, AreRefusedAsInput) {
+TEST_F(PipesWithoutEnds, PipesAreRefusedAsInput) {
     for (const char* const variable : {"WEFT_TUNING", "WEFT_PARAMETERS"}) {
         const Outcome outcome = run({fmt::format("{}={}", variable, pipe())});
         EXPECT_EQ(outcome.status, 128 + SIGABRT) << "hello does not catch the Error";
@@ -45,7 +45,7 @@ TEST_F(PipesWithoutEnds, AreRefusedAsInput) {
     }
 }
 
-TEST_F(PipesWithoutEnds, AreRefusedAsLogs) {
+TEST_F(PipesWithoutEnds, PipesAndLinksAreRefusedAsLogs) {
     std::ofstream(in_folder("target"));
     std::filesystem::create_symlink(in_folder("target"), in_folder("link"));
     for (const char* const name : {"pipe", "link"}) {
@@ -58,7 +58,7 @@ TEST_F(PipesWithoutEnds, AreRefusedAsLogs) {
     EXPECT_EQ(std::filesystem::file_size(in_folder("target")), 0U);
 }
 
-TEST_F(PipesWithoutEnds, LeaveFilesAndDevicesAsLogs) {
+TEST_F(PipesWithoutEnds, FilesAndDevicesAreAcceptedAsLogs) {
     for (const char* const name : {"/dev/stderr", "/dev/null"}) {
         const Outcome outcome = run({"WEFT_LOG=info", fmt::format("WEFT_LOG_FILE={}", name)});
         EXPECT_EQ(outcome.status, 0) << outcome.errors;

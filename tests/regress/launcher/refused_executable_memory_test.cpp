@@ -10,7 +10,7 @@
 namespace weft::test {
 namespace {
 
-TEST(RefusedExecutableMemory, IsNotAskedFor) {
+TEST(RefusedExecutableMemory, JobsRunWithoutExecutableMemory) {
     const std::string script =
         "echo 2 > /proc/sys/vm/memfd_noexec || exit 77; "
         "exec " RANK_PROGRAMS "/weft run -n 2 -- " RANK_PROGRAMS "/weft_hello";

@@ -17,7 +17,7 @@ constexpr std::uint32_t ip(std::uint32_t a, std::uint32_t b, std::uint32_t c, st
 
 const HostAddress kBridge{ip(172, 17, 0, 1), 16};
 
-TEST(SharedBridge, IsNotChosen) {
+TEST(SharedBridge, TheBridgeIsNotChosen) {
     const std::vector<HostOnNetwork> ranks{{1, {kBridge, {ip(10, 0, 0, 1), 24}}},
                                            {1, {kBridge, {ip(10, 0, 0, 1), 24}}},
                                            {2, {kBridge, {ip(10, 0, 0, 2), 24}}}};
@@ -27,7 +27,7 @@ TEST(SharedBridge, IsNotChosen) {
 }
 
 /// The first network of a kernel has the same identity on all hosts.
-TEST(SharedBridge, IsNotChosenWhereHostsHaveTheSameKernel) {
+TEST(SharedBridge, TheBridgeIsNotChosenIfHostsHaveEqualKernels) {
     std::vector<HostOnNetwork> ranks;
     for (const std::uint32_t host : {1U, 1U, 2U}) {
         run::HostFacts facts;
@@ -60,7 +60,7 @@ TEST(SharedBridge, WithoutACommonNetworkTheBestAddressIsTaken) {
         << "better than none";
 }
 
-TEST(SharedBridge, AnyPrefixIsTaken) {
+TEST(SharedBridge, AnyPrefixLengthIsAccepted) {
     for (const std::uint32_t bits : {0U, 1U, 31U, 32U, 33U, 4'000'000'000U}) {
         const std::vector<HostOnNetwork> ranks{{1, {{ip(10, 0, 0, 1), bits}}},
                                                {2, {{ip(10, 0, 0, 2), bits}}}};

@@ -12,7 +12,7 @@
 namespace weft::test {
 namespace {
 
-TEST(SilentConnection, OfAnotherUserDoesNotStopTheJob) {
+TEST(SilentConnection, AConnectionOfAnotherUserDoesNotBlockTheJob) {
     if (::geteuid() != 0) GTEST_SKIP() << "another user is needed, and only root can become one";
     // The server's address ends in the port; python3 keeps the connection open.
     const std::string program =

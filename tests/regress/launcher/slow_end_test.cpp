@@ -8,7 +8,7 @@
 namespace weft::test {
 namespace {
 
-TEST(SlowEnd, OfOneRankDoesNotKeepTheJob) {
+TEST(SlowEnd, OneSlowRankDoesNotDelayTheEndOfTheJob) {
     const std::string program =
         "if [ $PMIX_RANK = 0 ]; then sleep 0.5; exit 7; fi; exec " RANK_PROGRAMS
         "/weft_two_threads";

@@ -33,14 +33,14 @@ struct Pipe {
     int ends[2];
 };
 
-TEST(SlowReader, TimeoutEndsTheJob) {
+TEST(SlowReader, TimeoutEndsAJobWithBlockedOutput) {
     const Pipe pipe;
     const Outcome outcome = launch("", "-n 2 --label --timeout 0.5 -- yes", pipe.redirection());
     expect_end(outcome, 124, "weft run: the job did not end within 0.5 s\n");
     EXPECT_LT(outcome.seconds, 5);
 }
 
-TEST(SlowReader, SignalsEndTheJob) {
+TEST(SlowReader, SignalsEndAJobWithBlockedOutput) {
     const Pipe pipe;
     RunningProgram running(launched("", "-n 2 --label -- yes", pipe.redirection()));
     std::this_thread::sleep_for(std::chrono::milliseconds(300));  // until the pipe is full
@@ -50,14 +50,14 @@ TEST(SlowReader, SignalsEndTheJob) {
 }
 
 /// Ranks that have ended must not count as surviving SIGKILL while their output is slowly read.
-TEST(SlowReader, GetsEveryLineOfAFailedRank) {
+TEST(SlowReader, TheReaderGetsEveryLineOfAFailedRank) {
     const Outcome outcome = run_command(
         {"sh", "-c",
          RANK_PROGRAMS "/weft run --label -n 1 -- sh -c 'seq 15000; exit 7' | (sleep 6; wc -l)"});
     EXPECT_EQ(outcome.output, "15000\n");
 }
 
-TEST(SlowReader, GetsEveryLineInTheEnd) {
+TEST(SlowReader, TheReaderGetsEveryLineAfterADelay) {
     Pipe pipe;
     const int lines = 100'000;
     RunningProgram running(

@@ -10,7 +10,7 @@
 namespace weft::test {
 namespace {
 
-TEST(StatusOfAbort, IsTheStatusOfTheJob) {
+TEST(StatusOfAbort, TheJobEndsWithTheStatusOfAbort) {
     for (const int status : {0, 1, 3, 255}) {
         for (int round = 0; round < 5; ++round) {
             const Outcome outcome =

@@ -36,7 +36,7 @@ class UnseenQuota : public testing::Test {
     std::string root_;
 };
 
-TEST_F(UnseenQuota, OfVersion2IsTheNarrowestOnTheWayUp) {
+TEST_F(UnseenQuota, TheSmallestLimitOfAllParentGroupsApplies) {
     write("/groups", "0::/a/b\n");
     EXPECT_FALSE(quota().limited());
     write("/cgroup/a/b/cpu.max", "max 100000\n");
@@ -51,7 +51,7 @@ TEST_F(UnseenQuota, OfVersion2IsTheNarrowestOnTheWayUp) {
     EXPECT_NE(quota().group, group);
 }
 
-TEST_F(UnseenQuota, OfTheRootIsSeenFromInsideAContainer) {
+TEST_F(UnseenQuota, TheRootGroupsLimitAppliesInAContainer) {
     write("/groups", "0::/\n");
     write("/cgroup/cpu.max", "200000 100000\n");
     EXPECT_EQ(quota().thousandths, 2000U);
@@ -59,7 +59,7 @@ TEST_F(UnseenQuota, OfTheRootIsSeenFromInsideAContainer) {
     EXPECT_EQ(quota().thousandths, 2000U);
 }
 
-TEST_F(UnseenQuota, OfVersion1IsSeen) {
+TEST_F(UnseenQuota, LimitsOfCgroupVersion1Apply) {
     write("/groups", "9:name=systemd:/\n4:cpu,cpuacct:/box\n");
     write("/cgroup/cpu,cpuacct/box/cpu.cfs_quota_us", "-1\n");
     write("/cgroup/cpu,cpuacct/box/cpu.cfs_period_us", "100000\n");
@@ -68,7 +68,7 @@ TEST_F(UnseenQuota, OfVersion1IsSeen) {
     EXPECT_EQ(quota().thousandths, 250U);
 }
 
-TEST_F(UnseenQuota, NonsenseIsNoLimit) {
+TEST_F(UnseenQuota, MalformedFilesGiveNoLimit) {
     for (const char* const text : {"", "x", "5", "0 0", "-5 100000", "100000 0", "nan nan"}) {
         write("/groups", "0::/\n\nnonsense\n1:\n");
         write("/cgroup/cpu.max", text);
@@ -76,7 +76,7 @@ TEST_F(UnseenQuota, NonsenseIsNoLimit) {
     }
 }
 
-TEST_F(UnseenQuota, MakesTheRanksOfAJobYield) {
+TEST_F(UnseenQuota, WaitingRanksYieldUnderAQuota) {
     const std::string group = fmt::format("/sys/fs/cgroup/cpu/weft-test-{}", ::getpid());
     std::error_code error;
     if (!fs::create_directory(group, error)) GTEST_SKIP() << "no group can be made here";

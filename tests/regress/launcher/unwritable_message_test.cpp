@@ -38,7 +38,7 @@ TEST(UnwritableMessage, FullDiskKeepsStatuses) {
     expect_statuses("2>/dev/full");
 }
 
-TEST(UnwritableMessage, TerminalThatHungUpKeepsStatuses) {
+TEST(UnwritableMessage, HungUpTerminalKeepsStatuses) {
     const int master = ::posix_openpt(O_RDWR | O_NOCTTY);
     ASSERT_GE(master, 0);
     ASSERT_TRUE(::grantpt(master) == 0 && ::unlockpt(master) == 0);
@@ -64,7 +64,7 @@ TEST(UnwritableMessage, FullPipeKeepsStatuses) {
     ::close(ends[1]);
 }
 
-TEST(UnwritableMessage, FileThatMayNotGrowKeepsStatuses) {
+TEST(UnwritableMessage, FileSizeLimitKeepsStatuses) {
     // ulimit -f: the launcher, and with it the job, ended by SIGXFSZ (153).
     const char* const file = "2>$TMPDIR/messages; status=$?; rm $TMPDIR/messages; exit $status";
     const Words limited{"sh", "-c",

@@ -6,7 +6,7 @@
 namespace weft::test {
 namespace {
 
-TEST(ZombieOrphan, IsReapedWhileTheJobRuns) {
+TEST(ZombieOrphan, OrphansAreReapedWhileTheJobRuns) {
     const Outcome outcome = launch(
         "",
         "-n 1 -- sh -c 'i=0; while [ $i -lt 100 ]; do (true &); i=$((i+1)); done; "

@@ -59,7 +59,7 @@ class ForgedImmediates : public testing::Test {
     StrictPorts ports_{2, profile()};
 };
 
-TEST_F(ForgedImmediates, AreDroppedBetweenThoseOfPeers) {
+TEST_F(ForgedImmediates, ForgedImmediatesAreDropped) {
     const std::vector<std::uint64_t> sent{0, 1, 0xffff'ffff, kPayload | 1,
                                           kPayload | ((std::uint64_t{1} << 43) - 1)};
     base::Random random(7);

@@ -48,7 +48,7 @@ class Peers {
     StrictPorts ports_{kRanks, profile()};  // injects whole messages, so only arrivals count
 };
 
-TEST(OverrunQueue, IsNoneHoweverManyPeersThereAre) {
+TEST(OverrunQueue, QueueHoldsTheArrivalsOfAllPeers) {
     Peers peers;
     int arrivals = 0;
     for (Rank rank = 1; rank < kRanks; ++rank) {

@@ -28,13 +28,13 @@ std::set<std::uint64_t> keys(bool small) {
     return found;
 }
 
-TEST(SmallKeys, AreNotThoseOfPorts) {
+TEST(SmallKeys, PortsUseRandom64BitKeys) {
     const std::set<std::uint64_t> drawn = keys(false);
     EXPECT_GE(drawn.size(), 16U) << "each port has its own";
     EXPECT_GT(*drawn.begin(), std::uint64_t{1} << 40) << "of 64 random bits";
 }
 
-TEST(SmallKeys, AreKeptForProfilesThatWantThem) {
+TEST(SmallKeys, SmallKeysAreUsedIfTheProfileRequiresThem) {
     EXPECT_LT(*keys(true).rbegin(), 100U);
 }
 

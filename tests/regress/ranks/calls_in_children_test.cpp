@@ -12,7 +12,7 @@ namespace {
 using Child = std::tuple<std::string, std::string>;
 class CallsInChildren : public testing::TestWithParam<Child> {};
 
-TEST_P(CallsInChildren, AreAllRefused) {
+TEST_P(CallsInChildren, AllCallsInForkedChildrenAreRefused) {
     const auto& [how, interface] = GetParam();
     for (const Words& options : {Words{"-n", "2"}, Words{"-n", "2", "--nodes", "2"}}) {
         const Outcome outcome =

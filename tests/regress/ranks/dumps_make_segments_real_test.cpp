@@ -43,7 +43,7 @@ int play(const Words&) {
 }
 const Part kPart("dumps", play);
 
-TEST(CoreDumps, LeaveSegmentsOut) {
+TEST(CoreDumps, DumpsOmitSegments) {
     const Outcome outcome = run_part({"-n", "3"}, "dumps");
     EXPECT_EQ(outcome.status, 0) << outcome.errors;
 }

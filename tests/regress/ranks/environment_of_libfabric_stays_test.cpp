@@ -36,7 +36,7 @@ int play(const Words& words) {
 }
 const Part kPart("environment", play);
 
-TEST(EnvironmentOfLibfabric, IsAsBeforeAfterStartUp) {
+TEST(EnvironmentOfLibfabric, TheEnvironmentIsRestoredAfterStartUp) {
     const Outcome fresh = run_part({"-n", "2", "--nodes", "2"}, "environment", {"fresh"});
     EXPECT_EQ(fresh.status, 0) << fresh.errors;
     const Outcome kept = run_part({"-n", "2", "--nodes", "2"}, "environment", {"kept"},

@@ -26,13 +26,13 @@ Outcome run_limited(const char* blocks) {
                                     blocks, RANK_PROGRAMS, RANK_PROGRAMS)});
 }
 
-TEST(FileSizeLimit, IsNamedAndKillsNoRank) {
+TEST(FileSizeLimit, ALowLimitIsNamedAndKillsNoRank) {
     const Outcome outcome = run_limited("2000");
     EXPECT_EQ(outcome.status, 1) << outcome.errors;
     EXPECT_NE(outcome.errors.find("ulimit -f"), std::string::npos) << outcome.errors;
 }
 
-TEST(FileSizeLimit, ThatLeavesRoomForASegmentIsNone) {
+TEST(FileSizeLimit, ALimitLargerThanASegmentIsAccepted) {
     const Outcome outcome = run_limited("16777216");
     EXPECT_EQ(outcome.status, 0) << outcome.errors;
 }

@@ -61,7 +61,7 @@ int play(const Words&) {
 }
 const Part kPart("functions_end_their_process", play);
 
-TEST(FunctionsEndTheirProcess, NeverButFailTheirCall) {
+TEST(FunctionsEndTheirProcess, ThrowingFunctionsFailTheirCallOnly) {
     for (const Words& options : {Words{"-n", "2"}, Words{"-n", "2", "--nodes", "2"}}) {
         const Outcome outcome = run_part(options, "functions_end_their_process");
         EXPECT_EQ(outcome.status, 0) << outcome.errors;

@@ -44,7 +44,7 @@ void check(const char* seconds, const Words& settings) {
     EXPECT_EQ(outcome.errors, "") << settings[0];
 }
 
-TEST(HealthyJobs, AreNotAborted) {
+TEST(HealthyJobs, ComputingJobsAreNotAborted) {
     check("2.5", {"WEFT_TIMEOUT=1", "WEFT_PROGRESS=thread"});
     check("2.5", {"WEFT_TIMEOUT=1", "WEFT_PROGRESS=calls"});
     check("0.5", {"WEFT_TIMEOUT=18446744072"});

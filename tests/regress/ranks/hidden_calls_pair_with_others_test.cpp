@@ -54,7 +54,7 @@ void check(const Words& options, const Words& words) {
             << call << ": " << outcome.errors;
 }
 
-TEST(HiddenCalls, DoNotPairWithCallsOfTheUser) {
+TEST(HiddenCalls, InternalCallsDoNotPairWithUserCalls) {
     check({"-n", "2"}, {"world", "0", "finalize", "barrier"});
     check({"-n", "3", "--nodes", "3"}, {"world", "0", "finalize", "barrier"});
     check({"-n", "2"}, {"world", "0", "split", "alloc"});

@@ -72,13 +72,13 @@ TEST(Lifetimes, AStartedCallKeepsItsOperation) {
     const Outcome outcome = run_part({"-n", "3"}, "lifetimes", {"operation"});
     EXPECT_EQ(outcome.status, 0) << outcome.errors;
 }
-TEST(Lifetimes, WritesAreCountedBeyondFinalize) {
+TEST(Lifetimes, WriteCountsContinueAfterFinalize) {
     for (const Words& options : {Words{"-n", "2"}, Words{"-n", "2", "--nodes", "2"}}) {
         const Outcome outcome = run_part(options, "lifetimes", {"writes"});
         EXPECT_EQ(outcome.status, 0) << outcome.errors;
     }
 }
-TEST(Lifetimes, ThreadsMayMakeRuntimesAtOnce) {
+TEST(Lifetimes, ThreadsMayCreateRuntimesConcurrently) {
     for (const Words& options : {Words{"-n", "2"}, Words{"-n", "2", "--nodes", "2"}}) {
         const Outcome outcome = run_part(options, "lifetimes", {"threads"});
         EXPECT_EQ(outcome.status, 0) << outcome.errors;

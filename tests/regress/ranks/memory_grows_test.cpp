@@ -79,7 +79,7 @@ int play(const Words& words) {
 }
 const Part kPart("memory_grows", play);
 
-TEST(Memory, StaysFlatHoweverCallsDiffer) {
+TEST(Memory, MemoryDoesNotGrowWithTheVarietyOfCalls) {
     for (const auto& [what, rounds] : {std::pair<const char*, const char*>{"counts", "16000"},
                                        {"operations", "16000"},
                                        {"blocks", "8000"},

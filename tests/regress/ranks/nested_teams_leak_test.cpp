@@ -49,7 +49,7 @@ int play(const Words& words) {
 }
 const Part kPart("nested_teams", play);
 
-TEST(NestedTeams, GiveTheirPlacesBackInAnyOrder) {
+TEST(NestedTeams, TeamsFreeTheirEntriesInAnyOrder) {
     for (const Words& options : {Words{"-n", "3"}, Words{"-n", "4", "--nodes", "2"}}) {
         const Outcome outcome = run_part(options, "nested_teams", {"40"});
         EXPECT_EQ(outcome.status, 0) << outcome.errors;

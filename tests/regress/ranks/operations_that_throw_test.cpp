@@ -61,14 +61,14 @@ int play(const Words& words) {
 }
 const Part kPart("operations_that_throw", play);
 
-TEST(OperationsThatThrow, FailTheCallAndTheTeamCanBeFreed) {
+TEST(OperationsThatThrow, TheCallFailsAndTheTeamCanBeFreed) {
     for (const Words& options : {Words{"-n", "2"}, Words{"-n", "3", "--nodes", "3"}}) {
         const Outcome outcome = run_part(options, "operations_that_throw", {"80"});
         EXPECT_EQ(outcome.status, 0) << outcome.errors;
         EXPECT_LT(outcome.seconds, 40) << "the others must learn of it at once, without an inquiry";
     }
 }
-TEST(OperationsThatThrow, DoSoOnAProgressThread) {
+TEST(OperationsThatThrow, TheCallFailsOnAProgressThread) {
     const Outcome outcome =
         run_part({"-n", "2"}, "operations_that_throw", {"40"}, {"WEFT_PROGRESS=thread"});
     EXPECT_EQ(outcome.status, 0) << outcome.errors;

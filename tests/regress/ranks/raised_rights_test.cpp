@@ -62,7 +62,7 @@ class RaisedRights : public testing::Test {
     std::filesystem::path folder_;
 };
 
-TEST_F(RaisedRights, IgnoreAllVariablesThatNameFiles) {
+TEST_F(RaisedRights, VariablesThatNameFilesAreIgnored) {
     std::size_t count = 0;
     for (const base::Variable& variable : base::variables()) {
         if (!variable.names_file) {

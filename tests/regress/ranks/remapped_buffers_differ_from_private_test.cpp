@@ -173,7 +173,7 @@ const Part kWatched("remapped_watched", watched);
 const Part kOverlap("remapped_overlap", overlap);
 const Part kForked("remapped_forked", forked);
 
-TEST(RemappedBuffers, BehaveAsPrivateMemory) {
+TEST(RemappedBuffers, BuffersBehaveAsPrivateMemory) {
     for (const char* part :
          {"remapped_shrink", "remapped_handlers", "remapped_growing", "remapped_forked"}) {
         const Outcome outcome = run_part({"-n", "2", "--timeout", "60"}, part);
@@ -181,13 +181,13 @@ TEST(RemappedBuffers, BehaveAsPrivateMemory) {
     }
 }
 
-TEST(RemappedBuffers, KeepTheirUserfaultfd) {
+TEST(RemappedBuffers, BuffersKeepTheirUserfaultfd) {
     const Outcome outcome = run_part({"-n", "2", "--timeout", "60"}, "remapped_watched");
     if (outcome.status == kStatusNotHere) GTEST_SKIP() << "no userfaultfd for write protection";
     EXPECT_EQ(outcome.status, 0) << outcome.errors;
 }
 
-TEST(RemappedBuffers, StayWhereTheyAreAtOverlapAndFinalize) {
+TEST(RemappedBuffers, BuffersKeepTheirAddressesAtOverlapAndFinalize) {
     const Outcome outcome = run_part({"-n", "2", "--timeout", "60"}, "remapped_overlap");
     if (outcome.status == kStatusNotHere) GTEST_SKIP() << "no memory is remapped here";
     EXPECT_EQ(outcome.status, 0) << outcome.errors;

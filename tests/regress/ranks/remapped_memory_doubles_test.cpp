@@ -108,7 +108,7 @@ class MemoryGroup {
     std::string peak_;
 };
 
-TEST(RemappedMemory, NeverDoubles) {
+TEST(RemappedMemory, MemoryUseDoesNotDouble) {
     std::size_t without_buffers = 0;
     {
         const MemoryGroup group;

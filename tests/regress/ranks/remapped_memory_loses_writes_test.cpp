@@ -248,7 +248,7 @@ const Part kAtFork("remapped_memory_at_fork", at_fork);
 const Part kByAdvice("remapped_memory_by_advice", by_advice);
 const Part kAtFailure("remapped_memory_at_failure", at_failure);
 
-TEST(RemappedMemory, LosesNoWriteWhenItIsGivenBack) {
+TEST(RemappedMemory, NoWriteIsLostWhenMemoryBecomesPrivate) {
     for (const char* part :
          {"remapped_memory_at_fork", "remapped_memory_by_advice", "remapped_memory_at_failure"}) {
         const Outcome outcome =

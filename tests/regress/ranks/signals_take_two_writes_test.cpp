@@ -57,7 +57,7 @@ int play(const Words&) {
 }
 const Part kPart("signals", play);
 
-TEST(Signals, InTheHeapTakeOneWrite) {
+TEST(HeapSignals, ASignalInTheHeapTakesOneWrite) {
     const Outcome outcome = run_part({"-n", "2", "--nodes", "2"}, "signals", {"heap"});
     EXPECT_EQ(outcome.status, 0) << outcome.errors;
 }

@@ -38,11 +38,11 @@ void expect_said(int stays_s, const std::string& text) {
     ADD_FAILURE() << said;
 }
 
-TEST(StartUp, NamesARankThatWasNeverSeen) {
+TEST(StartUp, ARankThatNeverStartedIsNamed) {
     expect_said(0, "rank 1 has no process");
 }
 
-TEST(StartUp, NamesARankThatHasGone) {
+TEST(StartUp, AnExitedRankIsNamed) {
     expect_said(1, "rank 1 \\(process [0-9]+\\) is gone");
 }
 
@@ -59,7 +59,7 @@ int wait_for_peers(const Words&) {
 }
 const Part kWaitForPeers("wait_for_peers", wait_for_peers);
 
-TEST(StartUp, KnowsWhoHasGoneWhenItFails) {
+TEST(StartUp, TheMissingRankIsNamedIfStartUpFails) {
     const Outcome outcome =
         run_command({RANK_PROGRAMS "/weft_regress_ranks_test", "--rank", "wait_for_peers"},
                     {"PMIX_NAMESPACE=a job of two", "PMIX_RANK=0", "OMPI_COMM_WORLD_SIZE=2",

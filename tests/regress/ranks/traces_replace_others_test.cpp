@@ -27,7 +27,7 @@ int play(const Words&) {
 }
 const Part kPart("traces_replace_others", play);
 
-TEST(TracesReplaceOthers, NeverInOneFolder) {
+TEST(TracesReplaceOthers, RuntimesInOneFolderWriteSeparateTraces) {
     const std::filesystem::path folder =
         std::filesystem::temp_directory_path() / fmt::format("weft_traces_{}", ::getpid());
     const Outcome outcome =

@@ -18,7 +18,7 @@ int play(const Words&) {
 }
 const Part kPart("whole_segment", play);
 
-TEST(WholeSegment, IsNotRegisteredWithTheNetwork) {
+TEST(WholeSegment, OnlyPartOfTheSegmentIsRegistered) {
     const Outcome outcome =
         run_part({"-n", "2", "--nodes", "2"}, "whole_segment", {}, {"WEFT_LOG=info"});
     ASSERT_EQ(outcome.status, 0) << outcome.errors;

@@ -68,7 +68,7 @@ class Failing {
     std::vector<std::vector<std::byte>> output_;
 };
 
-TEST(FailedBuffers, AreNotReadAfterACallThatThrew) {
+TEST(FailedBuffers, BuffersAreNotReadAfterAThrowingOperation) {
     const run::UserOperation user{.function = throw_always, .element_bytes = 8};
     for (std::uint64_t seed = 1; seed <= 30; ++seed) {
         Failing job(seed);
@@ -80,7 +80,7 @@ TEST(FailedBuffers, AreNotReadAfterACallThatThrew) {
     }
 }
 
-TEST(FailedBuffers, AreNotReadAfterTheWireIsLost) {
+TEST(FailedBuffers, BuffersAreNotReadAfterAWireFailure) {
     int under_way = 0;
     for (std::uint64_t seed = 1; seed <= 30; ++seed) {
         Failing job(seed);

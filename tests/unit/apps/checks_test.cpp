@@ -16,7 +16,7 @@
 namespace apps {
 namespace {
 
-TEST(Differences, OneElementIsFound) {
+TEST(Differences, OneDifferentElementIsFound) {
     const std::vector<double> want{1, -4, 0.5};
     EXPECT_EQ(count_different(want, want), 0U);
     EXPECT_EQ(relative_difference(want, want), 0);
@@ -34,7 +34,7 @@ TEST(Differences, OneElementIsFound) {
               std::numeric_limits<double>::infinity());
 }
 
-TEST(Blocks, EachItemHasTheOwnerWhoseBlockItIsIn) {
+TEST(Blocks, EachItemBelongsToTheOwnerOfItsBlock) {
     const std::vector<std::int64_t> sizes{0, 3, 0, 0, 4, 1, 0};
     for (const Blocks& blocks : {Blocks(8, 3), Blocks(2, 5), Blocks(0, 4), Blocks(sizes)}) {
         std::int64_t next = 0;
@@ -49,7 +49,7 @@ TEST(Blocks, EachItemHasTheOwnerWhoseBlockItIsIn) {
     EXPECT_EQ(Blocks(sizes).largest(), 4);
 }
 
-TEST(SerialSolver, GivesASolutionThatIsKnown) {
+TEST(SerialSolver, AKnownSolutionIsFound) {
     // 4 1     1     x = 1/11
     // 1 3 x = 2         7/11
     SparseRows matrix;
@@ -122,7 +122,7 @@ std::vector<double> heat_in_one(int steps) {
     return cells;
 }
 
-TEST(Plate, EdgesThatAreMissingOrLateAreSeen) {
+TEST(Plate, MissingOrLateEdgesAreDetected) {
     for (const int steps : {2, 3, 10}) {
         const std::vector<double> want = heat_in_one(steps);
         EXPECT_EQ(count_different(heat_in_halves(Exchange::right, steps), want), 0U);

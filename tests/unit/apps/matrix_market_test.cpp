@@ -29,7 +29,7 @@ std::string refusal_of(const std::string& text) {
 
 constexpr const char* kBanner = "%%MatrixMarket matrix coordinate real symmetric\n";
 
-TEST(MatrixMarket, ASymmetricFileStandsForBothTriangles) {
+TEST(MatrixMarket, ASymmetricFileFillsBothTriangles) {
     const SparseRows rows = rows_of(std::string(kBanner) +
                                     "% a comment\n\n3 3 4\n1 1 2\n2 1 -1.5e0\n  3\t3 +4\r\n"
                                     "% another\n2 2 3\n\n");
@@ -38,7 +38,7 @@ TEST(MatrixMarket, ASymmetricFileStandsForBothTriangles) {
     EXPECT_EQ(rows.values, (std::vector<double>{2, -1.5, -1.5, 3, 4}));
 }
 
-TEST(MatrixMarket, GeneralIntegerAndPatternFilesAreTakenToo) {
+TEST(MatrixMarket, GeneralIntegerAndPatternFilesAreRead) {
     const SparseRows general = rows_of(
         "%%matrixmarket MATRIX Coordinate Integer General\n2 2 4\n2 1 7\n1 1 5\n1 2 7\n2 2 9\n");
     EXPECT_EQ(general.values, (std::vector<double>{5, 7, 7, 9}));
@@ -47,7 +47,7 @@ TEST(MatrixMarket, GeneralIntegerAndPatternFilesAreTakenToo) {
     EXPECT_EQ(pattern.values, (std::vector<double>{1, 1, 1}));
 }
 
-TEST(MatrixMarket, ARankKeepsItsRowsOnly) {
+TEST(MatrixMarket, ARankKeepsOnlyItsRows) {
     const std::string text = std::string(kBanner) + "4 4 5\n1 1 1\n2 2 2\n3 3 3\n4 4 4\n4 2 9\n";
     const SparseRows middle = rows_of(text, 1, 3);
     EXPECT_EQ(middle.starts, (std::vector<std::size_t>{0, 2, 3}));
@@ -55,7 +55,7 @@ TEST(MatrixMarket, ARankKeepsItsRowsOnly) {
     EXPECT_EQ(rows_of(text, 2, 2).count(), 0U);
 }
 
-TEST(MatrixMarket, RefusalsNameTheLineAndWhatWasExpected) {
+TEST(MatrixMarket, ErrorsNameTheLineAndTheExpectedText) {
     const std::string size = std::string(kBanner) + "2 2 1\n";
     const std::pair<std::string, std::string> cases[] = {
         {"", "file:1: this is no banner, expected"},
@@ -94,7 +94,7 @@ TEST(MatrixMarket, RefusalsNameTheLineAndWhatWasExpected) {
             << refusal_of(text) << " instead of " << expected;
 }
 
-TEST(MatrixMarket, TheMatrixOfTheScriptIsRead) {
+TEST(MatrixMarket, TheGeneratedMeshIsRead) {
     std::ifstream in(MESH);
     MatrixMarketReader reader(in, "mesh_300.mtx");
     const SparseRows rows = read_symmetric_rows(reader, 0, reader.rows());

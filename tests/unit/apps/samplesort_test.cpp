@@ -94,7 +94,7 @@ std::vector<Records> shares_of(const Records& records, int ranks, std::size_t sa
     return shares;
 }
 
-TEST(Records, SortingKeepsTheOrderOfOneKey) {
+TEST(Records, SortingIsStable) {
     const Sorted sorted = sort_records(records_of("bb01aa02bb03ab04aa05"));
     EXPECT_EQ(text_of(sorted.records), "aa02aa05ab04bb01bb03");
     EXPECT_EQ(sorted.places, (std::vector<std::size_t>{1, 4, 3, 0, 2}));
@@ -113,7 +113,7 @@ TEST(Records, MergingTakesTheFirstBlockFirst) {
 
 class SharesTest : public testing::TestWithParam<std::tuple<int, std::size_t, std::uint64_t>> {};
 
-TEST_P(SharesTest, AreTheStableSortOfAllAndEven) {
+TEST_P(SharesTest, SharesAreEvenAndFormAStableSort) {
     const auto& [ranks, count, distinct] = GetParam();
     constexpr std::size_t kSamples = 16;
     const Records records = make_records({.bytes = 20, .key_bytes = 9},
@@ -138,7 +138,7 @@ INSTANTIATE_TEST_SUITE_P(Shapes, SharesTest,
                                           testing::Values(0U, 1U, 4U, 61U, 1000U),
                                           testing::Values(0U, 1U, 2U, 30U)));
 
-TEST(Samples, AreEvenlySpacedAndSayWhereTheyStood) {
+TEST(Samples, SamplesAreEvenlySpacedAndHoldTheirPositions) {
     const SortedPart part{sort_records(records_of("dd00cc01bb02aa03")), 0x0102};
     const Records samples = take_samples(part, 2);
     ASSERT_EQ(samples.count(), 2U);
@@ -146,13 +146,13 @@ TEST(Samples, AreEvenlySpacedAndSayWhereTheyStood) {
     EXPECT_EQ(take_samples(part, 100).count(), 4U);
 }
 
-TEST(Check, ADescentIsSeen) {
+TEST(RecordChecks, ADescentIsDetected) {
     EXPECT_EQ(count_descents(records_of("aa01aa02ab01")), 0U);
     EXPECT_EQ(count_descents(records_of("ab01aa02ab01aa00")), 2U);
     EXPECT_EQ(count_descents(Records({4, 2}, 0)), 0U);
 }
 
-TEST(Check, TheDigestDependsOnEveryByteAndOnNoOrder) {
+TEST(RecordChecks, TheDigestDependsOnEveryByteButNotOnOrder) {
     const RecordShape shape{.bytes = 13, .key_bytes = 5};
     const Records records = make_records(shape, {}, 7, 50);
     const Digest whole = digest(records);
@@ -174,7 +174,7 @@ TEST(Check, TheDigestDependsOnEveryByteAndOnNoOrder) {
     EXPECT_NE(digest(twice), whole);
 }
 
-TEST(MadeRecords, AreTheSameInAnyParts) {
+TEST(MadeRecords, AnyPartEqualsTheWhole) {
     const RecordShape shape{.bytes = 30, .key_bytes = 10};
     const Records whole = make_records(shape, {.distinct = 3}, 0, 40);
     EXPECT_EQ(text_of(make_records(shape, {.distinct = 3}, 15, 10)),
@@ -186,7 +186,7 @@ TEST(MadeRecords, AreTheSameInAnyParts) {
     EXPECT_EQ(std::ranges::unique(keys).begin() - keys.begin(), 3);
 }
 
-TEST(RecordFile, PartsAreWrittenAndReadAtTheirPlaces) {
+TEST(RecordFile, PartsAreWrittenAndReadAtTheirOffsets) {
     const std::string path = testing::TempDir() + "weft_record_file";
     const Records all = records_of("aa01bb02cc03");
     ASSERT_EQ(make_record_file(path, 12), "");

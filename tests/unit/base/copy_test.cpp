@@ -25,7 +25,7 @@ std::vector<std::byte> numbered(std::size_t bytes) {
     return data;
 }
 
-TEST(Copy, AtEveryDistanceEachByteAndNoOtherIsWritten) {
+TEST(Copy, ExactlyTheTargetBytesAreWrittenAtEveryDistance) {
     const std::vector<std::byte> from = numbered(kSizes.back() + kPage);
     for (const std::size_t bytes : kSizes)
         for (const std::size_t distance : kDistances) {
@@ -44,7 +44,7 @@ TEST(Copy, AtEveryDistanceEachByteAndNoOtherIsWritten) {
         }
 }
 
-TEST(Copy, OverlappingBytesAreMoved) {
+TEST(Copy, OverlappingRangesAreMoved) {
     constexpr std::size_t kBytes = 10'000;
     for (const std::size_t distance : {1U, 16U, 31U, 2049U, 9'999U, 10'000U, 12'304U}) {
         std::vector<std::byte> right = numbered(kBytes + distance);
@@ -61,7 +61,7 @@ TEST(Copy, OverlappingBytesAreMoved) {
     }
 }
 
-TEST(Copy, SlowDistancesAreThoseOfALineWithoutNone) {
+TEST(Copy, DistancesWithinACacheLineAreSlow) {
     EXPECT_FALSE(is_slow_distance(kPage, 0));
     EXPECT_TRUE(is_slow_distance(5 * kPage + 1, kPage));
     EXPECT_TRUE(is_slow_distance(kPage + 16, 9 * kPage)) << "wraps around the page";

@@ -9,7 +9,7 @@
 namespace weft::base {
 namespace {
 
-TEST(ElementTypes, NamesReadBackAndHaveTheSizeOfTheirType) {
+TEST(ElementTypes, NamesAreParsedBackAndSizesAreRight) {
     for (int i = 0; i < kBuiltinTypes; ++i) {
         const auto type = static_cast<Type>(i);
         const auto parsed = parse_type(name_of(type));
@@ -35,7 +35,7 @@ TEST(ElementTypes, NamesReadBackAndHaveTheSizeOfTheirType) {
     EXPECT_EQ(name_of(Op::maxloc), "maxloc");
 }
 
-TEST(ElementTypes, OperationsReadBack) {
+TEST(ElementTypes, OperationsAreParsedBack) {
     for (int i = 0; i < kBuiltinOps; ++i) {
         const auto op = static_cast<Op>(i);
         const auto parsed = parse_op(name_of(op));
@@ -44,7 +44,7 @@ TEST(ElementTypes, OperationsReadBack) {
     }
 }
 
-TEST(ElementTypes, UnknownNamesAreRefusedWithTheKnownOnes) {
+TEST(ElementTypes, ErrorsForUnknownNamesListTheKnownOnes) {
     const auto type = parse_type("doubel");
     ASSERT_FALSE(type.ok());
     EXPECT_EQ(type.failure().status, Status::argument);

@@ -32,13 +32,13 @@ Settings settings_of(std::initializer_list<const char*> entries) {
     return settings.ok() ? *settings : Settings{};
 }
 
-TEST(Environment, NothingSetGivesTheDefaultsOfTheTable) {
+TEST(Environment, UnsetVariablesGiveTheDefaultsOfTheTable) {
     for (const Settings& settings : {*read_settings(nullptr, kCalls), settings_of({"HOME=/"})})
         for (const Variable& variable : variables())
             EXPECT_EQ(variable.print(settings), variable.fallback) << variable.name;
 }
 
-TEST(Environment, EveryLineOfTheTableIsWholeAndItsDefaultCanBeSet) {
+TEST(Environment, EveryRowIsCompleteAndItsDefaultIsValid) {
     std::set<std::string_view> names;
     for (const Variable& variable : variables()) {
         EXPECT_TRUE(variable.name.starts_with("WEFT_"));
@@ -104,7 +104,7 @@ TEST(Environment, ValuesReachTheirFields) {
     EXPECT_TRUE(settings.unknown.empty());
 }
 
-TEST(Environment, BadValuesNameVariableValueAndForm) {
+TEST(Environment, ErrorsNameVariableValueAndForm) {
     const std::pair<const char*, const char*> cases[] = {
         {"WEFT_NOTIFY=sometimes", "cells, immediate"},
         {"WEFT_HEAP_SIZE=1T", "multiple of 4K"},
@@ -129,7 +129,7 @@ TEST(Environment, BadValuesNameVariableValueAndForm) {
     }
 }
 
-TEST(Environment, EmptyMeansUnsetAndTheFirstOfTwoCounts) {
+TEST(Environment, EmptyMeansUnsetAndTheFirstDuplicateApplies) {
     const Settings settings =
         settings_of({"WEFT_NODES=", "WEFT_NODES=7", "WEFT_BANKS=64", "WEFT_BANKS=what"});
     EXPECT_EQ(settings.nodes, 0U);
@@ -148,7 +148,7 @@ TEST(Environment, UnknownNamesAreReportedTogetherOnce) {
         << reports[0];
 }
 
-TEST(Environment, AnUnknownLogLevelIsReportedAndTheDefaultHolds) {
+TEST(Environment, AnUnknownLogLevelIsReportedAndTheDefaultApplies) {
     const Settings settings = settings_of({"WEFT_LOG=loud"});
     EXPECT_EQ(settings.log, LogLevel::warn);
     EXPECT_EQ(
@@ -156,7 +156,7 @@ TEST(Environment, AnUnknownLogLevelIsReportedAndTheDefaultHolds) {
         std::vector<std::string>{"WEFT_LOG=loud: expected warn, info or trace; warn is used"});
 }
 
-TEST(Environment, AgreementIgnoresSpellingAndOrderAndWhatRanksMayDifferIn) {
+TEST(Environment, AgreementIgnoresSpellingOrderAndPerRankSettings) {
     const std::string plain = agreement_text(Settings{});
     EXPECT_EQ(agreement_text(settings_of({"WEFT_BANKS=512", "WEFT_BANK_BYTES=2048K"})), plain);
     EXPECT_EQ(agreement_text(settings_of({"WEFT_NODE_ID=3", "WEFT_LOG=trace", "WEFT_TIMEOUT=1"})),
@@ -165,7 +165,7 @@ TEST(Environment, AgreementIgnoresSpellingAndOrderAndWhatRanksMayDifferIn) {
               agreement_text(settings_of({"WEFT_NEIGHBOR_GOSSIP=a4", "WEFT_GOSSIP=a2"})));
 }
 
-TEST(Environment, AgreementAndDifferenceSeeEveryAgreedSetting) {
+TEST(Environment, AgreementAndDifferenceCoverEveryAgreedSetting) {
     const Settings plain;
     const std::pair<const char*, const char*> cases[] = {
         {"WEFT_PROVIDER=abc", "WEFT_PROVIDER is not set here and \"abc\" there"},
@@ -229,7 +229,7 @@ Part table_of(const std::string& page) {
 }
 
 /// With WEFT_TESTS_WRITE=1, writes the table into the page instead.
-TEST(Environment, TheGuidesTableIsThatOfTheSource) {
+TEST(Environment, TheGuidesTableEqualsTheSource) {
     std::string page = guide();
     const Part part = table_of(page);
     if (const char* write = std::getenv("WEFT_TESTS_WRITE");

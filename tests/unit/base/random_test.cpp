@@ -22,7 +22,7 @@ std::vector<std::uint64_t> draws(Random random, int count) {
     return values;
 }
 
-TEST(Random, SameSeedSameDrawsOtherSeedOthers) {
+TEST(Random, EqualSeedsGiveEqualDrawsAndOthersDiffer) {
     EXPECT_EQ(draws(Random(7), 100), draws(Random(7), 100));
     std::set<std::uint64_t> seen;
     for (std::uint64_t seed = 0; seed < 100; ++seed)
@@ -30,7 +30,7 @@ TEST(Random, SameSeedSameDrawsOtherSeedOthers) {
     EXPECT_EQ(seen.size(), 10'000U) << "neighboring seeds must share no draws";
 }
 
-TEST(Random, StreamsDependOnNumberNotOnDrawsMade) {
+TEST(Random, StreamsDependOnTheirNumberAndNotOnEarlierDraws) {
     Random random(7);
     const auto before = draws(random.stream(3), 10);
     (void)random();
@@ -49,7 +49,7 @@ TEST(Random, EveryBitIsSetHalfTheTime) {
     for (unsigned bit = 0; bit < 64; ++bit) EXPECT_NEAR(ones[bit], 5000, 350) << "bit " << bit;
 }
 
-TEST(Random, BelowStaysBelowAndIsEven) {
+TEST(Random, BelowIsWithinItsBoundAndUniform) {
     Random random(2);
     std::array<int, 7> seen{};
     for (int i = 0; i < 70'000; ++i) ++seen.at(random.below(7));
@@ -62,7 +62,7 @@ TEST(Random, BelowStaysBelowAndIsEven) {
     EXPECT_NEAR(low, 10'000, 500);
 }
 
-TEST(Random, UnitAndChanceMatchTheirShares) {
+TEST(Random, UnitAndChanceHaveTheExpectedMeans) {
     Random random(3);
     double sum = 0;
     int hits = 0;
@@ -77,7 +77,7 @@ TEST(Random, UnitAndChanceMatchTheirShares) {
     EXPECT_NEAR(hits, 2500, 260);
 }
 
-TEST(Random, SystemEntropyDiffersFromCallToCall) {
+TEST(Random, SystemEntropyDiffersBetweenCalls) {
     const auto first = system_entropy();
     const auto second = system_entropy();
     ASSERT_TRUE(first.ok());

@@ -13,7 +13,7 @@ std::string refusal(const Failure& failure) {
     return failure.text;
 }
 
-TEST(Units, SuffixesAre1024Based) {
+TEST(Units, SuffixesArePowersOf1024) {
     EXPECT_EQ(*parse_bytes("0"), 0U);
     EXPECT_EQ(*parse_bytes("8"), 8U);
     EXPECT_EQ(*parse_bytes("64K"), 65536U);
@@ -26,7 +26,7 @@ TEST(Units, SuffixesAre1024Based) {
     EXPECT_EQ(*parse_bytes("18446744073709551615"), ~std::uint64_t{0});
 }
 
-TEST(Units, WhatIsNoSizeIsRefusedAndQuoted) {
+TEST(Units, InvalidSizesAreRefusedAndQuoted) {
     for (const char* text : {"", "K", "-8", "+8", " 8", "8 ", "8KB", "8iB", "iB", "8B", "8T",
                              "1.5K", "0x10", "8,9", "18446744073709551616", "17179869184G"}) {
         const auto parsed = parse_bytes(text);
@@ -36,7 +36,7 @@ TEST(Units, WhatIsNoSizeIsRefusedAndQuoted) {
     }
 }
 
-TEST(Units, PrintedSizesReadBackAndAreShort) {
+TEST(Units, PrintedSizesAreShortAndParsedBack) {
     EXPECT_EQ(format_bytes(0), "0");
     EXPECT_EQ(format_bytes(1000), "1000");
     EXPECT_EQ(format_bytes(65536), "64K");
@@ -63,7 +63,7 @@ TEST(Units, ListsKeepTheirOrderAndNameTheBadEntry) {
     EXPECT_NE(refusal(parse_bytes_list("").failure()).find("empty"), std::string::npos);
 }
 
-TEST(Units, CountsObeyTheirRange) {
+TEST(Units, CountsOutsideTheirRangeAreRefused) {
     EXPECT_EQ(*parse_count("0"), 0U);
     EXPECT_EQ(*parse_count("007"), 7U);
     EXPECT_EQ(*parse_count("16", {.min = 1, .max = 16}), 16U);

@@ -38,7 +38,7 @@ TEST(AllreduceProof, All5013SchedulesUpTo32RanksAreRightAndInRankOrder) {
     EXPECT_EQ(proved, 5013);
 }
 
-TEST(AllreduceProof, ThePapersPlacementIsOutOfRankOrder914Times) {
+TEST(AllreduceProof, ThePapersPlacementBreaksRankOrder914Times) {
     int out_of_order = 0;
     for (Rank size = 2; size <= 32; ++size) {
         for_each_schedule(size, ScheduleFamily::merged, [&](const Schedule& schedule) {
@@ -84,7 +84,7 @@ TEST(AllreduceProof, WorkedExamplesHaveThePublishedStagesAndMessages) {
     }
 }
 
-TEST(AllreduceProof, LevelsNest) {
+TEST(AllreduceProof, NestedLevelsAreRight) {
     for (const Case& c :
          {Case{"c4m4,e4m4", 4}, Case{"c4m2,c2m2,a3,e2m2,e4m2", 6},
           Case{"c4m2,m1g2a2,n1g2a2,e4m2", 7}, Case{"c6m3,c4m2,m2g2a3,n2g3a2,e4m2,e6m3", 14},
@@ -102,7 +102,7 @@ TEST(AllreduceProof, LevelsNest) {
     }
 }
 
-TEST(AllreduceProof, PipelinesKeepEverySegmentApart) {
+TEST(AllreduceProof, PipelinesKeepSegmentsSeparate) {
     for (const Case& c :
          {Case{"a2,a2,a2", 8}, Case{"a6", 6}, Case{"c6m2,a2,a2,e6m2", 7}, Case{"m3g2a2,n3g2a2", 7},
           Case{"c4m2,m1g2a2,n1g2a2,e4m2", 7}, Case{"c4m2,c2m2,m2g2a2,n2g2a2,e2m2,e4m2", 9}}) {
@@ -121,7 +121,7 @@ TEST(AllreduceProof, PipelinesKeepEverySegmentApart) {
     }
 }
 
-TEST(AllreduceProof, TheRequestCutsEachPieceOfTheSpec) {
+TEST(AllreduceProof, TheRequestDividesEachSegmentOfTheSpec) {
     const auto spec = *parse_spec("multiplying:schedule=(a2,a3),segments=4");
     const auto programs =
         generate_all("allreduce", spec, {.size = 6, .segments = 2, .elements = 64});

@@ -28,7 +28,7 @@ TEST(BarrierProof, EveryScheduleSynchronizes) {
         EXPECT_FALSE(generate("barrier", *parse_spec(wrong), {.size = 2}).ok()) << wrong;
 }
 
-TEST(BarrierProof, RoundsMayHaveARadixEach) {
+TEST(BarrierProof, EachRoundMayHaveItsOwnRadix) {
     for (const auto& [rounds, covers] :
          std::vector<std::pair<const char*, int>>{{"a3,a2", 6}, {"a2,a3", 6}, {"a4,a2,a3", 24}}) {
         for (int size = 1; size <= covers; ++size) {
@@ -46,7 +46,7 @@ TEST(BarrierProof, RoundsMayHaveARadixEach) {
         EXPECT_FALSE(generate("barrier", *parse_spec(spec), {.size = 2}).ok()) << spec;
 }
 
-TEST(BarrierProof, OneRoundUsesOneSharedNumberForEachSender) {
+TEST(BarrierProof, OneRoundUsesOneSharedSignalForEachSender) {
     const auto programs =
         generate_all("barrier", *parse_spec("dissemination:k=100"), {.size = 7, .elements = 0});
     for (const plan::Program& program : programs) {
@@ -59,7 +59,7 @@ TEST(BarrierProof, OneRoundUsesOneSharedNumberForEachSender) {
     }
 }
 
-TEST(BarrierProof, AlignedRoundsShareAndOthersDoNot) {
+TEST(BarrierProof, OnlyAlignedRoundsShareSignals) {
     const auto spec = *parse_spec("dissemination:k=2");
     const auto shared = [&](int size) {
         const auto program = *generate("barrier", spec, {.rank = 1, .size = size});

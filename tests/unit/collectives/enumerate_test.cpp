@@ -25,7 +25,7 @@ std::uint64_t walked(Rank size, ScheduleFamily family) {
     return count;
 }
 
-TEST(Enumerate, SumsUpTo128AndTo32MatchAndCountingAgreesWithWalking) {
+TEST(Enumerate, CountsMatchEnumerationAndPublishedSums) {
     std::uint64_t sums[3] = {};
     std::uint64_t small = 0;
     std::uint64_t most = 0;
@@ -47,7 +47,7 @@ TEST(Enumerate, SumsUpTo128AndTo32MatchAndCountingAgreesWithWalking) {
     EXPECT_EQ(most, 9229U);
 }
 
-TEST(Enumerate, EverySchedulesIsValidUniqueAndPrintsBack) {
+TEST(Enumerate, EveryScheduleIsValidUniqueAndParsedBack) {
     for (Rank size = 2; size <= 48; ++size) {
         std::set<std::string> seen;
         for (const ScheduleFamily family : kFamilies) {

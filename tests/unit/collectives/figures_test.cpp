@@ -29,7 +29,7 @@ TEST(BlocksProof, AllgathersSendEachBlockOnce) {
             [=](Count n) { return n * single_digits(k, n); });
 }
 
-TEST(BlocksProof, AlltoallsSendBlocksOnceOrByDigits) {
+TEST(BlocksProof, AlltoallsSendBlocksOnceOrOncePerDigit) {
     expect_all("alltoall", "direct", one_a_rank, [](Count n, Count) {
         return Figures{one_if(n > 1), n * (n - 1), n * (n - 1), n - 1};
     });
@@ -49,7 +49,7 @@ TEST(BlocksProof, ReduceScattersSendAllButTheOwnBlock) {
     });
 }
 
-TEST(BlocksProof, RecursiveHalvingFoldsInPairsWhereThereIsNoPowerOfTwo) {
+TEST(BlocksProof, RecursiveHalvingFoldsPairsForOtherSizes) {
     const auto reduced_max = [](Count p, Count folded) {
         Count most = 0;
         for (Count w = 0; w < p; ++w) {
@@ -80,7 +80,7 @@ TEST(BlocksProof, RecursiveHalvingFoldsInPairsWhereThereIsNoPowerOfTwo) {
     }
 }
 
-TEST(BlocksProof, GathersAndScattersGoAlongTheirTrees) {
+TEST(BlocksProof, GathersAndScattersFollowTheirTrees) {
     for (const char* collective : {"gather", "scatter"}) {
         expect_all(collective, "flat", one_a_rank, [](Count n, Count) {
             return Figures{one_if(n > 1), n - 1, n - 1, kOpen};
@@ -114,7 +114,7 @@ TEST(BlocksProof, ScansKeepRankOrder) {
     }
 }
 
-TEST(TreeProof, ScatterAndAllgatherMoveWhatTheirFormulasSay) {
+TEST(TreeProof, ScatterAllgatherMovesTheBytesOfItsFormula) {
     expect_all("broadcast", "scatter-allgather", one_a_rank, [](Count n, Count) {
         // The ring skips data that the scatter has already delivered, and sends a signal instead.
         return Figures{.rounds = n - 1 + digits_max(2, n),
@@ -127,7 +127,7 @@ TEST(TreeProof, ScatterAndAllgatherMoveWhatTheirFormulasSay) {
 
 // --- buffers in blocks -------------------------------------------------------------------------
 
-TEST(AllreduceCounts, HalvingDoublingHasRabenseifnersFigures) {
+TEST(AllreduceCounts, HalvingDoublingHasTheCountsOfRabenseifner) {
     const auto elements = [](Count n) { return 2 * std::bit_floor(n); };
     expect_all("allreduce", "halving-doubling", elements, [&](Count n, Count) {
         const Count p = std::bit_floor(n);
@@ -159,13 +159,13 @@ TEST(AllreduceCounts, BinaryBlocksSendUpAndDownOnce) {
     });
 }
 
-TEST(AllreduceCounts, ARingSendsToOneNeighbour) {
+TEST(AllreduceCounts, ARingSendsToOneNeighbor) {
     expect_all("allreduce", "ring", one_a_rank, [](Count n, Count) {
         return Figures{2 * (n - 1), 2 * n * (n - 1), 2 * n * (n - 1), 2 * (n - 1), n - 1};
     });
 }
 
-TEST(ReduceCounts, ARingSendsAVectorFromEachRank) {
+TEST(ReduceCounts, ARingSendsOneBufferFromEachRank) {
     expect_all("reduce", "ring", one_a_rank, [](Count n, Count) {
         return Figures{n * one_if(n > 1), (n + 1) * (n - 1), (n + 1) * (n - 1), n * one_if(n > 1),
                        n - 1};
@@ -195,7 +195,7 @@ Count halving_rounds(Count p, Count pairs, Count top) {
     return *std::ranges::max_element(depth);
 }
 
-TEST(ReduceCounts, HalvingDoublingHasRabenseifnersFigures) {
+TEST(ReduceCounts, HalvingDoublingHasTheCountsOfRabenseifner) {
     const auto elements = [](Count n) { return 2 * std::bit_floor(n); };
     expect_all("reduce", "halving-doubling", elements, [&](Count n, Count root) {
         const Count p = std::bit_floor(n);
@@ -234,7 +234,7 @@ TEST(ReduceCounts, BinaryBlocksSendUpOnce) {
 
 // --- exchanges of whole buffers ----------------------------------------------------------------
 
-TEST(AllreduceProof, RecursiveDoublingServesEverySize) {
+TEST(AllreduceProof, RecursiveDoublingIsRightForEverySize) {
     for (const char* spec : {"recursive-doubling", "butterfly"}) {
         for (Rank size = 1; size <= 64; ++size) {
             const auto n = static_cast<Count>(size);
@@ -251,7 +251,7 @@ TEST(AllreduceProof, RecursiveDoublingServesEverySize) {
     }
 }
 
-TEST(AllreduceProof, EliminationCostsOneRoundWhateverTheSize) {
+TEST(AllreduceProof, EliminationAddsAtMostOneRoundForAnySize) {
     expect_all("allreduce", "elimination", one_a_rank, [](Count n, Count) {
         Count messages = 0;
         for (Count groups = n, width = 1; groups > 1; groups /= 2, width *= 2)
@@ -279,7 +279,7 @@ void expect_barrier(const std::string& spec, Rank size, Count rounds, Count sign
     }
 }
 
-TEST(BarrierProof, EveryRadixSynchronizesInTheRoundsOfItsFormula) {
+TEST(BarrierProof, EveryRadixTakesTheRoundsOfItsFormula) {
     for (Rank size = 1; size <= 64; ++size) {
         const auto n = static_cast<Count>(size);
         for (Count k = 1; k <= std::max<Count>(1, n - 1); ++k)

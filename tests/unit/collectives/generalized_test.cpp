@@ -41,7 +41,7 @@ TEST(AllreduceCounts, GeneralizedIsRightForEverySizeAndEveryR) {
     for (const std::uint64_t r : {0U, 2U, 4U, 6U, 7U}) expect_formula(127, r);
 }
 
-TEST(AllreduceCounts, GeneralizedOnACubeHasTheBytesOfHalvingAndOfDoubling) {
+TEST(AllreduceCounts, GeneralizedOnACubeEqualsHalvingAndDoubling) {
     for (const auto& [group, n] : {std::pair{"2x2", 4U}, {"2x2x2", 8U}, {"2x2x2x2", 16U}}) {
         const std::uint64_t steps = log2_ceil(n);
         for (std::uint64_t r = 0; r <= steps; ++r) {
@@ -69,7 +69,7 @@ TEST(AllreduceCounts, GeneralizedOnACubeHasTheBytesOfHalvingAndOfDoubling) {
     }
 }
 
-TEST(AllreduceCounts, GeneralizedMovesNothingBeforeOrAfter) {
+TEST(AllreduceCounts, GeneralizedCopiesOnlyArrivingData) {
     // It copies only arriving data: to its place in the output, or to scratch if steps are omitted
     // and it is combined later.
     const auto all_in = [](const plan::Program& program, plan::BlockList list,
@@ -100,7 +100,7 @@ TEST(AllreduceCounts, GeneralizedMovesNothingBeforeOrAfter) {
     EXPECT_GT(copies, 1000U);
 }
 
-TEST(AllreduceCounts, GeneralizedServesMixedGroups) {
+TEST(AllreduceCounts, MixedGroupsAreRightForGeneralized) {
     for (const auto& [group, n] : {std::pair{"3x5", 15U},
                                    {"5x3", 15U},
                                    {"4x3x2", 24U},

@@ -53,7 +53,7 @@ void expect_no_part(const char* collective, const char* key, const std::string& 
     EXPECT_TRUE(program.failure().text.find(reason) != std::string::npos) << program.failure().text;
 }
 
-TEST(HierarchicalProof, EveryAlgorithmMayBeAPart) {
+TEST(HierarchicalProof, EveryAlgorithmCanBeAPart) {
     struct Parts {
         const char* collective;
         const char* node;
@@ -94,7 +94,7 @@ TEST(HierarchicalProof, EveryAlgorithmMayBeAPart) {
 constexpr const char* kScans[] = {"scan", "exscan"};
 
 /// A scan over nodes sends one buffer for each message of its part between nodes.
-TEST(HierarchicalProof, ScansSendOverTheNetworkWhatTheNodesAloneWould) {
+TEST(HierarchicalProof, ScansHaveTheNetworkTrafficOfAScanOverNodes) {
     for (Rank nodes = 2; nodes <= 9; ++nodes) {
         const plan::Layout layout(nodes * 4, 4);
         for (const char* collective : kScans) {
@@ -121,7 +121,7 @@ TEST(HierarchicalProof, AlltoallSendsOneMessageToEachNode) {
     }
 }
 
-TEST(HierarchicalProof, BlocksOfAllNodesAreNamedByStrides) {
+TEST(HierarchicalProof, BlocksOfAllNodesAreOneStridedBlock) {
     // A local number means one rank on each of 128 nodes: one strided block
     // instead of 128 blocks.
     const auto program = generate("alltoall", *parse_spec("hierarchical:node=(bruck),net=(bruck)"),
@@ -130,7 +130,7 @@ TEST(HierarchicalProof, BlocksOfAllNodesAreNamedByStrides) {
     EXPECT_LT(program->blocks.size(), 1000);
 }
 
-TEST(HierarchicalProof, PiecesOfOnePartArePiecesOfAll) {
+TEST(HierarchicalProof, SegmentsOfOnePartDivideAllParts) {
     for (const plan::Layout& layout : {plan::Layout(8, 4), plan::Layout(13, 5)}) {
         for (const std::uint32_t segments : {1U, 3U}) {
             for (const char* spec :
@@ -153,7 +153,7 @@ TEST(HierarchicalProof, PiecesOfOnePartArePiecesOfAll) {
 }
 
 /// Blocks of many ranks in many segments: each part gets the number that it needs.
-TEST(HierarchicalProof, LongCallsOfManyRanksAreCutAsFinelyAsTheyNeed) {
+TEST(HierarchicalProof, LongCallsOfManyRanksMayHaveManySegments) {
     const plan::Layout layout(512, 16);
     for (const char* collective : {"allgather", "gather", "scatter", "alltoall"}) {
         const auto program = generate(
@@ -188,7 +188,7 @@ TEST(HierarchicalProof, BlocksOfDifferentSizesAreNotUsedInPlace) {
     }
 }
 
-TEST(HierarchicalProof, PartsThatCutTheVectorDifferentlyGoTogether) {
+TEST(HierarchicalProof, PartsMayDivideTheBufferDifferently) {
     for (const plan::Layout& layout : uneven_layouts()) {
         for (const std::uint32_t segments : {1U, 2U}) {
             proves("allreduce", "hierarchical:node=(ring),net=(ring),down=(scatter-allgather)",
@@ -199,7 +199,7 @@ TEST(HierarchicalProof, PartsThatCutTheVectorDifferentlyGoTogether) {
     }
 }
 
-TEST(HierarchicalProof, SchedulesAndHierarchiesAreParts) {
+TEST(HierarchicalProof, SchedulesAndHierarchiesCanBeParts) {
     proves("allreduce", "hierarchical:node=(a4),net=(m1g2a3,n1g3a2)", plan::Layout(28, 4),
            {.elements = 5, .ordered = true});
     proves("allreduce", "hierarchical:node=(a2,a3),net=(hierarchical:net=(ring))",
@@ -210,7 +210,7 @@ TEST(HierarchicalProof, SchedulesAndHierarchiesAreParts) {
     EXPECT_TRUE(wrong.failure().text.starts_with("character 21:")) << wrong.failure().text;
 }
 
-TEST(HierarchicalProof, OneRankOfANodeTalksToOthers) {
+TEST(HierarchicalProof, OneRankOfANodeCommunicatesWithOtherNodes) {
     for (const plan::Layout& layout : {plan::Layout(24, 6), plan::Layout(13, 4)}) {
         for (const std::string_view collective : {"barrier", "broadcast", "reduce", "allreduce"}) {
             const auto programs =
@@ -226,7 +226,7 @@ TEST(HierarchicalProof, OneRankOfANodeTalksToOthers) {
 }
 
 /// Counts rounds over the network only; parts within nodes add none.
-TEST(HierarchicalProof, RoundsOverTheNetworkAreThoseOfTheNet) {
+TEST(HierarchicalProof, NetworkRoundsEqualThoseOfTheNetPart) {
     for (Rank nodes = 2; nodes <= 17; ++nodes) {
         const plan::Layout layout(nodes * 3, 3);
         const auto far = [&](const char* collective, const char* spec) {
@@ -242,7 +242,7 @@ TEST(HierarchicalProof, RoundsOverTheNetworkAreThoseOfTheNet) {
     }
 }
 
-TEST(HierarchicalProof, LoopsOfThePartsBecomeOne) {
+TEST(HierarchicalProof, LoopsOfThePartsAreMerged) {
     const plan::Layout layout(9, 3);
     for (const plan::Program& program :
          programs_on(layout, "allreduce", "hierarchical:net=(ring),segments=4", {.elements = 60})) {
@@ -256,7 +256,7 @@ TEST(HierarchicalProof, LoopsOfThePartsBecomeOne) {
 
 /// Long buffers and blocks are put to other nodes only. Within a node all data is read
 /// or written in place.
-TEST(HierarchicalProof, LongVectorsAreUsedInPlaceOnANode) {
+TEST(HierarchicalProof, LongBuffersAreUsedInPlaceOnANode) {
     constexpr const char* kMapping[] = {"broadcast",      "reduce",  "allreduce",
                                         "gather",         "scatter", "allgather",
                                         "reduce_scatter", "scan",    "exscan"};
@@ -291,7 +291,7 @@ TEST(HierarchicalProof, LongVectorsAreUsedInPlaceOnANode) {
     }
 }
 
-TEST(HierarchicalProof, WhatCannotBeIsRefusedWithTheReason) {
+TEST(HierarchicalProof, UnusableRequestsAreRefusedWithTheReason) {
     const plan::Layout dealt = dealt_layout(8, 2);
     const GenerateRequest request{.size = 8, .elements = 1, .ordered = true, .layout = dealt};
     struct Case {

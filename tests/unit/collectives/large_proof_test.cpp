@@ -162,7 +162,7 @@ TEST(LargeProof, EveryAlgorithmIsRightForAThousandRanks) {
     prove_all(1000, kAll);
 }
 
-TEST(LargeProof, EveryAlgorithmIsRightForFourThousandAndNinetySevenRanks) {
+TEST(LargeProof, EveryAlgorithmIsRightFor4097Ranks) {
     prove_all(4097, test::full_mode() ? kAll : 1'000'000);
 }
 
@@ -277,7 +277,7 @@ std::vector<Mistake> mistakes() {
     };
 }
 
-TEST(LargeProof, OneMistakeAmongThousandsOfRanksIsFound) {
+TEST(LargeProof, OneMistakeAmongThousandsOfRanksIsDetected) {
     std::vector<Mistake> all = mistakes();
     std::ranges::copy(mapped_mistakes(), std::back_inserter(all));
     for (const Mistake& mistake : all) {

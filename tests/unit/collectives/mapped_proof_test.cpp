@@ -49,7 +49,7 @@ std::vector<std::pair<std::string_view, std::string_view>> mapped_specs() {
     return list;
 }
 
-TEST(MappedProof, CandidatesAreThereWhereRanksReachEachOthersMemory) {
+TEST(MappedProof, MappedIsACandidateOnlyWithReachableMemory) {
     for (const std::string_view collective : mapped_collectives()) {
         for (const bool direct : {false, true}) {
             const auto specs = candidate_specs(collective, {.size = 4, .direct = direct});
@@ -106,7 +106,7 @@ Moved moved_by(const std::vector<Program>& programs, std::uint64_t elements) {
     return moved;
 }
 
-TEST(MappedProof, EachByteIsMovedOnceOrNotAtAll) {
+TEST(MappedProof, EachByteIsMovedAtMostOnce) {
     for (const Rank size : kSizes) {
         const auto n = static_cast<std::uint64_t>(size);
         const std::uint64_t m = 12 * n;
@@ -131,7 +131,7 @@ TEST(MappedProof, EachByteIsMovedOnceOrNotAtAll) {
 }
 
 /// Each rank reads both inputs. The result is in the output unless that is an input.
-TEST(MappedProof, TwoRanksReduceShortVectorsForThemselves) {
+TEST(MappedProof, TwoRanksReduceShortBuffersSeparately) {
     const std::uint64_t m = 1 << 10;
     EXPECT_EQ(moved_by(mapped_programs("allreduce", 2, m), m), (Moved{0, 2 * m, 4 * m, 2 * m}));
 }
@@ -181,7 +181,7 @@ void for_each_step(
 }
 
 /// Only done signals are bare signals.
-TEST(MappedProof, AnOwnerThatIsNotToldOfTheEndIsRefused) {
+TEST(MappedProof, AMissingDoneSignalIsRefused) {
     int refused = 0;
     for_each_step(
         StepKind::signal, [&](std::vector<Program> programs, std::size_t rank, std::size_t at) {
@@ -213,7 +213,7 @@ TEST(MappedProof, AnOwnerThatReturnsEarlyIsRefused) {
 }
 
 /// Overwrites with the owner's input, so that contents stay right if both are the same memory.
-TEST(MappedProof, AnOwnerThatWritesWhatItHasExposedIsRefused) {
+TEST(MappedProof, AnOwnerThatWritesExposedMemoryIsRefused) {
     int refused = 0;
     for_each_step(StepKind::expose, [&](std::vector<Program> programs, std::size_t rank,
                                         std::size_t at) {
@@ -240,7 +240,7 @@ TEST(MappedProof, AnOwnerThatWritesWhatItHasExposedIsRefused) {
 }
 
 /// In place, two blocks are swapped in one step; two single copies would overwrite one of them.
-TEST(MappedProof, BlocksThatChangePlacesOneByOneAreRefused) {
+TEST(MappedProof, ASwapByTwoSingleCopiesIsRefused) {
     int refused = 0;
     for_each_step(StepKind::copy, [&](std::vector<Program> programs, std::size_t rank,
                                       std::size_t at) {
@@ -261,7 +261,7 @@ TEST(MappedProof, BlocksThatChangePlacesOneByOneAreRefused) {
     EXPECT_GT(refused, 10);
 }
 
-TEST(MappedProof, AWriteIntoWhatIsOnlyToBeReadIsRefused) {
+TEST(MappedProof, AWriteIntoMemoryExposedForReadingIsRefused) {
     int refused = 0;
     for_each_step(
         StepKind::expose, [&](std::vector<Program> programs, std::size_t rank, std::size_t at) {

@@ -22,7 +22,7 @@ FarTraffic far_of(const plan::Layout& layout, std::string_view collective, const
                        programs_on(layout, collective, spec, {.root = root, .elements = size}));
 }
 
-TEST(MultiObject, RadicesOfAllgatherAreRight) {
+TEST(MultiObject, EveryRadixOfAllgatherIsRight) {
     for (Rank radix = 2; radix <= 5; ++radix) {
         for (Rank nodes = 1; nodes <= 30; ++nodes) {
             const plan::Layout layout(nodes * 4, 4);
@@ -36,7 +36,7 @@ TEST(MultiObject, RadicesOfAllgatherAreRight) {
 }
 
 /// The paper's example, with its remainder corrected.
-TEST(MultiObject, PortsFetchFromTheNodesOfThePaper) {
+TEST(MultiObject, PortsReceiveFromTheNodesOfThePaper) {
     const auto fetches = [](Rank nodes) {
         const plan::Layout layout(nodes * 3, 3);
         std::vector<std::vector<std::pair<Rank, std::uint32_t>>> ports(3);
@@ -72,7 +72,7 @@ TEST(MultiObject, RingsSendOneBlockEachStep) {
     }
 }
 
-TEST(MultiObject, ScatterSendsEveryBlockOnceAndInFewRounds) {
+TEST(MultiObject, ScatterSendsEveryBlockOnceInTheExpectedRounds) {
     for (Rank each = 1; each <= 4; ++each) {
         for (Rank nodes = 1; nodes <= 40; ++nodes) {
             const plan::Layout layout(nodes * each, each);
@@ -100,7 +100,7 @@ TEST(MultiObject, ScatterSendsEveryBlockOnceAndInFewRounds) {
     EXPECT_EQ(far_of({18, 2}, "scatter", "multi-object", 0).rounds, 2U);
 }
 
-TEST(MultiObject, LongAllreducesSendTheVectorTwiceOverTheNetwork) {
+TEST(MultiObject, LongAllreducesSendTheBufferTwiceOverTheNetwork) {
     for (Rank nodes = 2; nodes <= 8; ++nodes) {
         for (Rank each = 1; each <= 4; ++each) {
             // In units of a block: the buffer has nodes * each of them.
@@ -112,7 +112,7 @@ TEST(MultiObject, LongAllreducesSendTheVectorTwiceOverTheNetwork) {
     }
 }
 
-TEST(MultiObject, RanksOfANodeCombineAChunkEach) {
+TEST(MultiObject, EachRankOfANodeCombinesOneChunk) {
     const plan::Layout layout(3, 3);
     const auto programs = programs_on(layout, "allreduce", "multi-object-large", {.elements = 3});
     for (const plan::Program& program : programs) {
@@ -198,7 +198,7 @@ NearPuts near_puts(const plan::Layout& layout, const std::vector<plan::Program>&
 }
 
 /// A payload counts as a whole, for any number of short blocks in it.
-TEST(MultiObject, NoPayloadFromTheThresholdOnIsPutToALocalPeer) {
+TEST(MultiObject, PayloadsAboveTheThresholdAreNeverPutLocally) {
     const plan::Layout layouts[] = {
         {6, 3}, {20, 4}, {27, 3}, layout_by({3, 1, 4}), dealt_layout(11, 3), dealt_layout(12, 2)};
     for (const Long& call : kLong) {
@@ -222,7 +222,7 @@ TEST(MultiObject, NoPayloadFromTheThresholdOnIsPutToALocalPeer) {
 }
 
 /// Contiguous blocks of a node are exposed together, not one by one.
-TEST(MultiObject, ShortBlocksThatAdjoinAreExposedTogether) {
+TEST(MultiObject, AdjacentShortBlocksAreExposedTogether) {
     constexpr std::uint64_t kEach = 128;  // of 1 KiB, 12 of them
     const plan::Layout layout(24, 12);
     const auto exposes = [&](const std::string& spec, Rank rank) {
@@ -243,7 +243,7 @@ TEST(MultiObject, ShortBlocksThatAdjoinAreExposedTogether) {
         proves("allgather", spec, layout_by({3, 4, 5}), {.elements = 12 * 512, .element_bytes = 8});
 }
 
-TEST(MultiObject, AScatterCopiesALongBlockOnceWhereverItPasses) {
+TEST(MultiObject, AScatterCopiesEachLongBlockOnce) {
     const plan::Layout layouts[] = {{18, 2}, {30, 3}, dealt_layout(7, 3)};
     for (const plan::Layout& layout : layouts) {
         std::uint64_t copied = 0;
@@ -256,7 +256,7 @@ TEST(MultiObject, AScatterCopiesALongBlockOnceWhereverItPasses) {
     }
 }
 
-TEST(MultiObject, ThePortsOfALongAllreduceCombineOutOfTheInputsOfLocalPeers) {
+TEST(MultiObject, PortsOfALongAllreduceReadTheInputsOfLocalPeers) {
     const plan::Layout layout(6, 3);
     for (const plan::Program& program : long_programs(layout, kLong[2], "multi-object-large")) {
         const auto reduce =

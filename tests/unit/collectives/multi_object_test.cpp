@@ -38,7 +38,7 @@ TEST(MultiObjectSmall, NodesOfEighteenRanksAreRight) {
 }
 
 /// Fingerprints prove the sizes that the samples above skip in the ordinary run.
-TEST(MultiObjectSmall, EveryNumberOfNodesGivesEveryRankItsResult) {
+TEST(MultiObjectSmall, EveryNumberOfNodesIsRightByFingerprints) {
     for (const Rank each : {1, 2, 3, 5, 18}) {
         for (Rank nodes = 1; nodes <= 130; ++nodes) {
             const plan::Layout layout(nodes * each, each);
@@ -51,7 +51,7 @@ TEST(MultiObjectSmall, EveryNumberOfNodesGivesEveryRankItsResult) {
 }
 
 /// The smallest sizes for which the paper's algorithm loses remainders.
-TEST(MultiObjectSmall, RemaindersWithSeveralDigitsAreRight) {
+TEST(MultiObjectSmall, RemaindersOfSeveralDigitsAreRight) {
     for (Rank each = 1; each <= 5; ++each) {
         const Rank radix = each + 1;
         expect_small(radix * radix + radix + 1, each, "multi-object-small", radix);
@@ -73,7 +73,7 @@ TEST(MultiObjectSmall, AnyRadixUpToThePortsIsRight) {
                          .ok());
 }
 
-TEST(MultiObjectSmall, ItsSignalsAreABarrier) {
+TEST(MultiObjectSmall, ItsSignalsFormABarrier) {
     std::vector<plan::Layout> layouts = uneven_layouts();
     for (Rank nodes = 1; nodes <= 9; ++nodes)
         for (Rank each = 1; each <= 4; ++each) layouts.emplace_back(nodes * each, each);

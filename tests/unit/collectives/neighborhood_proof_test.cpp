@@ -98,7 +98,7 @@ TEST(NeighborhoodProof, EveryStencilIsRightOnEveryGrid) {
 }
 
 /// Compares the messages of a rank inside a closed grid that is wide enough.
-TEST(NeighborhoodProof, CombiningTakesAMessageForEachPartOfAnOffset) {
+TEST(NeighborhoodProof, CombiningSendsOneMessagePerOffsetPart) {
     struct Figure {
         int dimensions, reach;
         std::uint64_t direct, combined;
@@ -124,7 +124,7 @@ TEST(NeighborhoodProof, CombiningTakesAMessageForEachPartOfAnOffset) {
     }
 }
 
-TEST(NeighborhoodProof, ABlockForAllNeighborsIsSentNoMoreOftenThanDirectly) {
+TEST(NeighborhoodProof, CombiningSendsNoMoreBytesOfACommonBlock) {
     const Stencil stencil = stencil_of({3, 3, 3}, closed(3, 7), box_offsets(3, 1));
     for (const NeighborWay way : kWays)
         EXPECT_EQ(prove(stencil, {NeighborData::same, way}).bytes_total, 27U * 26 * 5 * 8);
@@ -169,7 +169,7 @@ TEST(NeighborhoodProof, RandomStencilsAreRight) {
     }
 }
 
-TEST(NeighborhoodProof, AMessageThatIsLeftOutOrGoesAstrayIsNoticed) {
+TEST(NeighborhoodProof, AMissingOrMisdirectedMessageIsDetected) {
     const Stencil stencil = stencil_of({3, 3}, closed(2, 3), box_offsets(2, 1));
     for (const NeighborWay way : kWays) {
         const Case of{NeighborData::own, way};
@@ -185,7 +185,7 @@ TEST(NeighborhoodProof, AMessageThatIsLeftOutOrGoesAstrayIsNoticed) {
     }
 }
 
-TEST(NeighborhoodProof, StencilsThatAreNoneAreRefused) {
+TEST(NeighborhoodProof, InvalidStencilsAreRefused) {
     const auto why = [](Grid grid, std::vector<Coordinates> offsets) {
         const auto stencil = Stencil::make(std::move(grid), std::move(offsets));
         return stencil ? std::string() : stencil.failure().text;
@@ -273,7 +273,7 @@ TEST(NeighborhoodProof, RandomDirectedGraphsAreRight) {
     EXPECT_GT(most, 2U);
 }
 
-TEST(NeighborhoodProof, ParallelEdgesThatAreTakenForEachOtherAreNoticed) {
+TEST(NeighborhoodProof, ConfusedParallelEdgesAreDetected) {
     Graph graph(2, 4);
     graph.add(0, 1, 3);
     graph.add(0, 1, 3);

@@ -17,7 +17,7 @@ struct Refused {
     const char* message;
 };
 
-TEST(Notation, PublishedSchedulesParseValidateAndPrintBack) {
+TEST(Notation, PublishedSchedulesAreValidAndParsedBack) {
     const std::pair<const char*, Rank> cases[] = {
         {"a8,a4", 32},
         {"a3,a2", 6},
@@ -42,7 +42,7 @@ TEST(Notation, PublishedSchedulesParseValidateAndPrintBack) {
     }
 }
 
-TEST(Notation, TheShapeSaysNAndSOfEachStage) {
+TEST(Notation, TheShapeHasSizeAndStrideOfEachStage) {
     const auto shape = validate(*parse_schedule("c4m2,m1g2a2,n1g2a2,e4m2"), 7);
     ASSERT_TRUE(shape.ok()) << shape.failure().text;
     ASSERT_EQ(shape->stages.size(), 4U);
@@ -117,7 +117,7 @@ TEST(Notation, BrokenRulesNameTheCharacterAndTheRule) {
     EXPECT_TRUE(validate({}, 1).ok());
 }
 
-TEST(Notation, PositionsCountFromTheStartOfTheWholeSpec) {
+TEST(Notation, PositionsAreRelativeToTheWholeSpec) {
     const auto spec = parse_spec("multiplying:schedule=(a2,a5)");
     ASSERT_TRUE(spec.ok());
     const AlgorithmSpec& nested = spec->find("schedule")->nested.front();
@@ -126,7 +126,7 @@ TEST(Notation, PositionsCountFromTheStartOfTheWholeSpec) {
     EXPECT_EQ(shape.failure().text, "character 27: n=8 is not divisible by S*B=2*5");
 }
 
-TEST(Spec, NamesParametersAndNestedSpecsPrintBack) {
+TEST(Spec, NamesParametersAndNestedSpecsAreParsedBack) {
     for (const char* text :
          {"binomial", "dissemination:k=3", "binomial:segments=4,k=2", "a8,a4",
           "hierarchical:node=(a4),net=(m1g2a3,n1g3a2)", "reduce-broadcast:tree=(kary:k=2)",
@@ -217,7 +217,7 @@ std::string random_spec(std::mt19937& random, int depth) {
     return text;
 }
 
-TEST(Spec, RandomWellFormedTextsPrintBackExactly) {
+TEST(Spec, RandomValidTextsAreParsedBack) {
     std::mt19937 random(20240611);
     for (int i = 0; i < 20000; ++i) {
         const std::string text = random_spec(random, 0);
@@ -227,7 +227,7 @@ TEST(Spec, RandomWellFormedTextsPrintBackExactly) {
     }
 }
 
-TEST(Spec, DamagedTextsAreRefusedOrPrintBackExactly) {
+TEST(Spec, DamagedTextsAreRefusedOrParsedBack) {
     std::mt19937 random(77);
     const std::string alphabet = "acemng0123456789,:=()xk.-+_ ;";
     int refused = 0;

@@ -23,7 +23,7 @@ std::int64_t cheapest(Rank size, ScheduleFamily family, const StageCost& cost) {
     return least;
 }
 
-TEST(Optimum, IsTheCheapestOfAllSchedules) {
+TEST(Optimum, TheCheapestOfAllSchedulesIsFound) {
     for (const StageCost& cost : {kArcher, StageCost{1000, 1000}, StageCost{1000, 100},
                                   StageCost{0, 10}, StageCost{100, 0}}) {
         const OptimumSearch search(150, cost);
@@ -41,7 +41,7 @@ TEST(Optimum, IsTheCheapestOfAllSchedules) {
     }
 }
 
-TEST(Optimum, CoversAreNeverDearerThanSchedules) {
+TEST(Optimum, CoversCostNoMoreThanSchedules) {
     for (const StageCost& cost : {kArcher, StageCost{1000, 1000}, StageCost{1000, 100}}) {
         const OptimumSearch search(150, cost);
         for (Rank size = 1; size <= 150; ++size) {
@@ -57,7 +57,7 @@ TEST(Optimum, CoversAreNeverDearerThanSchedules) {
     }
 }
 
-TEST(Optimum, OfPrimeSizesComesFromMerges) {
+TEST(Optimum, MergesAreTheOptimumForPrimeSizes) {
     const OptimumSearch search(65537, kArcher);
     const auto expect = [&](Rank size, std::int64_t factored, std::int64_t merged) {
         const Optimum optimum = search.find(size);
@@ -77,7 +77,7 @@ TEST(Optimum, OfPrimeSizesComesFromMerges) {
     EXPECT_EQ(search.find(11).factored, 4740);
 }
 
-TEST(Optimum, OfSplitsAlone) {
+TEST(Optimum, TheMinimumOverSplitsIsRight) {
     const auto split = [](Rank size) { return cheapest(size, ScheduleFamily::split, kArcher); };
     EXPECT_EQ(split(17), 6740);
     EXPECT_EQ(split(31), 7760);
@@ -85,7 +85,7 @@ TEST(Optimum, OfSplitsAlone) {
     EXPECT_EQ(split(127), 10440);
 }
 
-TEST(Optimum, SearchesAMillionRanks) {
+TEST(Optimum, AMillionRanksCanBeSearched) {
     const OptimumSearch search(1'000'000, kArcher);
     for (const Rank size : {999'983, 1'000'000, 524'288}) {
         const Optimum optimum = search.find(size);

@@ -41,7 +41,7 @@ int walk(const RangeTree& tree, Rank size, Rank root, Rank nodes) {
     return depth;
 }
 
-TEST(RangeTree, EveryNodeIsFoundWhereItsParentPutsIt) {
+TEST(RangeTree, ParentsAndChildrenAgree) {
     for (Rank size = 1; size <= 70; ++size) {
         std::vector<RangeTree> trees{logp_tree(size, {}), logp_tree(size, {1, 5, 20})};
         for (const Rank k : {1, 2, 3, 4, 5, 69}) trees.push_back(kary_tree(size, k));
@@ -54,7 +54,7 @@ TEST(RangeTree, EveryNodeIsFoundWhereItsParentPutsIt) {
     }
 }
 
-TEST(RangeTree, RegularTreesAreAsLowAsCanBe) {
+TEST(RangeTree, RegularTreesHaveMinimalHeight) {
     for (Rank k = 1; k <= 5; ++k) {
         for (Rank size = 1; size <= 60; ++size) {
             // A tree of height h has at most 1 + k + .. + k^h ranks.

@@ -191,7 +191,7 @@ std::vector<plan::Layout> layouts() {
     return list;
 }
 
-TEST_P(RegistryProof, NodesOfEveryShapeAreServedOrRefused) {
+TEST_P(RegistryProof, NodesOfEveryShapeAreRightOrRefused) {
     const std::vector<plan::Layout> all = layouts();
     const bool each_to_each =
         find_collective(GetParam())->contribution == Contribution::owner_own_block;
@@ -241,7 +241,7 @@ TEST_P(RegistryProof, PipelinesHaveConstantDescriptors) {
     });
 }
 
-TEST_P(RegistryProof, WhatTheEntryExcludesIsRefusedWithTheReason) {
+TEST_P(RegistryProof, UnsupportedRequestsAreRefusedWithTheReason) {
     for (const Algorithm& algorithm : algorithms()) {
         if (algorithm.collective != GetParam()) continue;
         const Properties& properties = algorithm.properties;

@@ -98,7 +98,7 @@ TEST(Registry, UnusableTreesAreRefusedWithTheReason) {
 
 /// Programs with repeated equal lists of blocks do not differ in other facts
 /// that a prediction reads.
-TEST(Registry, RepeatedBlocksChangeTheTableAlone) {
+TEST(Registry, RepeatedBlocksChangeOnlyTheTable) {
     int repeated = 0;
     for (const std::string_view collective : collectives()) {
         for (const std::string& text : specs_to_try(collective)) {
@@ -124,7 +124,7 @@ TEST(Registry, RepeatedBlocksChangeTheTableAlone) {
 }
 
 /// If only some ranks had a program, ranks would wait for each other forever.
-TEST(Registry, WhatIsRefusedIsRefusedOnAllRanks) {
+TEST(Registry, RefusalsAreEqualOnAllRanks) {
     int refused = 0;
     int made = 0;
     const auto visit = [&](std::string_view collective, const std::string& text,

@@ -47,7 +47,7 @@ TEST(TreeProof, BroadcastsHaveTheRoundsAndBytesOfTheirFormulas) {
         });
 }
 
-TEST(ReduceProof, TreesMirrorTheBroadcastAlongThem) {
+TEST(ReduceProof, TreesMirrorTheirBroadcasts) {
     for (const TreeRow& tree : trees())
         expect_all("reduce", tree.spec, one_a_rank, [&](Count n, Count) {
             return Figures{tree.depth(n), n - 1, n * (n - 1), n * one_if(n > 1),
@@ -62,7 +62,7 @@ TEST(ReduceProof, TreesMirrorTheBroadcastAlongThem) {
     });
 }
 
-TEST(ReduceProof, WhereOrderCountsItIsKeptForOneMessageMore) {
+TEST(ReduceProof, RankOrderTakesAtMostOneMoreMessage) {
     for (const TreeRow& tree : trees()) {
         for (Rank size = 1; size <= 17; ++size) {
             for (Rank root = 0; root < size; ++root) {
@@ -77,7 +77,7 @@ TEST(ReduceProof, WhereOrderCountsItIsKeptForOneMessageMore) {
     }
 }
 
-TEST(ReduceBroadcast, ServesEverySizeAndTree) {
+TEST(ReduceBroadcast, EverySizeAndTreeIsRight) {
     for (const TreeRow& tree : trees()) {
         const bool known = tree.spec == "binomial" || tree.spec.starts_with("kary");
         if (!known) continue;
@@ -92,7 +92,7 @@ TEST(ReduceBroadcast, ServesEverySizeAndTree) {
     }
 }
 
-TEST(TreeProof, TwoHalvesTravelApart) {
+TEST(TreeProof, TheTwoHalvesTakeSeparateTrees) {
     const auto twice = [](Count n) { return 2 * n; };
     const auto messages = [](Count n) { return 2 * (n - 1); };
     const auto total = [](Count n) { return 2 * n * (n - 1); };
@@ -135,7 +135,7 @@ TEST(TreeProof, TwoHalvesTravelApart) {
     }
 }
 
-TEST(TreeProof, PiecesOfTheDoubleTreesCostACreditEach) {
+TEST(TreeProof, EachSegmentOfDoubleTreesTakesACredit) {
     for (Rank size = 2; size <= 17; ++size) {
         for (const Count segments : {2U, 3U, 7U}) {
             const auto n = static_cast<Count>(size);
@@ -152,7 +152,7 @@ TEST(TreeProof, PiecesOfTheDoubleTreesCostACreditEach) {
     }
 }
 
-TEST(TreeProof, PipelinesCutLongVectorsByThemselves) {
+TEST(TreeProof, PipelinesDivideLongBuffersByDefault) {
     const GenerateRequest request{.size = 5, .root = 0, .elements = 40'000, .element_bytes = 8};
     for (const char* spec : {"chain", "pipelined-binary"}) {
         const auto programs = generate_all("broadcast", *parse_spec(spec), request);
@@ -204,7 +204,7 @@ std::int64_t least_time(Rank size, Costs costs) {
     return last;
 }
 
-TEST(TreeProof, TheLogpTreeTakesTheLeastTimeThatThereIs) {
+TEST(TreeProof, TheLogpTreeTakesTheMinimalTime) {
     for (const Costs costs : {Costs{6, 2, 4}, Costs{1, 0, 1}, Costs{50, 2, 3}, Costs{1, 5, 20}}) {
         const auto spec = *parse_spec(fmt::format("logp-optimal:latency={},overhead={},gap={}",
                                                   costs.latency, costs.overhead, costs.gap));
@@ -221,7 +221,7 @@ TEST(TreeProof, TheLogpTreeTakesTheLeastTimeThatThereIs) {
     EXPECT_EQ(least_time(8, {6, 2, 4}), 24);  // the example of Karp et al.
 }
 
-TEST(TreeProof, OneRankOfAMillionIsGeneratedAlone) {
+TEST(TreeProof, TheProgramOfOneRankOfAMillionIsSmall) {
     struct Case {
         const char* collective;
         const char* spec;

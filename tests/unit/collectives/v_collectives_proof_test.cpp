@@ -42,7 +42,7 @@ plan::Layout layout_of(int size, int kind) {
     return plan::Layout::of(node_of);
 }
 
-TEST(RaggedProof, EveryAlgorithmIsRightWhateverTheCounts) {
+TEST(RaggedProof, EveryAlgorithmIsRightForAllCounts) {
     int proven = 0;
     for (const std::string_view collective : {"allgather", "reduce_scatter"}) {
         for (const std::string& spec : specs_to_try(collective)) {
@@ -70,7 +70,7 @@ TEST(RaggedProof, EveryAlgorithmIsRightWhateverTheCounts) {
     EXPECT_GT(proven, 500);
 }
 
-TEST(RaggedProof, EachBlockIsSentAsOftenAsIfAllWereAlike) {
+TEST(RaggedProof, EachBlockIsSentAsOftenAsWithEqualBlocks) {
     for (const int size : {2, 5, 8, 17}) {
         const Counts counts = counts_of(size, 2);
         const GenerateRequest request{.size = size, .elements = sum_of(counts), .counts = counts};
@@ -88,7 +88,7 @@ TEST(RaggedProof, EachBlockIsSentAsOftenAsIfAllWereAlike) {
     }
 }
 
-TEST(RaggedProof, CountsThatAreNotOneForEachBlockAreRefused) {
+TEST(RaggedProof, AWrongNumberOfCountsIsRefused) {
     const Counts three{1, 2, 3};
     const auto few =
         generate("allgather", *parse_spec("ring"), {.size = 4, .elements = 6, .counts = three});
@@ -139,7 +139,7 @@ Matrix draw_matrix(base::Random& random, int size) {
     return matrix;
 }
 
-TEST(ExchangeProof, EveryMessageArrivesWholeInPieces) {
+TEST(ExchangeProof, MessagesInPiecesArriveComplete) {
     base::Random random(7);
     for (int size = 1; size <= 17; ++size) {
         for (int trial = 0; trial < 6; ++trial) {
@@ -162,7 +162,7 @@ TEST(ExchangeProof, EveryMessageArrivesWholeInPieces) {
     }
 }
 
-TEST(ExchangeProof, MessagesThatAreMappedAreCopiedOnceAndWhole) {
+TEST(ExchangeProof, MappedMessagesAreCopiedOnceAndUndivided) {
     base::Random random(8);
     for (int size = 2; size <= 12; ++size) {
         for (int trial = 0; trial < 6; ++trial) {
@@ -189,7 +189,7 @@ TEST(ExchangeProof, MessagesThatAreMappedAreCopiedOnceAndWhole) {
 }
 
 /// The sender must not end, or write, before its exposed data was read.
-TEST(ExchangeProof, MappedMessagesWithoutTheirEndAreRefused) {
+TEST(ExchangeProof, MappedMessagesWithoutADoneSignalAreRefused) {
     const Matrix matrix{.size = 2, .piece = 4, .counts = {{0, 9}, {0, 0}}, .mapped_min = 5};
     std::vector<plan::Program> programs = matrix.exchange().programs();
     ASSERT_EQ(programs[0].steps.size(), 2U);  // expose, wait
@@ -202,7 +202,7 @@ TEST(ExchangeProof, MappedMessagesWithoutTheirEndAreRefused) {
     EXPECT_NE(verdict.error.find("a done signal is missing"), std::string::npos) << verdict.error;
 }
 
-TEST(ExchangeProof, ARankTalksToThoseOnlyThatItHasSomethingFor) {
+TEST(ExchangeProof, RanksWithoutDataForEachOtherDoNotCommunicate) {
     Matrix matrix{.size = 5, .piece = 10, .counts = std::vector<Counts>(5, Counts(5, 0))};
     matrix.counts[1][3] = 7;
     const auto programs = matrix.exchange().programs();
@@ -216,7 +216,7 @@ TEST(ExchangeProof, ARankTalksToThoseOnlyThatItHasSomethingFor) {
     EXPECT_FALSE(verdict.synchronizing);
 }
 
-TEST(ExchangeProof, CountsThatTheTwoEndsDisagreeAboutAreNoProgram) {
+TEST(ExchangeProof, DifferentCountsOfSenderAndReceiverAreInvalid) {
     Matrix sender{.size = 2, .piece = 4, .counts = {{0, 3}, {0, 0}}};
     Matrix receiver{.size = 2, .piece = 4, .counts = {{0, 2}, {0, 0}}};
     const std::vector<plan::Program> programs{sender.exchange().programs()[0],
@@ -231,7 +231,7 @@ TEST(ExchangeProof, CountsThatTheTwoEndsDisagreeAboutAreNoProgram) {
     EXPECT_NE(other.error.find("names a unit of 2 elements"), std::string::npos) << other.error;
 }
 
-TEST(ExchangeProof, ALoopOfMoreRepeatsThanSegmentsTellsItsSignalsApart) {
+TEST(ExchangeProof, ALoopWithMoreCopiesThanSegmentsIsInvalid) {
     const Exchange exchange = Matrix{.size = 2, .piece = 1, .counts = {{0, 9}, {0, 0}}}.exchange();
     std::vector<plan::Program> programs = exchange.programs();
     const plan::Contract achieved = exchange.contract();

@@ -54,7 +54,7 @@ FormulaResults formula(std::string_view name, const std::vector<FormulaValue>& g
     return *results;
 }
 
-TEST(Cost, OfButterfliesAndBinomialTreesIsTheFormulas) {
+TEST(Cost, ButterfliesAndBinomialTreesMatchTheirFormulas) {
     std::string schedule = "a2";
     for (Rank size = 2; size <= 512; size *= 2, schedule += ",a2") {
         const double p = size;
@@ -77,7 +77,7 @@ TEST(Cost, OfButterfliesAndBinomialTreesIsTheFormulas) {
     }
 }
 
-TEST(Cost, OfReductionsToARootIsRabenseifnersFormulas) {
+TEST(Cost, ReductionsToARootMatchRabenseifnersFormulas) {
     // Costs of the formulas: 1 us for the start, 1 ns for each sent byte, 0.25 ns
     // for each combined byte.
     CostParameters wire{.name = "as printed"};
@@ -111,7 +111,7 @@ TEST(Cost, OfReductionsToARootIsRabenseifnersFormulas) {
     }
 }
 
-TEST(Cost, OfPipelinesHasConstantDescriptorMemory) {
+TEST(Cost, PipelinesHaveConstantDescriptorMemory) {
     std::uint64_t first = 0;
     for (const std::uint32_t segments : {2U, 16U, 128U}) {
         const Cost piped =
@@ -126,7 +126,7 @@ TEST(Cost, OfPipelinesHasConstantDescriptorMemory) {
     }
 }
 
-TEST(Cost, OfStagesIsThatOfTheirPrograms) {
+TEST(Cost, StagesCostTheSameAsTheirPrograms) {
     const CostParameters parameters = infiniband();
     for (const auto& [collective, text, size, segments] :
          std::vector<std::tuple<const char*, const char*, Rank, std::uint32_t>>{
@@ -160,7 +160,7 @@ TEST(Cost, OfStagesIsThatOfTheirPrograms) {
     }
 }
 
-TEST(Cost, FrontKeepsWhatNothingDominates) {
+TEST(Cost, TheFrontKeepsAllNondominatedCosts) {
     base::Random random(3);
     for (int trial = 0; trial < 200; ++trial) {
         std::vector<Cost> costs(1 + random.below(30));
@@ -183,7 +183,7 @@ TEST(Cost, FrontKeepsWhatNothingDominates) {
     }
 }
 
-TEST(Parameters, AreReadFromLines) {
+TEST(Parameters, ParametersAreReadFromLines) {
     const auto read =
         parse_parameters("mine",
                          "# a machine\nmodel loggp\n latency_ns 6000 \n\n"
@@ -211,7 +211,7 @@ TEST(Parameters, AreReadFromLines) {
     }
 }
 
-TEST(Formulas, OfTheOptimalNumberOfMessagesIsTheMinimum) {
+TEST(Formulas, TheOptimalNumberOfMessagesIsAMinimum) {
     for (double ratio = 1; ratio < 40; ratio += 0.37) {
         const double best = messages_optimal(ratio, std::exp(1.0));
         const auto at = [ratio](double b) { return (ratio + b) / std::log(b + 1); };

@@ -49,7 +49,7 @@ TEST_F(Adopted, EdgesAreRightAtEveryOffsetWithinAPage) {
     }
 }
 
-TEST_F(Adopted, WhatIsWrittenAroundAnExposureIsNotTouched) {
+TEST_F(Adopted, WritesNextToAnExposedBufferAreKept) {
     DirectMemory direct(own_peer());
     const Pages pages(9);
     fill(pages.at(), pages.bytes(), 1);
@@ -71,7 +71,7 @@ TEST_F(Adopted, WhatIsWrittenAroundAnExposureIsNotTouched) {
     EXPECT_EQ(data[0], std::byte{0xb3});
 }
 
-TEST_F(Adopted, EveryPartOfARangeIsExposedThroughIt) {
+TEST_F(Adopted, EveryPartOfARangeIsExposedThroughTheRange) {
     DirectMemory direct(own_peer());
     const Pages pages(66);
     std::byte* const data = pages.at() + 17;
@@ -98,7 +98,7 @@ TEST_F(Adopted, EveryPartOfARangeIsExposedThroughIt) {
     EXPECT_EQ(direct.adoption_counters().adoptions, 1U);
 }
 
-TEST_F(Adopted, ALargerBufferReplacesTheRangesInIt) {
+TEST_F(Adopted, ALargerBufferReplacesTheRangesWithinIt) {
     DirectMemory direct(own_peer());
     const Pages pages(64);
     fill(pages.at(), pages.bytes(), 3);
@@ -110,7 +110,7 @@ TEST_F(Adopted, ALargerBufferReplacesTheRangesInIt) {
     EXPECT_EQ(differs(pages.at(), pages.bytes(), 3), pages.bytes());
 }
 
-TEST_F(Adopted, ABufferThatOverlapsARangeInPartIsCopied) {
+TEST_F(Adopted, ABufferThatPartlyOverlapsARangeIsCopied) {
     DirectMemory direct(own_peer());
     const Pages pages(64);
     fill(pages.at(), pages.bytes(), 3);
@@ -136,7 +136,7 @@ TEST_F(Adopted, ARangeInUseIsNotReplaced) {
     adopt(direct, pages.at(), 40 * kPage);
 }
 
-TEST_F(Adopted, ABufferIsAdoptedWhenCopyingHasCostAsMuch) {
+TEST_F(Adopted, ABufferIsAdoptedOnceItsCopiesCostAsMuch) {
     DirectMemory direct(own_peer(DirectMode::automatic));
     if (!direct.adoption_off().empty()) GTEST_SKIP() << direct.adoption_off();
     const Pages pages(257);
@@ -171,7 +171,7 @@ TEST_F(Adopted, BuffersThatManyPeersCopyAreAdoptedSooner) {
     }
 }
 
-TEST_F(Adopted, PricesThatAreGivenDecide) {
+TEST_F(Adopted, GivenPricesDecideWhenABufferIsAdopted) {
     std::vector<std::unique_ptr<Pages>> kept;  // other addresses each time
     for (const auto& [copy_ns, uses] :
          {std::pair<std::uint64_t, int>{1, 0}, {1'000'000, 1}, {100'000, 3}}) {
@@ -200,7 +200,7 @@ void map_anew(const Pages& pages) {
               pages.at());
 }
 
-TEST_F(Adopted, MemoryMappedAnewIsNeverReachedThroughTheOldRange) {
+TEST_F(Adopted, NewMappingsAreNeverReachedThroughTheOldRange) {
     DirectMemory direct(own_peer());
     const Pages pages(16);
     std::uint32_t last = 0;
@@ -221,7 +221,7 @@ TEST_F(Adopted, MemoryMappedAnewIsNeverReachedThroughTheOldRange) {
     EXPECT_GE(direct.adoption_counters().lost, 19U);
 }
 
-TEST_F(Adopted, WithoutAskingTheKernelOldBytesWouldBeSeen) {
+TEST_F(Adopted, OldBytesAppearIfTheKernelIsNotAsked) {
     in_child([] {
         DirectMemory direct(own_peer(DirectMode::adopt, {.ask_before_use = false}));
         const Pages pages(16);
@@ -243,7 +243,7 @@ std::uint64_t object_bytes(const base::FileDescriptor& copy) {
     return static_cast<std::uint64_t>(status.st_blocks) * 512;
 }
 
-TEST_F(Adopted, FreedMemoryIsLetGoWhileOtherBuffersCome) {
+TEST_F(Adopted, FreedMemoryIsReleasedWhenOtherBuffersAreUsed) {
     DirectMemory direct(own_peer());
     const Pages kept(16);
     adopt(direct, kept.at(), kept.bytes());
@@ -260,7 +260,7 @@ TEST_F(Adopted, FreedMemoryIsLetGoWhileOtherBuffersCome) {
     EXPECT_EQ(object_bytes(copy), 0U) << "the object still has memory";
 }
 
-TEST_F(Adopted, PartOfABufferThatIsFreedIsLetGoWhileOtherBuffersCome) {
+TEST_F(Adopted, AFreedPartOfABufferIsReleasedWhenOthersAreUsed) {
     DirectMemory direct(own_peer());
     const Pages kept(16);
     adopt(direct, kept.at(), kept.bytes());
@@ -276,7 +276,7 @@ TEST_F(Adopted, PartOfABufferThatIsFreedIsLetGoWhileOtherBuffersCome) {
     EXPECT_EQ(differs(pages.at(), kFirst, 1), kFirst);
 }
 
-TEST_F(Adopted, BuffersThatFindNoRoomAreCopied) {
+TEST_F(Adopted, BuffersBeyondTheLimitOfRangesAreCopied) {
     constexpr std::size_t kBuffers = 90;
     constexpr std::size_t kRanges = 64;
     in_child([] {
@@ -302,7 +302,7 @@ TEST_F(Adopted, BuffersThatFindNoRoomAreCopied) {
     });
 }
 
-TEST_F(Adopted, NoMoreBytesThanAllowed) {
+TEST_F(Adopted, BuffersBeyondTheLimitOfBytesAreCopied) {
     in_child([] {
         DirectMemory direct(own_peer(DirectMode::adopt, {.bytes_max = 40 * kPage}));
         if (!direct.adoption_off().empty()) return;
@@ -318,7 +318,7 @@ TEST_F(Adopted, NoMoreBytesThanAllowed) {
     });
 }
 
-TEST_F(Adopted, BuffersStayAsTheyAreAfterTheEnd) {
+TEST_F(Adopted, BuffersStayRemappedAfterTheEnd) {
     const Pages pages(20);
     fill(pages.at(), pages.bytes(), 9);
     const auto mappings = mappings_with("weft-adopted");
@@ -347,7 +347,7 @@ TEST_F(Adopted, BuffersStayAsTheyAreAfterTheEnd) {
 
 int allocations = 0;
 
-TEST_F(Adopted, AKnownBufferCostsOneQuestionAndNoAllocation) {
+TEST_F(Adopted, AKnownBufferTakesOneQueryAndNoAllocation) {
     DirectMemory direct(own_peer());
     const Pages pages(64);
     adopt(direct, pages.at() + 5, 60 * kPage);
@@ -378,7 +378,7 @@ void allow_only_ioctl_and_exit() {
     ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
 }
 
-TEST_F(Adopted, TheQuestionIsTheOnlySystemCallForAKnownBuffer) {
+TEST_F(Adopted, TheQueryIsTheOnlySystemCallForAKnownBuffer) {
     const pid_t child = ::fork();
     if (child == 0) {
         DirectMemory direct(own_peer());

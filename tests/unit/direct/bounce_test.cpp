@@ -8,7 +8,7 @@
 namespace weft::link::testing {
 namespace {
 
-TEST(BounceArea, LendsTheLowestRoomThatIsFree) {
+TEST(BounceArea, TheLowestFreePieceIsTaken) {
     const Pages memory(8);
     BounceArea area({memory.at(), memory.bytes()});
     EXPECT_EQ(area.take(4 * kPage + 1), nullptr) << "a piece has at most half of the area";
@@ -51,7 +51,7 @@ class Bounced : public ::testing::Test {
     Pages buffer_{16};
 };
 
-TEST_F(Bounced, LocalPeersReadAndWriteTheCopyAndWhatTheyWriteComesBack) {
+TEST_F(Bounced, PeersUseTheCopyAndTheirWritesAreCopiedBack) {
     DirectMemory direct(options());
     std::byte* const data = buffer_.at() + 3;
     constexpr std::size_t kBytes = 5 * kPage;
@@ -76,7 +76,7 @@ TEST_F(Bounced, LocalPeersReadAndWriteTheCopyAndWhatTheyWriteComesBack) {
 }
 
 /// The owner continues before peers have read a copy, if its next buffer will find room.
-TEST_F(Bounced, MemoryThatPeersOnlyReadIsAtOnceTheOwners) {
+TEST_F(Bounced, AnOwnerMayReuseABufferThatPeersOnlyRead) {
     DirectMemory direct(options());
     const auto expose = [&](std::uint64_t bytes, Access access) {
         return direct.expose(buffer_.at(), bytes, access, for_peers(7, bytes));
@@ -99,7 +99,7 @@ TEST_F(Bounced, MemoryThatPeersOnlyReadIsAtOnceTheOwners) {
     for (const auto& exposure : {written, second, last, next}) direct.conceal(exposure);
 }
 
-TEST_F(Bounced, WhatIsOverwrittenIsCopiedBackOnly) {
+TEST_F(Bounced, AnOverwrittenBufferIsOnlyCopiedBack) {
     DirectMemory direct(options());
     constexpr std::size_t kBytes = 8 * kPage;
     fill(buffer_.at(), kBytes, 1);
@@ -112,7 +112,7 @@ TEST_F(Bounced, WhatIsOverwrittenIsCopiedBackOnly) {
     EXPECT_EQ(differs(buffer_.at(), kBytes, 2), kBytes);
 }
 
-TEST_F(Bounced, TheKernelCopiesWhereThatIsLessOrWhereThereIsNoRoom) {
+TEST_F(Bounced, TheKernelCopiesIfThatIsCheaperOrTheAreaIsFull) {
     DirectMemory direct(options());
     const auto way = [&](std::uint64_t bytes, Access access, const base::Copies& copies) {
         const auto exposure = direct.expose(buffer_.at(), bytes, access, copies);
@@ -147,7 +147,7 @@ TEST_F(Bounced, TheKernelCopiesWhereThatIsLessOrWhereThereIsNoRoom) {
 
 /// Peers that do not know of a failure may still write to a copy. So its piece is not used again,
 /// and it is not copied back.
-TEST_F(Bounced, ACopyOfAFailedCallIsNeverUsedAgain) {
+TEST_F(Bounced, TheCopyOfAFailedCallIsNeverReused) {
     DirectMemory direct(options());
     constexpr std::size_t kBytes = 8 * kPage;
     fill(buffer_.at(), kBytes, 1);
@@ -162,7 +162,7 @@ TEST_F(Bounced, ACopyOfAFailedCallIsNeverUsedAgain) {
     direct.conceal(next);
 }
 
-TEST_F(Bounced, ABufferIsAdoptedWhenItsCopiesHaveCostAsMuch) {
+TEST_F(Bounced, ABufferIsAdoptedOnceItsCopiesCostAsMuch) {
     DirectMemory direct(options());
     if (!direct.adoption_off().empty()) GTEST_SKIP() << direct.adoption_off();
     const AdoptionPrices prices;

@@ -114,7 +114,7 @@ TEST_F(Copied, TheKernelReadsAndWritesAtAnyDistance) {
     });
 }
 
-TEST_F(Copied, ABlockOfTheSegmentIsFoundInItsMapping) {
+TEST_F(Copied, ABlockOfTheSegmentIsReachedThroughItsMapping) {
     expect_ranks(2, [&](ForkedRank& rank) {
         DirectMemory direct(options(rank));
         if (rank.rank() == 0) {
@@ -134,7 +134,7 @@ TEST_F(Copied, ABlockOfTheSegmentIsFoundInItsMapping) {
     });
 }
 
-TEST_F(Copied, WhatTheKernelCannotReachIsRefused) {
+TEST_F(Copied, MemoryThatTheKernelCannotReachIsRefused) {
     expect_ranks(2, [&](ForkedRank& rank) {
         DirectMemory direct(options(rank));
         const Pages pages(2);
@@ -155,7 +155,7 @@ TEST_F(Copied, WhatTheKernelCannotReachIsRefused) {
     EXPECT_FALSE(alone.read(0, reinterpret_cast<std::uintptr_t>(&byte), &byte, 1));
 }
 
-TEST_F(Copied, TheProbeComparesWhatItReads) {
+TEST_F(Copied, TheProbeComparesTheBytesItReads) {
     expect_ranks(2, [&](ForkedRank& rank) {
         const auto peers = options(rank).peers;
         std::uint64_t secret = 1000 + static_cast<std::uint64_t>(rank.rank());

@@ -70,7 +70,7 @@ TEST_F(Adopted, ParentAndChildDoNotSeeEachOthersWrites) {
     EXPECT_EQ(differs(pages.at(), pages.bytes(), 2), pages.bytes());
 }
 
-TEST_F(Adopted, WhatAThreadWritesWhileAnotherForksIsNotLost) {
+TEST_F(Adopted, WritesOfAThreadDuringAForkAreKept) {
     DirectMemory direct(own_peer());
     const Pages pages(64);
     auto* const words = reinterpret_cast<std::atomic<std::uint64_t>*>(pages.at());
@@ -113,7 +113,7 @@ TEST_F(Adopted, WhatAThreadWritesWhileAnotherForksIsNotLost) {
     EXPECT_EQ(lost.load(), 0U);
 }
 
-TEST_F(Adopted, ACallUnderWayDuringAForkEndsRight) {
+TEST_F(Adopted, ACallInFlightDuringAForkGivesTheRightResult) {
     DirectMemory direct(own_peer());
     const Pages pages(32);
     fill(pages.at(), pages.bytes(), 1);
@@ -166,7 +166,7 @@ TEST_F(Adopted, ProcessesStartedWithoutAForkChangeNothing) {
     EXPECT_EQ(differs(pages.at(), pages.bytes(), 1), pages.bytes());
 }
 
-TEST_F(Adopted, AChildThatExitsLeavesItsParentsMemoryAlone) {
+TEST_F(Adopted, AnExitingChildDoesNotChangeItsParentsMemory) {
     auto direct = std::make_unique<DirectMemory>(own_peer());
     const Pages pages(32);
     fill(pages.at(), pages.bytes(), 1);

@@ -38,7 +38,7 @@ void free_a_page_and_fork() {
     EXPECT_EQ(status_of(child), 0) << "in the child that the handler forked";
 }
 
-TEST_F(Adopted, AHandlerOfForksMayFreePagesAndFork) {
+TEST_F(Adopted, AForkHandlerMayFreePagesAndFork) {
     in_child([] {
         ::alarm(10);
         DirectMemory direct(own_peer());
@@ -69,7 +69,7 @@ std::atomic<bool> child_is_slow{false};
         if (child_is_slow) ::usleep(20'000);
     });
 
-TEST_F(Adopted, PagesThatAChildCopiesStayUntilItHasCopiedThem) {
+TEST_F(Adopted, PagesAreKeptUntilAChildHasCopiedThem) {
     in_child([] {
         DirectMemory direct(own_peer());
         const Pages pages(64);
@@ -161,11 +161,11 @@ void fork_in_threads(int threads, int rounds) {
     });
 }
 
-TEST_F(Adopted, ManyThreadsForkAtOnceAndChildrenSeeNoLaterWrite) {
+TEST_F(Adopted, ChildrenOfConcurrentForksSeeNoLaterWrites) {
     fork_in_threads(8, 10);
 }
 
-TEST_F(Adopted, ChildrenSeeNoLaterWriteWhereNoFileCanBeOpened) {
+TEST_F(Adopted, ChildrenSeeNoLaterWritesIfNoFileCanBeOpened) {
     in_child([] {
         DirectMemory direct(own_peer());
         const Pages pages(16);

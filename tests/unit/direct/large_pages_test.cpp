@@ -7,7 +7,7 @@
 namespace weft::link {
 namespace {
 
-TEST(LargePages, AreLeftOutForAWhileAfterOneThatWasSlow) {
+TEST(LargePages, LargePagesAreAvoidedForAWhileAfterASlowOne) {
     using std::chrono::milliseconds;
     LargePages large;
     if (!large.expected()) GTEST_SKIP() << "large pages are switched off on this system";

@@ -32,7 +32,7 @@ void expect_copied(DirectMemory& direct, const Pages& pages, Refusal reason) {
     direct.conceal(exposure);
 }
 
-TEST_F(Adopted, WithoutTheKernelsAnswerMemoryIsCopied) {
+TEST_F(Adopted, MemoryIsCopiedIfTheKernelDoesNotAnswer) {
     in_child([] {
         refuse_system_call(SYS_ioctl, ENOTTY);
         DirectMemory direct(own_peer());
@@ -44,7 +44,7 @@ TEST_F(Adopted, WithoutTheKernelsAnswerMemoryIsCopied) {
     });
 }
 
-TEST_F(Adopted, WhereTheKernelMayNotCopyThisIsNoticed) {
+TEST_F(Adopted, ARefusalOfTheKernelToCopyIsDetected) {
     in_child([] {
         refuse_system_call(SYS_process_vm_readv, EPERM);
         std::uint64_t number = 5;
@@ -58,7 +58,7 @@ TEST_F(Adopted, WhereTheKernelMayNotCopyThisIsNoticed) {
     });
 }
 
-TEST_F(Adopted, ALimitOfFileSizesIsNoticed) {
+TEST_F(Adopted, AFileSizeLimitIsRespected) {
     in_child([] {
         const rlimit limit{1 << 20, 1 << 20};
         ::setrlimit(RLIMIT_FSIZE, &limit);
@@ -69,7 +69,7 @@ TEST_F(Adopted, ALimitOfFileSizesIsNoticed) {
     });
 }
 
-TEST_F(Adopted, ALimitOfFileSizesThatCameLaterIsNoticed) {
+TEST_F(Adopted, ALaterFileSizeLimitIsRespected) {
     in_child([] {
         DirectMemory direct(own_peer());
         const Pages pages(1024);
@@ -81,7 +81,7 @@ TEST_F(Adopted, ALimitOfFileSizesThatCameLaterIsNoticed) {
     });
 }
 
-TEST_F(Adopted, ALimitOfAddressesIsKept) {
+TEST_F(Adopted, AnAddressSpaceLimitIsRespected) {
     if (test::kSanitized) GTEST_SKIP() << "a sanitizer maps terabytes";
     in_child([] {
         DirectMemory direct(own_peer());
@@ -126,7 +126,7 @@ class FullMap {
     std::size_t used_ = 0;
 };
 
-TEST_F(Adopted, AtTheLimitOfMappingsNothingIsLost) {
+TEST_F(Adopted, NoDataIsLostAtTheLimitOfMappings) {
     std::size_t mappings_max = 0;
     std::ifstream("/proc/sys/vm/max_map_count") >> mappings_max;
     if (mappings_max > 300'000)
@@ -167,7 +167,7 @@ TEST_F(Adopted, AtTheLimitOfMappingsNothingIsLost) {
     });
 }
 
-TEST_F(Adopted, GuardsStandWhereTheyAreSet) {
+TEST_F(Adopted, GuardPagesAreKept) {
     constexpr int kInstall = 102;
     constexpr int kRemove = 103;
     const Pages other(4);
@@ -191,7 +191,7 @@ TEST_F(Adopted, GuardsStandWhereTheyAreSet) {
     EXPECT_EQ(differs(pages.at(), 4 * kPage, 1), 4 * kPage);
 }
 
-TEST_F(Adopted, MemoryThatIsPlacedStaysWhereItIs) {
+TEST_F(Adopted, MemoryWithANumaPolicyIsNotMoved) {
     const unsigned long first_node = 1;
     const Pages bound(16);
     if (bind_memory(bound, &first_node, 0) != 0)
@@ -227,7 +227,7 @@ TEST_F(Adopted, ProtectionKeysAreKept) {
     ::pkey_free(key);
 }
 
-TEST_F(Adopted, MemoryOfACallThatFailedIsTakenFromLocalPeers) {
+TEST_F(Adopted, MemoryOfAFailedCallIsRevokedFromLocalPeers) {
     DirectMemory direct(own_peer());
     const Pages pages(32);
     fill(pages.at(), pages.bytes(), 1);

@@ -13,7 +13,7 @@
 namespace weft::link::testing {
 namespace {
 
-TEST_F(Adopted, MovedMemoryKeepsItsContentsAndGrowsByZeros) {
+TEST_F(Adopted, MovedMemoryKeepsItsContentsAndGrowsWithZeros) {
     DirectMemory direct(own_peer());
     for (const std::size_t edge : {std::size_t{0}, kPage + 16}) {
         const std::size_t bytes = 16 * kPage;
@@ -35,7 +35,7 @@ void expect_zeros(const std::byte* begin, const std::byte* end) {
     EXPECT_TRUE(std::all_of(begin, end, [](std::byte each) { return each == std::byte{0}; }));
 }
 
-TEST_F(Adopted, MemoryThatShrankGrowsByZeros) {
+TEST_F(Adopted, ShrunkMemoryGrowsWithZeros) {
     constexpr std::size_t kBytes = 16 * kPage;
     constexpr std::size_t kKept = 4 * kPage;
     DirectMemory direct(own_peer());
@@ -70,7 +70,7 @@ TEST_F(Adopted, MemoryOfSeveralMappingsShrinksInPlace) {
     EXPECT_EQ(::mincore(pages.at() + kKept, kPage, &resident), -1);
 }
 
-TEST_F(Adopted, APartThatIsMovedAndExtendedSharesNoPage) {
+TEST_F(Adopted, AMovedAndExtendedPartSharesNoPage) {
     DirectMemory direct(own_peer());
     const Pages pages(16);
     fill(pages.at(), pages.bytes(), 4);

@@ -50,7 +50,7 @@ bool is_present(const std::byte* page) {
     return entry >> 63 != 0;
 }
 
-TEST(PeerWindows, AnObjectIsMappedOnceAndItsNextGenerationAnew) {
+TEST(PeerWindows, AnObjectIsMappedOnceForEachGeneration) {
     const int before = testing::mappings_with("weft-adopted");
     {
         PeerWindows windows;
@@ -74,7 +74,7 @@ TEST(PeerWindows, AnObjectIsMappedOnceAndItsNextGenerationAnew) {
 }
 
 /// The kernel maps the requested part of an object, and a few pages around it.
-TEST(PeerWindows, PagesComeWithTheBlocksThatNeedThem) {
+TEST(PeerWindows, PagesAreMappedWithTheBlocksThatNeedThem) {
     constexpr std::uint64_t kPages = 512;
     const Object object(7, nullptr, F_SEAL_SHRINK, kPages * kPageBytes);
     const std::vector<std::byte> page(kPageBytes);
@@ -106,7 +106,7 @@ TEST(PeerWindows, PagesComeWithTheBlocksThatNeedThem) {
     EXPECT_EQ(windows.counters().mapped, 1U);
 }
 
-TEST(PeerWindows, WhatIsNotTheDescribedObjectIsNotMapped) {
+TEST(PeerWindows, AnObjectThatDiffersFromItsDescriptionIsNotMapped) {
     PeerWindows windows;
     Rank peer = 0;
     const auto maps = [&](base::Reach reach) {
@@ -133,7 +133,7 @@ TEST(PeerWindows, WhatIsNotTheDescribedObjectIsNotMapped) {
         << "not found without /proc";
 }
 
-TEST(PeerWindows, ARefusalIsRememberedUntilTheNextGeneration) {
+TEST(PeerWindows, ARefusalIsKeptUntilTheNextGeneration) {
     PeerWindows windows;
     const Object object(7);
     base::Reach wrong = object.reach;
@@ -144,7 +144,7 @@ TEST(PeerWindows, ARefusalIsRememberedUntilTheNextGeneration) {
     EXPECT_EQ(number_at(windows.find(0, ::getpid(), object.reach, kBytes)), 7U);
 }
 
-TEST(PeerWindows, TheOneUsedLongestAgoMakesRoom) {
+TEST(PeerWindows, TheLeastRecentlyUsedObjectIsEvicted) {
     const int before = testing::mappings_with("weft-adopted");
     PeerWindows windows;
     const Object object(7);
@@ -169,7 +169,7 @@ TEST(PeerWindows, TheOneUsedLongestAgoMakesRoom) {
     EXPECT_EQ(windows.counters().passed_over, static_cast<std::uint64_t>(copied));
 }
 
-TEST(PeerWindows, MoreObjectsInTurnThanThereIsRoomForDoNotDriveEachOtherOut) {
+TEST(PeerWindows, ObjectsUsedInTurnDoNotEvictEachOther) {
     PeerWindows windows;
     const Object object(7);
     constexpr Rank kPeers = PeerWindows::kKept + 44;
@@ -183,7 +183,7 @@ TEST(PeerWindows, MoreObjectsInTurnThanThereIsRoomForDoNotDriveEachOtherOut) {
     EXPECT_GT(found, kRounds * kPeers * 7 / 10);
 }
 
-TEST(PeerWindows, AnObjectThatIsSaidToBeLargerThanItWasIsNotReached) {
+TEST(PeerWindows, AnObjectDescribedAsLargerIsNotReached) {
     PeerWindows windows;
     const Object object(7);
     EXPECT_NE(windows.find(0, ::getpid(), object.reach, kBytes), nullptr);

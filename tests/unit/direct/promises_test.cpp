@@ -48,7 +48,7 @@ TEST_F(Adopted, AdviceThatFreesPagesFreesThem) {
     }
 }
 
-TEST_F(Adopted, FreeingPagesAfterTheEndFreesThem) {
+TEST_F(Adopted, PagesCanBeFreedAfterTheEnd) {
     const Pages pages(16);
     fill(pages.at(), pages.bytes(), 1);
     {
@@ -59,7 +59,7 @@ TEST_F(Adopted, FreeingPagesAfterTheEndFreesThem) {
     EXPECT_EQ(pages.at()[100], std::byte{0});
 }
 
-TEST_F(Adopted, PropertiesGivenByAdviceAreKept) {
+TEST_F(Adopted, PropertiesSetByAdviceAreKept) {
     DirectMemory direct(own_peer());
     const Pages pages(16);
     adopt(direct, pages.at(), pages.bytes());
@@ -73,7 +73,7 @@ TEST_F(Adopted, PropertiesGivenByAdviceAreKept) {
     });
 }
 
-TEST_F(Adopted, ReadOnlyMemoryIsReadAndNotWritten) {
+TEST_F(Adopted, ReadOnlyMemoryIsReadButNotWritten) {
     DirectMemory direct(own_peer());
     const Pages pages(16);
     fill(pages.at(), pages.bytes(), 1);
@@ -97,7 +97,7 @@ TEST_F(Adopted, ReadOnlyMemoryIsReadAndNotWritten) {
     EXPECT_FALSE(direct.read(0, hidden.reach.at(3 * kPage).address, &byte, 1));
 }
 
-TEST_F(Adopted, OtherKindsOfMemoryAreLeftAlone) {
+TEST_F(Adopted, OtherKindsOfMemoryAreCopied) {
     DirectMemory direct(own_peer());
     constexpr std::size_t kBytes = 16 * kPage;
     const base::FileDescriptor file(::memfd_create("file", MFD_CLOEXEC));
@@ -178,7 +178,7 @@ TEST_F(Adopted, ThreadsReadABufferWhileItsPagesAreReplaced) {
     EXPECT_EQ(wrong.load(), 0U);
 }
 
-TEST_F(Adopted, WhatIsWrittenWhilePagesBecomePrivateIsNotLost) {
+TEST_F(Adopted, WritesDuringTheChangeToPrivatePagesAreKept) {
     DirectMemory direct(own_peer());
     const Pages pages(64);
     auto* const words = reinterpret_cast<std::atomic<std::uint64_t>*>(pages.at());
@@ -232,7 +232,7 @@ TEST_F(Adopted, LockedMemoryIsNotAdoptedAndStaysLocked) {
     EXPECT_EQ(kib_of("status", "VmLck:"), locked);
 }
 
-TEST_F(Adopted, MemoryOfAnIoRingIsNotAdoptedAndNotGivenBack) {
+TEST_F(Adopted, MemoryOfAnIoRingIsNeitherAdoptedNorMadePrivate) {
     const Pages pages(16);
     const Pages other(16);
     base::FileDescriptor ring;
@@ -294,7 +294,7 @@ TEST_F(Adopted, TheOwnersCoreDumpHasEveryPageOnce) {
     });
 }
 
-TEST_F(Adopted, MemoryDoesNotDouble) {
+TEST_F(Adopted, AdoptionDoesNotDoubleMemory) {
     DirectMemory direct(own_peer());
     const Pages pages(16'384);
     fill(pages.at(), pages.bytes(), 1);
@@ -337,7 +337,7 @@ void adopt_in_large_pages(int advice, std::size_t start) {
     EXPECT_GE(mapped_by_large_pages(), before + 3 * kLarge / 1024) << start << " " << advice;
 }
 
-TEST_F(Adopted, LargeBuffersLieInLargePages) {
+TEST_F(Adopted, LargeBuffersUseLargePages) {
     if (!LargePages().expected()) GTEST_SKIP() << "large pages are switched off on this system";
     // Once 16 bytes after the start of a page, as from malloc(), and once further into it.
     for (const std::size_t start : {std::size_t{16}, 100 * kPage + 16})
@@ -345,7 +345,7 @@ TEST_F(Adopted, LargeBuffersLieInLargePages) {
             adopt_in_large_pages(advice, start);
 }
 
-TEST_F(Adopted, TheAllocatorWorksOnAdoptedBuffers) {
+TEST_F(Adopted, TheAllocatorMayReuseAdoptedBuffers) {
     DirectMemory direct(own_peer(DirectMode::adopt, {.ranges_max = 32}));
     struct Buffer {
         std::byte* data = nullptr;
@@ -381,7 +381,7 @@ TEST_F(Adopted, TheAllocatorWorksOnAdoptedBuffers) {
     for (const Buffer& buffer : buffers) std::free(buffer.data);
 }
 
-TEST_F(Adopted, AProgramThatClosesAllDescriptorsLosesNothing) {
+TEST_F(Adopted, ClosingAllDescriptorsLosesNoData) {
     in_child([&] {
         const Pages pages(16);
         fill(pages.at(), pages.bytes(), 1);
@@ -404,7 +404,7 @@ TEST_F(Adopted, AProgramThatClosesAllDescriptorsLosesNothing) {
     });
 }
 
-TEST_F(Adopted, ALargeBufferIsReplacedAndGivenBackInPieces) {
+TEST_F(Adopted, ALargeBufferIsRemappedAndMadePrivateInPieces) {
     constexpr std::size_t kBytes = std::size_t{200} << 20;
     const Pages pages(kBytes / kPage);
     fill(pages.at(), kBytes, 1);
@@ -417,7 +417,7 @@ TEST_F(Adopted, ALargeBufferIsReplacedAndGivenBackInPieces) {
     EXPECT_EQ(differs(pages.at(), kBytes, 2), kBytes);
 }
 
-TEST_F(Adopted, RuntimesOfOneProcessDoNotFight) {
+TEST_F(Adopted, RuntimesOfOneProcessShareARange) {
     const Pages pages(16);
     fill(pages.at(), pages.bytes(), 1);
     auto first = std::make_unique<DirectMemory>(own_peer());
@@ -431,7 +431,7 @@ TEST_F(Adopted, RuntimesOfOneProcessDoNotFight) {
     EXPECT_EQ(differs(pages.at(), pages.bytes(), 1), pages.bytes());
 }
 
-TEST_F(Adopted, TheAllocatorOfThisProgramIsTheLibrarys) {
+TEST_F(Adopted, ThisProgramUsesTheAllocatorOfTheLibrary) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
     EXPECT_FALSE(has_library_allocator());
 #else

@@ -90,7 +90,7 @@ class Sequence {
     std::size_t failures_ = 0;
 };
 
-TEST(HeapAllocator, RandomSequencesNeverOverlapAndGrowTogetherAgain) {
+TEST(HeapAllocator, BlocksNeverOverlapAndFreeRangesMerge) {
     std::size_t failures = 0;
     for (std::uint64_t seed = 0; seed < 60; ++seed) {
         SCOPED_TRACE("seed " + std::to_string(seed));
@@ -108,7 +108,7 @@ TEST(HeapAllocator, RandomSequencesNeverOverlapAndGrowTogetherAgain) {
     EXPECT_GT(failures, 0U) << "the sequences never filled the heap, so they test too little";
 }
 
-TEST(HeapAllocator, SameCallsGiveSameOffsets) {
+TEST(HeapAllocator, EqualCallsGiveEqualOffsets) {
     Sequence one(5);
     Sequence other(5);
     for (int i = 0; i < 2000; ++i) {
@@ -133,7 +133,7 @@ TEST(HeapAllocator, FirstFitReusesTheLowestHole) {
     EXPECT_EQ(allocate(heap, {1}), 64U);
 }
 
-TEST(HeapAllocator, NeighboursJoinInEveryOrderOfFreeing) {
+TEST(HeapAllocator, AdjacentFreeRangesMergeInEveryOrder) {
     const int orders[6][3] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
     for (const auto& order : orders) {
         HeapAllocator heap({0, 192});
@@ -145,7 +145,7 @@ TEST(HeapAllocator, NeighboursJoinInEveryOrderOfFreeing) {
     }
 }
 
-TEST(HeapAllocator, TooMuchIsRefusedAndChangesNothing) {
+TEST(HeapAllocator, TooLargeRequestsAreRefusedWithoutEffect) {
     HeapAllocator heap({0, 4096});
     const std::uint64_t a = allocate(heap, {1024});
     const HeapStatistics before = heap.statistics();
@@ -158,7 +158,7 @@ TEST(HeapAllocator, TooMuchIsRefusedAndChangesNothing) {
     EXPECT_EQ(allocate(heap, {3072}), 1024U);
 }
 
-TEST(HeapAllocator, WrongFreesAreRefused) {
+TEST(HeapAllocator, InvalidFreesAreRefused) {
     HeapAllocator heap({0, 4096});
     const std::uint64_t a = allocate(heap, {256});
     EXPECT_EQ(heap.free(a + 64).failure().status, Status::argument);
@@ -166,7 +166,7 @@ TEST(HeapAllocator, WrongFreesAreRefused) {
     EXPECT_EQ(heap.free(a).failure().status, Status::argument);
 }
 
-TEST(HeapAllocator, AlignmentIsOfTheOffsetAndTheRangeKeepsToGranules) {
+TEST(HeapAllocator, OffsetsAreAlignedAndTheRangeIsRoundedToGranules) {
     HeapAllocator heap({100, 10000});
     EXPECT_EQ(heap.statistics().bytes_total, 10048U - 128U);
     EXPECT_EQ(allocate(heap, {0}), 128U);
@@ -180,7 +180,7 @@ TEST(HeapAllocator, AlignmentIsOfTheOffsetAndTheRangeKeepsToGranules) {
 
 /// Members of a team agree in this way: each names the lowest possible offset from some offset on,
 /// and takes it later.
-TEST(HeapAllocator, FindNamesTheLowestPlaceFromAnOffsetOn) {
+TEST(HeapAllocator, FindReturnsTheLowestFreeOffsetFromAStart) {
     HeapAllocator heap(kRange);
     std::vector<std::uint64_t> blocks;
     for (int i = 0; i < 8; ++i) blocks.push_back(allocate(heap, {1000, 64}));

@@ -14,14 +14,14 @@
 namespace weft::test {
 namespace {
 
-TEST(Bootstrap, WithoutALauncherTheJobHasOneRank) {
+TEST(Bootstrap, AProgramWithoutALauncherIsAJobOfOneRank) {
     RunningProgram running({CLIENT_PROGRAM, "cards"});
     const Outcome outcome = running.wait();
     EXPECT_EQ(outcome.status, 0) << outcome.errors;
     EXPECT_EQ(outcome.output, "rank 0 of 1 has all cards\n");
 }
 
-TEST(Bootstrap, AbortOfAJobOfOneEndsItWithTheStatus) {
+TEST(Bootstrap, AbortEndsAJobOfOneRankWithItsStatus) {
     RunningProgram running({CLIENT_PROGRAM, "abort", "0", "42"});
     const Outcome outcome = running.wait();
     expect_end(outcome, 42, "the test wants it");
@@ -38,13 +38,13 @@ TEST(Bootstrap, LauncherWithoutPmixIsRefused) {
     }
 }
 
-TEST(Bootstrap, UnreachableServerIsAnErrorInWords) {
+TEST(Bootstrap, AnUnreachableServerIsReported) {
     RunningProgram running({CLIENT_PROGRAM, "cards"}, {"PMIX_NAMESPACE=gone", "PMIX_RANK=0"});
     const Outcome outcome = running.wait();
     expect_end(outcome, 91, "client: PMIx: joining the job failed");
 }
 
-class ForeignHost : public testing::Test {
+class ForeignLauncher : public testing::Test {
   protected:
     void SetUp() override {
         RunningProgram version({"mpirun", "--version"});
@@ -60,7 +60,7 @@ class ForeignHost : public testing::Test {
     }
 };
 
-TEST_F(ForeignHost, SameClientExchangesCards) {
+TEST_F(ForeignLauncher, RanksExchangeCards) {
     RunningProgram running = mpirun(5, {"cards"});
     const Outcome outcome = running.wait();
     EXPECT_EQ(outcome.status, 0) << outcome.errors;
@@ -79,7 +79,7 @@ bool launcher_died(const Outcome& outcome) {
     return outcome.status == 128 + SIGSEGV &&
            (says("calling\n\"abort\"") || says("PMIx_server_finalize"));
 }
-TEST_F(ForeignHost, AbortEndsTheJobWithItsStatus) {
+TEST_F(ForeignLauncher, AbortEndsTheJobWithItsStatus) {
     constexpr int kTries = 3;
     Outcome outcome;
     for (int tries = 0; tries == 0 || (tries < kTries && launcher_died(outcome)); ++tries)

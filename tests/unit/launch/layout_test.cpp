@@ -10,7 +10,7 @@
 namespace weft::tools {
 namespace {
 
-TEST(RankList, OnlyThreeOrMoreInARowAreARange) {
+TEST(RankList, OnlyThreeOrMoreConsecutiveRanksFormARange) {
     const struct {
         std::vector<Rank> ranks;
         std::string text;

@@ -54,14 +54,14 @@ class RankProcessesTest : public testing::Test {
     std::filesystem::path folder_;
 };
 
-TEST_F(RankProcessesTest, NothingIsSaidIfAllAreThere) {
+TEST_F(RankProcessesTest, NoRankIsReportedIfAllArePresent) {
     add("11", 1);
     RankProcesses processes = node({0, 1});
     EXPECT_EQ(processes.missing(), "");
     EXPECT_EQ(processes.missing(), "");
 }
 
-TEST_F(RankProcessesTest, ARankThatHasGoneIsNamedWithItsProcess) {
+TEST_F(RankProcessesTest, AnExitedRankIsNamedWithItsProcess) {
     add("9", 1);
     add("11", 2);
     RankProcesses processes = node({0, 1, 2});
@@ -72,7 +72,7 @@ TEST_F(RankProcessesTest, ARankThatHasGoneIsNamedWithItsProcess) {
     EXPECT_EQ(processes.missing(), "rank 1 (process 9) is gone, rank 2 (process 11) is gone");
 }
 
-TEST_F(RankProcessesTest, WhatARankHasStartedIsNotTheRank) {
+TEST_F(RankProcessesTest, AChildOfARankIsNotTakenForTheRank) {
     add("11", 1);
     add("12", 1);
     RankProcesses processes = node({0, 1});
@@ -81,7 +81,7 @@ TEST_F(RankProcessesTest, WhatARankHasStartedIsNotTheRank) {
     EXPECT_EQ(processes.missing(), "rank 1 (process 11) is gone");
 }
 
-TEST_F(RankProcessesTest, ANumberThatAnotherProcessHasNowIsNotTheRank) {
+TEST_F(RankProcessesTest, AReusedProcessNumberIsNotTakenForTheRank) {
     add("11", 1);
     RankProcesses processes = node({0, 1});
     EXPECT_EQ(processes.missing(), "");
@@ -89,7 +89,7 @@ TEST_F(RankProcessesTest, ANumberThatAnotherProcessHasNowIsNotTheRank) {
     EXPECT_EQ(processes.missing(), "rank 1 (process 11) is gone");
 }
 
-TEST_F(RankProcessesTest, ARankThatWasNeverThereIsNamed) {
+TEST_F(RankProcessesTest, ARankThatNeverStartedIsNamed) {
     add("11", 1);
     add("12", 2, "theirs");
     RankProcesses processes = node({0, 1, 2});
@@ -98,7 +98,7 @@ TEST_F(RankProcessesTest, ARankThatWasNeverThereIsNamed) {
     EXPECT_EQ(processes.missing(), "");
 }
 
-TEST_F(RankProcessesTest, WhereNeitherALauncherNorAnotherRankIsSeenNothingIsSaid) {
+TEST_F(RankProcessesTest, NoRankIsReportedIfNeitherLauncherNorRankIsVisible) {
     EXPECT_EQ(node({0, 1}).missing(), "");
     set_parent("self", 9);
     add("9", 0);  // a shell that has started this rank
@@ -106,7 +106,7 @@ TEST_F(RankProcessesTest, WhereNeitherALauncherNorAnotherRankIsSeenNothingIsSaid
     EXPECT_EQ(node({0, 1}).missing(), "");
 }
 
-TEST_F(RankProcessesTest, WhereTheLauncherIsSeenItsRanksWouldBeToo) {
+TEST_F(RankProcessesTest, AMissingRankIsReportedIfTheLauncherIsVisible) {
     set_parent("self", 1);
     EXPECT_EQ(node({0, 1}).missing(), "rank 1 has no process");
     set_parent("self", 9);
@@ -115,13 +115,13 @@ TEST_F(RankProcessesTest, WhereTheLauncherIsSeenItsRanksWouldBeToo) {
     EXPECT_EQ(node({0, 1}).missing(), "rank 1 has no process");
 }
 
-TEST_F(RankProcessesTest, AProcessThatDoesNotFindItselfSaysNothing) {
+TEST_F(RankProcessesTest, AProcessThatCannotFindItselfReportsNoRank) {
     add("11", 1);
     add("self", 0, "");
     EXPECT_EQ(node({0, 1, 2}).missing(), "");
 }
 
-TEST_F(RankProcessesTest, OfManyRanksTheRestIsCounted) {
+TEST_F(RankProcessesTest, OnlyTheFirstOfManyMissingRanksAreNamed) {
     add("11", 1);
     std::vector<Rank> ranks(12);
     std::iota(ranks.begin(), ranks.end(), 0);
@@ -130,7 +130,7 @@ TEST_F(RankProcessesTest, OfManyRanksTheRestIsCounted) {
     EXPECT_TRUE(text.ends_with("rank 9 has no process, and 2 more")) << text;
 }
 
-TEST_F(RankProcessesTest, WhereTheRanksAreNotKnownThoseThatWereSeenCount) {
+TEST_F(RankProcessesTest, OnlySeenRanksAreCheckedIfTheListIsUnknown) {
     set_parent("self", 1);
     add("11", 4);
     RankProcesses processes = node({});
@@ -152,26 +152,26 @@ class NodeRanksTest : public testing::Test {
     }
 };
 
-TEST_F(NodeRanksTest, AreThoseThatSrunLists) {
+TEST_F(NodeRanksTest, RanksAreReadFromTheListOfSrun) {
     set("SLURM_GTIDS", "12,0,1");
     EXPECT_EQ(link::node_ranks_by_environment(0), (std::vector<Rank>{0, 1, 12}));
     set("SLURM_GTIDS", "3,,x,-1,99999999999,0");
     EXPECT_EQ(link::node_ranks_by_environment(0), (std::vector<Rank>{0, 3}));
 }
 
-TEST_F(NodeRanksTest, AreNotKnownByAListWithoutThisRank) {
+TEST_F(NodeRanksTest, AListWithoutThisRankIsIgnored) {
     set("SLURM_GTIDS", "1,2");
     EXPECT_EQ(link::node_ranks_by_environment(0), std::vector<Rank>{});
 }
 
-TEST_F(NodeRanksTest, OfAnMpirunInABatchJobAreNotThoseOfTheBatchStep) {
+TEST_F(NodeRanksTest, MpirunInABatchJobOverridesTheBatchStep) {
     set("SLURM_GTIDS", "0");
     set("OMPI_COMM_WORLD_SIZE", "2");
     set("OMPI_COMM_WORLD_LOCAL_SIZE", "2");
     EXPECT_EQ(link::node_ranks_by_environment(0), (std::vector<Rank>{0, 1}));
 }
 
-TEST_F(NodeRanksTest, AreAllOfAJobOfOneNode) {
+TEST_F(NodeRanksTest, AllRanksAreOnTheNodeInAJobOfOneNode) {
     set("OMPI_COMM_WORLD_SIZE", "3");
     EXPECT_EQ(link::node_ranks_by_environment(0), std::vector<Rank>{});
     set("OMPI_COMM_WORLD_LOCAL_SIZE", "2");

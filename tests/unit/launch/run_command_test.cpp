@@ -65,7 +65,7 @@ std::string node_ids(const Words& options) {
 
 class JobOfRanks : public testing::TestWithParam<int> {};
 
-TEST_P(JobOfRanks, ExchangesCardsAndFences) {
+TEST_P(JobOfRanks, RanksExchangeCardsAndFence) {
     const int ranks = GetParam();
     const Outcome outcome = run_job({"-n", std::to_string(ranks)}, client({"cards"}));
     EXPECT_EQ(outcome.status, 0);
@@ -81,7 +81,7 @@ TEST_P(JobOfRanks, ExchangesCardsAndFences) {
 // 16 and 24 are below and above the size at which the server changes its storage of job data.
 INSTANTIATE_TEST_SUITE_P(Sizes, JobOfRanks, testing::Values(1, 2, 5, 16, 24));
 
-TEST(RunCommand, CardsCrossVirtualNodes) {
+TEST(RunCommand, RanksOfVirtualNodesExchangeCards) {
     const Outcome outcome = run_job({"--layout", "3,1,2"}, client({"cards"}));
     EXPECT_EQ(outcome.status, 0) << outcome.errors;
     EXPECT_EQ(sorted_lines(outcome.output).size(), 6U);
@@ -105,7 +105,7 @@ TEST(RunCommand, LayoutReachesTheRanks) {
     EXPECT_EQ(node_ids({"-n", "2"}), "0:none 1:none ");
 }
 
-TEST(RunCommand, StatusOfTheFirstRankThatFailedIsTheJobs) {
+TEST(RunCommand, TheFirstFailedRankGivesTheStatusOfTheJob) {
     for (int attempt = 0; attempt < 4; ++attempt) {  // The other ranks fail right after it.
         const Outcome outcome = run_job({"-n", "4"}, client({"exit", "2", "7"}));
         expect_end(outcome, 7, "weft run: rank 2 exited with status 7\n");
@@ -113,20 +113,20 @@ TEST(RunCommand, StatusOfTheFirstRankThatFailedIsTheJobs) {
     }
 }
 
-TEST(RunCommand, KilledRankIsNamedWithItsSignal) {
+TEST(RunCommand, AKilledRankIsNamedWithItsSignal) {
     const Outcome outcome = run_job({"-n", "4"}, client({"kill", "3", "9"}));
     expect_end(outcome, 137, "weft run: rank 3 was killed by signal 9 (Killed)\n");
     EXPECT_EQ(outcome.output, "");
 }
 
-TEST(RunCommand, AbortGivesItsStatusAndText) {
+TEST(RunCommand, AbortEndsTheJobWithItsStatusAndText) {
     Outcome outcome = run_job({"-n", "3"}, client({"abort", "1", "42"}));
     expect_end(outcome, 42, "weft run: rank 1 aborted the job with status 42: the test wants it\n");
     outcome = run_job({"-n", "2"}, client({"abort", "0", "0"}));
     EXPECT_EQ(outcome.status, 0) << "shmem_global_exit(0) ends a job that has succeeded";
 }
 
-TEST(RunCommand, RankThatLeavesWithoutAWordFailsTheJob) {
+TEST(RunCommand, ARankThatExitsWithoutLeavingFailsTheJob) {
     Outcome outcome = run_job({"-n", "3"}, client({"exit", "1", "0"}));
     expect_end(outcome, 3, "rank 1 exited with status 0 without leaving the job");
     outcome = run_job({"-n", "3"}, client({"never-join", "0"}));
@@ -140,7 +140,7 @@ TEST(RunCommand, TimeoutEndsTheJobWithStatus124) {
     EXPECT_LT(outcome.seconds, 2.0) << "ranks that end at SIGTERM need no grace";
 }
 
-TEST(RunCommand, GraceIsTwoSeconds) {
+TEST(RunCommand, TheGraceIsTwoSeconds) {
     const Outcome outcome =
         run_job({"-n", "2", "--timeout", "0.3"}, client({"ignore-sigterm", "1"}));
     EXPECT_EQ(outcome.status, 124);
@@ -157,7 +157,7 @@ TEST(RunCommand, RanksMayReportDuringTheGrace) {
     EXPECT_EQ(sorted_lines(outcome.output), (Words{"0 reports", "2 reports"}));
 }
 
-TEST(RunCommand, LabelGoesBeforeEveryLine) {
+TEST(RunCommand, EveryLineHasALabel) {
     const Outcome outcome = run_job({"-n", "2", "--label"},
                                     {"sh", "-c", "echo a; printf 'b\\nc without end'; echo d >&2"});
     EXPECT_EQ(outcome.status, 0);
@@ -166,7 +166,7 @@ TEST(RunCommand, LabelGoesBeforeEveryLine) {
     EXPECT_EQ(sorted_lines(outcome.errors), (Words{"[0] d", "[1] d"}));
 }
 
-TEST(RunCommand, LabelledLinesOfManyRanksStayWhole) {
+TEST(RunCommand, LabelledLinesOfManyRanksAreNotInterleaved) {
     const Outcome outcome =
         run_job({"-n", "8", "--label"}, {"sh", "-c", "seq 1 500 | sed 's/^/some longer text /'"});
     EXPECT_EQ(outcome.status, 0);
@@ -180,7 +180,7 @@ TEST(RunCommand, LabelledLinesOfManyRanksStayWhole) {
     EXPECT_EQ(sorted_lines(outcome.output), expected);
 }
 
-TEST(RunCommand, OutputIsPassedThroughAsItIs) {
+TEST(RunCommand, OutputIsPassedThroughUnchanged) {
     const Outcome outcome = run_job({"-n", "1"}, {"printf", "%s|", "[a,b]", "-n", "--", "", "x y"});
     EXPECT_EQ(outcome.status, 0);
     EXPECT_EQ(outcome.output, "[a,b]|-n|--||x y|");
@@ -193,7 +193,7 @@ TEST(RunCommand, VariablesReachTheRanks) {
     EXPECT_EQ(outcome.output, "a=b,,t,o\n");
 }
 
-TEST(RunCommand, WhatRestrainsTheLaunchersHwlocDoesNotReachTheRanks) {
+TEST(RunCommand, HwlocVariablesOfTheLauncherDoNotReachTheRanks) {
     const std::string script = "echo \"${HWLOC_COMPONENTS-unset},${HWLOC_HIDE_ERRORS-unset}\"";
     const Outcome outcome = run_job({"-n", "1"}, {"sh", "-c", script}, {"HWLOC_HIDE_ERRORS=0"});
     EXPECT_EQ(outcome.output, "unset,0\n");
@@ -217,7 +217,7 @@ TEST(RunCommand, BindCorePutsRanksOnCoresInTurn) {
     }
 }
 
-TEST(RunCommand, ProgramThatCannotRunIsNamed) {
+TEST(RunCommand, AProgramThatCannotRunIsNamed) {
     for (const std::string program :
          {"no-such-program-anywhere", "/no/such/program", "/etc/passwd"}) {
         const Outcome outcome = run_job({"-n", "2"}, {program});
@@ -230,7 +230,7 @@ TEST(RunCommand, StrayProcessesEndWithTheJob) {
     EXPECT_EQ(outcome.status, 0) << outcome.errors;
 }
 
-TEST(RunCommand, SignalToTheLauncherEndsTheJob) {
+TEST(RunCommand, ASignalToTheLauncherEndsTheJob) {
     for (const int signal : {SIGINT, SIGTERM}) {
         RunningProgram running(weft_run({"-n", "3"}, client({"wait", "0"})));
         ASSERT_TRUE(running.wait_for_output("waiting"));
@@ -241,7 +241,7 @@ TEST(RunCommand, SignalToTheLauncherEndsTheJob) {
     }
 }
 
-TEST(RunCommand, KilledLauncherLeavesNothingEither) {
+TEST(RunCommand, AKilledLauncherLeavesNoProcessOrFile) {
     // With 20 ranks the server keeps files.
     const std::string script = "sleep 60 & " + std::string(CLIENT_PROGRAM) + " wait 0";
     RunningProgram running(weft_run({"-n", "20"}, {"sh", "-c", script}));
@@ -253,7 +253,7 @@ TEST(RunCommand, KilledLauncherLeavesNothingEither) {
     EXPECT_TRUE(running.nothing_left());
 }
 
-TEST(RunCommand, NestedJobsDoNotMix) {
+TEST(RunCommand, NestedJobsAreSeparate) {
     const Outcome outcome = run_job(
         {"-n", "2", "--nodes", "2"},
         weft_run(
@@ -272,7 +272,7 @@ struct Refusal {
 
 class RefusedArguments : public testing::TestWithParam<Refusal> {};
 
-TEST_P(RefusedArguments, GiveStatus2AndSayWhy) {
+TEST_P(RefusedArguments, RefusalsGiveStatus2AndTheReason) {
     const Outcome outcome = run_job(GetParam().options, {"true"});
     EXPECT_EQ(outcome.status, 2);
     EXPECT_EQ(outcome.output, "");
@@ -302,13 +302,13 @@ INSTANTIATE_TEST_SUITE_P(
                 "unknown option --lable of weft run; did you mean '--label'?"},
         Refusal{{"--timeot=3", "-n", "1"}, "unknown option --timeot of weft run; did you mean"}));
 
-TEST(RunCommand, MissingProgramIsRefused) {
+TEST(RunCommand, AMissingProgramIsRefused) {
     RunningProgram running({WEFT_PROGRAM, "run", "-n", "2"});
     const Outcome outcome = running.wait();
     expect_end(outcome, 2, "the program to run is missing");
 }
 
-TEST(Weft, WrongCommandsAreRefusedAndHelpIsNot) {
+TEST(WeftCommand, UnknownCommandsAreRefusedAndHelpIsPrinted) {
     EXPECT_EQ(RunningProgram({WEFT_PROGRAM}).wait().status, 2);
     EXPECT_EQ(RunningProgram({WEFT_PROGRAM, "no-such-command"}).wait().status, 2);
     const Outcome help = RunningProgram({WEFT_PROGRAM, "run", "--help"}).wait();

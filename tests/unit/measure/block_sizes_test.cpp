@@ -16,7 +16,7 @@ std::vector<std::uint64_t> sizes_of(const BlockSizes& sizes) {
     return all;
 }
 
-TEST(BlockSizes, AreThoseOfTheManual) {
+TEST(BlockSizes, SizesEqualTheExamplesOfTheManual) {
     EXPECT_EQ(sizes_of({.elements = 64, .blocks = 4, .uneven = true}),
               (std::vector<std::uint64_t>{4, 12, 20, 28}));
     EXPECT_EQ(sizes_of({.elements = 64, .blocks = 4}), (std::vector<std::uint64_t>(4, 16)));
@@ -26,7 +26,7 @@ TEST(BlockSizes, AreThoseOfTheManual) {
               (std::vector<std::uint64_t>{7}));
 }
 
-TEST(BlockSizes, HoldAllElementsAndGrow) {
+TEST(BlockSizes, SizesGrowAndAddUpToAllElements) {
     for (const std::uint64_t elements : {0UL, 1UL, 17UL, 1000UL, 1UL << 50}) {
         for (std::uint64_t blocks = 1; blocks <= 70; ++blocks) {
             const BlockSizes sizes{.elements = elements, .blocks = blocks, .uneven = true};

@@ -15,7 +15,7 @@
 namespace weft::lab {
 namespace {
 
-TEST(FreshBuffers, NoCallGetsWhatAnotherHasHad) {
+TEST(FreshBuffers, NoCallGetsABufferOfAnotherCall) {
     constexpr std::size_t kBytes = 10'000;
     FreshBuffers buffers(kBytes);
     std::set<std::uintptr_t> pages;
@@ -32,7 +32,7 @@ TEST(FreshBuffers, NoCallGetsWhatAnotherHasHad) {
     EXPECT_EQ(pages.size(), 11U * 3U);
 }
 
-TEST(FreshBuffers, OldOnesHaveNoMemory) {
+TEST(FreshBuffers, OldBuffersHaveNoMemory) {
     FreshBuffers buffers(4096);
     buffers.supply(1);
     buffers.next();
@@ -44,7 +44,7 @@ TEST(FreshBuffers, OldOnesHaveNoMemory) {
     EXPECT_EQ(resident & 1, 0);
 }
 
-TEST(FreshBuffers, AllAreFilledAndSuppliesAreBounded) {
+TEST(FreshBuffers, AllBuffersAreFilledAndSuppliesAreBounded) {
     FreshBuffers buffers(100);
     buffers.supply(5);
     int filled = 0;

@@ -10,7 +10,7 @@
 namespace weft::lab {
 namespace {
 
-TEST(Line, GoesThroughPointsThatLieOnOne) {
+TEST(Line, PointsOnALineAreFittedExactly) {
     const std::vector<Point> points{{1, 5}, {2, 7}, {5, 13}};
     const Line line = fit_line(points);
     EXPECT_NEAR(line.intercept, 3, 1e-9);
@@ -18,7 +18,7 @@ TEST(Line, GoesThroughPointsThatLieOnOne) {
     EXPECT_NEAR(line.r2, 1, 1e-9);
 }
 
-TEST(Line, ExplainsOnlyAPartOfWhatIsBent) {
+TEST(Line, PointsOffALineLowerTheCoefficient) {
     const Line line = fit_line(std::vector<Point>{{0, 0}, {1, 0}, {2, 3}});
     EXPECT_DOUBLE_EQ(line.slope, 1.5);
     EXPECT_DOUBLE_EQ(line.intercept, -0.5);
@@ -28,7 +28,7 @@ TEST(Line, ExplainsOnlyAPartOfWhatIsBent) {
     EXPECT_EQ(flat.r2, 1);
 }
 
-TEST(Line, ByRatioIsNotDrawnByTheLongestTimes) {
+TEST(Line, AFitByRatioIsNotDominatedByLongTimes) {
     const std::vector<Point> points{{1, 1}, {2, 2}, {1000, 3000}};
     const Line plain = fit_line(points);
     EXPECT_LT(plain.intercept + plain.slope, 0.2);

@@ -51,7 +51,7 @@ struct FakeSubject {
     }
 };
 
-TEST(Measuring, GivenIterationsAreSpreadOverTheBatches) {
+TEST(Measuring, IterationsAreSpreadOverTheBatches) {
     FakeSubject subject;
     const auto measurement = measure(subject, {.iterations = 43, .warmup = 7, .batches = 10});
     EXPECT_EQ(measurement.iterations, 43U);
@@ -85,7 +85,7 @@ TEST(Measuring, CallsPerBatchFillTheTime) {
     }
 }
 
-TEST(Measuring, TheTimeIsABoundAlsoForLongCalls) {
+TEST(Measuring, TheTimeLimitHoldsForLongCalls) {
     FakeSubject subject;
     subject.cost_ns = [](std::uint64_t) { return 1'000'000'000; };
     const auto measurement = measure(subject, {.seconds = 0.1, .warmup = 0, .batches = 4});
@@ -105,7 +105,7 @@ TEST(Measuring, ASlowStartDoesNotShortenTheBatches) {
     EXPECT_GT(measurement.iterations, 1'000'000U);
 }
 
-TEST(Measuring, TheSlowestRankCounts) {
+TEST(Measuring, TheSlowestRankDeterminesTheTime) {
     FakeSubject subject;
     subject.slower = 3;
     const auto measurement = measure(subject, {.iterations = 20});
@@ -113,7 +113,7 @@ TEST(Measuring, TheSlowestRankCounts) {
     EXPECT_DOUBLE_EQ(measurement.ranks_us.max, 0.3);
 }
 
-TEST(Measuring, TheMeansOfTheRanksAreSummedUp) {
+TEST(Measuring, TheMeansOfTheRanksAreSummarized) {
     struct Adding : FakeSubject {
         static void sum(std::span<double> values) {  // the other rank is three times slower
             values[0] *= 4;
@@ -134,7 +134,7 @@ TEST(Measuring, SeparatedCallsAreAlignedAndOnlyCallsAreTimed) {
     EXPECT_DOUBLE_EQ(measurement.call_us.max, 0.1);
 }
 
-TEST(Measuring, OneWrongBatchIsEnough) {
+TEST(Measuring, OneWrongBatchFailsTheCheck) {
     for (const std::uint64_t wrong : {1U, 5U, 10U}) {
         FakeSubject subject;
         subject.wrong_batch = wrong;
@@ -142,7 +142,7 @@ TEST(Measuring, OneWrongBatchIsEnough) {
     }
 }
 
-TEST(Measuring, OutliersShowInTheMaximumNotInTheMedian) {
+TEST(Measuring, OutliersChangeTheMaximumButNotTheMedian) {
     FakeSubject subject;
     subject.cost_ns = [](std::uint64_t call) { return call == 55 ? 100'000 : 100; };
     const auto measurement = measure(subject, {.iterations = 100, .warmup = 0, .batches = 10});
@@ -182,7 +182,7 @@ struct HungrySubject : FakeSubject {
     }
 };
 
-TEST(Measuring, EveryCallIsSuppliedAndThatIsNotTimed) {
+TEST(Measuring, SuppliesForEveryCallAreNotTimed) {
     HungrySubject subject;
     const auto given = measure(subject, {.iterations = 43, .warmup = 10, .batches = 5});
     EXPECT_EQ(given.iterations, 43U);
@@ -195,7 +195,7 @@ TEST(Measuring, EveryCallIsSuppliedAndThatIsNotTimed) {
     EXPECT_DOUBLE_EQ(*std::ranges::max_element(times), 0.1);
 }
 
-TEST(Measuring, ACallTakesTimeEvenIfTheClockStandsStill) {
+TEST(Measuring, ACallTakesTimeEvenIfTheClockDoesNotAdvance) {
     FakeSubject subject;
     subject.cost_ns = [](std::uint64_t) { return 0U; };
     EXPECT_DOUBLE_EQ(measure_singly(subject, MeasuringLoop::back_to_back, 1).front(), 0.001);

@@ -11,7 +11,7 @@
 namespace weft::lab {
 namespace {
 
-TEST(Passes, EachKindOfNearCostsIsThatOfAPassInTheQuickMode) {
+TEST(Passes, LocalCostsComeFromPassesInTheFastMode) {
     // The mode changes within a pass.
     const std::vector<Pass> passes{{.flags_ns = {240, 230}, .near_ns = 400, .memory_ns = 12},
                                    {.flags_ns = {60, 240}, .near_ns = 150, .memory_ns = 13},
@@ -24,7 +24,7 @@ TEST(Passes, EachKindOfNearCostsIsThatOfAPassInTheQuickMode) {
     EXPECT_TRUE(chosen.differ());
 }
 
-TEST(Passes, OfThoseInTheQuickModeTheMiddleOneCounts) {
+TEST(Passes, TheMedianPassOfTheFastModeIsChosen) {
     const std::vector<Pass> passes{{.near_ns = 1180},
                                    {.near_ns = 4800},
                                    {.near_ns = 1310},
@@ -33,7 +33,7 @@ TEST(Passes, OfThoseInTheQuickModeTheMiddleOneCounts) {
     EXPECT_EQ(choose_passes(passes).near, 2U);
 }
 
-TEST(Passes, FarCostsAreThoseOfTheMiddlePass) {
+TEST(Passes, RemoteCostsComeFromTheMedianPass) {
     const std::vector<Pass> passes{{.flags_ns = {60}, .near_ns = 150, .far_ns = 9000},
                                    {.flags_ns = {62}, .near_ns = 400, .far_ns = 8000},
                                    {.flags_ns = {60}, .near_ns = 160, .far_ns = 8500}};
@@ -43,19 +43,19 @@ TEST(Passes, FarCostsAreThoseOfTheMiddlePass) {
     EXPECT_FALSE(chosen.differ());
 }
 
-TEST(Passes, OfTwoFarCostsTheLesserOneCounts) {
+TEST(Passes, TheLowerOfTwoRemoteCostsIsChosen) {
     const ChosenPasses chosen = choose_passes(std::vector<Pass>{{.far_ns = 8}, {.far_ns = 7}});
     EXPECT_EQ(chosen.far, 1U);
     EXPECT_FALSE(chosen.differ()) << "no flags";
 }
 
-TEST(Passes, OneIsTaken) {
+TEST(Passes, ASinglePassIsChosen) {
     const ChosenPasses chosen = choose_passes(std::vector<Pass>{{.flags_ns = {60}, .near_ns = 1}});
     EXPECT_EQ(chosen.near, 0U);
     EXPECT_EQ(chosen.far, 0U);
 }
 
-TEST(Passes, OfCopiesTheMiddleTimeOfEachSizeCounts) {
+TEST(Passes, TheMedianTimeOfEachCopySizeIsUsed) {
     const std::vector<Points> passes{{{1, 10}, {2, 90}}, {{1, 12}, {2, 20}}, {{1, 50}, {2, 22}}};
     const Points middle = middle_points(passes);
     ASSERT_EQ(middle.size(), 2U);

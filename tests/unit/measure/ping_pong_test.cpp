@@ -19,7 +19,7 @@ cpu_set_t affinity() {
 
 class PingPongWords : public testing::TestWithParam<bool> {};
 
-TEST_P(PingPongWords, TimeIsThatOfACacheLineAndAffinityStays) {
+TEST_P(PingPongWords, TheTimeIsPlausibleAndTheAffinityIsKept) {
     const cpu_set_t before = affinity();
     if (CPU_COUNT(&before) < 2) GTEST_SKIP() << "one usable processor";
     const auto result = measure_ping_pong({.seconds = 0.01, .two_words = GetParam()});
@@ -35,7 +35,7 @@ TEST_P(PingPongWords, TimeIsThatOfACacheLineAndAffinityStays) {
 INSTANTIATE_TEST_SUITE_P(PingPong, PingPongWords, testing::Bool(),
                          [](const auto& chosen) { return chosen.param ? "TwoWords" : "OneWord"; });
 
-TEST(PingPong, OneProcessorIsTooFew) {
+TEST(PingPong, OneProcessorIsRefused) {
     const cpu_set_t before = affinity();
     cpu_set_t one;
     CPU_ZERO(&one);

@@ -14,7 +14,7 @@
 namespace weft::lab {
 namespace {
 
-TEST(Statistics, MedianIsTheMiddleOrTheMeanOfTwo) {
+TEST(Statistics, TheMedianIsTheMiddleSampleOrTheMeanOfTwo) {
     EXPECT_DOUBLE_EQ(median(std::vector{5.0}), 5.0);
     EXPECT_DOUBLE_EQ(median(std::vector{9.0, 1.0, 5.0}), 5.0);
     EXPECT_DOUBLE_EQ(median(std::vector{4.0, 1.0, 100.0, 2.0}), 3.0);
@@ -26,7 +26,7 @@ TEST(Statistics, SamplesKeepTheirOrder) {
     EXPECT_EQ(samples, (std::vector{3.0, 1.0, 2.0}));
 }
 
-TEST(Statistics, PercentileIsTheSmallestSampleWithEnoughBelow) {
+TEST(Statistics, APercentileIsTheSmallestSampleWithEnoughBelow) {
     base::Random random(11);
     for (std::size_t count = 1; count < 60; ++count) {
         std::vector<double> samples;
@@ -46,7 +46,7 @@ TEST(Statistics, PercentileIsTheSmallestSampleWithEnoughBelow) {
     }
 }
 
-TEST(Statistics, SummaryOfAKnownSeries) {
+TEST(Statistics, TheSummaryOfAKnownSeriesIsRight) {
     std::vector<double> samples;
     for (int i = 200; i >= 1; --i) samples.push_back(i);
     const Summary summary = summarize(samples);
@@ -57,7 +57,7 @@ TEST(Statistics, SummaryOfAKnownSeries) {
     EXPECT_DOUBLE_EQ(summary.max, 200);
 }
 
-TEST(Statistics, AHistogramHoldsEverySampleOnceBetweenFixedBorders) {
+TEST(Statistics, AHistogramCountsEverySampleBetweenFixedBounds) {
     const std::vector<double> samples{1.0, 1.3, 1.5, 8.0, 0.25, 1.0};
     const std::vector<Bin> bins = histogram(samples);
     EXPECT_DOUBLE_EQ(bins.front().from, 0.25);
@@ -77,7 +77,7 @@ TEST(Statistics, AHistogramHoldsEverySampleOnceBetweenFixedBorders) {
     EXPECT_EQ(histogram(std::vector{3.7}).size(), 1U);
 }
 
-TEST(Statistics, ASampleOnABorderBelongsAbove) {
+TEST(Statistics, ASampleOnABoundIsInTheUpperBin) {
     for (int power = -8; power <= 8; ++power) {
         const std::vector<Bin> bins = histogram(std::vector{std::exp2(power)});
         EXPECT_DOUBLE_EQ(bins.front().from, std::exp2(power));

@@ -60,7 +60,7 @@ TEST(Notify, AnUnknownProviderGetsImmediates) {
     }
 }
 
-TEST(Notify, WhatIsForcedIsTakenForAllPayloads) {
+TEST(Notify, AForcedMethodIsUsedForAllPayloads) {
     for (const Notify notify :
          {Notify::immediate, Notify::delivery, Notify::fence, Notify::ordered, Notify::counter})
         EXPECT_EQ(plan_of(trusted(), generous(), notify), (NotifyPlan{notify, notify}));
@@ -76,7 +76,7 @@ TEST(Notify, ForcedCellsLeaveLargePayloadsToThePreference) {
               (NotifyPlan{Notify::cells, Notify::ordered}));
 }
 
-TEST(Notify, ThePreferenceIsKeptAsFarAsItIsPromised) {
+TEST(Notify, TheFirstPromisedPreferenceIsChosen) {
     constexpr Notify kOrder[] = {Notify::cells, Notify::fence, Notify::delivery};
     Profile profile = trusted();
     profile.preference = kOrder;
@@ -89,7 +89,7 @@ TEST(Notify, ThePreferenceIsKeptAsFarAsItIsPromised) {
     EXPECT_EQ(plan_of(profile, grant, {}), (NotifyPlan{Notify::delivery, Notify::delivery}));
 }
 
-TEST(Notify, WhatIsNotGrantedIsNotPromised) {
+TEST(Notify, MethodsWithoutTheirGrantsAreNotPromised) {
     Grant grant = generous();
     grant.immediate_bytes = 2;
     EXPECT_NE(judge_notify(Notify::immediate, trusted(), grant).why.find("cq_data_size"),
@@ -106,7 +106,7 @@ TEST(Notify, WhatIsNotGrantedIsNotPromised) {
               std::string::npos);
 }
 
-TEST(Notify, AFenceNeedsCompletionsThatMeanDelivery) {
+TEST(Notify, AFenceRequiresDeliveryCompletions) {
     Profile profile = trusted();
     profile.delivery = {false, "they do not"};
     EXPECT_FALSE(judge_notify(Notify::fence, profile, generous()).promised);
@@ -122,7 +122,7 @@ TEST(Notify, AProviderWithoutAnyPromiseIsRefused) {
     EXPECT_FALSE(choose_notify(profile, generous(), {}));  // no strategy for large payloads
 }
 
-TEST(Completion, OrderBeforeImmediatesBeforeDelivery) {
+TEST(Completion, OrderIsPreferredToImmediatesAndDelivery) {
     using base::RemoteCompletion;
     Profile profile = trusted();
     Grant grant = generous();
@@ -133,7 +133,7 @@ TEST(Completion, OrderBeforeImmediatesBeforeDelivery) {
     EXPECT_EQ(choose_completion(profile, grant, {}), RemoteCompletion::delivered);
 }
 
-TEST(Completion, FollowsWhatIsForced) {
+TEST(Completion, AForcedMethodDeterminesTheCompletion) {
     using base::RemoteCompletion;
     for (const auto& [forced, completion] :
          {std::pair{Notify::immediate, RemoteCompletion::counted},
@@ -145,7 +145,7 @@ TEST(Completion, FollowsWhatIsForced) {
         EXPECT_EQ(choose_completion(trusted(), generous(), forced), completion) << name_of(forced);
 }
 
-TEST(Notify, PlansHaveWords) {
+TEST(Notify, PlansHaveATextForm) {
     EXPECT_EQ(to_text({Notify::cells, Notify::immediate}), "cells up to 48 bytes, immediate above");
     EXPECT_EQ(to_text({Notify::fence, Notify::fence}), "fence");
 }
@@ -182,7 +182,7 @@ std::map<std::string, std::map<std::string, std::string>> table_of_the_page() {
     return table;
 }
 
-TEST(NotifyTable, TheManualSaysWhatTheProfilesSay) {
+TEST(NotifyTable, TheManualAgreesWithTheProfiles) {
     const auto table = table_of_the_page();
     std::vector<const Profile*> profiles(preferred_profiles().begin(), preferred_profiles().end());
     for (const Profile* profile : profiles) {

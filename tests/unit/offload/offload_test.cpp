@@ -233,7 +233,7 @@ void check(const Case& shape, unsigned seeds) {
     }
 }
 
-TEST(OffloadTest, DescriptorsDoWhatTheProgramsDo) {
+TEST(OffloadTest, DescriptorsGiveTheResultsOfTheirPrograms) {
     for (const Rank ranks : {1, 2, 3, 4, 5, 7, 8, 13}) {
         for (const char* algorithm : {"dissemination", "dissemination:k=3", "tree:k=2", "central"})
             check({"barrier", algorithm, ranks}, 10);
@@ -246,7 +246,7 @@ TEST(OffloadTest, DescriptorsDoWhatTheProgramsDo) {
     check({"allreduce", "a2,a4", 8, 5}, 20);
 }
 
-TEST(OffloadTest, LongVectorsGoInPieces) {
+TEST(OffloadTest, LongBuffersAreSentInPieces) {
     check({"allreduce", "reduce-broadcast", 5, 7, true, 16}, 10);
     check({"allreduce", "recursive-doubling", 4, 7, false, 24}, 10);
     const auto whole = plans_of({"allreduce", "recursive-doubling", 4, 7});
@@ -257,7 +257,7 @@ TEST(OffloadTest, LongVectorsGoInPieces) {
 }
 
 /// Sums whose bits depend on the order.
-TEST(OffloadTest, AFixedOrderGivesTheSameBitsWheneverWhatLands) {
+TEST(OffloadTest, AFixedOrderGivesEqualBitsForAnyArrivalOrder) {
     for (const char* algorithm : {"reduce-broadcast", "recursive-doubling"}) {
         const Case shape{"allreduce", algorithm, 8, 1, false};
         const auto plans = plans_of(shape);
@@ -278,7 +278,7 @@ TEST(OffloadTest, AFixedOrderGivesTheSameBitsWheneverWhatLands) {
 }
 
 /// Control: the same sums with operands combined in any order.
-TEST(OffloadTest, InAnyOrderTheBitsDiffer) {
+TEST(OffloadTest, AnUnorderedReductionGivesDifferentBits) {
     const Case shape{"allreduce", "reduce-broadcast", 8, 1, true};
     const auto plans = plans_of(shape);
     std::vector<std::vector<double>> inputs;
@@ -294,7 +294,7 @@ TEST(OffloadTest, InAnyOrderTheBitsDiffer) {
 }
 
 /// Control: if a stage does not imply the previous one, ranks get through too early.
-TEST(OffloadTest, WithoutTheEventThatLinksStagesARankIsThroughTooEarly) {
+TEST(OffloadTest, ARankCompletesTooEarlyWithoutEventsBetweenStages) {
     auto plans = plans_of({"barrier", "dissemination", 8});
     const std::vector<std::vector<double>> inputs(8);
     for (OffloadPlan& plan : plans)
@@ -309,7 +309,7 @@ TEST(OffloadTest, WithoutTheEventThatLinksStagesARankIsThroughTooEarly) {
 }
 
 /// The paper counts each message that a rank sends, and each of its own operands.
-TEST(OffloadTest, DescriptorsAreThoseOfTheFormulas) {
+TEST(OffloadTest, DescriptorCountsMatchTheFormulas) {
     for (const Rank ranks : {2, 4, 8, 16, 32}) {
         const auto rounds =
             static_cast<std::size_t>(std::bit_width(static_cast<unsigned>(ranks)) - 1);
@@ -324,7 +324,7 @@ TEST(OffloadTest, DescriptorsAreThoseOfTheFormulas) {
     }
 }
 
-TEST(OffloadTest, WhatHasNoSuchFormIsRefusedWithTheReason) {
+TEST(OffloadTest, UnsupportedProgramsAreRefusedWithTheReason) {
     std::string why;
     EXPECT_TRUE(plans_of({"broadcast", "chain:segments=4", 4, 16, true, 4096, 0}, &why).empty());
     EXPECT_NE(why.find("loop"), std::string::npos) << why;

@@ -94,7 +94,7 @@ Values result_at_last_rank(Collective collective) {
 
 class OracleTest : public testing::TestWithParam<collectives::CollectiveTraits> {};
 
-TEST_P(OracleTest, AcceptsWhatIsWorkedOutByHand) {
+TEST_P(OracleTest, ResultsComputedByHandAreAccepted) {
     const Collective collective = GetParam().collective;
     Trial trial(facts_of(collective, words(), Op::sum), kSize - 1, {});
     trial.prepare(5);
@@ -107,7 +107,7 @@ TEST_P(OracleTest, AcceptsWhatIsWorkedOutByHand) {
     EXPECT_EQ(trial.check(), "");
 }
 
-TEST_P(OracleTest, NoticesEveryChangedByte) {
+TEST_P(OracleTest, EveryChangedByteIsDetected) {
     const Collective collective = GetParam().collective;
     const Values result = result_at_last_rank(collective);
     if (result.empty()) return;
@@ -135,7 +135,7 @@ INSTANTIATE_TEST_SUITE_P(Collectives, OracleTest,
                                            collectives::kCollectives.end()),
                          [](const auto& chosen) { return std::string(chosen.param.name); });
 
-TEST(OracleTest, TheRootAloneHasAResult) {
+TEST(OracleTest, OnlyTheRootHasAResult) {
     for (const Collective collective :
          {Collective::reduce, Collective::gather, Collective::gatherv}) {
         const CallFacts facts = facts_of(collective, words(), Op::sum);
@@ -172,7 +172,7 @@ TEST(OracleTest, TheOrderOfOperandsMatters) {
 }
 
 /// Gaps must keep their contents.
-TEST(OracleTest, BlocksApartOrBackwardsKeepTheirGaps) {
+TEST(OracleTest, SeparateOrReversedBlocksKeepTheirGaps) {
     for (const Spacing spacing : {Spacing::gaps, Spacing::backwards}) {
         Trial trial(facts_of(Collective::allgatherv, words(), Op::sum), 0,
                     {.in_place = true, .out_spacing = spacing});

@@ -25,7 +25,7 @@ Op an_operation_of(Type type) {
     return type == Type::boolean ? Op::lxor : Op::prod;
 }
 
-TEST(SamplesTest, DifferByRankUnitAndBatchAndShowAChangedElement) {
+TEST(SamplesTest, SamplesDifferByRankUnitAndBatch) {
     for (int i = 0; i < kBuiltinTypes; ++i) {
         const Samples& samples = samples_of(static_cast<Type>(i));
         SCOPED_TRACE(base::name_of(samples.type));
@@ -44,7 +44,7 @@ TEST(SamplesTest, DifferByRankUnitAndBatchAndShowAChangedElement) {
     }
 }
 
-TEST(SamplesTest, AreTheSameInAnyRange) {
+TEST(SamplesTest, AnyRangeEqualsTheWhole) {
     for (int i = 0; i < kBuiltinTypes; ++i) {
         const Samples& samples = samples_of(static_cast<Type>(i));
         const auto all = inputs(samples, 2, 1);
@@ -54,7 +54,7 @@ TEST(SamplesTest, AreTheSameInAnyRange) {
     }
 }
 
-TEST(SamplesTest, FoldToTheSameInAnyOrder) {
+TEST(SamplesTest, AnyOrderOfFoldingGivesTheSameResult) {
     for (int i = 0; i < kBuiltinTypes; ++i) {
         const Samples& samples = samples_of(static_cast<Type>(i));
         SCOPED_TRACE(base::name_of(samples.type));
@@ -103,7 +103,7 @@ TEST(SamplesTest, ProductsOfThousandsOfRanksAreExact) {
     EXPECT_EQ(tried, 5);
 }
 
-TEST(SamplesTest, PaddingDoesNotCount) {
+TEST(SamplesTest, PaddingIsIgnored) {
     const Samples& samples = samples_of(Type::double_int);
     auto left = inputs(samples, 1, 1);
     auto right = left;

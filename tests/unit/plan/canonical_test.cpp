@@ -14,7 +14,7 @@
 namespace weft::plan {
 namespace {
 
-TEST(BlockIndex, FindsWhatASearchFinds) {
+TEST(BlockIndex, TheIndexAgreesWithASearch) {
     base::Random random(7);
     std::size_t found_again = 0;
     for (const std::uint64_t kinds : {20, 200, 5000}) {

@@ -22,7 +22,7 @@ FingerprintInput input_of(const std::vector<Program>& programs, const Contract& 
             .contract = &contract};
 }
 
-TEST(Fingerprint, KnownAlgorithmsAreRightHoweverProgramsAreKept) {
+TEST(Fingerprint, KnownAlgorithmsAreRightForAnyMemoryLimit) {
     for (const test::Sample& sample : test::samples()) {
         for (const bool in_place : {false, true}) {
             for (const std::uint64_t kept : {std::uint64_t{0}, std::uint64_t{1} << 20}) {
@@ -40,7 +40,7 @@ TEST(Fingerprint, KnownAlgorithmsAreRightHoweverProgramsAreKept) {
     }
 }
 
-TEST(Fingerprint, OrderIsSeenIfAskedFor) {
+TEST(Fingerprint, OrderIsCheckedOnRequest) {
     const Contract contract = test::allreduce_contract();
     for (const bool ordered : {false, true}) {
         const auto doubling = test::recursive_doubling(8);
@@ -67,7 +67,7 @@ TEST(Fingerprint, EveryTargetOfAReductionGetsTheResult) {
 
 /// Both checkers must find mistakes that lead to a wrong result or an endless wait, and both
 /// must accept sound programs.
-TEST(Fingerprint, AgreesWithTheSymbolicExecutionAboutMistakes) {
+TEST(Fingerprint, FingerprintsAndSymbolicExecutionFindTheSameMistakes) {
     using enum test::MutationKind;
     int wrong = 0;
     for (const test::Sample& sample : test::samples()) {
@@ -91,7 +91,7 @@ TEST(Fingerprint, AgreesWithTheSymbolicExecutionAboutMistakes) {
     EXPECT_GT(wrong, 1000);
 }
 
-TEST(Fingerprint, SaysWhatIsWrongAndWhere) {
+TEST(Fingerprint, ErrorsNameTheFaultAndItsPlace) {
     const auto error_of = [](std::string_view text) {
         const auto programs = test::programs_of(text);
         const Contract contract = test::broadcast_contract();
@@ -130,7 +130,7 @@ TEST(Fingerprint, SaysWhatIsWrongAndWhere) {
               "rank 1: header field slots differs from that of rank 0");
 }
 
-TEST(Fingerprint, ProductsTellOrderAndSumsDoNot) {
+TEST(Fingerprint, ProductsDependOnOrderAndSumsDoNot) {
     const Expectation all{.unit = 0, .first_rank = 0, .last_rank = 2, .source_unit = 7};
     for (const bool ordered : {false, true}) {
         Prints prints(5, ordered);

@@ -43,7 +43,7 @@ void expect_like(const Layout& layout, const std::vector<Rank>& node_of) {
     EXPECT_EQ(layout.sizes(), sizes);
 }
 
-TEST(Layout, SaysWhatItsTableSays) {
+TEST(Layout, ALayoutAgreesWithItsTable) {
     base::Random random(17);
     for (int trial = 0; trial < 400; ++trial) {
         std::vector<Rank> node_of;
@@ -58,7 +58,7 @@ TEST(Layout, SaysWhatItsTableSays) {
     }
 }
 
-TEST(Layout, OfEvenNodesIsOneNumber) {
+TEST(Layout, ALayoutOfEqualNodesIsOneNumber) {
     for (Rank size = 1; size <= 20; ++size) {
         for (Rank each = 1; each <= size; ++each) {
             std::vector<Rank> node_of;
@@ -72,7 +72,7 @@ TEST(Layout, OfEvenNodesIsOneNumber) {
     EXPECT_EQ(large.rank_at(15'624'999, 63), 999'999'999);
 }
 
-TEST(Layout, WithoutTeamIsNone) {
+TEST(Layout, ADefaultLayoutIsNotGiven) {
     EXPECT_FALSE(Layout().is_given());
     EXPECT_TRUE(Layout(3, 1).is_given());
     EXPECT_NE(Layout(4, 1), Layout(4, 2));

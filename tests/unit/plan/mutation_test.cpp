@@ -17,7 +17,7 @@ Verdict judge(const test::Sample& sample, const std::vector<Program>& programs) 
     return verify({.programs = programs, .contract = &sample.contract, .elements = 37});
 }
 
-TEST(Mutation, ChangesTheVerdictOrAFact) {
+TEST(Mutation, EachMutationChangesTheVerdictOrAFact) {
     int mutations = 0;
     int faults = 0;
     std::map<std::string, int> survivors;
@@ -48,7 +48,7 @@ TEST(Mutation, ChangesTheVerdictOrAFact) {
     }
 }
 
-TEST(Mutation, EachKindIsFoundWhereItMatters) {
+TEST(Mutation, EachKindOfMutationIsDetected) {
     const auto found = [](const test::Sample& sample, test::MutationKind kind) {
         int changed = 0;
         int tried = 0;

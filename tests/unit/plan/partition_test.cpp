@@ -7,7 +7,7 @@
 namespace weft::plan {
 namespace {
 
-TEST(Partition, UniformUnitsTileTheVectorAndDifferByOneAtMost) {
+TEST(Partition, UniformUnitsCoverTheBufferAndDifferByAtMostOne) {
     for (std::uint64_t elements = 0; elements < 40; ++elements) {
         for (std::uint32_t units = 1; units < 12; ++units) {
             const Partition partition(elements, units);
@@ -24,7 +24,7 @@ TEST(Partition, UniformUnitsTileTheVectorAndDifferByOneAtMost) {
     }
 }
 
-TEST(Partition, LargeVectorsDoNotOverflow) {
+TEST(Partition, LargeBuffersDoNotOverflow) {
     const Partition partition(std::uint64_t{1} << 62, 1000);
     EXPECT_EQ(partition.begin(1000), std::uint64_t{1} << 62);
     EXPECT_EQ(partition.begin(500), std::uint64_t{1} << 61);
@@ -39,7 +39,7 @@ TEST(Partition, RaggedUnitsHaveTheGivenSizes) {
     EXPECT_EQ(partition.unit_max(), 5U);
 }
 
-TEST(Partition, BlocksOfDifferentSizesAreCutIntoUnitsOfOneSize) {
+TEST(Partition, BlocksOfDifferentSizesAreDividedIntoEqualUnits) {
     const Partition partition({7, 0, 3}, 9, 3);
     constexpr std::uint64_t kSizes[] = {3, 3, 1, 0, 0, 0, 3, 0, 0};
     std::uint64_t sum = 0;
@@ -53,7 +53,7 @@ TEST(Partition, BlocksOfDifferentSizesAreCutIntoUnitsOfOneSize) {
     EXPECT_EQ(partition.units_of_block(), 3U);
 }
 
-TEST(Partition, BlocksMayStandApart) {
+TEST(Partition, BlocksMayBeSeparate) {
     const Partition partition({7, 0, 3}, 9, 3);
     const std::vector<std::uint64_t> starts{100, 5, 20};
     EXPECT_EQ(partition.place(0, starts), 100U);

@@ -38,7 +38,7 @@ TEST(Numbering, OuterAndInnerNumbersAreInverse) {
     }
 }
 
-TEST(Numbering, ChainsLeadToRanks) {
+TEST(Numbering, ChainsOfNumberingsGiveRanks) {
     Stages stages = begin_stages({.size = 15});
     stages.add(Numbering{
         .outer = 0, .count = 5, .runs = {{.first = 2, .count = 5, .pitch = 3}}});  // 2 5 8 11 14
@@ -49,7 +49,7 @@ TEST(Numbering, ChainsLeadToRanks) {
     EXPECT_EQ(stages.rank_of(2, 1), 11);
 }
 
-TEST(ExchangeOf, GroupsAndPositionsNameEachMemberOnce) {
+TEST(Exchange, GroupsAndPositionsIdentifyEachMemberOnce) {
     for (const Rank stride : {1, 2, 6}) {
         const ExchangeStage exchange{.groups = 12, .base = 3, .stride = stride};
         std::set<Rank> members;
@@ -66,7 +66,7 @@ TEST(ExchangeOf, GroupsAndPositionsNameEachMemberOnce) {
     }
 }
 
-TEST(RemaindersOf, GroupsAreEachOnesOnce) {
+TEST(Remainders, EachNumberIsInOneGroup) {
     for (Rank count = 1; count <= 13; ++count) {
         for (Rank groups = 1; groups <= 5; ++groups) {
             for (const bool dealt : {false, true}) {
@@ -102,7 +102,7 @@ Stages example() {
     return stages;
 }
 
-TEST(Stages, AreReadAsTheProgramsOfRanks) {
+TEST(Stages, StagesAreConvertedToPrograms) {
     const Stages stages = example();
     EXPECT_EQ(raises_of(stages, stages.stages.front()), 2U * 2 + 2);
     EXPECT_EQ(to_text(program_of(stages, 0)),
@@ -127,7 +127,7 @@ TEST(Stages, AreReadAsTheProgramsOfRanks) {
     EXPECT_EQ(verdict.messages, 6U);
 }
 
-TEST(Stages, ShiftsSignalAheadAndWaitForThoseBefore) {
+TEST(Stages, ShiftsSignalLaterRanksAndWaitForEarlierOnes) {
     Stages stages = begin_stages({.size = 7});
     stages.add(ShiftStage{.reach = 2, .radix = 3});
     EXPECT_EQ(stages.header.slots, 3U);

@@ -27,7 +27,7 @@ void expect_round_trip(const std::vector<Program>& programs) {
     }
 }
 
-TEST(Text, BuiltProgramsComeBackEqual) {
+TEST(Text, BuiltProgramsAreReadBackEqual) {
     for (const auto& programs :
          {test::recursive_doubling(8), test::all_to_all_reduce(5), test::ring(4),
           test::chain_broadcast(4, 6, 2), test::tree_allreduce(7, 3, 2),
@@ -41,7 +41,7 @@ TEST(Text, BuiltProgramsComeBackEqual) {
     }
 }
 
-TEST(Text, EveryFormOfStepAndBlockComesBackEqual) {
+TEST(Text, EveryFormOfStepAndBlockIsReadBackEqual) {
     Program head;
     head.collective = "all kinds";
     head.algorithm = "by-hand:k=2,net=(a4)";
@@ -93,7 +93,7 @@ TEST(Text, EveryFormOfStepAndBlockComesBackEqual) {
     expect_round_trip({canonical(program)});
 }
 
-TEST(Text, WhatOnlyTwoRanksKnowComesBackEqual) {
+TEST(Text, PairwiseProgramsAreReadBackEqual) {
     Program head;
     head.size = 2;
     head.units = 4;
@@ -123,7 +123,7 @@ TEST(Text, LanesMayBeEmptyAndHeadersMayDiffer) {
     expect_round_trip(programs);
 }
 
-TEST(Text, ProgramsThatWereHandMadeNeedLittle) {
+TEST(Text, HandwrittenProgramsMayOmitDefaults) {
     const auto programs = test::programs_of(R"(
 # Two ranks add up.
 units 3
@@ -148,14 +148,14 @@ rank 1
               "reduce output[0+3] = input[0+3], slot 0[0+3]");
 }
 
-TEST(Text, OldWordsStillParse) {
+TEST(Text, OldKeywordsAreAccepted) {
     const auto programs =
         test::programs_of("slot-rooms 2\nrank 0\n put to 0 slot 0 from input\n local");
     EXPECT_EQ(programs[0].slot_capacity, std::vector<std::uint32_t>{2});
     EXPECT_EQ(programs[0].steps.back().kind, StepKind::flush);
 }
 
-TEST(Text, StepsReadLikeSentences) {
+TEST(Text, StepsArePrintedAsSentences) {
     Program program = test::all_to_all_reduce(4)[3];
     EXPECT_EQ(to_text(program, program.steps[0]), "put to 0 slot 3 from input[0+1] shared");
     program = test::chain_broadcast(3, 4, 2)[1];
@@ -169,16 +169,16 @@ struct Mistake {
     const char* message;
 };
 
-class TextMistake : public testing::TestWithParam<Mistake> {};
+class TextMistakes : public testing::TestWithParam<Mistake> {};
 
-TEST_P(TextMistake, IsFoundAtItsPlace) {
+TEST_P(TextMistakes, EachMistakeIsReportedAtItsPosition) {
     const auto parsed = parse_programs(GetParam().text);
     ASSERT_FALSE(parsed.ok());
     EXPECT_EQ(parsed.failure().text, GetParam().message);
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    All, TextMistake,
+    All, TextMistakes,
     testing::Values(
         Mistake{"", "line 2, column 1: expected a line 'rank R', found the end of the line"},
         Mistake{"put to 1 slot 0 from input",

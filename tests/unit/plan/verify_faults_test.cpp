@@ -303,14 +303,14 @@ const Fault kFaults[] = {
      "rank 0 step 0 (flush lag 1): has a lag (only signals and waits do)"},
 };
 
-TEST(VerifyFaults, AreFoundAndNamed) {
+TEST(VerifyFaults, EachFaultIsNamed) {
     for (const Fault& fault : kFaults)
         EXPECT_EQ(error_of(fault.programs, nullptr, fault.elements), fault.error) << fault.name;
 }
 
 /// Programs that are right with separate input and output may be wrong if one rank has both
 /// in the same memory.
-TEST(VerifyFaults, RanksInPlaceAmongOthersAreTriedIfAskedFor) {
+TEST(VerifyFaults, MixedInPlaceRanksAreCheckedOnRequest) {
     const auto programs = test::programs_of(
         "rank 0; expose to 1 slot 0 from input; reduce output = input, input; wait from 1 slot 0; "
         "rank 1; wait from 0 slot 0; copy output = mapped 0 of 0; signal to 0 slot 0");
@@ -322,7 +322,7 @@ TEST(VerifyFaults, RanksInPlaceAmongOthersAreTriedIfAskedFor) {
         << verify(input).error;
 }
 
-TEST(VerifyFaults, MissingAndDoubledContributions) {
+TEST(VerifyFaults, MissingAndDoubledContributionsAreNamed) {
     const Contract contract = test::allreduce_contract();
     const auto error = [&](const char* text) { return error_of(text, &contract); };
     EXPECT_EQ(error("rank 0; put to 1 slot 0 from input; wait from 1 slot 0; flush; "
@@ -336,7 +336,7 @@ TEST(VerifyFaults, MissingAndDoubledContributions) {
               "rank 0 ends without its result: output[0] was never written");
 }
 
-TEST(VerifyFaults, SynchronizationThatIsDeclaredOrDemandedButAbsent) {
+TEST(VerifyFaults, MissingSynchronizationIsNamed) {
     std::vector<Program> programs = test::chain_broadcast(3, 4, 2);
     for (Program& program : programs) program.synchronizing = true;
     EXPECT_EQ(error_of(programs),
@@ -348,7 +348,7 @@ TEST(VerifyFaults, SynchronizationThatIsDeclaredOrDemandedButAbsent) {
               "rank 0 may end before rank 1 has started, but the contract is synchronizing");
 }
 
-TEST(VerifyFaults, HeadersThatDiffer) {
+TEST(VerifyFaults, ProgramsWithDifferentHeadersAreRefused) {
     std::vector<Program> programs = test::dissemination_barrier(3);
     programs[1].depth = 2;
     EXPECT_EQ(error_of(programs), "rank 1: header field depth differs from that of rank 0");
@@ -360,7 +360,7 @@ TEST(VerifyFaults, HeadersThatDiffer) {
     EXPECT_EQ(error_of(programs), "2 programs for 3 ranks");
 }
 
-TEST(VerifyFaults, StepsOutsideOfLanesAndBlocksThatDoNotExist) {
+TEST(VerifyFaults, StepsOutsideLanesAndInvalidBlocksAreRefused) {
     std::vector<Program> programs = test::dissemination_barrier(2);
     programs[1].lanes[0].count = 1;
     EXPECT_EQ(error_of(programs), "rank 1: steps outside of all lanes");
@@ -369,7 +369,7 @@ TEST(VerifyFaults, StepsOutsideOfLanesAndBlocksThatDoNotExist) {
     EXPECT_EQ(error_of(programs), "rank 0 step 0: names blocks that do not exist");
 }
 
-TEST(VerifyFaults, PartsOfVectorsThatARankDoesNotHave) {
+TEST(VerifyFaults, AccessOutsideARanksPartIsRefused) {
     // Rank 0 has the whole output; rank 1 has only input unit 1.
     const Contract contract{.collective = "gather",
                             .input =

@@ -53,7 +53,7 @@ void spoil(std::vector<Program>& programs, std::vector<Block> operands) {
     program.blocks.insert(program.blocks.end(), operands.begin(), operands.end());
 }
 
-TEST(VerifyLarge, InRankOrder) {
+TEST(VerifyLarge, AReductionInRankOrderIsValid) {
     const Verdict verdict = judge(test::recursive_doubling(kRanks));
     ASSERT_TRUE(verdict.valid) << verdict.error;
     EXPECT_EQ(verdict.rounds, 12U);
@@ -63,7 +63,7 @@ TEST(VerifyLarge, InRankOrder) {
     EXPECT_TRUE(verdict.synchronizing);
 }
 
-TEST(VerifyLarge, OutOfOrder) {
+TEST(VerifyLarge, AReductionOutOfRankOrderIsValidButUnordered) {
     const Verdict verdict = judge(own_first());
     ASSERT_TRUE(verdict.valid) << verdict.error;
     EXPECT_FALSE(verdict.ordered);
@@ -95,7 +95,7 @@ TEST(VerifyLarge, ADoubledContributionIsFound) {
     }
 }
 
-TEST(VerifyLarge, AMissingEntryIsFoundByTheClosure) {
+TEST(VerifyLarge, AMissingSynchronizationIsFound) {
     std::vector<Program> programs = test::dissemination_barrier(kRanks);
     const Contract contract = test::barrier_contract();
     EXPECT_TRUE(verify({.programs = programs, .contract = &contract}).valid);
@@ -107,7 +107,7 @@ TEST(VerifyLarge, AMissingEntryIsFoundByTheClosure) {
               "rank 0 may end before rank 1 has started, but the contract is synchronizing");
 }
 
-TEST(VerifyValues, WeightsAgreeWithCounting) {
+TEST(VerifyValues, WeightsAgreeWithExactCounts) {
     Values values(8, 3);
     const Expectation middle{.unit = 0, .first_rank = 2, .last_rank = 5, .source_unit = 1};
     const auto sum = [&](std::initializer_list<Rank> ranks, std::uint32_t unit = 1) {
@@ -132,7 +132,7 @@ TEST(VerifyValues, WeightsAgreeWithCounting) {
     }
 }
 
-TEST(VerifyValues, TreesThatShareBranchesAreCountedWithoutUnfolding) {
+TEST(VerifyValues, TreesWithSharedBranchesAreCountedWithoutExpansion) {
     Values values(2, 1);
     Value value = values.leaf(0, 0);
     for (int i = 0; i < 200; ++i) value = values.reduce(value, value);  // 2^200 leaves

@@ -45,7 +45,7 @@ void expect(const Verdict& verdict, const Facts& facts) {
     same(facts.synchronizing, verdict.synchronizing, "synchronizing");
 }
 
-TEST(Verify, RecursiveDoublingIsOrderedAndTheSameEverywhere) {
+TEST(Verify, RecursiveDoublingIsOrderedAndBitIdentical) {
     expect(judge(test::recursive_doubling(16), test::allreduce_contract(), 10),
            {.rounds = 4,
             .messages = 64,
@@ -60,7 +60,7 @@ TEST(Verify, RecursiveDoublingIsOrderedAndTheSameEverywhere) {
             .synchronizing = true});
 }
 
-TEST(Verify, OneReductionOverAllOperandsInOneRound) {
+TEST(Verify, AllToAllReductionTakesOneRound) {
     expect(judge(test::all_to_all_reduce(7), test::allreduce_contract()),
            {.rounds = 1,
             .messages = 42,
@@ -71,7 +71,7 @@ TEST(Verify, OneReductionOverAllOperandsInOneRound) {
             .synchronizing = true});
 }
 
-TEST(Verify, RingNeedsACommutativeOperationButIsTheSameEverywhere) {
+TEST(Verify, ARingIsUnorderedButBitIdentical) {
     for (const Rank ranks : {2, 3, 4, 7, 16}) {
         const auto n = static_cast<std::uint64_t>(ranks);
         expect(judge(test::ring(ranks), test::allreduce_contract(), 5 * n + 3),
@@ -84,7 +84,7 @@ TEST(Verify, RingNeedsACommutativeOperationButIsTheSameEverywhere) {
     }
 }
 
-TEST(Verify, PipelinesWithCreditsAreSoundForEveryDepth) {
+TEST(Verify, PipelinesWithCreditsAreValidForEveryDepth) {
     for (const std::uint32_t depth : {1U, 2U, 3U, 8U}) {
         for (const std::uint32_t segments : {1U, 2U, 7U}) {
             SCOPED_TRACE(fmt::format("depth {} segments {}", depth, segments));
@@ -135,7 +135,7 @@ TEST(Verify, ExposedMemoryIsReadBetweenExposeAndDone) {
            {.rounds = 2, .messages = 0, .signals = 2, .synchronizing = true});
 }
 
-TEST(Verify, PutsIntoExposedOutput) {
+TEST(Verify, PutsIntoExposedOutputUseAFixedOrigin) {
     // The origin moves with the segment, so segment 1 would be put to the start of the output.
     const auto moving = test::programs_of(
         "root 1; units 2; segments 2;"
@@ -177,7 +177,7 @@ TEST(Verify, AReductionWritesAllItsTargets) {
                                                                        .synchronizing = true});
 }
 
-TEST(Verify, ListsOfBlocksArePackedInTheirOrder) {
+TEST(Verify, ListsOfBlocksArePackedInOrder) {
     const auto programs = test::programs_of(
         "root 0; units 4;"
         "rank 0; put to 1 slot 0 from {input[3], input[0+2 stride 2], input[1]};"

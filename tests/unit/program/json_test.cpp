@@ -12,7 +12,7 @@
 namespace weft::lab {
 namespace {
 
-TEST(Json, PrintsMembersInTheOrderInWhichTheyWereWritten) {
+TEST(Json, MembersArePrintedInInsertionOrder) {
     Json object{{"z", -1}, {"a", 0.5}, {"none", nullptr}};
     object["m"]["inner"] = true;
     object["list"].push_back("say \"x\"");
@@ -21,7 +21,7 @@ TEST(Json, PrintsMembersInTheOrderInWhichTheyWereWritten) {
     EXPECT_EQ(json_text("say \"x\""), "say \"x\"");
 }
 
-TEST(Json, ReadsWhatItPrints) {
+TEST(Json, PrintedValuesAreReadBack) {
     const std::string text =
         R"({"z":[1,-2,18446744073709551615,1.5e300],"a":{"b":[true,null,"\u00e9"]}})";
     const Json value = read_json(text);

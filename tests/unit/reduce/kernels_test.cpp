@@ -53,7 +53,7 @@ void check_extremes(const ReduceTable& table, Op op) {
         }
 }
 
-TEST(Kernels, MinAndMaxOfNanAndSignedZeroAreTheSameInEitherOrder) {
+TEST(Kernels, MinAndMaxOfNanAndSignedZeroDoNotDependOnOrder) {
     for (const std::string_view isa : runnable_isas()) {
         SCOPED_TRACE(isa);
         const ReduceTable table = select_isa(isa).value();
@@ -93,11 +93,11 @@ void check_same_on_all_sets() {
     }
 }
 
-TEST(Kernels, AllInstructionSetsGiveTheSameBits) {
+TEST(Kernels, AllInstructionSetsGiveEqualBits) {
     for_c_types([](auto element) { check_same_on_all_sets<decltype(element)>(); });
 }
 
-TEST(SelectIsa, AutoTakesTheBestAndNamesAreObeyed) {
+TEST(SelectIsa, AutoSelectsTheBestAndNamesAreObeyed) {
     const auto names = runnable_isas();
     ASSERT_FALSE(names.empty());
     EXPECT_EQ(select_isa("").value().name(), names.back());
@@ -107,7 +107,7 @@ TEST(SelectIsa, AutoTakesTheBestAndNamesAreObeyed) {
               select_isa("").value().kernel(Type::float64, Op::sum));
 }
 
-TEST(SelectIsa, UnknownNamesAreRefusedByName) {
+TEST(SelectIsa, UnknownNamesAreRefusedAndQuoted) {
     const auto refused = select_isa("sse9");
     ASSERT_FALSE(refused.ok());
     EXPECT_EQ(refused.failure().status, Status::argument);

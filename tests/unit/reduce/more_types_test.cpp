@@ -88,7 +88,7 @@ TEST(MoreTypes, SixteenBitFloatsConvertToTheNearest) {
     check_conversions<BFloat16>();
 }
 
-TEST(MoreTypes, OfEqualValuesTheLowerIndexWinsInEitherOrder) {
+TEST(MoreTypes, TheLowerIndexOfEqualValuesWinsInEitherOrder) {
     using P = ValueIndex<double>;
     const double nan = std::numeric_limits<double>::quiet_NaN();
     struct Row {

@@ -43,7 +43,7 @@ class Case {
     std::vector<std::byte*> targets_;
 };
 
-TEST(ReduceMany, SumsOfDoublesAssociateFromTheLeftWhicheverOperandIsTheTarget) {
+TEST(ReduceMany, SumsOfDoublesAssociateFromTheLeftForAnyTarget) {
     const Reducer reducer = select_isa("auto").value().reducer(Type::float64, Op::sum);
     std::mt19937_64 random(3);
     for (const std::size_t operands : {1, 2, 3, 4, 7})

@@ -105,7 +105,7 @@ void check_counts(Op op) {
                     }
 }
 
-TEST(ReducePass, EveryNumberOfOperandsAndTargetsIsRightForEveryCountAlignmentAndPlace) {
+TEST(ReducePass, AllNumbersOfOperandsAndTargetsAreRight) {
     check_counts<double>(Op::sum);
     check_counts<std::int8_t>(Op::min);
     check_counts<float>(Op::max);  // tile by tile
@@ -127,7 +127,7 @@ void check_all_operations() {
     }
 }
 
-TEST(ReducePass, EveryTypeAndOperationOfEveryInstructionSet) {
+TEST(ReducePass, EveryTypeAndOperationIsRightOnEveryInstructionSet) {
     std::apply([](auto... element) { (check_all_operations<decltype(element)>(), ...); },
                std::tuple<std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint8_t,
                           std::uint16_t, std::uint32_t, std::uint64_t, float, double, long double,
@@ -135,7 +135,7 @@ TEST(ReducePass, EveryTypeAndOperationOfEveryInstructionSet) {
                           ValueIndex<double, int>, ValueIndex<std::int16_t, int>>());
 }
 
-TEST(ReducePass, MoreOperandsAndTargetsThanOnePassTakes) {
+TEST(ReducePass, MoreOperandsAndTargetsThanOnePassTakesAreRight) {
     const ReduceTable table = select_isa("auto").value();
     std::mt19937_64 random(7);
     for (const std::size_t operands : {1, 2, 15, 16, 17, 31, 32, 64})
@@ -162,7 +162,7 @@ TEST(ReducePass, SeveralOperandsMayBeTargets) {
     }
 }
 
-TEST(ReducePass, LargeTargetsWhoseStoresBypassTheCaches) {
+TEST(ReducePass, LargeTargetsWithNontemporalStoresAreRight) {
     const ReduceTable table = select_isa("auto").value();
     std::mt19937_64 random(8);
     constexpr std::size_t kElements = (std::size_t{32} << 20) / 3 / 8 + 1000;

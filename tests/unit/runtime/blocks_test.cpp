@@ -17,7 +17,7 @@ namespace {
 
 using Words = std::vector<std::size_t>;
 
-TEST(Blocks, AreEqualByWhatTheySay) {
+TEST(Blocks, BlocksWithEqualContentsAreEqual) {
     const Words counts{3, 0, 5};
     const Words others{3, 0, 5};
     const Words shifts{0, 9, 3};
@@ -27,7 +27,7 @@ TEST(Blocks, AreEqualByWhatTheySay) {
     EXPECT_FALSE(equal({.counts = counts}, {.counts = counts, .displacements = shifts}));
 }
 
-TEST(Blocks, HeldOnesOutliveTheirArrays) {
+TEST(Blocks, HeldBlocksOutliveTheirArrays) {
     Words counts{1, 2};
     Words shifts{7, 4};
     const Call call = with_own_arrays({.collective = Collective::alltoallv,
@@ -45,7 +45,7 @@ std::string refusal(const Blocks& blocks, Rank size) {
     return checked ? "" : checked.failure().text;
 }
 
-TEST(Blocks, CountsThatCannotBeUsedAreRefused) {
+TEST(Blocks, InvalidCountsAreRefused) {
     const Words counts{1, 2};
     EXPECT_EQ(refusal({.counts = counts}, 2), "");
     EXPECT_EQ(refusal({.counts = counts}, 3),
@@ -62,7 +62,7 @@ TEST(Blocks, CountsThatCannotBeUsedAreRefused) {
     EXPECT_NE(refusal({.counts = counts, .displacements = far}, 2), "");
 }
 
-TEST(Blocks, ExtentsAreInOrderAndJoined) {
+TEST(Blocks, ExtentsAreSortedAndMerged) {
     const Words counts{2, 0, 3, 1};
     const Words shifts{5, 5, 2, 10};
     const auto extents = extents_of({.counts = counts, .displacements = shifts}, "out", 4, false);
@@ -80,7 +80,7 @@ TEST(Blocks, ExtentsAreInOrderAndJoined) {
     EXPECT_TRUE(extents_of({.counts = counts, .displacements = close}, "in", 4, true).ok());
 }
 
-TEST(Blocks, OverlapsAreFoundBetweenBlocks) {
+TEST(Blocks, OverlapsBetweenBlocksAreFound) {
     std::array<std::byte, 64> memory{};
     const std::byte* const at = memory.data();
     EXPECT_FALSE(overlap(at, {{0, 4}, {8, 4}}, at, {{4, 4}, {12, 4}}));
@@ -89,7 +89,7 @@ TEST(Blocks, OverlapsAreFoundBetweenBlocks) {
     EXPECT_FALSE(overlap(at, {}, at, {{0, 64}}));
 }
 
-TEST(Blocks, ManyCountsAreNamedByTheFirstAndADigest) {
+TEST(Blocks, ManyCountsArePrintedAsTheFirstAndADigest) {
     EXPECT_EQ(to_text(Words{3, 0, 5}), "3,0,5");
     Words many(20, 1);
     const std::string text = to_text(many);
@@ -111,7 +111,7 @@ PlanCache cache_of(Rank rank, Rank size, bool direct = false) {
     return {std::move(context), *select_isa(""), {}};
 }
 
-TEST(PlansWithCounts, AreFoundByTheirCountsAndKeepThem) {
+TEST(PlansWithCounts, PlansAreFoundByTheirCounts) {
     PlanCache cache = cache_of(1, 3);
     Words counts{4, 5, 6};
     const Call call{.collective = Collective::allgatherv, .out_blocks = {.counts = counts}};
@@ -128,7 +128,7 @@ TEST(PlansWithCounts, AreFoundByTheirCountsAndKeepThem) {
     EXPECT_EQ(*cache.find(call), *first);
 }
 
-TEST(PlansWithCounts, RetireWhenNoCallNeedsThem) {
+TEST(PlansWithCounts, UnusedPlansAreDropped) {
     PlanCache cache = cache_of(0, 2);
     Words counts{1, 1};
     const Call call{.collective = Collective::reduce_scatterv, .in_blocks = {.counts = counts}};
@@ -148,7 +148,7 @@ TEST(PlansWithCounts, RetireWhenNoCallNeedsThem) {
     EXPECT_TRUE(cache.find(call).ok());
 }
 
-TEST(Plans, ThatWereNotUsedForLongestMakeRoom) {
+TEST(Plans, LeastRecentlyUsedPlansAreEvicted) {
     PlanCache cache = cache_of(0, 2);
     std::size_t count = 0;
     const auto call = [](std::size_t elements) {
@@ -169,7 +169,7 @@ TEST(Plans, ThatWereNotUsedForLongestMakeRoom) {
     EXPECT_FALSE(cache.crowded()) << "if all are in use, the cache may hold more";
 }
 
-TEST(PlansWithCounts, OfTwoEndsSayTheSameOfTheCallToAll) {
+TEST(PlansWithCounts, PlansOfTwoEndsHaveEqualCallHashes) {
     const Words three{3, 0, 9};
     const Words other{0, 0, 1};
     PlanCache first = cache_of(1, 3);
@@ -188,7 +188,7 @@ TEST(PlansWithCounts, OfTwoEndsSayTheSameOfTheCallToAll) {
     EXPECT_EQ((*one)->program.pairs[0].sends, 3U);
 }
 
-TEST(PlansWithCounts, LongMessagesAreReadWhereTheyLieIfMatesReachThem) {
+TEST(PlansWithCounts, LongMessagesAreReadInPlaceByLocalPeers) {
     const Words counts{10, 20'000, 10, 20'000};  // of the last rank to all, and of all to it
     const auto exposes = [&](bool direct) {
         PlanCache cache = cache_of(3, 4, direct);
@@ -205,7 +205,7 @@ TEST(PlansWithCounts, LongMessagesAreReadWhereTheyLieIfMatesReachThem) {
     EXPECT_EQ(exposes(false), 0U);
 }
 
-TEST(PlansWithCounts, WhatARankHasForItselfIsOneMessage) {
+TEST(PlansWithCounts, CountsOfARanksMessageToItselfMustAgree) {
     PlanCache cache = cache_of(1, 2);
     const Words sent{1, 2};
     const Words received{1, 3};

@@ -34,7 +34,7 @@ std::uint64_t node_bytes(std::string_view collective, const char* spec, Rank ran
     return bound->node_bytes;
 }
 
-TEST(NodeBytes, AreTheVectorsOfAllRanks) {
+TEST(NodeBytes, BuffersOfAllRanksAreCounted) {
     EXPECT_EQ(node_bytes("alltoall", "mapped", 0), 6 * 2 * kBytes);
     EXPECT_EQ(node_bytes("allgather", "mapped", 0), 6 * (kBytes + kBytes / 6));
     EXPECT_EQ(node_bytes("allreduce", "mapped", 3), 6 * 2 * kBytes);
@@ -42,17 +42,17 @@ TEST(NodeBytes, AreTheVectorsOfAllRanks) {
 }
 
 /// A rank that exposes nothing counts the memory of others that it uses.
-TEST(NodeBytes, CountWhatThisRankTouches) {
+TEST(NodeBytes, MemoryThatThisRankUsesIsCounted) {
     EXPECT_EQ(node_bytes("scatter", "mapped", 0), 6 * kBytes / 6);
 }
 
-TEST(NodeBytes, CountRanksOfThisNodeAlone) {
+TEST(NodeBytes, OnlyRanksOfThisNodeAreCounted) {
     const std::vector<bool> near{true, true, true, false, false, false};
     EXPECT_EQ(node_bytes("alltoall", "mapped", 0, &near), 3 * 2 * kBytes);
 }
 
 /// Data in put targets moves in pieces that stay in the caches.
-TEST(NodeBytes, AreNothingWherePutTargetsServe) {
+TEST(NodeBytes, DataInPutTargetsIsNotCounted) {
     EXPECT_EQ(node_bytes("alltoall", "direct", 0), 0U);
 }
 

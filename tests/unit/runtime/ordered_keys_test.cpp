@@ -39,7 +39,7 @@ void check_all_pairs() {
     }
 }
 
-TEST(OrderedKeysTest, KeysAreInTheOrderOfTheNumbers) {
+TEST(OrderedKeysTest, KeysAreOrderedAsTheirNumbers) {
     check_all_pairs<std::int32_t, float>();
     check_all_pairs<std::int64_t, double>();
 }

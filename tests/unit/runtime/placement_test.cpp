@@ -31,20 +31,20 @@ TEST(Placement, GivesEachRankAProcessorOfItsOwn) {
     EXPECT_EQ(taken.size(), allowed.size());
 }
 
-TEST(Placement, SpreadsMoreRanksThanProcessorsEvenlyNeighboursTogether) {
+TEST(Placement, SpreadsRanksEvenlyOverProcessors) {
     const std::vector<cpu_set_t> allowed(5, set_of({2, 6}));
     const int expected[] = {2, 2, 2, 6, 6};
     for (std::size_t index = 0; index < allowed.size(); ++index)
         EXPECT_EQ(processor_for(allowed, index), expected[index]) << index;
 }
 
-TEST(Placement, LeavesRanksAloneThatTheLauncherHasBound) {
+TEST(Placement, DoesNotMoveRanksThatTheLauncherHasBound) {
     const std::vector<cpu_set_t> allowed{set_of({0, 1}), set_of({2, 3})};
     for (std::size_t index = 0; index < allowed.size(); ++index)
         EXPECT_EQ(processor_for(allowed, index), std::nullopt);
 }
 
-TEST(Placement, MovesAThreadAndLeavesItFree) {
+TEST(Placement, MovesAThreadWithoutBindingIt) {
     std::thread([] {
         cpu_set_t before;
         ASSERT_EQ(sched_getaffinity(0, sizeof before, &before), 0);
@@ -57,7 +57,7 @@ TEST(Placement, MovesAThreadAndLeavesItFree) {
     }).join();
 }
 
-TEST(Placement, AProcessorThatIsNotThereChangesNothing) {
+TEST(Placement, AMissingProcessorChangesNothing) {
     std::thread([] {
         cpu_set_t before;
         ASSERT_EQ(sched_getaffinity(0, sizeof before, &before), 0);

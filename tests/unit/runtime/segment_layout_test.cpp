@@ -16,7 +16,7 @@ namespace {
 constexpr std::uint64_t kMebibyte = std::uint64_t{1} << 20;
 constexpr std::uint64_t kCellsEndMax = std::uint64_t{64} << 30;  ///< limit at start-up
 
-TEST(SegmentLayout, TakesManyRanksWithUsualSettings) {
+TEST(SegmentLayout, DefaultSettingsFitManyRanks) {
     for (const Rank ranks : {2304, 16'384, 65'536}) {
         const SegmentLayout layout(ranks, {});
         EXPECT_GE(layout.shape.cells, 4U * static_cast<std::uint32_t>(ranks) + 16) << ranks;
@@ -29,7 +29,7 @@ TEST(SegmentLayout, TakesManyRanksWithUsualSettings) {
     EXPECT_LE(SegmentLayout(65'536, {}).region_bytes, 280 * kMebibyte);
 }
 
-TEST(SegmentLayout, GivesFewRanksAllBanksThatAreAskedFor) {
+TEST(SegmentLayout, FewRanksGetAllRequestedBanks) {
     for (const Rank ranks : {1, 2, 4, 100}) {
         EXPECT_EQ(SegmentLayout(ranks, {}).shape.banks, 512U) << ranks;
         base::Settings few;
@@ -50,7 +50,7 @@ base::BankClass banks_of(const base::RegionShape& shape, std::string_view collec
     return bound->bulk ? shape.bulk_class(bound->bulk_class) : base::BankClass{};
 }
 
-TEST(SegmentLayout, GivesShortPayloadsManyBanksAndCallsThatSynchronizeFew) {
+TEST(SegmentLayout, ShortPayloadsGetManyBanksAndSynchronizingCallsFew) {
     const base::RegionShape shape = SegmentLayout(4, {}).shape;
     EXPECT_EQ(banks_of(shape, "broadcast", 48).banks, 0U);
     std::uint32_t more = shape.banks;
@@ -70,7 +70,7 @@ TEST(SegmentLayout, GivesShortPayloadsManyBanksAndCallsThatSynchronizeFew) {
             << bytes;
 }
 
-TEST(SegmentLayout, OnANodeStreamsOfShortCallsHaveManyBanksAndCallsThatSynchronizeFew) {
+TEST(SegmentLayout, LocalBanksSuitStreamsAndSynchronizingCalls) {
     base::RegionShape shape = SegmentLayout(4, {}).shape;
     SegmentLayout::keep_near_banks(shape);
     EXPECT_EQ(banks_of(shape, "broadcast", 512).banks, 512U);
@@ -82,7 +82,7 @@ TEST(SegmentLayout, OnANodeStreamsOfShortCallsHaveManyBanksAndCallsThatSynchroni
 }
 
 /// A broadcast that publishes: its bank holds the published payload and the slots.
-TEST(SegmentLayout, PayloadsThatArePublishedTakeTheBanksThatBothFit) {
+TEST(SegmentLayout, PublishedPayloadsUseBanksThatFitPayloadAndSlots) {
     base::RegionShape shape = SegmentLayout(4, {}).shape;
     SegmentLayout::keep_near_banks(shape);
     const auto program = collectives::generate("broadcast", *collectives::parse_spec("flat"),

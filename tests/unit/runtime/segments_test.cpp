@@ -58,7 +58,7 @@ class Segments : public testing::TestWithParam<std::string_view> {
     int checked_ = 0;
 };
 
-TEST_P(Segments, AreCountedFromOneProgram) {
+TEST_P(Segments, OneProgramGivesTheNumberOfSegments) {
     std::vector<std::string> specs = collectives::specs_to_try(GetParam());
     if (GetParam() == "allreduce") specs.insert(specs.end(), {"a2", "a8", "m1g2a3,n1g3a2"});
     std::erase_if(specs, [](const std::string& text) {  // these are sent whole
@@ -94,7 +94,7 @@ INSTANTIATE_TEST_SUITE_P(OfEachCollective, Segments,
 
 /// Only reduced data needs put targets: four ranks send a buffer of 2 MiB whole. A buffer that does
 /// not fit is no candidate, because it would be sent in pieces through put targets.
-TEST(LandingSegments, ARingLandsInVectorsIfABankHoldsWhatItReduces) {
+TEST(DirectDeliverySegments, ARingIsDeliveredDirectlyIfABankHoldsItsReductions) {
     const auto ring = collectives::parse_spec("ring:into=vector");
     const auto program = collectives::generate("allreduce", *ring, {.size = 4, .elements = 4});
     BindOptions options = options_of(2U << 20);
@@ -110,7 +110,7 @@ TEST(LandingSegments, ARingLandsInVectorsIfABankHoldsWhatItReduces) {
     EXPECT_GT(segments_needed(*slots, 1, options), 1U);
 }
 
-TEST(LandingSegments, WhatWouldNotLandInVectorsIsNoCandidate) {
+TEST(DirectDeliverySegments, BuffersThatCannotBeDeliveredDirectlyAreNoCandidates) {
     plan::Machine machine = machine_over("net");
     machine.node_of = {0, 1, 2, 3};
     const auto offered = [&](std::uint64_t bytes) {

@@ -68,7 +68,7 @@ TEST(Guidelines, ABarrierTakesNoLongerThanAnAllreduce) {
     EXPECT_GT(compared, 60);
 }
 
-TEST(Guidelines, TwiceTheBytesTakeNoLess) {
+TEST(Guidelines, MoreBytesTakeNoLessTime) {
     for (const Place& place : places()) {
         for (const std::string_view collective : {"allreduce", "broadcast"}) {
             std::optional<plan::Time> before;
@@ -130,7 +130,7 @@ void expect_programs(const Place& place, CallClass call) {
     }
 }
 
-TEST(Choice, WhatIsChosenHasProgramsForTheTeam) {
+TEST(Choice, TheChosenAlgorithmHasProgramsForTheTeam) {
     for (const Rank ranks : {8, 12, 96, 97}) {
         for (const Rank nodes : {1, 2, 4, ranks}) {
             for (const bool dealt : {false, true}) {

@@ -30,7 +30,7 @@ std::string chosen(std::string_view collective, const Machine& machine, Rank ran
 /// Calls of two ranks overlap if one rank only sends, even with a processor for each. In the
 /// machine's two modes, a scan of 64 KiB in a stream takes 1.8 or 2.6 us through put targets, and
 /// 2.5 or 3.2 to 6.8 us in slices. A single scan takes 3.0 or 2.6 us.
-TEST(MemoryCosts, TwoRanksOfANodeAreChosenByTheBusierOne) {
+TEST(MemoryCosts, TheBusierOfTwoLocalRanksDecides) {
     const auto costs = run::parse_costs(
         "near_latency_ns 107\nnear_issue_ns 2.1\nnear_receive_ns 2.1\nnear_ns_per_byte 0.0239\n"
         "near_slot_ns 15\nreduce_ns_per_byte 0.0095\nexpose_ns 461\nmapped_ns 215\n"
@@ -59,7 +59,7 @@ TEST(MemoryCosts, TwoRanksOfANodeAreChosenByTheBusierOne) {
 /// takes less than a copy from a put target (1 MiB: broadcast 94 and 116, scan 149 and 184,
 /// gather 128 and 146). A reduction of 1 MiB takes 139 in two pieces, 151 as a whole, and 178 in
 /// halves in both directions.
-TEST(MemoryCosts, TwoRanksOnTwoNodesPutLongVectorsIntoVectors) {
+TEST(MemoryCosts, TwoRemoteRanksUseDirectDeliveryForLongBuffers) {
     Machine machine = run::machine_over("net");
     machine.node_of = {0, 1};
     for (const char* collective : {"broadcast", "gather", "scatter", "allgather", "alltoall",
@@ -74,7 +74,7 @@ TEST(MemoryCosts, TwoRanksOnTwoNodesPutLongVectorsIntoVectors) {
 
 /// On two ranks, two trees are equal to one tree with twice the messages: a double tree of 1 KiB
 /// takes 0.2 us, a flat tree 0.04 us.
-TEST(MemoryCosts, TwoTreesAreNoCandidatesOfTwoRanks) {
+TEST(MemoryCosts, DoubleTreesAreNoCandidatesForTwoRanks) {
     for (const char* collective : {"broadcast", "reduce", "allreduce"}) {
         const auto has_two_trees = [&](Rank ranks) {
             const auto choice = choice_of(collective, run::machine_over(""), ranks, 1024);
@@ -90,7 +90,7 @@ TEST(MemoryCosts, TwoTreesAreNoCandidatesOfTwoRanks) {
 /// A reduction to a root continues while its local peers are in later calls. 64 KiB of eight
 /// ranks on two processors take 10 us through put targets and 24 us in place; with four ranks 5
 /// to 7 and 10 us.
-TEST(MemoryCosts, ShortReductionsOfCrowdedRanksArePut) {
+TEST(MemoryCosts, ShortReductionsOfOversubscribedRanksUsePutTargets) {
     for (const Rank ranks : {4, 8}) {
         Machine crowded = run::machine_over("net");
         crowded.host_ranks = ranks;
@@ -105,7 +105,7 @@ TEST(MemoryCosts, ShortReductionsOfCrowdedRanksArePut) {
 /// with two ranks and 13 to 41 us with four; in place 3.7 to 5.5 and 12 to 18 us. Broadcasts, whose
 /// root reads the same bytes repeatedly, take 6.5 to 22 and 12 to 14 us. Two ranks that exchange 64
 /// KiB take 8 to 28 and 9 to 12 us.
-TEST(MemoryCosts, LongNearPutsKeepBothEndsBusy) {
+TEST(MemoryCosts, LongLocalPutsOccupySenderAndReceiver) {
     const auto costs = run::parse_costs(
         "near_latency_ns 206\nnear_issue_ns 13.8\nnear_receive_ns 13.8\n"
         "near_ns_per_byte 0.0715\nnear_slot_ns 45\nnear_turn_ns 2453\ncall_ns 48\n"
@@ -131,7 +131,7 @@ TEST(MemoryCosts, LongNearPutsKeepBothEndsBusy) {
 /// Costs of another fit. For 1 KiB and four ranks, a chain takes 0.46 us, a binomial tree 0.57, a
 /// flat tree 0.68. For 64 KiB and eight ranks, a knomial tree takes 33 us, and a flat tree, whose
 /// root reduces all inputs, 40 us. Values are geometric means of ten tournaments.
-TEST(MemoryCosts, WhoReducesOutOfPutTargetsIsBusy) {
+TEST(MemoryCosts, ReductionsFromPutTargetsOccupyTheReceiver) {
     const auto costs = run::parse_costs(
         "near_latency_ns 194.8\nnear_issue_ns 4.2\nnear_receive_ns 4.2\n"
         "near_ns_per_byte 0.0681\nnear_slot_ns 32\nnear_turn_ns 1765\ncall_ns 33.4\n"
@@ -154,7 +154,7 @@ TEST(MemoryCosts, WhoReducesOutOfPutTargetsIsBusy) {
 /// Local peers that read a put target filled by the network do not find its data in their caches
 /// either. A scatter of 1 MiB to 4 + 4 ranks takes 2.3 ms with direct delivery, and 5.2 ms with one
 /// message to the other node.
-TEST(MemoryCosts, MatesReadOutOfPutTargetsAsTheirOwnersDo) {
+TEST(MemoryCosts, LocalPeersPayForReadingPutTargetsLikeTheirOwners) {
     Machine machine = run::machine_over("net");
     machine.node_of = {0, 0, 0, 0, 1, 1, 1, 1};
     machine.host_ranks = 8;

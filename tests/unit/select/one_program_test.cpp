@@ -73,7 +73,7 @@ class OneProgram : public ::testing::Test {
     int compared_ = 0;
 };
 
-TEST_F(OneProgram, IsWhatAllProgramsSay) {
+TEST_F(OneProgram, OneProgramGivesThePredictionOfAllPrograms) {
     for (const auto& node_of : {uneven({30, 1, 35}), uneven({20, 21, 22, 14}), scattered()}) {
         plan::Machine machine = machine_of(node_of);
         compare(machine);
@@ -87,7 +87,7 @@ TEST_F(OneProgram, IsWhatAllProgramsSay) {
         EXPECT_TRUE(found_.contains(algorithm)) << algorithm;
 }
 
-TEST_F(OneProgram, OfRanksThatDifferIsNone) {
+TEST_F(OneProgram, RanksWithDifferentProgramsAreNotPredictedByOne) {
     const plan::Machine machine = machine_of(uneven({30, 1, 35}));
     const CallClass call{.collective = "broadcast", .elements = 1, .element_bytes = 8};
     const auto candidates = candidates_for(machine, 66, call, plan::Scope::all);
@@ -97,7 +97,7 @@ TEST_F(OneProgram, OfRanksThatDifferIsNone) {
             << candidate.algorithm;
 }
 
-TEST_F(OneProgram, GivesUpAsAllProgramsDo) {
+TEST_F(OneProgram, APredictionAboveTheCutoffIsALowerBound) {
     const plan::Machine machine = machine_of(uneven({30, 1, 35}));
     const CallClass call{.collective = "alltoall", .elements = 1, .element_bytes = 8};
     const auto candidates = candidates_for(machine, 66, call, plan::Scope::all);

@@ -102,7 +102,7 @@ std::vector<std::uint64_t> sizes() {
     return {1, 100, 8192};
 }
 
-TEST(Prediction, IsTheGenericEnginesFigureForEveryCandidate) {
+TEST(Prediction, EveryCandidateAgreesWithTheGenericEngine) {
     const std::vector<Team> teams{{"33 on a node", {33}},       {"65 on a node", {65}},
                                   {"66 on 66", even(66, 1)},    {"97 on 97", even(97, 1)},
                                   {"127 on 127", even(127, 1)}, {"130 on 13", even(13, 10)},
@@ -117,7 +117,7 @@ TEST(Prediction, IsTheGenericEnginesFigureForEveryCandidate) {
 
 /// Where ranks share processors, a prediction from a few ranks' programs equals one from all
 /// programs. With a processor for each rank, it equals the time of the generic engine.
-TEST(Prediction, OfRanksThatShareProcessorsIsThatOfAllPrograms) {
+TEST(Prediction, RanksThatShareProcessorsAgreeWithAllPrograms) {
     for (const Team& team : {Team{"97 on a node", {97}}, Team{"66 on 66", even(66, 1)},
                              Team{"130 on 13", even(13, 10)}, Team{"40 on uneven", {9, 1, 30}}}) {
         plan::Machine machine = machine_of(team);
@@ -158,7 +158,7 @@ TEST(Prediction, OfRanksThatShareProcessorsIsThatOfAllPrograms) {
     }
 }
 
-TEST(Prediction, SeesTheNodesOfThousandsOfRanks) {
+TEST(Prediction, NodesOfThousandsOfRanksAreConsidered) {
     const Team even_nodes{"2304 on 128", even(128, 18)};
     const Team uneven{"1000 on 7", {143, 150, 1, 200, 199, 150, 157}};
     for (const Team& team : {even_nodes, uneven}) {
@@ -171,7 +171,7 @@ TEST(Prediction, SeesTheNodesOfThousandsOfRanks) {
     }
 }
 
-TEST(Prediction, RanksThatDoTheSameNeedNoProgramOfTheirOwn) {
+TEST(Prediction, RanksWithEqualProgramsArePredictedTogether) {
     // Nodes are uneven, so a few ranks never represent all. The result must equal the result from
     // all programs to the picosecond.
     const Team team{"21 on uneven", {4, 1, 4, 3, 4, 2, 3}};
@@ -208,7 +208,7 @@ double milliseconds(Action action) {
     return 1000 * static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
 }
 
-TEST(Prediction, OfAFirstCallOfEachCollectiveIsQuick) {
+TEST(Prediction, TheFirstCallOfEachCollectiveIsPredictedFast) {
     // Unoptimized builds, and machines with other work, take several times longer.
     constexpr double kMost = 500;
     const plan::Machine machine = machine_of({"2304 on 128", even(128, 18)});
@@ -234,7 +234,7 @@ TEST(Prediction, OfAFirstCallOfEachCollectiveIsQuick) {
     }
 }
 
-TEST(Prediction, OfAFirstCallIsQuickAndTheSame) {
+TEST(Prediction, TheFirstCallGetsTheBestCandidateFast) {
     constexpr double kSecondsMax = 0.5;  // also for unoptimized builds
     const plan::Machine machine = machine_of({"2304 on 128", even(128, 18)});
     const Chooser chooser(machine, 2304, nullptr, "none");
@@ -254,7 +254,7 @@ TEST(Prediction, OfAFirstCallIsQuickAndTheSame) {
     }
 }
 
-TEST(Prediction, WhatIsNotPredictedWouldNotBeChosen) {
+TEST(Prediction, SkippedCandidatesWouldNotBeChosen) {
     for (const Team& team : {Team{"66 on uneven", {30, 1, 35}}, Team{"130 on 13", even(13, 10)},
                              Team{"97 on a node", {97}}}) {
         const plan::Machine machine = machine_of(team);
@@ -304,7 +304,7 @@ int compare_chains(const Team& team, const CallClass& call) {
     return compared;
 }
 
-TEST(Prediction, IsNotBelowAnyChainOfMessages) {
+TEST(Prediction, NoPredictionIsBelowAChainOfMessages) {
     // Follows the last messages, or the messages of the busiest senders. A candidate that is
     // dropped without a prediction must take longer.
     int compared = 0;
@@ -342,7 +342,7 @@ Effort effort_of(const plan::Machine& machine, const CallClass& call, std::strin
     return effort;
 }
 
-TEST(Prediction, OfAFirstCallReadsFewPrograms) {
+TEST(Prediction, TheFirstCallGeneratesFewPrograms) {
     // For 2,304 ranks, the programs of all ranks are generated for a few candidates only, and never
     // for programs with a step for each rank.
     constexpr std::uint64_t kProgramsMax = 10'000;
@@ -365,7 +365,7 @@ TEST(Prediction, OfAFirstCallReadsFewPrograms) {
     }
 }
 
-TEST(Prediction, ChoosesWhatTheSimulatorFindsBest) {
+TEST(Prediction, TheSimulatorsBestCandidateIsChosen) {
     const auto chosen = [](const Team& team, const CallClass& call) {
         const plan::Machine machine = machine_of(team);
         const auto choice =

@@ -23,7 +23,7 @@ Machine machine_of(Time near_receive, Time far_receive, Rank far_ranks) {
     return machine;
 }
 
-TEST(PutModels, AMessageCostsBothItsRanksWhatItsWayDoes) {
+TEST(PutModels, AMessageHasTheCostsOfItsPathAtBothEnds) {
     for (const Time near_receive : {Time{20}, Time{120}, Time{500}})
         for (const Time far_receive : {Time{0}, Time{50}, Time{200}}) {
             const Machine machine = machine_of(near_receive, far_receive, 2);
@@ -41,7 +41,7 @@ TEST(PutModels, AMessageCostsBothItsRanksWhatItsWayDoes) {
     EXPECT_EQ(waits.far->model.busy(0), 0);
 }
 
-TEST(PutModels, ARootThatSendsToManyRanksOfAnotherNodeIsBusyForEach) {
+TEST(PutModels, ARootIsBusyForEachRemoteReceiver) {
     constexpr Rank kFar = 14;
     const Machine machine = machine_of(500, 50, kFar);
     const auto choice = run::rank_algorithms(

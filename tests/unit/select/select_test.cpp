@@ -54,7 +54,7 @@ Time predicted(const Machine& machine, Rank size, const Candidate& candidate,
     return time->time;
 }
 
-TEST(Predict, StagesAndProgramsSayTheSame) {
+TEST(Predict, StagesAndProgramsGiveEqualTimes) {
     for (const VectorSize vector : {VectorSize{1, 8}, VectorSize{5000, 8}}) {
         for (const auto& [spec, ranks] : {std::pair{"a2,a4", 8},
                                           {"recursive-doubling", 13},
@@ -92,7 +92,7 @@ Time simulated(const Machine& machine, Rank size, const Candidate& candidate,
     return simulate_generic({&part, 1}, around)->makespan;
 }
 
-TEST(Predict, ThousandsOfRanksTakeWhatTheirProgramsTake) {
+TEST(Predict, ThousandsOfRanksAgreeWithTheirPrograms) {
     // Through one rank the time is linear in the ranks; along a tree each doubling adds a step.
     for (const auto& [collective, spec] :
          {std::pair{"barrier", "central"}, {"broadcast", "binomial"}, {"broadcast", "flat"}}) {
@@ -107,7 +107,7 @@ TEST(Predict, ThousandsOfRanksTakeWhatTheirProgramsTake) {
     }
 }
 
-TEST(Predict, BlocksKeepTheirSizeInTheTeamsThatAreLookedAt) {
+TEST(Predict, ExtrapolationKeepsTheSizeOfBlocks) {
     // The time is linear in the ranks: a prediction for the larger team
     // extrapolates from small ones.
     constexpr std::uint64_t kBlock = 1024;
@@ -136,7 +136,7 @@ TEST(Predict, BlocksKeepTheirSizeInTheTeamsThatAreLookedAt) {
     }
 }
 
-TEST(Predict, NearPutsOfSeveralNodesAreCheaper) {
+TEST(Predict, LocalPutsAreCheaperOnSeveralNodes) {
     const VectorSize vector{1, 8};
     const Machine mixed = machine_of(8, 2, 64);
     const Machine apart = machine_of(8, 8, 64);
@@ -163,7 +163,7 @@ Machine plain_machine(Rank ranks, Rank nodes, std::int64_t processors) {
     return machine;
 }
 
-TEST(Predict, APayloadThatFitsNoCellCostsASlotMore) {
+TEST(Predict, APayloadLargerThanACellAddsTheCostOfASlot) {
     for (const Rank nodes : {1, 2}) {
         for (const bool staged : {false, true}) {
             const auto of = [&](std::int64_t processors, std::uint64_t elements) {
@@ -229,7 +229,7 @@ TEST(Predict, RanksThatShareAProcessorTakeTurns) {
     EXPECT_FALSE(predict(plain_machine(5000, 1, 1), 5000, flat, vector, {.exact = true}).ok());
 }
 
-TEST(Select, CallsGetWhatTheyNeed) {
+TEST(Select, RequirementsOfCallsAreMet) {
     const VectorSize vector{1, 8};
     const Machine machine = machine_of(8, 8, 64);
     std::vector<Candidate> candidates{candidate("allreduce", "a8", vector, true),
@@ -264,7 +264,7 @@ std::string chosen(std::string_view collective, const Machine& machine, Rank ran
     return choice->algorithm();
 }
 
-TEST(Select, AgreesWithWhatWasMeasuredOnTwoProcessors) {
+TEST(Select, ChoicesAgreeWithMeasurementsOnTwoProcessors) {
     // Medians of weft bench, fastest first, on one node, and over TCP on nodes of one rank.
     for (const Rank ranks : {4, 8, 16}) {
         EXPECT_EQ(chosen("barrier", machine_of(ranks, 1, 2), ranks, 0),
@@ -281,7 +281,7 @@ TEST(Select, AgreesWithWhatWasMeasuredOnTwoProcessors) {
     EXPECT_EQ(chosen("barrier", machine_of(2, 1, 2), 2, 0), "dissemination");
 }
 
-TEST(Select, CallsThatOverlapAreChosenByTheirWorkBetweenNodes) {
+TEST(Select, OverlappingCallsBetweenNodesAreChosenByWork) {
     const auto over_net = [](std::int64_t processors) {
         Machine machine = run::machine_over("net");
         machine.node_of = {0, 1, 2, 3};
@@ -312,7 +312,7 @@ TEST(Select, CallsThatOverlapAreChosenByTheirWorkBetweenNodes) {
 
 /// Times of a call in a stream, in us: medians of weft bench, four or eight ranks on four
 /// nodes of one host.
-TEST(Select, AnswersAndTheBusiestProcessorBoundAStream) {
+TEST(Select, RepliesAndTheBusiestProcessorLimitAStream) {
     const auto over_net = [](Rank ranks) {
         Machine machine = machine_of(ranks, 4, 2);
         machine.far = run::machine_over("net").far;
@@ -330,7 +330,7 @@ TEST(Select, AnswersAndTheBusiestProcessorBoundAStream) {
 }
 
 /// Each method of reading data of local peers has its costs, and the reason names the method.
-TEST(Select, TheReasonSaysHowRanksOfANodeComeByEachOthersData) {
+TEST(Select, TheReasonNamesTheLocalTransferMethod) {
     Machine machine = machine_of(2, 1, 2);
     const auto ranked = [](const Machine& on, std::uint64_t elements) {
         return *run::rank_algorithms(
@@ -356,7 +356,7 @@ TEST(Select, TheReasonSaysHowRanksOfANodeComeByEachOthersData) {
 }
 
 /// Between nodes ranks are not local peers. Blocks with counts use put targets.
-TEST(Select, TheReasonSaysThatPayloadsLandInVectorsOfOtherNodes) {
+TEST(Select, TheReasonNamesDirectDelivery) {
     const auto ranked = [](bool counted) {
         run::CallClass call{.collective = "allgather", .elements = 1 << 17, .element_bytes = 8};
         call.counted = counted;
@@ -374,7 +374,7 @@ TEST(Select, TheReasonSaysThatPayloadsLandInVectorsOfOtherNodes) {
     EXPECT_EQ(lands(ranked(true)), 0);
 }
 
-TEST(Select, CallsThatOverlapAreChosenByTheirWorkWhereRanksShareProcessors) {
+TEST(Select, OverlappingCallsOnSharedProcessorsAreChosenByWork) {
     for (const char* collective : {"scan", "exscan"}) {
         for (const Rank ranks : {8, 16}) {
             for (const std::uint64_t bytes : {8U, 64U, 1024U}) {
@@ -397,7 +397,7 @@ TEST(Select, CallsThatOverlapAreChosenByTheirWorkWhereRanksShareProcessors) {
 
 /// Measured with 2 ranks on two processors, in us: 1 MiB 26 (from rank to rank 67), 64 KiB 2.7
 /// (5.2). With 4 ranks 1 MiB takes 69 (106).
-TEST(Select, ScansOfTwoInPlaceGoInSlices) {
+TEST(Select, LongScansInPlaceAreDividedIntoSlices) {
     for (const auto& [ranks, bytes] : {std::pair{2, 64U << 10}, {2, 1U << 20}, {4, 1U << 20}}) {
         Machine crowded = machine_of(ranks, 1, 2);
         Machine roomy = machine_of(ranks, 1, ranks);
@@ -407,7 +407,7 @@ TEST(Select, ScansOfTwoInPlaceGoInSlices) {
     }
 }
 
-TEST(Select, ShortVectorsAreNotUsedInPlace) {
+TEST(Select, ShortBuffersAreNotUsedInPlace) {
     Machine machine = machine_of(2, 1, 2);
     machine.direct = true;
     for (const char* collective : {"allreduce", "reduce", "scan", "broadcast"}) {
@@ -440,7 +440,7 @@ TEST(Select, ShortBlocksOfManyNeighborsAreCombined) {
               NeighborWay::direct);
 }
 
-TEST(Select, ALargeNumberOfRanksTakesNoLonger) {
+TEST(Select, AMillionRanksCanBeRanked) {
     Machine machine = run::machine_over("");
     machine.node_of.resize(1'000'000);
     for (std::size_t i = 0; i < machine.node_of.size(); ++i)

@@ -14,7 +14,7 @@ namespace {
 const TunedCase kOnFour{
     .collective = "allreduce", .layout = "4", .provider = "none", .same_bits = true};
 
-TEST(Tuning, NeighboursWithOneWinnerBecomeOneRange) {
+TEST(Tuning, AdjacentSizesWithOneWinnerFormOneRange) {
     const std::vector<TunedPoint> points{
         {kOnFour, 64, "a2,a2", 2},  {kOnFour, 8, "a4", 1},      {kOnFour, 512, "a2,a2", 3},
         {kOnFour, 8, "a2,a2", 1.5}, {kOnFour, 4096, "ring", 9}, {kOnFour, 1 << 20, "ring", 99}};
@@ -30,7 +30,7 @@ TEST(Tuning, NeighboursWithOneWinnerBecomeOneRange) {
     EXPECT_EQ(choices[2].to_bytes, 1U << 22);
 }
 
-TEST(Tuning, CasesAreKeptApart) {
+TEST(Tuning, CasesAreKeptSeparate) {
     TunedCase other = kOnFour;
     other.layout = "2,2";
     TunedCase barrier = kOnFour;
@@ -51,7 +51,7 @@ TEST(Tuning, CasesAreKeptApart) {
     EXPECT_NE(tuning.find(other, 8), nullptr);
 }
 
-TEST(Tuning, LayoutsAreTextsWhereRanksOfANodeFollowEachOther) {
+TEST(Tuning, ConsecutiveRanksOfNodesHaveALayoutText) {
     EXPECT_EQ(layout_text({}, 5), "5");
     EXPECT_EQ(layout_text(std::vector<Rank>{7, 7, 7, 2, 5, 5, 5, 5}, 8), "3,1,4");
     EXPECT_EQ(layout_text(std::vector<Rank>{0, 1, 0}, 3), "");
@@ -66,7 +66,7 @@ const std::string kRing = R"({"collective": "allreduce", "layout": "4", "provide
     "same_bits": true, "from_bytes": 5, "to_bytes": 64, "algorithm": "ring", "median_us": 1.25,
     "tried": ["a4"]})";
 
-TEST(Tuning, ADescribedTeamTakesWhatWasMeasured) {
+TEST(Tuning, AMeasuredTeamUsesTheMeasuredAlgorithm) {
     const auto tuning = run::parse_tuning(file_with(kRing + "," + kRing), "file.json");
     ASSERT_TRUE(tuning.ok()) << tuning.failure().text;
     ASSERT_EQ(tuning->choices().size(), 2U);
@@ -94,7 +94,7 @@ TEST(Tuning, ADescribedTeamTakesWhatWasMeasured) {
     EXPECT_EQ((*chosen)->reason, "measured (file.json): 1.250 us");
 }
 
-TEST(Tuning, WhatDoesNotServeTheCallIsPassedOver) {
+TEST(Tuning, UnsuitableMeasuredAlgorithmsAreSkipped) {
     // mapped needs memory of local peers; generalized with r = 1 gives ranks different bits.
     for (const char* algorithm : {"mapped", "generalized:r=1", "butterfly", "gone"}) {
         std::string text = kRing;
@@ -110,7 +110,7 @@ TEST(Tuning, WhatDoesNotServeTheCallIsPassedOver) {
     }
 }
 
-TEST(Tuning, FilesThatAreNoneAreRefused) {
+TEST(Tuning, MalformedFilesAreRefused) {
     const auto refusal = [](const std::string& text) {
         const auto tuning = run::parse_tuning(text, "file");
         return tuning ? std::string("taken") : tuning.failure().text;
@@ -132,7 +132,7 @@ TEST(Tuning, FilesThatAreNoneAreRefused) {
     }
 }
 
-TEST(MeasuredCosts, ReplaceWhatTheFileSaysAndNothingElse) {
+TEST(MeasuredCosts, AFileReplacesOnlyTheCostsInIt) {
     const Machine machine = run::machine_over("");
     for (const char* text : {"far_latency_ns 1000\nmapped_ns 7 # of a page\nenergy 3\n",
                              R"({"schema": "weft-parameters-1", "turns": [{"half_us": 1}],
@@ -152,7 +152,7 @@ TEST(MeasuredCosts, ReplaceWhatTheFileSaysAndNothingElse) {
     EXPECT_FALSE(run::parse_costs("{}").ok());
 }
 
-TEST(MeasuredCosts, SayWhatLeavesACellAndWhatACallTakes) {
+TEST(MeasuredCosts, AFileSetsCostsOfSlotsCellsAndCalls) {
     const auto costs = run::parse_costs(
         "near_slot_ns 15.5\nfar_slot_ns 120\ncell_bytes 40\nunpack_ns_per_byte 0.25\n"
         "call_ns 30\nprocessors 18\nmapped_reduce_ns_per_byte 0.03\nexpose_ns 250\n"
@@ -188,7 +188,7 @@ TEST(MeasuredCosts, SayWhatLeavesACellAndWhatACallTakes) {
     EXPECT_FALSE(run::parse_costs("processors 0").ok());
 }
 
-TEST(MeasuredCosts, SayWhenAdoptingABufferPays) {
+TEST(MeasuredCosts, AFileSetsThePricesOfAdoption) {
     const link::AdoptionPrices usual;
     const auto prices = [](const char* text) { return run::prices_by(*run::parse_costs(text)); };
     EXPECT_EQ(prices("far_issue_ns 5").copy_ns, usual.copy_ns);

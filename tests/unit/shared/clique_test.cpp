@@ -17,7 +17,7 @@ MapVerdict verdict_of(Rank rank, std::vector<Rank> mapped, std::uint64_t base = 
     return {.rank = rank, .mode = mode, .base = base, .stride = 64, .mapped = std::move(mapped)};
 }
 
-TEST(Clique, AllThatMappedEachOtherAreOneGroup) {
+TEST(Clique, RanksThatMappedEachOtherFormOneGroup) {
     const std::vector<MapVerdict> verdicts = {verdict_of(7, {2, 4, 7}), verdict_of(2, {2, 4, 7}),
                                               verdict_of(4, {2, 4, 7})};
     for (const Rank me : {2, 4, 7}) {
@@ -27,7 +27,7 @@ TEST(Clique, AllThatMappedEachOtherAreOneGroup) {
     }
 }
 
-TEST(Clique, AOneSidedMappingDoesNotCount) {
+TEST(Clique, AOneSidedMappingIsIgnored) {
     const std::vector<MapVerdict> verdicts = {verdict_of(0, {0, 1, 2}), verdict_of(1, {0, 1, 2}),
                                               verdict_of(2, {1, 2})};
     EXPECT_EQ(clique(verdicts, 0).ranks, (std::vector<Rank>{0, 1}));
@@ -35,12 +35,12 @@ TEST(Clique, AOneSidedMappingDoesNotCount) {
     EXPECT_EQ(clique(verdicts, 2).ranks, std::vector<Rank>{2});
 }
 
-TEST(Clique, ARankWithoutVerdictIsInNobodysGroup) {
+TEST(Clique, ARankWithoutVerdictIsInNoGroup) {
     const std::vector<MapVerdict> verdicts = {verdict_of(0, {0, 1, 2}), verdict_of(2, {0, 1, 2})};
     EXPECT_EQ(clique(verdicts, 0).ranks, (std::vector<Rank>{0, 2}));
 }
 
-TEST(Clique, DifferentBasesOrOneOffsetModeLowerTheGroupOnly) {
+TEST(Clique, DifferentBasesOrOffsetModeAffectOnlyTheGroup) {
     std::vector<MapVerdict> verdicts = {verdict_of(0, {0, 1}), verdict_of(1, {0, 1}, 0x3000),
                                         verdict_of(2, {2, 3}), verdict_of(3, {2, 3})};
     EXPECT_EQ(clique(verdicts, 0).mode, AddressMode::offset);
@@ -50,7 +50,7 @@ TEST(Clique, DifferentBasesOrOneOffsetModeLowerTheGroupOnly) {
     EXPECT_EQ(clique(verdicts, 2).mode, AddressMode::offset);
 }
 
-TEST(Clique, RandomGraphsAreDividedAlikeByAllRanks) {
+TEST(Clique, AllRanksDivideRandomGraphsEqually) {
     for (std::uint64_t seed = 0; seed < 300; ++seed) {
         base::Random random(seed);
         const auto size = static_cast<Rank>(1 + random.below(9));
@@ -80,7 +80,7 @@ TEST(Clique, RandomGraphsAreDividedAlikeByAllRanks) {
     }
 }
 
-TEST(MapVerdict, TravelsAsBytesAndWrongOnesAreRefused) {
+TEST(MapVerdict, AVerdictIsReadBackAndInvalidOnesAreRefused) {
     const MapVerdict verdict = verdict_of(4, {1, 4, 9}, 0x2000'0000'0000);
     const std::vector<std::byte> bytes = verdict.to_bytes();
     EXPECT_EQ(MapVerdict::from_bytes(bytes).value(), verdict);

@@ -71,7 +71,7 @@ std::vector<Rank> all_ranks(int size) {
     return ranks;
 }
 
-TEST(NodeMap, RawPointersOfOneRankAreValidInTheOthers) {
+TEST(NodeMap, PointersOfOneRankAreValidInTheOthers) {
     if (!equal_addresses_possible()) GTEST_SKIP() << "no common range of addresses is free here";
     for (int size = 1; size <= 5; ++size) {
         expect_ranks(size, [](ForkedRank& self) {
@@ -85,7 +85,7 @@ TEST(NodeMap, RawPointersOfOneRankAreValidInTheOthers) {
     }
 }
 
-TEST(NodeMap, OneRankThatCannotShareAddressesLowersAllToOffsets) {
+TEST(NodeMap, OneRankWithoutSharedAddressesMakesAllUseOffsets) {
     for (int size = 2; size <= 4; ++size) {
         expect_ranks(size, [](ForkedRank& self) {
             const auto node = self.map_node({.bytes = kBytes}, {.force_offset = self.rank() == 1});
@@ -98,7 +98,7 @@ TEST(NodeMap, OneRankThatCannotShareAddressesLowersAllToOffsets) {
     }
 }
 
-TEST(NodeMap, ABaseThatIsTakenInOneProcessIsUsedByNone) {
+TEST(NodeMap, ABaseInUseInOneProcessIsUsedByNoRank) {
     if (!equal_addresses_possible()) GTEST_SKIP() << "no common range of addresses is free here";
     expect_ranks(3, [](ForkedRank& self) {
         AddressRange taken;
@@ -110,7 +110,7 @@ TEST(NodeMap, ABaseThatIsTakenInOneProcessIsUsedByNone) {
     });
 }
 
-TEST(NodeMap, ABaseThatIsTakenTooLateLowersAllToOffsets) {
+TEST(NodeMap, ABaseTakenDuringTheExchangeMakesAllUseOffsets) {
     if (!equal_addresses_possible()) GTEST_SKIP() << "no common range of addresses is free here";
     expect_ranks(3, [](ForkedRank& self) {
         std::vector<AddressRange> taken;
@@ -141,7 +141,7 @@ TEST(NodeMap, VirtualNodesNeverMapEachOther) {
     });
 }
 
-TEST(NodeMap, ARankThatOneOtherCannotMapIsNotAMemberForAnyone) {
+TEST(NodeMap, ARankThatOneCannotMapIsInNoOthersGroup) {
     expect_ranks(3, [](ForkedRank& self) {
         const auto node = self.map_node({.bytes = kBytes}, {}, [&](auto& cards) {
             if (self.rank() == 0) cards[2].nonce ^= 1;
@@ -180,7 +180,7 @@ bool is_mapped_here(std::uint64_t inode) {
     return false;
 }
 
-TEST(NodeMap, MemoryOfAKilledOwnerStaysReadableAndNothingIsLeftOver) {
+TEST(NodeMap, MemoryOfAKilledOwnerStaysReadableAndNoFileRemains) {
     const test::SharedObject<testing::Board> shared;
     testing::Board& board = *shared;
     const pid_t owner = testing::start_rank(board, 0, 2, [](ForkedRank& self) {

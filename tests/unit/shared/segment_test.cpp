@@ -22,7 +22,7 @@ Segment create(std::uint64_t bytes = kBytes) {
     return Segment::create({.bytes = bytes, .node = 3}).value();
 }
 
-TEST(Segment, IsSparseSealedAndHasItsNonceInTheHeader) {
+TEST(Segment, ASegmentIsSparseSealedAndHoldsItsNonce) {
     const Segment segment = create();
     struct stat status;
     ASSERT_EQ(::fstat(segment.descriptor(), &status), 0);
@@ -41,7 +41,7 @@ TEST(Segment, IsSparseSealedAndHasItsNonceInTheHeader) {
     EXPECT_EQ(segment.card().pid, ::getpid());
 }
 
-TEST(Segment, SizesAreWholePagesAndUnusableOnesAreRefused) {
+TEST(Segment, SizesAreWholePagesAndInvalidOnesAreRefused) {
     EXPECT_EQ(create(kSegmentHeaderBytes + 1).bytes(), 8192U);
     for (const std::uint64_t bytes : {std::uint64_t{0}, std::uint64_t{4096}, ~std::uint64_t{0}}) {
         const auto refused = Segment::create({.bytes = bytes, .node = 0});
@@ -59,7 +59,7 @@ TEST(Segment, TwoSegmentsDifferInInodeAndNonceButNotInHost) {
     EXPECT_EQ(a.card().host, b.card().host);
 }
 
-TEST(SegmentCard, TravelsAsBytes) {
+TEST(SegmentCard, ACardIsReadBack) {
     const Segment segment = create();
     const auto bytes = segment.card().to_bytes();
     EXPECT_EQ(SegmentCard::from_bytes(bytes).value(), segment.card());
@@ -91,31 +91,31 @@ class ForgedCard : public ::testing::Test {
     SegmentCard card_ = theirs_.card();
 };
 
-TEST_F(ForgedCard, TheTrueOneIsMapped) {
+TEST_F(ForgedCard, TheUnchangedCardIsMapped) {
     const SegmentCard cards[] = {mine_.card(), card_};
     const NodeMap map = NodeMap::open(mine_, cards, 0).value();
     EXPECT_NE(map.base(1), nullptr) << map.problems();
 }
 
-TEST_F(ForgedCard, WrongNonceIsRefused) {
+TEST_F(ForgedCard, AWrongNonceIsRefused) {
     card_.nonce ^= 0x10;
     const std::string text = complaint(mine_, card_);
     EXPECT_SAYS(text, "rank 0 does not share memory with rank 1: it is another segment");
     EXPECT_SAYS(text, "nonce");
 }
 
-TEST_F(ForgedCard, WrongInodeIsRefused) {
+TEST_F(ForgedCard, AWrongInodeIsRefused) {
     card_.inode += 1;
     EXPECT_SAYS(complaint(mine_, card_), "inode " + std::to_string(theirs_.card().inode) +
                                              ", expected " + std::to_string(card_.inode));
 }
 
-TEST_F(ForgedCard, DescriptorOfAnotherSegmentIsRefused) {
+TEST_F(ForgedCard, TheDescriptorOfAnotherSegmentIsRefused) {
     card_.descriptor = mine_.descriptor();
     EXPECT_SAYS(complaint(mine_, card_), "is another file: found inode");
 }
 
-TEST_F(ForgedCard, DescriptorOfAPipeIsNotOpened) {
+TEST_F(ForgedCard, TheDescriptorOfAPipeIsNotOpened) {
     int ends[2];
     ASSERT_EQ(::pipe(ends), 0);
     const base::FileDescriptor reading(ends[0]);
@@ -127,7 +127,7 @@ TEST_F(ForgedCard, DescriptorOfAPipeIsNotOpened) {
     EXPECT_SAYS(complaint(mine_, card_), "is no file in memory");
 }
 
-TEST_F(ForgedCard, PidOfADeadProcessIsRefused) {
+TEST_F(ForgedCard, ThePidOfADeadProcessIsRefused) {
     const pid_t pid = ::fork();
     if (pid == 0) ::_exit(0);
     ASSERT_EQ(::waitpid(pid, nullptr, 0), pid);
@@ -135,12 +135,12 @@ TEST_F(ForgedCard, PidOfADeadProcessIsRefused) {
     EXPECT_SAYS(complaint(mine_, card_), "cannot stat /proc/" + std::to_string(pid));
 }
 
-TEST_F(ForgedCard, PidOfAnotherProcessIsRefused) {
+TEST_F(ForgedCard, ThePidOfAnotherProcessIsRefused) {
     card_.pid = ::getppid();
     EXPECT_SAYS(complaint(mine_, card_), "rank 0 does not share memory with rank 1");
 }
 
-TEST_F(ForgedCard, FileThatCouldShrinkIsRefused) {
+TEST_F(ForgedCard, AFileThatCouldShrinkIsRefused) {
     const base::FileDescriptor file(::memfd_create("loose", MFD_CLOEXEC | MFD_ALLOW_SEALING));
     ASSERT_EQ(::ftruncate(file.number(), kBytes), 0);
     SegmentHeader header;

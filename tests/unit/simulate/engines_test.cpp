@@ -187,7 +187,7 @@ TEST(Engines, AgreeOnTreesPipelinesAndPublishedCells) {
     }
 }
 
-TEST(Engines, SayWhoWaitsForWhatNobodySends) {
+TEST(Engines, WaitsForUnsentMessagesAreReported) {
     Question question{.spec = "a2,a2", .request = {.size = 4, .elements = 1}};
     std::vector<Program> programs = programs_of(question);
     for (Step& step : programs[2].steps)
@@ -201,7 +201,7 @@ TEST(Engines, SayWhoWaitsForWhatNobodySends) {
     }
 }
 
-TEST(Engines, PartsMadeApartAreOneImage) {
+TEST(Engines, SeparateImagePartsGiveTheSameResult) {
     const Question question{.spec = "m3g4a3,n3g3a4", .request = {.size = 15, .elements = 1}};
     const Surroundings around = paper();
     const std::vector<Program> programs = programs_of(question);
@@ -217,7 +217,7 @@ TEST(Engines, PartsMadeApartAreOneImage) {
 
 /// For any cutoff, the time reported for an abandoned run is later than the cutoff, and not later
 /// than the actual end.
-TEST(Engines, WhatIsGivenUpWouldNotHaveEndedInTime) {
+TEST(Engines, AbandonedRunsWouldHaveExceededTheCutoff) {
     Random random(0x9e0);
     int given_up = 0;
     for (int trial = 0; trial < 200; ++trial) {
@@ -244,7 +244,7 @@ TEST(Engines, WhatIsGivenUpWouldNotHaveEndedInTime) {
 }
 
 /// One rank with more work than the cutoff allows suffices.
-TEST(Engines, GiveUpBeforeThatTimeIsReached) {
+TEST(Engines, RunsAreAbandonedBeforeTheCutoffIsReached) {
     Question question{.collective = "broadcast", .spec = "double-tree"};
     question.request.size = 40;
     question.request.root = 0;

@@ -39,7 +39,7 @@ constexpr ModelParameters kFractions{.latency = 500'000,
                                      .byte_fs = 401'300,
                                      .reduce_byte_fs = 60'100};
 
-TEST(Goal, SixteenRanksOfADisseminationTakeWhatAPersonComputes) {
+TEST(Goal, DisseminationOf16RanksMatchesAHandComputation) {
     const Question one{.collective = "barrier", .spec = "dissemination", .request = {.size = 16}};
     // Four rounds of a signal: overhead, latency, overhead.
     EXPECT_EQ(goal_time(one, kInfiniband), 4 * (2 * 4'700'000 + 6'000'000));
@@ -168,7 +168,7 @@ bool is_published_grammar(const std::string& line) {
     return std::regex_match(line, grammar);
 }
 
-TEST(Goal, KeepsToThePublishedGrammar) {
+TEST(Goal, OutputFollowsThePublishedGrammar) {
     for_each_algorithm(5, 3, [&](const Question& question, const std::vector<Program>& programs) {
         const auto text = to_goal(programs, size_of(question), message_model(kFractions));
         if (!text) return;  // has published cells
@@ -184,7 +184,7 @@ TEST(Goal, KeepsToThePublishedGrammar) {
         << *text;
 }
 
-TEST(Goal, TextThatIsNoneIsRefusedWithTheLine) {
+TEST(Goal, ErrorsNameTheLine) {
     const MessageModel model = message_model(kPaper);
     const auto right = simulate_goal(
         "num_ranks 2\n// two ranks\nrank 0 {\n l1: calc 100 cpu 0\n l2: send 8b to 1 tag 3 cpu 0 "

@@ -43,7 +43,7 @@ ImagePart streamed(const Question& question, const Surroundings& around) {
     return part;
 }
 
-TEST(Image, StepsOneByOneAreTheProgramOfTheRank) {
+TEST(Image, StreamedStepsEqualTheProgram) {
     constexpr std::uint64_t kSeed = 77;
     const Random seeds(kSeed);
     Surroundings around = paper();
@@ -64,7 +64,7 @@ TEST(Image, StepsOneByOneAreTheProgramOfTheRank) {
     }
 }
 
-TEST(Image, RanksThatDoTheSameAtTheSameDistancesShareTheirPieces) {
+TEST(Image, RanksWithEqualRelativeStepsSharePieces) {
     const Surroundings around = paper();
     const Question question{.spec = "a4,a5,a5,a4,a5",
                             .request = {.size = 2000, .elements = 1, .element_bytes = 8}};
@@ -78,7 +78,7 @@ TEST(Image, RanksThatDoTheSameAtTheSameDistancesShareTheirPieces) {
     EXPECT_EQ(distinct.size(), 4U + 5 + 5 + 4 + 5) << "one for each position in a group";
 }
 
-TEST(Image, GenericAgreesWithStructuredOverManyBlocksOfLanes) {
+TEST(Image, GenericAndStructuredAgreeOnManyBlocksOfLanes) {
     Surroundings around = paper();
     around.noise = make_noise(Distribution::uniform, 50'000, 3);
     around.starts = {{12'345, 700'000}};
@@ -109,7 +109,7 @@ std::vector<Program> chain(Rank size, bool upwards) {
     return programs;
 }
 
-TEST(Image, ChainsWithAndAgainstTheOrderOfRanksTakeTheSameTime) {
+TEST(Image, ChainsInBothDirectionsTakeEqualTime) {
     constexpr Rank kRanks = 10'000;
     const Surroundings around = paper();
     const Question question{.request = {.size = kRanks}};
@@ -124,7 +124,7 @@ TEST(Image, ChainsWithAndAgainstTheOrderOfRanksTakeTheSameTime) {
     }
 }
 
-TEST(Image, TimesMayOutgrowNarrowEntries) {
+TEST(Image, TimesMayExceed32Bits) {
     for (const Time latency : {Time{1'000'000'000}, Time{4'294'967'000}, Time{900'000'000'000}}) {
         Surroundings around = paper();
         around.model = message_model({.latency = latency, .issue = 100'000, .reduce = 10'000});
@@ -172,7 +172,7 @@ TEST(Image, CellsAmongSignalsAreOneReception) {
 
 /// Each rank reduces its share of all buffers into rank 0's buffer: three ranks
 /// write there in place.
-TEST(Image, CountsTheVectorsThatReductionsUseInPlace) {
+TEST(Image, BuffersThatReductionsUseInPlaceAreCounted) {
     Question question;
     question.collective = "reduce";
     question.spec = "mapped";
@@ -209,7 +209,7 @@ Time costs_of(const char* collective, const char* spec, Rank size, const Message
     return generic(question, around).makespan;
 }
 
-TEST(Image, CountsCopiesWithinARanksOwnMemory) {
+TEST(Image, CopiesWithinARanksMemoryAreCounted) {
     const MessageModel own{.copy_byte_fs = 1000};
     EXPECT_EQ(costs_of("allgather", "mapped", 2, own), 16'000)
         << "it copies its own half of the buffer";
@@ -224,7 +224,7 @@ TEST(Image, CountsCopiesWithinARanksOwnMemory) {
     EXPECT_EQ(costs_of("reduce", "flat", 2, free), 0) << "it is short";
 }
 
-TEST(Image, CountsTheVectorsThatARankExposes) {
+TEST(Image, ExposedBuffersAreCounted) {
     const MessageModel model{.expose = 1000};
     EXPECT_EQ(costs_of("broadcast", "mapped", 2, model), 1000);
     EXPECT_EQ(costs_of("allgather", "mapped", 4, model), 1000) << "one exposure for three peers";
@@ -234,7 +234,7 @@ TEST(Image, CountsTheVectorsThatARankExposes) {
 
 /// In slices, each of two ranks reads half of both inputs and writes the same amount. The second
 /// rank's addend is cached. From rank to rank, the second rank reads and writes whole buffers.
-TEST(Image, CountsTheBytesThatLieInNoCache) {
+TEST(Image, UncachedBytesAreCounted) {
     const auto costs = [](const char* spec, std::uint64_t cache) {
         return static_cast<double>(
                    costs_of("scan", spec, 2, {.cold_byte_fs = 1'000'000, .cache_bytes = cache})) /

@@ -56,7 +56,7 @@ TEST(Models, LogGPButterflyAndBinomialTreeMatchTheirFormulas) {
     }
 }
 
-TEST(Models, LogPKeepsTheGapAtBothEnds) {
+TEST(Models, LogPAppliesTheGapAtBothEnds) {
     const Surroundings around = with({.model = WireModel::logp,
                                       .latency = 6'000,
                                       .overhead = 2'000,
@@ -77,7 +77,7 @@ TEST(Models, LogPKeepsTheGapAtBothEnds) {
 }
 
 /// A waiting receiver handles bytes as they arrive; a sender has to handle them afterwards.
-TEST(Models, BytesKeepAReceiverBusyThatHasDoneSomethingElse) {
+TEST(Models, BytesOccupyAReceiverThatDidNotWait) {
     Surroundings around;
     around.model = {.byte_fs = 1'000'000, .latency = 5'000, .receive_byte_fs = 600'000};
     const auto time = [&](const char* collective, const char* spec, Rank size, Rank root) {
@@ -102,7 +102,7 @@ TEST(Models, BytesKeepAReceiverBusyThatHasDoneSomethingElse) {
     EXPECT_EQ(time("allreduce", "a2", 2, kNoRank), 800'000 + 480'000 + 1'000);
 }
 
-TEST(Models, APayloadThatFitsNoCellCostsASlotMore) {
+TEST(Models, APayloadLargerThanACellAddsTheCostOfASlot) {
     Surroundings around;
     around.model = {.busy_base = 10'000,
                     .byte_fs = 80'000,
@@ -127,7 +127,7 @@ TEST(Models, APayloadThatFitsNoCellCostsASlotMore) {
     EXPECT_EQ(time("a4", 4, 7), 3 * (10'000 + 4'480 + 15'000) + 50'000 + 20'000);
 }
 
-TEST(Models, ALateRankDelaysExactlyThoseThatDependOnIt) {
+TEST(Models, ALateRankDelaysOnlyItsDependents) {
     // a2,a2: ranks 0 and 1 exchange first, then 0 with 2 and 1 with 3. Every rank
     // depends on every other.
     Surroundings around = paper();
@@ -149,7 +149,7 @@ TEST(Models, ALateRankDelaysExactlyThoseThatDependOnIt) {
     EXPECT_EQ(generic(tree, calm).makespan, 9'000'000);
 }
 
-TEST(Duration, ReadsDigitsAsTheyStand) {
+TEST(Duration, DecimalsAreReadExactly) {
     EXPECT_EQ(*plan::parse_nanoseconds("103.2"), 103'200);
     EXPECT_EQ(*plan::parse_nanoseconds("0.001"), 1);
     EXPECT_EQ(*plan::parse_nanoseconds("500"), 500'000);

@@ -42,7 +42,7 @@ TEST(Network, LatencyFollowsCoordinates) {
     EXPECT_EQ(fly.latency(0, 15), 500'000 + 100'000 + 20'000);  // a hop at each end
 }
 
-TEST(Network, LatencyIsSymmetricAndRoutesNameEachLinkOnce) {
+TEST(Network, LatencyIsSymmetricAndRoutesHaveDistinctLinks) {
     for (const char* text :
          {"two-level:ranks=8,near=80", "fat-tree:radix=4,hop=10", "torus:dims=4x4x4,hop=10",
           "torus:dims=5x3x5,hop=10", "dragonfly:routers=4,nodes=2,hop=10,global=100",
@@ -67,7 +67,7 @@ TEST(Network, LatencyIsSymmetricAndRoutesNameEachLinkOnce) {
     }
 }
 
-TEST(Network, UnusableSpecsAreRefusedWithTheReason) {
+TEST(Network, InvalidSpecsAreRefusedWithTheReason) {
     for (const auto& [text, reason] :
          std::vector<std::pair<std::string, std::string>>{{"ring", "unknown topology"},
                                                           {"torus:dims=4x4,hop=10", "64 ranks"},
@@ -82,7 +82,7 @@ TEST(Network, UnusableSpecsAreRefusedWithTheReason) {
     }
 }
 
-TEST(NoiseDraws, HaveTheShapeThatWasAskedFor) {
+TEST(NoiseDraws, DrawsFollowTheirDistribution) {
     constexpr int kDraws = 200'000;
     struct Shape {
         Distribution distribution;
@@ -109,7 +109,7 @@ TEST(NoiseDraws, HaveTheShapeThatWasAskedFor) {
     }
 }
 
-TEST(NoiseDraws, DependOnSeedRankLaneAndWaitAlone) {
+TEST(NoiseDraws, DrawsDependOnlyOnSeedRankLaneAndWait) {
     const Noise one = make_noise(Distribution::uniform, 1'000'000, 1);
     const Noise two = make_noise(Distribution::uniform, 1'000'000, 2);
     EXPECT_EQ(one.delay(5, 0, 3), one.delay(5, 0, 3));
@@ -120,7 +120,7 @@ TEST(NoiseDraws, DependOnSeedRankLaneAndWaitAlone) {
         EXPECT_FALSE(parse_noise(bad, 1).ok()) << bad;
 }
 
-TEST(Queue, GivesEventsInTheOrderOfTime) {
+TEST(Queue, EventsAreReturnedInOrderOfTime) {
     base::Random random(5);
     EventQueue queue;
     std::priority_queue<Time, std::vector<Time>, std::greater<>> reference;
@@ -159,7 +159,7 @@ bool pop_equal(TimeQueue<Turn>& queue, BinaryHeap& reference, Time& now) {
     return equal;
 }
 
-TEST(Queue, OfProcessorsGivesTheOrderOfABinaryHeap) {
+TEST(Queue, TimeQueueAgreesWithABinaryHeap) {
     // Times near and far ahead, many of them equal, in a queue that grows and shrinks.
     base::Random random(7);
     TimeQueue<Turn> queue;
@@ -181,7 +181,7 @@ TEST(Queue, OfProcessorsGivesTheOrderOfABinaryHeap) {
 }
 
 /// New entries may precede the next entry of the queue, and may be before 0.
-TEST(Queue, OfProcessorsTakesWhatComesBeforeItsFront) {
+TEST(Queue, TimeQueueAcceptsEntriesBeforeItsFront) {
     for (std::uint64_t seed = 1; seed <= 200; ++seed) {
         base::Random random(seed);
         TimeQueue<Turn> queue;
@@ -206,7 +206,7 @@ TEST(Queue, OfProcessorsTakesWhatComesBeforeItsFront) {
 
 /// Lanes of a few owners: each owner's turns are in order, and no turn is returned long before an
 /// earlier turn of another owner.
-TEST(Queue, OfProcessorsKeepsTheOrderOfEachOwner) {
+TEST(Queue, TimeQueueKeepsTheOrderOfEachOwner) {
     constexpr Time kAhead = 64;
     constexpr std::uint32_t kLanes = 600;
     std::vector<std::uint32_t> owner_of;
@@ -250,7 +250,7 @@ Question crowd(Rank size, std::uint64_t bytes) {
             .request = {.size = size, .elements = bytes, .element_bytes = 1}};
 }
 
-TEST(ContentionOf, PortsServesOneMessageAfterTheOther) {
+TEST(ContentionModels, PortsCarryOneMessageAtATime) {
     Surroundings around;
     around.model = message_model({.latency = 1'000'000, .issue = 0, .byte_fs = 1'000'000});
     // Three ranks, 100 bytes of 1 ns each. No two messages leave for one receiver at the same time.
@@ -269,7 +269,7 @@ TEST(ContentionOf, PortsServesOneMessageAfterTheOther) {
     EXPECT_GE(shared, 16 * 100'000 + 1'000'000);
 }
 
-TEST(ContentionOf, LinksNeverHurriesAndSparesWhatDoesNotMeet) {
+TEST(ContentionModels, LinksNeverAccelerateAndDelayOnlySharedLinks) {
     for (const char* text : {"fat-tree:radix=4,hop=10", "torus:dims=4x4,hop=10",
                              "dragonfly:routers=4,nodes=2,hop=10,global=100"}) {
         Surroundings around = paper();
@@ -292,7 +292,7 @@ TEST(ContentionOf, LinksNeverHurriesAndSparesWhatDoesNotMeet) {
     }
 }
 
-TEST(Timeline, ShowsEveryMessageOnceAndEndsWithTheMakespan) {
+TEST(Timeline, EveryMessageIsShownOnceUpToTheMakespan) {
     const Question question{.spec = "a3,a2",
                             .request = {.size = 6, .elements = 1, .element_bytes = 8}};
     const Surroundings around = paper();
@@ -319,7 +319,7 @@ TEST(Timeline, ShowsEveryMessageOnceAndEndsWithTheMakespan) {
 }
 
 // Handling of an arrived message is not waiting.
-TEST(Timeline, TellsReceivingFromWaiting) {
+TEST(Timeline, ReceivingDiffersFromWaiting) {
     const Question question{.spec = "a3,a2",
                             .request = {.size = 6, .elements = 1, .element_bytes = 8}};
     Surroundings around = paper();
@@ -338,7 +338,7 @@ TEST(Timeline, TellsReceivingFromWaiting) {
     }
 }
 
-TEST(Timeline, HasRoundTicksAndFitsAPageWithAThousandRanks) {
+TEST(Timeline, APageOfAThousandRanksHasRoundTicksAndFits) {
     std::vector<Span> spans;
     for (Rank rank = 0; rank < 1000; ++rank)
         spans.push_back({Span::Kind::flight, rank, (rank + 1) % 1000, 0, 1'234'000});
@@ -352,7 +352,7 @@ TEST(Timeline, HasRoundTicksAndFitsAPageWithAThousandRanks) {
 
 // A ring of a thousand ranks has two million messages; no viewer can open a page with
 // a line for each.
-TEST(Timeline, DrawsAPartOfVeryManyMessagesAndJoinsBarsThatTouch) {
+TEST(Timeline, SomeOfManyMessagesAreDrawnAndAdjacentBarsJoined) {
     constexpr Rank kRanks = 300;
     constexpr Time kRound = 1000;
     std::vector<Span> spans;
@@ -407,7 +407,7 @@ std::vector<Span> spans_of(const Question& question, Time copy, Time& makespan) 
 /// Each rank copies four blocks of its local peer. The call waits only for the last block,
 /// and before it for the reduction in place: the other blocks are copied while the ring's
 /// messages are in flight.
-TEST(Timeline, ShowsThatRanksCopyWhileTheirBlocksCrossTheNetwork) {
+TEST(Timeline, CopiesOverlapWithNetworkTransfers) {
     constexpr Time kCopy = 400'000;
     for (const Overlap& call :
          {Overlap{"allgather", "multi-object-ring:near=mapped", kCopy},

@@ -31,7 +31,7 @@ std::set<int> affinity() {
     return processors;
 }
 
-TEST(HwlocReader, CoresHoldTheUsableProcessorsOnce) {
+TEST(HwlocReader, CoresHoldEachUsableProcessorOnce) {
     const auto cores = read_usable_cores();
     ASSERT_TRUE(cores.ok());
     EXPECT_EQ(processors_of(*cores), affinity());

@@ -67,21 +67,21 @@ class SleepTest : public testing::Test {
                WireOptions{.limited_time = true}};
 };
 
-TEST_F(SleepTest, AWaitInWhichNothingHappensSleeps) {
+TEST_F(SleepTest, AnIdleWaitSleeps) {
     EXPECT_FALSE(wire_.waiter().sleeps_after(kLong)) << "before it has begun";
     wait_long();
     EXPECT_TRUE(wire_.waiter().sleeps_after(kLong));
     EXPECT_FALSE(wire_.waiter().sleeps_after(1)) << "another wait, which has only begun";
 }
 
-TEST_F(SleepTest, WhatArrivesEndsTheSleep) {
+TEST_F(SleepTest, AnArrivalEndsTheSleep) {
     wait_long();
     told_.immediates = 1;
     wire_.progress();
     EXPECT_FALSE(wire_.waiter().sleeps_after(kLong));
 }
 
-TEST_F(SleepTest, WhatCompletesEndsTheSleep) {
+TEST_F(SleepTest, ACompletionEndsTheSleep) {
     wait_long();
     told_.in_flight = 3;
     wire_.progress();
@@ -92,7 +92,7 @@ TEST_F(SleepTest, WhatCompletesEndsTheSleep) {
     EXPECT_FALSE(wire_.waiter().sleeps_after(kLong));
 }
 
-TEST_F(SleepTest, WhatIsServedEndsTheSleepAndWhatIsNotDoesNot) {
+TEST_F(SleepTest, OnlyAServedRequestEndsTheSleep) {
     bool serves = false;
     wire_.set_service([](void* flag) { return *static_cast<bool*>(flag); },
                       [](void*, std::uint64_t) {}, &serves);

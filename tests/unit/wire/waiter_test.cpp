@@ -25,12 +25,12 @@ unsigned wait_for_neighbour(SpinLimit& limit) {
     return failures - 1;
 }
 
-TEST(SpinLimit, PausesAsLongAsAllowedAtFirst) {
+TEST(SpinLimit, FirstWaitsPauseUpToTheMaximum) {
     SpinLimit limit(kMost);
     EXPECT_EQ(wait_for(limit, 3 * kMost), kMost - 1);
 }
 
-TEST(SpinLimit, StopsPausingIfYieldsEndTheWaits) {
+TEST(SpinLimit, PausesStopIfYieldsEndTheWaits) {
     SpinLimit limit(kMost);
     unsigned pauses = 0;
     for (int wait = 0; wait < 100; ++wait) pauses += wait_for_neighbour(limit);
@@ -39,7 +39,7 @@ TEST(SpinLimit, StopsPausingIfYieldsEndTheWaits) {
     EXPECT_EQ(wait_for_neighbour(limit), 0U);
 }
 
-TEST(SpinLimit, TriesAgainNowAndThen) {
+TEST(SpinLimit, PausesAreTriedAgainPeriodically) {
     SpinLimit limit(kMost);
     for (int wait = 0; wait < 100; ++wait) wait_for_neighbour(limit);
     unsigned trials = 0;
@@ -49,7 +49,7 @@ TEST(SpinLimit, TriesAgainNowAndThen) {
     EXPECT_EQ(limit.usual(), 1U);
 }
 
-TEST(SpinLimit, PausesAgainOncePausingHelps) {
+TEST(SpinLimit, PausesResumeOnceTheyHelp) {
     SpinLimit limit(kMost);
     for (int wait = 0; wait < 100; ++wait) wait_for_neighbour(limit);
     for (unsigned wait = 0; wait <= SpinLimit::kTrialEvery + 1; ++wait) wait_for(limit, 40);
@@ -63,14 +63,14 @@ unsigned wait_with_yield(SpinLimit& limit, std::uint64_t ns) {
     return pauses;
 }
 
-TEST(SpinLimit, YieldsToStrangersAreNoSignOfANeighbour) {
+TEST(SpinLimit, LongYieldsDoNotIndicateALocalPeer) {
     SpinLimit limit(kMost);
     for (int wait = 0; wait < 100; ++wait) wait_with_yield(limit, SpinLimit::kTurnNs);
     EXPECT_EQ(limit.usual(), kMost);
     EXPECT_EQ(wait_with_yield(limit, 1000), SpinLimit::kCrowdedFactor * kMost - 1);
 }
 
-TEST(SpinLimit, AStrangerIsForgotten) {
+TEST(SpinLimit, AnotherProcessIsForgottenAfterAWhile) {
     SpinLimit limit(kMost);
     wait_with_yield(limit, SpinLimit::kTurnNs);
     for (unsigned wait = 0; wait < SpinLimit::kCrowdedFor + 100; ++wait)
@@ -81,7 +81,7 @@ TEST(SpinLimit, AStrangerIsForgotten) {
     EXPECT_EQ(wait_with_yield(limit, 1000), SpinLimit::kCrowdedFactor * kMost - 1);
 }
 
-TEST(SpinLimit, LongWaitsTeachNothing) {
+TEST(SpinLimit, LongWaitsDoNotChangeTheLimit) {
     SpinLimit limit(kMost);
     for (int wait = 0; wait < 100; ++wait) wait_for(limit, 10 * kMost);
     EXPECT_EQ(limit.usual(), kMost);
