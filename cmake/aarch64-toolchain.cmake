@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Builds for aarch64 on another Debian machine. Uses the cross compiler, headers and libraries of an arm64 Debian in a
-# folder (WEFT_SYSROOT, in the environment or by -D), and QEMU to run programs. tests/aarch64/run creates that folder
+# folder (WEFT_SYSROOT, in the environment or by -D), and QEMU to run programs. tests/system/aarch64/run creates that folder
 # and uses this file.
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR aarch64)
@@ -11,7 +11,7 @@ set(WEFT_SYSROOT "$ENV{WEFT_SYSROOT}" CACHE PATH "An arm64 Debian with the libra
 set(CMAKE_TRY_COMPILE_PLATFORM_VARIABLES WEFT_SYSROOT)
 if(NOT IS_DIRECTORY "${WEFT_SYSROOT}/usr/lib/aarch64-linux-gnu")
   message(FATAL_ERROR "WEFT_SYSROOT is '${WEFT_SYSROOT}', expected a folder with usr/lib/aarch64-linux-gnu; "
-                      "tests/aarch64/run makes one")
+                      "tests/system/aarch64/run makes one")
 endif()
 set(CMAKE_SYSROOT ${WEFT_SYSROOT})
 set(CMAKE_LIBRARY_ARCHITECTURE aarch64-linux-gnu)

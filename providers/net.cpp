@@ -2,7 +2,7 @@
 // net.cpp - TCP sockets with built-in reliable datagrams (libfabric 1.16 and 1.17; "tcp"
 // in later versions).
 //
-// Facts, measured with libfabric 1.17 on Linux (tests/providers/behaviour_test.cpp)
+// Facts, measured with libfabric 1.17 on Linux (tests/system/providers/behaviour_test.cpp)
 // unless stated otherwise:
 // - Each pair has one stream, and the target stores its data in order while it polls. So a flag
 //   that is posted after its data arrives after it, at any place: 0 of 92000 arrived early, half of
@@ -20,7 +20,7 @@
 // - Writes without data carry their immediate.
 // - One write takes four sources to four places: its header lists them.
 // - Small puts to a dead peer end in an error without a context and do no other harm, so they may
-//   be unsignaled (tests/providers/storm_test.cpp).
+//   be unsignaled (tests/system/providers/storm_test.cpp).
 #include "providers/profiles.hpp"
 
 namespace weft::providers {

@@ -2,7 +2,7 @@
 // shm.cpp - libfabric's shared memory between the processes of one host. weft uses it for virtual
 // nodes only: ranks of one node map each other's memory and need no provider.
 //
-// Facts, measured with libfabric 1.17 on Linux (tests/providers/behaviour_test.cpp)
+// Facts, measured with libfabric 1.17 on Linux (tests/system/providers/behaviour_test.cpp)
 // unless stated otherwise:
 // - It has two methods to write. If registration by virtual address is offered and write order is
 //   not requested, the origin copies plain writes through the kernel, 2 us each. If write order is
@@ -16,7 +16,7 @@
 // - While the target does not poll, no data arrives and writes above 4 KiB do not complete. Plain
 //   completions of smaller writes precede the data (291 of 661).
 // - Small puts to a dead peer do no harm, so they may be unsignaled
-//   (tests/providers/storm_test.cpp).
+//   (tests/system/providers/storm_test.cpp).
 // - No fence. Writes without data carry their immediate. Registration is not required.
 // - Each endpoint is a file of 16 MiB in /dev/shm, named PID:UID:INDEX by default. Peers map it
 //   when they insert its name into their address vector. libfabric 2.1 maps it at the first write

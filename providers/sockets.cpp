@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // sockets.cpp - the old TCP provider: slow and deprecated, but it has every feature that weft uses.
 //
-// Facts, measured with libfabric 1.17 on Linux (tests/providers/behaviour_test.cpp)
+// Facts, measured with libfabric 1.17 on Linux (tests/system/providers/behaviour_test.cpp)
 // unless stated otherwise:
 // - weft requests manual progress. Data then arrives only while the target polls, and no write
 //   completes before its data is stored (0 of 1455, plain completions included). An internal thread

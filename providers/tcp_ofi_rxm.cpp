@@ -23,8 +23,8 @@
 // - An endpoint that is enabled fills a pool of receive buffers for messages. This takes 27 ms with
 //   buffers of 16 KiB, and 2 ms with 256 bytes. Puts do not use them.
 // - Small puts must not be unsignaled. If the peer dies during one, the layer dereferences the
-//   null context of its error completion, and the process crashes (tests/providers/storm_test.cpp,
-//   8 of 8 runs).
+//   null context of its error completion, and the process crashes
+//   (tests/system/providers/storm_test.cpp, 8 of 8 runs).
 // - The first puts to a peer are refused with FI_EAGAIN until both sides have polled.
 #include "providers/profiles.hpp"
 
@@ -37,7 +37,7 @@ const link::Profile& tcp_ofi_rxm_profile() {
     static constexpr link::KnownBug kBugs[] = {
         {"1.17",
          "a small put without a completion crashes the process if its peer dies "
-         "(tests/providers/storm_test.cpp): not used"},
+         "(tests/system/providers/storm_test.cpp): not used"},
     };
     static constexpr link::Profile kProfile{
         .provider = "tcp;ofi_rxm",

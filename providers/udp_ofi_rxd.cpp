@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // udp_ofi_rxd.cpp - UDP datagrams with the layer rxd, which makes them reliable.
 //
-// Facts, measured with libfabric 1.17 on Linux (tests/providers/behaviour_test.cpp)
+// Facts, measured with libfabric 1.17 on Linux (tests/system/providers/behaviour_test.cpp)
 // unless stated otherwise:
 // - A write of up to 1256 bytes is one packet, stored in one piece while the target polls, so
 //   words are whole.

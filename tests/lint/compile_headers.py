@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """compile_headers.py - compiles each header alone: the public headers always, all headers with WEFT_TESTS_FULL=1.
 
-If clang is installed, it also compiles the public headers and those in FOR_CLANG, which tests/fuzz/run needs.
+If clang is installed, it also compiles the public headers and those in FOR_CLANG, which tests/hostile/fuzz/run needs.
 
 usage: compile_headers.py ROOT COMPILER [FLAG...]     (flags: where to find foreign headers)
 """

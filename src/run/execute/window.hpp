@@ -16,7 +16,7 @@
 // Holds    issue() depends on call order only, so ranks agree on the numbers without communication.
 //          Starting never waits: may_start() is polled. The decisions are virtual, so that tests
 //          can replace this rule by a faulty one and detect it.
-// Next     docs/one-sided.md for the proof and its counter-examples; tests/virtual for both run.
+// Next     docs/one-sided.md for the proof; tests/virtual/engine runs its counter-examples.
 #pragma once
 
 #include <algorithm>

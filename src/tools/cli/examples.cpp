@@ -2,7 +2,7 @@
 // examples.cpp - examples in the help and the man page of each command.
 //
 // Holds    Each example ends with status 0 if only weft and ./a.out (a program that uses it) are
-//          available, in this order and in one folder: tests/cli/shown_test.py runs them all.
+//          available, in this order and in one folder: tests/system/cli/shown_test.py runs them.
 #include <array>
 #include <string_view>
 

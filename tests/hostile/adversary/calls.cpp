@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// calls.cpp - libfabric's calls on registered memory and endpoints.
+#include <rdma/fi_errno.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "tests/hostile/adversary/endpoint.hpp"
+#include "tests/hostile/adversary/report.hpp"
+
+namespace adversary {
+namespace {
+
+// --- Registered memory ---------------------------------------------------------------------------
+
+int close_region(fid* handle) {
+    auto* region = reinterpret_cast<Region*>(handle);
+    Domain& domain = *region->domain;
+    const std::lock_guard hold(domain.lock);
+    if (region->readers != 0)
+        violation("a region was closed under " + std::to_string(region->readers) +
+                  " operations that read it");
+    for (Endpoint* endpoint : domain.endpoints) endpoint->forget(*region);
+    domain.regions.erase(region->region.key);
+    domain.registered_bytes -= region->bytes;
+    --domain.open;
+    delete region;
+    return 0;
+}
+int bind_region(fid* handle, fid* other, std::uint64_t) {
+    if (other->fclass == FI_CLASS_EP)
+        reinterpret_cast<Region*>(handle)->bound = reinterpret_cast<Endpoint*>(other);
+    return 0;
+}
+int control_region(fid* handle, int command, void*) {
+    auto* region = reinterpret_cast<Region*>(handle);
+    if (command != FI_ENABLE) return -FI_ENOSYS;
+    if (region->bound == nullptr || !region->bound->enabled())
+        violation("a region was enabled before the endpoint that it is bound to");
+    region->enabled = true;
+    return 0;
+}
+fi_ops region_ops{.size = sizeof(fi_ops),
+                  .close = close_region,
+                  .bind = bind_region,
+                  .control = control_region,
+                  .ops_open = nullptr};
+
+}  // namespace
+
+int open_region(fid* handle, const void* buffer, std::size_t bytes, std::uint64_t access,
+                std::uint64_t, std::uint64_t key, std::uint64_t, fid_mr** out, void* context) {
+    Domain& domain = *reinterpret_cast<Domain*>(handle);
+    const Profile& profile = domain.profile;
+    const std::lock_guard hold(domain.lock);
+    if ((profile.mr_mode & FI_MR_PROV_KEY) != 0) {
+        const std::uint64_t most = profile.key_bytes < 8 ? 1ULL << (8 * profile.key_bytes) : 0;
+        key = domain.next_key;
+        domain.next_key += 0x10001;
+        if (most != 0) key %= most;
+    } else {
+        if (profile.key_bytes < 8 && (key >> (8 * profile.key_bytes)) != 0) return -FI_EKEYREJECTED;
+        if (profile.fast_keys_below != 0 && key >= profile.fast_keys_below)
+            violation("key " + std::to_string(key) + " is off the fast path, which ends at " +
+                      std::to_string(profile.fast_keys_below));
+        if (domain.regions.contains(key)) return -FI_ENOKEY;
+    }
+    if (domain.registered_bytes + bytes > profile.registered_bytes) return -FI_ENOMEM;
+    if (domain.regions.size() >= profile.registrations) return -FI_ENOSPC;
+    auto* region = open_object<Region>(domain);
+    region->region.fid = {FI_CLASS_MR, context, &region_ops};
+    region->region.mem_desc = region;
+    region->region.key = key;
+    region->base = static_cast<std::byte*>(const_cast<void*>(buffer));
+    region->bytes = bytes;
+    region->access = access;
+    region->enabled = (profile.mr_mode & FI_MR_ENDPOINT) == 0;
+    domain.regions[key] = region;
+    domain.registered_bytes += bytes;
+    *out = &region->region;
+    return 0;
+}
+
+int open_region_of(fid* domain, const fi_mr_attr* attributes, std::uint64_t flags, fid_mr** out) {
+    if (attributes->iov_count != 1) return -FI_EINVAL;
+    return open_region(domain, attributes->mr_iov->iov_base, attributes->mr_iov->iov_len,
+                       attributes->access, attributes->offset, attributes->requested_key, flags,
+                       out, attributes->context);
+}
+
+namespace {
+
+// --- Endpoints -----------------------------------------------------------------------------------
+
+Endpoint& endpoint_of(fid* handle) {
+    return *reinterpret_cast<Endpoint*>(handle);
+}
+int close_endpoint(fid* handle) {
+    delete &endpoint_of(handle);
+    return 0;
+}
+int bind_endpoint(fid* handle, fid* other, std::uint64_t flags) {
+    const std::lock_guard hold(endpoint_of(handle).domain().lock);
+    return endpoint_of(handle).bind(other, flags);
+}
+int control_endpoint(fid* handle, int command, void*) {
+    const std::lock_guard hold(endpoint_of(handle).domain().lock);
+    return command == FI_ENABLE ? endpoint_of(handle).enable() : -FI_ENOSYS;
+}
+fi_ops endpoint_ops{.size = sizeof(fi_ops),
+                    .close = close_endpoint,
+                    .bind = bind_endpoint,
+                    .control = control_endpoint,
+                    .ops_open = nullptr};
+
+ssize_t cancel(fid*, void*) {
+    return -FI_ENOENT;
+}
+int no_option(fid*, int, int, void*, std::size_t*) {
+    return -FI_ENOPROTOOPT;
+}
+int no_setting(fid*, int, int, const void*, std::size_t) {
+    return -FI_ENOPROTOOPT;
+}
+fi_ops_ep option_ops{.size = sizeof(fi_ops_ep),
+                     .cancel = cancel,
+                     .getopt = no_option,
+                     .setopt = no_setting,
+                     .tx_ctx = nullptr,
+                     .rx_ctx = nullptr,
+                     .rx_size_left = nullptr,
+                     .tx_size_left = nullptr};
+
+int name_of(fid* handle, void* name, std::size_t* bytes) {
+    const Address address = endpoint_of(handle).address();
+    const std::size_t room = *bytes;
+    *bytes = sizeof address;
+    std::memcpy(name, &address, std::min(room, sizeof address));
+    return room < sizeof address ? -FI_ETOOSMALL : 0;
+}
+fi_ops_cm name_ops{.size = sizeof(fi_ops_cm),
+                   .setname = nullptr,
+                   .getname = name_of,
+                   .getpeer = nullptr,
+                   .connect = nullptr,
+                   .listen = nullptr,
+                   .accept = nullptr,
+                   .reject = nullptr,
+                   .shutdown = nullptr,
+                   .join = nullptr};
+
+/// Arguments of a data transfer, common to all such calls.
+struct Move {
+    fid_ep* endpoint;
+    MessageKind kind;
+    const iovec* sources;
+    std::size_t source_count;
+    void** descs;
+    fi_addr_t to;
+    const fi_rma_iov* places;
+    std::size_t place_count;
+    std::uint64_t data;
+    void* context;
+};
+
+ssize_t move(const Move& wanted, std::uint64_t flags, bool reports) {
+    Endpoint& endpoint = endpoint_of(&wanted.endpoint->fid);
+    const std::lock_guard hold(endpoint.domain().lock);
+    Operation operation;
+    operation.kind = wanted.kind;
+    operation.sources.assign(wanted.sources, wanted.sources + wanted.source_count);
+    operation.places.assign(wanted.places, wanted.places + wanted.place_count);
+    operation.data = wanted.data;
+    operation.context = wanted.context;
+    operation.reports = reports;
+    return endpoint.post(std::move(operation), wanted.to, wanted.descs, flags);
+}
+/// Makes a call without flags, which uses the flags of the endpoint.
+ssize_t move_usual(const Move& wanted, std::uint64_t more) {
+    const Endpoint& endpoint = endpoint_of(&wanted.endpoint->fid);
+    const std::uint64_t flags = endpoint.usual_flags() | more;
+    return move(wanted, flags, !endpoint.selective() || (flags & FI_COMPLETION) != 0);
+}
+ssize_t move_flagged(const Move& wanted, std::uint64_t flags) {
+    const Endpoint& endpoint = endpoint_of(&wanted.endpoint->fid);
+    return move(wanted, flags, !endpoint.selective() || (flags & FI_COMPLETION) != 0);
+}
+
+using End = std::uint64_t;  // an address or key at the target
+
+ssize_t write(fid_ep* ep, const void* buffer, std::size_t bytes, void* desc, fi_addr_t to,
+              End address, End key, void* context) {
+    const iovec source{const_cast<void*>(buffer), bytes};
+    const fi_rma_iov place{address, bytes, key};
+    return move_usual({ep, MessageKind::write, &source, 1, &desc, to, &place, 1, 0, context}, 0);
+}
+ssize_t write_vector(fid_ep* ep, const iovec* sources, void** descs, std::size_t count,
+                     fi_addr_t to, End address, End key, void* context) {
+    std::size_t bytes = 0;
+    for (std::size_t i = 0; i < count; ++i) bytes += sources[i].iov_len;
+    const fi_rma_iov place{address, bytes, key};
+    return move_usual({ep, MessageKind::write, sources, count, descs, to, &place, 1, 0, context},
+                      0);
+}
+ssize_t write_message(fid_ep* ep, const fi_msg_rma* m, std::uint64_t flags) {
+    return move_flagged({ep, MessageKind::write, m->msg_iov, m->iov_count, m->desc, m->addr,
+                         m->rma_iov, m->rma_iov_count, m->data, m->context},
+                        flags);
+}
+ssize_t write_data(fid_ep* ep, const void* buffer, std::size_t bytes, void* desc,
+                   std::uint64_t data, fi_addr_t to, End address, End key, void* context) {
+    const iovec source{const_cast<void*>(buffer), bytes};
+    const fi_rma_iov place{address, bytes, key};
+    return move_usual({ep, MessageKind::write, &source, 1, &desc, to, &place, 1, data, context},
+                      FI_REMOTE_CQ_DATA);
+}
+ssize_t inject_write(fid_ep* ep, const void* buffer, std::size_t bytes, fi_addr_t to, End address,
+                     End key) {
+    const iovec source{const_cast<void*>(buffer), bytes};
+    const fi_rma_iov place{address, bytes, key};
+    return move({ep, MessageKind::write, &source, 1, nullptr, to, &place, 1, 0, nullptr}, FI_INJECT,
+                false);
+}
+ssize_t inject_write_data(fid_ep* ep, const void* buffer, std::size_t bytes, std::uint64_t data,
+                          fi_addr_t to, End address, End key) {
+    const iovec source{const_cast<void*>(buffer), bytes};
+    const fi_rma_iov place{address, bytes, key};
+    return move({ep, MessageKind::write, &source, 1, nullptr, to, &place, 1, data, nullptr},
+                FI_INJECT | FI_REMOTE_CQ_DATA, false);
+}
+ssize_t read(fid_ep* ep, void* buffer, std::size_t bytes, void* desc, fi_addr_t from, End address,
+             End key, void* context) {
+    const iovec into{buffer, bytes};
+    const fi_rma_iov place{address, bytes, key};
+    return move_usual({ep, MessageKind::read, &into, 1, &desc, from, &place, 1, 0, context}, 0);
+}
+ssize_t read_vector(fid_ep* ep, const iovec* into, void** descs, std::size_t count, fi_addr_t from,
+                    End address, End key, void* context) {
+    std::size_t bytes = 0;
+    for (std::size_t i = 0; i < count; ++i) bytes += into[i].iov_len;
+    const fi_rma_iov place{address, bytes, key};
+    return move_usual({ep, MessageKind::read, into, count, descs, from, &place, 1, 0, context}, 0);
+}
+ssize_t read_message(fid_ep* ep, const fi_msg_rma* m, std::uint64_t flags) {
+    return move_flagged({ep, MessageKind::read, m->msg_iov, m->iov_count, m->desc, m->addr,
+                         m->rma_iov, m->rma_iov_count, 0, m->context},
+                        flags);
+}
+fi_ops_rma rma_ops{.size = sizeof(fi_ops_rma),
+                   .read = read,
+                   .readv = read_vector,
+                   .readmsg = read_message,
+                   .write = write,
+                   .writev = write_vector,
+                   .writemsg = write_message,
+                   .inject = inject_write,
+                   .writedata = write_data,
+                   .injectdata = inject_write_data};
+
+ssize_t receive_vector(fid_ep* ep, const iovec* into, void**, std::size_t count, fi_addr_t,
+                       void* context) {
+    Endpoint& endpoint = endpoint_of(&ep->fid);
+    const std::lock_guard hold(endpoint.domain().lock);
+    return endpoint.post_receive(into, count, context);
+}
+ssize_t receive(fid_ep* ep, void* buffer, std::size_t bytes, void* desc, fi_addr_t from,
+                void* context) {
+    const iovec into{buffer, bytes};
+    return receive_vector(ep, &into, &desc, 1, from, context);
+}
+ssize_t receive_message(fid_ep* ep, const fi_msg* m, std::uint64_t) {
+    return receive_vector(ep, m->msg_iov, m->desc, m->iov_count, m->addr, m->context);
+}
+ssize_t send(fid_ep* ep, const void* buffer, std::size_t bytes, void* desc, fi_addr_t to,
+             void* context) {
+    const iovec source{const_cast<void*>(buffer), bytes};
+    return move_usual({ep, MessageKind::send, &source, 1, &desc, to, nullptr, 0, 0, context}, 0);
+}
+ssize_t send_vector(fid_ep* ep, const iovec* sources, void** descs, std::size_t count, fi_addr_t to,
+                    void* context) {
+    return move_usual({ep, MessageKind::send, sources, count, descs, to, nullptr, 0, 0, context},
+                      0);
+}
+ssize_t send_message(fid_ep* ep, const fi_msg* m, std::uint64_t flags) {
+    return move_flagged({ep, MessageKind::send, m->msg_iov, m->iov_count, m->desc, m->addr, nullptr,
+                         0, m->data, m->context},
+                        flags);
+}
+ssize_t send_data(fid_ep* ep, const void* buffer, std::size_t bytes, void* desc, std::uint64_t data,
+                  fi_addr_t to, void* context) {
+    const iovec source{const_cast<void*>(buffer), bytes};
+    return move_usual({ep, MessageKind::send, &source, 1, &desc, to, nullptr, 0, data, context},
+                      FI_REMOTE_CQ_DATA);
+}
+ssize_t inject_send(fid_ep* ep, const void* buffer, std::size_t bytes, fi_addr_t to) {
+    const iovec source{const_cast<void*>(buffer), bytes};
+    return move({ep, MessageKind::send, &source, 1, nullptr, to, nullptr, 0, 0, nullptr}, FI_INJECT,
+                false);
+}
+ssize_t inject_send_data(fid_ep* ep, const void* buffer, std::size_t bytes, std::uint64_t data,
+                         fi_addr_t to) {
+    const iovec source{const_cast<void*>(buffer), bytes};
+    return move({ep, MessageKind::send, &source, 1, nullptr, to, nullptr, 0, data, nullptr},
+                FI_INJECT | FI_REMOTE_CQ_DATA, false);
+}
+fi_ops_msg message_ops{.size = sizeof(fi_ops_msg),
+                       .recv = receive,
+                       .recvv = receive_vector,
+                       .recvmsg = receive_message,
+                       .send = send,
+                       .sendv = send_vector,
+                       .sendmsg = send_message,
+                       .inject = inject_send,
+                       .senddata = send_data,
+                       .injectdata = inject_send_data};
+
+}  // namespace
+
+int open_endpoint(fid_domain* handle, fi_info* info, fid_ep** out, void* context) {
+    auto& domain = *reinterpret_cast<Domain*>(handle);
+    const std::lock_guard hold(domain.lock);
+    auto* endpoint = new Endpoint(domain, *info);
+    endpoint->endpoint.fid = {FI_CLASS_EP, context, &endpoint_ops};
+    endpoint->endpoint.ops = &option_ops;
+    endpoint->endpoint.cm = &name_ops;
+    endpoint->endpoint.msg = &message_ops;
+    endpoint->endpoint.rma = &rma_ops;
+    *out = &endpoint->endpoint;
+    return 0;
+}
+
+}  // namespace adversary

@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// target.cpp - an endpoint as target: receives pieces, delivers them later, and reports them.
+#include <rdma/fi_errno.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "tests/hostile/adversary/endpoint.hpp"
+#include "tests/hostile/adversary/report.hpp"
+
+namespace adversary {
+namespace {
+
+constexpr std::size_t kLandingsMax = 512;
+
+void copy_words(std::byte* to, const std::byte* from, std::size_t bytes) {
+    // Stores aligned words whole, like fabrics that promise it.
+    std::size_t i = 0;
+    for (; i < bytes && (reinterpret_cast<std::uintptr_t>(to + i) & 7U) != 0; ++i) to[i] = from[i];
+    for (; i + 8 <= bytes; i += 8) {
+        std::uint64_t word = 0;
+        std::memcpy(&word, from + i, 8);
+        reinterpret_cast<std::atomic<std::uint64_t>*>(to + i)->store(word,
+                                                                     std::memory_order_release);
+    }
+    for (; i < bytes; ++i) to[i] = from[i];
+}
+
+bool overlap(const Header& a, std::size_t a_bytes, const Header& b, std::size_t b_bytes) {
+    return a.key == b.key && a.address < b.address + b_bytes && b.address < a.address + a_bytes;
+}
+
+}  // namespace
+
+void Endpoint::progress() {
+    if (!enabled_) return;
+    receive();
+    if (!outgoing_.empty()) let_leave();
+    if (!landings_.empty()) land_some();
+    if (!back_.empty()) flush_back();
+    if (!late_.empty()) let_complete();
+}
+
+void Endpoint::receive() {
+    while (landings_.size() < kLandingsMax) {
+        const Slot* slot = mailbox_.next();
+        if (slot == nullptr) return;
+        take(*slot);
+        mailbox_.done();
+    }
+}
+
+void Endpoint::take(const Slot& slot) {
+    switch (slot.header.kind) {
+        case MessageKind::landed:
+            return has_landed(slot.header.operation, static_cast<int>(slot.header.data));
+        case MessageKind::read:
+            return answer(slot.header);
+        case MessageKind::write:
+        case MessageKind::answer:
+        case MessageKind::send:
+            return take_piece(slot);
+    }
+}
+
+void Endpoint::take_piece(const Slot& slot) {
+    Landing landing;
+    landing.header = slot.header;
+    landing.bytes.assign(slot.bytes, slot.bytes + slot.header.bytes);
+    landing.delay = some_delay() / (slot.header.pieces > 4 ? 8 : 1);
+    if (landing.delay > 0) played(Trick::write_delayed);
+    landing.parts = std::make_shared<int>(1);
+    if (slot.header.kind == MessageKind::answer) {
+        const auto found = awaited_.find(slot.header.operation);
+        if (found == awaited_.end()) return;
+        landing.read = found->second.get();
+        if (slot.header.data != 0)
+            return has_landed(slot.header.operation, static_cast<int>(slot.header.data));
+    } else {
+        auto& arrival = arrivals_[{slot.header.from.nonce, slot.header.operation}];
+        if (arrival.pieces_missing == 0) {
+            arrival.first = slot.header;
+            arrival.pieces_missing = slot.header.pieces;
+            if (slot.header.kind == MessageKind::send) arrival.message.resize(slot.header.total);
+        }
+        landing.arrival = &arrival;
+    }
+    landings_.push_back(std::move(landing));
+}
+
+/// Sends pieces of this memory to a peer that reads.
+void Endpoint::answer(const Header& request) {
+    Landing place;
+    place.header = request;
+    place.header.kind = MessageKind::write;
+    place.bytes.resize(request.bytes);
+    const std::byte* at = place_of(place);
+    Header header = request;
+    header.kind = MessageKind::answer;
+    header.from = address();
+    header.data = at == nullptr ? FI_EREMOTEIO : 0;
+    std::vector<std::byte> bytes;
+    if (at != nullptr) bytes.assign(at, at + request.bytes);
+    send_back(request.from, header, std::move(bytes));
+}
+
+/// Returns the address for a piece, or nullptr if peers may not write there.
+std::byte* Endpoint::place_of(const Landing& landing) {
+    const Header& header = landing.header;
+    const auto found = domain_.regions.find(header.key);
+    if (found == domain_.regions.end()) return nullptr;
+    const Region& region = *found->second;
+    const bool may = (region.access & (FI_REMOTE_WRITE | FI_REMOTE_READ)) != 0 && region.enabled &&
+                     (region.bound == nullptr || region.bound == this);
+    if (!may) return nullptr;
+    const bool absolute = (profile_.mr_mode & FI_MR_VIRT_ADDR) != 0;
+    const std::uint64_t base = absolute ? reinterpret_cast<std::uintptr_t>(region.base) : 0;
+    if (header.address < base || header.address - base > region.bytes ||
+        landing.bytes.size() > region.bytes - (header.address - base))
+        return nullptr;
+    return region.base + (header.address - base);
+}
+
+bool Endpoint::must_wait(std::size_t which) const {
+    const Landing& landing = landings_[which];
+    const bool message = landing.header.kind == MessageKind::send;
+    if (!ordered_ && !message) return false;
+    for (std::size_t i = 0; i < which; ++i) {
+        const Landing& earlier = landings_[i];
+        if (earlier.header.from != landing.header.from || earlier.read != landing.read) continue;
+        if (message && earlier.header.kind == MessageKind::send) return true;
+        if (profile_.order == Order::stream && !message) return true;
+        if (ordered_ &&
+            overlap(earlier.header, earlier.bytes.size(), landing.header, landing.bytes.size()))
+            return true;
+    }
+    return false;
+}
+
+void Endpoint::land_some() {
+    const std::size_t tries = 4 + landings_.size() / 4;
+    for (std::size_t i = 0; i < tries && !landings_.empty(); ++i) {
+        const bool in_turn = profile_.order == Order::stream && !chance(4);
+        const std::size_t which = in_turn ? 0 : random_() % landings_.size();
+        if (landings_[which].delay-- > 0 || must_wait(which)) continue;
+        land(which);
+    }
+}
+
+void Endpoint::land(std::size_t which) {
+    Landing& landing = landings_[which];
+    // Cuts once more: the rest is delivered at another time, before or after later pieces.
+    const std::size_t least = profile_.whole_words ? 16 : 2;
+    if (landing.bytes.size() >= least && landing.header.kind != MessageKind::send && chance(3)) {
+        played(Trick::landed_in_pieces);
+        const std::size_t grain = profile_.whole_words ? 8 : 1;
+        // Aligned words stay whole.
+        const std::size_t skew = profile_.whole_words ? landing.header.address % 8 : 0;
+        const std::size_t cut = std::min(landing.bytes.size(),
+                                         grain * (1 + random_() % (landing.bytes.size() / grain)));
+        if (cut > skew && cut < landing.bytes.size()) {
+            const auto at = static_cast<std::ptrdiff_t>(cut - skew);
+            Landing rest = landing;
+            rest.bytes.erase(rest.bytes.begin(), rest.bytes.begin() + at);
+            rest.header.address += cut - skew;
+            rest.header.offset += cut - skew;
+            rest.delay = some_delay();
+            landing.bytes.resize(cut - skew);
+            ++*landing.parts;
+            if (!ordered_ && chance(2)) std::swap(landing, rest);
+            landings_.insert(landings_.begin() + static_cast<std::ptrdiff_t>(which) + 1,
+                             std::move(rest));
+        }
+    }
+    const Landing chosen = std::move(landings_[which]);
+    landings_.erase(landings_.begin() + static_cast<std::ptrdiff_t>(which));
+    if (std::this_thread::get_id() == server_.get_id()) played(Trick::landed_without_target);
+    piece_is_there(chosen);
+}
+
+void Endpoint::piece_is_there(const Landing& landing) {
+    const std::size_t bytes = landing.bytes.size();
+    if (landing.read != nullptr) {
+        if (!awaited_.contains(landing.header.operation)) return;  // the read has failed meanwhile
+        Operation& read = *landing.read;
+        std::size_t at = landing.header.offset;
+        std::size_t done = 0;
+        for (const iovec& into : read.sources) {
+            if (at < into.iov_len && done < bytes) {
+                const std::size_t part = std::min(into.iov_len - at, bytes - done);
+                std::memcpy(static_cast<std::byte*>(into.iov_base) + at,
+                            landing.bytes.data() + done, part);
+                done += part;
+                at = 0;
+            } else {
+                at -= std::min(at, into.iov_len);
+            }
+        }
+        read.missing -= bytes;
+        if (read.missing == 0) has_landed(read.id, 0);
+        return;
+    }
+    Arrival& arrival = *landing.arrival;
+    if (landing.header.kind == MessageKind::send) {
+        std::copy(landing.bytes.begin(), landing.bytes.end(),
+                  arrival.message.begin() + static_cast<std::ptrdiff_t>(landing.header.offset));
+    } else if (std::byte* at = place_of(landing); at != nullptr) {
+        copy_words(at, landing.bytes.data(), bytes);
+    } else {
+        refused_access("a write of " + std::to_string(bytes) + " bytes to key " +
+                       std::to_string(landing.header.key));
+        arrival.error = FI_EREMOTEIO;
+    }
+    if (--*landing.parts > 0 || --arrival.pieces_missing > 0) return;
+    arrival_is_there(arrivals_.find({landing.header.from.nonce, landing.header.operation}));
+}
+
+void Endpoint::arrival_is_there(
+    std::map<std::pair<std::uint64_t, std::uint64_t>, Arrival>::iterator at) {
+    Arrival arrival = std::move(at->second);
+    arrivals_.erase(at);
+    const Header& header = arrival.first;
+    if (header.kind == MessageKind::send) {
+        messages_.push_back(std::move(arrival));
+        return match_messages();
+    }
+    if ((header.flags & kWantsLanded) != 0 || arrival.error != 0) {
+        Header answer{
+            .kind = MessageKind::landed, .from = address(), .operation = header.operation};
+        answer.data = static_cast<std::uint64_t>(arrival.error);
+        send_back(header.from, answer, {});
+    }
+    if (arrival.error != 0) return;
+    const auto counter = counters_.find(FI_REMOTE_WRITE);
+    const bool with_data = (header.flags & kWithData) != 0;
+    Entry entry{};
+    entry.entry.flags = FI_RMA | FI_REMOTE_WRITE | FI_REMOTE_CQ_DATA;
+    entry.entry.data = header.data;
+    if (with_data && (profile_.mode & FI_RX_CQ_DATA) != 0) {
+        if (receives_.empty()) violation("a write with an immediate found no posted receive");
+        entry.entry.op_context = receives_.front().context;
+        receives_.pop_front();
+    }
+    if (with_data || counter != counters_.end())
+        add_late(received_, counter == counters_.end() ? nullptr : counter->second, entry,
+                 with_data);
+}
+
+ssize_t Endpoint::post_receive(const iovec* into, std::size_t count, void* context) {
+    if ((caps_ & FI_MSG) == 0) return -FI_EOPNOTSUPP;
+    receives_.push_back({std::vector<iovec>(into, into + count), context});
+    match_messages();
+    return 0;
+}
+
+void Endpoint::match_messages() {
+    while (!messages_.empty() && !receives_.empty()) {
+        const Arrival& message = messages_.front();
+        const Receive& receive = receives_.front();
+        std::size_t done = 0;
+        for (const iovec& into : receive.into) {
+            const std::size_t part = std::min(into.iov_len, message.message.size() - done);
+            if (part != 0) std::memcpy(into.iov_base, message.message.data() + done, part);
+            done += part;
+        }
+        Entry entry{};
+        entry.entry.op_context = receive.context;
+        entry.entry.flags = FI_MSG | FI_RECV;
+        entry.entry.len = done;
+        if ((message.first.flags & kWithData) != 0) {
+            entry.entry.flags |= FI_REMOTE_CQ_DATA;
+            entry.entry.data = message.first.data;
+        }
+        if (done < message.message.size()) entry.error = FI_ETRUNC;
+        const auto counter = counters_.find(FI_RECV);
+        add_late(received_, counter == counters_.end() ? nullptr : counter->second, entry, true);
+        messages_.pop_front();
+        receives_.pop_front();
+    }
+}
+
+void Endpoint::send_back(const Address& to, const Header& header, std::vector<std::byte> bytes) {
+    back_.push_back({to, header, std::move(bytes)});
+}
+
+void Endpoint::flush_back() {
+    while (!back_.empty()) {
+        const Back& back = back_.front();
+        std::unique_ptr<Peer>& peer = peers_[back.to.nonce];
+        if (peer == nullptr) {
+            peer = std::make_unique<Peer>();
+            peer->address = back.to;
+            peer->outbox = std::make_unique<Outbox>(back.to);
+        }
+        if (!peer->outbox->gone() && !peer->outbox->push(back.header, back.bytes)) return;
+        back_.pop_front();
+    }
+}
+
+void Endpoint::add_late(Queue* queue, Counter* counter, const Entry& entry, bool report) {
+    const int delay = some_delay();
+    if (delay > 0) {
+        const bool remote = (entry.entry.flags & FI_REMOTE_WRITE) != 0;
+        played(remote ? Trick::immediate_late : Trick::completion_late);
+    }
+    late_.push_back({queue, counter, entry, delay, report});
+}
+
+void Endpoint::let_complete() {
+    const bool in_order = profile_.order == Order::stream;
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < late_.size(); ++i) {
+        LateEntry& late = late_[i];
+        const bool waits = late.delay-- > 0 || (in_order && kept != 0);
+        if (waits) {
+            if (kept != i) late_[kept] = late;
+            ++kept;
+            continue;
+        }
+        if (kept != 0) played(Trick::completion_overtook);
+        if (late.counter != nullptr)
+            ++(late.entry.error == 0 ? late.counter->value : late.counter->errors);
+        if (late.report && late.queue != nullptr) add_entry(late.queue, late.entry);
+    }
+    late_.resize(kept);
+}
+
+}  // namespace adversary

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Data that ranks publish at start-up: the card of a segment, the list of ranks that one rank has
+// mapped, and the two records that contain them.
+#include "base/check.hpp"
+#include "link/shared/node_map.hpp"
+#include "link/shared/segment.hpp"
+#include "run/job/cards.hpp"
+#include "tests/hostile/fuzz/targets.hpp"
+
+void weft::fuzz::card(std::string_view input) {
+    const auto bytes = std::as_bytes(std::span(input));
+    (void)run::business_card_from(bytes, 0);
+    if (const auto mapping = run::mapping_card_from(bytes, 1, 8)) {
+        const auto again = run::mapping_card_from(run::to_bytes(*mapping), 1, 8);
+        WEFT_CHECK(again.ok() && again->verdict == mapping->verdict, mapping->address.size());
+    }
+    const auto card = link::SegmentCard::from_bytes(bytes);
+    if (card) {
+        const auto again = link::SegmentCard::from_bytes(card->to_bytes());
+        WEFT_CHECK(again.ok() && *again == *card, card->bytes);
+    }
+    const auto verdict = link::MapVerdict::from_bytes(bytes);
+    if (!verdict) return;
+    const auto again = link::MapVerdict::from_bytes(verdict->to_bytes());
+    WEFT_CHECK(again.ok() && *again == *verdict, verdict->rank);
+    (void)link::clique({&*verdict, 1}, verdict->rank);
+}

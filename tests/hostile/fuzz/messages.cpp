@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Active messages of a remote rank: cells, slots and credits with any content, while this rank
+// answers and sends messages of its own. A handler gets bytes of the segment only.
+#include "run/onesided/messages.hpp"
+
+#include "tests/hostile/fuzz/far_wire.hpp"
+#include "tests/hostile/fuzz/targets.hpp"
+
+namespace weft::fuzz {
+
+namespace {
+
+using Messages = run::Messages<FarWire>;
+
+/// Handler that reads all its bytes and answers.
+struct Reader {
+    FarWire& wire;
+    Messages& messages;
+    std::uint64_t sum = 0;
+
+    static void take(void* self, Rank peer, const std::byte* data, std::size_t bytes) {
+        auto& reader = *static_cast<Reader*>(self);
+        const auto at = static_cast<std::uint64_t>(data - reader.wire.bytes());
+        WEFT_CHECK(at <= FarWire::kSegmentBytes && bytes <= FarWire::kSegmentBytes - at, at, bytes);
+        for (std::size_t i = 0; i < bytes; ++i) reader.sum += std::to_integer<unsigned>(data[i]);
+        if (peer == 1) reader.messages.send(1, 3, data, bytes);
+    }
+};
+
+std::string_view take(std::string_view& input, std::size_t bytes) {
+    const std::string_view front = input.substr(0, bytes);
+    input.remove_prefix(front.size());
+    return front;
+}
+
+}  // namespace
+
+/// Runs the steps of the input. A step is a kind, a number of bytes, and the bytes that arrive.
+void messages(std::string_view input) {
+    FarWire wire;
+    const run::MessageArea area{.offset = 4096, .ranks = 2};
+    WEFT_CHECK(area.offset + area.bytes() <= FarWire::kSegmentBytes, area.bytes());
+    Messages messages(wire, area, 0);
+    Reader reader{wire, messages};
+    for (std::uint32_t handler = 0; handler < 4; ++handler)
+        messages.set_handler(handler, {&Reader::take, &reader});
+    std::uint64_t arrived = 0;
+    std::uint64_t credits = 0;
+    while (input.size() > 1 && !wire.distrusted && arrived < 1000) {
+        const std::string_view what = take(input, 2);
+        const std::string_view bytes = take(input, static_cast<unsigned char>(what[1]));
+        const auto kind = static_cast<std::uint16_t>(what[0] & 7);
+        const bool is_credit = kind == 3;
+        const std::uint64_t number = is_credit ? ++credits : ++arrived;
+        base::Cell& cell = wire.cell(is_credit ? area.credit(1, number) : area.cell(1, number));
+        std::memcpy(cell.payload, bytes.data(), std::min(bytes.size(), sizeof cell.payload));
+        std::memcpy(wire.bytes() + area.bytes_of(1, number), bytes.data(), bytes.size());
+        cell.flag.store(base::flag_word(number, kind), std::memory_order_release);
+        messages.serve();
+    }
+}
+
+}  // namespace weft::fuzz

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The first byte selects the format of the rest: a parameter file, or a value of an option.
+#include "tools/lab/cost/parameters.hpp"
+
+#include "base/check.hpp"
+#include "base/units.hpp"
+#include "plan/simulate/duration.hpp"
+#include "run/job/measured_files.hpp"
+#include "tests/hostile/fuzz/targets.hpp"
+#include "tools/lab/simulate/noise_distributions.hpp"
+#include "tools/lab/simulate/topology.hpp"
+
+void weft::fuzz::parameters(std::string_view input) {
+    if (input.empty()) return;
+    const char kind = input.front();
+    const std::string_view text = input.substr(1);
+    if (kind == 't') {
+        const auto topology = lab::Topology::parse(text, 1000, 64);
+        if (!topology) return;
+        WEFT_CHECK(topology->latency(0, 63) >= 0, text);
+        std::vector<std::uint64_t> links;
+        topology->route(0, 63, links);
+        WEFT_CHECK(links.size() != 1, text);  // a port at each end, or the memory of a node
+    } else if (kind == 'n') {
+        (void)lab::parse_noise(text, 1);
+    } else if (kind == 'd') {
+        const auto time = plan::parse_nanoseconds(text);
+        WEFT_CHECK(!time || *time >= 0, text);
+        (void)plan::parse_nanoseconds_per_byte(text);
+    } else if (kind == 's') {
+        const auto seconds = base::parse_seconds(text);
+        if (seconds)
+            WEFT_CHECK(*base::parse_seconds(base::format_seconds(*seconds)) == *seconds, text);
+    } else if (kind == 'b') {
+        const auto sizes = base::parse_bytes_list(text);
+        if (!sizes) return;
+        for (const std::uint64_t bytes : *sizes)
+            WEFT_CHECK(*base::parse_bytes(base::format_bytes(bytes)) == bytes, bytes);
+    } else {
+        (void)lab::parse_parameters("file", text);
+        (void)run::parse_costs(text);
+        (void)run::parse_tuning(text, "file");
+    }
+}

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The network address of a rank, as its peers read it.
+#include "base/check.hpp"
+#include "link/fabric/card.hpp"
+#include "tests/hostile/fuzz/targets.hpp"
+
+void weft::fuzz::port(std::string_view input) {
+    const auto bytes = std::as_bytes(std::span(input));
+    const auto card = link::decode_card(bytes);
+    if (!card) return;
+    WEFT_CHECK(card->endpoint.size() <= bytes.size(), card->endpoint.size());
+    const auto again = link::encode_card(*card);
+    const auto read = link::decode_card(again);
+    WEFT_CHECK(read.ok() && read->provider == card->provider && read->notify == card->notify &&
+                   read->memory.key == card->memory.key && read->landing.key == card->landing.key &&
+                   read->endpoint.size() == card->endpoint.size(),
+               again.size());
+}

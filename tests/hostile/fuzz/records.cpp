@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Records that peers write to a rank's memory: two inquiries, which the watchdog
+// reads and compares.
+#include <algorithm>
+#include <cstring>
+
+#include "base/check.hpp"
+#include "run/execute/inquiry.hpp"
+#include "run/execute/watchdog.hpp"
+#include "tests/hostile/fuzz/targets.hpp"
+
+namespace weft::fuzz {
+
+namespace {
+
+run::Inquiry inquiry_of(std::string_view input) {
+    run::Inquiry inquiry;
+    std::memcpy(&inquiry, input.data(), std::min(input.size(), sizeof inquiry));
+    inquiry.text[sizeof inquiry.text - 1] = '\0';
+    return inquiry;
+}
+
+}  // namespace
+
+void records(std::string_view input) {
+    const run::Inquiry mine = inquiry_of(input);
+    const run::Inquiry theirs =
+        inquiry_of(input.substr(std::min(input.size(), sizeof(run::Inquiry))));
+    (void)run::checksum_of(theirs);
+    const std::string text = run::disagreement_text(theirs, mine, {theirs.epoch, mine.epoch});
+    WEFT_CHECK(text.size() < 2000, text.size());
+    (void)run::pair_disagreement_text(theirs, mine, {});
+    run::Inquiry verdict = theirs;
+    run::set_text(verdict, text, run::text_before(mine));
+    WEFT_CHECK(verdict.checksum == run::checksum_of(verdict), verdict.checksum);
+    WEFT_CHECK(
+        run::text_of(verdict).size() + run::text_before(verdict).size() + 2 <= sizeof verdict.text,
+        text.size());
+}
+
+}  // namespace weft::fuzz

@@ -1,0 +1,398 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Kills real ranks at random and lets jobs exhaust resources. Each job must end soon and leave nothing behind.
+
+    tests/hostile/storm/storm.py --build build --kills 1000 [--launchers weft,mpirun,srun] [--seed S]
+    tests/hostile/storm/storm.py --build build --exhaustion
+
+Goal    Whatever happens to a rank or to the launcher, the job ends within 5 seconds and leaves no process, no file in
+        /dev/shm and no temporary folder. weft run names the rank; the storm counts how often other launchers do.
+Method  Ranks make all kinds of calls (storm_rank.cpp), on one node and on virtual nodes. A fault occurs at a random
+        moment, from before the ranks join until well into their calls. An environment variable marks all processes of
+        a job.
+Faults  kill, segv: these signals. exit0, exit5: the rank exits in the middle of a call. stop_kill: one rank is stopped
+        and another one killed. stop_cont: a rank is stopped and continued, and the job must run on; then it is killed.
+        launcher: the launcher gets SIGKILL. term: the launcher gets SIGTERM.
+Others  Two faults of other software are counted, not reported as errors:
+        - A foreign launcher stays although all its processes have ended. Open MPI's launcher does so if a rank is
+          killed while PMIx answers its connection, with any program (docs/reliability.md).
+        - srun leaves files of endpoints (provider shm). A step that is cancelled ends with all its processes at once,
+          even those that would remove files; the user's next job removes them.
+        srun is not killed: Slurm lets the ranks go on. Ranks of mpirun do not exit with status 0 before they have
+        joined: mpirun takes that for a normal end.
+        Under srun all of this takes place in an allocation: tests/system/slurm/run -- tests/hostile/storm/storm.py ...
+"""
+import argparse
+import collections
+import json
+import os
+import pathlib
+import random
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+END_S = 5.0
+FAULTS = ["kill", "kill", "segv", "exit0", "exit5", "stop_kill", "stop_cont", "launcher", "term"]
+KEEPER = "weft-keeper"  # process that removes a file if its rank dies; it has the rank's environment
+ENDPOINT = re.compile(r"weft-[0-9a-f]{32}")  # in /dev/shm
+LEFT_OUT = {"srun": ["launcher"]}
+SIGNALS = {"kill": signal.SIGKILL, "segv": signal.SIGSEGV, "exit0": signal.SIGUSR2, "exit5": signal.SIGUSR1}
+
+
+class Trouble(Exception):
+    """An error that the storm has found."""
+
+
+def environ_of(pid):
+    try:
+        return pathlib.Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+    except OSError:
+        return []
+
+
+def name_of(pid):
+    try:
+        return pathlib.Path(f"/proc/{pid}/comm").read_text().strip()
+    except OSError:
+        return ""
+
+
+def state_of(pid):
+    """Returns the state, parent, wait channel and pending and blocked signals of a process."""
+    try:
+        text = pathlib.Path(f"/proc/{pid}/status").read_text()
+        place = pathlib.Path(f"/proc/{pid}/wchan").read_text()
+    except OSError:
+        return "gone meanwhile"
+    return ", ".join(re.findall(r"^(?:State|PPid|ShdPnd|SigBlk):\s.*", text, re.M) + [place])
+
+
+def processes():
+    return [int(name) for name in os.listdir("/proc") if name.isdigit()]
+
+
+def shared_files():
+    return set(os.listdir("/dev/shm"))
+
+
+class Watch:
+    """Clock that stops while the storm itself does not run, as in a frozen control group."""
+
+    STILL_S = 0.5
+
+    def __init__(self):
+        self.last = time.monotonic()
+        self.sum = 0.0
+
+    def seconds(self):
+        now = time.monotonic()
+        self.sum += min(now - self.last, self.STILL_S)
+        self.last = now
+        return self.sum
+
+
+class Job:
+    """A job under one launcher, with its own temporary folder and mark."""
+
+    def __init__(self, command, settings=None):
+        self.folder = tempfile.mkdtemp(prefix="weft-storm.")
+        self.mark = f"STORM_MARK={os.path.basename(self.folder)}"
+        self.shared_before = shared_files()
+        environment = dict(os.environ, TMPDIR=self.folder, **(settings or {}))
+        name, value = self.mark.split("=")
+        environment[name] = value
+        self.process = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                        stderr=subprocess.STDOUT, cwd=self.folder, start_new_session=True)
+        self.output = b""
+        self.reader = threading.Thread(target=self.read, daemon=True)
+        self.reader.start()
+
+    def read(self):
+        while chunk := os.read(self.process.stdout.fileno(), 65536):
+            self.output += chunk
+
+    def marked(self):
+        return [pid for pid in processes() if self.mark.encode() in environ_of(pid)]
+
+    def rank(self, number):
+        wanted = f"PMIX_RANK={number}".encode()
+        for pid in self.marked():
+            if wanted in environ_of(pid) and name_of(pid) != KEEPER:
+                return pid
+        return None
+
+    def wait_for_rank(self, number, seconds=30):
+        watch = Watch()
+        while watch.seconds() < seconds and self.process.poll() is None:
+            if (pid := self.rank(number)) is not None:
+                return pid
+            time.sleep(0.002)
+        raise Trouble(f"rank {number} never started: {self.text()}")
+
+    def wait_for_calls(self, ranks, seconds=30):
+        """Waits until all ranks have joined and make calls."""
+        watch = Watch()
+        while watch.seconds() < seconds and self.process.poll() is None and self.output.count(b"running") < ranks:
+            time.sleep(0.002)
+
+    def text(self):
+        self.reader.join(0 if self.process.poll() is None else 10)
+        return self.output.decode(errors="replace")
+
+    def wait(self, seconds, launcher="weft"):
+        """Waits for the end of the launcher and all processes of the job. Returns the seconds that it took, or None if
+        only a foreign launcher is left, which is not weft's fault.
+        """
+        watch = Watch()
+        while watch.seconds() < seconds:
+            if self.process.poll() is not None and not self.marked():
+                return watch.seconds()
+            time.sleep(0.01)
+        left = {pid: name for pid in self.marked() if (name := name_of(pid))}
+        if launcher != "weft" and all(name == launcher for name in left.values()):
+            return None
+        states = {pid: (name, state_of(pid)) for pid, name in left.items()}
+        raise Trouble(f"not over after {seconds} s, left: {states}, status {self.process.poll()}")
+
+    def leftovers(self, launcher="weft"):
+        """Returns files that stay for 3 s. Other jobs of this storm make and remove files meanwhile."""
+        left = self.files(launcher)
+        for _ in range(30):
+            if not left:
+                break
+            time.sleep(0.1)
+            left = [file for file in left if file in self.files(launcher)]
+        return left
+
+    def files(self, launcher):
+        """Returns the files left. A foreign launcher that was killed leaves files of its own, which do not count."""
+        files = [str(path) for path in pathlib.Path(self.folder).rglob("*")]
+        files = [file for file in files if launcher == "weft" or "weft" in os.path.relpath(file, self.folder)]
+        return files + sorted(name for name in shared_files() - self.shared_before if self.is_ours(name))
+
+    @staticmethod
+    def is_ours(name):
+        """Returns true for files of weft. Other networks and launchers may leave files, which do not count."""
+        return "weft" in name or re.fullmatch(r"\d+:\d+:\d+.*", name) is not None
+
+    def clean_up(self):
+        for pid in self.marked():
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except OSError:
+                pass
+        self.process.wait()
+        self.reader.join(1)
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def is_usable(launcher):
+    """Returns true if the launcher is installed. srun also needs an allocation, or it would wait for a cluster."""
+    return launcher == "weft" or (shutil.which(launcher) and (launcher != "srun" or "SLURM_JOB_ID" in os.environ))
+
+
+def native_tcp(build):
+    """Returns libfabric's name of its TCP provider without layers: "net", or "tcp" since 1.18."""
+    said = subprocess.run([os.path.join(build, "bin", "weft"), "info", "--json"], stdout=subprocess.PIPE, check=True)
+    offered = {row["provider"] for row in json.loads(said.stdout)["providers"] if row["offered"]}
+    return "net" if "net" in offered else "tcp"
+
+
+def command_of(launcher, build, ranks, nodes, program):
+    weft = os.path.join(build, "bin", "weft")
+    if launcher == "weft":
+        return [weft, "run", "-n", str(ranks)] + (["--nodes", str(nodes)] if nodes > 1 else []) + ["--"] + program
+    if launcher == "mpirun":
+        return ["mpirun", "--allow-run-as-root", "--oversubscribe", "-n", str(ranks)] + program
+    return ["srun", "--mpi=pmix", "--overlap", "--overcommit", "--cpu-bind=none", "--kill-on-bad-exit=1", "--wait=1",
+            "-n", str(ranks)] + program
+
+
+def is_named(launcher, rank, text):
+    if launcher == "weft":
+        return re.search(rf"^weft run: rank {rank} (was killed|exited)", text, re.M) is not None
+    # Slurm's PMIx names a rank that left without finalizing: source = [slurm.pmix.STEP:RANK].
+    return re.search(rf"rank {rank}\b|[,:]{rank}\]|task {rank}:", text) is not None
+
+
+def strike(job, launcher, fault, ranks, draw):
+    """Causes the fault. Returns the rank that the launcher must name, or None."""
+    victim = draw.randrange(ranks)
+    pid = job.wait_for_rank(victim)
+    if fault == "exit0" and launcher == "mpirun":
+        job.wait_for_calls(ranks)
+    if fault in SIGNALS:
+        os.kill(pid, SIGNALS[fault])
+        return victim
+    if fault == "launcher":
+        job.process.kill()
+        return None
+    if fault == "term":
+        job.process.terminate()
+        return None
+    os.kill(pid, signal.SIGSTOP)
+    time.sleep(draw.uniform(0.0, 0.4))
+    if fault == "stop_kill":
+        other = (victim + 1) % ranks
+        os.kill(job.wait_for_rank(other), signal.SIGKILL)
+        return other
+    os.kill(pid, signal.SIGCONT)
+    time.sleep(0.1)
+    if job.process.poll() is not None:
+        raise Trouble("a rank that was stopped for a moment ended the job")
+    os.kill(pid, signal.SIGKILL)
+    return victim
+
+
+def count_named(options, number, figures, job, ended):
+    """Counts jobs whose failed rank is named. A foreign launcher that hangs counts separately: it may name it later."""
+    launcher, fault, rank, seconds = ended
+    named = is_named(launcher, rank, job.text())
+    if not named and launcher == "weft":
+        raise Trouble(f"rank {rank} is not named")
+    figures[launcher, "named" if seconds is not None else "named by those that stayed"].append(named)
+    if not named:
+        print(f"not named: kill {number} (--seed {options.seed}): rank {rank} by {launcher}, {fault}"
+              f"{' (stays)' if seconds is None else ''}\n{job.text()}")
+
+
+def one_kill(options, number, figures):
+    draw = random.Random(options.seed * 1_000_003 + number)
+    launcher = options.launchers[number % len(options.launchers)]
+    fault = draw.choice([each for each in FAULTS if each not in LEFT_OUT.get(launcher, [])])
+    ranks = draw.choice([2, 3, 4])
+    nodes = draw.choice([1, 1, 2])
+    program = [os.path.join(options.build, "bin", "weft_storm_rank"), str(draw.randrange(1 << 30))]
+    settings = {"WEFT_NODES": str(nodes)} if launcher != "weft" and nodes > 1 else {}
+    if nodes > 1:
+        settings["WEFT_PROVIDER"] = draw.choice(options.providers)
+    job = Job(command_of(launcher, options.build, ranks, nodes, program), settings)
+    try:
+        time.sleep(draw.uniform(0.0, 2.5 if nodes > 1 else 1.0))
+        named = strike(job, launcher, fault, ranks, draw)
+        seconds = job.wait(options.end, launcher)
+        if named is not None:
+            count_named(options, number, figures, job, (launcher, fault, named, seconds))
+        left = job.leftovers(launcher)
+        if launcher == "srun" and any(ENDPOINT.fullmatch(name) for name in left):
+            figures[launcher, "files"].append(1)
+            print(f"left files of endpoints: kill {number} (--seed {options.seed}): {fault}")
+            left = [name for name in left if not ENDPOINT.fullmatch(name)]
+        if left:
+            raise Trouble(f"left: {left}")
+        figures[launcher, fault if seconds is not None else "stayed"].append(seconds)
+        return True
+    except (Trouble, ProcessLookupError) as trouble:
+        print(f"FAILED kill {number} (--seed {options.seed}): {launcher} {fault} -n {ranks} nodes {nodes} {settings}: "
+              f"{trouble}\n{job.text()}", flush=True)
+        return False
+    finally:
+        job.clean_up()
+
+
+def show(figures):
+    for (launcher, fault), seconds in sorted(figures.items()):
+        if fault.startswith("named"):
+            print(f"{launcher:7} {fault}: the rank, in {sum(seconds)} of {len(seconds)} jobs")
+            continue
+        if fault == "files":
+            print(f"{launcher:7} left files of endpoints in {len(seconds)} jobs, for the user's next job to remove")
+            continue
+        if fault == "stayed":
+            print(f"{launcher:7} stayed for longer in {len(seconds)} jobs, after all its processes had ended")
+            continue
+        print(f"{launcher:7} {fault:10} {len(seconds):5} jobs ended after {sum(seconds) / len(seconds):.2f} s on average, "
+              f"{max(seconds):.2f} s at most")
+
+
+def storm(options):
+    figures = collections.defaultdict(list)
+    failed = 0
+    for number in range(options.first, options.first + options.kills):
+        failed += not one_kill(options, number, figures)
+    show(figures)
+    print(f"{options.kills} kills (--seed {options.seed}), {failed} failed")
+    return failed == 0
+
+
+def shortages(build):
+    """Yields name, shell text before the job, options, and True if the job must succeed nevertheless."""
+    small = "mount -t tmpfs -o size={} tmpfs {} && "
+    yield from ((f"{n} open files", f"ulimit -n {n};", "-n 4", None) for n in (8, 12, 16, 24, 32, 64))
+    yield from ((f"{kib} KiB of addresses", f"ulimit -v {kib};", "-n 2", None) for kib in (50_000, 300_000, 2_000_000))
+    yield "no locked memory", "ulimit -l 0;", "-n 2", True
+    yield "no file may grow", "ulimit -f 0;", "-n 2", None
+    yield "no room in /dev/shm", small.format("64k", "/dev/shm"), "-n 2", True
+    yield "no room in /dev/shm for the provider that needs it", small.format("64k", "/dev/shm"), \
+        "-n 2 --nodes 2 -x WEFT_PROVIDER=shm", None
+    yield "a full disk", "mkdir -p $TMPDIR/d && " + small.format("4k", "$TMPDIR/d") + \
+        "dd if=/dev/zero of=$TMPDIR/d/full bs=4k count=2 2>/dev/null; TMPDIR=$TMPDIR/d", "-n 2", None
+    yield "no /proc", small.format("4k", "/proc"), "-n 2", None
+    yield "little room in /dev/shm for the provider that needs it", small.format("20m", "/dev/shm"), \
+        "-n 2 --nodes 2 -x WEFT_PROVIDER=shm", None
+    as_another = "chmod 777 $TMPDIR; setpriv --reuid=65534 --regid=65534 --clear-groups prlimit --nproc={}"
+    yield from ((f"{n} processes", as_another.format(n), "-n 4", None) for n in (1, 2, 4, 8, 16))
+
+
+def one_shortage(options, name, before, arguments, must_succeed):
+    weft = os.path.join(options.build, "bin", "weft")
+    rank = os.path.join(options.build, "bin", "weft_storm_rank")
+    script = f"{before} {weft} run --timeout 20 {arguments} -- {rank} 1 200"
+    job = Job(["unshare", "-m", "sh", "-c", script])
+    try:
+        seconds = job.wait(30)
+        status, text = job.process.returncode, job.text()
+        if status in (134, 139, -6, -11) or "terminate called" in text:
+            raise Trouble(f"it crashed with status {status}")
+        if status == 124:
+            raise Trouble("it hung until its timeout")
+        if status != 0 and (must_succeed or not text.strip()):
+            raise Trouble(f"status {status}" + ("" if text.strip() else " and no message"))
+        left = [file for file in job.leftovers() if not re.search(r"/d(/full)?$", file)]
+        if left:
+            raise Trouble(f"left: {left}")
+        print(f"{name}: status {status} after {seconds:.1f} s: {text.strip().splitlines()[-1][:100] if text else ''}")
+        return True
+    except Trouble as trouble:
+        print(f"FAILED {name}: {trouble}\n{job.text()}", flush=True)
+        return False
+    finally:
+        job.clean_up()
+
+
+def exhaustion(options):
+    if os.geteuid() != 0:
+        print("exhaustion: skipped, only root can take /dev/shm, /proc and processes away")
+        return True
+    return all([one_shortage(options, *shortage) for shortage in shortages(options.build)])
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", default="build", help="build folder, which contains bin/")
+    parser.add_argument("--kills", type=int, default=0)
+    parser.add_argument("--first", type=int, default=0, help="number of the first kill, to repeat one")
+    parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(1 << 30))
+    parser.add_argument("--launchers", default="weft,mpirun,srun", help="launchers that are not installed are left out")
+    parser.add_argument("--end", type=float, default=END_S, help="maximum seconds from a fault to the end of the job")
+    parser.add_argument("--exhaustion", action="store_true")
+    options = parser.parse_args()
+    options.build = os.path.abspath(options.build)
+    options.launchers = [each for each in options.launchers.split(",") if is_usable(each)]
+    options.providers = ["tcp;ofi_rxm", native_tcp(options.build), "shm"]
+    good = True
+    if options.kills:
+        good = storm(options) and good
+    if options.exhaustion:
+        good = exhaustion(options) and good
+    sys.exit(0 if good else 1)
+
+
+if __name__ == "__main__":
+    main()

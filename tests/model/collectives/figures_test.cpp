@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Goal: algorithms take exactly the rounds, messages, bytes and reductions of their formulas, for
+// every size up to 64.
+// Method: the verifier's facts are compared with formulas of the number of ranks and the
+// root, for buffers that divide evenly. registry_proof_test.cpp proves results for all other
+// counts, segments and nodes.
+#include "tests/model/collectives/figures.hpp"
+
+namespace weft::collectives {
+namespace {
+
+// --- blocks for each rank ----------------------------------------------------------------------
+
+TEST(BlocksProof, AllgathersSendEachBlockOnce) {
+    const auto all_pairs = [](Count n) { return n * (n - 1); };
+    const auto expect = [&](const std::string& spec, auto rounds_of, auto messages_of) {
+        expect_all("allgather", spec, one_a_rank, [&](Count n, Count) {
+            return Figures{rounds_of(n), messages_of(n), all_pairs(n), n - 1};
+        });
+    };
+    expect(
+        "ring", [](Count n) { return n - 1; }, all_pairs);
+    expect(
+        "direct", [](Count n) { return one_if(n > 1); }, all_pairs);
+    expect("recursive-doubling", log2_ceil, [](Count n) { return n * log2_ceil(n); });
+    for (const Count k : {2U, 3U, 5U, 64U})
+        expect(
+            fmt::format("bruck:k={}", k), [=](Count n) { return rounds_in_base(k, n); },
+            [=](Count n) { return n * single_digits(k, n); });
+}
+
+TEST(BlocksProof, AlltoallsSendBlocksOnceOrOncePerDigit) {
+    expect_all("alltoall", "direct", one_a_rank, [](Count n, Count) {
+        return Figures{one_if(n > 1), n * (n - 1), n * (n - 1), n - 1};
+    });
+    for (const Count k : {2U, 3U, 5U, 64U})
+        expect_all("alltoall", fmt::format("bruck:k={}", k), one_a_rank, [=](Count n, Count) {
+            return Figures{rounds_in_base(k, n), n * single_digits(k, n), n * digits_of(k, n),
+                           digits_of(k, n)};
+        });
+}
+
+TEST(BlocksProof, ReduceScattersSendAllButTheOwnBlock) {
+    expect_all("reduce_scatter", "pairwise", one_a_rank, [](Count n, Count) {
+        return Figures{one_if(n > 1), n * (n - 1), n * (n - 1), n - 1, n - 1};
+    });
+    expect_all("reduce_scatter", "ring", one_a_rank, [](Count n, Count) {
+        return Figures{n - 1, n * (n - 1), n * (n - 1), n - 1, n - 1};
+    });
+}
+
+TEST(BlocksProof, RecursiveHalvingFoldsPairsForOtherSizes) {
+    const auto reduced_max = [](Count p, Count folded) {
+        Count most = 0;
+        for (Count w = 0; w < p; ++w) {
+            Count reduced = w < folded ? p + folded : 0;
+            for (Count stride = 2; stride <= p; stride *= 2)
+                for (Count like = w % stride; like < p; like += stride)
+                    reduced += like < folded ? 2 : 1;
+            most = std::max(most, reduced);
+        }
+        return most;
+    };
+    expect_all("reduce_scatter", "recursive-halving", one_a_rank, [&](Count n, Count) {
+        const Count p = std::bit_floor(n);
+        const Count folded = n - p;
+        const Count steps = log2_floor(n);
+        // A chain may skip the fold: a rank without a partner starts immediately.
+        return Figures{folded > 0 ? kOpen : steps, p * steps + 2 * folded,
+                       n * (p - 1) + folded * (n + 1), folded > 0 ? n : n - 1,
+                       reduced_max(p, folded)};
+    });
+    for (Rank size = 3; size <= 64; ++size) {
+        const auto n = static_cast<Count>(size);
+        if (std::has_single_bit(n)) continue;
+        const auto verdict =
+            prove("reduce_scatter", "recursive-halving", {.size = size, .elements = n});
+        EXPECT_GE(verdict.rounds, log2_floor(n) + 1) << n;
+        EXPECT_LE(verdict.rounds, log2_floor(n) + 2) << n;
+    }
+}
+
+TEST(BlocksProof, GathersAndScattersFollowTheirTrees) {
+    for (const char* collective : {"gather", "scatter"}) {
+        expect_all(collective, "flat", one_a_rank, [](Count n, Count) {
+            return Figures{one_if(n > 1), n - 1, n - 1, kOpen};
+        });
+        expect_all(collective, "binomial", one_a_rank, [](Count n, Count) {
+            return Figures{digits_max(2, n), n - 1, digits_of(2, n), kOpen};
+        });
+    }
+}
+
+TEST(BlocksProof, ScansKeepRankOrder) {
+    for (const char* collective : {"scan", "exscan"}) {
+        const bool exclusive = collective[0] == 'e';
+        expect_all(collective, "linear", one_a_rank, [&](Count n, Count) {
+            return Figures{n - 1, n - 1, n * (n - 1), n * one_if(n > 1),
+                           n * one_if(n > (exclusive ? 2 : 1))};
+        });
+        expect_all(collective, "recursive-doubling", one_a_rank, [&](Count n, Count) {
+            Count messages = 0;
+            for (Count far = 1; far < n; far *= 2) messages += n - far;
+            return Figures{std::has_single_bit(n) ? log2_ceil(n) : kOpen, messages, messages * n,
+                           kOpen, exclusive ? kOpen : n * log2_ceil(n)};
+        });
+        for (Rank size = 1; size <= 64; ++size) {
+            const GenerateRequest request{.size = size, .elements = 2, .ordered = true};
+            EXPECT_TRUE(prove(collective, "linear", request).ordered) << size;
+            const auto doubling = prove(collective, "recursive-doubling", request);
+            EXPECT_TRUE(doubling.ordered) << size;
+            EXPECT_LE(doubling.rounds, log2_ceil(static_cast<Count>(size)));
+        }
+    }
+}
+
+TEST(TreeProof, ScatterAllgatherMovesTheBytesOfItsFormula) {
+    expect_all("broadcast", "scatter-allgather", one_a_rank, [](Count n, Count) {
+        // The ring skips data that the scatter has already delivered, and sends a signal instead.
+        return Figures{.rounds = n - 1 + digits_max(2, n),
+                       .messages = (n - 1) * (n + 1) - digits_of(2, n),
+                       .total = n * (n - 1),
+                       .sent_max = kOpen,
+                       .signals = digits_of(2, n)};
+    });
+}
+
+// --- buffers in blocks -------------------------------------------------------------------------
+
+TEST(AllreduceCounts, HalvingDoublingHasTheCountsOfRabenseifner) {
+    const auto elements = [](Count n) { return 2 * std::bit_floor(n); };
+    expect_all("allreduce", "halving-doubling", elements, [&](Count n, Count) {
+        const Count p = std::bit_floor(n);
+        const Count m = elements(n);
+        const Count folds = one_if(n != p);
+        const Count both_ways = 2 * (m - m / p);
+        return Figures{2 * log2_floor(n) + 3 * folds, kOpen,
+                       p * both_ways + (n - p) * (m / 2 * 3 + m), both_ways + folds * (m / 2 + m),
+                       both_ways / 2 + folds * m / 2};
+    });
+}
+
+TEST(AllreduceCounts, BinaryBlocksSendUpAndDownOnce) {
+    expect_all("allreduce", "binary-blocks", power_below, [](Count n, Count) {
+        const Count m = std::bit_floor(n);
+        Figures figures{2 * log2_floor(n), kOpen};
+        Count larger = 0;
+        for (Count block = m; block > 0; block /= 2) {
+            if ((n & block) == 0) continue;
+            const bool has_smaller = (n & (block - 1)) != 0;
+            const Count sent = 2 * (m - m / block) + (larger != 0 ? m / block : 0) +  // up
+                               (has_smaller ? m / block : 0);                         // and down
+            figures.total += block * sent;
+            figures.sent_max = std::max(figures.sent_max, sent);
+            figures.reduced_max = std::max(figures.reduced_max, m - (has_smaller ? 0 : m / block));
+            larger = block;
+        }
+        return figures;
+    });
+}
+
+TEST(AllreduceCounts, ARingSendsToOneNeighbor) {
+    expect_all("allreduce", "ring", one_a_rank, [](Count n, Count) {
+        return Figures{2 * (n - 1), 2 * n * (n - 1), 2 * n * (n - 1), 2 * (n - 1), n - 1};
+    });
+}
+
+TEST(ReduceCounts, ARingSendsOneBufferFromEachRank) {
+    expect_all("reduce", "ring", one_a_rank, [](Count n, Count) {
+        return Figures{n * one_if(n > 1), (n + 1) * (n - 1), (n + 1) * (n - 1), n * one_if(n > 1),
+                       n - 1};
+    });
+}
+
+/// Returns the number of elements, of m, that `number` sends in a gather to `top`. It sends once,
+/// at the bit where both first differ.
+Count gathered(Count m, Count number, Count top) {
+    return number == top ? 0 : m >> std::bit_width(number ^ top);
+}
+
+/// Returns the longest chain of messages: fold, halve, gather. The numbers of pairs
+/// start two messages later.
+Count halving_rounds(Count p, Count pairs, Count top) {
+    std::vector<Count> depth(p);
+    for (Count number = 0; number < pairs; ++number) depth[number] = 2;
+    for (Count bit = 1; bit < p; bit *= 2) {
+        const std::vector<Count> before = depth;
+        for (Count number = 0; number < p; ++number)
+            depth[number] = std::max(before[number], before[number ^ bit] + 1);
+    }
+    for (Count bit = p / 2; bit > 0; bit /= 2)
+        for (Count number = 0; number < p; ++number)
+            if (((number ^ top) & (bit | ~(2 * bit - 1))) == 0)
+                depth[number] = std::max(depth[number], depth[number ^ bit] + 1);
+    return *std::ranges::max_element(depth);
+}
+
+TEST(ReduceCounts, HalvingDoublingHasTheCountsOfRabenseifner) {
+    const auto elements = [](Count n) { return 2 * std::bit_floor(n); };
+    expect_all("reduce", "halving-doubling", elements, [&](Count n, Count root) {
+        const Count p = std::bit_floor(n);
+        const Count pairs = n - p;
+        const Count m = elements(n);
+        const Count steps = log2_floor(n);
+        const Count folds = pairs > 0 ? m / 2 : 0;
+        const Count top = root < 2 * pairs ? root / 2 : root - pairs;
+        Count most = 2 * folds;  // of a rank whose partner takes part for both
+        for (Count number = 0; number < p; ++number)
+            most =
+                std::max(most, m - m / p + (number < pairs ? m / 2 : 0) + gathered(m, number, top));
+        return Figures{halving_rounds(p, pairs, top), p * steps + p - 1 + 3 * pairs,
+                       p * m - m + 3 * pairs * m / 2 + steps * m / 2, most, m - m / p + folds};
+    });
+}
+
+TEST(ReduceCounts, BinaryBlocksSendUpOnce) {
+    expect_all("reduce", "binary-blocks", power_below, [](Count n, Count root) {
+        const Count p = std::bit_floor(n);
+        const Count m = p;
+        const Count top = root >= p ? 0 : root;
+        // All ranks of smaller blocks send a buffer: the halves within their block, and the rest
+        // to the larger block.
+        Figures figures{2 * log2_floor(n), n == p ? p * log2_floor(n) + p - 1 : kOpen, (n - p) * m,
+                        n > p ? m : 0, n > p ? m : m - m / p};
+        for (Count number = 0; number < p; ++number) {
+            const Count sent =
+                m - m / p + gathered(m, number, top) + (root >= p && number == 0 ? m / p : 0);
+            figures.total += sent;
+            figures.sent_max = std::max(figures.sent_max, sent);
+        }
+        return figures;
+    });
+}
+
+// --- exchanges of whole buffers ----------------------------------------------------------------
+
+TEST(AllreduceProof, RecursiveDoublingIsRightForEverySize) {
+    for (const char* spec : {"recursive-doubling", "butterfly"}) {
+        for (Rank size = 1; size <= 64; ++size) {
+            const auto n = static_cast<Count>(size);
+            const bool power = std::has_single_bit(n);
+            if (!power && std::string_view(spec) == "butterfly") continue;
+            const auto verdict = prove("allreduce", spec, {.size = size, .elements = 1});
+            ASSERT_TRUE(verdict.valid && verdict.ordered) << size << ": " << verdict.error;
+            EXPECT_GE(verdict.rounds, log2_ceil(n)) << n;
+            EXPECT_LE(verdict.rounds, power ? log2_ceil(n) : log2_ceil(n) + 1) << n;
+            if (power) {
+                EXPECT_EQ(verdict.descriptors_max, verdict.rounds);
+            }
+        }
+    }
+}
+
+TEST(AllreduceProof, EliminationAddsAtMostOneRoundForAnySize) {
+    expect_all("allreduce", "elimination", one_a_rank, [](Count n, Count) {
+        Count messages = 0;
+        for (Count groups = n, width = 1; groups > 1; groups /= 2, width *= 2)
+            messages += 2 * width * (groups / 2 + groups % 2);
+        return Figures{kOpen, messages, messages * n, kOpen, kOpen};
+    });
+    for (Rank size = 1; size <= 64; ++size) {
+        const auto n = static_cast<Count>(size);
+        const auto verdict = prove("allreduce", "elimination", {.size = size, .elements = 7});
+        EXPECT_GE(verdict.rounds, log2_ceil(n));
+        // A chain may skip a late rank.
+        EXPECT_LE(verdict.rounds, log2_ceil(n) + one_if(!std::has_single_bit(n))) << size;
+    }
+}
+
+// --- barriers ----------------------------------------------------------------------------------
+
+void expect_barrier(const std::string& spec, Rank size, Count rounds, Count signals) {
+    const auto verdict = prove("barrier", spec, {.size = size, .elements = 0});
+    ASSERT_TRUE(verdict.valid && verdict.synchronizing) << spec << ' ' << size << verdict.error;
+    EXPECT_EQ(verdict.rounds, rounds) << spec << ' ' << size;
+    EXPECT_EQ(verdict.messages, 0U) << spec;
+    if (signals != kOpen) {
+        EXPECT_EQ(verdict.signals, signals) << spec << ' ' << size;
+    }
+}
+
+TEST(BarrierProof, EveryRadixTakesTheRoundsOfItsFormula) {
+    for (Rank size = 1; size <= 64; ++size) {
+        const auto n = static_cast<Count>(size);
+        for (Count k = 1; k <= std::max<Count>(1, n - 1); ++k)
+            expect_barrier(fmt::format("dissemination:k={}", k), size, rounds_in_base(k + 1, n),
+                           kOpen);
+        for (const Count k : {1U, 2U, 3U, 4U, 9U, 63U})
+            expect_barrier(fmt::format("tree:k={}", k), size, 2 * kary_levels(k, n), 2 * (n - 1));
+        expect_barrier("central", size, 2 * one_if(n > 1), 2 * (n - 1));
+    }
+}
+
+}  // namespace
+}  // namespace weft::collectives

@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Goal: collectives composed of collectives within and between nodes accept every algorithm as a
+// part, in any number of segments. They send over the network only the messages of the part between
+// nodes. registry_proof_test.cpp proves results on nodes of every shape.
+// Method: the verifier; counts of network messages; expected refusals.
+#include <algorithm>
+
+#include "plan/schedule/step.hpp"
+#include "tests/model/collectives/node_proof.hpp"
+
+namespace weft::collectives {
+namespace {
+
+/// Proves a hierarchy with one given part on nodes of several shapes. Returns the number of
+/// calls that it serves.
+int prove_with(std::string_view collective, std::string_view key, const std::string& inner) {
+    int proved = 0;
+    std::vector<plan::Layout> layouts = scattered_layouts();
+    for (const auto& [size, each] :
+         {std::pair{8, 2}, {9, 3}, {7, 3}, {12, 4}, {10, 2}, {16, 2}, {18, 2}})
+        layouts.emplace_back(size, each);
+    layouts.push_back(layout_by({1, 4, 1, 3}));
+    for (const plan::Layout& layout : layouts) {
+        for (const std::uint32_t segments : {1U, 3U}) {
+            const bool has_data = find_collective(collective)->has_data();
+            const GenerateRequest request{
+                .size = layout.size(),
+                .root = is_rooted(collective) ? 4 : plan::kNoRank,
+                .segments = has_data ? segments : 1,
+                .elements = has_data ? contract(collective).vector_elements(layout.size(), 5) : 0,
+                .layout = layout};
+            const auto spec = *parse_spec(fmt::format("hierarchical:{}=({})", key, inner));
+            // Some parts need a power of two, or their own number of segments.
+            if (!generate(collective, spec, request).ok()) continue;
+            proves(collective, print(spec), layout, request);
+            ++proved;
+        }
+    }
+    return proved;
+}
+
+/// Expects a refusal of a part that uses memory in place. Leaders share no memory, and in an
+/// alltoall a part's block has several blocks that are not contiguous.
+void expect_no_part(const char* collective, const char* key, const std::string& inner,
+                    const char* reason) {
+    const auto spec = parse_spec(fmt::format("hierarchical:{}=({})", key, inner));
+    const auto program = generate(collective, *spec,
+                                  {.size = 8,
+                                   .root = is_rooted(collective) ? 0 : plan::kNoRank,
+                                   .elements = 8,
+                                   .layout = plan::Layout(8, 4)});
+    ASSERT_FALSE(program.ok()) << collective << ' ' << key << ' ' << inner;
+    EXPECT_TRUE(program.failure().text.find(reason) != std::string::npos) << program.failure().text;
+}
+
+TEST(HierarchicalProof, EveryAlgorithmCanBeAPart) {
+    struct Parts {
+        const char* collective;
+        const char* node;
+        const char* net;
+        const char* down;  ///< nullptr: no such part
+    };
+    for (const Parts& parts : {Parts{"barrier", "reduce", "barrier", "broadcast"},
+                               Parts{"broadcast", "broadcast", "broadcast", nullptr},
+                               Parts{"reduce", "reduce", "reduce", nullptr},
+                               Parts{"allreduce", "reduce", "allreduce", "broadcast"},
+                               Parts{"gather", "gather", "gather", nullptr},
+                               Parts{"scatter", "scatter", "scatter", nullptr},
+                               Parts{"allgather", "gather", "allgather", "broadcast"},
+                               Parts{"reduce_scatter", "reduce", "reduce_scatter", "scatter"},
+                               Parts{"alltoall", "alltoall", "alltoall", nullptr},
+                               Parts{"scan", "scan", "exscan", "broadcast"},
+                               Parts{"exscan", "exscan", "exscan", "broadcast"}}) {
+        for (const auto& [key, of] : {std::pair{"node", parts.node}, std::pair{"net", parts.net},
+                                      std::pair{"down", parts.down}}) {
+            if (of == nullptr) continue;
+            for (const std::string& inner : specs_to_try(of)) {
+                if (inner == "multiplying") continue;  // needs a schedule
+                const auto spec = parse_spec(inner);
+                if ((*find_algorithm(of, *spec))->properties_of(*spec).direct &&
+                    (key == std::string_view("net") || of == std::string_view("alltoall"))) {
+                    expect_no_part(parts.collective, key, inner,
+                                   key == std::string_view("net") ? "ranks that share a node"
+                                                                  : "stand for several");
+                    continue;
+                }
+                EXPECT_GT(prove_with(parts.collective, key, inner), 0)
+                    << parts.collective << ' ' << key << ' ' << inner;
+            }
+        }
+    }
+}
+
+constexpr const char* kScans[] = {"scan", "exscan"};
+
+/// A scan over nodes sends one buffer for each message of its part between nodes.
+TEST(HierarchicalProof, ScansHaveTheNetworkTrafficOfAScanOverNodes) {
+    for (Rank nodes = 2; nodes <= 9; ++nodes) {
+        const plan::Layout layout(nodes * 4, 4);
+        for (const char* collective : kScans) {
+            const auto far = far_traffic(
+                layout, programs_on(layout, collective, "hierarchical", {.elements = 1}));
+            const auto net = prove("exscan", "recursive-doubling", {.size = nodes, .elements = 1});
+            EXPECT_EQ(far.rounds, net.rounds) << collective << ' ' << nodes;
+            EXPECT_EQ(far.messages, net.messages) << collective << ' ' << nodes;
+        }
+    }
+}
+
+/// Every rank sends to one rank of each other node. The message has its node's data for the ranks
+/// of the receiver's local number.
+TEST(HierarchicalProof, AlltoallSendsOneMessageToEachNode) {
+    for (const Rank each : {2, 3, 5}) {
+        const plan::Layout layout(4 * each, each);
+        const auto far =
+            far_traffic(layout, programs_on(layout, "alltoall", "hierarchical",
+                                            {.elements = static_cast<std::uint64_t>(4 * each)}));
+        EXPECT_EQ(far.messages, static_cast<std::uint64_t>(4 * each * 3));
+        for (const std::uint64_t units : far.units)
+            EXPECT_EQ(units, static_cast<std::uint64_t>(3 * each));
+    }
+}
+
+TEST(HierarchicalProof, BlocksOfAllNodesAreOneStridedBlock) {
+    // A local number means one rank on each of 128 nodes: one strided block
+    // instead of 128 blocks.
+    const auto program = generate("alltoall", *parse_spec("hierarchical:node=(bruck),net=(bruck)"),
+                                  {.size = 2304, .elements = 2304, .layout = {2304, 18}});
+    ASSERT_TRUE(program.ok());
+    EXPECT_LT(program->blocks.size(), 1000);
+}
+
+TEST(HierarchicalProof, SegmentsOfOnePartDivideAllParts) {
+    for (const plan::Layout& layout : {plan::Layout(8, 4), plan::Layout(13, 5)}) {
+        for (const std::uint32_t segments : {1U, 3U}) {
+            for (const char* spec :
+                 {"hierarchical:node=(flat:segments=2)", "hierarchical:net=(ring:segments=4)",
+                  "hierarchical:net=(ring:segments=2),down=(binomial:segments=2)",
+                  "hierarchical:node=(a2,a2),net=(ring:segments=2)",
+                  "hierarchical:net=(hierarchical:net=(ring),segments=2),segments=2"}) {
+                const GenerateRequest request{
+                    .size = layout.size(), .segments = segments, .elements = 480, .layout = layout};
+                // The schedule a2,a2 fits nodes of 4 ranks only.
+                if (layout.size() == 13 && std::string_view(spec).find("a2") != std::string::npos)
+                    continue;
+                proves("allreduce", spec, layout, request);
+                const auto program = generate("allreduce", *parse_spec(spec), request);
+                ASSERT_TRUE(program.ok()) << spec << ": " << program.failure().text;
+                EXPECT_EQ(program->segments % (2 * segments), 0U) << spec;
+            }
+        }
+    }
+}
+
+/// Blocks of many ranks in many segments: each part gets the number that it needs.
+TEST(HierarchicalProof, LongCallsOfManyRanksMayHaveManySegments) {
+    const plan::Layout layout(512, 16);
+    for (const char* collective : {"allgather", "gather", "scatter", "alltoall"}) {
+        const auto program = generate(
+            collective, *parse_spec("hierarchical"),
+            {.size = 512, .root = 0, .segments = 5000, .elements = 1U << 30U, .layout = layout});
+        ASSERT_TRUE(program.ok()) << collective << ": " << program.failure().text;
+        EXPECT_EQ(program->units, 512U * 5000U) << collective;
+    }
+}
+
+/// A local peer can read only one range of memory in place, and blocks with counts may be separate.
+/// MatrixTest checks the results.
+TEST(HierarchicalProof, BlocksOfDifferentSizesAreNotUsedInPlace) {
+    const std::vector<std::uint64_t> counts{30'001, 1, 0, 1, 0, 1};
+    for (const bool uneven : {false, true}) {
+        GenerateRequest request{.size = 6, .elements = 6 * 8192, .element_bytes = 8};
+        if (uneven) {
+            request.counts = counts;
+            request.elements = 30'004;
+        }
+        for (const char* spec : {"hierarchical", "hierarchical:near=mapped"}) {
+            const auto program = generate("allgather", *parse_spec(spec), request);
+            ASSERT_TRUE(program.ok()) << spec << ": " << program.failure().text;
+            const auto exposes = [](const plan::Step& step) {
+                return step.kind == plan::StepKind::expose;
+            };
+            EXPECT_EQ(std::ranges::any_of(program->steps, exposes), !uneven) << spec;
+        }
+        const auto named =
+            generate("allgather", *parse_spec("hierarchical:down=(mapped)"), request);
+        EXPECT_EQ(named.ok(), !uneven);
+    }
+}
+
+TEST(HierarchicalProof, PartsMayDivideTheBufferDifferently) {
+    for (const plan::Layout& layout : uneven_layouts()) {
+        for (const std::uint32_t segments : {1U, 2U}) {
+            proves("allreduce", "hierarchical:node=(ring),net=(ring),down=(scatter-allgather)",
+                   layout, {.segments = segments, .elements = 240});
+            proves("allreduce", "hierarchical:node=(recursive-doubling),net=(double-tree)", layout,
+                   {.segments = segments, .elements = 240});
+        }
+    }
+}
+
+TEST(HierarchicalProof, SchedulesAndHierarchiesCanBeParts) {
+    proves("allreduce", "hierarchical:node=(a4),net=(m1g2a3,n1g3a2)", plan::Layout(28, 4),
+           {.elements = 5, .ordered = true});
+    proves("allreduce", "hierarchical:node=(a2,a3),net=(hierarchical:net=(ring))",
+           plan::Layout(18, 6), {.elements = 9});
+    const auto wrong = generate("allreduce", *parse_spec("hierarchical:node=(a3)"),
+                                {.size = 8, .elements = 1, .layout = plan::Layout(8, 4)});
+    ASSERT_FALSE(wrong.ok());
+    EXPECT_TRUE(wrong.failure().text.starts_with("character 21:")) << wrong.failure().text;
+}
+
+TEST(HierarchicalProof, OneRankOfANodeCommunicatesWithOtherNodes) {
+    for (const plan::Layout& layout : {plan::Layout(24, 6), plan::Layout(13, 4)}) {
+        for (const std::string_view collective : {"barrier", "broadcast", "reduce", "allreduce"}) {
+            const auto programs =
+                programs_on(layout, collective, "hierarchical", {.root = 7, .elements = 1});
+            std::set<std::pair<Rank, Rank>> talks;
+            for (const plan::Program& program : programs)
+                for (const plan::Step& step : program.steps)
+                    if (step.peer != plan::kNoRank && !layout.near(step.peer, program.rank))
+                        talks.insert({layout.node_of(program.rank), program.rank});
+            EXPECT_EQ(talks.size(), static_cast<std::size_t>(layout.nodes())) << collective;
+        }
+    }
+}
+
+/// Counts rounds over the network only; parts within nodes add none.
+TEST(HierarchicalProof, NetworkRoundsEqualThoseOfTheNetPart) {
+    for (Rank nodes = 2; nodes <= 17; ++nodes) {
+        const plan::Layout layout(nodes * 3, 3);
+        const auto far = [&](const char* collective, const char* spec) {
+            return far_rounds(layout,
+                              programs_on(layout, collective, spec, {.root = 0, .elements = 1}));
+        };
+        for (const char* net : {"recursive-doubling", "ring", "reduce-broadcast"})
+            EXPECT_EQ(far("allreduce", fmt::format("hierarchical:net=({})", net).c_str()),
+                      prove("allreduce", net, {.size = nodes, .elements = 1}).rounds);
+        EXPECT_EQ(far("barrier", "hierarchical"),
+                  prove("barrier", "dissemination", {.size = nodes}).rounds);
+        EXPECT_EQ(far("broadcast", "hierarchical:net=(flat)"), 1U);
+    }
+}
+
+TEST(HierarchicalProof, LoopsOfThePartsAreMerged) {
+    const plan::Layout layout(9, 3);
+    for (const plan::Program& program :
+         programs_on(layout, "allreduce", "hierarchical:net=(ring),segments=4", {.elements = 60})) {
+        const auto loops =
+            std::ranges::count(program.steps, plan::StepKind::loop, &plan::Step::kind);
+        EXPECT_EQ(loops, 1);
+        EXPECT_EQ(program.segments, 4U);
+        EXPECT_EQ(program.steps.front().signal + 1, program.steps.size());
+    }
+}
+
+/// Long buffers and blocks are put to other nodes only. Within a node all data is read
+/// or written in place.
+TEST(HierarchicalProof, LongBuffersAreUsedInPlaceOnANode) {
+    constexpr const char* kMapping[] = {"broadcast",      "reduce",  "allreduce",
+                                        "gather",         "scatter", "allgather",
+                                        "reduce_scatter", "scan",    "exscan"};
+    for (const plan::Layout& layout :
+         {plan::Layout(8, 2), plan::Layout(6, 3), layout_by({3, 1, 4}), layout_by({1, 2, 5})}) {
+        for (const char* collective : kMapping) {
+            for (const std::uint32_t segments : {1U, 3U}) {
+                SCOPED_TRACE(fmt::format("{} on {} ranks", collective, layout.size()));
+                const auto elements = contract(collective).vector_elements(layout.size(), 8192);
+                const GenerateRequest request{
+                    .root = 1, .segments = segments, .elements = elements};
+                proves(collective, "hierarchical", layout, request);
+                std::size_t mapped = 0;
+                for (const plan::Program& program :
+                     programs_on(layout, collective, "hierarchical", request)) {
+                    for (const plan::Step& step : program.steps) {
+                        if (step.kind == plan::StepKind::put) {
+                            EXPECT_FALSE(layout.near(step.peer, program.rank));
+                        }
+                    }
+                    mapped += static_cast<std::size_t>(std::ranges::count(
+                        program.blocks, plan::Buffer::mapped, &plan::Block::buffer));
+                }
+                EXPECT_GT(mapped, 0U);
+                for (const plan::Program& program :
+                     programs_on(layout, collective, "hierarchical:near=put", request))
+                    EXPECT_EQ(std::ranges::count(program.blocks, plan::Buffer::mapped,
+                                                 &plan::Block::buffer),
+                              0);
+            }
+        }
+    }
+}
+
+TEST(HierarchicalProof, UnusableRequestsAreRefusedWithTheReason) {
+    const plan::Layout dealt = dealt_layout(8, 2);
+    const GenerateRequest request{.size = 8, .elements = 1, .ordered = true, .layout = dealt};
+    struct Case {
+        const char* spec;
+        GenerateRequest request;
+        const char* message;
+    };
+    GenerateRequest other = request;
+    other.size = 7;
+    GenerateRequest free = request;
+    free.ordered = false;
+    for (const Case& c :
+         {Case{"hierarchical", request,
+               "allreduce hierarchical combines the ranks of a node first"},
+          Case{"hierarchical", other, "layout: it is one of 8 ranks, there are 7"},
+          Case{"hierarchical:net=(bring)", free,
+               "character 19: allreduce has no algorithm 'bring'"},
+          Case{"hierarchical:node=(flat:segments=2),net=(ring:segments=3)", free,
+               "allreduce ring:segments=3 has 3 segments, another part has 2: all go through"},
+          Case{"hierarchical:node=up", free, "character 19: reduce has no algorithm 'up'"},
+          Case{"hierarchical:nodes=(a2)", free,
+               "character 14: hierarchical has no parameter 'nodes'; it has node, net, down, "
+               "segments, near"}}) {
+        const auto program = generate("allreduce", *parse_spec(c.spec), c.request);
+        ASSERT_FALSE(program.ok()) << c.spec;
+        EXPECT_TRUE(program.failure().text.starts_with(c.message)) << program.failure().text;
+    }
+}
+
+}  // namespace
+}  // namespace weft::collectives

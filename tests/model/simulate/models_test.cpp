@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Goal: each model charges the costs that its papers define.
+// Method: closed formulas for perfect sizes are compared with the engine that reads programs.
+// tests/system/cli/simulate_test.py has the worked examples of the conventions for every engine.
+#include <gtest/gtest.h>
+
+#include "ask.hpp"
+#include "plan/simulate/duration.hpp"
+
+namespace weft::lab::test {
+namespace {
+
+Surroundings with(const ModelParameters& parameters) {
+    Surroundings around;
+    around.model = message_model(parameters);
+    return around;
+}
+
+TEST(Models, PostalChargesEveryMessageInFull) {
+    // Chan et al.: (alpha + n beta + n gamma) for each stage, no two messages at the same time.
+    const Surroundings around = with({.model = WireModel::postal,
+                                      .latency = 1'000'000,
+                                      .byte_fs = 1'000'000,
+                                      .reduce_byte_fs = 250'000});
+    const auto time = [&](const char* spec, Rank size) {
+        return generic(
+                   {.spec = spec, .request = {.size = size, .elements = 100, .element_bytes = 8}},
+                   around)
+            .makespan;
+    };
+    EXPECT_EQ(time("a2,a2,a2", 8), 3 * (1'000'000 + 800'000 + 200'000));
+    EXPECT_EQ(time("a4", 4), 3 * (1'000'000 + 800'000) + 3 * 200'000);
+}
+
+TEST(Models, LogGPButterflyAndBinomialTreeMatchTheirFormulas) {
+    // Hoefler and Moor 3.1: (L + 2o + sG) lg P for both.
+    const ModelParameters parameters{.model = WireModel::loggp,
+                                     .latency = 6'000'000,
+                                     .overhead = 4'700'000,
+                                     .gap = 1'000'000,
+                                     .byte_fs = 730'000};
+    const Time hop = 6'000'000 + 2 * 4'700'000 + 8 * 730;
+    std::string butterfly = "a2";
+    for (Rank size = 2, rounds = 1; size <= 1024; size *= 2, ++rounds, butterfly += ",a2") {
+        EXPECT_EQ(generic({.spec = butterfly,
+                           .request = {.size = size, .elements = 1, .element_bytes = 8}},
+                          with(parameters))
+                      .makespan,
+                  rounds * hop);
+        EXPECT_EQ(generic({.collective = "broadcast",
+                           .spec = "binomial",
+                           .request = {.size = size, .root = 0, .elements = 1, .element_bytes = 8}},
+                          with(parameters))
+                      .makespan,
+                  rounds * hop);
+    }
+}
+
+TEST(Models, LogPAppliesTheGapAtBothEnds) {
+    const Surroundings around = with({.model = WireModel::logp,
+                                      .latency = 6'000,
+                                      .overhead = 2'000,
+                                      .gap = 4'000,
+                                      .byte_fs = 1'000'000});
+    // The root starts a message every g; the last takes o + L + o. Bytes cost nothing.
+    EXPECT_EQ(generic({.collective = "broadcast",
+                       .spec = "flat",
+                       .request = {.size = 6, .root = 0, .elements = 100}},
+                      around)
+                  .makespan,
+              4 * 4'000 + 2'000 + 6'000 + 2'000);
+    // All ranks signal rank 0 at the same time. It receives one message every g, then
+    // sends one every g.
+    EXPECT_EQ(generic({.collective = "barrier", .spec = "central", .request = {.size = 4}}, around)
+                  .makespan,
+              (2'000 + 6'000) + 2 * 4'000 + 2'000 + 2 * 4'000 + 2'000 + 6'000 + 2'000);
+}
+
+/// A waiting receiver handles bytes as they arrive; a sender has to handle them afterwards.
+TEST(Models, BytesOccupyAReceiverThatDidNotWait) {
+    Surroundings around;
+    around.model = {.byte_fs = 1'000'000, .latency = 5'000, .receive_byte_fs = 600'000};
+    const auto time = [&](const char* collective, const char* spec, Rank size, Rank root) {
+        const Question question{
+            .collective = collective,
+            .spec = spec,
+            .request = {.size = size, .root = root, .elements = 100, .element_bytes = 8}};
+        const Time found = generic(question, around).makespan;
+        const auto programs = programs_of(question);
+        const ImagePart part = image_of(programs, question, around);
+        const auto by_time = simulate_events({&part, 1}, around);
+        EXPECT_TRUE(by_time.ok());
+        if (!by_time) return Time{0};
+        EXPECT_EQ(by_time->makespan, found) << collective;
+        return found;
+    };
+    EXPECT_EQ(time("broadcast", "flat", 2, 0), 800'000 + 5'000);
+    EXPECT_EQ(time("allreduce", "a2", 2, kNoRank), 800'000 + 480'000) << "it sends, then receives";
+    // The second message arrives while the first is received; so does the third.
+    EXPECT_EQ(time("reduce", "flat", 4, 0), 800'000 + 5'000 + 2 * 480'000);
+    around.model.receive = 1'000;
+    EXPECT_EQ(time("allreduce", "a2", 2, kNoRank), 800'000 + 480'000 + 1'000);
+}
+
+TEST(Models, APayloadLargerThanACellAddsTheCostOfASlot) {
+    Surroundings around;
+    around.model = {.busy_base = 10'000,
+                    .byte_fs = 80'000,
+                    .slot = 15'000,
+                    .cell_bytes = 48,
+                    .latency = 50'000,
+                    .receive = 20'000};
+    const auto time = [&](const char* spec, Rank size, std::uint64_t elements) {
+        const Question question{
+            .spec = spec, .request = {.size = size, .elements = elements, .element_bytes = 8}};
+        const Outcome outcome = generic(question, around);
+        expect_equal(events(question, around), outcome, spec);
+        expect_equal(*simulate_structured(stages_of(question), size_of(question), around), outcome,
+                     spec);
+        expect_equal(*simulate_folded(stages_of(question), size_of(question), around), outcome,
+                     spec);
+        return outcome.makespan;
+    };
+    EXPECT_EQ(time("a2", 2, 6), 10'000 + 3'840 + 50'000 + 20'000);
+    EXPECT_EQ(time("a2", 2, 7), 10'000 + 4'480 + 15'000 + 50'000 + 20'000);
+    // The third of three messages leaves at 3 x 29.48. By then the two before it are received.
+    EXPECT_EQ(time("a4", 4, 7), 3 * (10'000 + 4'480 + 15'000) + 50'000 + 20'000);
+}
+
+TEST(Models, ALateRankDelaysOnlyItsDependents) {
+    // a2,a2: ranks 0 and 1 exchange first, then 0 with 2 and 1 with 3. Every rank
+    // depends on every other.
+    Surroundings around = paper();
+    const Question question{.spec = "a2,a2", .request = {.size = 4, .elements = 1}};
+    const Outcome before = generic(question, around);
+    around.starts = {{3, 5'000'000}};
+    const Outcome after = generic(question, around);
+    EXPECT_EQ(after.makespan, before.makespan + 5'000'000);
+    // For the late rank all data is there: it sends and combines twice.
+    EXPECT_EQ(after.earliest_finish, 5'000'000 + 2 * (100'400 + 10'000));
+    // A chain with one hop less: the root of a broadcast waits for no rank.
+    const Question tree{.collective = "broadcast",
+                        .spec = "binomial",
+                        .request = {.size = 4, .root = 0, .elements = 1}};
+    Surroundings calm = paper();
+    const Time root_done = generic(tree, calm).earliest_finish;
+    calm.starts = {{3, 9'000'000}};
+    EXPECT_EQ(generic(tree, calm).earliest_finish, root_done);
+    EXPECT_EQ(generic(tree, calm).makespan, 9'000'000);
+}
+
+TEST(Duration, DecimalsAreReadExactly) {
+    EXPECT_EQ(*plan::parse_nanoseconds("103.2"), 103'200);
+    EXPECT_EQ(*plan::parse_nanoseconds("0.001"), 1);
+    EXPECT_EQ(*plan::parse_nanoseconds("500"), 500'000);
+    EXPECT_EQ(*plan::parse_nanoseconds(".5"), 500);
+    EXPECT_EQ(*plan::parse_nanoseconds_per_byte("0.73"), 730'000);
+    EXPECT_EQ(*plan::parse_nanoseconds_per_byte("0.0125"), 12'500);
+    for (const char* bad : {"", ".", "1.2.3", "-1", "1e3", "0.0001", "9999999999", "5 "})
+        EXPECT_FALSE(plan::parse_nanoseconds(bad).ok()) << bad;
+}
+
+}  // namespace
+}  // namespace weft::lab::test

@@ -1,0 +1,236 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+# Goal: weft explain has the documented fields, order, requirements and statuses.
+# Method: call the built executable as a person or a script would.
+import json
+import os
+import tempfile
+import unittest
+from pathlib import Path
+
+from command import answer, check_refusals, weft
+
+COLLECTIVES = ("barrier", "broadcast", "reduce", "allreduce", "gather", "scatter", "allgather", "alltoall",
+               "reduce_scatter", "scan", "exscan")
+
+
+class Explain(unittest.TestCase):
+    def explain(self, *arguments):
+        return answer(self, "explain", *arguments)
+
+    def test_candidates_have_all_fields_and_are_in_order(self):
+        for collective in COLLECTIVES:
+            for more in ((), ("--nodes", "3"), ("--nodes", "9", "--processors", "64"),
+                         ("--nodes", "3", "--hosts", "3", "--processors", "4")):
+                found = self.explain(collective, "--ranks", "9", "--bytes", "1K", *more)
+                for field in ("chosen", "reason", "candidates"):
+                    self.assertIn(field, found)
+                self.assertGreater(len(found["candidates"]), 1)
+                for candidate in found["candidates"]:
+                    self.assertEqual(list(candidate), ["algorithm", "predicted_us", "alone_us", "bit_identical", "ordered"])
+                    self.assertGreaterEqual(candidate["alone_us"], candidate["predicted_us"])
+                times = [candidate["predicted_us"] for candidate in found["candidates"]]
+                self.assertEqual(times, sorted(times))
+                first = next(candidate for candidate in found["candidates"] if candidate["bit_identical"])
+                self.assertEqual(found["chosen"], first["algorithm"])
+                self.assertIn(f"{first['predicted_us']:.3f} us", found["reason"])
+
+    def test_calls_with_counts_are_explained(self):
+        for collective, even in (("allgatherv", "allgather"), ("reduce_scatterv", "reduce_scatter")):
+            found = self.explain(collective, "--ranks", "9", "--bytes", "1K")
+            self.assertEqual(found["chosen"], self.explain(even, "--ranks", "9", "--bytes", "1K")["chosen"])
+            self.assertIn("mean count", found["reason"])
+        for collective in ("gatherv", "scatterv", "alltoallv"):
+            for more in ((), ("--nodes", "3")):
+                found = self.explain(collective, "--ranks", "9", "--bytes", "1K", *more)
+                self.assertEqual([candidate["algorithm"] for candidate in found["candidates"]], ["direct"])
+                self.assertEqual(found["chosen"], "direct")
+                self.assertGreater(found["candidates"][0]["predicted_us"], 0)
+
+    def test_every_candidate_is_a_valid_program(self):
+        for collective in ("barrier", "broadcast", "allreduce"):
+            for candidate in self.explain(collective, "--ranks", "12", "--nodes", "3")["candidates"]:
+                verdict = answer(self, "verify", collective, "--algorithm", candidate["algorithm"], "--ranks", "12")
+                self.assertTrue(verdict["valid"], candidate)
+                self.assertTrue(verdict["ordered"] or not candidate["ordered"], candidate)
+                self.assertTrue(verdict["bit_identical"] or not candidate["bit_identical"], candidate)
+
+    def test_other_algorithms_are_predicted_on_request(self):
+        call = ("allreduce", "--ranks", "12", "--nodes", "12")
+        usual = self.explain(*call)
+        found = self.explain(*call, "--algorithm", "a2,a3,a2", "--algorithm", usual["chosen"])
+        self.assertEqual(found["chosen"], usual["chosen"])
+        names = [candidate["algorithm"] for candidate in found["candidates"]]
+        self.assertEqual(sorted(names), sorted([*(one["algorithm"] for one in usual["candidates"]), "a2,a3,a2"]))
+        times = [candidate["predicted_us"] for candidate in found["candidates"]]
+        self.assertEqual(times, sorted(times))
+
+    def test_blocks_on_a_node_use_the_faster_method(self):
+        """Costs (97 million messages/s, 100 Gb/s) decide how blocks move on a node, not a threshold of 8 KiB."""
+        machine = Path(__file__).resolve().parents[3] / "perf/papers/published/huang_machine.txt"
+        for size in ("16", "32", "64", "512"):
+            found = self.explain("allgather", "--ranks", "2304", "--layout", "18x128", "--hosts", "128",
+                                 "--processors", "18", "--bytes", size, "--type", "int32", "--params", str(machine))
+            times = {one["algorithm"]: one["predicted_us"] for one in found["candidates"]}
+            multi = min(time for name, time in times.items() if name.startswith("multi-object-bruck"))
+            single = min(time for name, time in times.items() if name.startswith("hierarchical"))
+            self.assertTrue(found["chosen"].startswith("multi-object-bruck"), found["chosen"])
+            self.assertLess(3 * multi, single, size)
+
+    def test_all_commands_add_the_same_cost_above_a_cell(self):
+        near = {"48": 0.08384, "56": 0.08448 + 0.015}  # us: 10 + 0.08 a byte, 50, 20, and the slot
+        far = {"48": 1.1448, "56": 1.1456 + 0.12}
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "machine.txt")
+            with open(path, "w") as file:
+                file.write("near_latency_ns 50\nnear_issue_ns 10\nnear_receive_ns 20\nnear_ns_per_byte 0.08\n"
+                           "near_slot_ns 15\nfar_latency_ns 1000\nfar_issue_ns 100\nfar_receive_ns 40\n"
+                           "far_ns_per_byte 0.1\nfar_slot_ns 120\nreduce_ns_per_byte 0\n")
+            for layout, expected in (("2", near), ("1,1", far)):
+                for size, us in expected.items():
+                    call = ("allreduce", "--ranks", "2", "--layout", layout, "--bytes", size, "--params", path)
+                    found = self.explain(*call, "--processors", "2", "--algorithm", "a2")
+                    times = {one["algorithm"]: one["predicted_us"] for one in found["candidates"]}
+                    self.assertAlmostEqual(times["a2"], us, delta=1e-6)
+                    simulated = answer(self, "simulate", *call, "--algorithm", "a2")
+                    self.assertAlmostEqual(simulated["makespan_ns"], us * 1000, delta=1e-3)
+                    self.assertAlmostEqual(answer(self, "cost", *call, "--algorithm", "a2")["time_us"], us, delta=1e-6)
+            with open(path, "a") as file:
+                file.write("cell_bytes 56\n")
+            call = ("allreduce", "--algorithm", "a2", "--ranks", "2", "--bytes", "56", "--params", path)
+            self.assertAlmostEqual(answer(self, "simulate", *call)["makespan_ns"], 84.48, delta=1e-3)
+            with open(path, "a") as file:
+                file.write("far_cell_ns 1\n")
+            check_refusals(self, ((call, "far_cell_ns: unknown key"),), "simulate")
+
+    def test_simulate_and_cost_agree_with_predictions(self):
+        """They predict the same times with the same file and options, also if ranks share processors."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "machine.txt")
+            with open(path, "w") as file:  # other costs have their defaults
+                file.write("near_latency_ns 50\nnear_issue_ns 10\nnear_receive_ns 20\nnear_ns_per_byte 0.08\n"
+                           "near_slot_ns 15\nnear_turn_ns 900\nprocessors 2\n")
+            compared = 0
+            for words in (("--ranks", "6"), ("--ranks", "8", "--layout", "4,4"), ("--ranks", "8", "--layout", "3,1,4"),
+                          ("--ranks", "8", "--layout", "4,4", "--hosts", "1"),
+                          ("--ranks", "4", "--layout", "1,1,1,1", "--processors", "1", "--hosts", "2")):
+                for collective, size in (("barrier", "0"), ("allreduce", "8"), ("allreduce", "4K"), ("broadcast", "64"),
+                                         ("scan", "64K"), ("alltoall", "64")):
+                    of_call = (collective, *words, "--params", path, *(() if size == "0" else ("--bytes", size)))
+                    for candidate in self.explain(*of_call)["candidates"]:
+                        call = (*of_call, "--algorithm", candidate["algorithm"])
+                        found = answer(self, "simulate", *call)
+                        for field, value in (("makespan_ns", "alone_us"), ("in_stream_ns", "predicted_us")):
+                            if field in found:
+                                expected = candidate[value] * 1000
+                                self.assertAlmostEqual(found[field], expected, delta=0.05 * expected, msg=call)
+                        compared += "in_stream_ns" in found
+                    cost = answer(self, "cost", *call)
+                    self.assertAlmostEqual(cost["time_us"], found["makespan_ns"] / 1000, delta=1e-6)
+            self.assertGreater(compared, 200)
+
+    def test_measured_choices_come_first(self):
+        choice = {"collective": "allreduce", "layout": "4,4", "provider": "net", "same_bits": True, "from_bytes": 5,
+                  "to_bytes": 64, "algorithm": "ring", "median_us": 12.5}
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "tuning.json")
+            with open(path, "w") as file:
+                json.dump({"schema": "weft-tuning-1", "choices": [choice]}, file)
+            call = ("allreduce", "--ranks", "8", "--tuning", path)
+            found = self.explain(*call, "--bytes", "64", "--nodes", "2")
+            self.assertEqual((found["chosen"], found["source"], found["measured_us"]), ("ring", "measured", 12.5))
+            self.assertIn(f"measured ({path}): 12.500 us; without it ", found["reason"])
+            for more in (("--nodes", "1", "--bytes", "64"), ("--nodes", "2", "--bytes", "64", "--provider", "tcp"),
+                         ("--nodes", "2", "--bytes", "128")):
+                found = self.explain(*call, *more)
+                self.assertEqual((found["source"], found["measured_us"]), ("model", None), more)
+                self.assertNotIn("measured", found["reason"])
+            with open(path, "w") as file:
+                json.dump({"schema": "weft-tuning-1", "choices": [dict(choice, algorithm="ring:")]}, file)
+            check_refusals(self, ((call, "choice 0"),), "explain")
+
+    def test_the_reason_names_the_deciding_facts(self):
+        crowded = self.explain("allreduce", "--ranks", "8", "--processors", "2")
+        self.assertIn("8 ranks of a host share 2 processors", crowded["reason"])
+        alone = self.explain("allreduce", "--ranks", "8", "--processors", "8")
+        self.assertNotIn("share", alone["reason"])
+        text = weft("explain", "allreduce", "--ranks", "8").stdout.splitlines()
+        self.assertIn("least predicted time", text[0])
+
+    # Huang et al.: 97 million messages per second and 100 Gb/s for each node; plausible costs of puts on their machine.
+    PIP = ("near_latency_ns 300\nnear_issue_ns 50\nnear_ns_per_byte 0.05\nfar_latency_ns 1000\nfar_issue_ns 200\n"
+           "card_message_ns 10.309\ncard_ns_per_byte 0.08\nreduce_ns_per_byte 0.06\n")
+
+    def predicted(self, path, collective, size):
+        found = self.explain(collective, "--ranks", "2304", "--nodes", "128", "--hosts", "128", "--processors", "18",
+                             "--bytes", size, "--params", path)
+        return {candidate["algorithm"]: candidate["predicted_us"] for candidate in found["candidates"]}
+
+    def test_local_and_remote_costs_of_a_file_are_used(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "machine.txt")
+            with open(path, "w") as file:
+                file.write(self.PIP)
+            for size in ("16", "128", "512"):
+                times = self.predicted(path, "allgather", size)
+                self.assertLess(times["multi-object-bruck"], times["bruck"], size)
+                self.assertLess(3 * times["multi-object-bruck"], times["hierarchical"], size)
+            times = self.predicted(path, "allgather", "16K")
+            self.assertLess(times["multi-object-ring"], times["multi-object-bruck"])
+            layout = ("--ranks", "12", "--layout", "4,4,4", "--bytes", "4K", "--params", path)
+            times = {candidate["algorithm"]: candidate["predicted_us"] for candidate in
+                     self.explain("allreduce", "--ranks", "12", "--nodes", "3", "--hosts", "3", "--processors", "4",
+                                  "--bytes", "4K", "--params", path)["candidates"]}
+            for algorithm in ("multi-object-small", "ring", "recursive-doubling"):
+                simulated = answer(self, "simulate", "allreduce", "--algorithm", algorithm, *layout)
+                self.assertAlmostEqual(simulated["makespan_ns"] / 1000, times[algorithm], delta=0.001)
+                self.assertAlmostEqual(answer(self, "cost", "allreduce", "--algorithm", algorithm, *layout)["time_us"],
+                                       times[algorithm], delta=0.001)
+            with open(path, "w") as file:
+                json.dump({"schema": "weft-parameters-1", "parameters": {"near_latency_ns": 300.5}}, file)
+            self.assertEqual(answer(self, "simulate", "barrier", "--algorithm", "dissemination", "--ranks", "2",
+                                    "--params", path)["makespan_ns"], 300.5)
+            with open(path, "w") as file:
+                file.write(self.PIP + "mapped_ns 100\nmapped_ns_per_byte 0.01\nkernel_ns 900000\n")
+            near = ("broadcast", "--ranks", "2", "--processors", "2", "--bytes", "64K", "--params", path)
+            self.assertEqual(self.explain(*near)["chosen"], "mapped")
+            self.assertNotEqual(self.explain(*near, "--copy")["chosen"], "mapped")
+            with open(path, "w") as file:
+                file.write("{}")
+            self.assertIn("schema", weft("explain", "barrier", "--ranks", "2", "--params", path).stderr)
+        self.assertIn("has no costs of local and remote puts", weft("explain", "barrier", "--ranks", "2", "--params",
+                                                   "infiniband-2007").stderr)
+
+    def test_equal_layouts_give_equal_answers(self):
+        call = ("allreduce", "--ranks", "12", "--bytes", "1K", "--hosts", "3", "--processors", "4")
+        even = self.explain(*call, "--nodes", "3")
+        self.assertEqual(even["nodes"], 3)
+        for layout in ("4,4,4", "4x3", "4x2,4"):
+            self.assertEqual(self.explain(*call, "--layout", layout), even)
+        self.assertNotEqual(self.explain(*call, "--layout", "10,1x2")["candidates"], even["candidates"])
+
+    def test_invalid_arguments_of_explain_are_refused(self):
+        check_refusals(self, ((("teleport", "--ranks", "4"), "unknown collective"), (("barrier",), "--ranks"),
+                              (("barrier", "--ranks", "0"), "--ranks: 0"),
+                              (("barrier", "--ranks", "4", "--nodes", "5"), "--nodes: 5"),
+                              (("barrier", "--ranks", "4", "--hosts", "2"), "--hosts: 2"),
+                              (("barrier", "--ranks", "4", "--layout", "3x1"), "expected 4"),
+                              (("barrier", "--ranks", "4", "--layout", "3,x"), "entry 1"),
+                              (("barrier", "--ranks", "4", "--layout", "2x2", "--nodes", "2"), "exclude"),
+                              (("allreduce", "--ranks", "4", "--bytes", "7"), "--bytes: 7"),
+                              (("allreduce", "--ranks", "4", "--type", "word"), "--type")), "explain")
+
+
+class Offload(unittest.TestCase):
+    def test_the_answer_names_the_provider_and_the_reason(self):
+        for more, text in ((("--provider", "sockets", "--nodes", "4"), "over sockets"),
+                           (("--provider", "tcp", "--nodes", "4"), "no: over tcp it has no triggered operations"),
+                           (("--nodes", "1"), "no: the ranks share memory")):
+            found = answer(self, "explain", "barrier", "--ranks", "4", *more)
+            self.assertTrue(found["offload"].startswith(text), found["offload"])
+        found = answer(self, "explain", "gather", "--ranks", "4", "--provider", "sockets", "--nodes", "4")
+        self.assertIn("gather is not offloaded", found["offload"])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Goal: a warm call of two ranks that spin takes no more instructions than the limits below.
+// Method: rank 0 runs under callgrind, which counts the instructions of each call. It is so
+// slow that rank 1 has mostly entered the call before. So most calls need not wait, and have
+// the same count.
+#include <gtest/gtest.h>
+#include <sched.h>
+
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+
+#include "tests/system/ranks/ranks_job.hpp"
+#include "tests/support/full_mode.hpp"
+#include "tools/lab/program/json.hpp"
+
+namespace weft::test {
+namespace {
+
+/// Limits for a whole call, from its entry to its return, in RelWithDebInfo as compiled by g++ 12
+/// (counts: 137, 199, 159 and 353). Other build types may take more and are not checked.
+constexpr int kBarrierMax = 143;
+constexpr int kAllreduceMax = 208;
+constexpr int kRequestMax = 167;
+constexpr int kProgressMax = 370;  ///< with one message handled
+
+/// Prints the most frequent count of each function.
+constexpr const char* kScript = R"(
+[ "$PMIX_RANK" = 0 ] || exec "$0"
+counts=$(mktemp -d) || exit 1
+valgrind --tool=callgrind --vgdb=no --callgrind-out-file="$counts/call" \
+    --toggle-collect='weft_*' --dump-after=weft_barrier --dump-after=weft_allreduce \
+    --dump-after=weft_am_request --dump-after=weft_progress \
+    "$0" >"$counts/log" 2>&1
+status=$?
+[ $status = 0 ] || cat "$counts/log" >&2
+awk '/^desc: Trigger: --dump-after=/ { sub(/.*=/, ""); name = $0 }
+     /^totals:/ && name != "" && ++seen[name, $2] > most[name] {
+         most[name] = seen[name, $2]
+         count[name] = $2
+     }
+     /^totals:/ { name = "" }
+     END { printf "{"
+           for (name in count)
+               printf "\"%s\": [%d, %d], ", substr(name, 6), count[name], most[name]
+           print "\"\": []}"
+     }' "$counts"/call.*
+rm -r "$counts"
+exit $status
+)";
+
+/// The number of calls, out of 40, that must have the same count.
+constexpr int kAlike = 15;
+constexpr int kAttempts = 3;
+
+void check(const lab::Json& counted, const std::string& call, int most) {
+    const int count = counted.at(call).at(0).get<int>();
+    ::testing::Test::RecordProperty(call, count);
+    EXPECT_GT(count, 50) << "no such call was counted";
+    if (std::string(BUILD_TYPE) == "RelWithDebInfo") {
+        EXPECT_LE(count, most) << call;
+    }
+}
+
+TEST(Instructions, AWarmCallStaysWithinItsRecordedCount) {
+    if (kSanitized) GTEST_SKIP() << "sanitizers add instructions of their own";
+    if (std::system("valgrind --version > /dev/null 2>&1") != 0)
+        GTEST_SKIP() << "valgrind is not installed";
+    cpu_set_t cpus;
+    ASSERT_EQ(sched_getaffinity(0, sizeof cpus, &cpus), 0);
+    if (CPU_COUNT(&cpus) < 2) GTEST_SKIP() << "one processor: waiting means yielding here";
+    lab::Json counted;
+    for (int attempt = 0; attempt < kAttempts; ++attempt) {
+        const Outcome outcome =
+            run_ranks({"-n", "2"}, {"/bin/sh", "-c", kScript, rank_program("instructions")});
+        ASSERT_EQ(outcome.status, 0) << outcome.errors;
+        counted = lab::read_json(outcome.output);
+        if (counted.at("barrier").at(1) >= kAlike && counted.at("allreduce").at(1) >= kAlike) break;
+    }
+    check(counted, "barrier", kBarrierMax);
+    check(counted, "allreduce", kAllreduceMax);
+    check(counted, "am_request", kRequestMax);
+    check(counted, "progress", kProgressMax);
+}
+
+}  // namespace
+}  // namespace weft::test

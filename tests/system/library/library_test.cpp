@@ -1,0 +1,435 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Goal: the C and C++ interfaces work as their headers say on real ranks, refuse invalid calls, and
+// leave nothing behind. Method: launch the programs of this folder over several layouts.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <iterator>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "tests/system/ranks/ranks_job.hpp"
+#include "tools/lab/program/json.hpp"
+
+namespace weft::test {
+namespace {
+
+class LibraryTest : public testing::TestWithParam<Launch> {};
+
+/// Runs a program and checks that rank 0 prints `says` at its end; empty: that it prints nothing.
+void check_program(const Launch& launch, const std::string& program, const std::string& says) {
+    const Outcome outcome = run_ranks(launch.options, {rank_program(program)},
+                                      {"TEST_NODES=" + std::to_string(launch.nodes)});
+    EXPECT_EQ(outcome.status, 0);
+    EXPECT_EQ(outcome.errors, "");
+    EXPECT_EQ(outcome.output,
+              says.empty() ? "" : std::to_string(launch.ranks) + " ranks: " + says + "\n");
+}
+
+TEST_P(LibraryTest, CTypesRequestsTeamsAndMemoryAreRight) {
+    check_program(GetParam(), "calls", "all calls are right");
+}
+TEST_P(LibraryTest, CCollectivesAreRightInAllForms) {
+    check_program(GetParam(), "c_collectives", "all collectives are right");
+}
+TEST_P(LibraryTest, COneSidedCallsAreRight) {
+    check_program(GetParam(), "one_sided", "all one-sided calls are right");
+}
+TEST_P(LibraryTest, AtomicsStridesContextsLocksAndShapesAreRight) {
+    check_program(GetParam(), "words", "all words are right");
+}
+TEST_P(LibraryTest, AllMembersReachRegisteredMemory) {
+    check_program(GetParam(), "registered", "all registered memory is right");
+}
+TEST_P(LibraryTest, ActiveMessagesAndLocalViewsAreRight) {
+    check_program(GetParam(), "messages", "all messages are right");
+}
+TEST_P(LibraryTest, ThreadsMayCallConcurrently) {
+    check_program(GetParam(), "threads", "all threads are right");
+}
+TEST_P(LibraryTest, RemoteFunctionsReturnTheirResults) {
+    check_program(GetParam(), "rpc", "all functions are right");
+}
+TEST_P(LibraryTest, TheCInterfaceRefusesInvalidCalls) {
+    check_program(GetParam(), "refusals", "");
+}
+TEST_P(LibraryTest, CountsThatOverflowAreRefused) {
+    check_program(GetParam(), "wrapping_counts", "all counts that wrap are refused");
+}
+TEST_P(LibraryTest, TheCppInterfaceRefusesInvalidCalls) {
+    check_program(GetParam(), "bad_arguments", "");
+}
+TEST_P(LibraryTest, OwningHandlesFreeTheirObjectsAndStaleHandlesAreRefused) {
+    check_program(GetParam(), "owners", "");
+}
+TEST_P(LibraryTest, NeighborsReceiveTheirBlocks) {
+    check_program(GetParam(), "neighbors", "all neighbors are right");
+    check_program(GetParam(), "neighbors_c", "all neighbors are right");
+}
+
+/// Eight ranks also form a grid of three dimensions.
+TEST(NeighborsTest, GridsOfThreeDimensionsAreRight) {
+    check_program(launch_of(8, 2), "neighbors", "all neighbors are right");
+}
+
+INSTANTIATE_TEST_SUITE_P(Layouts, LibraryTest,
+                         testing::Values(launch_of(1, 1), launch_of(2, 1), launch_of(3, 1),
+                                         launch_of(3, 3), launch_of(5, 2)),
+                         [](const auto& chosen) { return chosen.param.name; });
+
+/// Tries each transfer method. If the kernel may not copy, the owner is asked to.
+TEST(RegisteredTest, AllMembersReachMemoryWithEachTransferMethod) {
+    for (const char* setting : {"WEFT_DIRECT=stage", "WEFT_DIRECT=copy", "WEFT_PROGRESS=thread",
+                                "WEFT_THREADS=multiple", "WEFT_NOTIFY=delivery"}) {
+        SCOPED_TRACE(setting);
+        const Launch launch = launch_of(4, 2);
+        const Outcome outcome = run_ranks(launch.options, {rank_program("registered")}, {setting});
+        EXPECT_EQ(outcome.status, 0);
+        EXPECT_EQ(outcome.errors, "");
+        EXPECT_EQ(outcome.output, "4 ranks: all registered memory is right\n");
+    }
+}
+
+/// Negative control: half of a word has a value that no rank puts.
+TEST(RegisteredTest, AWrongWordIsDetected) {
+    const Outcome outcome = run_ranks({"-n", "2"}, {rank_program("registered"), "plant"});
+    EXPECT_NE(outcome.status, 0);
+    EXPECT_NE(outcome.errors.find("last == 0"), std::string::npos) << outcome.errors;
+}
+
+/// Makes random puts, atomic operations, signals and messages through teams and contexts.
+TEST(TrafficTest, RandomTrafficAgreesWithASerialModel) {
+    const std::string operations = long_forms() ? "1000000" : "6000";
+    unsigned seed = 1;
+    for (const Launch& launch : {launch_of(2, 1), launch_of(3, 1), launch_of(4, 2)}) {
+        SCOPED_TRACE(launch.name);
+        const Outcome outcome = run_ranks(
+            launch.options, {rank_program("traffic"), operations, std::to_string(seed++)});
+        EXPECT_EQ(outcome.status, 0);
+        EXPECT_EQ(outcome.errors, "");
+        EXPECT_EQ(outcome.output,
+                  fmt::format("{} ranks: all memory is as the model has it\n", launch.ranks));
+    }
+}
+
+/// Negative control: one value that the model does not have is found.
+TEST(TrafficTest, AWrongValueIsDetected) {
+    for (const auto& [plant, seen] :
+         {std::pair("word", ": words: not as"), std::pair("message", ": requests: not as")}) {
+        const Outcome outcome =
+            run_ranks({"-n", "2"}, {rank_program("traffic"), "2000", "1", plant});
+        EXPECT_NE(outcome.status, 0);
+        EXPECT_NE(outcome.errors.find(seen), std::string::npos) << outcome.errors;
+    }
+}
+
+TEST(AbortTest, AbortEndsTheJobWithItsStatus) {
+    const Outcome outcome = run_ranks({"-n", "3", "--nodes", "2"}, {rank_program("words"), "7"});
+    EXPECT_EQ(outcome.status, 7);
+    EXPECT_NE(outcome.errors.find("rank 2 has called weft_abort with status 7"), std::string::npos)
+        << outcome.errors;
+}
+
+/// Uses of buffers that must work for each method by which local peers access them.
+class DirectTest : public testing::TestWithParam<std::string> {};
+
+TEST_P(DirectTest, BuffersBehaveAsPrivateMemory) {
+    for (const char* ranks : {"2", "3"}) {
+        const Outcome outcome =
+            run_ranks({"-n", ranks}, {rank_program("direct_abuse")}, {"WEFT_DIRECT=" + GetParam()});
+        EXPECT_EQ(outcome.status, 0);
+        EXPECT_EQ(outcome.errors, "");
+        EXPECT_EQ(outcome.output,
+                  std::string(ranks) + " ranks: buffers are as private as before\n");
+    }
+}
+
+TEST_P(DirectTest, BuffersBehaveAsPrivateMemoryUnderMpirun) {
+    if ((GetParam() == "copy" || GetParam() == "stage") && !long_forms())
+        GTEST_SKIP() << "as under weft run; only in the long form";
+    const auto outcome =
+        run_under_mpirun(3, {rank_program("direct_abuse")}, {"WEFT_DIRECT=" + GetParam()});
+    if (!outcome) GTEST_SKIP() << "no mpirun here";
+    EXPECT_EQ(outcome->status, 0) << outcome->errors;
+    EXPECT_EQ(outcome->output, "3 ranks: buffers are as private as before\n");
+}
+
+INSTANTIATE_TEST_SUITE_P(Ways, DirectTest, testing::Values("auto", "adopt", "copy", "stage"),
+                         [](const auto& chosen) { return chosen.param; });
+
+/// Peers must read copies of the root's buffers: otherwise root and peers wait for each other.
+TEST(OwnersTest, ARootWhoseDataIsCopiedContinuesBeforeItsPeersArrive) {
+    for (const char* ranks : {"4", "8"}) {
+        const Outcome outcome =
+            run_ranks({"-n", ranks}, {rank_program("owners_go_on")},
+                      {"WEFT_BROADCAST=mapped", "WEFT_TIMEOUT=20", "WEFT_TIMEOUT_ACTION=abort"});
+        EXPECT_EQ(outcome.status, 0);
+        EXPECT_EQ(outcome.errors, "");
+        EXPECT_EQ(outcome.output, std::string(ranks) + " ranks: the root went on\n");
+    }
+}
+
+/// A facility that the kernel refuses, the line of the log that names the method used instead, and
+/// the reason that `weft info` prints.
+struct Forbidden {
+    const char* what;
+    const char* said;
+    const char* reason;
+};
+
+class ForbiddenTest : public testing::TestWithParam<Forbidden> {};
+
+TEST_P(ForbiddenTest, TheNextTransferMethodIsUsedAndReported) {
+    const auto [what, said, reason] = GetParam();
+    const Outcome abuse =
+        run_ranks({"-n", "2"}, {rank_program("forbid"), what, rank_program("direct_abuse")},
+                  {"WEFT_LOG=info", "WEFT_DIRECT=auto"});
+    EXPECT_EQ(abuse.status, 0) << abuse.errors;
+    EXPECT_EQ(abuse.output, "2 ranks: buffers are as private as before\n");
+    EXPECT_NE(abuse.errors.find(said), std::string::npos) << abuse.errors;
+    const Outcome info =
+        run_ranks({"-n", "2"}, {rank_program("forbid"), what, RANK_PROGRAMS "/weft", "info"});
+    EXPECT_EQ(info.status, 0) << info.errors;
+    EXPECT_NE(info.output.find(reason), std::string::npos) << info.output;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Kernels, ForbiddenTest,
+    testing::Values(Forbidden{"process_vm",
+                              "through put targets (the kernel does not copy to rank "
+                              "0 from its local peers: Operation not permitted)",
+                              "the kernel does not copy to rank 0 from its local peers"},
+                    Forbidden{"procmap_query",
+                              "copied by the kernel; in place only in the heap (the "
+                              "kernel does not answer PROCMAP_QUERY)",
+                              "the kernel does not answer PROCMAP_QUERY"}),
+    [](const auto& chosen) { return std::string(chosen.param.what); });
+
+TEST(ForbiddenTest, ACopyRefusedDuringACallFailsOnAllRanks) {
+    const Outcome outcome = run_ranks({"-n", "3"}, {rank_program("direct_refused")},
+                                      {"WEFT_DIRECT=copy", "WEFT_ALLREDUCE=mapped"});
+    EXPECT_EQ(outcome.status, 0) << outcome.errors;
+    EXPECT_EQ(outcome.output, "all know\n") << outcome.errors;
+}
+
+/// Returns the words of each line of the last table that rank 0 prints with WEFT_STATS=1.
+std::vector<Words> rows_of_table(const Outcome& outcome) {
+    std::istringstream table(outcome.errors);
+    std::vector<Words> rows;
+    for (std::string line; std::getline(table, line);) {
+        if (rows.empty() && !line.starts_with("weft: memory of local peers")) continue;
+        std::istringstream words(line);
+        rows.emplace_back(std::istream_iterator<std::string>(words),
+                          std::istream_iterator<std::string>());
+    }
+    return rows;
+}
+
+/// Checks that rank 0 prints on request how the ranks have used each other's memory.
+TEST(StatisticsTest, ATableIsPrintedAtTheEnd) {
+    const Outcome outcome = run_ranks({"-n", "2"}, {rank_program("direct_abuse")},
+                                      {"WEFT_STATS=1", "WEFT_DIRECT=adopt"});
+    EXPECT_EQ(outcome.status, 0) << outcome.errors;
+    const std::vector<Words> rows = rows_of_table(outcome);
+    ASSERT_EQ(rows.size(), 6U);
+    constexpr std::size_t kColumns = 15;
+    for (std::size_t row = 3; row < rows.size(); ++row) {
+        ASSERT_EQ(rows[row].size(), 2 + kColumns);
+        EXPECT_EQ(rows[row][1], row == 5 ? "all" : std::to_string(row - 3));
+    }
+    for (std::size_t at = 2; at < 2 + kColumns; ++at)
+        EXPECT_EQ(std::stoull(rows[3][at]) + std::stoull(rows[4][at]), std::stoull(rows[5][at]));
+    EXPECT_GT(std::stoull(rows[5][2]), 0U) << "bytes read in place";
+    EXPECT_GT(std::stoull(rows[5][2 + 7]), 300U) << "adoptions";
+}
+
+/// Units of data that a call of n ranks moves in the memory of local peers. A unit is the whole
+/// buffer or one block. A reduction reads n buffers, but each rank reads one slice in its own.
+struct Movement {
+    const char* collective;
+    std::uint64_t (*read)(std::uint64_t n);
+    std::uint64_t (*written)(std::uint64_t n);
+    bool either;  ///< `read` is the sum of both: of two ranks each moves a half
+};
+
+constexpr auto kNone = [](std::uint64_t) { return std::uint64_t{0}; };
+constexpr auto kOthers = [](std::uint64_t n) { return n - 1; };
+constexpr auto kPairs = [](std::uint64_t n) { return n * (n - 1); };
+
+constexpr Movement kMovements[] = {
+    {"broadcast", kOthers, kNone, true},      {"allreduce", kOthers, kOthers, false},
+    {"reduce_scatter", kPairs, kNone, false}, {"allgather", kPairs, kNone, false},
+    {"alltoall", kPairs, kNone, true},        {"scatter", kOthers, kNone, true},
+    {"gather", kOthers, kNone, true},
+};
+
+class MovementTest : public testing::TestWithParam<Movement> {};
+
+/// Tests the default algorithm with buffers in the segment and with remapped buffers.
+TEST_P(MovementTest, EachByteIsMovedAtMostOnce) {
+    constexpr std::uint64_t kDoubles = 6 << 14;
+    constexpr std::uint64_t kCalls = 5;
+    const Movement& movement = GetParam();
+    for (const char* where : {"weft_alloc", "malloc"}) {
+        for (const std::uint64_t ranks : {2U, 3U}) {
+            SCOPED_TRACE(fmt::format("{}, {} ranks", where, ranks));
+            const Outcome outcome =
+                run_ranks({"-n", std::to_string(ranks)},
+                          {rank_program("direct_counts"), movement.collective,
+                           std::to_string(kDoubles), std::to_string(kCalls), where},
+                          {"WEFT_STATS=1", "WEFT_DIRECT=adopt"});
+            EXPECT_EQ(outcome.status, 0) << outcome.errors;
+            const std::vector<Words> rows = rows_of_table(outcome);
+            ASSERT_EQ(rows.size(), 4 + ranks) << outcome.errors;
+            const auto sum = [&](std::size_t column) {
+                return std::stoull(rows.back()[2 + column]);
+            };
+            constexpr std::uint64_t kBytes = kDoubles * sizeof(double) * kCalls;
+            const std::uint64_t read = sum(0);
+            const std::uint64_t written = sum(2);
+            EXPECT_EQ(sum(1) + sum(3), 0U) << "by the kernel";
+            if (movement.either) {
+                EXPECT_EQ(read + written, kBytes * movement.read(ranks));
+            } else {
+                EXPECT_EQ(read, kBytes * movement.read(ranks));
+                EXPECT_EQ(written, kBytes * movement.written(ranks));
+            }
+            const std::size_t way = std::string_view(where) == "malloc" ? 5 : 4;
+            EXPECT_GE(sum(way), kCalls) << "buffers that calls exposed";
+        }
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Collectives, MovementTest, testing::ValuesIn(kMovements),
+                         [](const auto& chosen) { return std::string(chosen.param.collective); });
+
+/// Returns the bytes of memory that are available without swapping.
+std::uint64_t available_bytes() {
+    std::ifstream file("/proc/meminfo");
+    std::string name;
+    std::uint64_t kib = 0;
+    while (file >> name >> kib) {
+        if (name == "MemAvailable:") return kib * 1024;
+        file.ignore(std::numeric_limits<std::streamsize>::max(), '\n');
+    }
+    return 0;
+}
+
+class GiantsTest : public testing::TestWithParam<Launch> {
+  protected:
+    static void check(std::uint64_t broadcast_bytes, std::uint64_t block_bytes) {
+        const std::string broadcast = std::to_string(broadcast_bytes);
+        const std::string block = std::to_string(block_bytes);
+        const Outcome outcome =
+            run_ranks(GetParam().options, {rank_program("giants"), broadcast, block});
+        EXPECT_EQ(outcome.status, 0);
+        EXPECT_EQ(outcome.errors, "");
+        EXPECT_EQ(outcome.output, std::to_string(GetParam().ranks) + " ranks: giants are right\n");
+    }
+};
+
+TEST_P(GiantsTest, ResultsOfMebibytesAreRight) {
+    check((3U << 20) + 5, (2U << 20) + 17);
+}
+
+TEST_P(GiantsTest, ResultsOfHugeBuffersAreRight) {
+    if (!long_forms()) GTEST_SKIP() << "only in the long form";
+    constexpr std::uint64_t kBroadcastBytes = std::uint64_t{3} << 30;
+    const std::uint64_t needed =
+        static_cast<std::uint64_t>(GetParam().ranks) * kBroadcastBytes + (std::uint64_t{1} << 30);
+    if (available_bytes() < needed)
+        GTEST_SKIP() << available_bytes() << " bytes of memory, " << needed << " are needed";
+    check(kBroadcastBytes, (std::uint64_t{1} << 31) + 17);
+}
+
+TEST(GiantsInPlaceTest, ResultsOfFourGibibytesAreRight) {
+    if (!long_forms()) GTEST_SKIP() << "only in the long form";
+    constexpr std::uint64_t kBytes = (std::uint64_t{4} << 30) + 8193;
+    constexpr std::uint64_t kNeeded = 3 * kBytes;
+    if (available_bytes() < kNeeded)
+        GTEST_SKIP() << available_bytes() << " bytes of memory, " << kNeeded << " are needed";
+    for (const char* way : {"adopt", "copy"}) {
+        const Outcome outcome =
+            run_ranks({"-n", "2"}, {rank_program("giants"), std::to_string(kBytes), "100000"},
+                      {std::string("WEFT_DIRECT=") + way, "WEFT_TIMEOUT=600"});
+        EXPECT_EQ(outcome.status, 0) << way;
+        EXPECT_EQ(outcome.errors, "") << way;
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Layouts, GiantsTest,
+                         testing::Values(launch_of(1, 1), launch_of(2, 1), launch_of(2, 2)),
+                         [](const auto& chosen) { return chosen.param.name; });
+
+TEST(CallersJobTest, RanksJoinedByTheirCallerStartOrAllLearnTheReason) {
+    const Outcome outcome = run_command({rank_program("callers_job")});
+    EXPECT_EQ(outcome.status, 0);
+    EXPECT_EQ(outcome.errors, "");
+    EXPECT_EQ(outcome.output, "4 ranks: teams of members alone come and go\n");
+}
+
+class FreedTest : public testing::TestWithParam<const char*> {};
+
+TEST_P(FreedTest, PutsInFlightDoNotReachTheNextAllocation) {
+    const Outcome outcome =
+        run_ranks({"-n", "3", "--nodes", "3"}, {rank_program("freed"), GetParam()},
+                  {"WEFT_ALLREDUCE=reduce-broadcast:tree=(kary:k=2)", "WEFT_BARRIER=central"});
+    EXPECT_EQ(outcome.status, 0);
+    EXPECT_EQ(outcome.errors, "");
+}
+
+INSTANTIATE_TEST_SUITE_P(Ways, FreedTest,
+                         testing::Values("free", "release", "destructor", "team",
+                                         "team_destructor"),
+                         [](const auto& chosen) { return std::string(chosen.param); });
+
+void check_trees(const Launch& launch) {
+    const Outcome outcome =
+        run_ranks(launch.options, {rank_program("team_trees"), long_forms() ? "60" : "6", "400"});
+    ASSERT_EQ(outcome.status, 0) << outcome.errors;
+    EXPECT_EQ(outcome.errors, "");
+    const auto report = lab::read_json(outcome.output);
+    EXPECT_GT(report.at("teams_max"), 20);
+    EXPECT_GT(report.at("refusals"), 0) << "the table of teams was never full";
+    EXPECT_GT(report.at("calls"), 500);
+}
+
+TEST(TeamTreesTest, RandomTreesAgreeWithASerialModel) {
+    check_trees(launch_of(4, 1));
+}
+TEST(TeamTreesTest, RandomTreesOnSeveralNodesAgreeWithASerialModel) {
+    check_trees(launch_of(6, 3));
+}
+
+/// False for the heap of the address sanitizer, which keeps freed memory and finds leaks itself.
+#if defined(__SANITIZE_ADDRESS__)
+constexpr bool kHeapTells = false;
+#else
+constexpr bool kHeapTells = true;
+#endif
+
+TEST(TeamLeaksTest, SplitsAndFreesLeakNoMemory) {
+    if (!kHeapTells) GTEST_SKIP() << "not with this heap";
+    const char* const rounds = long_forms() ? "10000" : "500";
+    for (const Launch& launch : {launch_of(3, 1), launch_of(4, 2)}) {
+        // libfabric's ofi_rxm has a completion ring for 256 processes (12 MiB) and touches
+        // each entry once.
+        const Outcome outcome =
+            run_ranks(launch.options, {rank_program("team_leaks"), rounds}, {"FI_UNIVERSE_SIZE=4"});
+        EXPECT_EQ(outcome.status, 0) << outcome.errors;
+        printf("%s", outcome.output.c_str());
+    }
+}
+
+/// Negative control: a leak of one hundred bytes in each round is found.
+TEST(TeamLeaksTest, ALeakIsDetected) {
+    if (!kHeapTells) GTEST_SKIP() << "not with this heap";
+    const Outcome outcome = run_ranks({"-n", "2"}, {rank_program("team_leaks"), "500", "--leak"});
+    EXPECT_EQ(outcome.status, 1);
+    EXPECT_NE(outcome.errors.find("heap grew by"), std::string::npos) << outcome.errors;
+}
+
+}  // namespace
+}  // namespace weft::test

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""fakes - runs scripts of perf/ with fake programs in place of weft and MPI.
+
+Idea     Each fake program appends its call to the file `calls` and answers by the next word of its plan. `hang` and
+         `fail` make it hang or fail. Other words are passed to the answer of the test: lines of shell with $value, $name
+         and option().
+"""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+PERF = pathlib.Path(__file__).resolve().parent.parent.parent.parent / "perf"
+sys.path.insert(0, str(PERF))
+sys.dont_write_bytecode = True
+
+BEGIN = """#!/bin/sh
+folder=${0%/*}
+name=${0##*/}
+[ "$*" = --version ] && echo "$name version 1" && exit 0
+echo "$name $* yield=${OMPI_MCA_mpi_yield_when_idle-none}" >> "$folder/calls"
+option() {  # option NAME WORD...: the word after the option
+    wanted=$1
+    while shift && [ $# -gt 1 ]; do
+        [ "$1" = "$wanted" ] && echo "$2" && return
+    done
+}
+next_of() {
+    shift $(($1 % ($# - 1)))
+    value=$2
+}
+count=0
+[ -f "$folder/count.$name" ] && read -r count < "$folder/count.$name"
+echo $((count + 1)) > "$folder/count.$name"
+read -r plan < "$folder/plan.$name"
+next_of $count $plan
+[ "$value" = hang ] && exec sleep 30
+[ "$value" = fail ] && echo "$name is out of order" >&2 && exit 5
+"""
+
+
+class Run:
+    """Runs a script to its end in a folder of fake programs; FOLDER in its arguments is that folder."""
+
+    def __init__(self, script, answer, plans, *arguments):
+        with tempfile.TemporaryDirectory() as folder:
+            for name, plan in plans.items():
+                program = pathlib.Path(folder, name)
+                program.write_text(BEGIN + answer, encoding="utf-8")
+                program.chmod(0o755)
+                pathlib.Path(folder, f"plan.{name}").write_text(" ".join(map(str, plan)) + "\n", encoding="utf-8")
+            done = subprocess.run(
+                [sys.executable, str(PERF / script), "--bin", folder, *(word.replace("FOLDER", folder) for word in arguments)],
+                capture_output=True, text=True, timeout=50, check=False,
+                env={**os.environ, "OMPI_MCA_mpi_yield_when_idle": "1"})
+            self.status, self.out, self.err = done.returncode, done.stdout, done.stderr
+            calls = pathlib.Path(folder, "calls")
+            self.calls = [line.split(" ") for line in calls.read_text().splitlines()] if calls.exists() else []
+
+    def json(self):
+        return json.loads(self.out)
+
+
+def check_refusals(case, run, refusals):
+    """Checks that unusable arguments give status 2, a sentence that names them, and start no program."""
+    for arguments, complaint in refusals:
+        done = run(*arguments)
+        case.assertEqual((done.status, done.calls), (2, []), arguments)
+        case.assertIn(complaint, done.err)

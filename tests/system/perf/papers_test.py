@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Goal: reproduced figures agree with the numbers that the papers print, and docs/papers has the pages and files of the
+tree. Method: run perf/papers with the built command; figures that take only seconds are generated and compared.
+
+    papers_test.py WEFT"""
+import importlib.machinery
+import importlib.util
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+from xml.dom import minidom
+
+sys.dont_write_bytecode = True
+WEFT = sys.argv.pop(1)
+ROOT = Path(__file__).resolve().parents[3]
+RUN = ROOT / "perf/papers/run"
+PAGES = ROOT / "docs/papers"
+loader = importlib.machinery.SourceFileLoader("papers_run", str(RUN))
+run = importlib.util.module_from_spec(importlib.util.spec_from_loader("papers_run", loader))
+loader.exec_module(run)
+# The other figures take longer; sweeps are generated with few points only.
+COMPARED = ("ruefenacht-table2", "ruefenacht-fig12", "ruefenacht-fig17", "ruefenacht-fig18-23", "huang-formulas",
+            "kolmakov-r", "hoefler-table1", "hoefler-table2")
+
+
+class Papers(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.weft = run.Weft(WEFT)
+        cls.made = {}
+
+    def make(self, name, quick=False):
+        if (name, quick) not in self.made:
+            self.made[name, quick] = run.FIGURES[name].make(self.weft, quick)
+        return self.made[name, quick]
+
+    def test_all_percentages_of_table_2_follow_from_its_times(self):
+        rows = self.make("ruefenacht-table2").rows
+        self.assertEqual(len(rows), 22)
+        for row in rows:
+            self.assertAlmostEqual(row[5], row[6], delta=0.5, msg=row)
+        self.assertEqual([row[7] for row in rows[::2]],
+                         [29.8, 54.8, 19.8, 47.9, 29.8, 46.4, 27.6, 42.5, 26.2, 39.7, 28.2])
+
+    def test_timelines_end_at_the_published_times(self):
+        found = {row[2]: row[3] for row in self.make("ruefenacht-fig18-23").rows}
+        for _, _, schedule, makespan in run.ruefenacht.TIMELINES:
+            if makespan:
+                self.assertAlmostEqual(found[schedule], makespan, places=3)
+
+    def test_times_of_kolmakov_and_zhang_are_reproduced(self):
+        times = [round(row[1], 1) for row in self.make("kolmakov-r").rows]
+        self.assertEqual(times[:8], [160.0, 150.6, 141.8, 134.2, 129.0, 128.7, 138.1, 156.0])
+        self.assertEqual([round(time) for time in times[8:]], [166, 2540])
+
+    def test_formulas_of_huang_are_reproduced(self):
+        found = {row[0]: row[2] for row in self.make("huang-formulas").rows}
+        for name, value in (("rounds between nodes", 2), ("scatter, between nodes, us", 32.2608),
+                            ("small allreduce, on a node, us", 1.192), ("small allreduce, between nodes, us", 3.512)):
+            self.assertAlmostEqual(found[name], value, places=9)
+
+    def test_values_of_hoefler_and_moor_are_reproduced(self):
+        times = {(row[0], row[2]): row[3] for row in self.make("hoefler-table1").rows}
+        for short, us in (("FT", 3320.801), ("KT", 694.695), ("BT", 379.448), ("PBT", 387.183), ("DT", 392.333),
+                          ("SB", 446.968)):
+            self.assertAlmostEqual(times[short, 65536], us, delta=0.0006, msg=short)
+
+    def test_stored_files_equal_generated_ones(self):
+        for name in COMPARED:
+            made = self.make(name)
+            self.assertEqual((PAGES / f"{name}.csv").read_text(encoding="utf-8"), run.csv_text(made),
+                             f"perf/papers/run {name} regenerates it")
+            if name == "ruefenacht-fig18-23":
+                continue  # weft itself draws these pictures
+            for suffix, svg in run.drawings(made).items():
+                self.assertEqual((PAGES / f"{name}{suffix}.svg").read_text(encoding="utf-8"), svg, name)
+
+    def test_pages_have_all_figures_and_no_other_files_exist(self):
+        expected = {f"{paper.__name__}.md" for paper in run.PAPERS} | {"delayed.md", "delayed.csv"}  # perf/papers/delayed
+        for paper in run.PAPERS:
+            text = (PAGES / f"{paper.__name__}.md").read_text(encoding="utf-8")
+            for figure in paper.FIGURES:
+                self.assertIn(f"## {figure.title}\n", text)
+                self.assertIn(run.wrapped(f"**The paper.** {figure.says}"), text)
+                expected |= {path.name for path in PAGES.glob(f"{figure.name}*.svg")} | {f"{figure.name}.csv"}
+        self.assertEqual({path.name for path in PAGES.iterdir()}, expected)
+
+    def quick(self, name):
+        """Generates a figure with few points, and checks that its picture is well-formed."""
+        with tempfile.TemporaryDirectory() as folder:
+            done = subprocess.run([RUN, "--weft", WEFT, "--quick", "--output", folder, name], capture_output=True,
+                                  text=True, timeout=120, check=False)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn(name, done.stdout)
+            minidom.parse(str(Path(folder) / f"{name}.svg"))
+        return self.make(name, True)
+
+    def test_message_sizes_on_eight_ranks_have_their_winners(self):
+        rows = {row[0]: row[1:] for row in self.quick("ruefenacht-fig10").rows}
+        self.assertEqual(min(rows[8]), rows[8][3], "a8 is the quickest for 8 bytes")
+        self.assertEqual(min(rows[2048]), rows[2048][0], "a2,a2,a2 is for 2 KB")
+
+    def test_the_map_of_protocols_has_its_winners(self):
+        for ranks, size, winner in self.quick("rabenseifner-fig4").rows:
+            if size <= 32:
+                self.assertEqual(winner, "recursive doubling", ranks)
+            self.assertNotEqual((winner, ranks), ("binary blocks", 64), "64 is a power of two")
+
+    def test_the_best_number_of_omitted_steps_is_never_worse(self):
+        for row in self.quick("kolmakov-fig7-10").rows:
+            self.assertLessEqual(row[2], min(row[4:]), row)
+
+    def test_an_unknown_figure_is_refused(self):
+        done = subprocess.run([RUN, "gone"], capture_output=True, text=True, timeout=60, check=False)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("no figure gone", done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])

@@ -1,0 +1,476 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Goal: a provider behaves as its profile declares. Its behavior is printed, so that a profile can
+// be written from it.
+// Method: two forked ranks use libfabric directly. Their memory is one shared mapping, so an origin
+// sees its target's memory at the moment of a completion. Behavior without a promise may fail here;
+// it is counted as a control.
+#include <gtest/gtest.h>
+#include <rdma/fi_endpoint.h>
+
+#include <array>
+#include <atomic>
+#include <cstring>
+#include <map>
+#include <thread>
+
+#include "tests/system/providers/provider_test.hpp"
+#include "tests/system/providers/raw_endpoint.hpp"
+#include "tests/support/shared_object.hpp"
+
+namespace weft::test {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+
+constexpr std::size_t kBytes = std::size_t{4} << 20;
+constexpr std::size_t kHalf = kBytes / 2;
+constexpr std::uint64_t kWarm = 12345;  ///< pattern of the first writes
+
+/// Memory that both ranks and the parent share.
+struct Shared {
+    std::atomic<std::uint32_t> arrived[2];
+    std::atomic<std::uint64_t> word[4];  ///< free for the test
+    RawEndpoint::Address address[2];
+    alignas(4096) std::byte memory[2][kBytes];
+};
+
+/// One of the two ranks.
+class Half {
+  public:
+    Half(Member& me, Shared& shared, const link::Profile& profile)
+        : rank(me.rank),
+          own(shared.memory[rank]),
+          theirs(shared.memory[1 - rank]),
+          words(shared.word),
+          shared_(shared),
+          endpoint(here(std::string(profile.provider)), profile, {own, kBytes}) {
+        shared_.address[rank] = endpoint.address();
+        meet();
+        endpoint.connect(shared_.address[1 - rank]);
+        warm_up();
+    }
+    /// Connects both sides with a small and a large write, which may use different paths. The
+    /// writes must have landed before a test begins: otherwise they land on the test's sources.
+    void warm_up() {
+        fill({own, kHalf}, kWarm);
+        for (const std::size_t bytes : {std::size_t{8}, kHalf}) {
+            endpoint.write({.bytes = bytes, .to = kHalf});
+            endpoint.until([&] { return filled({theirs + kHalf, bytes}, kWarm); }, "warming up");
+        }
+        endpoint.until([&] { return endpoint.completed == endpoint.posted; }, "warming up");
+        meet();
+        std::memset(own, 0, kBytes);
+        meet();
+    }
+    /// Meets the other rank outside the fabric, and polls while waiting.
+    void meet() {
+        ++meetings_;
+        shared_.arrived[rank].store(meetings_, std::memory_order_release);
+        endpoint.until(
+            [&] { return shared_.arrived[1 - rank].load(std::memory_order_acquire) >= meetings_; },
+            "the other rank");
+    }
+    /// Waits outside libfabric, as a computing rank does.
+    void sleep_until(std::uint64_t value) {
+        const auto deadline = Clock::now() + std::chrono::seconds(10);
+        while (words[0].load(std::memory_order_acquire) < value) {
+            expect(Clock::now() < deadline, "the target was not woken");
+            ::sched_yield();
+        }
+    }
+    void fill_own(std::size_t bytes, std::uint64_t which) { fill({own, bytes}, which); }
+    [[nodiscard]] bool landed(std::size_t bytes, std::uint64_t which) const {
+        return filled({theirs, bytes}, which);
+    }
+
+    const Rank rank;
+    std::byte* const own;
+    std::byte* const theirs;
+    std::atomic<std::uint64_t>* const words;
+
+  private:
+    Shared& shared_;
+    std::uint32_t meetings_ = 0;
+
+  public:
+    RawEndpoint endpoint;
+};
+
+class Behaviour : public ProviderTest {
+  protected:
+    /// Runs both ranks. Each rank prints the facts that it finds.
+    void run(const std::function<void(Half&)>& origin, const std::function<void(Half&)>& target,
+             const std::function<void(link::Profile&)>& change = nullptr) {
+        link::Profile profile = link::profile_of(GetParam());
+        if (change) change(profile);
+        const SharedObject<Shared> shared;
+        expect_job(GetParam(), 2, [&](Member& me) {
+            Half half(me, *shared, profile);
+            (me.rank == 0 ? origin : target)(half);
+            half.meet();
+        });
+    }
+    template <class... Values>
+    static void say(const std::string& provider, fmt::format_string<Values...> text,
+                    Values&&... values) {
+        fmt::print("  {}: {}\n", provider, fmt::format(text, std::forward<Values>(values)...));
+        std::fflush(stdout);
+    }
+};
+
+TEST_P(Behaviour, TheAttributesOfTheProviderArePrinted) {
+    const auto show = [&](Half& half) {
+        const auto& found = half.endpoint.found();
+        const auto& info = *found.info;
+        say(GetParam(),
+            "mr_mode {:#x}, key {} bytes, immediate {} bytes, inject {}, message {}, order {:#x} "
+            "up to "
+            "{}, caps {:#x}, mode {:#x}, progress {}, delivery {}, fence {}, address format {}",
+            static_cast<unsigned>(info.domain_attr->mr_mode), info.domain_attr->mr_key_size,
+            info.domain_attr->cq_data_size, info.tx_attr->inject_size, info.ep_attr->max_msg_size,
+            info.tx_attr->msg_order, info.ep_attr->max_order_waw_size, info.caps, info.mode,
+            static_cast<int>(info.domain_attr->data_progress), found.grant.delivery,
+            found.grant.fence, info.addr_format);
+    };
+    run(show, [](Half&) {});
+}
+
+// --- Passive targets -----------------------------------------------------------------------------
+
+constexpr std::array<std::size_t, 3> kSizes{8, 8192, kHalf};
+
+/// Posts one write of each size while the target is outside libfabric, and prints the outcome.
+void write_to_passive(Half& half, std::uint64_t flags, std::string_view how,
+                      const std::function<void(std::size_t, bool, bool)>& judge,
+                      const std::string& provider) {
+    for (std::size_t i = 0; i < kSizes.size(); ++i) {
+        const std::size_t bytes = kSizes[i];
+        half.fill_own(bytes, 100 + i);
+        half.meet();  // the target leaves libfabric
+        half.endpoint.write({.bytes = bytes, .flags = flags});
+        auto& endpoint = half.endpoint;
+        const bool complete = endpoint.within(
+            milliseconds(100), [&] { return endpoint.completed == endpoint.posted; });
+        const bool landed_at_completion = half.landed(bytes, 100 + i);
+        const bool landed =
+            endpoint.within(milliseconds(50), [&] { return half.landed(bytes, 100 + i); });
+        fmt::print("  {}: {} write of {} bytes, passive target: {}{}\n", provider, how, bytes,
+                   complete ? "completed" : "no completion", landed ? ", landed" : ", not landed");
+        std::fflush(stdout);
+        judge(bytes, complete, complete ? landed_at_completion : landed);
+        half.words[0].store(i + 1, std::memory_order_release);
+        endpoint.until([&] { return endpoint.completed == endpoint.posted; }, "completion");
+        endpoint.until([&] { return half.landed(bytes, 100 + i); }, "the data");
+        half.meet();
+    }
+}
+
+void be_passive(Half& half) {
+    for (std::size_t i = 0; i < kSizes.size(); ++i) {
+        half.meet();
+        half.sleep_until(i + 1);
+        half.meet();
+    }
+}
+
+TEST_P(Behaviour, DataArrivesAtAPassiveTargetIfTheProfileSaysSo) {
+    const bool must_progress = profile().target_must_progress;
+    run(
+        [&](Half& half) {
+            write_to_passive(
+                half, 0, "plain",
+                [&](std::size_t bytes, bool, bool landed) {
+                    expect(must_progress || landed,
+                           "{} bytes did not land, the profile says they do", bytes);
+                },
+                GetParam());
+        },
+        be_passive);
+}
+
+TEST_P(Behaviour, DeliveryCompletionAtAPassiveTargetFollowsTheData) {
+    const bool promised = profile().delivery.holds;
+    run(
+        [&](Half& half) {
+            write_to_passive(
+                half, FI_DELIVERY_COMPLETE, "delivery-complete",
+                [&](std::size_t bytes, bool complete, bool landed) {
+                    expect(!promised || !complete || landed,
+                           "{} bytes were completed before they landed", bytes);
+                },
+                GetParam());
+        },
+        be_passive);
+}
+
+// --- Active targets ------------------------------------------------------------------------------
+
+std::size_t some_bytes(std::mt19937_64& random) {
+    switch (random() % 4) {
+        case 0:
+            return 1 + random() % 64;
+        case 1:
+            return 1 + random() % 5000;
+        case 2:
+            return 1 + random() % 70000;
+        default:
+            return 1 + random() % kHalf;
+    }
+}
+
+/// Makes one write after the other. Returns the number of completions without the data.
+int absent_at_completion(Half& half, std::uint64_t flags, std::uint64_t seed) {
+    std::mt19937_64 random(seed);
+    int absent = 0;
+    auto& endpoint = half.endpoint;
+    const auto end = Clock::now() + milliseconds(700);
+    for (std::uint64_t i = 0; i < 3000 && Clock::now() < end; ++i) {
+        const std::size_t bytes = some_bytes(random);
+        half.fill_own(bytes, i);
+        endpoint.write({.bytes = bytes, .flags = flags});
+        endpoint.until([&] { return endpoint.completed == endpoint.posted; }, "completion");
+        if (!half.landed(bytes, i)) ++absent;
+        endpoint.until([&] { return half.landed(bytes, i); }, "the data");
+    }
+    half.words[0].store(1, std::memory_order_release);
+    return absent;
+}
+
+/// Polls with pauses until the origin is done.
+void poll_lazily(Half& half) {
+    std::mt19937_64 random(5);
+    const auto deadline = Clock::now() + std::chrono::seconds(10);
+    while (half.words[0].load(std::memory_order_acquire) == 0 && Clock::now() < deadline) {
+        half.endpoint.poll();
+        if (random() % 8 == 0) std::this_thread::sleep_for(std::chrono::microseconds(20));
+    }
+}
+
+TEST_P(Behaviour, DeliveryCompletionsFollowTheData) {
+    const bool promised = profile().delivery.holds;
+    for (const std::uint64_t flags : {std::uint64_t{FI_DELIVERY_COMPLETE}, std::uint64_t{0}}) {
+        run(
+            [&](Half& half) {
+                const int absent = absent_at_completion(half, flags, 1);
+                say(GetParam(), "{}: data absent at {} of {} completions",
+                    flags != 0 ? "delivery-complete" : "plain (control)", absent,
+                    half.endpoint.posted);
+                expect(flags == 0 || !promised || absent == 0,
+                       "{} of {} completions came before the data", absent, half.endpoint.posted);
+            },
+            poll_lazily);
+    }
+}
+
+// --- Order across locations ----------------------------------------------------------------------
+
+constexpr std::size_t kSlots = 16;
+constexpr std::size_t kSlotBytes = 96 << 10;
+constexpr std::size_t kFlagAt = kSlots * kSlotBytes;
+constexpr std::uint64_t kRounds = 4000;
+
+std::size_t slot_bytes(std::uint64_t round) {
+    std::mt19937_64 random(round);
+    return std::min(some_bytes(random), kSlotBytes);
+}
+
+/// Writes pairs of data and flag, up to kSlots ahead of the target.
+void stream_flags(Half& half, std::uint64_t flag_flags) {
+    auto& endpoint = half.endpoint;
+    const auto end = Clock::now() + milliseconds(700);
+    std::uint64_t round = 0;
+    while (round < kRounds && Clock::now() < end) {
+        endpoint.until(
+            [&] { return round - half.words[1].load(std::memory_order_acquire) < kSlots; },
+            "the target");
+        const std::size_t slot = round % kSlots * kSlotBytes;
+        const std::size_t bytes = slot_bytes(round);
+        fill({half.own + slot, bytes}, round);
+        const std::uint64_t flag = round + 1;
+        std::memcpy(half.own + kFlagAt + round % kSlots * 64, &flag, sizeof flag);
+        endpoint.write({.from = slot, .bytes = bytes, .to = slot});
+        endpoint.write({.from = kFlagAt + round % kSlots * 64,
+                        .bytes = sizeof flag,
+                        .to = kFlagAt,
+                        .flags = flag_flags});
+        ++round;
+    }
+    endpoint.until([&] { return endpoint.completed == endpoint.posted; }, "completions");
+    endpoint.until([&] { return half.words[1].load(std::memory_order_acquire) == round; },
+                   "the last flag");
+    half.words[0].store(round, std::memory_order_release);
+}
+
+/// Checks the data after each flag. Returns the number of flags without their data.
+std::uint64_t watch_flags(Half& half) {
+    std::atomic_ref<std::uint64_t> flag(*reinterpret_cast<std::uint64_t*>(half.own + kFlagAt));
+    std::uint64_t seen = 0;
+    std::uint64_t wrong = 0;
+    half.endpoint.until(
+        [&] {
+            const std::uint64_t now = flag.load(std::memory_order_acquire);
+            for (; seen < now; ++seen) {
+                const std::size_t slot = seen % kSlots * kSlotBytes;
+                // If a later flag has overtaken this one, the slot cannot be reused yet either.
+                if (!filled({half.own + slot, slot_bytes(seen)}, seen)) ++wrong;
+                half.words[1].store(seen + 1, std::memory_order_release);
+            }
+            return half.words[0].load(std::memory_order_acquire) != 0;
+        },
+        "the end of the stream");
+    return wrong;
+}
+
+TEST_P(Behaviour, FencedAndOrderedFlagsFollowTheirData) {
+    struct Way {
+        const char* name;
+        std::uint64_t flags;
+        bool fence;
+        bool promised;
+    };
+    const Way ways[] = {
+        {"plain flag after data", 0, false, profile().ordered.holds},
+        {"delivery-complete fenced flag", FI_FENCE | FI_DELIVERY_COMPLETE, true,
+         profile().fence.holds},
+    };
+    for (const Way& way : ways) {
+        bool fenced = true;
+        if (way.fence) {
+            fenced = in_child([&]() -> std::string {
+                         link::Profile asking = profile();
+                         asking.asks_fence = true;
+                         const auto found = link::discover(here(GetParam()), asking);
+                         return found && found->grant.fence ? "granted" : "";
+                     }) == "granted";
+            if (!fenced) say(GetParam(), "FI_FENCE is not granted");
+            EXPECT_TRUE(fenced || !way.promised);
+        }
+        if (!fenced) continue;
+        run([&](Half& half) { stream_flags(half, way.flags); },
+            [&](Half& half) {
+                const std::uint64_t wrong = watch_flags(half);
+                say(GetParam(), "{}: {} of {} flags came before their data", way.name, wrong,
+                    half.words[0].load());
+                expect(!way.promised || wrong == 0, "{}: {} too early", way.name, wrong);
+            },
+            [&](link::Profile& asking) {
+                if (way.fence) asking.asks_fence = true;
+            });
+    }
+}
+
+// --- Words of cells ------------------------------------------------------------------------------
+// A word has four bytes of data and, above them, four bytes of a tag. Cells are safe if a tag is
+// never seen before its data.
+
+constexpr std::size_t kCellBytes = 64;
+constexpr std::size_t kCellWords = kCellBytes / sizeof(std::uint64_t);
+constexpr std::uint64_t kCells = 512;
+
+constexpr std::uint64_t cell_word(std::uint64_t number, std::size_t word) {
+    const auto data = static_cast<std::uint32_t>((number * kCellWords + word) * 0x9E3779B1U);
+    return (number + 1) << 32 | data;
+}
+
+/// Writes cells, up to kCells ahead of the reader. Writes of odd sizes to other memory vary the
+/// places at which a stream is cut.
+void write_cells(Half& half) {
+    auto& endpoint = half.endpoint;
+    std::mt19937_64 random(11);
+    const auto end = Clock::now() + milliseconds(1000);
+    std::uint64_t number = 0;
+    for (; Clock::now() < end; ++number) {
+        endpoint.until(
+            [&] { return number - half.words[1].load(std::memory_order_acquire) < kCells; },
+            "the reader");
+        const std::size_t at = kHalf + number % kCells * kCellBytes;
+        for (std::size_t word = 0; word < kCellWords; ++word) {
+            const std::uint64_t value = cell_word(number, word);
+            std::memcpy(half.own + at + word * sizeof value, &value, sizeof value);
+        }
+        endpoint.write({.from = at, .bytes = kCellBytes, .to = at});
+        endpoint.write({.bytes = 1 + random() % 40, .to = 0});
+        if (number % kCells == kCells - 1)
+            endpoint.until([&] { return endpoint.completed == endpoint.posted; }, "completions");
+    }
+    endpoint.until([&] { return endpoint.completed == endpoint.posted; }, "completions");
+    half.words[0].store(number, std::memory_order_release);
+}
+
+struct CellsSeen {
+    std::uint64_t cells = 0;
+    std::uint64_t partial = 0;  ///< looks at a cell of which only a part had landed
+    std::uint64_t early = 0;    ///< tags without their data
+};
+
+/// Looks at a cell between polls, as the reader of cells does, until the writer is done.
+CellsSeen read_cells(Half& half) {
+    CellsSeen seen;
+    half.endpoint.until(
+        [&] {
+            for (;;) {
+                auto* cell = reinterpret_cast<std::uint64_t*>(half.own + kHalf +
+                                                              seen.cells % kCells * kCellBytes);
+                std::size_t tagged = 0;
+                for (std::size_t word = 0; word < kCellWords; ++word) {
+                    const std::uint64_t value =
+                        std::atomic_ref(cell[word]).load(std::memory_order_acquire);
+                    if (value >> 32 != seen.cells + 1) continue;
+                    ++tagged;
+                    if (value != cell_word(seen.cells, word)) ++seen.early;
+                }
+                if (tagged != 0 && tagged != kCellWords) ++seen.partial;
+                if (tagged != kCellWords) break;
+                half.words[1].store(++seen.cells, std::memory_order_release);
+            }
+            const std::uint64_t total = half.words[0].load(std::memory_order_acquire);
+            return total != 0 && seen.cells == total;
+        },
+        "all cells");
+    return seen;
+}
+
+TEST_P(Behaviour, TagsFollowTheirDataIfTheProfilePromisesCells) {
+    const bool promised = profile().cells.holds;
+    run(write_cells, [&](Half& half) {
+        const CellsSeen seen = read_cells(half);
+        say(GetParam(), "{} of {} cells had tags without their data; {} were seen in part",
+            seen.early, seen.cells, seen.partial);
+        expect(!promised || seen.early == 0, "{} tags without their data", seen.early);
+    });
+}
+
+// --- Smaller facts -------------------------------------------------------------------------------
+
+TEST_P(Behaviour, EmptyWritesCarryImmediatesIfTheProfileSaysSo) {
+    const bool promised = profile().writes_empty;
+    run(
+        [&](Half& half) {
+            std::string refusal;
+            try {
+                half.endpoint.write({.bytes = 0, .flags = FI_REMOTE_CQ_DATA, .data = 0x89ABCDEF});
+                const bool complete = half.endpoint.within(milliseconds(200), [&] {
+                    return half.endpoint.completed == half.endpoint.posted;
+                });
+                if (!complete) refusal = "no completion";
+            } catch (const std::exception& problem) {
+                refusal = problem.what();
+            }
+            if (!refusal.empty()) say(GetParam(), "an empty write is refused: {}", refusal);
+            expect(!promised || refusal.empty(), "{}", refusal);
+        },
+        [&](Half& half) {
+            const bool arrived =
+                half.endpoint.within(milliseconds(300), [&] { return half.endpoint.arrived == 1; });
+            say(GetParam(), "the immediate of an empty write {}",
+                arrived ? "arrives" : "does not arrive");
+            expect(!promised || (arrived && half.endpoint.last_data == 0x89ABCDEF), "got {:#x}",
+                   half.endpoint.last_data);
+        });
+}
+
+WEFT_FOR_EACH_PROVIDER(Behaviour);
+
+}  // namespace
+}  // namespace weft::test

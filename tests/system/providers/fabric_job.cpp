@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tests/system/providers/fabric_job.hpp"
+
+#include <sched.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <map>
+#include <utility>
+
+#include "link/fabric/port.hpp"
+#include "tests/support/shared_object.hpp"
+
+namespace weft::test {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+std::map<std::string, std::array<std::uint64_t, 4>> made;  // by this test program, by provider
+
+void write_report(Meeting& meeting, Rank rank, std::string_view text) {
+    char(&report)[1024] = meeting.report[rank];
+    const std::size_t bytes = std::min(text.size(), sizeof report - 1);
+    std::memcpy(report, text.data(), bytes);
+    report[bytes] = 0;
+}
+
+[[noreturn]] void run_rank(Rank rank, Rank size, const std::string& provider, Meeting& meeting,
+                           const std::function<void(Member&)>& body) {
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    Member member(rank, size, provider,
+                  meeting);  // not closed after a failure: its report comes first
+    try {
+        body(member);
+        member.port.reset();
+        meeting.ended[rank] = true;
+    } catch (const std::exception& problem) {
+        write_report(meeting, rank, problem.what());
+    }
+    ::_exit(0);
+}
+
+/// Waits for a child until the deadline, then kills it. Returns the cause of its death, if any.
+std::string reap(pid_t child, Clock::time_point deadline) {
+    int status = 0;
+    pid_t done = 0;
+    while ((done = ::waitpid(child, &status, WNOHANG)) == 0 && Clock::now() < deadline) {
+        ::usleep(1000);
+    }
+    const bool late = done == 0;
+    if (late) {
+        ::kill(child, SIGKILL);
+        ::waitpid(child, &status, 0);
+    }
+    // Removes files in shared memory that a killed process has left. Its number begins their names.
+    std::error_code ignored;
+    for (const auto& entry : std::filesystem::directory_iterator("/dev/shm", ignored)) {
+        if (entry.path().filename().string().rfind(fmt::format("{}:", child), 0) == 0)
+            std::filesystem::remove(entry.path(), ignored);
+    }
+    if (late) return "late, killed";
+    return WIFSIGNALED(status) ? fmt::format("died of signal {}", WTERMSIG(status)) : std::string{};
+}
+
+}  // namespace
+
+PortOpener open_with(const std::function<void(link::Found&)>& change) {
+    return [change](const link::FabricMemory& memory, const link::FabricOptions& options)
+               -> base::Result<std::unique_ptr<link::FabricPort>> {
+        auto found = link::discover(options);
+        if (!found) return found.failure();
+        change(*found);
+        auto port = link::open_port(memory, options, *found);
+        if (!port) return port.failure();
+        return std::unique_ptr<link::FabricPort>(std::move(port).value());
+    };
+}
+
+void fill(std::span<std::byte> bytes, std::uint64_t which) {
+    for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = pattern(which, i);
+}
+
+bool filled(std::span<const std::byte> bytes, std::uint64_t which) {
+    for (std::size_t i = 0; i < bytes.size(); ++i) {
+        if (bytes[i] != pattern(which, i)) return false;
+    }
+    return true;
+}
+
+void Member::open(const PortOpener& opener, link::FabricOptions options, std::size_t memory_bytes) {
+    owned_ = std::make_unique<std::byte[]>(memory_bytes);
+    memory = {owned_.get(), memory_bytes};
+    options.rank = rank;
+    options.size = size;
+    options.one_host = true;
+    options.provider = provider;
+    auto opened = opener({memory.data(), memory.size()}, options);
+    if (!opened) throw std::runtime_error(opened.failure().text);
+    port = std::move(opened).value();
+    const auto card = port->address();
+    expect(card.size() <= sizeof meeting.card[0], "card {}", card.size());
+    std::memcpy(meeting.card[rank], card.data(), card.size());
+    meeting.card_bytes[rank] = static_cast<std::uint32_t>(card.size());
+    meet();
+    for (Rank peer = 0; peer < size; ++peer) {
+        if (peer == rank) continue;
+        port->set_peer(peer, {meeting.card[peer], meeting.card_bytes[peer]});
+    }
+}
+
+base::Post Member::try_put(const base::Put& put) {
+    const base::Post posted = port->try_put(put);
+    if (posted == base::Post::posted)
+        meeting.puts[static_cast<int>(put.kind)].fetch_add(1, std::memory_order_relaxed);
+    return posted;
+}
+
+void Member::drive() {
+    std::array<std::uint64_t, 16> immediates{};
+    const std::size_t arrived = port->poll(immediates);
+    for (std::size_t i = 0; i < arrived; ++i)
+        early_.push_back(static_cast<std::uint32_t>(immediates[i]));
+    if (on_arrival != nullptr) {
+        for (const std::uint32_t immediate : std::exchange(early_, {})) on_arrival(immediate);
+    }
+    if (arrived == 0) ::sched_yield();
+}
+
+void Member::until(const std::function<bool()>& condition, std::string_view what) {
+    const auto deadline = Clock::now() + kWaitLimit;
+    while (!condition()) {
+        drive();
+        if (const auto* failure = port->failure()) throw std::runtime_error(failure->text);
+        expect(Clock::now() < deadline, "waited too long for {}", what);
+    }
+}
+
+void Member::meet() {
+    ++meetings_;
+    meeting.arrived[rank].store(meetings_, std::memory_order_release);
+    until(
+        [&] {
+            return std::all_of(meeting.arrived, meeting.arrived + size, [&](const auto& arrived) {
+                return arrived.load(std::memory_order_acquire) >= meetings_;
+            });
+        },
+        "the other ranks");
+}
+
+void Member::put(Rank peer, std::span<const std::byte> data, std::uint64_t target,
+                 std::uint32_t immediate, std::uint32_t& pending) {
+    const base::PutPart source{data.data(), data.size()};
+    until(
+        [&] {
+            return try_put({.peer = peer,
+                            .kind = base::PutKind::with_immediate,
+                            .parts = {&source, 1},
+                            .bytes = source.bytes,
+                            .target = target,
+                            .immediate = immediate,
+                            .pending = &pending}) == base::Post::posted;
+        },
+        fmt::format("a put of {} bytes to be accepted", data.size()));
+}
+
+void Member::warm_all() {
+    for (Rank peer = 0; peer < size; ++peer) {
+        if (peer != rank) until([&] { return port->warm(peer); }, "a warm connection");
+    }
+    meet();
+}
+
+std::string run_job(const std::string& provider, Rank size,
+                    const std::function<void(Member&)>& body, Rank may_die) {
+    const SharedObject<Meeting> shared;
+    Meeting& meeting = *shared;
+    std::vector<pid_t> children;
+    for (Rank rank = 0; rank < size; ++rank) {
+        const pid_t child = ::fork();
+        if (child == 0) run_rank(rank, size, provider, meeting, body);
+        children.push_back(child);
+    }
+    std::string problems;
+    const auto deadline = Clock::now() + 2 * kWaitLimit;
+    for (Rank rank = 0; rank < size; ++rank) {
+        const std::string died = reap(children[static_cast<std::size_t>(rank)], deadline);
+        if (rank == may_die) continue;
+        if (died.empty() && meeting.ended[rank]) continue;
+        problems += fmt::format("rank {}: {}{}\n", rank, meeting.report[rank], died);
+    }
+    for (int kind = 0; kind < 4; ++kind) made[provider][kind] += meeting.puts[kind].load();
+    return problems;
+}
+
+std::string in_child(const std::function<std::string()>& body) {
+    const SharedObject<std::array<char, 4096>> outcome;
+    const pid_t child = ::fork();
+    if (child == 0) {
+        ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+        std::string text;
+        try {
+            text = body();
+        } catch (const std::exception& problem) {
+            text = problem.what();
+        }
+        text.copy(outcome->data(), outcome->size() - 1);
+        ::_exit(0);
+    }
+    const std::string died = reap(child, Clock::now() + kWaitLimit);
+    return outcome->data() + died;
+}
+
+std::vector<std::string> known_providers() {
+    if (const char* named = std::getenv("WEFT_PROVIDER"); named != nullptr && *named != 0)
+        return {named};
+    std::vector<std::string> names;
+    for (const link::Profile* profile : link::preferred_profiles()) {
+        names.emplace_back(profile->provider);
+    }
+    return names;
+}
+
+std::string puts_made() {
+    std::string text;
+    for (const auto& [provider, counts] : made) {
+        text += fmt::format("{}: {} plain, {} with immediate, {} delivered, {} fenced\n", provider,
+                            counts[0], counts[1], counts[2], counts[3]);
+    }
+    return text;
+}
+
+link::FabricOptions here(const std::string& provider) {
+    link::FabricOptions options;
+    options.provider = provider;
+    options.size = 2;
+    options.one_host = true;
+    return options;
+}
+
+std::string why_not_here(const std::string& provider) {
+    static std::map<std::string, std::string> known;  // of this test program
+    const auto found = known.find(provider);
+    if (found != known.end()) return found->second;
+    return known[provider] = in_child([&]() -> std::string {
+               const auto offer = link::discover(here(provider), link::profile_of(provider));
+               if (!offer) return offer.failure().text;
+               const std::string answer = offer->info->fabric_attr->prov_name;
+               return answer == provider ? std::string{}
+                                         : fmt::format("libfabric answers \"{}\"", answer);
+           });
+}
+
+std::string provider_as_name(const std::string& provider) {
+    std::string name;
+    for (const char c : provider)
+        name += std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';
+    return name;
+}
+
+}  // namespace weft::test

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Goal: the decisions about each provider are right, also for providers that do not run here:
+// accepted or refused by name, its duties, the notify strategy for small and large payloads, and
+// each forced strategy promised or refused with its reason.
+// Method: a table of attributes, recorded from fi_getinfo or taken from the provider's sources, is
+// compared with decisions written by hand.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <map>
+#include <set>
+
+#include "link/fabric/notify.hpp"
+#include "link/fabric/profile.hpp"
+#include "link/fabric/survey.hpp"
+#include "tests/system/providers/fabric_job.hpp"
+#include "tests/system/providers/recorded_offer.hpp"
+
+namespace weft::test {
+namespace {
+
+using link::Notify;
+
+constexpr std::uint64_t kAnyOrder = ~std::uint64_t{0};
+
+/// Attributes that a provider reports under weft's hints, and the expected decisions.
+struct Row {
+    const char* provider;
+    const char* source;  ///< recorded: from fi_getinfo here; declared: from the provider's sources
+    int mr_mode;
+    std::size_t key_bytes;
+    std::size_t immediate_bytes;
+    std::size_t inject_bytes;
+    bool ordered;
+    bool fence;     ///< granted on request
+    bool delivery;  ///< accepted for operations
+    std::uint64_t mode;
+
+    const char* plan;      ///< to_text() of the default choice
+    const char* promised;  ///< strategies that can be forced
+};
+
+constexpr int kBasic = FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY;
+
+const Row kRows[] = {
+    {"tcp;ofi_rxm", "recorded, 1.17", 0, 8, 8, 64, true, false, true, 0,
+     "cells up to 48 bytes, immediate above", "immediate cells delivery ordered"},
+    {"net", "recorded, 1.17", 0, 8, 8, 128, true, false, true, 0, "immediate",
+     "immediate cells delivery ordered"},
+    {"shm", "recorded, 1.17", 0, 8, 8, 4096, true, false, true, 0, "immediate",
+     "immediate cells delivery ordered"},
+    {"udp;ofi_rxd", "recorded, 1.17", 0, 8, 8, 1256, true, false, true, 0, "immediate",
+     "immediate cells delivery"},
+    {"sockets", "recorded, 1.17", 0, 8, 8, 255, true, true, true, 0, "immediate",
+     "immediate delivery fence counter"},
+    {"tcp", "declared, 2.6", 0, 8, 8, 128, true, false, true, 0, "immediate",
+     "immediate cells delivery ordered"},
+    {"cxi", "declared, 2.6", FI_MR_ENDPOINT | FI_MR_ALLOCATED, 4, 8, 192, false, true, true, 0,
+     "cells up to 48 bytes, delivery above", "cells delivery fence"},
+    {"psm2", "declared, 2.6", 0, 8, 8, 64, true, false, true, 0, "immediate", "immediate delivery"},
+    {"psm3", "declared, 2.6", 0, 8, 8, 64, true, false, true, 0, "immediate", "immediate delivery"},
+    {"verbs;ofi_rxm", "declared, 2.6", kBasic | FI_MR_LOCAL, 4, 4, 64, true, false, true,
+     FI_CONTEXT, "immediate", "immediate"},
+    {"efa", "declared, 2.6", kBasic | FI_MR_LOCAL, 4, 4, 32, false, false, true, FI_CONTEXT2,
+     "immediate", "immediate"},
+    {"opx", "declared, 2.6", 0, 8, 4, 16, false, false, true, FI_CONTEXT2, "immediate",
+     "immediate"},
+    {"gni", "declared, 1.20", FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY, 8, 8, 64, false,
+     true, false, 0, "immediate", "immediate"},
+};
+
+/// Returns true if the provider grants counters on request.
+bool counts(const Row& row) {
+    return std::string_view(row.provider) == "sockets";
+}
+
+void write_down(const Row& row, RecordedOffer& offer) {
+    offer.name(row.provider);
+    offer.info.caps =
+        FI_RMA | (row.fence ? FI_FENCE : 0) | (counts(row) ? FI_RMA_EVENT : std::uint64_t{0});
+    offer.info.mode = row.mode;
+    offer.tx.inject_size = row.inject_bytes;
+    offer.tx.msg_order = row.ordered ? FI_ORDER_WAW | FI_ORDER_RMA_WAW : 0;
+    offer.tx.op_flags = row.delivery ? FI_DELIVERY_COMPLETE : 0;
+    offer.endpoint.max_order_waw_size = row.ordered ? kAnyOrder : 0;
+    offer.domain_attributes.mr_mode = row.mr_mode;
+    offer.domain_attributes.mr_key_size = row.key_bytes;
+    offer.domain_attributes.cq_data_size = row.immediate_bytes;
+}
+
+class Recorded : public testing::TestWithParam<Row> {};
+
+TEST_P(Recorded, TheOfferIsAcceptedWithItsRequirements) {
+    const Row& row = GetParam();
+    RecordedOffer offer;
+    write_down(row, offer);
+    const auto grant = link::accept_offer(offer.info);
+    ASSERT_TRUE(grant) << grant.failure().text;
+    EXPECT_EQ(grant->virtual_addresses, (row.mr_mode & FI_MR_VIRT_ADDR) != 0);
+    EXPECT_EQ(grant->provider_keys, (row.mr_mode & FI_MR_PROV_KEY) != 0);
+    EXPECT_EQ(grant->local_registration, (row.mr_mode & FI_MR_LOCAL) != 0);
+    EXPECT_EQ(grant->endpoint_registration, (row.mr_mode & FI_MR_ENDPOINT) != 0);
+    EXPECT_EQ(grant->inject_bytes, row.inject_bytes);
+    EXPECT_EQ(grant->immediate_bytes, row.immediate_bytes);
+    EXPECT_EQ(grant->ordered_bytes != 0, row.ordered);
+    EXPECT_EQ(grant->fence, row.fence);
+    EXPECT_EQ(grant->delivery, row.delivery);
+}
+
+TEST_P(Recorded, PromisedNotificationsAreChosenAndOthersRefused) {
+    const Row& row = GetParam();
+    RecordedOffer offer;
+    write_down(row, offer);
+    const auto grant = link::accept_offer(offer.info);
+    ASSERT_TRUE(grant) << grant.failure().text;
+    const link::Profile& profile = link::profile_of(row.provider);
+    ASSERT_EQ(profile.provider, row.provider) << "it has no profile";
+    const auto chosen = link::choose_notify(profile, *grant, std::nullopt);
+    ASSERT_TRUE(chosen) << chosen.failure().text;
+    EXPECT_EQ(link::to_text(*chosen), row.plan);
+
+    std::string promised;
+    for (const Notify notify : link::kNotifies) {
+        const auto forced = link::choose_notify(profile, *grant, notify);
+        const std::string name(link::name_of(notify));
+        if (forced) {
+            promised += (promised.empty() ? "" : " ") + name;
+            EXPECT_EQ(forced->small, notify);
+            if (notify != Notify::cells) {
+                EXPECT_EQ(forced->large, notify);
+            }
+        } else {
+            const std::string& text = forced.failure().text;
+            for (const std::string& word : {"WEFT_NOTIFY=" + name, std::string(row.provider),
+                                            link::judge_notify(notify, profile, *grant).why}) {
+                EXPECT_NE(text.find(word), std::string::npos) << word << " is not in: " << text;
+            }
+        }
+    }
+    EXPECT_EQ(promised, row.promised);
+}
+
+TEST_P(Recorded, TheProfileDeclaresTheOfferAndLeadsToTheSamePlan) {
+    const Row& row = GetParam();
+    const link::Profile& profile = link::profile_of(row.provider);
+    const link::Grant& declared = profile.declared;
+    EXPECT_FALSE(profile.declared_by.empty());
+    EXPECT_FALSE(profile.cost.source.empty());
+    EXPECT_EQ(declared.virtual_addresses, (row.mr_mode & FI_MR_VIRT_ADDR) != 0);
+    EXPECT_EQ(declared.provider_keys, (row.mr_mode & FI_MR_PROV_KEY) != 0);
+    EXPECT_EQ(declared.local_registration, (row.mr_mode & FI_MR_LOCAL) != 0);
+    EXPECT_EQ(declared.endpoint_registration, (row.mr_mode & FI_MR_ENDPOINT) != 0);
+    EXPECT_EQ(declared.key_bytes, row.key_bytes);
+    EXPECT_EQ(declared.inject_bytes, row.inject_bytes);
+    EXPECT_EQ(declared.immediate_bytes, row.immediate_bytes);
+    EXPECT_EQ(declared.ordered_bytes != 0, row.ordered);
+    EXPECT_EQ(declared.fence, row.fence);
+    EXPECT_EQ(declared.delivery, row.delivery);
+    EXPECT_EQ(declared.counters, counts(row));
+    const link::FabricSurvey survey = link::survey_declared(profile, std::nullopt);
+    EXPECT_EQ(link::to_text(survey.notify), row.plan);
+    std::string promised;
+    for (const link::NotifyFinding& way : survey.strategies) {
+        EXPECT_FALSE(way.why.empty());
+        if (!way.promised) continue;
+        promised += (promised.empty() ? "" : " ") + std::string(link::name_of(way.strategy));
+    }
+    EXPECT_EQ(promised, row.promised);
+}
+
+TEST_P(Recorded, PromisesWithoutTheirGrantsAreIgnored) {
+    const Row& row = GetParam();
+    RecordedOffer offer;
+    write_down(row, offer);
+    offer.domain_attributes.cq_data_size = 3;
+    offer.tx.op_flags = 0;
+    offer.info.caps = FI_RMA;
+    const auto grant = link::accept_offer(offer.info);
+    ASSERT_TRUE(grant) << grant.failure().text;
+    const link::Profile& profile = link::profile_of(row.provider);
+    for (const Notify notify :
+         {Notify::immediate, Notify::delivery, Notify::fence, Notify::counter}) {
+        EXPECT_FALSE(link::choose_notify(profile, *grant, notify)) << link::name_of(notify);
+    }
+    // The remaining promises need no grant. If none remains, start-up reports that.
+    const auto rest = link::choose_notify(profile, *grant, std::nullopt);
+    EXPECT_EQ(rest.ok(), profile.ordered.holds);
+    if (!rest) {
+        const std::string why = link::judge_notify(Notify::immediate, profile, *grant).why;
+        EXPECT_NE(rest.failure().text.find(why), std::string::npos) << rest.failure().text;
+    }
+}
+
+void PrintTo(const Row& row, std::ostream* out) {
+    *out << row.provider << ", " << row.source;
+}
+
+INSTANTIATE_TEST_SUITE_P(Providers, Recorded, testing::ValuesIn(kRows), [](const auto& chosen) {
+    return provider_as_name(chosen.param.provider);
+});
+
+// --- The registry --------------------------------------------------------------------------------
+
+TEST(Profiles, EveryProfileIsInTheTableAndComplete) {
+    std::set<std::string_view> rows;
+    for (const Row& row : kRows) rows.insert(row.provider);
+    std::set<std::string_view> seen;
+    for (const link::Profile* profile : link::preferred_profiles()) {
+        EXPECT_FALSE(profile->provider.empty());
+        EXPECT_TRUE(seen.insert(profile->provider).second)
+            << profile->provider << " has two profiles";
+        EXPECT_TRUE(rows.contains(profile->provider)) << profile->provider << " has no row here";
+        EXPECT_EQ(&link::profile_of(profile->provider), profile);
+        for (const link::Promise& promise : {profile->cells, profile->immediate, profile->delivery,
+                                             profile->fence, profile->ordered}) {
+            EXPECT_FALSE(promise.why.empty()) << profile->provider;
+        }
+        EXPECT_TRUE(!profile->prefers_cells || profile->cells.holds) << profile->provider;
+    }
+    EXPECT_EQ(rows, seen);
+}
+
+TEST(Profiles, EachVariableHasOneValueInAllProfiles) {
+    std::map<std::string, std::string> values;
+    for (const link::Profile* profile : link::preferred_profiles()) {
+        for (const link::EnvironmentDefault& entry : profile->environment) {
+            const auto [at, added] = values.emplace(entry.name, entry.value);
+            EXPECT_TRUE(added || at->second == entry.value) << entry.name;
+        }
+    }
+}
+
+TEST(Profiles, AnUnknownProviderGetsConservativeAnswers) {
+    const link::Profile& profile = link::profile_of("nonesuch");
+    EXPECT_EQ(profile.provider, "");
+    RecordedOffer offer;
+    const auto grant = link::accept_offer(offer.info);
+    ASSERT_TRUE(grant);
+    const auto chosen = link::choose_notify(profile, *grant, std::nullopt);
+    ASSERT_TRUE(chosen);
+    EXPECT_EQ(link::to_text(*chosen), "immediate");
+    for (const Notify notify : {Notify::cells, Notify::delivery, Notify::fence, Notify::ordered})
+        EXPECT_FALSE(link::choose_notify(profile, *grant, notify)) << link::name_of(notify);
+    EXPECT_TRUE(profile.target_must_progress);
+    EXPECT_FALSE(profile.writes_empty || profile.unsignaled_small_puts ||
+                 profile.asks_write_order || profile.asks_fence || profile.prefers_cells);
+}
+
+}  // namespace
+}  // namespace weft::test

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Goal: no put is lost, and memory stays bounded, when a target polls rarely or dies.
+// Method: forked ranks on this host. One sends at its maximum rate; the other is
+// slow, or kills itself.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <array>
+#include <chrono>
+#include <csignal>
+
+#include "tests/system/providers/provider_test.hpp"
+
+namespace weft::test {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::size_t kMemoryBytes = std::size_t{4} << 20;
+constexpr std::size_t kLargeBytes = std::size_t{32} << 10;
+constexpr std::uint32_t kTinyLimit = 2'000'000;
+
+void burn(std::chrono::microseconds time) {
+    const auto end = Clock::now() + time;
+    while (Clock::now() < end) {
+    }
+}
+
+using Send = std::function<base::Post(std::uint32_t)>;
+
+/// Sends until the port has returned `again` for some time while it was driven. Returns the
+/// number of accepted puts.
+std::uint32_t fill_up(Member& me, const Send& send) {
+    std::uint32_t next = 0;
+    auto refused_since = Clock::now();
+    while (Clock::now() - refused_since < std::chrono::milliseconds(50) && next < kTinyLimit) {
+        if (send(next) == base::Post::posted) {
+            ++next;
+            refused_since = Clock::now();
+            expect(me.port->in_flight() <= link::FabricOptions{}.puts_in_flight_per_peer,
+                   "too many puts in flight to one peer");
+        } else {
+            me.drive();
+        }
+    }
+    return next;
+}
+
+void send_storm(Member& me, const Send& send, std::uint32_t more) {
+    // Stage 0: the target does not poll at all. The port must refuse puts in the end.
+    const std::uint32_t fitted = fill_up(me, send);
+    expect(fitted < kTinyLimit, "{} puts were accepted", fitted);
+    // Stage 1: the target polls rarely.
+    me.meeting.stage.store(1, std::memory_order_release);
+    const std::uint32_t total = fitted + more;
+    for (std::uint32_t next = fitted; next < total; ++next) {
+        me.until([&] { return send(next) == base::Post::posted; }, "a put to be accepted");
+    }
+    me.meeting.stage.store(total, std::memory_order_release);
+    me.until([&] { return me.port->in_flight() == 0; }, "local completions");
+}
+
+void take_storm(Member& me, const std::function<void(std::uint32_t)>& check) {
+    std::vector<bool> seen;
+    std::uint32_t arrivals = 0;
+    me.on_arrival = [&](std::uint32_t immediate) {
+        if (immediate >= seen.size()) seen.resize(immediate + 1);
+        expect(!seen[immediate], "{} arrived twice", immediate);
+        seen[immediate] = true;
+        ++arrivals;
+        check(immediate);
+    };
+    const auto deadline = Clock::now() + kWaitLimit;
+    while (me.meeting.stage.load(std::memory_order_acquire) == 0) {
+        expect(Clock::now() < deadline, "the storm did not stall");
+        ::sched_yield();
+    }
+    me.until(
+        [&] {
+            burn(std::chrono::microseconds(100));
+            const std::uint32_t total = me.meeting.stage.load(std::memory_order_acquire);
+            return total > 1 && arrivals == total;
+        },
+        "all of the storm");
+    me.on_arrival = nullptr;
+}
+
+void storm(const std::string& provider, std::size_t bytes, const PortOpener& opener) {
+    expect_job(provider, 2, [&](Member& me) {
+        me.open(opener, {}, kMemoryBytes);
+        me.warm_all();
+        if (me.rank == 0) {
+            std::uint32_t pending = 0;
+            const base::PutPart source{me.memory.data(), bytes};
+            const Send send = [&](std::uint32_t number) {
+                return me.try_put({.peer = 1,
+                                   .kind = base::PutKind::with_immediate,
+                                   .parts = {&source, 1},
+                                   .bytes = bytes,
+                                   .target = 64,
+                                   .immediate = number,
+                                   .pending = &pending});
+            };
+            send_storm(me, send, 2000);
+            expect(pending == 0, "pending is {}", pending);
+        } else {
+            take_storm(me, [](std::uint32_t) {});
+        }
+        me.meet();
+    });
+}
+
+class Storm : public ProviderTest {};
+
+TEST_P(Storm, TinyPutsToASlowTargetAreRefusedInTimeAndAllArrive) {
+    storm(GetParam(), 8, link::load_port);
+}
+TEST_P(Storm, UnsignaledTinyPutsAreRefusedInTimeAndAllArrive) {
+    storm(GetParam(), 8, open_with(unsignaled));
+}
+TEST_P(Storm, LargePutsToASlowTargetAreRefusedInTimeAndAllArrive) {
+    storm(GetParam(), kLargeBytes, link::load_port);
+}
+
+TEST_P(Storm, StagedSourcesMayBeOverwrittenWhileTheTargetIsIdle) {
+    constexpr std::uint32_t kSlots = 2000;
+    expect_job(GetParam(), 2, [](Member& me) {
+        me.open(open_with(staged), {}, kSlots * kLargeBytes);
+        me.warm_all();
+        if (me.rank == 0) {
+            std::vector<std::byte> source(kLargeBytes);
+            const base::PutPart part{source.data(), source.size()};
+            const Send send = [&](std::uint32_t number) {
+                expect(number < kSlots, "too many puts were accepted");
+                fill(source, number);
+                const auto posted = me.try_put({.peer = 1,
+                                                .kind = base::PutKind::with_immediate,
+                                                .parts = {&part, 1},
+                                                .bytes = part.bytes,
+                                                .target = number * kLargeBytes,
+                                                .immediate = number});
+                fill(source, ~std::uint64_t{0});
+                return posted;
+            };
+            send_storm(me, send, 100);
+        } else {
+            take_storm(me, [&](std::uint32_t number) {
+                expect(filled(me.memory.subspan(number * kLargeBytes, kLargeBytes), number),
+                       "put {} is not whole", number);
+            });
+        }
+        me.meet();
+    });
+}
+
+/// Rank 1 kills itself. The others continue to put to it until the failure is reported, or for some
+/// time: both are allowed. Closing must end soon.
+void outlive(const std::string& provider, std::span<const std::size_t> sizes) {
+    const auto body = [sizes](Member& me) {
+        me.open(link::load_port, {}, kMemoryBytes);
+        me.on_arrival = [](std::uint32_t) {};
+        me.warm_all();
+        if (me.rank == 1) ::kill(::getpid(), SIGKILL);
+        std::uint32_t pending = 0;
+        const auto end = Clock::now() + std::chrono::milliseconds(300);
+        while (Clock::now() < end && me.port->failure() == nullptr) {
+            for (const std::size_t bytes : sizes) {
+                const base::PutPart source{me.memory.data(), bytes};
+                static_cast<void>(me.try_put({.peer = 1,
+                                              .kind = base::PutKind::with_immediate,
+                                              .parts = {&source, 1},
+                                              .bytes = bytes,
+                                              .target = 64,
+                                              .immediate = 7,
+                                              .pending = &pending}));
+            }
+            me.drive();
+        }
+        if (const auto* failure = me.port->failure()) {
+            expect(failure->text.find("rank 1") != std::string::npos ||
+                       failure->text.find("connection") != std::string::npos,
+                   "no peer in: {}", failure->text);
+        }
+        const auto start = Clock::now();
+        me.port.reset();
+        expect(Clock::now() - start < std::chrono::seconds(4), "closing took too long");
+    };
+    expect_job(provider, 3, body, 1);
+}
+
+TEST_P(Storm, TinyPutsToADeadPeerNeitherBlockNorCrash) {
+    outlive(GetParam(), std::array{std::size_t{8}});
+}
+TEST_P(Storm, LargeAndTinyPutsToADeadPeerNeitherBlockNorCrash) {
+    outlive(GetParam(), std::array{kLargeBytes, std::size_t{8}});
+}
+
+WEFT_FOR_EACH_PROVIDER(Storm);
+
+}  // namespace
+}  // namespace weft::test

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// algorithm_matrix.hpp - runs every collective by every algorithm that has programs for a team, and
+// every element type with each of its operations, on real ranks.
+//
+// Idea     The table of collectives and the registry define the algorithms to run and the parameter
+//          values to test. Each collective gets counts from zero to more than one bank, in place or
+//          not, and changing roots. Algorithms that keep rank order get operations that do not
+//          commute; the others must refuse these. Blocks of calls with counts follow patterns, with
+//          gaps and reversed.
+// Next     matrix_caller.hpp for making a call and checking its result; collective_matrix.cpp for
+//          the other tests.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <vector>
+
+#include "collectives/collective_traits.hpp"
+#include "collectives/registry.hpp"
+#include "tests/system/ranks/matrix_caller.hpp"
+
+namespace weft::test {
+
+class AlgorithmMatrix {
+  public:
+    /// Without `every_shape`, each count, root and algorithm gets one shape, a different one each
+    /// time. This saves time with many ranks on few processors.
+    AlgorithmMatrix(MatrixCaller& caller, int barriers, bool every_shape)
+        : caller_(caller),
+          world_(caller.world()),
+          barriers_(barriers),
+          every_shape_(every_shape),
+          layout_(layout_of(world_)),
+          direct_(reach_buffers(world_)) {
+        caller_.covered["ways"]["direct"] += direct_ ? 1 : 0;
+    }
+
+    void run() {
+        for (const collectives::CollectiveTraits& traits : collectives::kCollectives) {
+            call(traits, "", true);
+            if (traits.has_pairwise_counts()) continue;  // it has a single algorithm
+            for (const std::string& spec : specs_of(traits)) try_spec(traits, spec);
+            world_.set_algorithm(traits.name, "");
+        }
+    }
+
+    /// Runs every type with every operation: counts from one element to more than a cell has.
+    void run_types(bool all_counts) {
+        for (int type = 0; type < kBuiltinTypes; ++type) {
+            const oracle::Samples& samples = oracle::samples_of(static_cast<Type>(type));
+            for (int op = 0; op < kBuiltinOps; ++op)
+                if (oracle::has_operation(samples.type, static_cast<Op>(op)))
+                    reduce_all(samples, static_cast<Op>(op), all_counts);
+            for (const Collective collective : {Collective::allgather, Collective::broadcast})
+                caller_.make({.collective = collective,
+                              .samples = &samples,
+                              .count = 5,
+                              .root = world_.size() - 1,
+                              .arrangement = {.shift = 1}},
+                             "");
+        }
+        reduce_all(oracle::triple_samples(), Op::user, all_counts);
+    }
+
+  private:
+    using Traits = collectives::CollectiveTraits;
+    using Contribution = collectives::Contribution;
+
+    /// Gathers the node of each rank from the ranks of each node.
+    static plan::Layout layout_of(Team& world) {
+        std::int32_t first = world.rank();
+        OwnedTeam node(world.split_by_node());
+        node.broadcast(&first, 1, Type::int32, 0);
+        std::vector<Rank> nodes(static_cast<std::size_t>(world.size()));
+        world.allgather(&first, nodes.data(), 1, Type::int32);
+        return plan::Layout::of(nodes);
+    }
+
+    [[nodiscard]] collectives::GenerateRequest request_of() const {
+        return {.rank = world_.rank(),
+                .size = world_.size(),
+                .root = 0,
+                .elements = 1,
+                .element_bytes = 8,
+                .layout = layout_};
+    }
+    /// Returns the specs to test from the registry, and the candidates for this number of ranks.
+    [[nodiscard]] std::vector<std::string> specs_of(const Traits& traits) const {
+        const std::string_view name = collectives::traits_of(traits.even).name;
+        std::vector<std::string> specs = collectives::specs_to_try(name);
+        const collectives::CandidateRequest request{.size = world_.size(), .layout = layout_};
+        for (const collectives::Algorithm& algorithm : collectives::algorithms()) {
+            if (algorithm.collective != name || algorithm.variants == nullptr) continue;
+            if (algorithm.properties.notation) continue;  // the whole family has its own matrix
+            if (algorithm.properties.for_nodes && (traits.has_counts() || !request.mixed()))
+                continue;
+            for (std::string& spec : algorithm.variants(request))
+                if (std::ranges::find(specs, spec) == specs.end()) specs.push_back(std::move(spec));
+        }
+        return specs;
+    }
+
+    /// Returns true if ranks can access each other's buffers; the result is equal on a node.
+    [[nodiscard]] static bool reach_buffers(Team world) {
+        world.set_algorithm("allreduce", "mapped");
+        bool reached = true;
+        try {
+            (void)world.allreduce(1, Op::sum);
+        } catch (const Error&) {
+            reached = false;
+        }
+        world.set_algorithm("allreduce", "");
+        return reached;
+    }
+
+    /// Runs an algorithm if it has programs for this team, with the operations that these permit.
+    void try_spec(const Traits& traits, const std::string& spec) {
+        const std::string_view name = collectives::traits_of(traits.even).name;
+        const auto parsed = collectives::parse_spec(spec);
+        collectives::GenerateRequest request = request_of();
+        if (!collectives::generate(name, *parsed, request).ok()) return;
+        const bool direct =
+            (*collectives::find_algorithm(name, *parsed))->properties_of(*parsed).direct;
+        if (direct && !direct_) return;
+        // If blocks must be exposed to many local peers, small teams have too few flags.
+        if (parsed->find("near") != nullptr && world_.size() > kExposersMax) return;
+        request.ordered = true;
+        const bool ordered = collectives::generate(name, *parsed, request).ok();
+        ++caller_.covered[std::string(traits.name)][parsed->name];
+        world_.set_algorithm(traits.name, spec);
+        call(traits, spec, ordered);
+        if (traits.reduces() && !ordered) caller_.make_refused(traits.collective, spec);
+    }
+
+    /// Calls with all roots by the default algorithm, and with a quarter of the roots by each spec.
+    void call(const Traits& traits, const std::string& spec, bool ordered) {
+        if (!traits.has_data()) {
+            for (int i = 0; i < barriers_; ++i) world_.barrier();
+            return;
+        }
+        ++turn_;
+        for (Rank root = 0; root < world_.size(); ++root) {
+            if (!traits.rooted()) {
+                call_with_root(traits, spec, ordered, -1);
+                break;
+            }
+            if (spec.empty() || root % 4 == turn_ % 4) call_with_root(traits, spec, ordered, root);
+        }
+    }
+
+    void call_with_root(const Traits& traits, const std::string& spec, bool ordered, Rank root) {
+        for (const std::size_t count : counts_of(traits)) {
+            ++turn_;
+            ++shape_;
+            MatrixCall wanted{.collective = traits.collective, .count = count, .root = root};
+            if (traits.has_counts()) {
+                wanted.pattern = static_cast<int>(count);
+                wanted.arrangement.in_spacing = static_cast<Spacing>(turn_ % 3);
+                wanted.arrangement.out_spacing =
+                    static_cast<Spacing>((turn_ + world_.rank()) % 3);  // members may differ
+            }
+            // Calls with pairwise counts have a single algorithm, so they use one shape at a time.
+            const bool all = every_shape_ && !traits.has_pairwise_counts();
+            const bool has_two_buffers = traits.collective != Collective::broadcast;
+            if ((all && has_two_buffers) || shape_ % 3 == 0) caller_.make(wanted, spec);
+            wanted.samples = &oracle::samples_of(Type::int32);
+            wanted.op = Op::max;
+            wanted.arrangement.in_place = true;
+            wanted.arrangement.shift = 1;
+            if (all || shape_ % 3 == 1) caller_.make(wanted, spec);
+            if (!ordered || (!traits.has_pairwise_counts() && !traits.reduces())) continue;
+            wanted.samples = &oracle::affine_samples();
+            wanted.op = Op::user;
+            wanted.count = count % 1000;
+            wanted.arrangement.in_place = turn_ % 2 == 0;
+            if (all || shape_ % 3 == 2) caller_.make(wanted, spec);
+        }
+    }
+
+    /// Returns the counts to test or, for calls with counts, the indices of the count patterns.
+    static std::vector<std::size_t> counts_of(const Traits& traits) {
+        if (traits.has_counts()) {
+            std::vector<std::size_t> patterns;
+            for (std::size_t i = 0; i < kCountPatterns; ++i) patterns.push_back(i);
+            return patterns;
+        }
+        if (traits.blocks()) return {0, 1, 3, 100, 6007};
+        if (traits.contribution == Contribution::root) return {0, 1, 6, 1000, 70'000};
+        if (traits.contribution == Contribution::all) return {0, 1, 7, 500, 20'011};
+        return {0, 1, 3, 100, 6007};
+    }
+
+    void reduce_all(const oracle::Samples& samples, Op op, bool all_counts) {
+        constexpr std::size_t kCounts[] = {1, 3, 70};
+        for (std::size_t i = 0; i < std::size(kCounts); ++i) {
+            if (!all_counts && i != static_cast<std::size_t>(op) % 3) continue;
+            for (const Traits& traits : collectives::kCollectives) {
+                if (!traits.reduces() || traits.has_counts()) continue;
+                ++turn_;
+                caller_.make({.collective = traits.collective,
+                              .samples = &samples,
+                              .op = op,
+                              .count = kCounts[i],
+                              .root = traits.rooted() ? turn_ % world_.size() : -1,
+                              .arrangement = {.in_place = turn_ % 2 == 1,
+                                              .shift = static_cast<std::size_t>(turn_ % 3)}},
+                             "");
+            }
+        }
+    }
+
+    static constexpr Rank kExposersMax = 8;
+
+    MatrixCaller& caller_;
+    Team world_;
+    int barriers_;
+    bool every_shape_;
+    plan::Layout layout_;
+    bool direct_;  ///< true: also run algorithms that access memory of local peers
+    Rank turn_ = 0;
+    int shape_ = 0;  ///< the next shape; independent of counts, so that each count meets all shapes
+};
+
+}  // namespace weft::test

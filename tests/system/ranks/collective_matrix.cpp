@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// collective_matrix.cpp - a program of real ranks that runs collectives in many shapes and
+// checks each result.
+//
+// Idea     One launch for each layout. Loops in the program vary schedules, types, operations,
+//          sizes, alignment and in-place calls. They also vary the notify strategy: --notify a,b,c
+//          starts one runtime after another. --sample runs each schedule with a few shapes only, so
+//          that the schedules together cover all pairs of shapes. Floating-point sums that round
+//          have no exact reference, so for them all ranks must get the same bits. Rank 0 prints the
+//          calls made as JSON objects, one on a line, so that the test can see missing calls.
+// Holds    All ranks make the same calls in the same order. Exits with status 1 and a line on
+//          stderr if a result is wrong.
+// Next     algorithm_matrix.hpp for named algorithms; matrix_caller.hpp for making a call and
+//          checking its result.
+#include <fmt/format.h>
+#include <pmix.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/random.hpp"
+#include "collectives/registry.hpp"
+#include "tests/system/ranks/algorithm_matrix.hpp"
+#include "tests/system/ranks/matrix_caller.hpp"
+#include "tests/system/ranks/nested_specs.hpp"
+#include "tools/lab/program/json.hpp"
+#include "weft/weft.hpp"
+
+namespace weft::test {
+namespace {
+
+/// A schedule and its family.
+struct Candidate {
+    std::string kind;
+    std::string spec;
+};
+
+enum class Depth { sample, usual, full };
+
+/// Arguments of one allreduce.
+struct Shape {
+    const oracle::Samples& samples;
+    Op op;
+    std::size_t count;
+    bool in_place = false;
+    std::size_t shift = 0;
+};
+
+class Matrixer {
+  public:
+    explicit Matrixer(Runtime& runtime, Depth depth)
+        : runtime_(runtime),
+          caller_(runtime.world()),
+          world_(runtime.world()),
+          depth_(depth),
+          full_(depth == Depth::full) {}
+
+    int run() {
+        std::string last_kind;
+        for (const Candidate& candidate : candidates()) {
+            const bool first = candidate.kind != last_kind;
+            last_kind = candidate.kind;
+            ++caller_.covered["schedules"][candidate.kind];
+            world_.set_algorithm("allreduce", candidate.spec);
+            small_calls(candidate.spec);
+            if (first || full_) large_calls(candidate.spec);
+            if (depth_ == Depth::sample) continue;
+            if (candidate.kind == "default" || (first && (full_ || world_.size() <= 5)) ||
+                (full_ && world_.size() <= 6))
+                largest_calls(candidate.spec);
+        }
+        world_.set_algorithm("allreduce", "");
+        AlgorithmMatrix algorithms(caller_, depth_ == Depth::sample ? 40 : 300,
+                                   full_ || world_.size() <= 6);
+        algorithms.run();
+        algorithms.run_types(depth_ != Depth::sample);
+        for (const std::size_t count : {3, 700}) {
+            same_bits<Float16>("", count);
+            same_bits<BFloat16>("", count);
+            same_bits<long double>("", count);
+        }
+        splits();
+        teams_that_follow_each_other();
+        operations_that_come_and_go();
+        const auto writes = world_.allreduce(runtime_.network_writes(), Op::sum);
+        if (world_.rank() == 0) print_report(writes);
+        return caller_.wrong == 0 ? 0 : 1;
+    }
+
+  private:
+    static constexpr std::size_t kLargestBytes = std::size_t{4} << 20;
+
+    /// Returns schedules of all families that exist for this size, evenly sampled.
+    std::vector<Candidate> candidates() {
+        using collectives::ScheduleFamily;
+        const Rank n = world_.size();
+        const std::size_t most = full_ ? 24 : depth_ == Depth::sample ? 2 : 4;
+        std::vector<Candidate> found{{"default", ""}, {"doubling", "recursive-doubling"}};
+        const auto add = [&](const std::string& kind, const std::vector<std::string>& specs) {
+            for (const std::string& spec : specs) {
+                const auto parsed = collectives::parse_spec(spec);
+                const bool fits =
+                    parsed.ok() &&
+                    collectives::generate(
+                        "allreduce", *parsed,
+                        {.rank = world_.rank(), .size = n, .elements = 1, .element_bytes = 8})
+                        .ok();
+                caller_.judge(fits, fmt::format("schedule {} was refused for {} ranks", spec, n));
+                if (fits) found.push_back({kind, spec});
+            }
+        };
+        if (n > 1) add("factored", evenly(schedules_of(n, ScheduleFamily::factored), most));
+        add("split", evenly(schedules_of(n, ScheduleFamily::split), most));
+        add("merged", evenly(schedules_of(n, ScheduleFamily::merged), most));
+        add("nested", nested_specs(n, (most + 1) / 2));
+        return found;
+    }
+
+    void call(const std::string& schedule, const Shape& shape) {
+        caller_.make({.samples = &shape.samples,
+                      .op = shape.op,
+                      .count = shape.count,
+                      .arrangement = {.in_place = shape.in_place, .shift = shape.shift}},
+                     schedule);
+    }
+    static const oracle::Samples& of(Type type) { return oracle::samples_of(type); }
+
+    void small_calls(const std::string& schedule) {
+        constexpr std::array<std::size_t, 7> kCounts{0, 1, 2, 5, 6, 7, 13};
+        ++turn_;
+        for (std::size_t i = 0; i < kCounts.size(); ++i) {
+            if (depth_ == Depth::sample && i % 3 != turn_ % 3) continue;
+            const std::size_t count = kCounts[i];
+            for (const Shape& shape : {Shape{of(Type::float64), Op::sum, count},
+                                       Shape{of(Type::int32), Op::max, count, true},
+                                       Shape{of(Type::uint8), Op::bxor, count, false, 1},
+                                       Shape{oracle::affine_samples(), Op::user, count}})
+                call(schedule, shape);
+        }
+        const auto some = [&](std::size_t step) { return kCounts[(turn_ + step) % 7]; };
+        for (const Shape& shape :
+             {Shape{of(Type::float32), Op::prod, 3, true, 2}, Shape{of(Type::int64), Op::min, 6},
+              Shape{of(Type::int16), Op::lor, 9}, Shape{of(Type::int8), Op::band, some(0), true},
+              Shape{of(Type::uint32), Op::bor, some(3), false, 3},
+              Shape{of(Type::uint64), Op::sum, some(5), false, 8}})
+            call(schedule, shape);
+        same_bits<double>(schedule, 6);
+        same_bits<float>(schedule, 100);
+    }
+
+    void large_calls(const std::string& schedule) {
+        for (const Shape& shape :
+             {Shape{oracle::affine_samples(), Op::user, 300, true},
+              Shape{of(Type::float64), Op::sum, 4097, false, 4},
+              Shape{of(Type::uint16), Op::sum, 100'003, true, 1},
+              Shape{of(Type::int8), Op::lxor, 5000}, Shape{of(Type::uint32), Op::max, 3001, true},
+              Shape{of(Type::uint64), Op::prod, 2049}})
+            call(schedule, shape);
+        same_bits<double>(schedule, 8192);
+    }
+
+    void largest_calls(const std::string& schedule) {
+        const oracle::Samples& affine = oracle::affine_samples();
+        call(schedule, {of(Type::float64), Op::max, kLargestBytes / sizeof(double)});
+        call(schedule, {affine, Op::user, kLargestBytes / affine.bytes, true});
+    }
+
+    /// Sums random values that round: all ranks must get the same bits.
+    template <class T>
+    void same_bits(const std::string& schedule, std::size_t count) {
+        std::vector<T> values;
+        const std::uint64_t seed =
+            caller_.next_batch() * 77 + static_cast<std::uint64_t>(world_.rank()) * 1013;
+        for (std::size_t i = 0; i < count; ++i) {
+            const auto bits = static_cast<double>(base::mix(seed + i * 7) >> 11);
+            values.push_back(T(static_cast<float>(bits * 0x1p-53 * 300)));
+        }
+        world_.allreduce(values.data(), values.data(), count, type_of<T>(), Op::sum);
+        if (world_.size() == 1) return;
+        caller_.judge(caller_.same_on_all_ranks(std::as_bytes(std::span(values))),
+                      fmt::format("bits of {} differ between ranks ({} elements of {} bytes)",
+                                  schedule, count, sizeof(T)));
+    }
+
+    /// Uses overlapping teams in opposite orders.
+    void splits() {
+        for (int repeat = 0; repeat < (depth_ == Depth::sample ? 8 : 40); ++repeat) {
+            const Rank me = world_.rank();
+            auto halves = world_.split(me % 2, -me);
+            auto some = world_.split(me % 3 == 0 ? 7 : -1, me);
+            caller_.judge(halves.has_value() && some.has_value() == (me % 3 == 0),
+                          "split gave no team");
+            std::vector<Request> requests;
+            std::int64_t in_half = me;
+            std::int64_t in_some = 1;
+            std::int64_t in_world = 1;
+            const auto start_half = [&] {
+                requests.push_back(
+                    halves->start(Call::allreduce(&in_half, &in_half, 1, Type::int64, Op::sum)));
+            };
+            if (me % 4 < 2) start_half();
+            if (some)
+                requests.push_back(
+                    some->start(Call::allreduce(&in_some, &in_some, 1, Type::int64, Op::sum)));
+            requests.push_back(
+                world_.start(Call::allreduce(&in_world, &in_world, 1, Type::int64, Op::sum)));
+            if (me % 4 >= 2) start_half();
+            for (Request& request : requests) request.wait();
+            std::int64_t expected = 0;
+            for (Rank r = me % 2; r < world_.size(); r += 2) expected += r;
+            caller_.judge(in_half == expected && in_world == world_.size(),
+                          "sums over split teams");
+            caller_.judge(!some || in_some == (world_.size() + 2) / 3, "sum over the thirds");
+            // Reversed keys reverse the order of ranks.
+            caller_.judge(halves->rank() == halves->size() - 1 - me / 2, "rank order by key");
+            halves->free();
+            if (some) some->free();
+        }
+    }
+
+    /// Prints the calls made, so that the test can see missing ones.
+    void print_report(std::uint64_t writes) const {
+        lab::Json report{{"ranks", world_.size()},
+                         {"nodes", runtime_.nodes()},
+                         {"provider", runtime_.provider()},
+                         {"notify", runtime_.notify()},
+                         {"writes", writes}};
+        for (const auto& [what, counts] : caller_.covered) report[what] = counts;
+        report["bytes_min"] = caller_.bytes_min;
+        report["bytes_max"] = caller_.bytes_max;
+        report["checked"] = caller_.checked;
+        report["wrong"] = caller_.wrong;
+        lab::print_json(report);
+    }
+
+    /// A new team reuses the region of an earlier team. One member of the earlier team is not in
+    /// the new one, and may still be leaving.
+    void teams_that_follow_each_other() {
+        if (world_.size() < 3) return;
+        const Rank me = world_.rank();
+        auto rest = world_.split(me != 1 ? 0 : -1, me);
+        for (int repeat = 0; repeat < (depth_ == Depth::sample ? 8 : 60); ++repeat) {
+            auto pair = world_.split(me < 2 ? 0 : -1, me);
+            if (pair) pair->free();
+            if (!rest) continue;
+            auto next = rest->split(0, me);
+            caller_.judge(next->allreduce(std::int64_t{1}, Op::sum) == rest->size(),
+                          "sum over a reused region");
+            next->free();
+        }
+        if (rest) rest->free();
+    }
+
+    /// Uses short-lived operations: the next one may be at the same address.
+    void operations_that_come_and_go() {
+        for (int repeat = 0; repeat < 8; ++repeat) {
+            const bool ordered = repeat % 2 == 0;
+            const oracle::Samples& samples =
+                ordered ? oracle::affine_samples() : oracle::triple_samples();
+            Trial trial({.collective = Collective::allreduce,
+                         .samples = &samples,
+                         .op = Op::user,
+                         .size = world_.size(),
+                         .count = [](Rank, std::uint32_t) { return std::uint64_t{3}; }},
+                        world_.rank(), {.in_place = true});
+            trial.prepare(caller_.next_batch());
+            const Call call = trial.call();
+            world_.allreduce(call.in, call.out, call.count,
+                             UserOp(samples.combine, nullptr, samples.bytes, !ordered));
+            caller_.judge(trial.check().empty(), "allreduce by a short-lived operation");
+        }
+    }
+
+    Runtime& runtime_;
+    MatrixCaller caller_;
+    Team world_;
+    Depth depth_;
+    bool full_;
+    std::size_t turn_ = 0;
+};
+
+}  // namespace
+}  // namespace weft::test
+
+namespace {
+
+/// Command-line options of the program.
+struct Options {
+    weft::test::Depth depth = weft::test::Depth::usual;
+    std::vector<std::string> notifies{""};
+};
+
+Options read_options(int count, char** arguments) {
+    Options options;
+    for (int i = 1; i < count; ++i) {
+        const std::string_view word(arguments[i]);
+        if (word == "--full") options.depth = weft::test::Depth::full;
+        if (word == "--sample") options.depth = weft::test::Depth::sample;
+        if (word != "--notify" || i + 1 == count) continue;
+        options.notifies.clear();
+        std::istringstream list(arguments[++i]);
+        for (std::string notify; std::getline(list, notify, ',');)
+            options.notifies.push_back(notify);
+    }
+    return options;
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+    const Options options = read_options(count, arguments);
+    // The runtimes of a job follow each other. The process must stay in PMIx meanwhile: a process
+    // that left it for a moment would look dead to faster ranks.
+    pmix_proc_t self;
+    if (options.notifies.size() > 1 && PMIx_Init(&self, nullptr, 0) != PMIX_SUCCESS) return 3;
+    int status = 0;
+    for (const std::string& notify : options.notifies) {
+        if (!notify.empty()) ::setenv("WEFT_NOTIFY", notify.c_str(), 1);
+        try {
+            weft::Runtime runtime;
+            status |= weft::test::Matrixer(runtime, options.depth).run();
+            runtime.finalize();
+        } catch (const weft::Error& error) {
+            fmt::print(stderr, "{}\n", error.what());
+            return 3;
+        }
+    }
+    if (options.notifies.size() > 1) PMIx_Finalize(nullptr, 0);
+    return status;
+}

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Goal: ranks that disagree about a call soon get a report that names both sides, instead of a
+// hang. The report names the calls of the program (alloc, not the reductions inside) and counts
+// them as the program does. Method: launch disagree.cpp, in which the last rank makes another call.
+#include <gtest/gtest.h>
+
+#include <regex>
+
+#include "tests/system/ranks/ranks_job.hpp"
+
+namespace weft::test {
+namespace {
+
+constexpr int kCaught = 40;
+
+struct Disagreement {
+    std::string what;
+    std::string one;            ///< call of the last rank
+    std::string other;          ///< call of the other ranks
+    std::string number = "10";  ///< index of the call, as a pattern; ten barriers come before it
+};
+
+class DisagreeTest : public testing::TestWithParam<std::tuple<Disagreement, Words>> {};
+
+TEST_P(DisagreeTest, TheErrorNamesBothRanksAndBothCalls) {
+    const auto& [disagreement, options] = GetParam();
+    const Outcome outcome = run_ranks(options, {rank_program("disagree"), disagreement.what});
+    EXPECT_EQ(outcome.status, kCaught) << outcome.errors;
+    // One second until the peer is asked, two of grace for the others to end, and slow machines.
+    EXPECT_LT(outcome.seconds, 10);
+    const std::regex sentence("caught: (?:\\w+: )?ranks disagree about call " +
+                              disagreement.number +
+                              " of team 0: "
+                              "rank ([0-9]+) called (.*); rank ([0-9]+) called (.*)");
+    std::smatch found;
+    ASSERT_TRUE(std::regex_search(outcome.errors, found, sentence)) << outcome.errors;
+    const bool last_first = found[1] == "3";
+    EXPECT_NE(found[1], found[3]);
+    EXPECT_TRUE(last_first || found[3] == "3") << found[0];
+    const std::string of_last = found[last_first ? 2 : 4];
+    const std::string of_others = found[last_first ? 4 : 2];
+    EXPECT_TRUE(of_last.starts_with(disagreement.one)) << of_last;
+    EXPECT_TRUE(of_others.starts_with(disagreement.other)) << of_others;
+}
+
+std::vector<Disagreement> disagreements() {
+    const std::string right = "allreduce of 4 double with sum by";
+    return {
+        {"count", "allreduce of 3 double with sum by", right},
+        {"large-count", "allreduce of 99999 double", "allreduce of 100000 double"},
+        {"operation", "allreduce of 4 double with max by", right},
+        {"type", "allreduce of 4 int64 with sum by", right},
+        {"root", "broadcast of 4 double from root 1", "broadcast of 4 double from root 0"},
+        {"collective", "barrier by", right},
+        {"root-goes-on", "broadcast of 5 double from root 3", "broadcast of 4 double from root 3"},
+        {"started", "allreduce of 3 double with sum by", right},
+        {"alloc", "alloc", right},
+        {"finalize", "finalize", right},
+        {"after-broadcasts", "allreduce of 3 double with sum by", right, "710"}};
+}
+
+INSTANTIATE_TEST_SUITE_P(Calls, DisagreeTest,
+                         testing::Combine(testing::ValuesIn(disagreements()),
+                                          testing::Values(Words{"-n", "4"},
+                                                          Words{"-n", "4", "--nodes", "2"})),
+                         [](const auto& chosen) {
+                             return as_name(std::get<0>(chosen.param).what) +
+                                    (std::get<1>(chosen.param).size() > 2 ? "_on_two_nodes"
+                                                                          : "_on_one_node");
+                         });
+
+}  // namespace
+}  // namespace weft::test

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Goal: `weft fit` measures local and remote puts of a job and writes a file that `weft
+// explain` and jobs read. `weft tune` does so with choices of algorithms. Method: few
+// ranks, few repetitions.
+#include <gtest/gtest.h>
+#include <sched.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+
+#include "tests/system/ranks/ranks_job.hpp"
+#include "tools/lab/program/json.hpp"
+
+namespace weft::test {
+namespace {
+
+/// Checks that there are three passes, and that the costs are those of the fastest pass: a put of
+/// 16 KiB must cost the time that it took in the pass that is marked as taken.
+void expect_passes(const lab::Json& object, const std::string& told) {
+    ASSERT_EQ(object["passes"].size(), 3U) << object;
+    EXPECT_NE(told.find("pass 3 of 3"), std::string::npos) << told;
+    const bool flags = !object["passes"][0]["flag_ns"].empty();
+    for (const char* way : {"near", "far"}) {
+        const auto key = [&](const char* name) {
+            return object["parameters"][std::string(way) + name].get<double>();
+        };
+        const double cost = key("_latency_ns") + key("_issue_ns") + key("_receive_ns") +
+                            16384 * key("_ns_per_byte");
+        int taken = 0;
+        for (const lab::Json& pass : object["passes"]) {
+            EXPECT_EQ(flags, !pass["flag_ns"].empty());
+            const double seen = pass[std::string(way) + "_ns"].get<double>();
+            EXPECT_GT(seen, 0);
+            const auto& of = pass["taken"];
+            if (std::find(of.begin(), of.end(), way) == of.end()) continue;
+            ++taken;
+            // On a loaded machine a difference of times may be negative, and then counts as 0.
+            const bool whole =
+                std::min({key("_latency_ns"), key("_receive_ns"), key("_ns_per_byte")}) > 0;
+            EXPECT_NEAR(cost, seen, whole ? 0.02 * seen + 1 : cost + seen)
+                << way << object["passes"];
+        }
+        EXPECT_EQ(taken, 1) << way << object["passes"];
+    }
+}
+
+TEST(FitTest, ParametersAreWrittenForOtherCommands) {
+    const std::string path = testing::TempDir() + "weft_fit.json";
+    const std::string weft = std::string(RANK_PROGRAMS) + "/weft";
+    const Outcome fitted = run_ranks(
+        {"-n", "5", "--nodes", "2"},
+        {weft, "fit", "--repetitions", "20", "--passes", "3", "--pause", "0.1", "--output", path});
+    ASSERT_EQ(fitted.status, 0) << fitted.errors;
+    EXPECT_NE(fitted.output.find("alpha_r"), std::string::npos) << fitted.output;
+    std::ifstream file(path);
+    const std::string text{std::istreambuf_iterator<char>(file), {}};
+    const lab::Json object = lab::read_json(text);
+    ASSERT_TRUE(object.is_object()) << text;
+    EXPECT_EQ(object["schema"], "weft-parameters-1");
+    EXPECT_EQ(object["nodes"], 2);
+    for (const char* key : {"near_issue_ns",
+                            "far_issue_ns",
+                            "far_ns_per_byte",
+                            "mapped_ns",
+                            "mapped_ns_per_byte",
+                            "kernel_ns",
+                            "kernel_ns_per_byte",
+                            "near_turn_ns",
+                            "far_turn_ns",
+                            "adopt_ns",
+                            "adopt_ns_per_page",
+                            "window_ns",
+                            "window_ns_per_page",
+                            "near_slot_ns",
+                            "far_slot_ns",
+                            "call_ns",
+                            "reduce_ns_per_byte",
+                            "mapped_reduce_ns_per_byte",
+                            "far_receive_ns_per_byte",
+                            "copy_ns_per_byte",
+                            "cold_ns_per_byte",
+                            "cache_bytes",
+                            "unpack_ns_per_byte",
+                            "expose_ns"})
+        EXPECT_GE(object["parameters"][key].get<double>(), 0) << key;
+    for (const char* key : {"near_issue_ns", "far_issue_ns", "call_ns", "mapped_ns_per_byte"})
+        EXPECT_GT(object["parameters"][key].get<double>(), 0) << key;
+    EXPECT_GT(object["parameters"]["far_latency_ns"].get<double>() +
+                  object["parameters"]["far_issue_ns"].get<double>(),
+              object["parameters"]["near_issue_ns"].get<double>());
+    // Two local peers and two remote ones; blocking or not; issued and delivered.
+    ASSERT_EQ(object["multicasts"].size(), 8U);
+    for (const lab::Json& multicast : object["multicasts"]) {
+        EXPECT_EQ(multicast["times"].size(), 2U);
+        EXPECT_GE(multicast["times"][0]["median_us"], multicast["times"][0]["min_us"]);
+    }
+    expect_passes(object, fitted.errors);
+    const Outcome explained = run_ranks({"-n", "1"}, {weft, "explain", "allreduce", "--ranks", "6",
+                                                      "--nodes", "2", "--params", path});
+    EXPECT_EQ(explained.status, 0) << explained.errors;
+    EXPECT_NE(explained.output.find("least predicted time"), std::string::npos);
+    const Outcome read = run_ranks({"-n", "2"}, {weft, "bench", "barrier", "--iterations", "5"},
+                                   {"WEFT_PARAMETERS=" + path});
+    EXPECT_EQ(read.status, 0) << read.errors;
+    std::remove(path.c_str());
+}
+
+/// Binds ranks to cores, as launchers with one core for each rank do.
+TEST(FitTest, TurnsAreNotMeasuredForBoundRanks) {
+    cpu_set_t usable;
+    ASSERT_EQ(sched_getaffinity(0, sizeof usable, &usable), 0);
+    if (CPU_COUNT(&usable) < 2) GTEST_SKIP() << "one processor";
+    std::vector<std::string> processors;
+    for (int processor = 0; processor < CPU_SETSIZE && processors.size() < 2; ++processor)
+        if (CPU_ISSET(processor, &usable)) processors.push_back(std::to_string(processor));
+    const std::string path = testing::TempDir() + "weft_fit_bound.json";
+    const std::string fit =
+        std::string(RANK_PROGRAMS) + "/weft fit --repetitions 5 --passes 1 --output " + path;
+    // Ranks 0 and 2 share a processor; rank 1 has the other one.
+    const Outcome fitted = run_ranks(
+        {"-n", "3"}, {"sh", "-c",
+                      "if [ $PMIX_RANK = 1 ]; then c=" + processors[1] +
+                          "; else c=" + processors[0] + "; fi; exec taskset -c $c " + fit});
+    ASSERT_EQ(fitted.status, 0) << fitted.errors;
+    EXPECT_NE(fitted.output.find("near turns: not measured"), std::string::npos) << fitted.output;
+    std::ifstream file(path);
+    const lab::Json object = lab::read_json({std::istreambuf_iterator<char>(file), {}});
+    EXPECT_EQ(object["parameters"]["near_turn_ns"], 900) << "the built-in one";
+    EXPECT_EQ(object["turns"][0]["bound"], true);
+    std::remove(path.c_str());
+}
+
+std::string text_of(const std::string& path) {
+    std::ifstream file(path);
+    return {std::istreambuf_iterator<char>(file), {}};
+}
+
+void write(const std::string& path, const std::string& text) {
+    std::ofstream(path) << text;
+}
+
+/// Returns the log of a job of two ranks about its choice of allreduce.
+std::string chosen_with(const std::string& path) {
+    const std::string weft = std::string(RANK_PROGRAMS) + "/weft";
+    const Outcome bench =
+        run_ranks({"-n", "2"}, {weft, "bench", "allreduce", "--bytes", "64", "--iterations", "5"},
+                  {"WEFT_TUNING=" + path, "WEFT_LOG=info"});
+    EXPECT_EQ(bench.status, 0) << bench.errors;
+    return bench.errors;
+}
+
+TEST(TuneTest, AFileGrowsAndJobsPreferItsChoices) {
+    const std::string path = testing::TempDir() + "weft_tune.json";
+    std::remove(path.c_str());
+    const std::string weft = std::string(RANK_PROGRAMS) + "/weft";
+    const auto tune = [&](const Words& more) {
+        Words command{weft, "tune", "--output", path, "--seconds", "0.05", "--candidates", "3"};
+        command.insert(command.end(), more.begin(), more.end());
+        const Outcome outcome = run_command(command);
+        EXPECT_EQ(outcome.status, 0) << outcome.errors;
+        return outcome.output;
+    };
+    EXPECT_NE(tune({"allreduce", "--bytes", "64", "--ranks", "2"}).find("allreduce"),
+              std::string::npos);
+    EXPECT_EQ(tune({"allreduce", "--bytes", "64", "--ranks", "2"}), "") << "it is known already";
+    tune({"barrier", "--layout", "1,2"});
+    lab::Json object = lab::read_json(text_of(path));
+    ASSERT_EQ(object["points"].size(), 2U) << object;
+    ASSERT_EQ(object["choices"].size(), 2U) << object;
+    EXPECT_EQ(object["choices"][1]["layout"], "1,2");
+    EXPECT_GT(object["points"][0]["tried"].size(), 1U);
+    EXPECT_GE(object["points"][0]["regret_of_model"].get<double>(), 1.0);
+    EXPECT_EQ(object["points"][0]["jobs"], 3);
+    for (const lab::Json& tried : object["points"][0]["tried"])
+        EXPECT_EQ(tried["jobs_us"].size(), 3U) << tried;
+    EXPECT_NE(chosen_with(path).find("measured (" + path), std::string::npos) << chosen_with(path);
+    object["choices"][0]["algorithm"] = "reduce-broadcast";
+    write(path, object.dump());
+    EXPECT_NE(chosen_with(path).find("by reduce-broadcast: measured"), std::string::npos)
+        << chosen_with(path);
+    std::remove(path.c_str());
+}
+
+TEST(TuneTest, TheFastestAlgorithmOverAllJobsWins) {
+    const std::string path = testing::TempDir() + "weft_tune_jobs.json";
+    std::remove(path.c_str());
+    const std::string weft = std::string(RANK_PROGRAMS) + "/weft";
+    const auto tune = [&](const char* jobs) {
+        const Outcome outcome =
+            run_command({weft, "tune", "allreduce", "--bytes", "64", "--ranks", "2", "--output",
+                         path, "--seconds", "0.05", "--candidates", "3", "--jobs", jobs});
+        EXPECT_EQ(outcome.status, 0) << outcome.errors;
+        return lab::read_json(text_of(path));
+    };
+    lab::Json object = tune("2");
+    ASSERT_EQ(object["points"][0]["jobs"], 2) << object;
+    // Pretends that in one job the last candidate was a thousand times faster than the others.
+    lab::Json& tried = object["points"][0]["tried"];
+    ASSERT_GT(tried.size(), 1U);
+    for (lab::Json& one : tried) one["jobs_us"][0] = &one == &tried.back() ? 0.001 : 1.0;
+    const lab::Json last = tried.back()["algorithm"];
+    write(path, object.dump());
+    object = tune("3");
+    EXPECT_EQ(object["points"][0]["jobs"], 3);
+    EXPECT_EQ(object["points"][0]["algorithm"], last) << object;
+    write(path, R"({"schema": "weft-tuning-1", "choices": [], "points": [{"collective": "barrier",
+        "layout": "2", "provider": "none", "algorithm": "a2", "bytes": 0, "median_us": 1,
+        "tried": [{"algorithm": "a2", "jobs_us": ["quick"]}]}]})");
+    const Outcome refused =
+        run_command({weft, "tune", "barrier", "--ranks", "2", "--output", path});
+    EXPECT_EQ(refused.status, 2) << refused.errors;
+    std::remove(path.c_str());
+}
+
+TEST(TuneTest, RanksWithDifferentFilesAreRefused) {
+    const std::string folder = testing::TempDir();
+    const std::string weft = std::string(RANK_PROGRAMS) + "/weft";
+    write(folder + "weft_tune_0.json", R"({"schema": "weft-tuning-1", "choices": []})");
+    write(folder + "weft_tune_1.json", R"({"schema": "weft-tuning-1",  "choices": []})");
+    const std::string script = "WEFT_TUNING=" + folder +
+                               "weft_tune_$((PMIX_RANK % $0)).json exec " + weft +
+                               " bench barrier --iterations 5";
+    const Outcome same = run_ranks({"-n", "2"}, {"/bin/sh", "-c", script, "1"});
+    EXPECT_EQ(same.status, 0) << same.errors;
+    const Outcome other = run_ranks({"-n", "2"}, {"/bin/sh", "-c", script, "2"});
+    EXPECT_NE(other.status, 0);
+    EXPECT_NE(other.errors.find("42 bytes with digest"), std::string::npos) << other.errors;
+    const Outcome none = run_ranks({"-n", "2"}, {weft, "bench", "barrier"}, {"WEFT_TUNING=/gone"});
+    EXPECT_NE(none.errors.find("WEFT_TUNING: /gone cannot be read"), std::string::npos)
+        << none.errors;
+    std::remove((folder + "weft_tune_0.json").c_str());
+    std::remove((folder + "weft_tune_1.json").c_str());
+}
+
+}  // namespace
+}  // namespace weft::test

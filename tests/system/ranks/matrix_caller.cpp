@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tests/system/ranks/matrix_caller.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+
+#include "base/element_types.hpp"
+
+namespace weft::test {
+
+namespace {
+
+std::string name_of(const oracle::Samples& samples) {
+    if (&samples == &oracle::affine_samples()) return "user";
+    if (&samples == &oracle::triple_samples()) return "commutative user";
+    return std::string(base::name_of(samples.type));
+}
+
+/// Returns true for types with padding, which may differ between ranks where values do not.
+bool may_have_padding(Type type) {
+    return type >= Type::longdouble && type != Type::user;
+}
+
+}  // namespace
+
+MatrixCaller::MatrixCaller(Team world)
+    : world_(std::move(world)),
+      affine_(oracle::affine_samples().combine, nullptr, oracle::affine_samples().bytes, false),
+      triple_(oracle::triple_samples().combine, nullptr, oracle::triple_samples().bytes, true) {}
+
+oracle::CallFacts MatrixCaller::facts_of(const MatrixCall& wanted) const {
+    const collectives::CollectiveTraits& traits = collectives::traits_of(wanted.collective);
+    return {.collective = wanted.collective,
+            .samples = wanted.samples,
+            .op = wanted.op,
+            .size = world_.size(),
+            .root = wanted.root,
+            .count = unit_counts(traits, wanted.count, wanted.pattern)};
+}
+
+void MatrixCaller::add_operation(Call& call, const oracle::Samples& samples) const {
+    if (samples.type != Type::user) return;
+    const UserOp& op = &samples == &oracle::affine_samples() ? affine_ : triple_;
+    call.user = Call::allreduce(nullptr, nullptr, 0, op).user;
+}
+
+void MatrixCaller::run(Trial& trial, const MatrixCall& wanted) {
+    Call call = trial.call();
+    add_operation(call, *wanted.samples);
+    switch (batch_ % 4) {
+        case 0: {
+            Request request = world_.start(call);
+            trial.take_back();
+            request.wait();
+            break;
+        }
+        case 1: {
+            PersistentRequest request = world_.prepare(call);
+            trial.take_back();
+            request.start();
+            request.wait();
+            break;
+        }
+        default:
+            world_.run(call);
+    }
+}
+
+void MatrixCaller::count_shape(const MatrixCall& wanted) {
+    auto& calls = covered["calls"];
+    ++calls[name_of(*wanted.samples)];
+    ++calls[wanted.arrangement.in_place ? "in_place" : "separate"];
+    if (wanted.arrangement.shift % wanted.samples->bytes != 0) ++calls["unaligned"];
+    const std::uint64_t bytes = wanted.count * wanted.samples->bytes;
+    bytes_min = std::min(bytes_min, bytes);
+    bytes_max = std::max(bytes_max, bytes);
+}
+
+void MatrixCaller::make(const MatrixCall& wanted, std::string_view spec) {
+    count_shape(wanted);
+    Trial trial(facts_of(wanted), world_.rank(), wanted.arrangement);
+    trial.prepare(next_batch());
+    run(trial, wanted);
+    const std::string complaint = trial.check();
+    const collectives::CollectiveTraits& traits = collectives::traits_of(wanted.collective);
+    judge(complaint.empty(),
+          fmt::format("{} {} of {} {} (pattern {}), operation {}, root {}: {}", traits.name, spec,
+                      wanted.count, name_of(*wanted.samples), wanted.pattern,
+                      base::name_of(wanted.op), wanted.root, complaint));
+    if (wanted.collective == Collective::allreduce && may_have_padding(wanted.samples->type) &&
+        world_.size() > 1)
+        judge(same_on_all_ranks(trial.output()),
+              fmt::format("bytes of {} differ between ranks", name_of(*wanted.samples)));
+}
+
+void MatrixCaller::make_refused(Collective collective, std::string_view spec) {
+    Trial trial(facts_of({.collective = collective,
+                          .samples = &oracle::affine_samples(),
+                          .op = Op::user,
+                          .count = 1,
+                          .root = 0}),
+                world_.rank(), {});
+    Call call = trial.call();
+    add_operation(call, oracle::affine_samples());
+    bool refused = false;
+    try {
+        world_.run(call);
+    } catch (const Error&) {
+        refused = true;
+    }
+    const std::string name(collectives::traits_of(collective).name);
+    ++covered["refusals"][name];
+    judge(refused, fmt::format("{} {} takes an operation that does not commute", name, spec));
+}
+
+bool MatrixCaller::same_on_all_ranks(std::span<const std::byte> bytes) {
+    const std::uint64_t hash = hash_of(bytes);
+    return world_.allreduce(hash, Op::min) == world_.allreduce(hash, Op::max);
+}
+
+void MatrixCaller::judge(bool right, const std::string& what) {
+    ++checked;
+    if (right) return;
+    if (++wrong <= 5) fmt::print(stderr, "rank {} of {}: {}\n", world_.rank(), world_.size(), what);
+}
+
+}  // namespace weft::test

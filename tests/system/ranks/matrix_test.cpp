@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Goal: collectives give right results on real ranks, over every layout of nodes and under a
+// foreign launcher. Method: launch collective_matrix.cpp; its report must say that nothing
+// was left out.
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <nlohmann/json.hpp>
+
+#include "base/element_types.hpp"
+#include "collectives/registry.hpp"
+#include "tests/system/ranks/ranks_job.hpp"
+#include "tools/lab/program/json.hpp"
+
+namespace weft::test {
+namespace {
+
+/// Returns the layouts. More than 9 ranks take the longest: the short form only has 12 on one node.
+/// The proofs cover all sizes.
+std::vector<Launch> launches() {
+    std::vector<Launch> all;
+    for (int n = 1; n <= 16; ++n) {
+        if (n > 9 && n != 12 && !long_forms()) continue;
+        all.push_back(launch_of(n, 1));
+        if (n == 2 || n == 3 || n == 5 || n == 8 || (long_forms() && n > 1))
+            all.push_back(launch_of(n, n));
+    }
+    all.push_back({"layout_3_1_4", 8, 3, {"--layout", "3,1,4"}});
+    all.push_back({"layout_3_3_3", 9, 3, {"--layout", "3,3,3"}});
+    if (long_forms()) all.push_back({"layout_5_5_5", 15, 3, {"--layout", "5,5,5"}});
+    all.push_back({"mpirun", 4, 1, {}});
+    all.push_back({"mpirun_regrouped", 4, 2, {}, {"WEFT_NODES=2"}});
+    return all;
+}
+
+class MatrixTest : public testing::TestWithParam<Launch> {};
+
+/// Checks that the report names each family of schedules that exists. The minimal sizes follow from
+/// the notation: a split needs 2 ranks and one more that takes part through them; a merge needs 2*2
+/// and a remainder; a nested level needs a further rank for each level.
+void expect_full_cover(const lab::Json& report, int ranks, bool even_nodes) {
+    const auto number = [&](const char* group, const char* what) {
+        return report.at(group).value(what, 0);
+    };
+    for (const auto& [kind, ranks_min] : {std::pair{"default", 1},
+                                          {"doubling", 1},
+                                          {"factored", 2},
+                                          {"split", 3},
+                                          {"nested", 4},
+                                          {"merged", 5}}) {
+        EXPECT_EQ(number("schedules", kind) > 0, ranks >= ranks_min) << kind;
+    }
+    for (const std::string_view collective : collectives::collectives()) {
+        for (const collectives::Algorithm& algorithm : collectives::algorithms()) {
+            if (algorithm.collective != collective || algorithm.properties.notation) continue;
+            if (algorithm.properties.direct && number("ways", "direct") == 0) continue;
+            const bool served = (!algorithm.properties.power_of_two ||
+                                 std::has_single_bit(static_cast<unsigned>(ranks))) &&
+                                (!algorithm.properties.even_nodes || even_nodes);
+            if (collective == "barrier" && algorithm.name == "multiplying" && ranks == 1)
+                continue;  // one rank has no stage
+            EXPECT_EQ(number(collective.data(), algorithm.name.data()) > 0, served)
+                << collective << ' ' << algorithm.name;
+        }
+    }
+    for (int type = 0; type < kBuiltinTypes; ++type) {
+        const std::string name(base::name_of(static_cast<Type>(type)));
+        EXPECT_GT(number("calls", name.c_str()), 0) << name;
+    }
+    for (const char* what : {"user", "commutative user", "in_place", "separate", "unaligned"})
+        EXPECT_GT(number("calls", what), 0) << what;
+    EXPECT_EQ(report.at("bytes_min"), 0);
+    EXPECT_EQ(report.at("bytes_max"), 4 << 20);
+    EXPECT_GT(report.at("checked"), 400);
+    EXPECT_EQ(report.at("wrong"), 0);
+}
+
+TEST_P(MatrixTest, EveryCallAgreesWithASerialFold) {
+    const Launch& launch = GetParam();
+    Words program{rank_program("collective_matrix")};
+    if (long_forms()) program.emplace_back("--full");
+    const std::optional<Outcome> outcome = run_launch(launch, program);
+    if (!outcome) GTEST_SKIP() << "no mpirun here";
+    if (!launch.options.empty()) {
+        EXPECT_EQ(outcome->errors, "");
+    }
+    ASSERT_EQ(outcome->status, 0) << outcome->errors;
+    const auto report = lab::read_json(outcome->output);
+    EXPECT_EQ(report.at("ranks"), launch.ranks);
+    EXPECT_EQ(report.at("nodes"), launch.nodes);
+    expect_full_cover(report, launch.ranks, launch.ranks % launch.nodes == 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(Launches, MatrixTest, testing::ValuesIn(launches()),
+                         [](const auto& chosen) { return chosen.param.name; });
+
+}  // namespace
+}  // namespace weft::test

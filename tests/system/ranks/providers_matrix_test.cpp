@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Goal: each notify strategy that a provider promises gives right collectives on real ranks, and
+// each other strategy is refused at start-up with its reason. Method: run collective_matrix.cpp
+// over each available provider, in one launch for a layout and all its strategies. The expected
+// promises are written by hand. The ordinary run samples pairs of schedules and shapes;
+// WEFT_TESTS_FULL=1 runs all of them on all layouts.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "link/fabric/profile.hpp"
+#include "tests/system/ranks/leftovers.hpp"
+#include "tests/system/ranks/ranks_job.hpp"
+#include "tools/lab/program/json.hpp"
+
+namespace weft::test {
+namespace {
+
+struct ProviderCase {
+    std::string provider;
+    Words promised;
+    Words refused;
+    Launch launch;  ///< for the ordinary run
+};
+
+const ProviderCase kProviders[] = {
+    {"tcp;ofi_rxm",
+     {"cells", "immediate", "delivery", "ordered"},
+     {"fence"},
+     {"", 5, 3, {"--layout", "2,1,2"}}},
+    {"net", {"cells", "immediate", "delivery", "ordered"}, {"fence"}, launch_of(4, 4)},
+    {"tcp", {"cells", "immediate", "delivery", "ordered"}, {"fence"}, launch_of(4, 4)},
+    {"shm", {"cells", "immediate", "delivery", "ordered"}, {"fence"}, launch_of(5, 5)},
+    {"udp;ofi_rxd", {"cells", "immediate", "delivery"}, {"fence", "ordered"}, launch_of(3, 3)},
+    {"sockets",
+     {"immediate", "delivery", "fence", "counter"},
+     {"cells", "ordered"},
+     launch_of(2, 2)},
+};
+
+const Launch kFullLaunches[] = {
+    launch_of(2, 2), launch_of(4, 2), launch_of(5, 5), {"", 8, 3, {"--layout", "3,1,4"}}};
+
+std::string joined(const Words& words) {
+    std::string text;
+    for (const std::string& word : words) text += (text.empty() ? "" : ",") + word;
+    return text;
+}
+
+/// Returns true if libfabric has this provider by its exact name; "tcp" changed meaning with 1.18.
+bool is_here(const std::string& provider) {
+    static const lab::Json info =
+        lab::read_json(run_command({RANK_PROGRAMS "/weft", "info", "--json"}).output);
+    for (const lab::Json& row : info.at("providers"))
+        if (row.at("provider") == provider) return row.at("offered").get<bool>();
+    return false;
+}
+
+void PrintTo(const ProviderCase& over, std::ostream* out) {
+    *out << over.provider;
+}
+
+class ProviderMatrix : public testing::TestWithParam<ProviderCase> {
+  protected:
+    void SetUp() override {
+        if (!is_here(GetParam().provider))
+            GTEST_SKIP() << "libfabric has no provider " << GetParam().provider;
+    }
+    /// Launches the matrix on one layout.
+    void run(const Launch& launch, const char* depth) {
+        const ProviderCase& over = GetParam();
+        Words program{rank_program("collective_matrix"), "--notify", joined(over.promised)};
+        if (*depth != 0) program.emplace_back(depth);
+        const Outcome outcome =
+            run_ranks(launch.options, program, {"WEFT_PROVIDER=" + over.provider});
+        EXPECT_EQ(outcome.status, 0) << outcome.errors;
+        EXPECT_EQ(outcome.errors, "");
+        std::istringstream lines(outcome.output);
+        std::size_t reports = 0;
+        for (std::string line; std::getline(lines, line); ++reports) {
+            const auto report = lab::read_json(line);
+            const auto notify = report.at("notify").get<std::string>();
+            EXPECT_EQ(report.at("provider"), over.provider);
+            EXPECT_EQ(report.at("ranks"), launch.ranks);
+            EXPECT_EQ(report.at("nodes"), launch.nodes);
+            EXPECT_EQ(report.at("wrong"), 0);
+            EXPECT_GT(report.at("checked"), 100);
+            EXPECT_GT(report.at("writes"), 1000);
+            if (reports < over.promised.size()) {
+                EXPECT_EQ(notify.rfind(over.promised[reports], 0), 0U) << notify;
+            }
+            fmt::print("  {}: {} on {} ranks, {} nodes: {} writes, {} results checked\n",
+                       over.provider, notify, launch.ranks, launch.nodes,
+                       report.at("writes").get<int>(), report.at("checked").get<int>());
+        }
+        EXPECT_EQ(reports, over.promised.size());
+    }
+};
+
+TEST_P(ProviderMatrix, EveryPromisedNotificationAgreesWithASerialFold) {
+    const ProviderCase& over = GetParam();
+    run(over.launch, "--sample");
+    if (!long_forms() || over.provider == "sockets") return;  // sockets is too slow for more
+    for (const Launch& launch : kFullLaunches) run(launch, "");
+}
+
+const link::Promise& promise_of(const link::Profile& profile, const std::string& notify) {
+    return notify == "cells"       ? profile.cells
+           : notify == "immediate" ? profile.immediate
+           : notify == "delivery"  ? profile.delivery
+           : notify == "fence"     ? profile.fence
+           : notify == "counter"   ? profile.counter
+                                   : profile.ordered;
+}
+
+TEST_P(ProviderMatrix, AnUnpromisedNotificationIsRefusedWithItsReason) {
+    const ProviderCase& over = GetParam();
+    for (const std::string& notify : over.refused) {
+        const Outcome outcome =
+            run_ranks({"-n", "2", "--nodes", "2"}, {rank_program("hello")},
+                      {"WEFT_PROVIDER=" + over.provider, "WEFT_NOTIFY=" + notify});
+        EXPECT_NE(outcome.status, 0);
+        const link::Promise& promise = promise_of(link::profile_of(over.provider), notify);
+        EXPECT_FALSE(promise.holds);
+        for (const std::string& word :
+             {"WEFT_NOTIFY=" + notify, over.provider, std::string(promise.why)}) {
+            EXPECT_NE(outcome.errors.find(word), std::string::npos)
+                << "no \"" << word << "\" in: " << outcome.errors;
+        }
+        if (!long_forms()) break;
+    }
+}
+
+TEST_P(ProviderMatrix, AKilledRankEndsTheJobAndLeavesNoFile) {
+    const auto before = shared_files();
+    const Outcome outcome = run_ranks({"-n", "3", "--nodes", "3"}, {rank_program("rank_dies")},
+                                      {"WEFT_PROVIDER=" + GetParam().provider});
+    EXPECT_EQ(outcome.status, 128 + SIGKILL) << outcome.errors;
+    EXPECT_NE(outcome.errors.find("rank 2"), std::string::npos) << outcome.errors;
+    EXPECT_EQ(new_shared_files(before), std::set<std::string>{});
+}
+
+INSTANTIATE_TEST_SUITE_P(Providers, ProviderMatrix, testing::ValuesIn(kProviders),
+                         [](const auto& chosen) { return as_name(chosen.param.provider); });
+
+}  // namespace
+}  // namespace weft::test

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// steady_state.cpp - a program of real ranks that counts the allocations and system calls
+// of short calls.
+//
+// Idea     Reads the counters before and after blocks of calls. The counts are summed over the
+//          ranks, and rank 0 prints one JSON object. As a control, the counters first count one
+//          allocation and one system call.
+#include <fmt/format.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdint>
+#include <new>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "tests/system/ranks/allocation_counter.hpp"
+#include "tests/system/ranks/system_call_counter.hpp"
+#include "tools/lab/program/json.hpp"
+#include "weft/weft.hpp"
+
+namespace weft::test {
+namespace {
+
+constexpr std::size_t kBlocks = 100;
+constexpr int kCallsPerBlock = 1000;
+constexpr int kWarmUp = 2000;
+
+lab::Json by_number(const std::vector<std::int64_t>& counts) {
+    auto found = lab::Json::object();
+    for (std::size_t number = 0; number < counts.size(); ++number) {
+        if (counts[number] != 0) found[std::to_string(number)] = counts[number];
+    }
+    return found;
+}
+
+class Measurement {
+  public:
+    explicit Measurement(Team world) : world_(world) {}
+
+    /// Returns the reason why some rank cannot measure, or an empty text; the same on all ranks.
+    std::string reason() {
+        const std::string own =
+            can_count_allocations() ? system_calls_.reason() : "allocations cannot be counted here";
+        const auto hindered = world_.allreduce(std::int32_t{own.empty() ? 0 : 1}, Op::sum);
+        if (hindered == 0) return {};
+        return own.empty() ? "another rank cannot count" : own;
+    }
+
+    /// Returns the counts for one allocation and one system call.
+    lab::Json control() {
+        const std::uint64_t allocations_before = allocations();
+        const std::uint64_t calls_before = system_calls_.counts()[SYS_getppid];
+        system_calls_.start();
+        void* const memory = ::operator new(8);
+        const pid_t parent = ::getppid();
+        system_calls_.stop();
+        const std::uint64_t counted = allocations() - allocations_before;
+        ::operator delete(memory);
+        return {{"allocations", counted},
+                {"system_calls", system_calls_.counts()[SYS_getppid] - calls_before},
+                {"answer_is_right", parent == ::getppid()}};
+    }
+
+    template <class Call>
+    lab::Json measure(Call call) {
+        for (int i = 0; i < kWarmUp; ++i) call();
+        const SystemCallCounter::Counts before = system_calls_.counts();
+        std::vector<std::int64_t> of_blocks(kBlocks);
+        std::vector<std::int64_t> allocated(kBlocks);
+        for (std::size_t block = 0; block < kBlocks; ++block) {
+            const std::uint64_t calls_before = system_calls_.total();
+            const std::uint64_t allocations_before = allocations();
+            system_calls_.start();
+            for (int i = 0; i < kCallsPerBlock; ++i) call();
+            system_calls_.stop();
+            allocated[block] = static_cast<std::int64_t>(allocations() - allocations_before);
+            of_blocks[block] = static_cast<std::int64_t>(system_calls_.total() - calls_before);
+        }
+        std::vector<std::int64_t> numbers(before.size());
+        for (std::size_t i = 0; i < numbers.size(); ++i)
+            numbers[i] = static_cast<std::int64_t>(system_calls_.counts()[i] - before[i]);
+        return summary(of_blocks, allocated, numbers);
+    }
+
+  private:
+    lab::Json summary(std::vector<std::int64_t> of_blocks, std::vector<std::int64_t> allocated,
+                      std::vector<std::int64_t> numbers) {
+        world_.allreduce<std::int64_t>(of_blocks, Op::sum);
+        world_.allreduce<std::int64_t>(allocated, Op::sum);
+        world_.allreduce<std::int64_t>(numbers, Op::sum);
+        std::int64_t clean = 0;
+        std::int64_t allocations_of_all = 0;
+        for (std::size_t block = 0; block < kBlocks; ++block) {
+            clean += of_blocks[block] == 0 ? 1 : 0;
+            allocations_of_all += allocated[block];
+        }
+        return {{"blocks", kBlocks},
+                {"calls_per_block", kCallsPerBlock},
+                {"blocks_without_system_calls", clean},
+                {"allocations", allocations_of_all},
+                {"system_calls", by_number(numbers)}};
+    }
+
+    Team world_;
+    SystemCallCounter system_calls_;
+};
+
+int run() {
+    Runtime runtime;
+    Team world = runtime.world();
+    lab::Json report;
+    Measurement measurement(world);
+    bool right = true;
+    if (const std::string reason = measurement.reason(); !reason.empty()) {
+        report["skipped"] = reason;
+    } else {
+        report["control"] = measurement.control();
+        report["allreduce"] = measurement.measure(
+            [&] { right = world.allreduce(0.5, Op::sum) == 0.5 * world.size() && right; });
+        report["barrier"] = measurement.measure([&] { world.barrier(); });
+    }
+    report["right"] = right;
+    if (world.rank() == 0) lab::print_json(report);
+    runtime.finalize();
+    return right ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace weft::test
+
+int main() {
+    try {
+        return weft::test::run();
+    } catch (const weft::Error& error) {
+        fmt::print(stderr, "{}\n", error.what());
+        return 3;
+    }
+}

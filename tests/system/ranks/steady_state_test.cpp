@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Goal: a short call between two ranks that spin makes no allocation and no system call. Method:
+// launch steady_state.cpp, which counts both; as a control it first makes one of each.
+#include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/syscall.h>
+
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "tests/system/ranks/ranks_job.hpp"
+#include "tools/lab/program/json.hpp"
+
+namespace weft::test {
+namespace {
+
+constexpr int kAttempts = 5;
+
+/// System calls of a rank that waits for a peer that does not run.
+const std::set<std::string> kWaiting{std::to_string(SYS_sched_yield), std::to_string(SYS_nanosleep),
+                                     std::to_string(SYS_clock_nanosleep)};
+
+/// Returns true if most blocks of calls made no system call; the scheduler may disturb some blocks.
+bool mostly_clean(const lab::Json& measured) {
+    EXPECT_EQ(measured.at("blocks"), 100);
+    EXPECT_EQ(measured.at("calls_per_block"), 1000);
+    EXPECT_EQ(measured.at("allocations"), 0);
+    for (const auto& [number, count] : measured.at("system_calls").items())
+        EXPECT_TRUE(kWaiting.contains(number)) << "system call " << number << ": " << count;
+    return 2 * measured.at("blocks_without_system_calls").get<int>() >=
+           measured.at("blocks").get<int>();
+}
+
+class SteadyStateTest : public ::testing::TestWithParam<Words> {};
+
+TEST_P(SteadyStateTest, AShortCallAllocatesNothingAndMakesNoSystemCall) {
+    cpu_set_t cpus;
+    ASSERT_EQ(sched_getaffinity(0, sizeof cpus, &cpus), 0);
+    if (CPU_COUNT(&cpus) < 2) GTEST_SKIP() << "one processor: waiting means yielding here";
+    std::string last;
+    for (int attempt = 0; attempt < kAttempts && !HasFailure(); ++attempt) {
+        const Outcome outcome =
+            run_ranks({"-n", "2", "--bind", "core"}, {rank_program("steady_state")}, GetParam());
+        ASSERT_EQ(outcome.status, 0) << outcome.errors;
+        last = outcome.output;
+        const auto report = lab::read_json(last);
+        EXPECT_TRUE(report.at("right").get<bool>());
+        if (report.contains("skipped")) GTEST_SKIP() << report["skipped"];
+        // The control: one allocation and one call of getppid, with its answer.
+        EXPECT_EQ(report.at("control").at("allocations"), 1);
+        EXPECT_EQ(report.at("control").at("system_calls"), 1);
+        EXPECT_TRUE(report.at("control").at("answer_is_right").get<bool>());
+        const bool allreduce = mostly_clean(report.at("allreduce"));
+        const bool barrier = mostly_clean(report.at("barrier"));
+        if (allreduce && barrier) return;
+    }
+    ADD_FAILURE() << "in " << kAttempts << " runs, half of the blocks had system calls: " << last;
+}
+
+INSTANTIATE_TEST_SUITE_P(WithoutALogOrWithWarningsOnly, SteadyStateTest,
+                         ::testing::Values(Words{}, Words{"WEFT_LOG=warn"}));
+
+}  // namespace
+}  // namespace weft::test

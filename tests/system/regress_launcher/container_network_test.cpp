@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Bug: containers of one machine with networks of their own were taken for one host. They bound
+// their ports to 127.0.0.1 and waited forever for each other. docs/troubleshooting.md advises users
+// to run jobs in such containers (WEFT_NODE_ID).
+// Method: as root, make two network namespaces connected by a pair of interfaces, each with a
+// bridge of the same address and no default route. Each rank enters one after it has joined PMIx.
+// On 296e588 the job ends by its timeout.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "tests/system/regress_launcher/launches.hpp"
+
+namespace weft::test {
+namespace {
+
+/// Makes the namespaces, and removes them with their interfaces.
+struct Networks {
+    explicit Networks(std::string prefix) : name(std::move(prefix)) {
+        const std::string script = fmt::format(
+            "set -e; for i in 0 1; do ip netns add {0}$i; ip -n {0}$i link set lo up; "
+            "ip -n {0}$i link add docker0 type bridge; ip -n {0}$i link add d0 type veth peer name "
+            "d1; ip -n {0}$i link set d1 up; "
+            "ip -n {0}$i link set d0 master docker0; ip -n {0}$i addr add 172.17.0.1/16 dev "
+            "docker0; ip -n {0}$i link set d0 up; ip -n {0}$i link set docker0 up; done; "
+            "ip -n {0}0 link add eth0 type veth peer name eth0 netns {0}1; "
+            "for i in 0 1; do ip -n {0}$i addr add 10.77.0.$((i+1))/24 dev eth0; "
+            "ip -n {0}$i link set eth0 up; done; "
+            // The kernel may report only after a second that an interface is up.
+            "for i in 0 1; do for t in $(seq 50); do ip -n {0}$i link show eth0 | "
+            "grep -q 'state UP' && break; sleep 0.1; done; done",
+            name);
+        made = RunningProgram({"sh", "-c", script}).wait();
+    }
+    ~Networks() {
+        static_cast<void>(
+            RunningProgram({"sh", "-c", fmt::format("ip netns del {0}0; ip netns del {0}1", name)})
+                .wait());
+    }
+    std::string name;
+    Outcome made;
+};
+
+TEST(ContainerNetwork, RanksWithSeparateNetworksConnectByAddress) {
+    if (::geteuid() != 0) GTEST_SKIP() << "only root can make network namespaces";
+    const Networks networks(fmt::format("weft{}-", ::getpid()));
+    if (networks.made.status != 0) GTEST_SKIP() << networks.made.errors;
+    const Outcome outcome = run_command(
+        weft_run({"-n", "2", "--nodes", "2", "--timeout", "20", "-x", "WEFT_PROVIDER=tcp;ofi_rxm"},
+                 {rank_program("rank_in_network"), "/run/netns/" + networks.name}));
+    EXPECT_EQ(outcome.status, 0) << outcome.errors;
+    EXPECT_NE(outcome.output.find("sum 3"), std::string::npos) << outcome.output;
+}
+
+// Bug: commands of weft that are ranks (bench, fit, tune) refused each TCP connection from another
+// machine, and waited for it forever. Their program also contains the gate of the PMIx server
+// (connection_gate.hpp). The gate searched this kernel's sockets for the user of the other end.
+TEST(ContainerNetwork, CommandsWithSeparateNetworksConnect) {
+    if (::geteuid() != 0) GTEST_SKIP() << "only root can make network namespaces";
+    const Networks networks(fmt::format("weftc{}-", ::getpid()));
+    if (networks.made.status != 0) GTEST_SKIP() << networks.made.errors;
+    const Outcome outcome = run_command(
+        weft_run({"-n", "2", "--nodes", "2", "--timeout", "20", "-x", "WEFT_PROVIDER=tcp;ofi_rxm",
+                  "-x", "LD_PRELOAD=" IN_NETWORK_LIBRARY, "-x", "IN_NETWORK=" + networks.name},
+                 {WEFT_PROGRAM, "bench", "barrier", "--seconds", "0.01"}));
+    EXPECT_EQ(outcome.status, 0) << outcome.errors;
+}
+
+}  // namespace
+}  // namespace weft::test

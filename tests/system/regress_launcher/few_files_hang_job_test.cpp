@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Bug: with a limit of 20 open files, `weft run -n 2` passed its own check. Its PMIx server then
+// dropped the connection of a rank, and the job hung. Method: jobs under every limit near that one
+// must either run or be refused. On 9d518da limits of 20 and 21 end by the timeout of the job,
+// with status 124.
+#include <fmt/format.h>
+
+#include "tests/system/regress_launcher/launches.hpp"
+
+namespace weft::test {
+namespace {
+
+class FewFilesHangJob : public testing::TestWithParam<const char*> {};
+
+TEST_P(FewFilesHangJob, EveryLimitEitherRunsOrIsRefused) {
+    constexpr int kTooFew = 14;
+    constexpr int kEnough = 44;
+    constexpr int kRefused = 3;
+    for (int limit = kTooFew; limit <= kEnough; ++limit) {
+        SCOPED_TRACE(limit);
+        const Outcome outcome =
+            launch(fmt::format("ulimit -n {};", limit),
+                   fmt::format("{} -n 2 --timeout 20 -- {}", GetParam(), rank_program("hello")));
+        if (outcome.status == 0) {
+            EXPECT_GT(limit, kTooFew);
+            continue;
+        }
+        EXPECT_EQ(outcome.status, kRefused) << outcome.errors;
+        EXPECT_NE(outcome.errors.find(fmt::format("the limit of {} leaves", limit)),
+                  std::string::npos)
+            << outcome.errors;
+        EXPECT_LT(limit, kEnough);
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Output, FewFilesHangJob, testing::Values("", "--label"));
+
+}  // namespace
+}  // namespace weft::test

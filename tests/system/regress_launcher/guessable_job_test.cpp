@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Bug: the PMIx namespace of a job was "weft-" and the launcher's pid, and PMIx trusts the user
+// that a client claims to be: another user joined as rank 0 and aborted the job.
+// Method: compare the namespaces of two jobs. On 296e588 it fails. tests/hostile/strangers
+// has the attacks of another user.
+#include <regex>
+#include <set>
+
+#include "tests/system/regress_launcher/launches.hpp"
+
+namespace weft::test {
+namespace {
+
+TEST(GuessableJob, TheNameHas128RandomBits) {
+    std::set<std::string> names;
+    for (int i = 0; i < 2; ++i) {
+        const Outcome outcome = launch("", "-n 1 -- printenv PMIX_NAMESPACE");
+        EXPECT_TRUE(std::regex_match(outcome.output, std::regex("weft-[0-9a-f]{32}\n")))
+            << outcome.output;
+        names.insert(outcome.output);
+    }
+    EXPECT_EQ(names.size(), 2U);
+}
+
+TEST(GuessableJob, TheNameIsNotInTheServersAddress) {
+    const Outcome outcome =
+        launch("", "-n 1 -- sh -c 'env | grep -v ^PMIX_NAMESPACE= | grep -c $PMIX_NAMESPACE'");
+    EXPECT_EQ(outcome.output, "0\n");
+}
+
+}  // namespace
+}  // namespace weft::test

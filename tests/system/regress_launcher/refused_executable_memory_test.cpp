@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Bug: no rank could start if the administrator forbids executable memory objects
+// (vm.memfd_noexec=2). Method: the setting belongs to a PID namespace, so the job runs in its own
+// namespace. 296e588 fails on Linux 6.3 to 6.5 ("memfd_create: Permission denied"). Later kernels
+// treat an object created without either flag as not executable.
+#include <unistd.h>
+
+#include "tests/system/regress_launcher/launches.hpp"
+
+namespace weft::test {
+namespace {
+
+TEST(RefusedExecutableMemory, JobsRunWithoutExecutableMemory) {
+    const std::string script =
+        "echo 2 > /proc/sys/vm/memfd_noexec || exit 77; "
+        "exec " RANK_PROGRAMS "/weft run -n 2 -- " RANK_PROGRAMS "/weft_hello";
+    const Outcome outcome =
+        run_command({"unshare", "--pid", "--fork", "--mount-proc", "sh", "-c", script});
+    if (outcome.status == 77 || outcome.errors.find("unshare:") != std::string::npos)
+        GTEST_SKIP() << "no PID namespace with that setting can be had: " << outcome.errors;
+    EXPECT_EQ(outcome.status, 0) << outcome.errors;
+}
+
+}  // namespace
+}  // namespace weft::test

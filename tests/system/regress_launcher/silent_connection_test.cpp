@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Bug: on the thread that serves the ranks, the PMIx library blocks until it has read the first
+// message of a connection, from any user. A process of another user that connected to the
+// launcher's port and stayed silent stopped the job.
+// Method: as root, start a process of another user that connects and waits before the ranks join.
+// On 296e588 the job ends by its timeout.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "tests/system/regress_launcher/launches.hpp"
+
+namespace weft::test {
+namespace {
+
+TEST(SilentConnection, AConnectionOfAnotherUserDoesNotBlockTheJob) {
+    if (::geteuid() != 0) GTEST_SKIP() << "another user is needed, and only root can become one";
+    // The server's address ends in the port; python3 keeps the connection open.
+    const std::string program =
+        "port=$(env | sed -n 's/^PMIX_SERVER_URI41=.*:\\([0-9]*\\)$/\\1/p'); test -n \"$port\" "
+        "|| exit 77; if [ $PMIX_RANK = 0 ]; then setsid setpriv --reuid=65534 --regid=65534 "
+        "--clear-groups /usr/bin/python3 -c 'import socket, sys, time; "
+        "s = socket.create_connection((\"127.0.0.1\", int(sys.argv[1]))); time.sleep(20)' $port "
+        ">/dev/null 2>&1 & fi; sleep 0.7; exec " CLIENT_PROGRAM " cards";
+    const Outcome outcome =
+        run_command(weft_run({"-n", "2", "--timeout", "8"}, {"sh", "-c", program}));
+    EXPECT_EQ(outcome.status, 0) << outcome.errors;
+    EXPECT_LT(outcome.seconds, 8);
+}
+
+}  // namespace
+}  // namespace weft::test

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Bug: the launcher waited forever for the end of processes that it had killed. A process that has
+// become another user's (sudo) cannot be killed, so neither signals nor a timeout ended the job.
+// Method: the launcher may not kill other users' processes. A rank, or a process that it leaves, is
+// another user's. On 296e588 both tests hang.
+#include <signal.h>
+#include <unistd.h>
+
+#include "tests/system/regress_launcher/launches.hpp"
+
+namespace weft::test {
+namespace {
+
+const std::string kLauncher = "setpriv --bounding-set=-kill " RANK_PROGRAMS "/weft run ";
+const std::string kOfAnotherUser = "setpriv --reuid 65534 --clear-groups sleep 60";
+
+class UnkillableOrphan : public ::testing::Test {
+  protected:
+    void SetUp() override {
+        if (::geteuid() != 0) GTEST_SKIP() << "needs root, to start processes of another user";
+    }
+    /// Runs the job, and afterwards kills the processes that it could not kill.
+    static Outcome launch(const std::string& arguments) {
+        RunningProgram program({"sh", "-c", "exec " + kLauncher + arguments});
+        const Outcome outcome = program.wait();
+        for (const pid_t left : program.processes()) ::kill(left, SIGKILL);
+        EXPECT_TRUE(program.nothing_left());
+        return outcome;
+    }
+};
+
+TEST_F(UnkillableOrphan, AnOrphanOfAnotherUserIsNamedAndLeftRunning) {
+    const Outcome outcome =
+        launch("-n 1 -- sh -c '" + kOfAnotherUser + " > /dev/null 2> /dev/null & sleep 0.5'");
+    expect_end(outcome, 0,
+               ", which a rank has left, runs on: it has become another user's and cannot be "
+               "killed\n");
+    EXPECT_LT(outcome.seconds, 10);
+}
+
+TEST_F(UnkillableOrphan, ARankOfAnotherUserIsNamedAndLeftRunning) {
+    const Outcome outcome = launch("-n 1 --timeout 1 -- " + kOfAnotherUser);
+    expect_end(outcome, 124, "weft run: the job did not end within 1 s\n");
+    expect_end(outcome, 124, ") runs on: it has become another user's and cannot be killed\n");
+    EXPECT_LT(outcome.seconds, 15);
+}
+
+}  // namespace
+}  // namespace weft::test

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Bug: calls of a forked child were executed. They acted as the parent in the shared segment, so
+// the parent's next call succeeded with a wrong result. weft_init() and weft_finalize() in the
+// child never returned. Method: a child of each rank calls every entry point of both interfaces.
+// entries.py lists the entry points from the library's symbols, so that new functions are included.
+// Seen on 9d518da: all of these programs fail with "symmetric memory has changed".
+#include "tests/system/ranks/ranks_job.hpp"
+
+namespace weft::test {
+namespace {
+
+using Child = std::tuple<std::string, std::string>;
+class CallsInChildren : public testing::TestWithParam<Child> {};
+
+TEST_P(CallsInChildren, AllCallsInForkedChildrenAreRefused) {
+    const auto& [how, interface] = GetParam();
+    for (const Words& options : {Words{"-n", "2"}, Words{"-n", "2", "--nodes", "2"}}) {
+        const Outcome outcome =
+            run_ranks(options, {rank_program("calls_in_children"), how, interface});
+        EXPECT_EQ(outcome.status, 0) << outcome.errors;
+        EXPECT_EQ(outcome.errors, "");
+    }
+}
+INSTANTIATE_TEST_SUITE_P(Forks, CallsInChildren,
+                         testing::Combine(testing::Values("fork", "_Fork", "clone", "old_kernel"),
+                                          testing::Values("c", "cpp")),
+                         [](const auto& child) {
+                             return std::get<0>(child.param) + "_" + std::get<1>(child.param);
+                         });
+
+}  // namespace
+}  // namespace weft::test

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Bugs: a core dump of one rank read the sparse segment of every local peer and so allocated it
+// (900 MB with two ranks). Segments requested large pages, so touching a cell took two MiB. Method:
+// the kernel's flags for each mapping of a segment (VmFlags in smaps; dd: not in dumps, hg: large
+// pages). Without the fix, they have hg and no dd.
+#include <fmt/format.h>
+
+#include <fstream>
+#include <sstream>
+
+#include "tests/system/regress_ranks/play.hpp"
+#include "weft/weft.hpp"
+
+namespace weft::test {
+namespace {
+
+int play(const Words&) {
+    Runtime runtime;
+    std::ifstream maps("/proc/self/smaps");
+    std::string line;
+    bool in_segment = false;
+    int segments = 0;
+    int wrong = 0;
+    while (std::getline(maps, line)) {
+        if (line.find("weft-segment") != std::string::npos) {
+            in_segment = true;
+        } else if (in_segment && line.starts_with("VmFlags:")) {
+            std::istringstream words(line);
+            bool dumped = true;
+            for (std::string word; words >> word;) {
+                if (word == "dd") dumped = false;
+                if (word == "hg") ++wrong;
+            }
+            wrong += dumped ? 1 : 0;
+            ++segments;
+            in_segment = false;
+        }
+    }
+    if (segments != 3 || wrong != 0)
+        fmt::print(stderr, "{} segments, {} wrong flags\n", segments, wrong);
+    runtime.finalize();
+    return segments == 3 && wrong == 0 ? 0 : 3;
+}
+const Part kPart("dumps", play);
+
+TEST(CoreDumps, DumpsOmitSegments) {
+    const Outcome outcome = run_part({"-n", "3"}, "dumps");
+    EXPECT_EQ(outcome.status, 0) << outcome.errors;
+}
+
+}  // namespace
+}  // namespace weft::test

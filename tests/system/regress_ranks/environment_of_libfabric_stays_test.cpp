@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Bug: variables of libfabric were set for all preferred providers and stayed for the life of the
+// process. An MPI in the process and children got them, too. Method: compare the environment before
+// and after start-up over a network. Without the fix, FI_OFI_RXM_BUFFER_SIZE stays.
+#include <unistd.h>
+
+#include <algorithm>
+#include <string_view>
+
+#include "tests/system/regress_ranks/play.hpp"
+#include "weft/weft.hpp"
+
+namespace weft::test {
+namespace {
+
+Words environment() {
+    Words all;
+    for (char** entry = environ; *entry != nullptr; ++entry)
+        if (!std::string_view(*entry).starts_with("PMIX_")) all.emplace_back(*entry);  // PMIx's own
+    std::sort(all.begin(), all.end());
+    return all;
+}
+
+/// WORD "kept": a value that the user has set must not change.
+int play(const Words& words) {
+    const Words before = environment();
+    Runtime runtime;
+    const Words after = environment();
+    for (const std::string& entry : after)
+        if (!std::binary_search(before.begin(), before.end(), entry))
+            std::fprintf(stderr, "new: %s\n", entry.c_str());
+    runtime.finalize();
+    const bool kept =
+        words[0] != "kept" || std::string(::getenv("FI_OFI_RXM_BUFFER_SIZE")) == "512";
+    return before == after && kept ? 0 : 3;
+}
+const Part kPart("environment", play);
+
+TEST(EnvironmentOfLibfabric, TheEnvironmentIsRestoredAfterStartUp) {
+    const Outcome fresh = run_part({"-n", "2", "--nodes", "2"}, "environment", {"fresh"});
+    EXPECT_EQ(fresh.status, 0) << fresh.errors;
+    const Outcome kept = run_part({"-n", "2", "--nodes", "2"}, "environment", {"kept"},
+                                  {"FI_OFI_RXM_BUFFER_SIZE=512"});
+    EXPECT_EQ(kept.status, 0) << kept.errors;
+}
+
+}  // namespace
+}  // namespace weft::test

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Bugs: the progress thread and weft_progress() treated a started call without a wait as a wait,
+// and ended a healthy job after WEFT_TIMEOUT. A WEFT_TIMEOUT near its maximum wrapped and ended the
+// job at once. Method: rank 0 starts a call and computes for longer than the timeout; the others
+// come later. Without the fix, each of the jobs is aborted.
+#include <fmt/format.h>
+
+#include <chrono>
+#include <thread>
+
+#include "tests/system/regress_ranks/play.hpp"
+#include "weft/weft.hpp"
+
+namespace weft::test {
+namespace {
+
+void compute(Runtime& runtime, double seconds) {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
+    while (std::chrono::steady_clock::now() < end) {
+        runtime.progress();
+        std::this_thread::sleep_for(std::chrono::microseconds(100));
+    }
+}
+
+/// Argument: the seconds of rank 0 between start and wait.
+int play(const Words& words) {
+    Runtime runtime;
+    Team world = runtime.world();
+    const double seconds = std::stod(words[0]);
+    if (world.rank() != 0) std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
+    Request request = world.start(Call::barrier());
+    if (world.rank() == 0) compute(runtime, seconds);
+    request.wait();
+    runtime.finalize();
+    return 0;
+}
+const Part kPart("healthy_jobs", play);
+
+void check(const char* seconds, const Words& settings) {
+    Words all{"WEFT_TIMEOUT_ACTION=abort"};
+    all.insert(all.end(), settings.begin(), settings.end());
+    const Outcome outcome = run_part({"-n", "2"}, "healthy_jobs", {seconds}, all);
+    EXPECT_EQ(outcome.status, 0) << settings[0];
+    EXPECT_EQ(outcome.errors, "") << settings[0];
+}
+
+TEST(HealthyJobs, ComputingJobsAreNotAborted) {
+    check("2.5", {"WEFT_TIMEOUT=1", "WEFT_PROGRESS=thread"});
+    check("2.5", {"WEFT_TIMEOUT=1", "WEFT_PROGRESS=calls"});
+    check("0.5", {"WEFT_TIMEOUT=18446744072"});
+}
+
+}  // namespace
+}  // namespace weft::test

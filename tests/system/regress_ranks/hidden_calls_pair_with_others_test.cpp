@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Bug: ranks could not distinguish the user's calls from collectives inside finalize, alloc, free,
+// split and the end of a team, or from barriers that the bank rule inserts. A barrier on one rank
+// paired with the finalize of another and returned, and finalize then hung.
+// Method: the last rank makes another call than the others. Each waiting rank must get an Error
+// that names both calls as the program made them. Without the fix, the first case hangs.
+#include <fmt/format.h>
+
+#include <optional>
+
+#include "tests/system/regress_ranks/play.hpp"
+#include "weft/weft.hpp"
+
+namespace weft::test {
+namespace {
+
+void make_call(const std::string& what, Runtime& runtime, Team team, void* memory) {
+    double values[4] = {};
+    if (what == "barrier") team.barrier();
+    if (what == "finalize") runtime.finalize();
+    if (what == "alloc") static_cast<void>(team.allocate(64));
+    if (what == "free") team.release(memory);
+    if (what == "split") static_cast<void>(team.split(0, 0));
+    if (what == "team_free") team.free();
+    if (what == "broadcast") team.broadcast(values, 4, Type::float64, 0);
+}
+
+/// TEAM EARLIER CALL_OF_THE_LAST CALL_OF_THE_OTHERS: makes EARLIER broadcasts first.
+int play(const Words& words) {
+    Runtime runtime;
+    Team team = words[0] == "world" ? runtime.world() : *runtime.world().split(0, 0);
+    void* const memory = team.allocate(64);
+    double values[4] = {};
+    team.barrier();
+    for (int i = std::stoi(words[1]); i > 0; --i) team.broadcast(values, 4, Type::float64, 0);
+    try {
+        make_call(words[team.rank() == team.size() - 1 ? 2 : 3], runtime, team, memory);
+        team.barrier();
+    } catch (const Error& error) {
+        fmt::print(stderr, "caught: {}\n", error.what());
+        return 40;
+    }
+    return 0;
+}
+const Part kPart("hidden_calls", play);
+
+void check(const Words& options, const Words& words) {
+    const Outcome outcome =
+        run_part(options, "hidden_calls", words, {"WEFT_BANKS=4", "WEFT_TIMEOUT=0"});
+    EXPECT_EQ(outcome.status, 40) << outcome.errors;
+    EXPECT_LT(outcome.seconds, 10);
+    for (const std::string& call : {words[2], words[3]})
+        EXPECT_NE(outcome.errors.find("called " + call), std::string::npos)
+            << call << ": " << outcome.errors;
+}
+
+TEST(HiddenCalls, InternalCallsDoNotPairWithUserCalls) {
+    check({"-n", "2"}, {"world", "0", "finalize", "barrier"});
+    check({"-n", "3", "--nodes", "3"}, {"world", "0", "finalize", "barrier"});
+    check({"-n", "2"}, {"world", "0", "split", "alloc"});
+    check({"-n", "2"}, {"team", "0", "free", "barrier"});
+    check({"-n", "2"}, {"team", "0", "team_free", "barrier"});
+}
+
+/// With four banks every second broadcast has a barrier before it.
+TEST(HiddenCalls, InsertedBarriersAreNamedAfterTheCallThatNeedsThem) {
+    check({"-n", "2"}, {"world", "1", "barrier", "broadcast"});
+    check({"-n", "2"}, {"world", "2", "barrier", "broadcast"});
+}
+
+}  // namespace
+}  // namespace weft::test

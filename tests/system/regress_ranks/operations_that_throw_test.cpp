@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Bugs: an exception in an operation of the user ended the process. A team with a failed call could
+// not be freed, and kept its place. Method: an operation throws on one rank, in blocking and
+// started calls, interpreted and fused ones. All waiting ranks get an Error, free the team and
+// continue with others, for more rounds than there are places. Without the fix, the process ends.
+#include <fmt/format.h>
+
+#include <stdexcept>
+#include <thread>
+
+#include "tests/system/regress_ranks/play.hpp"
+#include "weft/weft.hpp"
+
+namespace weft::test {
+namespace {
+
+void add_or_throw(const void* in, void* inout, std::size_t count, void* throws) {
+    if (*static_cast<const bool*>(throws)) throw std::runtime_error("no more of this");
+    for (std::size_t i = 0; i < count; ++i)
+        static_cast<int*>(inout)[i] += static_cast<const int*>(in)[i];
+}
+
+/// Returns true if the call or the next one fails as it should: a rank that already has all its
+/// data does not wait for the rank that throws.
+bool failed(Team team, std::vector<int>& values, const UserOp& op, bool started) {
+    const Call call = Call::allreduce(values.data(), values.data(), values.size(), op);
+    try {
+        if (started)
+            team.start(call).wait();
+        else
+            team.run(call);
+        team.barrier();
+    } catch (const Error& error) {
+        if (error.status() == Status::argument &&
+            std::string_view(error.what()).find("threw: no more of this") != std::string::npos)
+            return true;
+        fmt::print(stderr, "{}\n", error.what());
+    }
+    return false;
+}
+
+/// ROUNDS: in each round the operation throws on the last rank.
+int play(const Words& words) {
+    Runtime runtime;
+    Team world = runtime.world();
+    bool throws = false;
+    const UserOp op(add_or_throw, &throws, sizeof(int), true);
+    for (int round = std::stoi(words[0]); round > 0; --round) {
+        std::vector<int> values(round % 2 == 0 ? 1 : 5000, 1);
+        Team team = *world.split(0, 0);
+        team.allreduce(values.data(), values.data(), values.size(), op);
+        if (values[0] != team.size()) return 3;
+        throws = world.rank() == world.size() - 1;
+        if (!failed(team, values, op, round % 3 == 0)) return 4;
+        throws = false;
+        team.free();
+        world.barrier();
+    }
+    runtime.finalize();
+    return 0;
+}
+const Part kPart("operations_that_throw", play);
+
+TEST(OperationsThatThrow, TheCallFailsAndTheTeamCanBeFreed) {
+    for (const Words& options : {Words{"-n", "2"}, Words{"-n", "3", "--nodes", "3"}}) {
+        const Outcome outcome = run_part(options, "operations_that_throw", {"80"});
+        EXPECT_EQ(outcome.status, 0) << outcome.errors;
+        EXPECT_LT(outcome.seconds, 40) << "the others must learn of it at once, without an inquiry";
+    }
+}
+TEST(OperationsThatThrow, TheCallFailsOnAProgressThread) {
+    const Outcome outcome =
+        run_part({"-n", "2"}, "operations_that_throw", {"40"}, {"WEFT_PROGRESS=thread"});
+    EXPECT_EQ(outcome.status, 0) << outcome.errors;
+}
+
+}  // namespace
+}  // namespace weft::test

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Bug: a rank registered its whole sparse segment with the network, and hardware would pin it: 450
+// MB for each of two ranks. Method: the log of a job over a network names the registered memory.
+// Without the fix the log has no such line, and the whole segment is registered.
+#include <cstdio>
+
+#include "tests/system/regress_ranks/play.hpp"
+#include "weft/weft.hpp"
+
+namespace weft::test {
+namespace {
+
+int play(const Words&) {
+    Runtime runtime;
+    if (runtime.world().allreduce(1, Op::sum) != runtime.world().size()) return 3;
+    runtime.finalize();
+    return 0;
+}
+const Part kPart("whole_segment", play);
+
+TEST(WholeSegment, OnlyPartOfTheSegmentIsRegistered) {
+    const Outcome outcome =
+        run_part({"-n", "2", "--nodes", "2"}, "whole_segment", {}, {"WEFT_LOG=info"});
+    ASSERT_EQ(outcome.status, 0) << outcome.errors;
+    int segment = 0;
+    int registered = 0;
+    const std::size_t at = outcome.errors.find("memory of each rank: ");
+    ASSERT_NE(at, std::string::npos) << outcome.errors;
+    std::sscanf(outcome.errors.c_str() + at, "memory of each rank: %d MiB", &segment);
+    const std::size_t end = outcome.errors.find(" MiB are registered", at);
+    ASSERT_NE(end, std::string::npos) << outcome.errors;
+    std::sscanf(outcome.errors.c_str() + outcome.errors.rfind(' ', end - 1), " %d", &registered);
+    EXPECT_GT(segment, 400);
+    EXPECT_GT(registered, 0);
+    EXPECT_LE(15 * registered, segment);
+}
+
+}  // namespace
+}  // namespace weft::test

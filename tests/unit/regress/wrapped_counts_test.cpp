@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Bug: the transfers to a peer were counted in 32 bits and compared for equality, so 2^32 transfers
+// after a quiet the next quiet assumed that all were delivered. Method: one-sided calls over a
+// network whose counter jumps by 2^32 must send the peer a request before they continue. Without
+// the fix, they send none.
+#include <gtest/gtest.h>
+
+#include "run/onesided/registered.hpp"
+#include "tests/hostile/fuzz/far_wire.hpp"
+
+namespace weft::run {
+
+/// Counts writes and requests. The other rank never answers.
+class CountingWire : public fuzz::FarWire {
+  public:
+    std::uint64_t transfers = 0;
+    std::uint64_t per_write = 1;
+    int requests = 0;
+
+    base::Post try_put(const base::Put& put, std::uint64_t&) noexcept {
+        if (put.cell != base::Put::kNoCell)
+            ++requests;
+        else
+            transfers += per_write;
+        return base::Post::posted;
+    }
+    CountingWire& counts() noexcept { return *this; }
+    const base::RemoteFacts& remote() const noexcept { return facts_; }
+    std::uint64_t written_to(Rank) noexcept { return transfers; }
+    std::uint32_t close_batch(Rank) noexcept { return 1; }
+
+  private:
+    const base::RemoteFacts facts_{.whole_words = true};
+};
+static_assert(Network<CountingWire>);
+
+/// Waiter that gives up at the first wait.
+struct Impatience {
+    base::Failure gave_up;
+    template <class Ended, class Waits>
+    bool await(Ended ended, Waits) {
+        return ended();
+    }
+    [[nodiscard]] const base::Failure& failure() const { return gave_up; }
+};
+
+namespace {
+
+class WrappedCounts : public testing::Test {
+  protected:
+    WrappedCounts() : calls_(wire_, patience_, {.offset = 0, .ranks = 2}, 0) {}
+    bool put() { return calls_.put(1, 4096, data_.data(), data_.size(), Return::at_once); }
+
+    CountingWire wire_;
+    Impatience patience_;
+    OneSided<CountingWire, Impatience> calls_;
+    std::vector<std::byte> data_ = std::vector<std::byte>(100);
+};
+
+TEST_F(WrappedCounts, ACountThatWrapsToZeroIsNotTakenForNoTransfers) {
+    wire_.per_write = std::uint64_t{1} << 32;
+    ASSERT_TRUE(put());
+    EXPECT_FALSE(calls_.quiet()) << "no transfer is known to be delivered";
+    EXPECT_EQ(wire_.requests, 1) << "the peer must get a request";
+}
+
+TEST_F(WrappedCounts, CountsAreSettledBeforeTheyOverflowARequest) {
+    wire_.per_write = (std::uint64_t{1} << 31) + 1;
+    ASSERT_TRUE(put());
+    EXPECT_EQ(wire_.requests, 0);
+    EXPECT_FALSE(put()) << "a request has 32 bits for the number of earlier transfers";
+    EXPECT_EQ(wire_.requests, 1);
+}
+
+}  // namespace
+}  // namespace weft::run

@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tests/virtual/farm/rank.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace weft::farm {
+
+using Kind = Act::Kind;
+
+namespace {
+
+/// Returns a reduction of elements of this size that throws.
+run::Reducer throwing(std::size_t element_bytes) {
+    static std::map<std::size_t, run::UserOperation> operations;
+    const UserFunction function = [](const void*, void*, std::size_t, void*) {
+        throw std::runtime_error("as the scenario wants");
+    };
+    const auto [held, added] = operations.try_emplace(
+        element_bytes, run::UserOperation{.function = function, .element_bytes = element_bytes});
+    return {.user = &held->second, .element_bytes = element_bytes};
+}
+
+}  // namespace
+
+void RankRun::go() {
+    for (const std::size_t act : script_.part) {
+        perform(act);
+        world_.note_deed();
+        if (random_.chance(1, 3)) reap();
+    }
+    finish_all(nullptr);
+    close_disagreement();
+    if (remote_ != nullptr) remote_->quiet(rank_);
+    world_.note_done(rank_);
+    world_.note_deed();
+    while (!world_.all_done()) {
+        world_.job().engine(rank_).poll();
+        world_.pause(rank_);
+    }
+}
+
+void RankRun::perform(std::size_t number) {
+    const Act& act = world_.scenario.acts[number];
+    switch (act.kind) {
+        case Kind::collective:
+            return collective(number, act.call, act.form);
+        case Kind::disagree:
+            if (act.team == 0) quarrelled_ = true;
+            return collective(number, act.rank == rank_ ? act.instead : act.call, Form::blocking);
+        case Kind::throws:
+            if (act.team == 0) quarrelled_ = true;
+            return collective(number, act.call, Form::blocking);
+        case Kind::exchange:
+            return exchange(number);
+        case Kind::make_team:
+            return make_team(act.team);
+        case Kind::free_team:
+            return free_team(act.team);
+        case Kind::kill:
+            if (act.rank == rank_) world_.doom(rank_);
+            return;
+        default:
+            if (act.rank != rank_ || remote_ == nullptr) return;
+            ++script_.operations;
+            return remote_->perform(act, number);
+    }
+}
+
+// --- collective calls ----------------------------------------------------------------------------
+
+void RankRun::collective(std::size_t act, std::uint32_t number, Form form) {
+    const LiveTeam& team = world_.teams[world_.scenario.acts[act].team];
+    if (team.state_of(rank_) == nullptr) return;
+    const test::TeamCall& bound = team.calls[number];
+    Call& call =
+        form == Form::persistent ? held_call(act, team, number) : new_call(act, team, number);
+    const Act& made = world_.scenario.acts[act];
+    call.judged = made.kind != Kind::disagree && made.kind != Kind::throws;
+    const bool throws = made.kind == Kind::throws && made.rank == rank_;
+    const run::Reducer reducer =
+        throws ? throwing(test::element_bytes(bound.plan.algebra)) : bound.reducer;
+    test::fill_input(bound, {world_.scenario.seed, act}, call.member, call.input);
+    if (script_.made_by[act]++ == 0) ++script_.operations;
+    if (failed_teams_.contains(&team)) ++script_.failed_before[act];
+    const run::Registers registers{.input = call.input, .output = call.output};
+    if (form == Form::blocking) {
+        if (run_blocking(call, registers, reducer)) judge(call);
+        return;
+    }
+    issue(call, registers, reducer);
+    const std::size_t most = 1 + random_.below(24);
+    while (open_.size() > most) finish(*open_[random_.below(open_.size())]);
+}
+
+RankRun::Call& RankRun::new_call(std::size_t act, const LiveTeam& team, std::uint32_t number) {
+    Call& call = calls_.emplace_back();
+    call.act = act;
+    call.team = &team;
+    call.number = number;
+    call.member = team.team->rank_of(rank_);
+    call.program = &team.calls[number].programs[static_cast<std::size_t>(call.member)];
+    give_memory(call, team.calls[number].bytes());
+    return call;
+}
+
+/// Returns the call with the same memory each time, after its last start has ended. After a failure
+/// a peer may still read lent memory, so memory is not reused then.
+RankRun::Call& RankRun::held_call(std::size_t act, const LiveTeam& team, std::uint32_t number) {
+    if (failed_) return new_call(act, team, number);
+    Call*& held = held_[{&team, number}];
+    if (held == nullptr) held = &new_call(act, team, number);
+    if (held->op != nullptr) finish(*held);
+    held->act = act;
+    return *held;
+}
+
+void RankRun::give_memory(Call& call, std::size_t bytes) {
+    const bool in_place = random_.chance(1, 3);
+    const std::size_t all = (in_place ? 1 : 2) * bytes + 1;
+    if (random_.chance(1, 4)) {
+        call.output = world_.job().allocate(rank_, all);
+    } else {
+        call.memory.resize(all);
+        call.output = call.memory.data();
+    }
+    call.input = in_place ? call.output : call.output + bytes;
+}
+
+void RankRun::issue(Call& call, run::Registers registers, const run::Reducer& reducer) {
+    run::TeamState& state = *call.team->state_of(rank_);
+    call.op = &world_.job().engine(rank_).start(state, *call.program, registers, reducer);
+    if (watched(call)) world_.job().watch().issued(call.team->team->id, call.member, *call.op);
+    open_.push_back(&call);
+}
+
+/// Returns false if the call failed, or if it was issued and judged already.
+bool RankRun::run_blocking(Call& call, run::Registers registers, const run::Reducer& reducer) {
+    if (watched(call)) {
+        issue(call, registers, reducer);
+        finish(call);
+        return false;
+    }
+    test::VirtualEngine& engine = world_.job().engine(rank_);
+    run::TeamState& state = *call.team->state_of(rank_);
+    const bool good = engine.run(state, *call.program, registers, reducer);
+    if (!good) failed(call, engine.failure());
+    return good;
+}
+
+void RankRun::finish(Call& call) {
+    test::VirtualEngine& engine = world_.job().engine(rank_);
+    run::Operation& op = *call.op;
+    engine.wait(op);
+    std::erase(open_, &call);
+    call.op = nullptr;
+    if (op.state == run::Operation::State::failed) {
+        failed(call, op.failure);
+    } else {
+        judge(call);
+    }
+    engine.release(op);
+}
+
+void RankRun::judge(Call& call) {
+    world_.note_deed();
+    if (!call.judged || call.act == kNone) return;
+    const auto exchange = script_.exchanges.find(call.act);
+    if (exchange != script_.exchanges.end()) {
+        const auto& side = exchange->second[static_cast<std::size_t>(call.member)];
+        std::string wrong = test::check_exchange(side, call.act, call.member);
+        if (!wrong.empty()) world_.fail(std::move(wrong));
+        return;
+    }
+    const test::TeamCall& bound = call.team->calls[call.number];
+    std::string wrong =
+        test::check_output(bound, {world_.scenario.seed, call.act}, call.member, call.output);
+    if (!wrong.empty()) world_.fail(std::move(wrong));
+    const bool after_all = bound.ends_after_all_entered();
+    if (after_all && script_.made_by[call.act] != call.team->team->size())
+        world_.fail(fmt::format("call {} ({}) is done at rank {} before all have made it", call.act,
+                                call.program->description, rank_));
+    if (after_all && script_.failed_before[call.act] != 0)
+        world_.fail(
+            fmt::format("call {} ({}) is OK at rank {} although a rank had got a failure of "
+                        "the team before it",
+                        call.act, call.program->description, rank_));
+    std::fill_n(call.output, bound.bytes(), std::byte{0xa5});
+    std::fill_n(call.input, bound.bytes(), std::byte{0x5a});
+}
+
+/// A failure is right if a rank has died, if a rank of the team disagrees, or
+/// if its reduction throws.
+void RankRun::failed(const Call& call, const base::Failure& failure) {
+    world_.note_deed();
+    failed_ = true;
+    failed_teams_.insert(call.team);
+    const auto comes_of = [&](Kind kind, const char* word) {
+        const auto is_cause = [&](std::size_t act) {
+            const Act& one = world_.scenario.acts[act];
+            return one.kind == kind && &world_.teams[one.team] == call.team;
+        };
+        return failure.status == Status::argument && failure.text.find(word) != std::string::npos &&
+               std::ranges::any_of(script_.part, is_cause);
+    };
+    const bool died = world_.mourning() && failure.status == Status::peer;
+    if (!died && !comes_of(Kind::disagree, "disagree") && !comes_of(Kind::throws, "threw"))
+        world_.fail(fmt::format("{} failed at rank {}: {}", call.program->description, rank_,
+                                failure.text));
+    if (world_.scenario.fault == Fault::forgotten_failure)
+        call.team->state_of(rank_)->failed = false;
+}
+
+void RankRun::finish_all(const LiveTeam* team) {
+    const auto concerned = [&](const Call* call) { return team == nullptr || call->team == team; };
+    for (auto found = std::ranges::find_if(open_, concerned); found != open_.end();
+         found = std::ranges::find_if(open_, concerned))
+        finish(**found);
+}
+
+/// Looks at open calls from time to time, as a busy caller does.
+void RankRun::reap() {
+    test::VirtualEngine& engine = world_.job().engine(rank_);
+    if (random_.chance(1, 2)) engine.poll();
+    for (std::size_t i = 0; i < open_.size();) {
+        if (engine.ended(*open_[i]->op)) {
+            finish(*open_[i]);
+        } else {
+            ++i;
+        }
+    }
+}
+
+void RankRun::exchange(std::size_t act) {
+    const LiveTeam& team = world_.teams[world_.scenario.acts[act].team];
+    if (team.state_of(rank_) == nullptr) return;
+    const Rank member = team.team->rank_of(rank_);
+    test::ExchangeSide& side = script_.exchanges.at(act)[static_cast<std::size_t>(member)];
+    Call& call = calls_.emplace_back();
+    call.act = act;
+    call.team = &team;
+    call.member = member;
+    call.program = &side.program;
+    if (script_.made_by[act]++ == 0) ++script_.operations;
+    if (world_.scenario.acts[act].form != Form::blocking)
+        return issue(call, registers_of(side), {});
+    if (run_blocking(call, registers_of(side), {})) judge(call);
+}
+
+/// After a disagreement, makes a barrier at which all members must have learned of it.
+void RankRun::close_disagreement() {
+    for (const std::size_t number : script_.part) {
+        const Act& act = world_.scenario.acts[number];
+        const LiveTeam& team = world_.teams[act.team];
+        if (act.kind != Kind::disagree || team.state_of(rank_) == nullptr) continue;
+        const auto hash = [&](std::uint32_t call) {
+            return team.calls[call].programs.front().call_hash;
+        };
+        if (hash(act.call) == hash(act.instead)) return;
+        Call& call = new_call(kNone, team, 0);
+        test::VirtualEngine& engine = world_.job().engine(rank_);
+        if (engine.run(*team.state_of(rank_), *call.program, {}, {}))
+            world_.fail(fmt::format("rank {} never learned that ranks of team {} disagree", rank_,
+                                    team.team->id));
+        else
+            failed(call, engine.failure());
+    }
+}
+
+// --- teams ---------------------------------------------------------------------------------------
+
+/// Makes a barrier of all ranks. It may fail because of the next call, made by a rank that has
+/// passed it; then all have entered too. Returns false if a rank has died.
+bool RankRun::all_entered() {
+    return barrier() || !world_.mourning();
+}
+
+/// Makes a barrier of all ranks. Returns false if it failed.
+bool RankRun::barrier() {
+    Call& call = new_call(kNone, world_.teams.front(), 0);
+    if (!watched(call)) return run_blocking(call, {}, {});
+    issue(call, {}, {});
+    run::Operation& op = *call.op;
+    world_.job().engine(rank_).wait(op);
+    const bool good = op.state == run::Operation::State::complete;
+    finish(call);
+    return good;
+}
+
+/// Ends the team that has the shared region.
+bool RankRun::vacate() {
+    if (occupant_ == ~std::uint32_t{0}) return true;
+    LiveTeam& team = world_.teams[occupant_];
+    finish_all(&team);
+    if (world_.scenario.fault != Fault::early_free && !all_entered()) return false;
+    std::erase_if(held_, [&](const auto& held) { return held.first.first == &team; });
+    world_.leave(team, rank_);
+    occupant_ = ~std::uint32_t{0};
+    return true;
+}
+
+void RankRun::make_team(std::uint32_t team) {
+    if (quarrelled_ || occupant_ == team) return;
+    if (world_.scenario.fault == Fault::shared_region) {
+        if (world_.teams[team].state_of(rank_) != nullptr) return;
+    } else if (!vacate()) {
+        return;
+    }
+    if (world_.scenario.fault != Fault::early_free && !all_entered()) return;
+    world_.join(world_.teams[team], rank_);
+    occupant_ = team;
+}
+
+void RankRun::free_team(std::uint32_t team) {
+    if (!quarrelled_ && occupant_ == team) vacate();
+}
+
+}  // namespace weft::farm

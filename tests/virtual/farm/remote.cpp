@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tests/virtual/farm/remote.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace weft::farm {
+
+namespace {
+
+constexpr std::uint64_t kLine = 64;
+/// Words of one origin's block: the put words, the signal, and the announced words.
+constexpr std::uint32_t kSignal = kBlockWords;
+constexpr std::uint32_t kAnnounced = kBlockWords + 1;
+constexpr std::uint32_t kAllWords = kAnnounced + kSignalWords;
+
+const std::byte* bytes_of(const std::vector<std::uint64_t>& words) {
+    return reinterpret_cast<const std::byte*>(words.data());
+}
+
+}  // namespace
+
+Remote::Remote(World& world)
+    : world_(world),
+      size_(world.scenario.size()),
+      blocks_(static_cast<std::size_t>(size_ * size_)),
+      tickets_(static_cast<std::size_t>(size_)),
+      bereft_(static_cast<std::size_t>(size_)) {
+    test::VirtualJob& job = world.job();
+    run::OneSidedArea area{.ranks = size_, .before_first = world.scenario.requests};
+    const std::uint64_t heap_bytes =
+        (std::uint64_t{kAllWords} * static_cast<std::uint64_t>(size_) + 1) * 8;
+    for (Rank rank = 0; rank < size_; ++rank) {
+        const std::byte* const at = job.allocate(rank, area.bytes() + heap_bytes + 2 * kLine);
+        area.offset = static_cast<std::uint64_t>(at - job.network().segment(rank));
+    }
+    heap_ = (area.offset + area.bytes() + kLine - 1) / kLine * kLine;
+    for (Block& one : blocks_) {
+        one.words.resize(kBlockWords);
+        one.fresh.resize(kBlockWords);
+    }
+    for (std::vector<bool>& drawn : tickets_) drawn.resize(world.scenario.acts.size() + 1);
+    for (Rank rank = 0; rank < size_; ++rank) {
+        link::Wire& real = *job.wire(rank).real();
+        Calls& calls = calls_.emplace_back(real, job.engine(rank), area, rank);
+        if (calls.service().has_origins())
+            real.set_service(&Calls::serve, &Calls::on_immediate, &calls);
+    }
+}
+
+std::uint64_t Remote::offset(Rank origin, std::uint32_t word) const {
+    return heap_ + (static_cast<std::uint64_t>(origin) * kAllWords + word + 1) * 8;
+}
+
+std::uint64_t Remote::word_at(Rank peer, std::uint64_t offset) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, world_.job().network().segment(peer) + offset, sizeof word);
+    return word;
+}
+
+std::uint64_t Remote::signalled(Rank origin, Rank peer, std::uint64_t round,
+                                std::uint32_t word) const {
+    return base::mix(round * 1000 + word +
+                     (static_cast<std::uint64_t>(origin * size_ + peer) << 40));
+}
+
+/// Returns `done`. A call may fail only if a rank has died.
+bool Remote::good(bool done, Rank origin, const char* call) {
+    world_.note_deed();
+    if (!done) bereft_[static_cast<std::size_t>(origin)] = true;
+    if (!done && !world_.mourning())
+        world_.fail(fmt::format("{} of rank {} failed: {}", call, origin,
+                                world_.job().engine(origin).failure().text));
+    return done;
+}
+
+void Remote::perform(const Act& act, std::size_t number) {
+    switch (act.kind) {
+        case Act::Kind::put:
+            return put(act, number);
+        case Act::Kind::signal:
+            return signal(act);
+        case Act::Kind::get:
+            return get(act);
+        case Act::Kind::add:
+            return add(act);
+        case Act::Kind::fence:
+            return fence(act.rank);
+        default:
+            return quiet(act.rank);
+    }
+}
+
+void Remote::put(const Act& act, std::size_t number) {
+    Block& target = block(act.rank, act.peer);
+    const auto fresh = target.fresh.begin() + act.first;
+    if (std::any_of(fresh, fresh + act.words, [](bool one) { return one; })) fence(act.rank);
+    std::vector<std::uint64_t>& source = sources_.emplace_back();
+    for (std::uint32_t i = 0; i < act.words; ++i) {
+        source.push_back(base::mix(number * 100 + i + 1));
+        target.words[act.first + i] = source.back();
+        target.fresh[act.first + i] = true;
+    }
+    target.unsettled = true;
+    const bool reusable = act.form == Form::blocking;
+    const bool done = calls_[static_cast<std::size_t>(act.rank)].put(
+        act.peer, offset(act.rank, act.first), bytes_of(source), act.words * 8U,
+        reusable ? run::Return::reusable : run::Return::at_once);
+    if (good(done, act.rank, "put") && reusable) std::ranges::fill(source, 0);
+}
+
+void Remote::signal(const Act& act) {
+    Block& target = block(act.rank, act.peer);
+    // The announced words may be overwritten only after the signal was seen.
+    if (target.seen != target.signals) {
+        quiet(act.rank);
+        look(act.peer);
+        if (target.seen != target.signals) return;
+    }
+    const std::uint64_t round = ++target.signals;
+    std::vector<std::uint64_t>& source = sources_.emplace_back();
+    const std::uint32_t words = 1 + static_cast<std::uint32_t>(round % kSignalWords);
+    for (std::uint32_t i = 0; i < words; ++i)
+        source.push_back(signalled(act.rank, act.peer, round, i));
+    target.unsettled = true;
+    const bool done = calls_[static_cast<std::size_t>(act.rank)].put_signal(
+        act.peer, offset(act.rank, kAnnounced), bytes_of(source), words * 8U,
+        {offset(act.rank, kSignal), round, false}, run::Return::reusable);
+    if (good(done, act.rank, "put with signal")) std::ranges::fill(source, 0);
+}
+
+void Remote::look(Rank rank) {
+    for (Rank origin = 0; origin < size_; ++origin) {
+        Block& from = block(origin, rank);
+        if (from.seen == from.signals) continue;
+        const std::uint64_t round = word_at(rank, offset(origin, kSignal));
+        if (round == from.seen) continue;
+        if (round != from.signals) {
+            world_.fail(fmt::format("rank {} sees signal {} of rank {} after {}", rank, round,
+                                    origin, from.seen));
+            return;
+        }
+        from.seen = round;
+        for (std::uint32_t i = 0; i < 1 + round % kSignalWords; ++i)
+            if (word_at(rank, offset(origin, kAnnounced + i)) != signalled(origin, rank, round, i))
+                world_.fail(
+                    fmt::format("rank {} sees signal {} of rank {} before word {} of its "
+                                "data",
+                                rank, round, origin, i));
+    }
+}
+
+void Remote::get(const Act& act) {
+    const Block& target = block(act.rank, act.peer);
+    if (target.unsettled) quiet(act.rank);
+    std::vector<std::uint64_t>& into = sources_.emplace_back(act.words);
+    const bool done = calls_[static_cast<std::size_t>(act.rank)].get(
+        act.peer, reinterpret_cast<std::byte*>(into.data()), offset(act.rank, act.first),
+        act.words * 8U, run::Return::reusable);
+    if (!good(done, act.rank, "get") || bereft_[static_cast<std::size_t>(act.rank)]) return;
+    if (!std::equal(into.begin(), into.end(), target.words.begin() + act.first))
+        world_.fail(fmt::format("rank {} gets other words from rank {} than it has put", act.rank,
+                                act.peer));
+}
+
+void Remote::add(const Act& act) {
+    std::uint64_t old = 0;
+    const run::Atomic one{.kind = run::RequestKind::add, .place = heap_, .operand = 1};
+    const bool done = calls_[static_cast<std::size_t>(act.rank)].change(act.peer, one, old);
+    if (!good(done, act.rank, "add")) return;
+    std::vector<bool>& drawn = tickets_[static_cast<std::size_t>(act.peer)];
+    if (old >= drawn.size() || drawn[old])
+        return world_.fail(fmt::format("ticket {} of rank {} was drawn twice", old, act.peer));
+    drawn[old] = true;
+}
+
+void Remote::fence(Rank origin) {
+    if (world_.scenario.fault != Fault::no_fence) calls_[static_cast<std::size_t>(origin)].fence();
+    for (Rank peer = 0; peer < size_; ++peer)
+        std::fill(block(origin, peer).fresh.begin(), block(origin, peer).fresh.end(), false);
+}
+
+void Remote::quiet(Rank origin) {
+    if (!good(calls_[static_cast<std::size_t>(origin)].quiet(), origin, "quiet")) return;
+    if (bereft_[static_cast<std::size_t>(origin)]) return;
+    for (Rank peer = 0; peer < size_; ++peer) {
+        Block& target = block(origin, peer);
+        if (!target.unsettled) continue;
+        target.unsettled = false;
+        std::fill(target.fresh.begin(), target.fresh.end(), false);
+        for (std::uint32_t word = 0; word < kBlockWords; ++word)
+            if (word_at(peer, offset(origin, word)) != target.words[word])
+                return world_.fail(
+                    fmt::format("after a quiet of rank {}, word {} at rank {} is not what was put",
+                                origin, word, peer));
+        if (word_at(peer, offset(origin, kSignal)) != target.signals)
+            return world_.fail(fmt::format("after a quiet of rank {}, its signal is not at rank {}",
+                                           origin, peer));
+    }
+}
+
+}  // namespace weft::farm

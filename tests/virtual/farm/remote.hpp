@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// remote.hpp - one-sided calls of a run, and checks of their effects.
+//
+// Idea     Each origin has its own block of words in each peer's heap, so the contents after a
+//          quiet are known. A word is put again only after a fence. A signal announces separate
+//          words; a rank that sees the signal must see these. Each addition to a counter draws a
+//          ticket, and no ticket may be drawn twice.
+// Next     tests/virtual/engine/onesided_test.cpp for single promises.
+#pragma once
+
+#include <deque>
+#include <vector>
+
+#include "run/onesided/registered.hpp"
+#include "tests/virtual/farm/world.hpp"
+
+namespace weft::farm {
+
+class Remote {
+  public:
+    explicit Remote(World& world);
+
+    void perform(const Act& act, std::size_t number);
+    /// Completes all writes of this rank, and checks their contents.
+    void quiet(Rank origin);
+    /// Checks the signals that the rank can see now.
+    void look(Rank rank);
+
+  private:
+    using Calls = run::OneSided<link::Wire, test::VirtualEngine>;
+    /// Words that one origin has put into one peer's heap.
+    struct Block {
+        std::vector<std::uint64_t> words;
+        std::vector<bool> fresh;  ///< put since the last fence
+        bool unsettled = false;   ///< has puts since the last quiet
+        std::uint64_t signals = 0;
+        std::uint64_t seen = 0;  ///< signals seen by the peer
+    };
+
+    [[nodiscard]] Block& block(Rank origin, Rank peer) {
+        return blocks_[static_cast<std::size_t>(origin * size_ + peer)];
+    }
+    [[nodiscard]] std::uint64_t offset(Rank origin, std::uint32_t word) const;
+    [[nodiscard]] std::uint64_t word_at(Rank peer, std::uint64_t offset);
+    [[nodiscard]] std::uint64_t signalled(Rank origin, Rank peer, std::uint64_t round,
+                                          std::uint32_t word) const;
+    void put(const Act& act, std::size_t number);
+    void signal(const Act& act);
+    void get(const Act& act);
+    void add(const Act& act);
+    void fence(Rank origin);
+    bool good(bool done, Rank origin, const char* call);
+
+    World& world_;
+    Rank size_;
+    std::uint64_t heap_ = 0;
+    std::deque<Calls> calls_;
+    std::vector<Block> blocks_;
+    std::vector<std::vector<bool>> tickets_;  ///< by peer: tickets drawn
+    /// By origin: a call has failed. Its puts may be missing, and the network may
+    /// still read their sources.
+    std::vector<bool> bereft_;
+    std::deque<std::vector<std::uint64_t>> sources_;
+};
+
+}  // namespace weft::farm

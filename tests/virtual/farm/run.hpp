@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// run.hpp - one run of a scenario, or of a part of it, and its first error.
+//
+// Holds    The scenario, the part and the schedule determine everything; time is counted, not
+//          measured. A run in a child process turns crashes and endless runs into texts.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "tests/virtual/farm/scenario.hpp"
+
+namespace weft::farm {
+
+struct Report {
+    std::string wrong;             ///< empty: no error
+    std::uint64_t operations = 0;  ///< acts that were made; an act of all ranks counts once
+    std::uint64_t switches = 0;    ///< between ranks
+    std::uint64_t trace = 0;       ///< hash of all events; equal traces mean equal runs
+};
+
+/// Runs acts of the scenario. `part` has their indices, ascending. `schedule` selects
+/// an order of events.
+[[nodiscard]] Report run_here(const Scenario& scenario, std::span<const std::size_t> part,
+                              std::uint64_t schedule);
+/// Runs them in a child process.
+[[nodiscard]] Report run_apart(const Scenario& scenario, std::span<const std::size_t> part,
+                               std::uint64_t schedule);
+
+}  // namespace weft::farm

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// scenario.hpp - a job of the farm: its ranks, network and teams, and a list of acts.
+//
+// Idea     The seed determines the scenario. Every rank walks the same list and performs its acts:
+//          collective calls in each form, exchanges with counts that only pairs know, teams made
+//          and freed, one-sided calls, one rank that disagrees, throws or dies. Any part of the
+//          list is a valid program too, so a failing list can be shortened.
+// Holds    Team 0 has all ranks. Call 0 of each team is a barrier. Acts on a team that does not
+//          exist are skipped, so every part of a list is valid.
+// Next     run.cpp runs a scenario; shrink.cpp shortens it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/region.hpp"
+#include "tests/virtual/farm/faults.hpp"
+#include "tests/support/call.hpp"
+#include "tests/support/virtual_fabric.hpp"
+#include "tests/support/virtual_wire.hpp"
+
+namespace weft::farm {
+
+enum class Form : std::uint8_t { blocking, started, persistent };
+
+/// One entry of the list.
+struct Act {
+    enum class Kind : std::uint8_t {
+        collective,
+        exchange,
+        make_team,
+        free_team,
+        put,
+        signal,
+        get,
+        add,
+        fence,
+        quiet,
+        disagree,
+        throws,  ///< a collective whose reduction throws at `rank`
+        kill,
+    };
+    Kind kind = Kind::collective;
+    Form form = Form::blocking;
+    std::uint32_t team = 0;
+    std::uint32_t call = 0;     ///< of the team's calls
+    std::uint32_t instead = 0;  ///< disagree: the call that `rank` makes
+    Rank rank = 0;              ///< job rank that acts, disagrees, throws or dies
+    Rank peer = 0;
+    std::uint32_t first = 0;  ///< word of the peer's block
+    std::uint32_t words = 0;
+    std::uint64_t seed = 0;  ///< exchange: seed of the counts
+};
+
+/// A collective call.
+struct CallSketch {
+    test::CallPlan plan;
+    std::vector<std::uint64_t> counts;  ///< of blocks of different sizes; else empty
+};
+
+struct TeamSketch {
+    std::vector<Rank> members;
+    base::RegionShape shape;
+    base::Tick first_tick = 1;  ///< of a team that exists from the start
+    bool lives = true;  ///< exists from the start; else it uses the region that later teams share
+    bool late_epochs = false;  ///< calls are numbered from shortly before 2^32
+    std::vector<CallSketch> calls;
+};
+
+struct Scenario {
+    std::uint64_t seed = 0;
+    Fault fault = Fault::none;
+    std::vector<int> nodes;      ///< by rank
+    bool fabric = false;         ///< the real wire over a fabric, else the virtual network
+    bool watched = false;        ///< each write is checked against the bank rule
+    std::uint64_t requests = 0;  ///< of each pair of ranks before the first one-sided call
+    bool inquires = false;       ///< ranks ask each other about long calls
+    test::FabricSetting setting;
+    test::VirtualProfile profile;
+    std::vector<TeamSketch> teams;
+    std::vector<Act> acts;
+
+    [[nodiscard]] Rank size() const { return static_cast<Rank>(nodes.size()); }
+};
+
+/// Number of words in a peer's heap for one origin, and of words that its signals announce.
+inline constexpr std::uint32_t kBlockWords = 48;
+inline constexpr std::uint32_t kSignalWords = 12;
+
+[[nodiscard]] Scenario draw_scenario(std::uint64_t seed, Fault fault, std::size_t acts);
+/// Returns the programs of all members, or none if the algorithm does not serve the call.
+[[nodiscard]] std::vector<plan::Program> programs_of(const Scenario& scenario,
+                                                     const TeamSketch& team,
+                                                     const CallSketch& call);
+/// Returns "team 1 (ranks 0 3 2): broadcast binomial of 9 elements, root 1; started".
+[[nodiscard]] std::string to_text(const Scenario& scenario, const Act& act);
+/// Returns "6 ranks on nodes 0 0 1 2 1 1, over a fabric".
+[[nodiscard]] std::string to_text(const Scenario& scenario);
+
+}  // namespace weft::farm

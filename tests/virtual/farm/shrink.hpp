@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// shrink.hpp - finds a short part of a scenario that still fails.
+//
+// Idea     Acts are removed while the rest still fails: first halves, then quarters, at last single
+//          acts (delta debugging, Zeller and Hildebrandt 2002). A removed act changes all random
+//          choices after it, so several schedules are tried before a part counts as correct.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "tests/virtual/farm/run.hpp"
+
+namespace weft::farm {
+
+struct Failing {
+    std::vector<std::size_t> part;
+    std::uint64_t schedule = 0;
+    std::string wrong;
+};
+
+[[nodiscard]] Failing shrink(const Scenario& scenario, Failing failing);
+
+}  // namespace weft::farm
