@@ -13,11 +13,8 @@ namespace {
 
 constexpr std::uint64_t kPrime = (std::uint64_t{1} << 61) - 1;
 
-std::uint64_t mix(std::uint64_t x) {
-    x += 0x9e3779b97f4a7c15;
-    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
-    return x ^ (x >> 31);
+std::uint64_t mix(std::uint64_t word) {
+    return base::mix(word + 0x9e3779b97f4a7c15);
 }
 
 std::uint64_t add_mod(std::uint64_t a, std::uint64_t b) {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "plan/schedule/localize.hpp"
-#include "plan/verify/fingerprint.hpp"
 #include "plan/verify/verify.hpp"
+#include "tests/support/fingerprint.hpp"
 #include "tests/support/generate_all.hpp"
 
 namespace weft::collectives {

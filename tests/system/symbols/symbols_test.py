@@ -11,7 +11,7 @@ import unittest
 
 FOREIGN = {
     "the laboratory": r"\bweft::lab::",
-    "the verifier": r"\bweft::plan::(verify|verify_by_fingerprints|malformed)\(|\bweft::plan::Execution::",
+    "the verifier": r"\bweft::plan::(verify|malformed)\(|\bweft::plan::Execution::",
     "the text form of programs": r"\bweft::plan::parse_programs\(",
 }
 LIBRARY, COMMAND, TEXT_BYTES_MAX = sys.argv[1], sys.argv[2], int(sys.argv[3])

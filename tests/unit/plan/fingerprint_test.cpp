@@ -2,13 +2,13 @@
 // Goal: fingerprints and symbolic execution agree about programs, except for races.
 // Method: both check known algorithms, unchanged and with single mistakes. Handwritten faults are
 // checked with their error texts, as are programs that are discarded while their rank waits.
-#include "plan/verify/fingerprint.hpp"
+#include "tests/support/fingerprint.hpp"
 
 #include <gtest/gtest.h>
 
-#include "plan/verify/prints.hpp"
 #include "plan/verify/verify.hpp"
 #include "tests/support/mutate.hpp"
+#include "tests/support/prints.hpp"
 #include "tests/support/sample_programs.hpp"
 
 namespace weft::plan {

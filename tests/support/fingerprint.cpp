@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "plan/verify/fingerprint.hpp"
+#include "tests/support/fingerprint.hpp"
 
 #include <fmt/format.h>
 
@@ -11,7 +11,7 @@
 #include "plan/schedule/text.hpp"
 #include "plan/schedule/walk.hpp"
 #include "plan/verify/form.hpp"
-#include "plan/verify/prints.hpp"
+#include "tests/support/prints.hpp"
 
 namespace weft::plan {
 
