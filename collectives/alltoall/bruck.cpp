@@ -32,13 +32,6 @@ std::vector<plan::Block> with_digit(std::int64_t size, std::int64_t reach, std::
         list.push_back(blocks(d, std::min(reach, size - d)));
     return list;
 }
-/// Returns the number of blocks in the list.
-std::uint32_t units_of(const std::vector<plan::Block>& list) {
-    std::uint32_t units = 0;
-    for (const plan::Block& blocks : list) units += blocks.count;
-    return units;
-}
-
 /// Scratch block d holds the data for, and later from, distance d.
 void write(BlockWriter& writer, Rank rank, Rank size, Rank radix) {
     const auto own = static_cast<std::uint32_t>(rank);
@@ -52,7 +45,7 @@ void write(BlockWriter& writer, Rank rank, Rank size, Rank radix) {
         };
         for (std::int64_t z = 1; z < radix && z * reach < size; ++z, ++number) {
             const auto list = with_digit(size, reach, radix, z, scratch);
-            writer->reserve_capacity(number, units_of(list));
+            writer->reserve_capacity(number, static_cast<std::uint32_t>(plan::units_of(list)));
             writer->put(static_cast<Rank>((rank + z * reach) % size), number, list);
         }
         writer->flush();

@@ -238,18 +238,12 @@ class Run {
     }
 
     bool expose(const Site& site, const Step& step) {
-        Block block = blocks_of(site.program, step.source).front();
-        move_on(site, block);
+        const Block block = at_segment(blocks_of(site.program, step.source).front(), site.segment);
         if (!in_range(block) || !raise(site, step)) return false;
         ranks_[static_cast<std::size_t>(step.peer)].exposed[copy_of(step.signal, site.segment)] = {
             site.rank, block, site.segment, (step.flags & kWritten) != 0};
         return true;
     }
-    static void move_on(const Site& site, Block& block) {
-        block.first += block.advance * site.segment;
-        block.origin += block.advance * site.segment;
-    }
-
     Outcome wait(const Site& site, const Step& step) {
         const std::uint32_t segment = site.segment - step.lag;
         Flag& flag = site.state.flags[copy_of(step.signal, segment)];
@@ -294,8 +288,8 @@ class Run {
     /// Reads the fingerprints of a list of blocks.
     bool read_list(const Site& site, BlockList list, std::vector<Print>& values) {
         values.clear();
-        for (Block block : blocks_of(site.program, list)) {
-            move_on(site, block);
+        for (const Block& named : blocks_of(site.program, list)) {
+            const Block block = at_segment(named, site.segment);
             if (!in_range(block)) return false;
             const std::size_t packed = values.size();
             for (std::uint32_t i = 0; i < block.count; ++i) {
@@ -421,8 +415,8 @@ class Run {
 
     bool write_list(const Site& site, BlockList list, const std::vector<Print>& values) {
         std::size_t at = 0;
-        for (Block block : blocks_of(site.program, list)) {
-            move_on(site, block);
+        for (const Block& named : blocks_of(site.program, list)) {
+            const Block block = at_segment(named, site.segment);
             if (!in_range(block)) return false;
             const std::size_t packed = at;
             for (std::uint32_t i = 0; i < block.count; ++i, ++at) {

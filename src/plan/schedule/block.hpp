@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include "weft/types.hpp"
 
@@ -45,6 +46,25 @@ struct Block {
 
     friend bool operator==(const Block&, const Block&) = default;
 };
+
+/// Returns true for buffers that hold payloads.
+[[nodiscard]] constexpr bool is_payload(Buffer buffer) {
+    return buffer >= Buffer::slot;
+}
+
+/// Returns the block of a segment of a loop.
+[[nodiscard]] constexpr Block at_segment(Block block, std::uint32_t segment) {
+    block.first += block.advance * segment;
+    block.origin += block.advance * segment;
+    return block;
+}
+
+/// Returns the number of units in a list.
+[[nodiscard]] constexpr std::uint64_t units_of(std::span<const Block> list) {
+    std::uint64_t units = 0;
+    for (const Block& block : list) units += block.count;
+    return units;
+}
 
 /// A list of blocks: `count` consecutive entries of Program::blocks.
 struct BlockList {

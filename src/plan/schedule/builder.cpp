@@ -8,16 +8,6 @@
 
 namespace weft::plan {
 
-namespace {
-
-std::uint32_t units_of(std::span<const Block> list) {
-    std::uint32_t units = 0;
-    for (const Block& block : list) units += block.count;
-    return units;
-}
-
-}  // namespace
-
 Builder::Builder(Program header) : program_(std::move(header)) {
     program_.steps.clear();
     program_.lanes.clear();
@@ -49,7 +39,7 @@ void Builder::put(Rank peer, std::uint32_t signal, Block source, std::uint8_t fl
 void Builder::put(Rank peer, std::uint32_t signal, std::span<const Block> source,
                   std::uint8_t flags) {
     const BlockList list = intern(source);
-    reserve_slot_units(units_of(source));
+    reserve_slot_units(static_cast<std::uint32_t>(units_of(source)));
     add(StepKind::put, peer, signal, flags).source = list;
 }
 
@@ -182,9 +172,8 @@ Program Builder::finish() && {
         program_.slot_capacity.resize(program_.slots);
         for (const Step& step : program_.steps) {
             if (step.kind != StepKind::put || step.target.count != 0) continue;
-            const auto source =
-                std::span(program_.blocks).subspan(step.source.start, step.source.count);
-            reserve_capacity(step.signal, units_of(source));
+            const std::uint64_t units = units_of(blocks_of(program_, step.source));
+            reserve_capacity(step.signal, static_cast<std::uint32_t>(units));
         }
     }
     return std::move(program_);

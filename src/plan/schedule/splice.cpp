@@ -117,10 +117,7 @@ class Splicer {
     static bool reads_in_parts(const Part& part, const Program& program) {
         return std::ranges::any_of(program.blocks, [&](const Block& block) {
             if (block.advance > 1) return true;
-            const bool payload = block.buffer == Buffer::slot ||
-                                 block.buffer == Buffer::published ||
-                                 block.buffer == Buffer::mapped;
-            return payload && block.stride == 1 && block.origin != block.first &&
+            return is_payload(block.buffer) && block.stride == 1 && block.origin != block.first &&
                    (part.blocks_most > 1 || !same_block(program, block.origin, block.first));
         });
     }

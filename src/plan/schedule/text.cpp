@@ -16,10 +16,6 @@ namespace {
 
 using Out = std::back_insert_iterator<std::string>;
 
-bool is_payload(Buffer buffer) {
-    return buffer == Buffer::slot || buffer == Buffer::published || buffer == Buffer::mapped;
-}
-
 void print_block(Out out, const Block& block) {
     switch (block.buffer) {
         case Buffer::input:

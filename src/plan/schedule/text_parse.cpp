@@ -407,8 +407,7 @@ class Parser {
     }
 
     bool units(Block& block) {
-        const bool payload = block.buffer != Buffer::input && block.buffer != Buffer::output &&
-                             block.buffer != Buffer::scratch;
+        const bool payload = is_payload(block.buffer);
         if (!accept("[")) {
             block.count = program_.units;
             return true;
@@ -440,9 +439,8 @@ class Parser {
                 if (step.kind == StepKind::flush || step.kind >= StepKind::reduce) continue;
                 slots = std::max(slots, step.signal + 1);
                 if (step.kind == StepKind::expose || step.target.count > 0) continue;
-                std::uint32_t carried = 0;
-                for (const Block& block : blocks_of(program, step.source)) carried += block.count;
-                slot_units = std::max(slot_units, carried);
+                const std::uint64_t carried = units_of(blocks_of(program, step.source));
+                slot_units = std::max(slot_units, static_cast<std::uint32_t>(carried));
             }
         }
         for (std::size_t i = 0; i < programs_.size(); ++i) {

@@ -49,15 +49,17 @@ std::string Arrivals::what(const Raise& raise) const {
                        raise.target);
 }
 
+/// Returns the raise of the segment that used the same copy before, or kNone.
+std::uint32_t Arrivals::raise_before(FlagTable& table, const Raise& raise) {
+    if (raise.segment < depth_) return kNone;
+    return table.at(key(raise.target, raise.number, raise.segment - depth_)).raise;
+}
+
 bool Arrivals::raise(Raise raise, std::uint32_t& id) {
-    const Rank target = raise.target;
-    if (!check_not_passed(flags_, raise, target)) return false;
-    if (raise.segment >= depth_) {
-        const std::uint32_t earlier =
-            flags_.at(key(target, raise.number, raise.segment - depth_)).raise;
-        if (earlier != kNone && !check_free(earlier, raise.lane)) return false;
-    }
-    FlagTable::Entry& entry = flags_.at(key(target, raise.number, raise.segment));
+    if (!check_not_passed(flags_, raise)) return false;
+    const std::uint32_t earlier = raise_before(flags_, raise);
+    if (earlier != kNone && !check_free(earlier, raise.lane)) return false;
+    FlagState& entry = flags_.at(key(raise.target, raise.number, raise.segment));
     id = order_.raise(std::move(raise));
     entry.raise = id;
     wake(entry);
@@ -65,15 +67,12 @@ bool Arrivals::raise(Raise raise, std::uint32_t& id) {
 }
 
 bool Arrivals::publish(Raise raise, std::uint32_t& id) {
-    FlagTable::Entry& entry = published_.at(key(raise.target, raise.number, raise.segment));
+    FlagState& entry = published_.at(key(raise.target, raise.number, raise.segment));
     const bool joins = entry.raise != kNone && !raise.shared && order_.raises()[entry.raise].shared;
     if (joins) return publish_shared(std::move(raise), entry, id);
-    if (!check_not_passed(published_, raise, raise.target)) return false;
-    if (raise.segment >= depth_) {
-        const std::uint32_t earlier =
-            published_.at(key(raise.target, raise.number, raise.segment - depth_)).raise;
-        if (earlier != kNone && !check_cell_free(earlier, raise.lane)) return false;
-    }
+    if (!check_not_passed(published_, raise)) return false;
+    const std::uint32_t earlier = raise_before(published_, raise);
+    if (earlier != kNone && !check_cell_free(earlier, raise.lane)) return false;
     id = order_.raise(std::move(raise));
     entry.raise = id;
     if (!order_.raises()[id].shared) wake(entry);
@@ -82,7 +81,7 @@ bool Arrivals::publish(Raise raise, std::uint32_t& id) {
 
 /// Replaces the cell of shared puts by a publish. A rank may put to remote peers and publish to
 /// local ones under one number.
-bool Arrivals::publish_shared(Raise raise, FlagTable::Entry& entry, std::uint32_t& id) {
+bool Arrivals::publish_shared(Raise raise, FlagState& entry, std::uint32_t& id) {
     const std::uint32_t before = entry.raise;
     if (!check_same(raise, order_.raises()[before])) return false;
     id = order_.raise(std::move(raise));
@@ -97,55 +96,50 @@ bool Arrivals::publish_shared(Raise raise, FlagTable::Entry& entry, std::uint32_
 
 bool Arrivals::check_same(const Raise& raise, const Raise& cell) {
     if (cell.lane != raise.lane)
-        return reason_.no(
-            fmt::format("shares slot {}, which another lane shares too", raise.number));
+        return reason_.no("shares slot {}, which another lane shares too", raise.number);
     if (std::ranges::equal(payload(raise), payload(cell))) return true;
-    return reason_.no(
-        fmt::format("shares slot {} with another payload than its earlier put has", raise.number));
+    return reason_.no("shares slot {} with another payload than its earlier put has", raise.number);
 }
 
 /// Checks that neither this segment nor a later one of the same copy has been raised.
-bool Arrivals::check_not_passed(FlagTable& table, const Raise& raise, Rank rank) {
-    const std::uint32_t there = table.at(key(rank, raise.number, raise.segment)).raise;
+bool Arrivals::check_not_passed(FlagTable& table, const Raise& raise) {
+    const std::uint32_t there = table.at(key(raise.target, raise.number, raise.segment)).raise;
     if (there != kNone)
-        return reason_.no(fmt::format("raises {} a second time: {} did so before", what(raise),
-                                      order_.name(order_.raises()[there].step)));
+        return reason_.no("raises {} a second time: {} did so before", what(raise),
+                          order_.name(order_.raises()[there].step));
     if (raise.segment + std::uint64_t{depth_} >= segments_) return true;
-    const std::uint32_t later = table.at(key(rank, raise.number, raise.segment + depth_)).raise;
+    const std::uint32_t later =
+        table.at(key(raise.target, raise.number, raise.segment + depth_)).raise;
     if (later == kNone) return true;
-    return reason_.no(fmt::format("may overwrite {} with {}: nothing orders them",
-                                  what(order_.raises()[later]), what(raise)));
+    return reason_.no("may overwrite {} with {}: nothing orders them", what(order_.raises()[later]),
+                      what(raise));
 }
 
 /// Checks that a slot may be overwritten: its flag was awaited, and its payload read.
 bool Arrivals::check_free(std::uint32_t earlier, std::uint32_t lane) {
     const Raise& raise = order_.raises()[earlier];
     if (!order_.before(raise.awaited, lane))
-        return reason_.no(
-            fmt::format("overwrites {} before rank {} is known to have awaited what {} put there",
-                        what(raise), raise.target, order_.name(raise.step)));
-    const Access* reader =
-        raise.reads.find_unless([&](const Access& read) { return order_.before(read, lane); });
+        return reason_.no("overwrites {} before rank {} is known to have awaited what {} put there",
+                          what(raise), raise.target, order_.name(raise.step));
+    const Access* const reader = raise.reads.find_unfinished(order_, lane);
     if (reader == nullptr) return true;
-    return reason_.no(fmt::format("overwrites {} while {} may be reading it", what(raise),
-                                  order_.name(reader->step)));
+    return reason_.no("overwrites {} while {} may be reading it", what(raise),
+                      order_.name(reader->step));
 }
 
 /// Checks that a published cell may be overwritten: its readers have ended, and its shared
 /// puts were awaited.
 bool Arrivals::check_cell_free(std::uint32_t earlier, std::uint32_t lane) {
     const Raise& cell = order_.raises()[earlier];
-    const Access* reader =
-        cell.reads.find_unless([&](const Access& read) { return order_.before(read, lane); });
+    const Access* const reader = cell.reads.find_unfinished(order_, lane);
     if (reader != nullptr)
-        return reason_.no(fmt::format("overwrites published {} while {} may be reading it",
-                                      what(cell), order_.name(reader->step)));
+        return reason_.no("overwrites published {} while {} may be reading it", what(cell),
+                          order_.name(reader->step));
     for (const std::uint32_t member : cell.members) {
         const Raise& put = order_.raises()[member];
         if (order_.before(put.awaited, lane)) continue;
-        return reason_.no(
-            fmt::format("overwrites shared {} before rank {} is known to have awaited it",
-                        what(cell), put.target));
+        return reason_.no("overwrites shared {} before rank {} is known to have awaited it",
+                          what(cell), put.target);
     }
     return true;
 }
@@ -178,7 +172,7 @@ bool Arrivals::share(Rank sender, std::uint32_t id) {
     return true;
 }
 
-void Arrivals::wake(FlagTable::Entry& entry) {
+void Arrivals::wake(FlagState& entry) {
     while (entry.waiter != kNone) {
         const std::uint32_t lane = entry.waiter;
         entry.waiter = next_waiter_[lane];
@@ -187,53 +181,51 @@ void Arrivals::wake(FlagTable::Entry& entry) {
     }
 }
 
-Arrivals::Outcome Arrivals::block(FlagTable::Entry& entry, std::uint32_t lane) {
+StepOutcome Arrivals::block(FlagState& entry, std::uint32_t lane) {
     next_waiter_[lane] = entry.waiter;
     entry.waiter = lane;
-    return Outcome::blocked;
+    return StepOutcome::blocked;
 }
 
-Arrivals::Outcome Arrivals::wait(std::uint32_t lane, Rank rank, const Step& step,
-                                 std::uint32_t segment) {
+StepOutcome Arrivals::wait(std::uint32_t lane, Rank rank, const Step& step, std::uint32_t segment) {
     const bool in_place = (step.flags & kFromPublished) != 0;
-    FlagTable::Entry& entry = in_place ? published_.at(key(step.peer, step.signal, segment))
-                                       : flags_.at(key(rank, step.signal, segment));
+    FlagState& entry = in_place ? published_.at(key(step.peer, step.signal, segment))
+                                : flags_.at(key(rank, step.signal, segment));
     // A cell of shared puts alone counts as published only after localize().
     const bool raised = entry.raise != kNone && (!in_place || !order_.raises()[entry.raise].shared);
     if (!raised) return block(entry, lane);
     const std::uint32_t id = entry.raise;
-    if (!in_place && !check_wait(id, step)) return Outcome::wrong;
-    if (in_place && !check_not_replaced(published_, id, "awaits")) return Outcome::wrong;
+    if (!in_place && !check_wait(id, step)) return StepOutcome::wrong;
+    if (in_place && !check_not_replaced(published_, id, "awaits")) return StepOutcome::wrong;
     order_.awaited(lane, id);
     if (in_place) {
         seen_.try_emplace(pair_of(static_cast<std::uint64_t>(rank), id), order_.now(lane));
         order_.raises()[id].reads.add(order_.now(lane), order_);
     }
-    return Outcome::done;
+    return StepOutcome::done;
 }
 
 bool Arrivals::check_wait(std::uint32_t id, const Step& step) {
     const Raise& raise = order_.raises()[id];
     const bool wait_shared = (step.flags & kShared) != 0;
     if (raise.sender != step.peer)
-        return reason_.no(fmt::format("awaits slot {} from rank {}, but it is {} that raises it",
-                                      step.signal, step.peer, order_.name(raise.step)));
-    if (raise.awaited.kind != Access::Kind::none)
-        return reason_.no(fmt::format("awaits slot {} again: {} did so before", step.signal,
-                                      order_.name(raise.awaited.step)));
+        return reason_.no("awaits slot {} from rank {}, but it is {} that raises it", step.signal,
+                          step.peer, order_.name(raise.step));
+    if (raise.awaited.kind != Access::EndKind::none)
+        return reason_.no("awaits slot {} again: {} did so before", step.signal,
+                          order_.name(raise.awaited.step));
     if (wait_shared != raise.shared)
-        return reason_.no(fmt::format("{} marked shared, but {} is{}",
-                                      wait_shared ? "is" : "is not", order_.name(raise.step),
-                                      raise.shared ? "" : " not"));
+        return reason_.no("{} marked shared, but {} is{}", wait_shared ? "is" : "is not",
+                          order_.name(raise.step), raise.shared ? "" : " not");
     return true;
 }
 
-FlagTable::Entry* Arrivals::latest(FlagTable& table, Rank rank, std::uint32_t number,
-                                   std::uint32_t segment) {
-    FlagTable::Entry* exact = &table.at(key(rank, number, segment));
+FlagState* Arrivals::latest(FlagTable& table, Rank rank, std::uint32_t number,
+                            std::uint32_t segment) {
+    FlagState* exact = &table.at(key(rank, number, segment));
     if (exact->raise != kNone || segment == 0 || segment % depth_ != 0) return exact;
     // Data put before a loop is in copy 0, and available to all segments that use this copy.
-    FlagTable::Entry* before_loop = &table.at(key(rank, number, 0));
+    FlagState* before_loop = &table.at(key(rank, number, 0));
     const bool stays = before_loop->raise != kNone && !order_.raises()[before_loop->raise].in_loop;
     return stays ? before_loop : exact;
 }
@@ -242,9 +234,8 @@ bool Arrivals::find_slot(std::uint32_t lane, Rank rank, std::uint32_t number, st
                          std::uint32_t& id) {
     id = latest(flags_, rank, number, segment)->raise;
     if (id == kNone || !order_.before(order_.raises()[id].awaited, lane))
-        return reason_.no(
-            fmt::format("reads slot {} of rank {}, segment {}, without having awaited it", number,
-                        rank, segment));
+        return reason_.no("reads slot {} of rank {}, segment {}, without having awaited it", number,
+                          rank, segment);
     return check_not_replaced(flags_, id, "reads");
 }
 
@@ -253,8 +244,7 @@ bool Arrivals::find_published(std::uint32_t lane, Rank rank, Rank owner, std::ui
     id = latest(published_, owner, number, segment)->raise;
     const auto seen = seen_.find(pair_of(static_cast<std::uint64_t>(rank), id));
     if (id == kNone || seen == seen_.end() || !order_.before(seen->second, lane))
-        return reason_.no(
-            fmt::format("reads published {} of rank {} without having awaited it", number, owner));
+        return reason_.no("reads published {} of rank {} without having awaited it", number, owner);
     return check_not_replaced(published_, id, "reads");
 }
 
@@ -267,9 +257,9 @@ bool Arrivals::check_not_replaced(FlagTable& table, std::uint32_t id, std::strin
     const std::uint32_t later =
         table.at(key(raise.target, raise.number, static_cast<std::uint32_t>(next))).raise;
     if (later == kNone) return true;
-    return reason_.no(fmt::format("{} {}{} while {} may be overwriting it", does,
-                                  raise.in_cell ? "published " : "", what(raise),
-                                  order_.name(order_.raises()[later].step)));
+    return reason_.no("{} {}{} while {} may be overwriting it", does,
+                      raise.in_cell ? "published " : "", what(raise),
+                      order_.name(order_.raises()[later].step));
 }
 
 void Arrivals::add_read(std::uint32_t id, const Access& access) {
@@ -280,13 +270,12 @@ void Arrivals::add_read(std::uint32_t id, const Access& access) {
 
 bool Arrivals::check_all_awaited() {
     for (const Raise& raise : order_.raises()) {
-        if (raise.awaited.kind != Access::Kind::none) continue;
+        if (raise.awaited.kind != Access::EndKind::none) continue;
         if (raise.in_cell && raise.shared) continue;
         const std::string who = order_.name(raise.step);
         if (raise.in_cell)
-            return reason_.no(
-                fmt::format("{} publishes slot {}, which is never awaited", who, raise.number));
-        return reason_.no(fmt::format("{} raises {}, which is never awaited", who, what(raise)));
+            return reason_.no("{} publishes slot {}, which is never awaited", who, raise.number);
+        return reason_.no("{} raises {}, which is never awaited", who, what(raise));
     }
     return true;
 }

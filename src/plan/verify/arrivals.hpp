@@ -17,6 +17,9 @@
 
 namespace weft::plan {
 
+/// `blocked`: the lane waits for a raise that has not happened. `wrong`: there is a reason.
+enum class StepOutcome : std::uint8_t { done, blocked, wrong };
+
 /// One unit of a payload.
 struct Carried {
     Value value = kUndefined;
@@ -26,24 +29,25 @@ struct Carried {
     friend bool operator==(const Carried&, const Carried&) = default;
 };
 
+struct FlagState {
+    std::uint32_t raise = kNone;
+    std::uint32_t waiter = kNone;  ///< first lane of the list of waiting lanes
+};
+
 /// Table of flags by number: dense, or a hash table if a dense one would be too large.
 class FlagTable {
   public:
-    struct Entry {
-        std::uint32_t raise = kNone;
-        std::uint32_t waiter = kNone;  ///< first lane of the list of waiting lanes
-    };
     explicit FlagTable(std::uint64_t entries) {
         if (entries <= kDenseMax) dense_.resize(entries);
     }
-    [[nodiscard]] Entry& at(std::uint64_t key) {
+    [[nodiscard]] FlagState& at(std::uint64_t key) {
         return dense_.empty() ? sparse_[key] : dense_[key];
     }
 
   private:
     static constexpr std::uint64_t kDenseMax = 1 << 22;
-    std::vector<Entry> dense_;
-    std::unordered_map<std::uint64_t, Entry> sparse_;
+    std::vector<FlagState> dense_;
+    std::unordered_map<std::uint64_t, FlagState> sparse_;
 };
 
 class Arrivals {
@@ -58,9 +62,8 @@ class Arrivals {
     /// Joins a shared put or signal to the published cell that local peers may read instead.
     [[nodiscard]] bool share(Rank sender, std::uint32_t id);
 
-    enum class Outcome : std::uint8_t { done, blocked, wrong };
-    [[nodiscard]] Outcome wait(std::uint32_t lane, Rank rank, const Step& step,
-                               std::uint32_t segment);
+    [[nodiscard]] StepOutcome wait(std::uint32_t lane, Rank rank, const Step& step,
+                                   std::uint32_t segment);
 
     /// Finds the raise whose data a step of `segment` reads in slot (or memory entry) `number`
     /// of its rank.
@@ -87,18 +90,19 @@ class Arrivals {
         return (static_cast<std::uint64_t>(rank) * slots_ + number) * segments_ + segment;
     }
     /// Returns the entry of a segment, or the entry from before the loop that is in the same copy.
-    [[nodiscard]] FlagTable::Entry* latest(FlagTable& table, Rank rank, std::uint32_t number,
-                                           std::uint32_t segment);
-    [[nodiscard]] bool check_not_passed(FlagTable& table, const Raise& raise, Rank rank);
+    [[nodiscard]] FlagState* latest(FlagTable& table, Rank rank, std::uint32_t number,
+                                    std::uint32_t segment);
+    [[nodiscard]] std::uint32_t raise_before(FlagTable& table, const Raise& raise);
+    [[nodiscard]] bool check_not_passed(FlagTable& table, const Raise& raise);
     [[nodiscard]] bool check_not_replaced(FlagTable& table, std::uint32_t id,
                                           std::string_view does);
     [[nodiscard]] bool check_free(std::uint32_t earlier, std::uint32_t lane);
     [[nodiscard]] bool check_cell_free(std::uint32_t earlier, std::uint32_t lane);
-    [[nodiscard]] bool publish_shared(Raise raise, FlagTable::Entry& entry, std::uint32_t& id);
+    [[nodiscard]] bool publish_shared(Raise raise, FlagState& entry, std::uint32_t& id);
     [[nodiscard]] bool check_same(const Raise& raise, const Raise& cell);
     [[nodiscard]] bool check_wait(std::uint32_t id, const Step& step);
-    void wake(FlagTable::Entry& entry);
-    [[nodiscard]] Outcome block(FlagTable::Entry& entry, std::uint32_t lane);
+    void wake(FlagState& entry);
+    [[nodiscard]] StepOutcome block(FlagState& entry, std::uint32_t lane);
     [[nodiscard]] std::string what(const Raise& raise) const;
 
     Order& order_;

@@ -46,7 +46,7 @@ bool Execution::run() {
         }
         now.clear();
     }
-    for (const LaneState& lane : lanes_) {
+    for (const RunningLane& lane : lanes_) {
         if (!lane.cursor.ended()) return deadlock();
     }
     return arrivals_.check_all_awaited() && places_.ends_in_time(lane_starts_);
@@ -57,18 +57,18 @@ bool Execution::run_lane(std::uint32_t lane) {
     auto& [rank, cursor] = lanes_[lane];
     const Program& program = programs_[static_cast<std::size_t>(rank)];
     for (; !cursor.ended(); advance(cursor, program)) {
-        const Outcome outcome = step(lane, program.steps[cursor.at]);
-        if (outcome == Outcome::wrong) return fault(lane);
-        if (outcome == Outcome::blocked) return true;
+        const StepOutcome outcome = step(lane, program.steps[cursor.at]);
+        if (outcome == StepOutcome::wrong) return fault(lane);
+        if (outcome == StepOutcome::blocked) return true;
     }
     return true;
 }
 
-Execution::Outcome Execution::step(std::uint32_t lane, const Step& step) {
+StepOutcome Execution::step(std::uint32_t lane, const Step& step) {
     const auto& [rank, cursor] = lanes_[lane];
     const Site site{lane, rank, cursor.segment};
-    const auto check = [](bool good) { return good ? Outcome::done : Outcome::wrong; };
-    if (skips(cursor, step)) return Outcome::done;
+    const auto check = [](bool good) { return good ? StepOutcome::done : StepOutcome::wrong; };
+    if (skips(cursor, step)) return StepOutcome::done;
     order_.begin(lane, rank, cursor.at, cursor.segment, cursor.in_loop());
     switch (step.kind) {
         case StepKind::put:
@@ -80,15 +80,7 @@ Execution::Outcome Execution::step(std::uint32_t lane, const Step& step) {
         case StepKind::publish:
             return check(publish(site, step));
         case StepKind::wait:
-            switch (arrivals_.wait(lane, rank, step, site.segment - step.lag)) {
-                case Arrivals::Outcome::done:
-                    return Outcome::done;
-                case Arrivals::Outcome::blocked:
-                    return Outcome::blocked;
-                case Arrivals::Outcome::wrong:
-                    return Outcome::wrong;
-            }
-            break;
+            return arrivals_.wait(lane, rank, step, site.segment - step.lag);
         case StepKind::flush:
             order_.flush(lane);
             break;
@@ -98,7 +90,7 @@ Execution::Outcome Execution::step(std::uint32_t lane, const Step& step) {
         case StepKind::loop:
             break;
     }
-    return Outcome::done;
+    return StepOutcome::done;
 }
 
 std::string Execution::position(std::uint32_t lane) const {
@@ -127,8 +119,8 @@ bool Execution::deadlock() {
         there = "meanwhile " + position(lane) + " waits too";
         break;
     }
-    return reason_.no(fmt::format("{} waits forever: what it waits for is not raised; {}",
-                                  position(stuck), there));
+    return reason_.no("{} waits forever: what it waits for is not raised; {}", position(stuck),
+                      there);
 }
 
 Raise Execution::raise_of(const Site& site, const Step& step) const {
@@ -179,8 +171,8 @@ bool Execution::put(const Site& site, const Step& step) {
     const Access access = order_.until_awaited(site.lane, id);
     for (std::uint32_t i = 0; i < targets_.size(); ++i) {
         if (targets_[i].size != sources_[i].size)
-            return reason_.no(fmt::format("puts a unit of {} elements into one of {}",
-                                          sources_[i].size, targets_[i].size));
+            return reason_.no("puts a unit of {} elements into one of {}", sources_[i].size,
+                              targets_[i].size);
         if (!places_.write(site, targets_[i], access, i, arrivals_.payloads()[payload + i].value))
             return false;
     }
@@ -274,8 +266,8 @@ std::uint32_t Execution::opposite(std::uint32_t position) const {
 /// Checks that a unit of the source and its target have the same size.
 bool Execution::same_size(std::size_t unit) {
     if (targets_[unit].size == sources_[unit].size) return true;
-    return reason_.no(fmt::format("combines units of {} and {} elements", targets_[unit].size,
-                                  sources_[unit].size));
+    return reason_.no("combines units of {} and {} elements", targets_[unit].size,
+                      sources_[unit].size);
 }
 
 /// Returns true if a unit is copied to its own cell (output = input, in place),

@@ -41,15 +41,13 @@ class Execution {
     [[nodiscard]] std::span<const std::uint32_t> lane_starts() const { return lane_starts_; }
 
   private:
-    struct LaneState {
+    struct RunningLane {
         Rank rank = 0;
         Cursor cursor;
     };
-    enum class Outcome : std::uint8_t { done, blocked, wrong };
-
     static std::uint32_t lanes_of(std::span<const Program> programs);
     [[nodiscard]] bool run_lane(std::uint32_t lane);
-    [[nodiscard]] Outcome step(std::uint32_t lane, const Step& step);
+    [[nodiscard]] StepOutcome step(std::uint32_t lane, const Step& step);
     [[nodiscard]] bool fault(std::uint32_t lane);
     [[nodiscard]] bool deadlock();
     [[nodiscard]] std::string position(std::uint32_t lane) const;
@@ -77,7 +75,7 @@ class Execution {
     Arrivals arrivals_;
     Places places_;
     Counts counts_;
-    std::vector<LaneState> lanes_;
+    std::vector<RunningLane> lanes_;
     std::vector<Place> targets_;
     std::vector<Place> sources_;
     std::vector<Value> results_;

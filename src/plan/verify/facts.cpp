@@ -42,8 +42,8 @@ bool keeps_contract(const VerifyInput& input, Execution& execution, Values& valu
     for (const Program& program : input.programs) {
         for (const Expectation& expected : input.contract->expected(program)) {
             const auto no = [&](std::string_view why) {
-                return reason.no(fmt::format("rank {} ends without its result: output[{}] {}",
-                                             program.rank, expected.unit, why));
+                return reason.no("rank {} ends without its result: output[{}] {}", program.rank,
+                                 expected.unit, why);
             };
             if (expected.unit >= program.units) return no("is expected, but does not exist");
             const Value value = execution.memory().final_output(program.rank, expected.unit);

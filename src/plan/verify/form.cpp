@@ -25,7 +25,7 @@ class Form {
         for (std::size_t i = 0; i < program_.steps.size() && wrong.empty(); ++i) {
             const Step& step = program_.steps[i];
             wrong = lists(step);
-            if (wrong.empty()) wrong = check_step(step, i);
+            if (wrong.empty()) wrong = check_step(step);
             if (wrong.empty()) continue;
             const bool printable = lists(step).empty();
             return fmt::format("rank {} step {}{}: {}", program_.rank, i,
@@ -112,7 +112,7 @@ class Form {
         return {};
     }
 
-    std::string check_step(const Step& step, std::size_t) const {
+    std::string check_step(const Step& step) const {
         for (const BlockList list : {step.target, step.source}) {
             for (const Block& block : blocks_of(program_, list)) {
                 std::string wrong = check_block(block);
@@ -175,11 +175,7 @@ class Form {
         }
     }
 
-    std::uint64_t units(BlockList list) const {
-        std::uint64_t sum = 0;
-        for (const Block& block : blocks_of(program_, list)) sum += block.count;
-        return sum;
-    }
+    std::uint64_t units(BlockList list) const { return units_of(blocks_of(program_, list)); }
 
     std::string payload(const Step& step) const {
         const std::uint64_t carried = units(step.source);

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "plan/verify/memory.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 namespace weft::plan {
@@ -43,20 +41,19 @@ std::uint32_t Memory::cell(Rank rank, const Block& block, std::uint32_t unit) co
 Value Memory::value_of(std::uint32_t cell) {
     Value& value = cells_[cell].value;
     if (value == kUnread) {
-        const Rank rank = owner(cell);
-        value = values_.leaf(rank, cell - base_[static_cast<std::size_t>(rank)]);
+        const Location at = location_of(cell);
+        value = values_.leaf(static_cast<Rank>(at.rank), at.unit);
     }
     return value;
 }
 
 bool Memory::read(std::uint32_t cell, std::uint32_t lane, const Access& access,
                   std::uint32_t position, Value& value) {
-    Cell& at = cells_[cell];
-    if (at.written.kind != Access::Kind::none && !order_.before(at.written, lane))
-        return reason_.no(fmt::format("reads {} while {}", name(cell), pending(at.written)));
+    UnitState& at = cells_[cell];
+    if (at.written.kind != Access::EndKind::none && !order_.before(at.written, lane))
+        return reason_.no("reads {} while {}", name(cell), pending(at.written));
     value = value_of(cell);
-    if (value == kUndefined)
-        return reason_.no(fmt::format("reads {}, which nothing has written", name(cell)));
+    if (value == kUndefined) return reason_.no("reads {}, which nothing has written", name(cell));
     const bool again = at.read_step == access.step && at.read_position != position;
     at.read_step = access.step;
     at.read_position = again ? kManyPositions : position;
@@ -66,24 +63,22 @@ bool Memory::read(std::uint32_t cell, std::uint32_t lane, const Access& access,
 
 bool Memory::write(std::uint32_t cell, std::uint32_t lane, const Access& access,
                    std::uint32_t position, Value value) {
-    Cell& at = cells_[cell];
-    if (is_input(cell)) return reason_.no(fmt::format("writes {}", name(cell)));
-    if (is_missing_output(cell))
-        return reason_.no(fmt::format("writes {}, which that rank does not have", name(cell)));
-    if (at.written.kind != Access::Kind::none) {
-        if (at.written.step == access.step)
-            return reason_.no(fmt::format("writes {} twice", name(cell)));
+    UnitState& at = cells_[cell];
+    const Location place = location_of(cell);
+    if (place.vector == 0) return reason_.no("writes {}", name(cell));
+    if (place.vector == 1 && !outputs_.empty() && !outputs_[place.rank].holds(place.unit))
+        return reason_.no("writes {}, which that rank does not have", name(cell));
+    if (at.written.kind != Access::EndKind::none) {
+        if (at.written.step == access.step) return reason_.no("writes {} twice", name(cell));
         if (!order_.before(at.written, lane))
-            return reason_.no(
-                fmt::format("overwrites {} while {}", name(cell), pending(at.written)));
+            return reason_.no("overwrites {} while {}", name(cell), pending(at.written));
     }
     if (at.read_step == access.step && at.read_position != position)
-        return reason_.no(fmt::format(
-            "overwrites {}, which it also reads at another place of its operands", name(cell)));
-    const Access* reader =
-        at.reads.find_unless([&](const Access& read) { return order_.before(read, lane); });
+        return reason_.no("overwrites {}, which it also reads at another place of its operands",
+                          name(cell));
+    const Access* const reader = at.reads.find_unfinished(order_, lane);
     if (reader != nullptr)
-        return reason_.no(fmt::format("overwrites {} while {}", name(cell), pending(*reader)));
+        return reason_.no("overwrites {} while {}", name(cell), pending(*reader));
     at.value = value;
     at.written = access;
     at.reads.clear();
@@ -94,31 +89,16 @@ Value Memory::final_output(Rank rank, std::uint32_t unit) {
     return value_of(cell(rank, {.buffer = Buffer::output}, unit));
 }
 
-bool Memory::is_input(std::uint32_t cell) const {
-    const auto rank = static_cast<std::size_t>(owner(cell));
-    return !in_place_[rank] && cell - base_[rank] < programs_[rank].units;
-}
-
-bool Memory::is_missing_output(std::uint32_t cell) const {
-    if (outputs_.empty()) return false;
-    const auto rank = static_cast<std::size_t>(owner(cell));
+Memory::Location Memory::location_of(std::uint32_t cell) const {
+    const auto after = std::ranges::upper_bound(base_, cell);
+    const auto rank = static_cast<std::size_t>(after - base_.begin()) - 1;
     const std::uint32_t units = programs_[rank].units;
     const std::uint32_t offset = cell - base_[rank];
-    const std::uint32_t vector = offset / units + (in_place_[rank] ? 1 : 0);
-    return vector == 1 && !outputs_[rank].holds(offset % units);
-}
-
-Rank Memory::owner(std::uint32_t cell) const {
-    return static_cast<Rank>(std::ranges::upper_bound(base_, cell) - base_.begin() - 1);
+    return {rank, offset / units + (in_place_[rank] ? 1 : 0), offset % units};
 }
 
 std::string Memory::name(std::uint32_t cell) const {
-    const Rank rank = owner(cell);
-    const std::uint32_t units = programs_[static_cast<std::size_t>(rank)].units;
-    const std::uint32_t offset = cell - base_[static_cast<std::size_t>(rank)];
-    const std::uint32_t vector =
-        offset / units + (in_place_[static_cast<std::size_t>(rank)] ? 1 : 0);
-    const std::uint32_t unit = offset % units;
+    const auto [rank, vector, unit] = location_of(cell);
     if (vector == 0) return fmt::format("input[{}] of rank {}", unit, rank);
     if (vector == 1) return fmt::format("output[{}] of rank {}", unit, rank);
     return fmt::format("scratch {}[{}] of rank {}", vector - 2, unit, rank);
@@ -128,9 +108,9 @@ std::string Memory::name(std::uint32_t cell) const {
 std::string Memory::pending(const Access& access) const {
     const std::string who = order_.name(access.step);
     switch (access.kind) {
-        case Access::Kind::until_flush:
+        case Access::EndKind::until_flush:
             return fmt::format("the put of {} may still read it (no `flush` lies between)", who);
-        case Access::Kind::until_awaited:
+        case Access::EndKind::until_awaited:
             return fmt::format("the put of {} into it is not known to have been awaited", who);
         default:
             return fmt::format("{} may be using it (nothing orders the two)", who);

@@ -8,8 +8,11 @@
 //          ordered accesses to a cell form one chain.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "plan/verify/order.hpp"
@@ -20,8 +23,9 @@ namespace weft::plan {
 /// Reason for a failed check; the first reason is kept.
 struct Reason {
     std::string text;
-    bool no(std::string why) {
-        if (text.empty()) text = std::move(why);
+    template <class... Values>
+    bool no(fmt::format_string<Values...> format, Values&&... values) {
+        if (text.empty()) text = fmt::format(format, std::forward<Values>(values)...);
         return false;
     }
 };
@@ -51,18 +55,23 @@ class Memory {
     static constexpr Value kUnread = kUndefined - 1;
     static constexpr std::uint32_t kManyPositions = ~std::uint32_t{0};
 
-    struct Cell {
+    struct UnitState {
         Value value = kUndefined;
         std::uint32_t read_step = kNone;      ///< last step that read it
         std::uint32_t read_position = kNone;  ///< its position in the operands of that step
         Access written;
         Reads reads;
     };
+    /// Position of a cell among the buffers. Vector 0 is the input, 1 the output, others are
+    /// scratch. In place, the vector that both share counts as the output.
+    struct Location {
+        std::size_t rank = 0;
+        std::uint32_t vector = 0;
+        std::uint32_t unit = 0;
+    };
+
     [[nodiscard]] Value value_of(std::uint32_t cell);
-    [[nodiscard]] bool is_input(std::uint32_t cell) const;
-    /// Returns true for an output unit that the rank does not have.
-    [[nodiscard]] bool is_missing_output(std::uint32_t cell) const;
-    [[nodiscard]] Rank owner(std::uint32_t cell) const;
+    [[nodiscard]] Location location_of(std::uint32_t cell) const;
     [[nodiscard]] std::string pending(const Access& access) const;
 
     std::span<const Program> programs_;
@@ -72,7 +81,7 @@ class Memory {
     Reason& reason_;
     std::vector<std::uint32_t> base_;  ///< first cell of each rank
     std::vector<UnitRange> outputs_;   ///< output range of each rank; empty: all units
-    std::vector<Cell> cells_;
+    std::vector<UnitState> cells_;
 };
 
 }  // namespace weft::plan

@@ -11,8 +11,8 @@ void Reads::add(const Access& read, const Order& order) {
     // Keep the later end of two reads in one lane. A put's read that no flush has ended yet ends
     // after any current action of the lane.
     const auto merge = [&](Access& there) {
-        const bool lasts = there.kind == Access::Kind::until_flush && !order.over(there) &&
-                           read.kind == Access::Kind::at;
+        const bool lasts = there.kind == Access::EndKind::until_flush && !order.over(there) &&
+                           read.kind == Access::EndKind::at;
         if (!lasts) there = read;
     };
     if (empty() || first_.lane == read.lane) {
@@ -26,6 +26,15 @@ void Reads::add(const Access& read, const Order& order) {
     // Lanes run for long stretches, so comparing with the last entry keeps the list short.
     if (!more_->empty() && more_->back().lane == read.lane) return merge(more_->back());
     more_->push_back(read);
+}
+
+const Access* Reads::find_unfinished(Order& order, std::uint32_t lane) const {
+    if (empty()) return nullptr;
+    if (!order.before(first_, lane)) return &first_;
+    if (!more_) return nullptr;
+    const auto found =
+        std::ranges::find_if(*more_, [&](const Access& read) { return !order.before(read, lane); });
+    return found == more_->end() ? nullptr : &*found;
 }
 
 void Order::begin(std::uint32_t lane, Rank rank, std::uint32_t index, std::uint32_t segment,
@@ -48,23 +57,23 @@ void Order::awaited(std::uint32_t lane, std::uint32_t raise) {
     trace.waits.push_back({trace.last, raise});
     trace.chain = std::max(trace.chain, raises_[raise].chain + 1);
     links_.push_back({lane, raise, true});
-    if (raises_[raise].awaited.kind == Access::Kind::none) raises_[raise].awaited = now(lane);
+    if (raises_[raise].awaited.kind == Access::EndKind::none) raises_[raise].awaited = now(lane);
 }
 
 Order::End Order::end_of(const Access& access) const {
     switch (access.kind) {
-        case Access::Kind::none:
+        case Access::EndKind::none:
             break;
-        case Access::Kind::at:
+        case Access::EndKind::at:
             return {access.lane, access.when};
-        case Access::Kind::until_flush: {
+        case Access::EndKind::until_flush: {
             const std::vector<std::uint32_t>& locals = lanes_[access.lane].locals;
             if (access.when < locals.size()) return {access.lane, locals[access.when]};
             break;
         }
-        case Access::Kind::until_awaited: {
+        case Access::EndKind::until_awaited: {
             const Access& wait = raises_[access.when].awaited;
-            if (wait.kind != Access::Kind::none) return {wait.lane, wait.when};
+            if (wait.kind != Access::EndKind::none) return {wait.lane, wait.when};
             break;
         }
     }
@@ -132,7 +141,7 @@ std::uint32_t Order::chain_max() const {
 }
 
 std::string Order::name(std::uint32_t step) const {
-    const Event& event = events_[step];
+    const ExecutedStep& event = events_[step];
     if (!event.in_loop) return fmt::format("rank {} step {}", event.rank, event.index);
     return fmt::format("rank {} step {} segment {}", event.rank, event.index, event.segment);
 }

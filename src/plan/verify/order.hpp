@@ -13,7 +13,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -25,13 +24,13 @@ inline constexpr std::uint32_t kNone = ~std::uint32_t{0};
 
 /// Access of a step to a place, and the time of its end.
 struct Access {
-    enum class Kind : std::uint8_t {
+    enum class EndKind : std::uint8_t {
         none,
         at,             ///< ends with step number `when`
         until_flush,    ///< ends with flush number `when` of the lane (0: its first)
         until_awaited,  ///< ends when raise `when` is awaited
     };
-    Kind kind = Kind::none;
+    EndKind kind = EndKind::none;
     std::uint32_t lane = 0;
     std::uint32_t when = 0;
     std::uint32_t step = 0;  ///< number of the accessing step
@@ -43,22 +42,14 @@ class Order;
 class Reads {
   public:
     void add(const Access& read, const Order& order);
-    [[nodiscard]] bool empty() const { return first_.kind == Access::Kind::none; }
+    [[nodiscard]] bool empty() const { return first_.kind == Access::EndKind::none; }
     void clear() {
         first_ = {};
         if (more_) more_->clear();
     }
-    /// Returns the first read for which keep(read) is false, or nullptr.
-    template <class Keep>
-    [[nodiscard]] const Access* find_unless(Keep keep) const {
-        if (empty()) return nullptr;
-        if (!keep(first_)) return &first_;
-        if (!more_) return nullptr;
-        for (const Access& read : *more_) {
-            if (!keep(read)) return &read;
-        }
-        return nullptr;
-    }
+    /// Returns the first read that may not have ended when the current step of `lane` starts, or
+    /// nullptr.
+    [[nodiscard]] const Access* find_unfinished(Order& order, std::uint32_t lane) const;
 
   private:
     Access first_;
@@ -106,14 +97,14 @@ class Order {
 
     [[nodiscard]] Access now(std::uint32_t lane) const {
         const std::uint32_t step = lanes_[lane].last;
-        return {Access::Kind::at, lane, step, step};
+        return {Access::EndKind::at, lane, step, step};
     }
     [[nodiscard]] Access until_flush(std::uint32_t lane) const {
-        return {Access::Kind::until_flush, lane,
+        return {Access::EndKind::until_flush, lane,
                 static_cast<std::uint32_t>(lanes_[lane].locals.size()), lanes_[lane].last};
     }
     [[nodiscard]] Access until_awaited(std::uint32_t lane, std::uint32_t raise) const {
-        return {Access::Kind::until_awaited, lane, raise, lanes_[lane].last};
+        return {Access::EndKind::until_awaited, lane, raise, lanes_[lane].last};
     }
     [[nodiscard]] bool over(const Access& access) const;
     /// Returns true if the access ends before the current step of `lane` starts.
@@ -140,7 +131,7 @@ class Order {
     [[nodiscard]] const std::vector<Link>& links() const { return links_; }
 
   private:
-    struct Event {
+    struct ExecutedStep {
         Rank rank = 0;
         std::uint32_t index = 0;
         std::uint32_t segment = 0;
@@ -168,7 +159,7 @@ class Order {
         return mark_[end.lane] == query_ && upto_[end.lane] >= end.step;
     }
 
-    std::vector<Event> events_;
+    std::vector<ExecutedStep> events_;
     std::vector<Trace> lanes_;
     std::vector<Raise> raises_;
     std::vector<Link> links_;

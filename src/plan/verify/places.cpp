@@ -34,16 +34,8 @@ Places::Places(std::span<const Program> programs, const Sizes& sizes, Memory& me
 bool Places::resolve(const Site& site, std::span<const Block> blocks, std::vector<Place>& places) {
     places.clear();
     Packed packed;
-    for (const Block& block : blocks) {
-        if (block.advance == 0 || site.segment == 0) {
-            if (!resolve_block(site, block, packed, places)) return false;
-            continue;
-        }
-        Block moved = block;
-        moved.first += block.advance * site.segment;
-        moved.origin += block.advance * site.segment;
-        if (!resolve_block(site, moved, packed, places)) return false;
-    }
+    for (const Block& block : blocks)
+        if (!resolve_block(site, at_segment(block, site.segment), packed, places)) return false;
     return true;
 }
 
@@ -53,13 +45,11 @@ bool Places::resolve_block(const Site& site, const Block& block, Packed& packed,
     const std::uint64_t last = block.first + std::uint64_t{block.count - 1} * block.stride;
     const Program& program = programs_[static_cast<std::size_t>(site.rank)];
     if (last >= program.units || block.origin > program.units)
-        return reason_.no(fmt::format("names unit {} of {}", last, program.units));
-    const bool vector = block.buffer == Buffer::input || block.buffer == Buffer::output ||
-                        block.buffer == Buffer::scratch;
+        return reason_.no("names unit {} of {}", last, program.units);
     const std::size_t known = places.size();
-    if (vector ? !resolve_vector(site.rank, block, places)
-               : !resolve_payload(site, block, packed, places))
-        return false;
+    const bool resolved = is_payload(block.buffer) ? resolve_payload(site, block, packed, places)
+                                                   : resolve_vector(site.rank, block, places);
+    if (!resolved) return false;
     packed.units += block.count;
     for (std::size_t i = known; i < places.size(); ++i) packed.elements += places[i].size;
     return true;
@@ -81,8 +71,7 @@ bool Places::resolve_payload(const Site& site, const Block& block, const Packed&
     // Units with a stride are packed, so the distance to an origin does not apply.
     const std::uint32_t origin = block.stride == 1 ? block.origin : block.first;
     if (block.first < origin)
-        return reason_.no(
-            fmt::format("names unit {} of a payload that starts at unit {}", block.first, origin));
+        return reason_.no("names unit {} of a payload that starts at unit {}", block.first, origin);
     const Packed before = block.buffer == Buffer::mapped ? Packed{} : packed;
     std::uint64_t index = before.units + block.first - origin;
     std::uint64_t offset =
@@ -109,18 +98,17 @@ bool Places::find_raise(const Site& site, const Block& block, std::uint32_t& id)
     const Raise& raise = order_.raises()[id];
     if (block.buffer == Buffer::slot) {
         if (raise.kind == StepKind::put && raise.units > 0) return true;
-        return reason_.no(fmt::format("reads slot {}, where {} put no payload", block.index,
-                                      order_.name(raise.step)));
+        return reason_.no("reads slot {}, where {} put no payload", block.index,
+                          order_.name(raise.step));
     }
     if (raise.kind == StepKind::expose && raise.sender == block.peer) return true;
-    return reason_.no(fmt::format("uses mapped {} of {}, which {} did not expose", block.index,
-                                  block.peer, order_.name(raise.step)));
+    return reason_.no("uses mapped {} of {}, which {} did not expose", block.index, block.peer,
+                      order_.name(raise.step));
 }
 
 bool Places::does_not_fit(const Raise& raise, const Place& place) {
-    return reason_.no(
-        fmt::format("names a unit of {} elements where the payload of {} has none such", place.size,
-                    order_.name(raise.step)));
+    return reason_.no("names a unit of {} elements where the payload of {} has none such",
+                      place.size, order_.name(raise.step));
 }
 
 bool Places::take_carried(std::uint32_t id, std::uint64_t index, std::uint64_t offset,
@@ -181,20 +169,17 @@ bool Places::write(const Site& site, const Place& place, const Access& access,
     if (place.cell == kNone)
         return reason_.no("writes into a slot or a published cell (only puts and publishes do)");
     if (place.exposed != kNone && !order_.raises()[place.exposed].written)
-        return reason_.no(fmt::format("writes {}, which {} exposed for reading only",
-                                      memory_.name(place.cell),
-                                      order_.name(order_.raises()[place.exposed].step)));
+        return reason_.no("writes {}, which {} exposed for reading only", memory_.name(place.cell),
+                          order_.name(order_.raises()[place.exposed].step));
     note(site, place, access);
     return memory_.write(place.cell, site.lane, access, position, value);
 }
 
 bool Places::expose(const Site& site, const Block& block, Raise& raise) {
-    raise.exposed = block;
-    raise.exposed.first += block.advance * site.segment;
-    raise.exposed.origin += block.advance * site.segment;
+    raise.exposed = at_segment(block, site.segment);
     const std::uint64_t end = std::uint64_t{raise.exposed.first} + block.count;
     if (end > programs_[static_cast<std::size_t>(site.rank)].units)
-        return reason_.no(fmt::format("exposes unit {}, which does not exist", end - 1));
+        return reason_.no("exposes unit {}, which does not exist", end - 1);
     if (block.buffer != Buffer::slot) return true;
     if (raise.exposed.first < raise.exposed.origin)
         return reason_.no("exposes a unit before the start of its slot");
@@ -210,10 +195,10 @@ bool Places::ends_in_time(std::span<const std::uint32_t> lane_starts) {
             order_.add_to_past(lane);
         for (const Access& visit : visits) {
             if (order_.in_past(visit)) continue;
-            return reason_.no(fmt::format(
+            return reason_.no(
                 "{} uses memory of rank {}, whose program may end before that: it awaits "
                 "no later signal (a done signal is missing)",
-                order_.name(visit.step), owner));
+                order_.name(visit.step), owner);
         }
     }
     return true;

@@ -4,8 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <functional>
 #include <queue>
+
+#include "base/random.hpp"
 
 namespace weft::plan {
 

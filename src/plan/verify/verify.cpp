@@ -38,9 +38,9 @@ bool check_synchronizing(const VerifyInput& input, const Execution& execution, V
     verdict.synchronizing = !independence.found;
     const bool demanded = input.contract != nullptr && input.contract->must_synchronize;
     if (verdict.synchronizing || !(demanded || first.synchronizing)) return true;
-    return reason.no(fmt::format(
-        "rank {} may end before rank {} has started, but the {} synchronizing", independence.rank,
-        independence.independent, demanded ? "contract is" : "programs are declared"));
+    return reason.no("rank {} may end before rank {} has started, but the {} synchronizing",
+                     independence.rank, independence.independent,
+                     demanded ? "contract is" : "programs are declared");
 }
 
 /// Ranks on which input and output are the same memory, and the prefix of an error message.
@@ -81,7 +81,7 @@ Verdict verify(const VerifyInput& input) {
         Reason reason;
         Agreement agreement;
         bool good = execution.run();
-        if (!good) reason.no(execution.error());
+        if (!good) reason.no("{}", execution.error());
         if (good && input.contract != nullptr)
             good = keeps_contract(input, execution, values, agreement, reason);
         if (first) {

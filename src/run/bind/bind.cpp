@@ -33,10 +33,6 @@ constexpr std::uint64_t in_lines(std::uint64_t bytes) {
     return plus(bytes, 63) / 64 * 64;
 }
 
-bool is_payload(Buffer buffer) {
-    return buffer == Buffer::slot || buffer == Buffer::published || buffer == Buffer::mapped;
-}
-
 /// Cuts lists of blocks into pieces of consecutive units.
 class Binder {
   public:
