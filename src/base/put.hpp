@@ -93,15 +93,8 @@ enum class RemoteCompletion : std::uint8_t {
     delivered,  ///< local completion implies delivery
 };
 [[nodiscard]] constexpr std::string_view name_of(RemoteCompletion completion) {
-    switch (completion) {
-        case RemoteCompletion::ordered:
-            return "ordered";
-        case RemoteCompletion::delivered:
-            return "delivered";
-        case RemoteCompletion::counted:
-            break;
-    }
-    return "counted";
+    constexpr std::string_view kNames[] = {"ordered", "counted", "delivered"};
+    return kNames[static_cast<std::size_t>(completion)];
 }
 
 /// Guarantees of a network to one-sided calls, equal on all ranks.

@@ -27,19 +27,10 @@ std::optional<std::uint64_t> digits(std::string_view text) {
 
 /// Returns the shift of a suffix; nothing for other characters.
 std::optional<unsigned> suffix_shift(char c) {
-    switch (c) {
-        case 'K':
-        case 'k':
-            return 10;
-        case 'M':
-        case 'm':
-            return 20;
-        case 'G':
-        case 'g':
-            return 30;
-        default:
-            return std::nullopt;
-    }
+    constexpr std::string_view kSuffixes = "KkMmGg";
+    const std::size_t found = kSuffixes.find(c);
+    if (found == std::string_view::npos) return std::nullopt;
+    return static_cast<unsigned>(10 * (found / 2 + 1));
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 //
 // Next     remote_memory.cpp for the calls of weft.h; shapes.cpp for teams, memory and collectives.
 #include <cstring>
+#include <utility>
 
 #include "api/c/calls.hpp"
 #include "run/memory/remote_memory.hpp"
@@ -32,26 +33,18 @@ struct WordType {
     bool is_integer = true;
 };
 
+constexpr std::pair<weft_type, WordType> kWordTypes[] = {
+    {WEFT_INT32, {4, true, true}},   {WEFT_UINT32, {4, false, true}},
+    {WEFT_INT64, {8, true, true}},   {WEFT_UINT64, {8, false, true}},
+    {WEFT_FLOAT, {4, false, false}}, {WEFT_DOUBLE, {8, false, false}}};
+
 Result<WordType> word_type(weft_type type) {
-    switch (type) {
-        case WEFT_INT32:
-            return WordType{4, true, true};
-        case WEFT_UINT32:
-            return WordType{4, false, true};
-        case WEFT_INT64:
-            return WordType{8, true, true};
-        case WEFT_UINT64:
-            return WordType{8, false, true};
-        case WEFT_FLOAT:
-            return WordType{4, false, false};
-        case WEFT_DOUBLE:
-            return WordType{8, false, false};
-        default:
-            return fail(Status::argument,
-                        "type: {} is no type of words, expected an integer, float or double of 4 "
-                        "or 8 bytes",
-                        static_cast<int>(type));
-    }
+    for (const auto& [name, word] : kWordTypes)
+        if (name == type) return word;
+    return fail(
+        Status::argument,
+        "type: {} is no type of words, expected an integer, float or double of 4 or 8 bytes",
+        static_cast<int>(type));
 }
 
 /// Returns a value of this rank, sign-extended if its type is signed.
@@ -68,25 +61,15 @@ std::uint64_t value_at(const void* value, const WordType& type) {
 
 /// Maps a kind to a request. A set without a returned value is a store.
 Result<RequestKind> request_kind(weft_atomic_kind kind, bool wants_value) {
-    switch (kind) {
-        case WEFT_ATOMIC_FETCH:
-            return RequestKind::load;
-        case WEFT_ATOMIC_SET:
-            return wants_value ? RequestKind::swap : RequestKind::store;
-        case WEFT_ATOMIC_COMPARE_SWAP:
-            return RequestKind::compare_swap;
-        case WEFT_ATOMIC_ADD:
-            return RequestKind::add;
-        case WEFT_ATOMIC_AND:
-            return RequestKind::band;
-        case WEFT_ATOMIC_OR:
-            return RequestKind::bor;
-        case WEFT_ATOMIC_XOR:
-            return RequestKind::bxor;
-        default:
-            return fail(Status::argument, "kind is {}, expected a weft_atomic_kind",
-                        static_cast<int>(kind));
-    }
+    // In the order of weft_atomic_kind.
+    constexpr RequestKind kKinds[] = {
+        RequestKind::load, RequestKind::store, RequestKind::compare_swap, RequestKind::add,
+        RequestKind::band, RequestKind::bor,   RequestKind::bxor};
+    const auto number = static_cast<std::size_t>(kind);
+    if (number >= std::size(kKinds))
+        return fail(Status::argument, "kind is {}, expected a weft_atomic_kind",
+                    static_cast<int>(kind));
+    return kind == WEFT_ATOMIC_SET && wants_value ? RequestKind::swap : kKinds[number];
 }
 
 /// The arguments of an atomic operation.

@@ -14,21 +14,10 @@ namespace weft::link {
 namespace {
 
 const Promise& promise_of(Notify notify, const Profile& profile) {
-    switch (notify) {
-        case Notify::cells:
-            return profile.cells;
-        case Notify::delivery:
-            return profile.delivery;
-        case Notify::fence:
-            return profile.fence;
-        case Notify::ordered:
-            return profile.ordered;
-        case Notify::counter:
-            return profile.counter;
-        case Notify::immediate:
-            break;
-    }
-    return profile.immediate;
+    constexpr Promise Profile::*kPromises[] = {&Profile::immediate, &Profile::cells,
+                                               &Profile::delivery,  &Profile::fence,
+                                               &Profile::ordered,   &Profile::counter};
+    return profile.*kPromises[static_cast<std::size_t>(notify)];  // in the order of Notify
 }
 
 /// Returns the attribute that the endpoint lacks for a strategy, as text, or an empty one.
@@ -163,17 +152,9 @@ void explain_notify(FabricSurvey& survey, const Profile& profile, std::optional<
     survey.small_reason = explain(plan->small);
     survey.large_reason = explain(plan->large);
     survey.completion = choose_completion(profile, survey.grant, forced);
-    switch (survey.completion) {
-        case base::RemoteCompletion::ordered:
-            survey.completion_reason = explain(Notify::ordered);
-            break;
-        case base::RemoteCompletion::counted:
-            survey.completion_reason = explain(Notify::immediate);
-            break;
-        case base::RemoteCompletion::delivered:
-            survey.completion_reason = explain(Notify::delivery);
-            break;
-    }
+    // In the order of RemoteCompletion.
+    constexpr Notify kProofs[] = {Notify::ordered, Notify::immediate, Notify::delivery};
+    survey.completion_reason = explain(kProofs[static_cast<std::size_t>(survey.completion)]);
 }
 
 FabricSurvey survey_declared(const Profile& profile, std::optional<Notify> forced) {

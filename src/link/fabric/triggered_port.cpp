@@ -15,6 +15,7 @@
 #include <deque>
 #include <optional>
 #include <thread>
+#include <utility>
 
 #include "base/element_types.hpp"
 #include "link/fabric/card.hpp"
@@ -34,52 +35,21 @@ constexpr std::uint64_t kFirstWrites = kCountersMax - 1;
 constexpr std::size_t kKeyBytesMin = 4;
 constexpr auto kConnectLimit = std::chrono::seconds(20);
 
-std::optional<fi_datatype> datatype_of(Type type) {
-    switch (type) {
-        case Type::int8:
-            return FI_INT8;
-        case Type::int16:
-            return FI_INT16;
-        case Type::int32:
-            return FI_INT32;
-        case Type::int64:
-            return FI_INT64;
-        case Type::uint8:
-            return FI_UINT8;
-        case Type::uint16:
-            return FI_UINT16;
-        case Type::uint32:
-            return FI_UINT32;
-        case Type::uint64:
-            return FI_UINT64;
-        case Type::float32:
-            return FI_FLOAT;
-        case Type::float64:
-            return FI_DOUBLE;
-        default:
-            return std::nullopt;
-    }
-}
+constexpr std::pair<Type, fi_datatype> kDatatypes[] = {
+    {Type::int8, FI_INT8},     {Type::int16, FI_INT16},   {Type::int32, FI_INT32},
+    {Type::int64, FI_INT64},   {Type::uint8, FI_UINT8},   {Type::uint16, FI_UINT16},
+    {Type::uint32, FI_UINT32}, {Type::uint64, FI_UINT64}, {Type::float32, FI_FLOAT},
+    {Type::float64, FI_DOUBLE}};
+constexpr std::pair<Op, fi_op> kOperations[] = {
+    {Op::sum, FI_SUM},   {Op::prod, FI_PROD}, {Op::min, FI_MIN},  {Op::max, FI_MAX},
+    {Op::band, FI_BAND}, {Op::bor, FI_BOR},   {Op::bxor, FI_BXOR}};
 
-std::optional<fi_op> operation_of(Op op) {
-    switch (op) {
-        case Op::sum:
-            return FI_SUM;
-        case Op::prod:
-            return FI_PROD;
-        case Op::min:
-            return FI_MIN;
-        case Op::max:
-            return FI_MAX;
-        case Op::band:
-            return FI_BAND;
-        case Op::bor:
-            return FI_BOR;
-        case Op::bxor:
-            return FI_BXOR;
-        default:
-            return std::nullopt;
-    }
+/// Returns libfabric's value for ours, or nothing if it has none.
+template <class Ours, class Theirs, std::size_t N>
+std::optional<Theirs> look_up(const std::pair<Ours, Theirs> (&table)[N], Ours wanted) {
+    for (const auto& [ours, theirs] : table)
+        if (ours == wanted) return theirs;
+    return std::nullopt;
 }
 
 class Opened final : public TriggeredPort {
@@ -258,8 +228,8 @@ class Opened final : public TriggeredPort {
                            .addr = peer.address,
                            .rma_iov = &work.places,
                            .rma_iov_count = 1,
-                           .datatype = *datatype_of(options_.type),
-                           .op = *operation_of(options_.op),
+                           .datatype = *look_up(kDatatypes, options_.type),
+                           .op = *look_up(kOperations, options_.op),
                            .context = &work.deferred.context,
                            .data = 0};
         work.deferred.op_type = FI_OP_ATOMIC;
@@ -309,8 +279,8 @@ class Opened final : public TriggeredPort {
 
     base::Result<void> find_limits() {
         if (!options_.combines) return {};
-        const auto type = datatype_of(options_.type);
-        const auto op = operation_of(options_.op);
+        const auto type = look_up(kDatatypes, options_.type);
+        const auto op = look_up(kOperations, options_.op);
         std::size_t count = 0;
         if (!type || !op || fi_atomicvalid(endpoint_.handle.get(), *type, *op, &count) != 0 ||
             count == 0)

@@ -17,26 +17,11 @@ namespace {
 using Out = std::back_insert_iterator<std::string>;
 
 void print_block(Out out, const Block& block) {
-    switch (block.buffer) {
-        case Buffer::input:
-            fmt::format_to(out, "input");
-            break;
-        case Buffer::output:
-            fmt::format_to(out, "output");
-            break;
-        case Buffer::scratch:
-            fmt::format_to(out, "scratch {}", block.index);
-            break;
-        case Buffer::slot:
-            fmt::format_to(out, "slot {}", block.index);
-            break;
-        case Buffer::published:
-            fmt::format_to(out, "published {} of {}", block.index, block.peer);
-            break;
-        case Buffer::mapped:
-            fmt::format_to(out, "mapped {} of {}", block.index, block.peer);
-            break;
-    }
+    constexpr std::string_view kNames[] = {"input", "output",    "scratch",
+                                           "slot",  "published", "mapped"};
+    fmt::format_to(out, "{}", kNames[static_cast<std::size_t>(block.buffer)]);
+    if (block.buffer >= Buffer::scratch) fmt::format_to(out, " {}", block.index);
+    if (block.buffer >= Buffer::published) fmt::format_to(out, " of {}", block.peer);
     fmt::format_to(out, "[{}+{}", block.first, block.count);
     if (block.stride != 1) fmt::format_to(out, " stride {}", block.stride);
     if (is_payload(block.buffer) && block.origin != block.first)
