@@ -2,6 +2,7 @@
 // clock.hpp - the monotonic clock, in nanoseconds, and deadlines.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 
 namespace weft::base {
@@ -9,6 +10,10 @@ namespace weft::base {
 /// Returns the nanoseconds since a fixed moment of this boot. The clock never goes back, and all
 /// processes of a machine share it.
 [[nodiscard]] std::uint64_t monotonic_ns() noexcept;
+
+/// Returns the processor time of the calling thread. On a busy machine, work takes longer by the
+/// clock, but not in processor time.
+[[nodiscard]] std::chrono::nanoseconds processor_time() noexcept;
 
 /// End of a wait; never by default.
 struct Deadline {

@@ -20,24 +20,20 @@ void write_to(int file, std::string_view line) {
 }
 
 /// Opens a regular file without following a link, or any file below /dev (/dev/stderr is a link).
-/// Returns -1 and sets errno for other files. A named pipe without a reader makes open() fail here,
-/// and not wait for one.
-int open_to_append(const std::string& name) {
+/// Sets errno for other files. A named pipe without a reader makes open() fail, and not wait.
+FileDescriptor open_to_append(const std::string& name) {
     const bool is_device = name.starts_with("/dev/") && !name.starts_with("/dev/shm/");
     const int follow = is_device ? O_NOCTTY : O_NOFOLLOW;
-    const int file =
-        ::open(name.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK | follow, 0666);
+    FileDescriptor file(::open(
+        name.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK | follow, 0666));
     struct stat status = {};
-    if (file < 0) return -1;
-    const bool known = ::fstat(file, &status) == 0;
-    if (known && (is_device || S_ISREG(status.st_mode))) {
-        ::fcntl(file, F_SETFL, O_APPEND);  // without O_NONBLOCK: writes may wait
+    if (!file.open() || ::fstat(file.number(), &status) != 0) return {};
+    if (is_device || S_ISREG(status.st_mode)) {
+        ::fcntl(file.number(), F_SETFL, O_APPEND);  // without O_NONBLOCK: writes may wait
         return file;
     }
-    const int error = known ? ENOTSUP : errno;
-    ::close(file);
-    errno = error;
-    return -1;
+    errno = ENOTSUP;
+    return {};
 }
 
 std::string host_name() {
@@ -71,20 +67,16 @@ Log::Log(const Settings& settings, Rank rank) : level_(settings.log), rank_(rank
     if (settings.log_file.empty() || !wants(LogLevel::info)) return;
     const std::string name = log_file_name(settings.log_file, rank, host_name());
     file_ = open_to_append(name);
-    if (file_ < 0)
+    if (!file_.open())
         warn(fmt::format("WEFT_LOG_FILE: cannot open {}: {}", name, std::strerror(errno)));
     else
         own_file_ = name != log_file_name(settings.log_file, rank + 1, host_name());
 }
 
-Log::~Log() {
-    if (file_ >= 0) ::close(file_);
-}
-
 void Log::warn(std::string_view text) const {
     const std::string line = fmt::format("weft: {}", text);
     write_line(line);
-    if (file_ >= 0) write_to(file_, line);
+    if (file_.open()) write_to(file_.number(), line);
 }
 
 void Log::info(std::string_view text) const {
@@ -96,7 +88,7 @@ void Log::trace(std::string_view text) const {
 }
 
 void Log::write(std::string_view text) const {
-    write_to(file_ >= 0 ? file_ : STDERR_FILENO, text);
+    write_to(file_.open() ? file_.number() : STDERR_FILENO, text);
 }
 
 }  // namespace weft::base

@@ -14,6 +14,7 @@
 #include <string_view>
 
 #include "base/environment.hpp"
+#include "base/file_descriptor.hpp"
 
 namespace weft::base {
 
@@ -25,12 +26,9 @@ class Log {
     /// Opens the log. The file's name may contain %r (rank) and %h (host). If the file cannot be
     /// opened, this is reported and stderr is used.
     Log(const Settings& settings, Rank rank);
-    ~Log();
-    Log(const Log&) = delete;
-    Log& operator=(const Log&) = delete;
 
     /// Returns the descriptor of the WEFT_LOG_FILE, or -1 if it is not open.
-    [[nodiscard]] int file() const { return file_; }
+    [[nodiscard]] int file() const { return file_.number(); }
     /// Returns true if lines of this level are written.
     [[nodiscard]] bool wants(LogLevel level) const { return level_ >= level; }
     /// Returns true if this rank writes a line that is equal on several ranks. `first`: this rank
@@ -48,7 +46,7 @@ class Log {
 
     LogLevel level_;
     Rank rank_;
-    int file_ = -1;          ///< -1: stderr
+    FileDescriptor file_;    ///< not open: stderr
     bool own_file_ = false;  ///< no other rank writes to the file
 };
 

@@ -8,26 +8,16 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "base/file_descriptor.hpp"
+
 namespace weft::base {
-
-namespace {
-
-/// Closes the file at the end of a block.
-struct OpenFile {
-    int number = -1;
-    ~OpenFile() {
-        if (number >= 0) ::close(number);
-    }
-};
-
-}  // namespace
 
 Result<std::string> read_file(const std::string& path, std::size_t bytes_max, Pipes pipes) {
     constexpr std::size_t kPiece = std::size_t{1} << 20;
     const int waits = pipes == Pipes::refused ? O_NONBLOCK : 0;
-    const OpenFile file{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | waits)};
+    const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | waits));
     struct stat status = {};
-    if (file.number < 0 || ::fstat(file.number, &status) != 0)
+    if (!file.open() || ::fstat(file.number(), &status) != 0)
         return fail(Status::argument, "{} cannot be read", path);
     if (pipes == Pipes::refused && S_ISFIFO(status.st_mode))
         return fail(Status::argument, "{} is a pipe, expected a file", path);
@@ -35,7 +25,7 @@ Result<std::string> read_file(const std::string& path, std::size_t bytes_max, Pi
     while (text.size() <= bytes_max) {
         const std::size_t had = text.size();
         text.resize(had + kPiece);
-        const ssize_t got = ::read(file.number, text.data() + had, kPiece);
+        const ssize_t got = ::read(file.number(), text.data() + had, kPiece);
         text.resize(had + static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
         if (got < 0 && errno == EINTR) continue;
         if (got < 0) return fail(Status::argument, "{} cannot be read", path);

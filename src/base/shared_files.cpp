@@ -51,13 +51,11 @@ std::vector<std::string> names_in(int folder) {
 }
 
 bool is_unused(int folder, const char* name) {
-    const int file = ::openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    if (file < 0) return false;
+    const FileDescriptor file(
+        ::openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
     struct stat status;
-    const bool unused = ::fstat(file, &status) == 0 && S_ISREG(status.st_mode) &&
-                        status.st_uid == ::geteuid() && ::flock(file, LOCK_EX | LOCK_NB) == 0;
-    ::close(file);
-    return unused;
+    return file.open() && ::fstat(file.number(), &status) == 0 && S_ISREG(status.st_mode) &&
+           status.st_uid == ::geteuid() && ::flock(file.number(), LOCK_EX | LOCK_NB) == 0;
 }
 
 /// State and stack of a keeper. It has its own memory, because a child also shares the memory that
@@ -132,32 +130,28 @@ pid_t start_keeper(const std::string& path, std::span<const pid_t> peers) {
 }  // namespace
 
 SharedFolder::SharedFolder() : folder_(::open(kFolder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
-    for (int i = 0; folder_ >= 0 && !locked_ && i < kLockTries; ++i) {
+    for (int i = 0; folder_.open() && !locked_ && i < kLockTries; ++i) {
         if (i > 0) ::poll(nullptr, 0, 1);
-        locked_ = ::flock(folder_, LOCK_EX | LOCK_NB) == 0;
+        locked_ = ::flock(folder_.number(), LOCK_EX | LOCK_NB) == 0;
     }
-}
-
-SharedFolder::~SharedFolder() {
-    if (folder_ >= 0) ::close(folder_);
 }
 
 void SharedFolder::remove_unused() const {
     if (!locked_) return;
-    for (const std::string& name : names_in(folder_)) {
-        if (is_unused(folder_, name.c_str())) ::unlinkat(folder_, name.c_str(), 0);
-    }
+    for (const std::string& name : names_in(folder_.number()))
+        if (is_unused(folder_.number(), name.c_str()))
+            ::unlinkat(folder_.number(), name.c_str(), 0);
 }
 
 std::uint64_t SharedFolder::room() const {
     struct statvfs status;
-    if (folder_ < 0 || ::fstatvfs(folder_, &status) != 0) return 0;
+    if (!folder_.open() || ::fstatvfs(folder_.number(), &status) != 0) return 0;
     return std::uint64_t{status.f_bavail} * status.f_frsize;
 }
 
 SharedFile::SharedFile(SharedFile&& other) noexcept
     : path_(std::exchange(other.path_, {})),
-      file_(std::exchange(other.file_, -1)),
+      file_(std::move(other.file_)),
       keeper_(std::exchange(other.keeper_, -1)) {}
 
 SharedFile& SharedFile::operator=(SharedFile&& other) noexcept {
@@ -183,16 +177,16 @@ std::string_view SharedFile::name() const {
 }
 
 Result<void> SharedFile::adopt() {
-    file_ = ::open(path_.c_str(), O_RDWR | O_NOFOLLOW | O_CLOEXEC);
-    if (file_ < 0 && errno == ENOENT)
+    file_ = FileDescriptor(::open(path_.c_str(), O_RDWR | O_NOFOLLOW | O_CLOEXEC));
+    if (!file_.open() && errno == ENOENT)
         return fail(Status::peer, "{}: removed, because another process of the job has ended",
                     path_);
     struct stat status;
-    if (file_ < 0 || ::fstat(file_, &status) != 0)
+    if (!file_.open() || ::fstat(file_.number(), &status) != 0)
         return fail(Status::environment, "{}: {}", path_, std::strerror(errno));
-    if (::flock(file_, LOCK_SH | LOCK_NB) != 0)
+    if (::flock(file_.number(), LOCK_SH | LOCK_NB) != 0)
         return fail(Status::environment, "{}: flock: {}", path_, std::strerror(errno));
-    if (const int error = ::posix_fallocate(file_, 0, status.st_size); error != 0)
+    if (const int error = ::posix_fallocate(file_.number(), 0, status.st_size); error != 0)
         return fail(Status::memory, "{} of {} bytes: {}", path_, status.st_size,
                     std::strerror(error));
     return {};
@@ -201,16 +195,12 @@ Result<void> SharedFile::adopt() {
 void SharedFile::remove() noexcept {
     if (!path_.empty()) ::unlink(path_.c_str());
     path_.clear();
-    if (file_ >= 0) ::close(std::exchange(file_, -1));
+    file_.close();
     if (keeper_ <= 0) return;
     ::kill(keeper_, SIGKILL);
     while (::waitpid(keeper_, nullptr, __WALL) < 0 && errno == EINTR) {
     }
     keeper_ = -1;
-}
-
-void remove_unused_shared_files() {
-    SharedFolder().remove_unused();
 }
 
 }  // namespace weft::base

@@ -22,6 +22,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/file_descriptor.hpp"
 #include "base/result.hpp"
 
 namespace weft::base {
@@ -31,9 +32,6 @@ namespace weft::base {
 class SharedFolder {
   public:
     SharedFolder();
-    ~SharedFolder();
-    SharedFolder(const SharedFolder&) = delete;
-    SharedFolder& operator=(const SharedFolder&) = delete;
 
     /// Removes this user's files that no process has locked.
     void remove_unused() const;
@@ -41,7 +39,7 @@ class SharedFolder {
     [[nodiscard]] std::uint64_t room() const;
 
   private:
-    int folder_ = -1;
+    FileDescriptor folder_;
     bool locked_ = false;
 };
 
@@ -68,11 +66,8 @@ class SharedFile {
 
   private:
     std::string path_;
-    int file_ = -1;
+    FileDescriptor file_;
     pid_t keeper_ = -1;  ///< process that removes the name if this process ends first
 };
-
-/// Calls SharedFolder().remove_unused().
-void remove_unused_shared_files();
 
 }  // namespace weft::base

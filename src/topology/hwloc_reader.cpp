@@ -63,7 +63,7 @@ base::Result<std::vector<Core>> read_usable_cores() {
     return usable_cores(topology->get());
 }
 
-base::Result<Machine> read_machine() {
+base::Result<MachineModel> read_machine() {
     const auto topology = load();
     if (!topology) return topology.failure();
     hwloc_topology_t handle = topology->get();
@@ -74,7 +74,7 @@ base::Result<Machine> read_machine() {
         return std::max(0, hwloc_get_nbobjs_by_type(handle, type));
     };
     hwloc_obj_t root = hwloc_get_root_obj(handle);
-    return Machine{
+    return MachineModel{
         .host = info_of(root, "HostName"),
         .processor = info_of(hwloc_get_obj_by_type(handle, HWLOC_OBJ_PACKAGE, 0), "CPUModel"),
         .packages = count(HWLOC_OBJ_PACKAGE),

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "api/c/handles.hpp"
-#include "link/bootstrap/caller_bootstrap.hpp"
+#include "link/bootstrap/bootstrap.hpp"
 
 namespace c_api = weft::c_api;
 using weft::Status;

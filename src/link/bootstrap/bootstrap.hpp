@@ -4,11 +4,10 @@
 // Idea     A rank publishes a business card (bytes), waits in a fence that collects the cards, and
 //          reads the other cards. After start-up, only the non-blocking fence is used, and polled.
 // Next     pmix_bootstrap.cpp for jobs under any PMIx host; join_job.cpp for one rank without a
-//          launcher; caller_bootstrap.hpp for ranks that the caller has connected.
+//          launcher; caller_bootstrap.cpp for ranks that the caller has connected.
 #pragma once
 
 #include <cstddef>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -72,5 +71,18 @@ class Bootstrap {
 [[nodiscard]] std::optional<Rank> rank_by_environment();
 /// Returns the version that the PMIx library reports.
 [[nodiscard]] std::string pmix_version();
+
+/// Functions that the caller provides until the job ends. They return 0 on success.
+struct CallersJob {
+    Rank rank = 0;
+    Rank size = 1;
+    void* argument = nullptr;
+    int (*exchange)(void* argument, const void* mine, void* all, std::size_t bytes) = nullptr;
+    int (*fence_start)(void* argument) = nullptr;
+    int (*fence_test)(void* argument, int* done) = nullptr;
+    void (*abort)(void* argument, int status, const char* text) = nullptr;
+};
+
+[[nodiscard]] std::unique_ptr<Bootstrap> join_job_of_caller(const CallersJob& job);
 
 }  // namespace weft::link

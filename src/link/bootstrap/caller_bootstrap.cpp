@@ -1,15 +1,25 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "link/bootstrap/caller_bootstrap.hpp"
-
+// caller_bootstrap.cpp - a job whose ranks the caller has already connected, for example by MPI.
+//
+// Idea     The caller provides an exchange of bytes, and a fence that can be polled. Cards are
+//          exchanged after their lengths.
+// Why      A library inside another one, such as a collectives layer of MPI, must not need its own
+//          launcher. Its host continues if it cannot start.
+// Holds    Each exchange tells all ranks whether one of them has given up. A rank that gives up
+//          takes part in one more exchange, in which all others receive the reason and stop. So no
+//          rank waits for a missing one. If a rank leaves early, the destructor gives up for it.
+// Next     src/api/c/runtime.cpp for weft_init_with().
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
-#include <cstring>
 #include <map>
 #include <string>
 #include <utility>
+
+#include "base/check.hpp"
+#include "link/bootstrap/bootstrap.hpp"
 
 namespace weft::link {
 namespace {

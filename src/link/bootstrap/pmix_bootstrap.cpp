@@ -23,8 +23,7 @@
 #include <string>
 #include <thread>
 
-#include "base/fence_witness.hpp"
-#include "base/home_folder.hpp"
+#include "base/pmix_needs.hpp"
 #include "link/bootstrap/bootstrap.hpp"
 #include "link/bootstrap/rank_processes.hpp"
 
@@ -164,7 +163,7 @@ class PmixBootstrap final : public Bootstrap {
         PMIX_LOAD_PROCID(&process, self_.nspace, rank);
         return process;
     }
-    /// Returns all ranks, and after them the witness of fence_witness.hpp, if there is one.
+    /// Returns all ranks, and after them the witness of base/pmix_needs.hpp, if there is one.
     [[nodiscard]] std::array<pmix_proc_t, 2> fence_members() const {
         return {process(PMIX_RANK_WILDCARD), process(witness_.value_or(0))};
     }

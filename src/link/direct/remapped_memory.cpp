@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-#include "base/processor_time.hpp"
+#include "base/clock.hpp"
 #include "link/direct/process_facts.hpp"
 #include "link/direct/remapped_object.hpp"
 

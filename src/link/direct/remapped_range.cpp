@@ -10,7 +10,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "base/processor_time.hpp"
+#include "base/clock.hpp"
 #include "link/direct/remapped_object.hpp"
 
 namespace weft::link {

@@ -7,13 +7,13 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <bit>
 #include <cstring>
 
+#include "base/file_descriptor.hpp"
 #include "base/random.hpp"
 
 namespace weft::link {
@@ -31,8 +31,8 @@ std::uint32_t number_of(const sockaddr* address) {
 /// socket sends nothing: the kernel only looks up the route. The destination is
 /// reserved for documentation (TEST-NET-1).
 std::uint32_t routed_address() {
-    const int socket_fd = ::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    if (socket_fd < 0) return 0;
+    const base::FileDescriptor socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+    if (!socket.open()) return 0;
     sockaddr_in far{};
     far.sin_family = AF_INET;
     far.sin_port = htons(9);
@@ -40,9 +40,8 @@ std::uint32_t routed_address() {
     sockaddr_in near{};
     socklen_t near_bytes = sizeof near;
     const bool known =
-        ::connect(socket_fd, reinterpret_cast<const sockaddr*>(&far), sizeof far) == 0 &&
-        ::getsockname(socket_fd, reinterpret_cast<sockaddr*>(&near), &near_bytes) == 0;
-    ::close(socket_fd);
+        ::connect(socket.number(), reinterpret_cast<const sockaddr*>(&far), sizeof far) == 0 &&
+        ::getsockname(socket.number(), reinterpret_cast<sockaddr*>(&near), &near_bytes) == 0;
     return known ? ntohl(near.sin_addr.s_addr) : 0;
 }
 
@@ -115,12 +114,11 @@ std::uint64_t network_identity() {
     struct stat status;
     if (::stat("/proc/self/ns/net", &status) == 0)
         return base::mix(status.st_dev) + base::mix(status.st_ino + 1);
-    const int socket_fd = ::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    const base::FileDescriptor socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
     std::uint64_t cookie = 0;
     socklen_t bytes = sizeof cookie;
-    const bool known =
-        socket_fd >= 0 && ::getsockopt(socket_fd, SOL_SOCKET, kNetworkCookie, &cookie, &bytes) == 0;
-    if (socket_fd >= 0) ::close(socket_fd);
+    const bool known = socket.open() && ::getsockopt(socket.number(), SOL_SOCKET, kNetworkCookie,
+                                                     &cookie, &bytes) == 0;
     return known ? base::mix(cookie + 2) : 0;
 }
 

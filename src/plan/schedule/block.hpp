@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// block.hpp - blocks of data, which steps of a program name.
+// block.hpp - blocks of data, which steps of a program name, and the flags of steps.
 //
 // Idea     A block names a buffer and some of its units, never an address. Generators write blocks;
 //          binding maps them to memory.
@@ -72,6 +72,16 @@ struct BlockList {
     std::uint32_t count = 0;
 
     friend bool operator==(const BlockList&, const BlockList&) = default;
+};
+
+/// Properties of a step besides its kind.
+enum StepFlags : std::uint8_t {
+    /// `put`, `signal`: all puts of this rank under this number (and segment) have one payload, and
+    /// the receivers know this. Local peers may read it in place from one published cell. `wait`:
+    /// the sender's puts are shared.
+    kShared = 1,
+    kFromPublished = 2,  ///< wait: for the published cell of `peer`, not for a signal raised here
+    kWritten = 4,        ///< expose: the peer may also write the block
 };
 
 }  // namespace weft::plan

@@ -14,7 +14,6 @@
 
 #include "plan/schedule/canonical.hpp"
 #include "plan/schedule/program.hpp"
-#include "plan/schedule/step_flags.hpp"
 
 namespace weft::plan {
 

@@ -14,7 +14,6 @@
 #include <cstdint>
 
 #include "plan/schedule/block.hpp"
-#include "plan/schedule/step_flags.hpp"
 
 namespace weft::plan {
 

@@ -23,7 +23,6 @@
 
 #include "base/clock.hpp"
 #include "base/log.hpp"
-#include "base/processor_time.hpp"
 
 namespace weft::run {
 

@@ -44,7 +44,7 @@ Json job_json(const run::Description& job) {
             {"waiting", job.spins ? "spin" : "yield"}};
 }
 
-Json topology_json(const topology::Machine& machine, const run::Description& job) {
+Json topology_json(const topology::MachineModel& machine, const run::Description& job) {
     std::size_t usable = 0;
     for (const topology::Core& core : machine.usable_cores) usable += core.processors.size();
     return {{"host", machine.host},

@@ -195,7 +195,7 @@ int Job::watch() {
         reap_orphans();
         if (running_ == 0 && !std::exchange(descendants_ended, true)) end_what_ranks_left();
     }
-    if (status_) base::remove_unused_shared_files();  // files of killed ranks
+    if (status_) base::SharedFolder().remove_unused();  // files of killed ranks
     writers_[1]->wait_until_idle(kLastMessage);
     return status_.value_or(0);
 }

@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "base/environment.hpp"
-#include "base/home_folder.hpp"
+#include "base/pmix_needs.hpp"
 
 namespace weft::tools {
 namespace {

@@ -22,7 +22,7 @@
 #include <string_view>
 
 #include "base/environment.hpp"
-#include "base/fence_witness.hpp"
+#include "base/pmix_needs.hpp"
 #include "base/random.hpp"
 #include "tools/launch/connection_gate.hpp"
 #include "tools/launch/layout.hpp"

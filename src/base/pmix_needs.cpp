@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "base/home_folder.hpp"
+#include "base/pmix_needs.hpp"
 
 #include <pwd.h>
 #include <unistd.h>
