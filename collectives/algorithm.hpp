@@ -13,10 +13,10 @@
 #include <limits>
 #include <span>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "base/result.hpp"
+#include "collectives/collective_traits.hpp"
 #include "collectives/notation/optimum.hpp"
 #include "collectives/notation/spec.hpp"
 #include "plan/schedule/layout.hpp"
@@ -154,12 +154,14 @@ struct Algorithm {
 [[nodiscard]] inline plan::Program program_header(std::string_view collective,
                                                   const AlgorithmSpec& spec,
                                                   const GenerateRequest& request) {
+    const CollectiveTraits& traits = *find_collective(collective);
     plan::Program header;
     header.collective = collective;
     header.algorithm = print(spec);
     header.rank = request.rank;
     header.size = request.size;
-    header.root = request.root;
+    if (traits.rooted()) header.root = request.root;
+    header.synchronizing = traits.synchronizes();
     header.repeats_blocks = request.repeats_blocks;
     return header;
 }

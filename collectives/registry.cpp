@@ -4,10 +4,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <bit>
 
 #include "base/suggestion.hpp"
+#include "base/units.hpp"
 #include "collectives/entries.hpp"
 #include "collectives/notation/cursor.hpp"
 
@@ -199,13 +199,8 @@ std::vector<std::string> specs_to_try(std::string_view collective) {
         if (algorithm.properties.notation) continue;
         specs.emplace_back(algorithm.name);
         for (const Parameter& parameter : algorithm.parameters) {
-            for (std::size_t at = 0; at < parameter.tries.size();) {
-                const std::size_t end =
-                    std::min(parameter.tries.find(',', at), parameter.tries.size());
-                specs.push_back(fmt::format("{}:{}={}", algorithm.name, parameter.name,
-                                            parameter.tries.substr(at, end - at)));
-                at = end + 1;
-            }
+            for (const std::string_view value : base::split_list(parameter.tries))
+                specs.push_back(fmt::format("{}:{}={}", algorithm.name, parameter.name, value));
         }
     }
     return specs;

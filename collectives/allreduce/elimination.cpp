@@ -24,18 +24,7 @@ namespace weft::collectives {
 
 namespace {
 
-/// Adds a numbering that selects some of the numbers of `outer`.
-std::uint32_t add_numbering(plan::Stages& stages, std::uint32_t outer,
-                            std::vector<plan::RankRun> runs) {
-    plan::Numbering numbering{.outer = outer, .runs = std::move(runs)};
-    for (const plan::RankRun& run : numbering.runs) numbering.count += run.count;
-    stages.add(std::move(numbering));
-    return static_cast<std::uint32_t>(stages.numberings.size()) - 1;
-}
-
-plan::RankRun run_of(Rank first, Rank count) {
-    return {.first = first, .count = count, .width = count, .pitch = count};
-}
+using plan::RankRun;
 
 void add_levels(plan::Stages& stages, Rank size) {
     struct Elimination {
@@ -47,7 +36,8 @@ void add_levels(plan::Stages& stages, Rank size) {
     Rank width = 1;
     for (Rank groups = size; groups > 1; groups /= 2, width *= 2) {
         if (groups % 2 != 0) {
-            const std::uint32_t two = add_numbering(stages, active, {run_of(width, 2 * width)});
+            const std::uint32_t two =
+                stages.add_numbering(active, {RankRun::adjacent(width, 2 * width)});
             stages.add(plan::ExchangeStage{.numbering = two,
                                            .groups = width,
                                            .base = 2,
@@ -55,9 +45,9 @@ void add_levels(plan::Stages& stages, Rank size) {
                                            .senders = plan::Members::last,
                                            .receivers = plan::Members::all_but_last});
             eliminations.push_back({two, width});
-            std::vector<plan::RankRun> left{run_of(0, 2 * width)};
-            if (groups > 3) left.push_back(run_of(3 * width, (groups - 3) * width));
-            active = add_numbering(stages, active, std::move(left));
+            std::vector<RankRun> left{RankRun::adjacent(0, 2 * width)};
+            if (groups > 3) left.push_back(RankRun::adjacent(3 * width, (groups - 3) * width));
+            active = stages.add_numbering(active, std::move(left));
         }
         stages.add(plan::ExchangeStage{
             .numbering = active, .groups = groups / 2 * width, .base = 2, .stride = width});

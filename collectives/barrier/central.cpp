@@ -16,10 +16,7 @@ namespace {
 
 base::Result<plan::Program> generate_central(const AlgorithmSpec& spec,
                                              const GenerateRequest& request) {
-    plan::Program header = program_header("barrier", spec, request);
-    header.root = plan::kNoRank;
-    header.synchronizing = true;
-    plan::Builder builder(std::move(header));
+    plan::Builder builder(program_header("barrier", spec, request));
     if (request.rank == 0) {
         for (Rank rank = 1; rank < request.size; ++rank)
             builder.wait(rank, static_cast<std::uint32_t>(rank));

@@ -46,10 +46,9 @@ base::Result<std::vector<std::int64_t>> radices_of(const AlgorithmSpec& spec, Ra
         if (reach < size) return refuse(fmt::format("reach {} ranks of {}", reach, size));
         return radices;
     }
-    const base::Result<std::int64_t> k = number_parameter(
-        spec, "k", {.fallback = 1, .least = 1, .most = std::numeric_limits<Rank>::max() - 1});
+    const base::Result<Rank> k = radix_parameter(spec, 1, 1);
     if (!k) return k.failure();
-    const std::int64_t radix = std::min<std::int64_t>(*k, std::max(1, size - 1)) + 1;
+    const std::int64_t radix = std::min(*k, std::max(1, size - 1)) + 1;
     for (; reach < size; reach *= radix) radices.push_back(radix);
     return radices;
 }
@@ -58,10 +57,7 @@ base::Result<plan::Stages> dissemination_stages(const AlgorithmSpec& spec,
                                                 const GenerateRequest& request) {
     const auto radices = radices_of(spec, request.size);
     if (!radices) return radices.failure();
-    plan::Program header = program_header("barrier", spec, request);
-    header.root = plan::kNoRank;
-    header.synchronizing = true;
-    plan::Stages stages = plan::begin_stages(std::move(header));
+    plan::Stages stages = plan::begin_stages(program_header("barrier", spec, request));
     std::int64_t reach = 1;
     for (const std::int64_t radix : *radices) {
         if (reach >= request.size) break;

@@ -21,10 +21,7 @@ base::Result<plan::Program> generate_tree(const AlgorithmSpec& spec,
                                           const GenerateRequest& request) {
     const base::Result<Rank> k = radix_parameter(spec, 4, 1);
     if (!k) return k.failure();
-    plan::Program header = program_header("barrier", spec, request);
-    header.root = plan::kNoRank;
-    header.synchronizing = true;
-    plan::Builder builder(std::move(header));
+    plan::Builder builder(program_header("barrier", spec, request));
     const patterns::TreePlace place =
         patterns::place_in(patterns::kary_tree(request.size, *k), {request.rank, request.size, 0});
     const std::uint32_t release = place.children_max;

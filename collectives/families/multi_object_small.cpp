@@ -238,13 +238,10 @@ base::Result<plan::Program> generate_barrier(const AlgorithmSpec& spec,
     carrying.ordered = false;
     auto program = generate_small(spec, carrying);
     if (!program) return program;
-    plan::Program header = program_header("barrier", spec, request);
-    header.root = plan::kNoRank;
-    header.synchronizing = true;
     plan::Part part{
         .shapes = {std::make_shared<const plan::Program>(*program)}, .own = *program, .bare = true};
     part.rank_of = [](Rank rank) { return rank; };
-    return plan::splice(std::move(header), {part});
+    return plan::splice(program_header("barrier", spec, request), {part});
 }
 
 }  // namespace

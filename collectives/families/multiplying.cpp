@@ -35,10 +35,31 @@ namespace weft::collectives {
 
 namespace {
 
-base::Result<plan::Stages> schedule_stages(const Schedule& schedule, std::size_t position,
-                                           const AlgorithmSpec& spec,
+/// A schedule, and its position in the spec.
+struct PlacedSchedule {
+    Schedule schedule;
+    std::size_t position = 0;
+};
+
+/// Returns the schedule in the parameter `schedule`.
+base::Result<PlacedSchedule> schedule_parameter(const AlgorithmSpec& spec) {
+    const SpecParameter* given = spec.find("schedule");
+    if (given == nullptr)
+        return base::fail(Status::argument,
+                          "character {}: multiplying needs a schedule, as in schedule=(a2,a4)",
+                          spec.position);
+    if (given->nested.empty() || !given->nested.front().is_schedule())
+        return base::fail(
+            Status::argument,
+            "character {}: schedule must be in the notation and in parentheses, as in "
+            "schedule=(a2,a4)",
+            given->position);
+    return PlacedSchedule{given->nested.front().schedule, given->position};
+}
+
+base::Result<plan::Stages> schedule_stages(const PlacedSchedule& placed, const AlgorithmSpec& spec,
                                            const GenerateRequest& request) {
-    const base::Result<Shape> shape = validate(schedule, request.size, position);
+    const base::Result<Shape> shape = validate(placed.schedule, request.size, placed.position);
     if (!shape) return shape.failure();
     return stages_of_vector(spec, request, [&](plan::Stages& stages) {
         patterns::add_stages(stages, *shape, request.placement == Placement::paper);
@@ -47,19 +68,10 @@ base::Result<plan::Stages> schedule_stages(const Schedule& schedule, std::size_t
 
 base::Result<plan::Stages> multiplying_stages(const AlgorithmSpec& spec,
                                               const GenerateRequest& request) {
-    if (spec.is_schedule()) return schedule_stages(spec.schedule, spec.position, spec, request);
-    const SpecParameter* schedule = spec.find("schedule");
-    if (schedule == nullptr)
-        return base::fail(Status::argument,
-                          "character {}: multiplying needs a schedule, as in schedule=(a2,a4)",
-                          spec.position);
-    if (schedule->nested.empty() || !schedule->nested.front().is_schedule())
-        return base::fail(
-            Status::argument,
-            "character {}: schedule must be in the notation and in parentheses, as in "
-            "schedule=(a2,a4)",
-            schedule->position);
-    return schedule_stages(schedule->nested.front().schedule, schedule->position, spec, request);
+    if (spec.is_schedule()) return schedule_stages({spec.schedule, spec.position}, spec, request);
+    const auto placed = schedule_parameter(spec);
+    if (!placed) return placed.failure();
+    return schedule_stages(*placed, spec, request);
 }
 
 std::vector<std::string> multiplying_variants(const CandidateRequest& request) {
@@ -68,7 +80,8 @@ std::vector<std::string> multiplying_variants(const CandidateRequest& request) {
 
 base::Result<plan::Stages> doubling_stages(const AlgorithmSpec& spec,
                                            const GenerateRequest& request) {
-    return schedule_stages(patterns::doubling_schedule(request.size), spec.position, spec, request);
+    return schedule_stages({patterns::doubling_schedule(request.size), spec.position}, spec,
+                           request);
 }
 
 base::Result<plan::Stages> butterfly_stages(const AlgorithmSpec& spec,
@@ -77,23 +90,16 @@ base::Result<plan::Stages> butterfly_stages(const AlgorithmSpec& spec,
         return base::fail(Status::argument,
                           "character {}: a butterfly needs a power of two, {} ranks are none",
                           spec.position, request.size);
-    return schedule_stages(patterns::doubling_schedule(request.size), spec.position, spec, request);
+    return doubling_stages(spec, request);
 }
 
 base::Result<plan::Stages> barrier_stages(const AlgorithmSpec& spec,
                                           const GenerateRequest& request) {
-    const SpecParameter* schedule = spec.find("schedule");
-    if (schedule == nullptr || schedule->nested.empty() || !schedule->nested.front().is_schedule())
-        return base::fail(Status::argument,
-                          "character {}: multiplying needs a schedule, as in schedule=(a2,a4)",
-                          schedule == nullptr ? spec.position : schedule->position);
-    const auto shape =
-        validate(schedule->nested.front().schedule, request.size, schedule->position);
+    const auto placed = schedule_parameter(spec);
+    if (!placed) return placed.failure();
+    const auto shape = validate(placed->schedule, request.size, placed->position);
     if (!shape) return shape.failure();
-    plan::Program header = program_header("barrier", spec, request);
-    header.root = plan::kNoRank;
-    header.synchronizing = true;
-    plan::Stages stages = plan::begin_stages(std::move(header));
+    plan::Stages stages = plan::begin_stages(program_header("barrier", spec, request));
     patterns::add_stages(stages, *shape, false);
     return stages;
 }

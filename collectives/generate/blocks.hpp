@@ -134,9 +134,7 @@ template <class Write>
     if (call.in_pieces) request = in_pieces(spec, request);
     const base::Result<std::uint32_t> segments = pipeline_segments(spec, request);
     if (!segments) return segments.failure();
-    const CollectiveTraits& traits = *find_collective(call.collective);
     plan::Program header = program_header(call.collective, spec, request);
-    if (!traits.rooted()) header.root = plan::kNoRank;
     if (request.elements == 0) {  // without data no call is synchronizing
         header.units = 0;
         return plan::Builder(std::move(header)).finish();
@@ -145,7 +143,7 @@ template <class Write>
     header.synchronizing = call.synchronizing;
     header.depth = call.depth;
     BlockWriter writer(std::move(header), call.blocks == 0 ? ranks : call.blocks, *segments,
-                       traits.blocks() ? Cut::blocks : call.cut);
+                       find_collective(call.collective)->blocks() ? Cut::blocks : call.cut);
     write(writer, request);
     return std::move(writer).finish();
 }

@@ -15,7 +15,6 @@ template <class Add>
     const base::Result<std::uint32_t> segments = pipeline_segments(spec, request);
     if (!segments) return segments.failure();
     plan::Program header = program_header("allreduce", spec, request);
-    header.root = plan::kNoRank;
     if (request.elements == 0) {  // without data no call is synchronizing
         header.units = 0;
         return plan::begin_stages(std::move(header));

@@ -32,6 +32,7 @@
 #include <algorithm>
 #include <span>
 
+#include "base/units.hpp"
 #include "collectives/entries.hpp"
 #include "collectives/nodes/groups.hpp"
 #include "collectives/nodes/hierarchical_entries.hpp"
@@ -247,7 +248,7 @@ base::Result<plan::Program> generate_hierarchical(const Entry& entry, const Algo
     request.segments = static_cast<std::uint32_t>(
         std::min<std::uint64_t>(std::uint64_t{*segments} * parts->pieces, kSegmentsMax));
     plan::Program header = program_header(entry.collective, spec, request);
-    if (!entry.traits().rooted()) request.root = header.root = plan::kNoRank;
+    request.root = header.root;
     if (entry.traits().has_data() && request.elements == 0) {
         header.units = 0;
         return header;
@@ -314,14 +315,10 @@ Properties refined(const Entry& entry, const AlgorithmSpec& spec) {
 /// Returns specs with trees for large nodes, and with other algorithms for the network.
 std::vector<std::string> variants_of(const Entry& entry, const CandidateRequest& request) {
     std::vector<std::string> specs;
-    const std::string_view nets = entry.net_variants;
-    for (std::size_t at = 0; at < nets.size();) {
-        const std::size_t end = std::min(nets.find(',', at), nets.size());
-        const std::string_view net = nets.substr(at, end - at);
+    for (const std::string_view net : base::split_list(entry.net_variants)) {
         specs.push_back(fmt::format("hierarchical:net=({})", net));
         if (request.layout.most() > 4)
             specs.push_back(fmt::format("hierarchical:node=({}),net=({})", entry.node_large, net));
-        at = end + 1;
     }
     return specs;
 }

@@ -32,10 +32,7 @@ class Validator {
         if (levels_.size() > 1)
             return fail(StagePart::stage, "the level that {} opened is not closed",
                         print(levels_.back().opened));
-        const Level& level = levels_.back();
-        if (level.stride != level.active)
-            return fail(StagePart::stage, "the level is not complete: the factors make {}, n={}",
-                        level.stride, level.active);
+        if (auto complete = check_level(); !complete) return complete.failure();
         return std::move(shape_);
     }
 
@@ -98,9 +95,7 @@ class Validator {
                              level.opened.grouped == stage.grouped &&
                              level.opened.base == stage.base;
         if (!matches) return unmatched(stage, StageKind::gather);
-        if (level.stride != level.active)
-            return fail(StagePart::stage, "the level is not complete: the factors make {}, n={}",
-                        level.stride, level.active);
+        if (auto complete = check_level(); !complete) return complete;
         close_level();
         return base::Done{};
     }
@@ -133,6 +128,13 @@ class Validator {
                         level.active);
         close_level();
         return base::Done{};
+    }
+
+    base::Result<void> check_level() const {
+        const Level& level = levels_.back();
+        if (level.stride == level.active) return base::Done{};
+        return fail(StagePart::stage, "the level is not complete: the factors make {}, n={}",
+                    level.stride, level.active);
     }
 
     /// When the inner level is complete, all ranks of the outer level hold the result.

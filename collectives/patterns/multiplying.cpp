@@ -18,8 +18,7 @@ using plan::RankRun;
 std::vector<RankRun> leaders(Rank active, Rank grouped, Rank base) {
     const Rank others = active - grouped;
     std::vector<RankRun> runs{{.first = base - 1, .count = grouped / base, .pitch = base}};
-    if (others > 0)
-        runs.push_back({.first = grouped, .count = others, .width = others, .pitch = others});
+    if (others > 0) runs.push_back(RankRun::adjacent(grouped, others));
     return runs;
 }
 
@@ -27,12 +26,9 @@ std::vector<RankRun> leaders(Rank active, Rank grouped, Rank base) {
 /// ordered placement the remainders of a group are directly before its members, and the first
 /// groups have one remainder more.
 std::vector<RankRun> merged(const Stage& merge, bool papers, bool of_remainders) {
-    const Rank members = merge.groups * merge.base;
     if (papers) {
-        if (of_remainders)
-            return {
-                {.count = merge.remainders, .width = merge.remainders, .pitch = merge.remainders}};
-        return {{.first = merge.remainders, .count = members, .width = members, .pitch = members}};
+        return {of_remainders ? RankRun::adjacent(0, merge.remainders)
+                              : RankRun::adjacent(merge.remainders, merge.groups * merge.base)};
     }
     const Rank least = merge.remainders / merge.groups;
     const Rank fuller = merge.remainders % merge.groups;
@@ -123,10 +119,7 @@ class Translation {
 
     /// Adds a numbering of some of the ranks of the innermost level.
     std::uint32_t number(std::vector<RankRun> runs) {
-        plan::Numbering numbering{.outer = open_.back().numbering, .runs = std::move(runs)};
-        for (const RankRun& run : numbering.runs) numbering.count += run.count;
-        stages_.add(std::move(numbering));
-        return static_cast<std::uint32_t>(stages_.numberings.size()) - 1;
+        return stages_.add_numbering(open_.back().numbering, std::move(runs));
     }
 
     plan::Stages& stages_;

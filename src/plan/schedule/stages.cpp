@@ -65,12 +65,17 @@ void Stages::add(const Stage& stage) {
     stages.push_back(stage);
 }
 
+std::uint32_t Stages::add_numbering(std::uint32_t outer, std::vector<RankRun> runs) {
+    Numbering numbering{.outer = outer, .runs = std::move(runs)};
+    for (const RankRun& run : numbering.runs) numbering.count += run.count;
+    numberings.push_back(std::move(numbering));
+    return static_cast<std::uint32_t>(numberings.size()) - 1;
+}
+
 Stages begin_stages(Program header) {
     Stages stages;
-    const Rank size = header.size;
+    stages.add_numbering(0, {RankRun::adjacent(0, header.size)});
     stages.header = std::move(header);
-    stages.numberings.push_back(
-        {.count = size, .runs = {{.count = size, .width = size, .pitch = size}}});
     return stages;
 }
 

@@ -13,7 +13,6 @@
 
 #include <cstdint>
 #include <limits>
-#include <utility>
 #include <variant>
 #include <vector>
 
@@ -30,6 +29,10 @@ struct RankRun {
     Rank width = 1;  ///< numbers that are also adjacent in the outer numbering
     Rank pitch = 1;  ///< distance between such runs, at least `width`
 
+    /// Returns a run of `count` adjacent outer numbers.
+    [[nodiscard]] static RankRun adjacent(Rank first, Rank count) {
+        return {.first = first, .count = count, .width = count, .pitch = count};
+    }
     [[nodiscard]] Rank outer_of(Rank number) const {
         return first + number / width * pitch + number % width;
     }
@@ -149,7 +152,8 @@ struct Stages {
     [[nodiscard]] std::uint32_t numbers_of(const Stage& stage) const;
     /// Appends a stage. Its numbers follow those of the preceding stages.
     void add(const Stage& stage);
-    void add(Numbering numbering) { numberings.push_back(std::move(numbering)); }
+    /// Appends a numbering of some of the numbers of `outer`, and returns its index.
+    std::uint32_t add_numbering(std::uint32_t outer, std::vector<RankRun> runs);
 };
 
 /// Returns the value without stages: all ranks are numbered.

@@ -40,9 +40,8 @@ TEST(Numbering, OuterAndInnerNumbersAreInverse) {
 
 TEST(Numbering, ChainsOfNumberingsGiveRanks) {
     Stages stages = begin_stages({.size = 15});
-    stages.add(Numbering{
-        .outer = 0, .count = 5, .runs = {{.first = 2, .count = 5, .pitch = 3}}});  // 2 5 8 11 14
-    stages.add(Numbering{.outer = 1, .count = 2, .runs = {{.first = 1, .count = 2, .pitch = 2}}});
+    stages.add_numbering(0, {{.first = 2, .count = 5, .pitch = 3}});  // 2 5 8 11 14
+    stages.add_numbering(1, {{.first = 1, .count = 2, .pitch = 2}});
     EXPECT_EQ(stages.rank_of(0, 9), 9);
     EXPECT_EQ(stages.rank_of(1, 3), 11);
     EXPECT_EQ(stages.rank_of(2, 0), 5);
@@ -94,9 +93,8 @@ TEST(Remainders, EachNumberIsInOneGroup) {
 Stages example() {
     Stages stages = begin_stages({.size = 5});
     stages.carries = true;
-    stages.add(Numbering{
-        .outer = 0, .count = 4, .runs = {{.first = 1, .count = 4, .width = 4, .pitch = 4}}});
-    stages.add(Numbering{.outer = 0, .count = 1, .runs = {{.count = 1, .width = 1, .pitch = 1}}});
+    stages.add_numbering(0, {RankRun::adjacent(1, 4)});
+    stages.add_numbering(0, {RankRun::adjacent(0, 1)});
     stages.add(ExchangeStage{
         .numbering = 1, .groups = 2, .base = 2, .remainders = 2, .remainders_send = true});
     return stages;
