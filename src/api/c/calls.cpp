@@ -16,7 +16,6 @@ using collectives::VectorPart;
 
 namespace {
 
-/// Reads the arrays of a buffer's blocks.
 Result<Blocks> blocks_of(const run::Team& team, std::string_view name,
                          const BlockArguments& arguments) {
     if (arguments.counts == nullptr) return base::fail(Status::argument, "{} is NULL", name);

@@ -3,7 +3,8 @@
 //
 // Idea     Each collective has one line, which names its arguments. Its blocking, started and
 //          persistent forms convert these to a weft::Call.
-// Next     collectives.cpp for the collectives; requests.cpp for how requests end.
+// Next     collectives.cpp for the collectives; requests.cpp for how requests end; operations.cpp
+//          for user operations.
 #pragma once
 
 #include <cstddef>
@@ -33,8 +34,11 @@ struct CallArguments {
     BlockArguments out_blocks = {};
 };
 
-/// Converts the arguments to a call on a team.
 [[nodiscard]] base::Result<Call> read(const run::Team& team, const CallArguments& arguments);
+
+[[nodiscard]] base::Result<Type> type_of(weft_type type);
+/// Sets the operation of a call whose type is set.
+[[nodiscard]] base::Result<void> set_operation(Call& call, weft_op op);
 
 /// Returns the deadline of a call; fails if timeout_ns is negative.
 [[nodiscard]] inline base::Result<base::Deadline> deadline_of(std::int64_t timeout_ns) {

@@ -10,7 +10,6 @@ namespace weft::c_api {
 
 namespace {
 
-/// Returns true for a built-in type and operation.
 [[gnu::always_inline]] inline bool is_built_in(const CallArguments& arguments) {
     return static_cast<unsigned>(arguments.type) < kBuiltinTypes &&
            static_cast<unsigned>(arguments.op) < kBuiltinOps;
@@ -26,7 +25,6 @@ namespace {
             static_cast<Op>(arguments.op),
             arguments.root};
 }
-/// Ends an entry with the result of Team::run().
 weft_status outcome(const char* function, const base::Failure* failure) noexcept {
     return failure == nullptr ? WEFT_OK : refuse(function, *failure);
 }

@@ -26,7 +26,6 @@ base::Failure refused(const char* call) {
                       std::strerror(errno));
 }
 
-/// Returns the context of a handle; fails if the handle is not usable.
 base::Result<Context*> find_context(const void* handle, std::string_view what,
                                     From caller = From::program) {
     if (base::is_forked_child()) return base::fork_failure();

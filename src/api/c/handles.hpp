@@ -21,11 +21,11 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <string_view>
 #include <thread>
 #include <vector>
 
 #include "api/c/errors.hpp"
-#include "api/c/operations.hpp"
 #include "base/result.hpp"
 #include "run/runtime.hpp"
 #include "weft/near.h"
@@ -50,7 +50,6 @@ struct HandleEntry {
     CallRequest request;
 };
 
-/// A handler of active messages.
 struct AmHandler {
     run::ActiveMessages* messages = nullptr;
     weft_am_handler function = nullptr;
@@ -102,7 +101,6 @@ class Context {
         const std::thread::id runs = in_external_.load(std::memory_order_relaxed);
         return runs != std::thread::id() && runs == std::this_thread::get_id();
     }
-    /// Returns true if any thread runs the function.
     [[nodiscard]] bool runs_external() const {
         return in_external_.load(std::memory_order_relaxed) != std::thread::id();
     }
@@ -163,7 +161,6 @@ class Context {
             return last_stream_;
         return find(handle, HandleEntry::Kind::team)->stream;
     }
-    /// Ends a handle.
     void remove(const void* handle);
     /// Ends the contexts of a team that ends, and empties its views. Streams with transfers
     /// in flight stay.
@@ -204,7 +201,6 @@ class Context {
     std::atomic<std::thread::id> in_external_{};  ///< the thread that runs the function
 };
 
-/// Team behind a handle.
 struct TeamHandle {
     Context* context = nullptr;
     run::Team* team = nullptr;
@@ -257,6 +253,23 @@ struct RequestHandle {
     return head.context;
 }
 
+/// Checks an argument that is a rank of a team.
+[[nodiscard]] inline base::Result<void> check_rank(const run::Team& team, std::string_view name,
+                                                   int rank) {
+    if (rank >= 0 && rank < team.size()) [[likely]]
+        return {};
+    return base::fail(Status::argument, "{}: {} is not a rank of the team, expected 0..{}", name,
+                      rank, team.size() - 1);
+}
+/// Deletes the object that `*object` points to, and sets the pointer to NULL.
+template <class T>
+base::Result<void> delete_object(T** object, std::string_view name) {
+    if (object == nullptr) return base::fail(Status::argument, "{} is NULL", name);
+    delete *object;
+    *object = nullptr;
+    return {};
+}
+
 /// The beginning of most entries: finds the object of the first argument, and calls body(object).
 template <class Handle, class Body>
 weft_status on(const char* function, Handle* handle, Body&& body) noexcept {
@@ -266,7 +279,6 @@ weft_status on(const char* function, Handle* handle, Body&& body) noexcept {
         return body(*found);
     });
 }
-/// Stores the value of a result.
 template <class Value, class T>
 base::Result<void> store(const base::Result<Value>& value, T* out) {
     if (!value) return value.failure();

@@ -27,9 +27,7 @@ weft::run::ActiveMessages& messages_of(const weft_team* team) {
 
 Result<void> send(weft_team* handle, const weft::run::Team& team, int peer, int handler,
                   const void* data, std::size_t bytes) {
-    if (peer < 0 || peer >= team.size())
-        return fail(Status::argument, "peer: {} is not a rank of the team, expected 0..{}", peer,
-                    team.size() - 1);
+    if (auto checked = c_api::check_rank(team, "peer", peer); !checked) return checked;
     return messages_of(handle).send(team.job_rank(peer), handler, data, bytes);
 }
 

@@ -4,12 +4,10 @@
 // Next     weft/neighbors.hpp; calls.hpp for the conversion of arguments.
 #include "weft/neighbors.h"
 
-#include <limits>
 #include <memory>
 #include <vector>
 
 #include "api/c/calls.hpp"
-#include "api/c/errors.hpp"
 #include "weft/neighbors.hpp"
 
 namespace c_api = weft::c_api;
@@ -131,12 +129,7 @@ extern "C" weft_status weft_neighbors_on_grid(weft_team* team, int dimensions, c
 }
 
 extern "C" weft_status weft_neighbors_free(weft_neighbors** neighbors) {
-    return c_api::guarded(__func__, [&]() -> Result<void> {
-        if (neighbors == nullptr) return fail(Status::argument, "neighbors is NULL");
-        delete *neighbors;
-        *neighbors = nullptr;
-        return Done{};
-    });
+    return c_api::guarded(__func__, [&] { return c_api::delete_object(neighbors, "neighbors"); });
 }
 
 extern "C" int weft_neighbors_sources(const weft_neighbors* neighbors) {

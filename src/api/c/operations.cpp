@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "api/c/operations.hpp"
-
+// operations.cpp - types and operations of the C interface, including user operations.
+//
+// Idea     weft_op is a number, and weft_op_create() takes no runtime. So user operations are in
+//          one table of the process; only these pay for its lock.
+// Holds    A number has an entry and a use count, so a freed operation is refused. Plans keep the
+//          operations that they use.
 #include <array>
 #include <cstdint>
 #include <deque>
@@ -8,7 +12,7 @@
 #include <mutex>
 #include <vector>
 
-#include "api/c/errors.hpp"
+#include "api/c/calls.hpp"
 #include "base/element_types.hpp"
 
 namespace weft::c_api {

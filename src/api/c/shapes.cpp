@@ -22,14 +22,11 @@ using weft::run::Team;
 namespace {
 
 Result<void> check_stride(const Team& team, int start, int stride, int size) {
-    const auto in_team = [&](std::int64_t rank) { return rank >= 0 && rank < team.size(); };
     if (size < 1) return fail(Status::argument, "size is {}, expected 1 or more", size);
-    if (!in_team(start))
-        return fail(Status::argument, "start: {} is not a rank of the team, expected 0..{}", start,
-                    team.size() - 1);
+    if (auto checked = c_api::check_rank(team, "start", start); !checked) return checked;
     if (stride == 0 && size > 1) return fail(Status::argument, "stride is 0");
     const std::int64_t last = start + std::int64_t{stride} * (size - 1);
-    if (!in_team(last))
+    if (last < 0 || last >= team.size())
         return fail(Status::argument,
                     "size: the last member would be {}, which is not a rank of the team, expected "
                     "0..{}",
@@ -111,9 +108,7 @@ extern "C" int weft_team_translate(const weft_team* from, int rank, const weft_t
         if (!target) return target.failure();
         if (source.context != target->context)
             return fail(Status::argument, "the teams belong to different runtimes");
-        if (rank < 0 || rank >= source.team->size())
-            return fail(Status::argument, "rank: {} is not a rank of the team, expected 0..{}",
-                        rank, source.team->size() - 1);
+        if (auto checked = c_api::check_rank(*source.team, "rank", rank); !checked) return checked;
         const Rank wanted = source.team->job_rank(rank);
         for (Rank member = 0; member < target->team->size() && translated < 0; ++member)
             if (target->team->job_rank(member) == wanted) translated = member;

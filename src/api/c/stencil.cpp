@@ -3,11 +3,9 @@
 //
 // Next     run/team/stencil_exchange.hpp for the exchanges; neighbors.cpp for arbitrary graphs.
 #include <memory>
-#include <optional>
 #include <vector>
 
-#include "api/c/handles.hpp"
-#include "api/c/operations.hpp"
+#include "api/c/calls.hpp"
 #include "run/team/stencil_exchange.hpp"
 #include "weft/neighbors.h"
 
@@ -68,12 +66,7 @@ extern "C" weft_status weft_stencil_create(weft_team* team, int dimensions, cons
 }
 
 extern "C" weft_status weft_stencil_free(weft_stencil** stencil) {
-    return c_api::guarded(__func__, [&]() -> Result<void> {
-        if (stencil == nullptr) return fail(Status::argument, "stencil is NULL");
-        delete *stencil;
-        *stencil = nullptr;
-        return Done{};
-    });
+    return c_api::guarded(__func__, [&] { return c_api::delete_object(stencil, "stencil"); });
 }
 
 extern "C" int weft_stencil_blocks(const weft_stencil* stencil) {
@@ -88,21 +81,17 @@ extern "C" int weft_stencil_neighbor(const weft_stencil* stencil, int block) {
 extern "C" weft_status weft_stencil_set_way(weft_stencil* stencil, weft_way way) {
     return c_api::guarded(__func__, [&]() -> Result<void> {
         if (stencil == nullptr) return fail(Status::argument, "stencil is NULL");
-        switch (way) {
-            case WEFT_WAY_PREDICTED:
-                stencil->of.force({});
-                return Done{};
-            case WEFT_WAY_DIRECT:
-                stencil->of.force(StencilExchange::Way::direct);
-                return Done{};
-            case WEFT_WAY_COMBINED:
-                stencil->of.force(StencilExchange::Way::combined);
-                return Done{};
-        }
-        return fail(Status::argument,
-                    "way: {} is unknown, expected {} (predicted), {} (direct) or {} (combined)",
-                    static_cast<int>(way), static_cast<int>(WEFT_WAY_PREDICTED),
-                    static_cast<int>(WEFT_WAY_DIRECT), static_cast<int>(WEFT_WAY_COMBINED));
+        if (way != WEFT_WAY_PREDICTED && way != WEFT_WAY_DIRECT && way != WEFT_WAY_COMBINED)
+            return fail(Status::argument,
+                        "way: {} is unknown, expected {} (predicted), {} (direct) or {} (combined)",
+                        static_cast<int>(way), static_cast<int>(WEFT_WAY_PREDICTED),
+                        static_cast<int>(WEFT_WAY_DIRECT), static_cast<int>(WEFT_WAY_COMBINED));
+        if (way == WEFT_WAY_PREDICTED)
+            stencil->of.force({});
+        else
+            stencil->of.force(way == WEFT_WAY_DIRECT ? StencilExchange::Way::direct
+                                                     : StencilExchange::Way::combined);
+        return Done{};
     });
 }
 

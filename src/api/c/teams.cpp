@@ -21,7 +21,6 @@ weft_status allocate(const char* function, weft_team* team, std::size_t bytes,
     });
 }
 
-/// Checks that the team of a handle may be ended.
 Result<void> check_end(const c_api::TeamHandle& found, const weft_team* team) {
     if (found.stream != nullptr)
         return fail(Status::argument, "the team is a context: weft_context_free() ends it");
@@ -29,7 +28,6 @@ Result<void> check_end(const c_api::TeamHandle& found, const weft_team* team) {
     return Done{};
 }
 
-/// Checks and returns the members of a new team.
 Result<std::vector<weft::Rank>> members_of(weft::run::Runtime& runtime, const int* ranks,
                                            int count) {
     if (ranks == nullptr || count < 1)
@@ -136,9 +134,8 @@ extern "C" weft_status weft_free(weft_team* team, void* memory) {
 extern "C" void* weft_ptr(const weft_team* team, void* symmetric, int peer) {
     void* there = nullptr;
     c_api::give(__func__, team, &there, [&](const c_api::TeamHandle& found) -> Result<void*> {
-        if (peer < 0 || peer >= found.team->size())
-            return fail(Status::argument, "peer: {} is not a rank of the team, expected 0..{}",
-                        peer, found.team->size() - 1);
+        if (auto checked = c_api::check_rank(*found.team, "peer", peer); !checked)
+            return checked.failure();
         return found.remote().address_on(symmetric, peer);
     });
     return there;

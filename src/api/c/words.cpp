@@ -26,7 +26,6 @@ using weft::run::WordWaits;
 
 namespace {
 
-/// Properties of a word's type.
 struct WordType {
     std::uint8_t width = 8;
     bool is_signed = false;
@@ -72,7 +71,6 @@ Result<RequestKind> request_kind(weft_atomic_kind kind, bool wants_value) {
     return kind == WEFT_ATOMIC_SET && wants_value ? RequestKind::swap : kKinds[number];
 }
 
-/// The arguments of an atomic operation.
 struct AtomicArguments {
     weft_atomic_kind kind;
     weft_type type;
