@@ -136,12 +136,10 @@ struct Algorithm {
     /// request's rank.
     std::function<Rank(const GenerateRequest&)> same_as = nullptr;
 
-    /// Returns the parameter with this name, or nullptr.
     [[nodiscard]] const Parameter* parameter(std::string_view key) const {
         const auto found = std::ranges::find(parameters, key, &Parameter::name);
         return found == parameters.end() ? nullptr : &*found;
     }
-    /// Returns the properties with the parameters of a spec.
     [[nodiscard]] Properties properties_of(const AlgorithmSpec& spec) const;
     [[nodiscard]] bool bit_identical_on(const AlgorithmSpec& spec,
                                         const plan::Layout& layout) const {
@@ -150,7 +148,6 @@ struct Algorithm {
     }
 };
 
-/// Returns a program without steps, with the facts of the call.
 [[nodiscard]] inline plan::Program program_header(std::string_view collective,
                                                   const AlgorithmSpec& spec,
                                                   const GenerateRequest& request) {
@@ -210,7 +207,6 @@ inline constexpr std::uint32_t kSegmentsMax = 1 << 20;
     return request.elements / static_cast<std::uint64_t>(request.size) * request.element_bytes;
 }
 
-/// Help text of the parameter `segments`, for the list of algorithms.
 inline constexpr std::string_view kSegmentsHelp = "pieces of the vector that follow each other";
 
 }  // namespace weft::collectives

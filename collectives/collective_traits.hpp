@@ -132,7 +132,6 @@ inline constexpr Collective kFirstWithCounts = [] {
     return first;
 }();
 
-/// Names of the collectives, in the order of kCollectives.
 inline constexpr auto kCollectiveNames = [] {
     std::array<std::string_view, kCollectives.size()> names;
     for (std::size_t i = 0; i < names.size(); ++i) names[i] = kCollectives[i].name;

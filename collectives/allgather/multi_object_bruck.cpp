@@ -123,7 +123,6 @@ class NodeBruck {
         for_each_exposed_run(writer_, request_, here_.layout, nodes, visit);
     }
 
-    /// Copies the own block of a local peer.
     void take_own(Rank peer) {
         const auto number = static_cast<std::uint32_t>(peer);
         const auto block = static_cast<std::uint32_t>(here_.node_rank(peer));

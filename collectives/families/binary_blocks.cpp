@@ -25,7 +25,6 @@
 //          rank of the largest block has the result, all ranks have entered. A reduce is
 //          synchronizing if n is a power of two; otherwise ranks of smaller blocks complete early.
 #include <algorithm>
-#include <bit>
 #include <optional>
 
 #include "collectives/entries.hpp"
@@ -128,7 +127,6 @@ class BinaryBlocks {
     [[nodiscard]] bool has_larger() const { return index_ > 0; }
     [[nodiscard]] bool has_smaller() const { return index_ + 1 < groups_.size(); }
     [[nodiscard]] std::uint32_t number() const { return number_; }  ///< in this rank's block
-    /// Returns the range that this rank has after its block has halved.
     [[nodiscard]] BlockRange own() const { return halved(blocks_, number_, group().exponent); }
     [[nodiscard]] std::uint32_t blocks() const { return blocks_; }  ///< of the vector
     [[nodiscard]] std::uint32_t steps() const { return groups_.front().exponent; }

@@ -81,7 +81,6 @@ enum class Purpose : std::uint8_t {
     done,    ///< the sender has finished with the memory that the receiver exposed to it
 };
 
-/// Writes the program of one rank.
 class InPlaceWriter {
   public:
     InPlaceWriter(plan::Builder& builder, const CollectiveTraits& traits,

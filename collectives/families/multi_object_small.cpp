@@ -107,7 +107,6 @@ class Exchange {
         inputs_.await_done();
     }
 
-    /// Returns the block that a local peer gives.
     [[nodiscard]] plan::Block given(Rank peer, std::uint32_t number) const {
         return slots_.given(here_.node_rank(peer), writer_.slot(number, 0));
     }

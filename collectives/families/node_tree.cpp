@@ -49,7 +49,6 @@ struct NodeTreeNumbers {
     [[nodiscard]] std::uint32_t node_rank(Rank local) const {
         return levels * (1 + ports) + static_cast<std::uint32_t>(local);
     }
-    /// Returns the number of the credit for a slot.
     [[nodiscard]] std::uint32_t credit(std::uint32_t slot) const { return slots() + slot; }
     [[nodiscard]] std::uint32_t slots() const { return levels * (1 + ports) + most; }
 };
@@ -298,7 +297,6 @@ class ExposedTreeBlocks {
                 [&](std::uint32_t first, std::uint32_t count) { visit(node, first, count); });
         }
     }
-    /// Returns the part that contains a node.
     [[nodiscard]] const NodePart& part_with(Rank node) const {
         const auto found = std::ranges::find_if(tree_.given, [&](const NodePart& part) {
             const auto after = static_cast<Rank>((node - part.nodes.first) % here_.nodes);

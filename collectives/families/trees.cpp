@@ -140,7 +140,6 @@ std::vector<Parameter> in_pieces_by_size() {
     return {{"segments", "by size", kSegmentsHelp, "2,5"}};
 }
 
-/// The facts that differ between the trees.
 struct TreeEntry {
     std::string_view name;
     TreeOf tree;

@@ -15,7 +15,6 @@
 
 namespace weft::collectives {
 
-/// Meaning of a segment of a pipeline.
 enum class Cut : std::uint8_t {
     vector,  ///< a range of the vector, cut into blocks
     blocks,  ///< a piece of each block; for collectives with a block for each rank
@@ -117,7 +116,6 @@ class BlockWriter {
     plan::Builder builder_;
 };
 
-/// Facts about the programs of a generator.
 struct BlockCall {
     std::string_view collective;
     std::uint32_t blocks = 0;                   ///< of the vector; 0: one for each rank

@@ -37,7 +37,6 @@ class NodeRing {
         writer_->copy(writer_.output(block), slot);
         if (!in_place_) give(block, writer_.output(block), goes_on);
     }
-    /// Copies a block that a local peer gives.
     void take(Rank from, std::uint32_t block) {
         peers_.wait(from, number_of(block));
         writer_->copy(writer_.output(block), peers_.given(from, slot_of(block)));

@@ -20,7 +20,6 @@ struct NodePart {
     NodeWindow nodes;  ///< `first`: number of the part's first node in the layout
 };
 
-/// Position of a node in the tree.
 struct NodeTree {
     NodeTree(const NodePosition& here, Rank root, Rank radix)
         : root_node(here.layout.node_of(root)), holder(here.layout.local_of(root)) {

@@ -82,7 +82,6 @@ base::Result<Named> named_by(const AlgorithmSpec& spec, std::string_view key,
     return why;
 }
 
-/// The three parts of a collective.
 struct Parts {
     Named node;
     Named net;
@@ -293,7 +292,6 @@ Properties usual(const Entry& entry) {
             .even_nodes = entry.traits().contribution == Contribution::owner_own_block};
 }
 
-/// Returns the properties that follow from the parts.
 Properties refined(const Entry& entry, const AlgorithmSpec& spec) {
     Properties properties = usual(entry);
     const auto transfer = local_transfer(spec, 0);

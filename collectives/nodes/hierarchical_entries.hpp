@@ -38,7 +38,6 @@ struct HierarchicalLine {
     bool takes_part = true;  ///< true if this rank takes part
 };
 
-/// Facts that differ between the collectives.
 struct HierarchicalEntry {
     std::string_view collective;
     std::string_view summary;

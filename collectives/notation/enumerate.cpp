@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "collectives/notation/enumerate.hpp"
 
-#include <algorithm>
 #include <map>
 
 namespace weft::collectives {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "collectives/notation/optimum.hpp"
 
-#include <algorithm>
 #include <limits>
 #include <map>
 

@@ -48,7 +48,6 @@ struct SpecParameter {
 [[nodiscard]] base::Result<AlgorithmSpec> parse_spec(std::string_view text);
 [[nodiscard]] std::string print(const AlgorithmSpec& spec);
 
-/// Bounds of a numeric parameter, and its default.
 struct NumberRange {
     std::int64_t fallback = 0;
     std::int64_t least = 0;

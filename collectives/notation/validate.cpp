@@ -14,7 +14,6 @@ namespace weft::collectives {
 
 namespace {
 
-/// StagePart of a stage that a message refers to.
 enum class StagePart { stage, grouped, remainders, groups, base };
 
 class Validator {

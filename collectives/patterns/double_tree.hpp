@@ -14,7 +14,6 @@
 
 #include <bit>
 #include <cstdint>
-#include <initializer_list>
 
 #include "collectives/patterns/range_tree.hpp"
 #include "weft/types.hpp"

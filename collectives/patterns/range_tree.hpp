@@ -25,7 +25,6 @@ struct RelativeRank {
     Rank size = 1;
     Rank root = 0;
 
-    /// Returns this rank's number, counted from the root.
     [[nodiscard]] Rank number() const { return number_of(rank); }
     [[nodiscard]] Rank number_of(Rank other) const {
         return other < root ? other - root + size : other - root;

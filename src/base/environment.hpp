@@ -53,7 +53,6 @@ enum class ThreadLevel : std::uint8_t { single, multiple };
 /// Amount of output; each level includes the preceding ones. See log.hpp.
 enum class LogLevel : std::uint8_t { warn, info, trace };
 
-/// An algorithm that the user forces for one kind of call.
 struct ForcedAlgorithm {
     std::string name;  ///< name of the kind of call, as on the command line
     std::string spec;

@@ -18,7 +18,6 @@
 
 namespace weft::base {
 
-/// Writes one line to stderr.
 void write_line(std::string_view line);
 
 class Log {
@@ -29,7 +28,6 @@ class Log {
 
     /// Returns the descriptor of the WEFT_LOG_FILE, or -1 if it is not open.
     [[nodiscard]] int file() const { return file_.number(); }
-    /// Returns true if lines of this level are written.
     [[nodiscard]] bool wants(LogLevel level) const { return level_ >= level; }
     /// Returns true if this rank writes a line that is equal on several ranks. `first`: this rank
     /// is the first of them.

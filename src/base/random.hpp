@@ -38,7 +38,6 @@ class Random {
     [[nodiscard]] constexpr double unit() noexcept {
         return static_cast<double>((*this)() >> 11) * 0x1.0p-53;
     }
-    /// Returns true with probability numerator / denominator.
     [[nodiscard]] bool chance(std::uint64_t numerator, std::uint64_t denominator) noexcept {
         return below(denominator) < numerator;
     }

@@ -80,7 +80,6 @@ struct Reach {
                 .key = region.key,
                 .way = Way::registered};
     }
-    /// Returns the region of a registered block.
     [[nodiscard]] RemoteRegion region() const { return {address - offset, object_bytes, key}; }
 };
 static_assert(sizeof(Reach) <= kCellPayload && std::is_trivially_copyable_v<Reach>);

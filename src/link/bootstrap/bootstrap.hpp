@@ -33,7 +33,6 @@ class Bootstrap {
     /// Only at start-up.
     [[nodiscard]] virtual base::Result<void> publish(std::string_view key,
                                                      std::span<const std::byte> card) = 0;
-    /// Returns the card that `rank` published under `key`.
     [[nodiscard]] virtual base::Result<std::vector<std::byte>> card(std::string_view key,
                                                                     Rank rank) = 0;
 
@@ -69,7 +68,6 @@ class Bootstrap {
 [[nodiscard]] base::Result<std::unique_ptr<Bootstrap>> join_job();
 /// Returns the rank of this process by the launcher's environment, which is known before it joins.
 [[nodiscard]] std::optional<Rank> rank_by_environment();
-/// Returns the version that the PMIx library reports.
 [[nodiscard]] std::string pmix_version();
 
 /// Functions that the caller provides until the job ends. They return 0 on success.

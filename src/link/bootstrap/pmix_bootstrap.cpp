@@ -15,7 +15,6 @@
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
-#include <cstring>
 #include <limits>
 #include <numeric>
 #include <optional>
@@ -108,7 +107,6 @@ std::optional<std::int64_t> number_in(const pmix_value_t& value) {
     }
 }
 
-/// Owns a value that the library allocated.
 class Value {
   public:
     Value() = default;
@@ -124,7 +122,6 @@ class Value {
     pmix_value_t* value_ = nullptr;
 };
 
-/// Waits until the process has published the key.
 pmix_status_t await_key(const pmix_proc_t& process, const std::string& key) {
     std::chrono::microseconds pause(100);
     constexpr std::chrono::microseconds kLongestPause(10'000);

@@ -36,7 +36,6 @@ class AddressQuery {
 
     AddressQuery() noexcept;
 
-    /// Returns true if this kernel has PROCMAP_QUERY.
     [[nodiscard]] bool available() const noexcept { return available_; }
     /// Fills in the mapping that covers the address or, if none does, the next one above it.
     /// Returns false if there is no such mapping, or if the kernel did not answer.

@@ -45,7 +45,6 @@ class RangeUses {
     [[nodiscard]] std::uint32_t usable() const noexcept { return usable_.load(); }
 
     void permit(std::uint32_t generation) noexcept { usable_.store(generation); }
-    /// Forbids further uses.
     void retire() noexcept { usable_.store(0); }
     /// Returns false if a use is in progress. Otherwise forbids further uses.
     [[nodiscard]] bool retire_unused() noexcept {

@@ -4,7 +4,6 @@
 #include <rdma/fi_errno.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 #include <optional>
 #include <string>

@@ -67,7 +67,6 @@ struct Endpoint {
     /// Opens a counter, and registers the memory for writes that it counts.
     [[nodiscard]] base::Result<WriteCounter> open_counter(std::span<std::byte> memory,
                                                           std::uint64_t access, std::uint64_t key);
-    /// Returns the failure of a call of libfabric.
     [[nodiscard]] base::Failure refused(std::string_view call, int code) const;
 
     std::string text;           ///< names provider and domain in failures

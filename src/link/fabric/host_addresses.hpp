@@ -29,7 +29,6 @@ struct HostAddress {
 /// those of devices, others, and those of bridges and tunnels.
 [[nodiscard]] std::vector<HostAddress> host_addresses();
 
-/// Network and addresses of one rank.
 struct HostOnNetwork {
     std::uint64_t network = 0;  ///< equal if ranks share interfaces
     std::vector<HostAddress> addresses;

@@ -77,7 +77,6 @@ base::Result<void*> load_module(const std::string& named) {
         problems);
 }
 
-/// Loads the module and returns its functions.
 base::Result<const FabricModule*> functions_of(const std::string& named) {
     static_cast<void>(libfabric_was_here());
     const auto module = load_module(named);

@@ -162,7 +162,6 @@ class Port final : public FabricPort {
 /// flight to a peer that does not poll.
 inline constexpr std::uint32_t kUnsignaledPuts = 16;
 
-/// Opens an endpoint on a discovered offer.
 [[nodiscard]] base::Result<std::unique_ptr<Port>> open_port(const FabricMemory& memory,
                                                             const FabricOptions& options,
                                                             const Found& found);

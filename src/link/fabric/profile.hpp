@@ -49,7 +49,6 @@ struct Promise {
     std::string_view why;
 };
 
-/// A known error in some releases of libfabric.
 struct KnownBug {
     std::string_view versions;
     std::string_view what;  ///< with its source

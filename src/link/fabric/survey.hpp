@@ -24,7 +24,6 @@ struct ProviderFinding {
     std::string why;
 };
 
-/// One notify strategy.
 struct NotifyFinding {
     Notify strategy = Notify::immediate;
     bool promised = false;

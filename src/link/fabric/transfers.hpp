@@ -52,7 +52,6 @@ class Transfers {
         ++in_flight_;
         return transfer;
     }
-    /// Ends a transfer.
     void release(Transfer& transfer) noexcept {
         if (transfer.pending != nullptr) --*transfer.pending;
         transfer.into = nullptr;

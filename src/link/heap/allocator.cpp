@@ -17,7 +17,6 @@ constexpr std::uint64_t kMax = std::numeric_limits<std::uint64_t>::max();
     return (value + unit - 1) & ~(unit - 1);
 }
 
-/// Returns the size of a block for the request, in bytes.
 [[nodiscard]] constexpr std::uint64_t block_size(HeapRequest request) noexcept {
     return rounded_up(std::max<std::uint64_t>(request.bytes, 1), kHeapGranule);
 }

@@ -37,7 +37,6 @@ class SpinLimit {
         last_ = failures;
         return failures < limit_;
     }
-    /// Records the duration of a yield.
     void yielded(std::uint64_t ns) noexcept {
         if (ns < kTurnNs) return;
         crowded_ = kCrowdedFor;

@@ -48,7 +48,6 @@ class Wire {
         if (std::byte* peer = near(put.peer)) return put_near(put, peer);
         return remote_.put(put, resume);
     }
-    /// Reads memory of a remote rank.
     [[nodiscard]] base::Post try_read(const base::Read& read, std::uint64_t& resume) noexcept {
         return remote_.read(read, resume);
     }
@@ -63,7 +62,6 @@ class Wire {
             if (service_.serve(service_.argument)) waiter_.note_activity();
         }
     }
-    /// Raises the flag of this rank's cell at an offset if its data has arrived.
     void settle(std::uint64_t cell) noexcept { arrivals_.settle(cell); }
     void relax(unsigned failures) noexcept { waiter_.relax(failures); }
     /// See run::Transport. Memory of local peers stays reachable.
@@ -80,8 +78,6 @@ class Wire {
 
     /// Makes every later call on the wire fail for this reason.
     void fail(base::Failure why) noexcept { arrivals_.fail(std::move(why)); }
-    /// Records that a remote rank (-1: unknown) sent invalid data, described by `what`. The wire
-    /// fails.
     void distrust(Rank rank, const char* what) noexcept { arrivals_.distrust(rank, what); }
     [[nodiscard]] const base::Failure* failure() const noexcept {
         const base::Failure* const own = arrivals_.failure();
@@ -93,9 +89,7 @@ class Wire {
     [[nodiscard]] Waiter& waiter() noexcept { return waiter_; }
     [[nodiscard]] const Waiter& waiter() const noexcept { return waiter_; }
     [[nodiscard]] WriteCounts& counts() noexcept { return counts_; }
-    /// Returns the guarantees of the network to one-sided calls.
     [[nodiscard]] const base::RemoteFacts& remote() const noexcept { return facts_; }
-    /// See Arrivals.
     void forget_pieces(std::uint64_t offset, std::uint64_t bytes) noexcept {
         arrivals_.forget_pieces(offset, bytes);
     }

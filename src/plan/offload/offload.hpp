@@ -21,7 +21,6 @@
 #include <limits>
 #include <map>
 #include <memory>
-#include <string>
 #include <vector>
 
 #include "base/result.hpp"

@@ -62,7 +62,6 @@ struct Offloader::Trace {
     OffloadPlan plan;  ///< memory and copies
 };
 
-/// Walks the program of one rank.
 class Offloader::Walk {
   public:
     Walk(Offloader& offloader, const Program& program)

@@ -59,7 +59,6 @@ struct Block {
     return block;
 }
 
-/// Returns the number of units in a list.
 [[nodiscard]] constexpr std::uint64_t units_of(std::span<const Block> list) {
     std::uint64_t units = 0;
     for (const Block& block : list) units += block.count;
@@ -74,7 +73,6 @@ struct BlockList {
     friend bool operator==(const BlockList&, const BlockList&) = default;
 };
 
-/// Properties of a step besides its kind.
 enum StepFlags : std::uint8_t {
     /// `put`, `signal`: all puts of this rank under this number (and segment) have one payload, and
     /// the receivers know this. Local peers may read it in place from one published cell. `wait`:

@@ -10,7 +10,6 @@
 
 #include <initializer_list>
 #include <span>
-#include <vector>
 
 #include "plan/schedule/canonical.hpp"
 #include "plan/schedule/program.hpp"
@@ -81,7 +80,6 @@ class Builder {
     /// not 0. Loops do not nest.
     void begin_loop(std::uint32_t times = 0);
     void end_loop();
-    /// Starts a new lane for the following steps.
     void begin_lane();
 
     void reserve_slots(std::uint32_t slots);

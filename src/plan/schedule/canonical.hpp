@@ -44,7 +44,6 @@ class BlockIndex {
 
 [[nodiscard]] Program canonical(const Program& program);
 
-/// Returns the blocks of a list.
 [[nodiscard]] inline std::span<const Block> blocks_of(const Program& program, BlockList list) {
     return std::span(program.blocks).subspan(list.start, list.count);
 }

@@ -19,7 +19,6 @@ struct Expectation {
     std::uint32_t source_unit = 0;
 };
 
-/// Units first .. first + count - 1 of a buffer.
 struct UnitRange {
     std::uint32_t first = 0;
     std::uint32_t count = 0;

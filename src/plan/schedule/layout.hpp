@@ -36,7 +36,6 @@ class Layout {
     [[nodiscard]] bool contiguous() const { return table_ == nullptr || table_->node_of.empty(); }
 
     [[nodiscard]] Rank node_of(Rank rank) const;
-    /// Returns the local number of a rank on its node.
     [[nodiscard]] Rank local_of(Rank rank) const;
     [[nodiscard]] Rank ranks_on(Rank node) const;
     [[nodiscard]] Rank rank_at(Rank node, Rank local) const;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "plan/schedule/localize.hpp"
 
-#include <algorithm>
 #include <map>
 #include <set>
 

@@ -33,7 +33,6 @@ class Partition {
     [[nodiscard]] std::uint64_t size(std::uint32_t first, std::uint32_t count) const {
         return begin(first + count) - begin(first);
     }
-    /// Returns the size of the largest unit.
     [[nodiscard]] std::uint64_t unit_max() const;
 
     /// Returns the units of a block of an uneven buffer.

@@ -89,7 +89,6 @@ struct Program {
     [[nodiscard]] std::uint32_t room(std::uint32_t slot) const {
         return slot_capacity.empty() ? slot_units : slot_capacity[slot];
     }
-    /// Returns the iterations of a loop.
     [[nodiscard]] std::uint32_t repeats(const Step& loop) const;
     /// Returns the number of put, signal, expose and publish steps; loop bodies count once.
     [[nodiscard]] std::uint32_t descriptors() const;

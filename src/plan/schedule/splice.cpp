@@ -148,7 +148,6 @@ class Splicer {
         if (part.blocks_of == nullptr) return shape.units;
         return pieces_of(shape) * static_cast<std::uint64_t>(program_.size);
     }
-    /// Returns the units of a block.
     [[nodiscard]] static std::uint32_t pieces_of(const Program& shape) {
         return shape.units / static_cast<std::uint32_t>(shape.size);
     }

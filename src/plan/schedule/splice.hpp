@@ -26,7 +26,6 @@
 
 namespace weft::plan {
 
-/// Name of a buffer in a call.
 struct VectorName {
     Buffer buffer = Buffer::input;
     std::uint32_t index = 0;  ///< number of a scratch buffer

@@ -56,7 +56,6 @@ class StageSteps {
         numbers_.resize(stages.numberings.size());
     }
 
-    /// Passes all steps of one rank.
     void write(Rank rank) {
         numbers_[0] = rank;
         for (std::size_t i = 1; i < numbers_.size(); ++i) {

@@ -81,7 +81,6 @@ Stages begin_stages(Program header) {
 
 namespace {
 
-/// Stores the steps as a program.
 class ProgramSink {
   public:
     explicit ProgramSink(Program header) : builder_(std::move(header)) {}

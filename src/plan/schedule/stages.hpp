@@ -61,7 +61,6 @@ struct Numbering {
     friend bool operator==(const Numbering&, const Numbering&) = default;
 };
 
-/// Subset of the members of a group.
 enum class Members : std::uint8_t { all, last, all_but_last };
 
 inline constexpr std::uint32_t kNoRemainders = std::numeric_limits<std::uint32_t>::max();
@@ -113,7 +112,6 @@ struct Remainders {
     [[nodiscard]] Rank of(Rank group) const {
         return count / groups + (group < count % groups ? 1 : 0);
     }
-    /// Returns the most remainders of a group.
     [[nodiscard]] Rank most() const { return (count + groups - 1) / groups; }
     [[nodiscard]] Rank number(Rank group, Rank place) const;
     [[nodiscard]] Rank group_of(Rank number) const;

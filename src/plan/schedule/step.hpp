@@ -55,7 +55,6 @@ struct Step {
 };
 static_assert(sizeof(Step) == 32);
 
-/// Returns the number of target lists of a reduction or copy.
 [[nodiscard]] constexpr std::uint32_t targets_of(const Step& step) {
     if (step.kind != StepKind::reduce || step.operands == 0) return 1;
     const std::uint32_t each = step.source.count / step.operands;

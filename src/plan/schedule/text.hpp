@@ -52,7 +52,6 @@ namespace weft::plan {
 [[nodiscard]] std::string to_text(const Program& program);
 /// Returns all programs as one file. Header lines that all share are written once.
 [[nodiscard]] std::string to_text(std::span<const Program> programs);
-/// Returns one step in text form, for messages.
 [[nodiscard]] std::string to_text(const Program& program, const Step& step);
 
 /// Parses programs. An error has the line, the column and the expected text.

@@ -69,11 +69,9 @@ class Arrivals {
     /// of its rank.
     [[nodiscard]] bool find_slot(std::uint32_t lane, Rank rank, std::uint32_t number,
                                  std::uint32_t segment, std::uint32_t& id);
-    /// Finds the raise that filled published cell `number` of `owner`.
     [[nodiscard]] bool find_published(std::uint32_t lane, Rank rank, Rank owner,
                                       std::uint32_t number, std::uint32_t segment,
                                       std::uint32_t& id);
-    /// Records a read of the payload of `id`.
     void add_read(std::uint32_t id, const Access& access);
 
     [[nodiscard]] std::vector<Carried>& payloads() { return payloads_; }

@@ -16,7 +16,6 @@
 
 namespace weft::plan {
 
-/// Counts of an execution.
 struct Counts {
     std::uint64_t messages = 0;
     std::uint64_t signals = 0;

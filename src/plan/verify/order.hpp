@@ -86,13 +86,11 @@ class Order {
   public:
     explicit Order(std::uint32_t lanes) : lanes_(lanes), mark_(lanes, 0), upto_(lanes, 0) {}
 
-    /// Starts a step of a lane.
     void begin(std::uint32_t lane, Rank rank, std::uint32_t index, std::uint32_t segment,
                bool in_loop);
     void flush(std::uint32_t lane) { lanes_[lane].locals.push_back(lanes_[lane].last); }
     /// Adds a raise by the current step of its lane, and returns its number.
     std::uint32_t raise(Raise raise);
-    /// Records that the current step of `lane` has awaited a raise.
     void awaited(std::uint32_t lane, std::uint32_t raise);
 
     [[nodiscard]] Access now(std::uint32_t lane) const {

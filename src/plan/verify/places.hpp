@@ -18,7 +18,6 @@
 
 namespace weft::plan {
 
-/// One unit of a block.
 struct Place {
     std::uint32_t cell = kNone;     ///< index of a buffer's unit
     std::uint32_t raise = kNone;    ///< for a payload: the raise that carried it
@@ -28,7 +27,6 @@ struct Place {
     std::uint64_t size = 0;         ///< elements
 };
 
-/// Location of a step that names blocks.
 struct Site {
     std::uint32_t lane = 0;
     Rank rank = 0;

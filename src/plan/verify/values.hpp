@@ -29,7 +29,6 @@ class Values {
     Values(Rank ranks, std::uint64_t seed);
 
     [[nodiscard]] Value leaf(Rank rank, std::uint32_t unit);
-    /// Returns left (op) right.
     [[nodiscard]] Value reduce(Value left, Value right);
 
     /// Returns true if the value combines the contributions first_rank..last_rank to source_unit,
@@ -39,7 +38,6 @@ class Values {
     [[nodiscard]] bool each_once(Value value, const Expectation& expected);
     /// As each_once(), by comparing weights.
     [[nodiscard]] bool each_once_by_weight(Value value, const Expectation& expected);
-    /// Describes the difference between a value and an expectation.
     [[nodiscard]] std::string difference(Value value, const Expectation& expected);
 
   private:
