@@ -237,7 +237,7 @@ base::Result<plan::Program> generate_barrier(const AlgorithmSpec& spec,
     carrying.ordered = false;
     auto program = generate_small(spec, carrying);
     if (!program) return program;
-    plan::Part part{
+    plan::SplicePart part{
         .shapes = {std::make_shared<const plan::Program>(*program)}, .own = *program, .bare = true};
     part.rank_of = [](Rank rank) { return rank; };
     return plan::splice(program_header("barrier", spec, request), {part});

@@ -93,7 +93,8 @@ base::Result<std::shared_ptr<const plan::Program>> Groups::shape_of(const GroupC
     return sought.program;
 }
 
-base::Result<void> Groups::add_shapes(const GroupCall& call, Group group, plan::Part& part) const {
+base::Result<void> Groups::add_shapes(const GroupCall& call, Group group,
+                                      plan::SplicePart& part) const {
     for (const Rank rank : {Rank{0}, group.size - 1}) {
         auto shape = shape_of(call, group, rank);
         if (!shape) return shape.failure();
@@ -103,8 +104,9 @@ base::Result<void> Groups::add_shapes(const GroupCall& call, Group group, plan::
     return base::Done{};
 }
 
-base::Result<plan::Part> Groups::on_nodes(const GroupCall& call) const {
-    plan::Part part{.input = call.input, .output = call.output, .bare = call.data == Data::none};
+base::Result<plan::SplicePart> Groups::on_nodes(const GroupCall& call) const {
+    plan::SplicePart part{
+        .input = call.input, .output = call.output, .bare = call.data == Data::none};
     std::vector<Group> groups;
     for (const Rank size : layout_.sizes())
         groups.push_back({.size = size, .root = leader_ == Leader::first ? 0 : size - 1});
@@ -136,9 +138,10 @@ base::Result<plan::Part> Groups::on_nodes(const GroupCall& call) const {
     return part;
 }
 
-base::Result<plan::Part> Groups::among_nodes(const GroupCall& call, bool mine,
-                                             std::function<Rank(Rank)> rank_of) const {
-    plan::Part part{.input = call.input, .output = call.output, .bare = call.data == Data::none};
+base::Result<plan::SplicePart> Groups::among_nodes(const GroupCall& call, bool mine,
+                                                   std::function<Rank(Rank)> rank_of) const {
+    plan::SplicePart part{
+        .input = call.input, .output = call.output, .bare = call.data == Data::none};
     const Group group{.size = layout_.nodes(), .root = root_node_};
     if (auto added = add_shapes(call, group, part); !added) return added.failure();
     if (call.data == Data::blocks) {
@@ -158,19 +161,20 @@ base::Result<plan::Part> Groups::among_nodes(const GroupCall& call, bool mine,
     return part;
 }
 
-base::Result<plan::Part> Groups::of_leaders(const GroupCall& call) const {
+base::Result<plan::SplicePart> Groups::of_leaders(const GroupCall& call) const {
     return among_nodes(call, leads(), [self = *this](Rank node) {
         return self.layout_.rank_at(node, self.leader_of(node));
     });
 }
 
-base::Result<plan::Part> Groups::of_places(const GroupCall& call) const {
+base::Result<plan::SplicePart> Groups::of_places(const GroupCall& call) const {
     return among_nodes(call, true, [layout = layout_, local = local_](Rank node) {
         return layout.rank_at(node, local);
     });
 }
 
-plan::Part Groups::by_itself(plan::VectorName input, plan::VectorName output, bool combines) const {
+plan::SplicePart Groups::by_itself(plan::VectorName input, plan::VectorName output,
+                                   bool combines) const {
     const std::uint32_t segments = request_.segments;
     plan::Program header;
     header.units = header.segments = segments;
@@ -184,7 +188,7 @@ plan::Part Groups::by_itself(plan::VectorName input, plan::VectorName output, bo
     else
         builder.copy(to, from);
     if (segments > 1) builder.end_loop();
-    plan::Part part{.own = std::move(builder).finish(), .input = input, .output = output};
+    plan::SplicePart part{.own = std::move(builder).finish(), .input = input, .output = output};
     part.shapes.push_back(std::make_shared<const plan::Program>(*part.own));
     part.rank_of = [rank = request_.rank](Rank) { return rank; };
     return part;

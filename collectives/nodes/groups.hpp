@@ -63,15 +63,15 @@ class Groups {
     [[nodiscard]] Rank local() const { return local_; }
     [[nodiscard]] const plan::Layout& layout() const { return layout_; }
     /// Calls among the ranks of each node. In rooted collectives the leader is the root.
-    [[nodiscard]] base::Result<plan::Part> on_nodes(const GroupCall& call) const;
+    [[nodiscard]] base::Result<plan::SplicePart> on_nodes(const GroupCall& call) const;
     /// A call among the leaders. In rooted collectives the leader of the root's node is the root.
-    [[nodiscard]] base::Result<plan::Part> of_leaders(const GroupCall& call) const;
+    [[nodiscard]] base::Result<plan::SplicePart> of_leaders(const GroupCall& call) const;
     /// Calls among the ranks with the same local rank. All nodes must have equal numbers of ranks.
-    [[nodiscard]] base::Result<plan::Part> of_places(const GroupCall& call) const;
+    [[nodiscard]] base::Result<plan::SplicePart> of_places(const GroupCall& call) const;
     /// A local step of this rank: copies input to output, or combines the input (first)
     /// with the output.
-    [[nodiscard]] plan::Part by_itself(plan::VectorName input, plan::VectorName output,
-                                       bool combines) const;
+    [[nodiscard]] plan::SplicePart by_itself(plan::VectorName input, plan::VectorName output,
+                                             bool combines) const;
 
   private:
     /// Facts about a group that the headers of its programs depend on.
@@ -90,10 +90,10 @@ class Groups {
                                                                               Group group,
                                                                               Rank rank) const;
     [[nodiscard]] base::Result<void> add_shapes(const GroupCall& call, Group group,
-                                                plan::Part& part) const;
+                                                plan::SplicePart& part) const;
     /// Returns a call among one rank of each node. `mine`: this rank takes part.
-    [[nodiscard]] base::Result<plan::Part> among_nodes(const GroupCall& call, bool mine,
-                                                       std::function<Rank(Rank)> rank_of) const;
+    [[nodiscard]] base::Result<plan::SplicePart> among_nodes(
+        const GroupCall& call, bool mine, std::function<Rank(Rank)> rank_of) const;
 
     GenerateRequest request_;
     Leader leader_;

@@ -197,7 +197,7 @@ std::vector<Line> lines_of_scan(const Entry& entry, const Groups& groups) {
             {itself, node, kPartial, kOutput, Data::vector, false, later && first && last}};
 }
 
-base::Result<plan::Part> part_of(const Line& line, const Parts& parts, const Groups& groups) {
+base::Result<plan::SplicePart> part_of(const Line& line, const Parts& parts, const Groups& groups) {
     if (line.callers == Callers::itself)
         return groups.by_itself(line.input, line.output, line.combines);
     const Named& named = parts.by_name(line.part);
@@ -224,7 +224,7 @@ base::Result<plan::Program> compose(const Entry& entry, const Parts& parts, plan
             entry.traits().contribution == Contribution::before_own && groups.leads() ? 2 : 1;
     else if (groups.leads() && std::ranges::any_of(lines, names_scratch))
         header.scratch = 1;
-    std::vector<plan::Part> list;
+    std::vector<plan::SplicePart> list;
     for (const Line& line : lines) {
         auto part = part_of(line, parts, groups);
         if (!part) return part.failure();

@@ -149,15 +149,13 @@ struct NodeId {
 
 // ---- The table ---------------------------------------------------------------------------------
 
-struct Line {
-    std::string_view name, fallback, form, meaning;
-    bool agreed;
-};
-
+/// Completes a line by the functions of its kind of value.
 template <class Access>
-constexpr Variable variable(const Line& line) {
-    return {line.name,   line.fallback, line.form,      line.meaning,
-            line.agreed, &Access::read, &Access::print, NamesFile<Access>};
+constexpr Variable variable(Variable line) {
+    line.read = &Access::read;
+    line.print = &Access::print;
+    line.names_file = NamesFile<Access>;
+    return line;
 }
 
 constexpr std::array kVariables{

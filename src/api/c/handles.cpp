@@ -107,7 +107,7 @@ base::Result<weft_near*> Context::place_for_view() {
     return new (std::exchange(next_view_, next_view_ + sizeof(weft_near))) weft_near{};
 }
 
-base::Result<std::uintptr_t> Context::add(HandleEntry::Kind kind, HandleEntry*& entry) {
+base::Result<std::uintptr_t> Context::add(HandleKind kind, HandleEntry*& entry) {
     // Freed entries rest for a while, so that stale handles are detected for longer.
     constexpr std::size_t kResting = 64;
     std::size_t index = entries_.load(std::memory_order_relaxed);
@@ -131,7 +131,7 @@ base::Result<std::uintptr_t> Context::add(HandleEntry::Kind kind, HandleEntry*& 
 base::Result<weft_team*> Context::add_team(run::Team& team, run::Stream* stream) {
     const std::scoped_lock lock(tables_);
     HandleEntry* entry = nullptr;
-    const auto handle = add(HandleEntry::Kind::team, entry);
+    const auto handle = add(HandleKind::team, entry);
     if (!handle) return handle.failure();
     entry->team = &team;
     entry->stream = stream;
@@ -141,7 +141,7 @@ base::Result<weft_team*> Context::add_team(run::Team& team, run::Stream* stream)
 base::Result<weft_request*> Context::add_request(CallRequest request) {
     const std::scoped_lock lock(tables_);
     HandleEntry* entry = nullptr;
-    const auto handle = add(HandleEntry::Kind::request, entry);
+    const auto handle = add(HandleKind::request, entry);
     if (!handle) return handle.failure();
     entry->request = std::move(request);
     return reinterpret_cast<weft_request*>(*handle);
@@ -168,7 +168,7 @@ void Context::remove(const void* handle) {
 void Context::drop(std::uint32_t index) {
     if (!threads_) last_handle_ = nullptr;
     HandleEntry& entry = entry_at(index);
-    entry.kind = HandleEntry::Kind::free;
+    entry.kind = HandleKind::free;
     entry.uses = (entry.uses + 1) & kUsesMask;
     entry.team = nullptr;
     entry.stream = nullptr;
@@ -204,7 +204,7 @@ base::Result<Context*> find(const weft_runtime* runtime) {
 base::Result<TeamHandle> find(const weft_team* team, From caller) {
     const auto context = find_context(team, "team", caller);
     if (!context) return context.failure();
-    const HandleEntry* const entry = (*context)->find(team, HandleEntry::Kind::team);
+    const HandleEntry* const entry = (*context)->find(team, HandleKind::team);
     if (entry == nullptr) return base::fail(Status::argument, "the team has been freed");
     return TeamHandle{*context, entry->team, entry->stream};
 }
@@ -212,7 +212,7 @@ base::Result<TeamHandle> find(const weft_team* team, From caller) {
 base::Result<RequestHandle> find(const weft_request* request) {
     const auto context = find_context(request, "request");
     if (!context) return context.failure();
-    HandleEntry* const entry = (*context)->find(request, HandleEntry::Kind::request);
+    HandleEntry* const entry = (*context)->find(request, HandleKind::request);
     if (entry == nullptr)
         return base::fail(Status::argument, "the request is complete or has been freed");
     return RequestHandle{*context, &entry->request};

@@ -41,9 +41,10 @@ struct CallRequest {
     std::uint32_t pending = 0;  ///< of a get: transfers under way; the wire counts here
 };
 
+enum class HandleKind : std::uint8_t { free, team, request };
+
 struct HandleEntry {
-    enum class Kind : std::uint8_t { free, team, request };
-    Kind kind = Kind::free;
+    HandleKind kind = HandleKind::free;
     std::uint32_t uses = 0;
     run::Team* team = nullptr;
     run::Stream* stream = nullptr;  ///< of a context; nullptr: the team itself
@@ -135,7 +136,7 @@ class Context {
     }
     /// Returns the entry of a handle of this context; nullptr if the handle is stale or
     /// of another kind.
-    [[nodiscard]] HandleEntry* find(const void* handle, HandleEntry::Kind kind) {
+    [[nodiscard]] HandleEntry* find(const void* handle, HandleKind kind) {
         const std::uintptr_t offset = reinterpret_cast<std::uintptr_t>(handle) & (kRange - 1);
         const std::size_t index = offset >> kUseBits;
         // Acquire: pairs with the release in add(), which has initialized the entry.
@@ -148,7 +149,7 @@ class Context {
     [[nodiscard]] run::Team* team_of(const weft_team* handle) {
         if (handle == last_handle_) [[likely]]
             return last_team_;
-        const HandleEntry* const entry = find(handle, HandleEntry::Kind::team);
+        const HandleEntry* const entry = find(handle, HandleKind::team);
         if (entry == nullptr) return nullptr;
         if (threads_) return entry->team;
         last_handle_ = handle;
@@ -159,7 +160,7 @@ class Context {
     [[nodiscard]] run::Stream* stream_of(const weft_team* handle) {
         if (handle == last_handle_) [[likely]]
             return last_stream_;
-        return find(handle, HandleEntry::Kind::team)->stream;
+        return find(handle, HandleKind::team)->stream;
     }
     void remove(const void* handle);
     /// Ends the contexts of a team that ends, and empties its views. Streams with transfers
@@ -172,7 +173,7 @@ class Context {
     Context(Head& head, std::unique_ptr<run::Runtime> runtime);
     ~Context();
     // Call with tables_ locked.
-    [[nodiscard]] base::Result<std::uintptr_t> add(HandleEntry::Kind kind, HandleEntry*& entry);
+    [[nodiscard]] base::Result<std::uintptr_t> add(HandleKind kind, HandleEntry*& entry);
     void drop(std::uint32_t index);
     [[nodiscard]] base::Result<weft_near*> place_for_view();
     [[nodiscard]] HandleEntry& entry_at(std::size_t index) const {

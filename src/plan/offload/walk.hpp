@@ -86,16 +86,16 @@ class Offloader::Walk {
 
   private:
     /// Location of a unit's bytes from a stage on.
-    struct Place {
+    struct StagedUnit {
         std::uint64_t offset = 0;
         OffloadStage stage = 0;
         bool reduced = false;
     };
-    using Vector = std::vector<std::optional<Place>>;
+    using Vector = std::vector<std::optional<StagedUnit>>;
 
     /// Contiguous bytes, or the whole payload of a slot that has no place yet.
-    struct Run {
-        Place place;
+    struct StagedBytes {
+        StagedUnit place;
         std::uint64_t bytes = 0;
         Landing* landing = nullptr;
     };
@@ -213,13 +213,13 @@ class Offloader::Walk {
         const std::uint64_t offset = allocate(bytes);
         trace_->plan.inputs.push_back({offset, 0, partition_.elements()});
         for (std::uint32_t unit = 0; unit < program_.units; ++unit)
-            input_.push_back(Place{offset + bytes_at(unit), 0, false});
+            input_.push_back(StagedUnit{offset + bytes_at(unit), 0, false});
     }
 
     /// Returns the location of a block list. If the list is a whole slot without a place, the
     /// result refers to the slot.
-    base::Result<Run> find(const BlockList& list) {
-        Run run;
+    base::Result<StagedBytes> find(const BlockList& list) {
+        StagedBytes run;
         bool first = true;
         for (std::uint32_t i = 0; i < list.count; ++i) {
             const Block& block = program_.blocks[list.start + i];
@@ -245,16 +245,16 @@ class Offloader::Walk {
     }
 
     /// Returns the whole payload of a slot if the list names it and it has no place yet.
-    std::optional<Run> whole_slot(const BlockList& list) {
+    std::optional<StagedBytes> whole_slot(const BlockList& list) {
         if (list.count != 1) return std::nullopt;
         const Block& block = program_.blocks[list.start];
         const auto found = trace_->landings.find(block.index);
         if (found == trace_->landings.end() || found->second.placed) return std::nullopt;
         if (units_in(list) != payloads_[block.index]) return std::nullopt;
-        return Run{{0, found->second.stage, false}, found->second.bytes, &found->second};
+        return StagedBytes{{0, found->second.stage, false}, found->second.bytes, &found->second};
     }
 
-    base::Result<Place> place_of(const Block& block, std::uint32_t unit) {
+    base::Result<StagedUnit> place_of(const Block& block, std::uint32_t unit) {
         if (block.buffer == Buffer::slot) return place_in_slot(block.index, unit);
         const Vector* const vector = vector_of(block);
         if (vector == nullptr)
@@ -263,7 +263,7 @@ class Offloader::Walk {
         if (!place) return cannot_offload(program_.rank, "a step reads an unwritten unit");
         return *place;
     }
-    base::Result<Place> place_in_slot(std::uint32_t slot, std::uint32_t unit) {
+    base::Result<StagedUnit> place_in_slot(std::uint32_t slot, std::uint32_t unit) {
         const auto found = trace_->landings.find(slot);
         if (found == trace_->landings.end())
             return cannot_offload(program_.rank, "a step reads a slot that was not awaited");
@@ -273,7 +273,7 @@ class Offloader::Walk {
         if (!landing.placed) give_place(landing);
         std::uint64_t offset = landing.offset;
         for (const std::uint32_t other : payloads_[slot]) {
-            if (other == unit) return Place{offset, landing.stage, false};
+            if (other == unit) return StagedUnit{offset, landing.stage, false};
             offset += partition_.size(other) * offloader_.request_.element_bytes;
         }
         return cannot_offload(program_.rank, "a step reads a unit that its slot does not receive");
@@ -284,7 +284,7 @@ class Offloader::Walk {
     }
 
     /// Returns the location of a block list, and gives its slot a place if it has none.
-    base::Result<Run> placed(const BlockList& list) {
+    base::Result<StagedBytes> placed(const BlockList& list) {
         auto run = find(list);
         if (!run || run->landing == nullptr) return run;
         give_place(*run->landing);
@@ -296,16 +296,16 @@ class Offloader::Walk {
     base::Result<void> reduce(const Step& step) {
         const std::uint32_t each = step.operands == 0 ? 0 : step.source.count / step.operands;
         if (each == 0) return cannot_offload(program_.rank, "a reduction has no operands");
-        std::vector<Run> operands;
+        std::vector<StagedBytes> operands;
         for (std::uint32_t i = 0; i < step.operands; ++i) {
             auto run = find({step.source.start + i * each, each});
             if (!run) return run.failure();
             operands.push_back(*run);
         }
-        Run result = operands.front();
+        StagedBytes result = operands.front();
         const std::size_t at_a_time = offloader_.request_.any_order ? operands.size() : 2;
         for (std::size_t next = 1; next < operands.size();) {
-            std::vector<Run> some{result};
+            std::vector<StagedBytes> some{result};
             while (next < operands.size() && some.size() < at_a_time)
                 some.push_back(operands[next++]);
             result = combine(some);
@@ -315,12 +315,12 @@ class Offloader::Walk {
     }
 
     /// Allocates a place, and adds the transfers that combine the operands into it.
-    Run combine(const std::vector<Run>& operands) {
+    StagedBytes combine(const std::vector<StagedBytes>& operands) {
         const std::uint64_t bytes = operands.front().bytes;
         const std::uint64_t offset = allocate(bytes);
         trace_->plan.fills.push_back({offset, 0, bytes / offloader_.request_.element_bytes});
         OffloadStage complete = 0;
-        for (const Run& operand : operands) {
+        for (const StagedBytes& operand : operands) {
             if (operand.landing != nullptr) {
                 operand.landing->offset = offset;
                 operand.landing->placed = true;
@@ -348,7 +348,7 @@ class Offloader::Walk {
         return write_targets(step, *run);
     }
 
-    base::Result<void> write_targets(const Step& step, const Run& run) {
+    base::Result<void> write_targets(const Step& step, const StagedBytes& run) {
         for (std::uint32_t target = 0; target < targets_of(step); ++target) {
             const BlockList list = target_of(step, target);
             std::uint64_t offset = run.place.offset;
@@ -360,7 +360,7 @@ class Offloader::Walk {
                                           "the schedule writes memory of peers in place");
                 for (std::uint32_t u = 0; u < block.count; ++u) {
                     const std::uint32_t unit = block.first + u * block.stride;
-                    (*vector)[unit] = Place{offset, run.place.stage, run.place.reduced};
+                    (*vector)[unit] = StagedUnit{offset, run.place.stage, run.place.reduced};
                     offset += partition_.size(unit) * offloader_.request_.element_bytes;
                 }
             }

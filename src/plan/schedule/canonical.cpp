@@ -87,7 +87,7 @@ void BlockIndex::add(const std::vector<Block>& table, std::uint32_t hash) {
 
 /// Adds a place. Positions with equal hashes are found in their order, so the first matching run of
 /// blocks is found first.
-void BlockIndex::add(Place place) {
+void BlockIndex::add(HashEntry place) {
     const std::size_t mask = places_.size() - 1;
     std::size_t at = place.hash & mask;
     while (places_[at].position != 0) at = (at + 1) & mask;
@@ -96,13 +96,13 @@ void BlockIndex::add(Place place) {
 
 /// Enlarges the index. Reading places from an empty one on keeps the order of equal hashes.
 void BlockIndex::grow(std::size_t blocks) {
-    const std::vector<Place> old = std::move(places_);
+    const std::vector<HashEntry> old = std::move(places_);
     places_.assign(std::bit_ceil(std::max({2 * blocks, 2 * old.size(), kPlacesMin})), {});
-    const auto empty = std::ranges::find(old, 0U, &Place::position);
-    std::for_each(empty, old.end(), [this](Place place) {
+    const auto empty = std::ranges::find(old, 0U, &HashEntry::position);
+    std::for_each(empty, old.end(), [this](HashEntry place) {
         if (place.position != 0) add(place);
     });
-    std::for_each(old.begin(), empty, [this](Place place) {
+    std::for_each(old.begin(), empty, [this](HashEntry place) {
         if (place.position != 0) add(place);
     });
 }

@@ -29,17 +29,17 @@ class BlockIndex {
     [[nodiscard]] BlockList add_to(Program& program, std::span<const Block> list);
 
   private:
-    struct Place {
+    struct HashEntry {
         std::uint32_t position = 0;  ///< position in the table + 1; 0: empty entry
         std::uint32_t hash = 0;      ///< hash of the block at that position
     };
 
-    void add(Place place);
+    void add(HashEntry place);
     void add(const std::vector<Block>& table, std::uint32_t hash);
     void grow(std::size_t blocks);
 
-    std::vector<Place> places_;  ///< open addressing, positions in order
-    std::uint32_t known_ = 0;    ///< number of indexed positions
+    std::vector<HashEntry> places_;  ///< open addressing, positions in order
+    std::uint32_t known_ = 0;        ///< number of indexed positions
 };
 
 [[nodiscard]] Program canonical(const Program& program);

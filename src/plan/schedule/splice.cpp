@@ -29,7 +29,7 @@ bool is_loop(const Program& program) {
 
 class Splicer {
   public:
-    Splicer(Program header, const std::vector<Part>& parts)
+    Splicer(Program header, const std::vector<SplicePart>& parts)
         : program_(std::move(header)), parts_(parts), scratch_first_(program_.scratch) {
         program_.steps.clear();
         program_.lanes.clear();
@@ -42,7 +42,7 @@ class Splicer {
         if (auto sized = size_up(); !sized) return sized.failure();
         lanes_.resize(1);
         if (merged_ && program_.segments > 1) lanes_.front().push_back({.kind = StepKind::loop});
-        for (const Part& part : parts_) {
+        for (const SplicePart& part : parts_) {
             const std::uint32_t first = program_.slots;
             reserve(part);
             if (!part.own) continue;
@@ -66,10 +66,10 @@ class Splicer {
         constexpr std::uint64_t kCountable = std::numeric_limits<std::uint32_t>::max();
         std::uint64_t most = kUnitsMax;
         std::uint64_t units = 1;  // of a segment
-        for (const Part& part : parts_)
+        for (const SplicePart& part : parts_)
             for (const auto& shape : part.shapes)
                 if (!part.bare) most = std::max(most, units_in_whole(part, *shape));
-        for (const Part& part : parts_) {
+        for (const SplicePart& part : parts_) {
             for (const auto& held : part.shapes) {
                 const Program& shape = *held;
                 if (part.bare || shape.units == 0) continue;
@@ -82,7 +82,7 @@ class Splicer {
                         std::max(units * program_.segments, most), std::min(most, kCountable));
             }
         }
-        const bool bare = std::ranges::all_of(parts_, &Part::bare);
+        const bool bare = std::ranges::all_of(parts_, &SplicePart::bare);
         if (!bare) program_.units = static_cast<std::uint32_t>(units * program_.segments);
         return base::Done{};
     }
@@ -91,7 +91,7 @@ class Splicer {
     base::Result<void> size_up() {
         merged_ = true;
         program_.segments = program_.depth = 1;
-        for (const Part& part : parts_) {
+        for (const SplicePart& part : parts_) {
             for (const auto& held : part.shapes) {
                 const Program& shape = *held;
                 WEFT_CHECK(shape.unit_counts.empty(), shape.algorithm);
@@ -114,7 +114,7 @@ class Splicer {
     /// part may represent several blocks, which are not adjacent. A unit then has no fixed distance
     /// from the start of its payload, unless both are in one block that represents one. A block
     /// cannot advance by more than one unit in a segment either.
-    static bool reads_in_parts(const Part& part, const Program& program) {
+    static bool reads_in_parts(const SplicePart& part, const Program& program) {
         return std::ranges::any_of(program.blocks, [&](const Block& block) {
             if (block.advance > 1) return true;
             return is_payload(block.buffer) && block.stride == 1 && block.origin != block.first &&
@@ -125,7 +125,7 @@ class Splicer {
         return a / pieces_of(program) == b / pieces_of(program);
     }
     /// Returns true if an exposed range would become several ranges of memory.
-    static bool exposes_several(const Part& part, const Program& program) {
+    static bool exposes_several(const SplicePart& part, const Program& program) {
         return std::ranges::any_of(program.steps, [&](const Step& step) {
             if (step.kind != StepKind::expose) return false;
             const Block& block = program.blocks[step.source.start];
@@ -133,7 +133,7 @@ class Splicer {
                    !same_block(program, block.first, block.first + block.count - 1);
         });
     }
-    static base::Result<void> check_fit(const Part& part, const Program& program) {
+    static base::Result<void> check_fit(const SplicePart& part, const Program& program) {
         if (part.blocks_of == nullptr) return base::Done{};
         const char* const what = reads_in_parts(part, program)    ? "reads payloads in parts"
                                  : exposes_several(part, program) ? "exposes blocks"
@@ -144,7 +144,7 @@ class Splicer {
     }
 
     /// Returns the units of the whole buffer, if each unit of the part becomes one or more of them.
-    [[nodiscard]] std::uint64_t units_in_whole(const Part& part, const Program& shape) const {
+    [[nodiscard]] std::uint64_t units_in_whole(const SplicePart& part, const Program& shape) const {
         if (part.blocks_of == nullptr) return shape.units;
         return pieces_of(shape) * static_cast<std::uint64_t>(program_.size);
     }
@@ -153,7 +153,7 @@ class Splicer {
     }
 
     /// Returns the number of units of the whole that each unit of the part becomes.
-    [[nodiscard]] std::uint32_t factor(const Part& part, const Program& shape) const {
+    [[nodiscard]] std::uint32_t factor(const SplicePart& part, const Program& shape) const {
         if (part.bare || shape.units == 0) return 1;
         return static_cast<std::uint32_t>(program_.units / units_in_whole(part, shape));
     }
@@ -167,7 +167,7 @@ class Splicer {
             return static_cast<std::uint32_t>(std::min(units * times, most) * factor);
         }
     };
-    [[nodiscard]] Widening widening(const Part& part, const Program& shape) const {
+    [[nodiscard]] Widening widening(const SplicePart& part, const Program& shape) const {
         Widening wide{.factor = factor(part, shape)};
         if (part.blocks_of == nullptr) return wide;
         wide.times = static_cast<std::uint64_t>(part.blocks_most);
@@ -177,7 +177,7 @@ class Splicer {
 
     /// Reserves the slots of a part after those of the preceding parts, and slots for
     /// its lanes' signals.
-    void reserve(const Part& part) {
+    void reserve(const SplicePart& part) {
         std::uint32_t slots = 0;
         lanes_max_ = 1;
         for (const auto& shape : part.shapes) {
@@ -200,7 +200,7 @@ class Splicer {
         program_.slots += slots;
     }
 
-    base::Result<void> add(const Part& part, std::uint32_t first_slot) {
+    base::Result<void> add(const SplicePart& part, std::uint32_t first_slot) {
         const Program& own = *part.own;
         if (auto fit = check_fit(part, own); !fit) return fit.failure();
         if (own.lanes.size() > lanes_max_ || (merged_ && !is_loop(own)))
@@ -428,7 +428,7 @@ class Splicer {
     }
 
     Program program_;
-    const std::vector<Part>& parts_;
+    const std::vector<SplicePart>& parts_;
     std::uint32_t scratch_first_;
     BlockIndex index_;                           ///< index of the program's blocks
     std::vector<Block> translated_;              ///< translation of the current list
@@ -438,14 +438,14 @@ class Splicer {
     bool pending_ = false;  ///< puts of the main lane may still be reading
     std::size_t lanes_max_ = 1;
     std::uint32_t slots_of_part_ = 0;
-    const Part* part_ = nullptr;
+    const SplicePart* part_ = nullptr;
     std::uint32_t slot_first_ = 0;
     std::uint32_t factor_ = 1;
 };
 
 }  // namespace
 
-base::Result<Program> splice(Program header, const std::vector<Part>& parts) {
+base::Result<Program> splice(Program header, const std::vector<SplicePart>& parts) {
     return Splicer(std::move(header), parts).run();
 }
 

@@ -33,7 +33,7 @@ struct VectorName {
     friend bool operator==(const VectorName&, const VectorName&) = default;
 };
 
-struct Part {
+struct SplicePart {
     /// One program for each kind of group, equal on all ranks. All programs of that kind have its
     /// header, and no more lanes.
     std::vector<std::shared_ptr<const Program>> shapes;
@@ -51,6 +51,6 @@ struct Part {
 /// Joins the parts. `header` sets collective, algorithm, rank, size, root, synchronizing, and the
 /// number of scratch buffers that the parts name; the parts determine the rest. Fails if the
 /// parts are incompatible.
-[[nodiscard]] base::Result<Program> splice(Program header, const std::vector<Part>& parts);
+[[nodiscard]] base::Result<Program> splice(Program header, const std::vector<SplicePart>& parts);
 
 }  // namespace weft::plan

@@ -75,8 +75,8 @@ class Execution {
     Places places_;
     Counts counts_;
     std::vector<RunningLane> lanes_;
-    std::vector<Place> targets_;
-    std::vector<Place> sources_;
+    std::vector<UnitPlace> targets_;
+    std::vector<UnitPlace> sources_;
     std::vector<Value> results_;
 };
 

@@ -31,7 +31,8 @@ Places::Places(std::span<const Program> programs, const Sizes& sizes, Memory& me
       reason_(reason),
       visits_(programs.size()) {}
 
-bool Places::resolve(const Site& site, std::span<const Block> blocks, std::vector<Place>& places) {
+bool Places::resolve(const Site& site, std::span<const Block> blocks,
+                     std::vector<UnitPlace>& places) {
     places.clear();
     Packed packed;
     for (const Block& block : blocks)
@@ -40,7 +41,7 @@ bool Places::resolve(const Site& site, std::span<const Block> blocks, std::vecto
 }
 
 bool Places::resolve_block(const Site& site, const Block& block, Packed& packed,
-                           std::vector<Place>& places) {
+                           std::vector<UnitPlace>& places) {
     if (block.count == 0) return true;
     const std::uint64_t last = block.first + std::uint64_t{block.count - 1} * block.stride;
     const Program& program = programs_[static_cast<std::size_t>(site.rank)];
@@ -55,7 +56,7 @@ bool Places::resolve_block(const Site& site, const Block& block, Packed& packed,
     return true;
 }
 
-bool Places::resolve_vector(Rank rank, const Block& block, std::vector<Place>& places) {
+bool Places::resolve_vector(Rank rank, const Block& block, std::vector<UnitPlace>& places) {
     for (std::uint32_t i = 0; i < block.count; ++i) {
         const std::uint32_t unit = block.first + i * block.stride;
         places.push_back(
@@ -65,7 +66,7 @@ bool Places::resolve_vector(Rank rank, const Block& block, std::vector<Place>& p
 }
 
 bool Places::resolve_payload(const Site& site, const Block& block, const Packed& packed,
-                             std::vector<Place>& places) {
+                             std::vector<UnitPlace>& places) {
     std::uint32_t raise = kNone;
     if (!find_raise(site, block, raise)) return false;
     // Units with a stride are packed, so the distance to an origin does not apply.
@@ -78,7 +79,7 @@ bool Places::resolve_payload(const Site& site, const Block& block, const Packed&
         before.elements + sizes_.begin(site.rank, block.first) - sizes_.begin(site.rank, origin);
     for (std::uint32_t i = 0; i < block.count; ++i) {
         const std::uint32_t unit = block.first + i * block.stride;
-        Place place{.raise = raise, .size = sizes_.size(site.rank, unit)};
+        UnitPlace place{.raise = raise, .size = sizes_.size(site.rank, unit)};
         const bool found = block.buffer == Buffer::mapped
                                ? take_exposed(raise, index, offset, place)
                                : take_carried(raise, index, offset, place);
@@ -106,13 +107,13 @@ bool Places::find_raise(const Site& site, const Block& block, std::uint32_t& id)
                       order_.name(raise.step));
 }
 
-bool Places::does_not_fit(const Raise& raise, const Place& place) {
+bool Places::does_not_fit(const Raise& raise, const UnitPlace& place) {
     return reason_.no("names a unit of {} elements where the payload of {} has none such",
                       place.size, order_.name(raise.step));
 }
 
 bool Places::take_carried(std::uint32_t id, std::uint64_t index, std::uint64_t offset,
-                          Place& place) {
+                          UnitPlace& place) {
     const Raise& raise = order_.raises()[id];
     if (index >= raise.units) return does_not_fit(raise, place);
     place.raise = id;
@@ -123,7 +124,7 @@ bool Places::take_carried(std::uint32_t id, std::uint64_t index, std::uint64_t o
 }
 
 bool Places::take_exposed(std::uint32_t id, std::uint64_t index, std::uint64_t offset,
-                          Place& place) {
+                          UnitPlace& place) {
     const Raise& raise = order_.raises()[id];
     const Block& block = raise.exposed;
     place.exposed = id;
@@ -146,7 +147,7 @@ bool Places::take_exposed(std::uint32_t id, std::uint64_t index, std::uint64_t o
     return true;
 }
 
-void Places::note(const Site& site, const Place& place, const Access& access) {
+void Places::note(const Site& site, const UnitPlace& place, const Access& access) {
     if (place.exposed == kNone) return;
     arrivals_.add_read(place.exposed, access);
     if (place.owner == kNoRank || place.owner == site.rank) return;
@@ -155,7 +156,7 @@ void Places::note(const Site& site, const Place& place, const Access& access) {
     visits.push_back(access);
 }
 
-bool Places::read(const Site& site, const Place& place, const Access& access,
+bool Places::read(const Site& site, const UnitPlace& place, const Access& access,
                   std::uint32_t position, Value& value) {
     note(site, place, access);
     if (place.cell != kNone) return memory_.read(place.cell, site.lane, access, position, value);
@@ -164,7 +165,7 @@ bool Places::read(const Site& site, const Place& place, const Access& access,
     return true;
 }
 
-bool Places::write(const Site& site, const Place& place, const Access& access,
+bool Places::write(const Site& site, const UnitPlace& place, const Access& access,
                    std::uint32_t position, Value value) {
     if (place.cell == kNone)
         return reason_.no("writes into a slot or a published cell (only puts and publishes do)");

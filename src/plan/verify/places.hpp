@@ -18,7 +18,7 @@
 
 namespace weft::plan {
 
-struct Place {
+struct UnitPlace {
     std::uint32_t cell = kNone;     ///< index of a buffer's unit
     std::uint32_t raise = kNone;    ///< for a payload: the raise that carried it
     std::uint32_t carried = 0;      ///< for a payload: its entry in Arrivals::payloads()
@@ -56,10 +56,10 @@ class Places {
 
     /// Replaces `places` by the places of the blocks.
     [[nodiscard]] bool resolve(const Site& site, std::span<const Block> blocks,
-                               std::vector<Place>& places);
-    [[nodiscard]] bool read(const Site& site, const Place& place, const Access& access,
+                               std::vector<UnitPlace>& places);
+    [[nodiscard]] bool read(const Site& site, const UnitPlace& place, const Access& access,
                             std::uint32_t position, Value& value);
-    [[nodiscard]] bool write(const Site& site, const Place& place, const Access& access,
+    [[nodiscard]] bool write(const Site& site, const UnitPlace& place, const Access& access,
                              std::uint32_t position, Value value);
     /// Stores the exposed block in `raise`, after the advance of its segment. For a block of a slot
     /// it also stores the slot's raise.
@@ -75,17 +75,18 @@ class Places {
         std::uint64_t elements = 0;
     };
     [[nodiscard]] bool resolve_block(const Site& site, const Block& block, Packed& packed,
-                                     std::vector<Place>& places);
-    [[nodiscard]] bool resolve_vector(Rank rank, const Block& block, std::vector<Place>& places);
+                                     std::vector<UnitPlace>& places);
+    [[nodiscard]] bool resolve_vector(Rank rank, const Block& block,
+                                      std::vector<UnitPlace>& places);
     [[nodiscard]] bool resolve_payload(const Site& site, const Block& block, const Packed& packed,
-                                       std::vector<Place>& places);
+                                       std::vector<UnitPlace>& places);
     [[nodiscard]] bool take_carried(std::uint32_t raise, std::uint64_t index, std::uint64_t offset,
-                                    Place& place);
+                                    UnitPlace& place);
     [[nodiscard]] bool take_exposed(std::uint32_t raise, std::uint64_t index, std::uint64_t offset,
-                                    Place& place);
+                                    UnitPlace& place);
     [[nodiscard]] bool find_raise(const Site& site, const Block& block, std::uint32_t& id);
-    [[nodiscard]] bool does_not_fit(const Raise& raise, const Place& place);
-    void note(const Site& site, const Place& place, const Access& access);
+    [[nodiscard]] bool does_not_fit(const Raise& raise, const UnitPlace& place);
+    void note(const Site& site, const UnitPlace& place, const Access& access);
 
     std::span<const Program> programs_;
     const Sizes& sizes_;
