@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "link/fabric/discover.hpp"
 
+#include <fmt/ranges.h>
 #include <rdma/fi_errno.h>
 
 #include <algorithm>
@@ -20,12 +21,6 @@ constexpr std::uint32_t kInterface = FI_VERSION(1, 17);
 /// Adds a sentence to a list without repeating it.
 void note(std::vector<std::string>& list, std::string text) {
     if (std::find(list.begin(), list.end(), text) == list.end()) list.push_back(std::move(text));
-}
-
-std::string joined(const std::vector<std::string>& list, std::string_view between) {
-    std::string text;
-    for (const std::string& item : list) text += (text.empty() ? "" : std::string(between)) + item;
-    return text;
 }
 
 Info make_hints(std::string_view provider) {
@@ -80,7 +75,8 @@ base::Failure explain_absence(std::string_view provider) {
         first_accepted(wide.get(), refusals);
     }
     if (!refusals.empty()) {
-        return base::fail(Status::environment, "libfabric {}: {}", version, joined(refusals, "; "));
+        return base::fail(Status::environment, "libfabric {}: {}", version,
+                          fmt::join(refusals, "; "));
     }
     std::vector<std::string> names;
     if (const Info hints = make_hints({}); hints != nullptr) {
@@ -91,7 +87,7 @@ base::Failure explain_absence(std::string_view provider) {
     const std::string others =
         names.empty() ? "no provider at all that weft can use (reliable datagram endpoints with "
                         "remote writes)"
-                      : fmt::format("\"{}\"", joined(names, "\", \""));
+                      : fmt::format("\"{}\"", fmt::join(names, "\", \""));
     if (provider.empty()) {
         return base::fail(Status::environment, "libfabric {} offers {}", version, others);
     }
@@ -190,7 +186,7 @@ base::Result<Found> find(const FabricOptions& options, const Profile& profile) {
     std::vector<std::string> refusals;
     const AcceptedOffer choice = first_accepted(list.get(), refusals);
     if (choice.offer == nullptr)
-        return base::fail(Status::environment, "{}", joined(refusals, "; "));
+        return base::fail(Status::environment, "{}", fmt::join(refusals, "; "));
     auto found = bind_source(*hints, choice, profile, options);
     if (found && accepts_delivery(*found->info)) found->grant.delivery = true;
     return found;

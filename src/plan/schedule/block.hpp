@@ -6,8 +6,10 @@
 // Next     step.hpp for steps over blocks; builder.hpp for writing both.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
+#include <string_view>
 
 #include "weft/types.hpp"
 
@@ -26,6 +28,8 @@ enum class Buffer : std::uint8_t {
     /// Data that rank `peer` exposed under number `index`, read or written in place.
     mapped,
 };
+inline constexpr std::array<std::string_view, 6> kBufferNames{"input", "output",    "scratch",
+                                                              "slot",  "published", "mapped"};
 
 /// Some units of a buffer: first, first + stride, ... (`count` of them). In a loop `first` and
 /// `origin` grow by `advance` with each segment.

@@ -17,9 +17,7 @@ namespace {
 using Out = std::back_insert_iterator<std::string>;
 
 void print_block(Out out, const Block& block) {
-    constexpr std::string_view kNames[] = {"input", "output",    "scratch",
-                                           "slot",  "published", "mapped"};
-    fmt::format_to(out, "{}", kNames[static_cast<std::size_t>(block.buffer)]);
+    fmt::format_to(out, "{}", kBufferNames[static_cast<std::size_t>(block.buffer)]);
     if (block.buffer >= Buffer::scratch) fmt::format_to(out, " {}", block.index);
     if (block.buffer >= Buffer::published) fmt::format_to(out, " of {}", block.peer);
     fmt::format_to(out, "[{}+{}", block.first, block.count);

@@ -143,6 +143,13 @@ class Parser {
         ++next_;
         return true;
     }
+    template <class Number>
+    bool numbers(std::vector<Number>& values, std::string_view what) {
+        values.clear();
+        while (next_ < tokens_.size())
+            if (!number(values.emplace_back(), what)) return false;
+        return true;
+    }
     /// Parses a number of the header that determines memory use.
     bool size_number(std::uint32_t& value, std::string_view what) {
         if (!number(value, what)) return false;
@@ -193,21 +200,9 @@ class Parser {
             if (said) accept("yes");
             return end_of_line("'yes', 'no'");
         }
-        if (word == "counts") {
-            header.unit_counts.clear();
-            while (next_ < tokens_.size()) {
-                if (!number(header.unit_counts.emplace_back(), "a number of elements"))
-                    return false;
-            }
-            return true;
-        }
-        if (word == "slot-capacity" || word == "slot-rooms") {
-            header.slot_capacity.clear();
-            while (next_ < tokens_.size()) {
-                if (!number(header.slot_capacity.emplace_back(), "a number of units")) return false;
-            }
-            return true;
-        }
+        if (word == "counts") return numbers(header.unit_counts, "a number of elements");
+        if (word == "slot-capacity" || word == "slot-rooms")
+            return numbers(header.slot_capacity, "a number of units");
         if (word == "root" && accept("none")) {
             header.root = kNoRank;
             return end_of_line("nothing");
@@ -385,24 +380,15 @@ class Parser {
     }
 
     bool block(Block& block) {
-        if (accept("input")) {
-            block.buffer = Buffer::input;
-        } else if (accept("output")) {
-            block.buffer = Buffer::output;
-        } else if (accept("scratch")) {
-            block.buffer = Buffer::scratch;
-            if (!number(block.index, "the number of a scratch vector")) return false;
-        } else if (accept("slot")) {
-            block.buffer = Buffer::slot;
-            if (!number(block.index, "a slot number")) return false;
-        } else if (peek() == "published" || peek() == "mapped") {
-            block.buffer = peek() == "mapped" ? Buffer::mapped : Buffer::published;
-            ++next_;
-            if (!number(block.index, "a number") || !expect("of") || !number(block.peer, "a rank"))
-                return false;
-        } else {
+        const auto name = std::ranges::find(kBufferNames, peek());
+        if (name == kBufferNames.end())
             return expected("a block (input, output, scratch, slot, published or mapped)");
-        }
+        ++next_;
+        block.buffer = static_cast<Buffer>(name - kBufferNames.begin());
+        if (block.buffer >= Buffer::scratch && !number(block.index, "the number of the buffer"))
+            return false;
+        if (block.buffer >= Buffer::published && (!expect("of") || !number(block.peer, "a rank")))
+            return false;
         return units(block);
     }
 
