@@ -25,6 +25,8 @@
 
 namespace weft::collectives {
 
+using plan::as_u32;
+
 /// Position of the remainders of a merge. `ordered`: they are placed so that results are in rank
 /// order. `paper`: they are the first ranks, as in the paper's peer tables. That is in rank order
 /// only if there is one remainder or one group.
@@ -174,7 +176,7 @@ inline constexpr std::uint32_t kSegmentsMax = 1 << 20;
     const base::Result<std::int64_t> given =
         number_parameter(spec, "segments", {.fallback = 1, .least = 1, .most = kMost});
     if (!given) return given.failure();
-    return static_cast<std::uint32_t>(std::min(*given * std::int64_t{request.segments}, kMost));
+    return as_u32(std::min(*given * std::int64_t{request.segments}, kMost));
 }
 
 /// Returns the request for an algorithm that is a pipeline by design. Unless the spec gives
@@ -187,8 +189,7 @@ inline constexpr std::uint32_t kSegmentsMax = 1 << 20;
     const std::uint64_t pieces =
         request.elements / kPieceBytes * request.element_bytes +
         request.elements % kPieceBytes * request.element_bytes / kPieceBytes;
-    request.segments *=
-        static_cast<std::uint32_t>(std::clamp<std::uint64_t>(pieces, 1, kPiecesMax));
+    request.segments *= as_u32(std::clamp<std::uint64_t>(pieces, 1, kPiecesMax));
     return request;
 }
 

@@ -30,7 +30,7 @@ std::uint32_t best_pieces(const CandidateRequest& request, std::int64_t vector, 
 /// Returns 1, the best number for a tree, and the best one for a chain. In a reduction, the last
 /// rank combines pieces while others arrive; the number for a tree accounts for that.
 std::vector<std::uint32_t> pieces_worth_trying(const CandidateRequest& request) {
-    const auto others = std::max<std::uint32_t>(static_cast<std::uint32_t>(request.size), 2) - 1;
+    const auto others = std::max<std::uint32_t>(as_u32(request.size), 2) - 1;
     const std::uint32_t tree =
         std::max(best_pieces(request, request.vector, std::bit_width(others) - 1),
                  best_pieces(request, request.combine, 1));

@@ -15,12 +15,12 @@ using plan::UnitRange;
 
 /// Returns the units of each block, for vectors with a block for each rank.
 std::uint32_t units_of_block(const Program& header) {
-    return header.units / static_cast<std::uint32_t>(header.size);
+    return header.units / as_u32(header.size);
 }
 
 UnitRange own_block(const Program& header) {
     const std::uint32_t units = units_of_block(header);
-    return {static_cast<std::uint32_t>(header.rank) * units, units};
+    return {as_u32(header.rank) * units, units};
 }
 
 UnitRange units_of(VectorPart part, const Program& header) {

@@ -116,8 +116,7 @@ base::Result<void> check_request(const Algorithm& algorithm, const GenerateReque
     if (is_rooted(algorithm.collective) && (request.root < 0 || request.root >= request.size))
         return base::fail(Status::argument, "root: {} is not in 0..{}", request.root,
                           request.size - 1);
-    if (algorithm.properties.power_of_two &&
-        !std::has_single_bit(static_cast<std::uint32_t>(request.size)))
+    if (algorithm.properties.power_of_two && !std::has_single_bit(as_u32(request.size)))
         return base::fail(Status::argument, "{} {} requires a power-of-two number of ranks, got {}",
                           algorithm.collective, algorithm.name, request.size);
     if (request.layout.is_given() && request.layout.size() != request.size)

@@ -63,7 +63,7 @@ class MessagesWriter {
         return (message.count + request_.piece_elements - 1) / request_.piece_elements;
     }
     [[nodiscard]] std::uint32_t unit_of(std::size_t block) const {
-        return static_cast<std::uint32_t>(block * pieces_max_);
+        return plan::as_u32(block * pieces_max_);
     }
 
     [[nodiscard]] plan::Program header() const {
@@ -92,7 +92,7 @@ class MessagesWriter {
         });
         WEFT_CHECK(found != request_.received.end(), request_.rank);
         const auto to = static_cast<std::size_t>(found - request_.received.begin());
-        const auto units = static_cast<std::uint32_t>(pieces(*found));
+        const auto units = plan::as_u32(pieces(*found));
         builder_.copy(plan::output(unit_of(request_.sent.size() + to), units),
                       plan::input(unit_of(block), units));
     }
@@ -101,7 +101,7 @@ class MessagesWriter {
     /// block of the current piece.
     template <class Body>
     void for_each_piece(const Message& message, Body body) {
-        const auto count = static_cast<std::uint32_t>(pieces(message));
+        const auto count = plan::as_u32(pieces(message));
         if (count == 1) {
             body([](plan::Block block) { return block; });
             return;
@@ -132,32 +132,32 @@ class MessagesWriter {
     }
 
     void expose(const Message& message, std::uint32_t unit) {
-        const auto units = static_cast<std::uint32_t>(pieces(message));
+        const auto units = plan::as_u32(pieces(message));
         builder_.expose(message.peer, number_of(request_.rank, message), plan::input(unit, units));
         builder_.wait(message.peer, credit_of(message.peer, message));
     }
 
     void read(const Message& message, std::uint32_t unit) {
         const std::uint32_t number = number_of(message.peer, message);
-        const auto units = static_cast<std::uint32_t>(pieces(message));
+        const auto units = plan::as_u32(pieces(message));
         builder_.wait(message.peer, number);
         builder_.copy(plan::output(unit, units), plan::mapped(message.peer, number, unit, units));
         builder_.signal(message.peer, credit_of(request_.rank, message));
     }
 
     [[nodiscard]] std::uint32_t number_of(Rank sender, const Message& message) const {
-        const auto ranks = static_cast<std::uint32_t>(request_.size);
-        return 2 * ranks * message.parallel + static_cast<std::uint32_t>(sender);
+        const auto ranks = plan::as_u32(request_.size);
+        return 2 * ranks * message.parallel + plan::as_u32(sender);
     }
     /// Returns the number of credits that a rank gives, and of its signals that it has
     /// read mapped data.
     [[nodiscard]] std::uint32_t credit_of(Rank giver, const Message& message) const {
-        return static_cast<std::uint32_t>(request_.size) + number_of(giver, message);
+        return plan::as_u32(request_.size) + number_of(giver, message);
     }
 
     void reserve() {
         if (request_.size == 1) return;
-        const auto ranks = static_cast<std::uint32_t>(request_.size);
+        const auto ranks = plan::as_u32(request_.size);
         for (std::uint32_t parallel = 0; parallel < request_.parallel_max; ++parallel)
             for (std::uint32_t rank = 0; rank < ranks; ++rank)
                 builder_.reserve_capacity(2 * ranks * parallel + rank, 1);

@@ -18,13 +18,13 @@ namespace weft::collectives {
 namespace {
 
 void write(BlockWriter& writer, Rank rank, Rank size, Rank radix) {
-    const auto own = static_cast<std::uint32_t>(rank);
+    const auto own = as_u32(rank);
     writer->copy(writer.output(own), writer.input(own));
     std::uint32_t number = 0;
     for (std::int64_t have = 1; have < size; have *= radix) {
         const std::uint32_t first = number;
         const auto count_of = [&](std::int64_t j) {
-            return static_cast<std::uint32_t>(std::min(have, size - j * have));
+            return as_u32(std::min(have, size - j * have));
         };
         for (std::int64_t j = 1; j < radix && j * have < size; ++j, ++number) {
             writer->reserve_capacity(number, count_of(j));
@@ -34,7 +34,7 @@ void write(BlockWriter& writer, Rank rank, Rank size, Rank radix) {
         number = first;
         for (std::int64_t j = 1; j < radix && j * have < size; ++j, ++number) {
             const auto from = static_cast<Rank>((rank + j * have) % size);
-            const auto block = static_cast<std::uint32_t>(from);
+            const auto block = as_u32(from);
             writer->wait(from, number);
             writer->copy(writer.around(writer.output(block, count_of(j))),
                          writer.around(writer.slot(number, block, count_of(j))));

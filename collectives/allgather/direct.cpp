@@ -17,17 +17,17 @@ namespace weft::collectives {
 namespace {
 
 void write(BlockWriter& writer, const GenerateRequest& request) {
-    const auto own = static_cast<std::uint32_t>(request.rank);
+    const auto own = as_u32(request.rank);
     writer->copy(writer.output(own), writer.input(own));
     for (Rank ahead = 1; ahead < request.size; ++ahead)
         writer->put((request.rank + ahead) % request.size, own, writer.output(own), plan::kShared);
     for (Rank back = 1; back < request.size; ++back) {
         const Rank from = (request.rank + request.size - back) % request.size;
-        const auto block = static_cast<std::uint32_t>(from);
+        const auto block = as_u32(from);
         writer->wait(from, block, plan::kShared);
         writer->copy(writer.output(block), writer.slot(block, block));
     }
-    if (request.size > 1) writer->reserve_slots(static_cast<std::uint32_t>(request.size));
+    if (request.size > 1) writer->reserve_slots(as_u32(request.size));
 }
 
 }  // namespace

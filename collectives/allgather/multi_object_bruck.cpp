@@ -38,19 +38,19 @@ class NodeBruck {
           others_(here_.others()),
           radix_(radix),
           in_place_(transfer == LocalTransfer::in_place),
-          most_(static_cast<std::uint32_t>(here_.layout.most())),
-          first_(in_place_ ? static_cast<std::uint32_t>(request.size) + most_ : most_),
-          peers_(writer.builder(), here_, transfer, static_cast<std::uint32_t>(request.size)) {}
+          most_(as_u32(here_.layout.most())),
+          first_(in_place_ ? as_u32(request.size) + most_ : most_),
+          peers_(writer.builder(), here_, transfer, as_u32(request.size)) {}
 
     /// The number of a run of exposed blocks is the rank of its first block.
     void write() {
-        const auto own = static_cast<std::uint32_t>(here_.rank);
+        const auto own = as_u32(here_.rank);
         if (in_place_) peers_.give(own, writer_.input(own));
         writer_->copy(writer_.output(own), writer_.input(own));
         if (in_place_) {
-            for (const Rank peer : others_) take_exposed(peer, static_cast<std::uint32_t>(peer), 1);
+            for (const Rank peer : others_) take_exposed(peer, as_u32(peer), 1);
         } else {
-            peers_.give(static_cast<std::uint32_t>(here_.local), writer_.output(own));
+            peers_.give(as_u32(here_.local), writer_.output(own));
             for (Rank peer = 0; peer < here_.count; ++peer)
                 if (peer != here_.local) take_own(peer);
         }
@@ -69,9 +69,7 @@ class NodeBruck {
 
   private:
     /// Returns the numbers of a round: one to fetch, and without exposed blocks one for each port.
-    [[nodiscard]] std::uint32_t numbers_each() const {
-        return in_place_ ? 1 : static_cast<std::uint32_t>(radix_);
-    }
+    [[nodiscard]] std::uint32_t numbers_each() const { return in_place_ ? 1 : as_u32(radix_); }
     /// Returns the nodes whose blocks a port fetches when each node has the blocks of `have` nodes.
     [[nodiscard]] NodeWindow window(Rank node, Rank port, std::int64_t have) const {
         const std::int64_t distance = (port + 1) * have;
@@ -124,14 +122,14 @@ class NodeBruck {
     }
 
     void take_own(Rank peer) {
-        const auto number = static_cast<std::uint32_t>(peer);
-        const auto block = static_cast<std::uint32_t>(here_.node_rank(peer));
+        const auto number = as_u32(peer);
+        const auto block = as_u32(here_.node_rank(peer));
         writer_->wait(here_.node_rank(peer), number, plan::kShared);
         writer_->copy(writer_.output(block), writer_.slot(number, block));
     }
 
     [[nodiscard]] static std::uint32_t shared(std::uint32_t number, Rank port) {
-        return number + 1 + static_cast<std::uint32_t>(port);
+        return number + 1 + as_u32(port);
     }
 
     /// Returns the blocks of some nodes in the output, one run for each group of consecutive ranks.

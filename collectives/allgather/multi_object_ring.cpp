@@ -31,8 +31,8 @@ class NodeRingAllgather {
           here_(request),
           in_place_(transfer == LocalTransfer::in_place),
           ring_(writer, here_, transfer, 0),
-          size_(static_cast<std::uint32_t>(request.size)),
-          most_(static_cast<std::uint32_t>(here_.layout.most())),
+          size_(as_u32(request.size)),
+          most_(as_u32(here_.layout.most())),
           takers_(writer.builder(), here_, transfer, size_ + most_) {
         writer_->reserve_steps(4 * static_cast<std::size_t>(request.size));
     }
@@ -126,9 +126,7 @@ class NodeRingAllgather {
         writer_->reserve_slots(numbers);
     }
 
-    [[nodiscard]] static std::uint32_t block_of(Rank rank) {
-        return static_cast<std::uint32_t>(rank);
-    }
+    [[nodiscard]] static std::uint32_t block_of(Rank rank) { return as_u32(rank); }
 
     BlockWriter& writer_;
     NodePosition here_;

@@ -17,11 +17,10 @@ namespace weft::collectives {
 namespace {
 
 void write(BlockWriter& writer, const GenerateRequest& request) {
-    const auto own = static_cast<std::uint32_t>(request.rank);
+    const auto own = as_u32(request.rank);
     writer->copy(writer.output(own), writer.input(own));
     std::uint32_t number = 0;
-    for (std::uint32_t have = 1; have < static_cast<std::uint32_t>(request.size);
-         have *= 2, ++number) {
+    for (std::uint32_t have = 1; have < as_u32(request.size); have *= 2, ++number) {
         const std::uint32_t mine = own / have * have;
         const std::uint32_t theirs = mine ^ have;
         const auto other = static_cast<Rank>(own ^ have);

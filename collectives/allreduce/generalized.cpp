@@ -64,8 +64,7 @@ class Generalized {
     Generalized(BlockWriter& writer, Rank rank, std::vector<Axis> axes, std::uint32_t left_out)
         : writer_(writer), axes_(std::move(axes)) {
         for (std::size_t axis = 0; axis < axes_.size(); ++axis) {
-            own_.push_back(static_cast<std::uint32_t>(rank) / axes_[axis].stride %
-                           axes_[axis].size);
+            own_.push_back(as_u32(rank) / axes_[axis].stride % axes_[axis].size);
             size_ *= axes_[axis].size;
             for (std::uint32_t count = axes_[axis].size; count > 1; count -= count / 2)
                 steps_.push_back({axis, count});
@@ -150,7 +149,7 @@ class Generalized {
             regular_ = lead_;
             apart_ = false;
         }
-        const auto number = static_cast<std::uint32_t>(index);
+        const auto number = as_u32(index);
         const Box sent = widened(index, {step.left(), step.moved()});
         put(peer(step.axis, step.moved()), number, blocks(sent, step.axis), regular_);
         writer_->wait(peer(step.axis, size - step.moved()), number);
@@ -170,7 +169,7 @@ class Generalized {
     /// Adds received data in an even step, when leads and regular parts differ.
     void add_apart(std::size_t index, const List& came, bool first) {
         const HalvingStep& step = steps_[index];
-        const auto number = static_cast<std::uint32_t>(index);
+        const auto number = as_u32(index);
         const List leads = blocks(widened(index, {0, 1}), step.axis);
         List others;
         if (step.count > 2) others = blocks(widened(index, {1, step.left() - 1}), step.axis);
@@ -235,7 +234,7 @@ class Generalized {
 
     void distribute(std::size_t index) {
         const HalvingStep& step = steps_[index];
-        const auto number = static_cast<std::uint32_t>(steps_.size() + index);
+        const auto number = as_u32(steps_.size() + index);
         const std::uint32_t size = axes_[step.axis].size;
         Box sent = held_before(index);
         sent[step.axis] = {step.left() - step.moved(), step.moved()};
@@ -262,7 +261,7 @@ class Generalized {
             std::fill_n(read_.begin() + static_cast<std::ptrdiff_t>(row(homes[block]) + block),
                         count, true);
         });
-        writer_->reserve_capacity(number, static_cast<std::uint32_t>(list.size()));
+        writer_->reserve_capacity(number, as_u32(list.size()));
         writer_->put(to, number, source);
     }
 
@@ -294,7 +293,7 @@ class Generalized {
             while (next < list.size() && list[next] == list[next - 1] + 1 &&
                    (homes == nullptr || (*homes)[list[next]] == (*homes)[list[first]]))
                 ++next;
-            visit(list[first], static_cast<std::uint32_t>(next - first));
+            visit(list[first], as_u32(next - first));
             first = next;
         }
     }
@@ -336,7 +335,7 @@ std::vector<Axis> axes_of(const std::vector<std::uint32_t>& factors) {
 /// Returns the axes of a text such as 4x3x2, nearest ranks first. The product must be `size`. `n`
 /// is one axis of all ranks; `primes` are the ascending prime factors.
 base::Result<std::vector<Axis>> parse_group(const AlgorithmSpec& spec, Rank size) {
-    const auto ranks = static_cast<std::uint32_t>(size);
+    const auto ranks = as_u32(size);
     const SpecParameter* given = spec.find("group");
     if (given == nullptr || given->value == "n") return std::vector<Axis>{{ranks, 1}};
     if (given->value == "primes") return axes_of(prime_factors(ranks));
@@ -352,7 +351,7 @@ base::Result<std::vector<Axis>> parse_group(const AlgorithmSpec& spec, Rank size
                               "character {}: group={} is no list of factors, as in group=4x3x2, "
                               "nor n or primes",
                               given->position, given->value);
-        axes.push_back({factor, static_cast<std::uint32_t>(product)});
+        axes.push_back({factor, as_u32(product)});
         product *= factor;
         if (rest == end && product == ranks) return axes;
         if (rest == end || product > ranks || *rest != 'x')
@@ -371,12 +370,11 @@ base::Result<plan::Program> generate_generalized(const AlgorithmSpec& spec,
     for (const Axis& axis : *axes) steps += std::bit_width(axis.size - 1);
     const auto left_out = number_parameter(spec, "r", {.fallback = 0, .least = 0, .most = steps});
     if (!left_out) return left_out.failure();
-    return program_by_blocks({.collective = "allreduce", .synchronizing = true}, spec, request,
-                             [&](BlockWriter& writer, const GenerateRequest&) {
-                                 Generalized(writer, request.rank, *std::move(axes),
-                                             static_cast<std::uint32_t>(*left_out))
-                                     .write();
-                             });
+    return program_by_blocks(
+        {.collective = "allreduce", .synchronizing = true}, spec, request,
+        [&](BlockWriter& writer, const GenerateRequest&) {
+            Generalized(writer, request.rank, *std::move(axes), as_u32(*left_out)).write();
+        });
 }
 
 /// Returns the time of the rounds and bytes along one axis: the sum in the source's equation 36,
@@ -392,7 +390,7 @@ std::int64_t estimate(const CandidateRequest& request, std::int64_t steps, std::
 
 /// Returns specs with r around the optimum; the plain name is r = 0.
 std::vector<std::string> generalized_variants(const CandidateRequest& request) {
-    const std::int64_t steps = std::bit_width(static_cast<std::uint32_t>(request.size - 1));
+    const std::int64_t steps = std::bit_width(as_u32(request.size - 1));
     std::int64_t best = 0;
     for (std::int64_t r = 1; r <= steps; ++r)
         if (estimate(request, steps, r) < estimate(request, steps, best)) best = r;

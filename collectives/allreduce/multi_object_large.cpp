@@ -38,10 +38,10 @@ class NodePartsAllreduce {
         : writer_(writer),
           here_(request),
           in_place_(transfer == LocalTransfer::in_place),
-          nodes_(static_cast<std::uint32_t>(here_.nodes)),
-          node_(static_cast<std::uint32_t>(here_.node)),
-          ports_(static_cast<std::uint32_t>(here_.ports)),
-          most_(static_cast<std::uint32_t>(here_.layout.most())),
+          nodes_(as_u32(here_.nodes)),
+          node_(as_u32(here_.node)),
+          ports_(as_u32(here_.ports)),
+          most_(as_u32(here_.layout.most())),
           ring_(writer, here_, transfer, most_ + nodes_),
           first_done_(most_ + nodes_ + ports_ * nodes_),
           peers_(writer.builder(), here_, transfer, first_done_) {}
@@ -76,7 +76,7 @@ class NodePartsAllreduce {
         for (Rank k = 1; k <= here_.ports; ++k) {
             const Rank port = (here_.local + k) % here_.ports;
             if (port == here_.local) continue;
-            const auto number = static_cast<std::uint32_t>(here_.local);
+            const auto number = as_u32(here_.local);
             if (in_place_)
                 writer_->expose(here_.node_rank(port), number, writer_.input(0, ports_ * nodes_));
             else
@@ -89,7 +89,7 @@ class NodePartsAllreduce {
         const std::uint32_t first = first_of(here_.local);
         std::vector<plan::Block> operands;
         for (Rank peer = 0; peer < here_.count; ++peer) {
-            const auto number = static_cast<std::uint32_t>(peer);
+            const auto number = as_u32(peer);
             if (peer != here_.local) writer_->wait(here_.node_rank(peer), number);
             plan::Block part = writer_.input(first, nodes_);
             if (peer != here_.local && in_place_) {
@@ -149,9 +149,7 @@ class NodePartsAllreduce {
         if (in_place_) writer_->reserve_slots(numbers);
     }
 
-    [[nodiscard]] std::uint32_t first_of(Rank port) const {
-        return static_cast<std::uint32_t>(port) * nodes_;
-    }
+    [[nodiscard]] std::uint32_t first_of(Rank port) const { return as_u32(port) * nodes_; }
     [[nodiscard]] std::uint32_t own(std::uint32_t node) const {
         return first_of(here_.local) + node;
     }
@@ -170,8 +168,8 @@ class NodePartsAllreduce {
 
 /// Returns the bytes of the largest part that a rank gives to a port.
 std::uint64_t part_bytes(const GenerateRequest& request, const plan::Layout& layout) {
-    const auto nodes = static_cast<std::uint32_t>(layout.nodes());
-    const auto ports = static_cast<std::uint32_t>(layout.least());
+    const auto nodes = as_u32(layout.nodes());
+    const auto ports = as_u32(layout.least());
     const plan::Partition blocks(request.elements, nodes * ports);
     std::uint64_t elements = 0;
     for (std::uint32_t port = 0; port < ports; ++port)
@@ -189,7 +187,7 @@ base::Result<plan::Program> generate_large(const AlgorithmSpec& spec,
     const auto transfer = local_transfer(spec, part_bytes(request, layout));
     if (!transfer) return transfer.failure();
     return program_by_blocks({.collective = "allreduce",
-                              .blocks = static_cast<std::uint32_t>(layout.nodes() * layout.least()),
+                              .blocks = as_u32(layout.nodes() * layout.least()),
                               .synchronizing = true},
                              spec, request, [&](BlockWriter& writer, const GenerateRequest&) {
                                  NodePartsAllreduce(writer, request, *transfer).write();

@@ -23,10 +23,9 @@ namespace {
 std::vector<plan::Block> with_digit(std::int64_t size, std::int64_t reach, std::int64_t radix,
                                     std::int64_t z, const auto& blocks_of) {
     const auto blocks = [&](std::int64_t first, std::int64_t count) {
-        return blocks_of(static_cast<std::uint32_t>(first), static_cast<std::uint32_t>(count));
+        return blocks_of(as_u32(first), as_u32(count));
     };
-    if (reach == 1)
-        return {strided(blocks(z, (size - z - 1) / radix + 1), static_cast<std::uint32_t>(radix))};
+    if (reach == 1) return {strided(blocks(z, (size - z - 1) / radix + 1), as_u32(radix))};
     std::vector<plan::Block> list;
     for (std::int64_t d = z * reach; d < size; d += reach * radix)
         list.push_back(blocks(d, std::min(reach, size - d)));
@@ -34,8 +33,8 @@ std::vector<plan::Block> with_digit(std::int64_t size, std::int64_t reach, std::
 }
 /// Scratch block d holds the data for, and later from, distance d.
 void write(BlockWriter& writer, Rank rank, Rank size, Rank radix) {
-    const auto own = static_cast<std::uint32_t>(rank);
-    const auto ranks = static_cast<std::uint32_t>(size);
+    const auto own = as_u32(rank);
+    const auto ranks = as_u32(size);
     writer->copy(std::vector{writer.scratch(0, 0, ranks)}, writer.around(writer.input(own, ranks)));
     std::uint32_t number = 0;
     for (std::int64_t reach = 1; reach < size; reach *= radix) {
@@ -45,7 +44,7 @@ void write(BlockWriter& writer, Rank rank, Rank size, Rank radix) {
         };
         for (std::int64_t z = 1; z < radix && z * reach < size; ++z, ++number) {
             const auto list = with_digit(size, reach, radix, z, scratch);
-            writer->reserve_capacity(number, static_cast<std::uint32_t>(plan::units_of(list)));
+            writer->reserve_capacity(number, as_u32(plan::units_of(list)));
             writer->put(static_cast<Rank>((rank + z * reach) % size), number, list);
         }
         writer->flush();

@@ -20,8 +20,8 @@ namespace {
 /// In place, arriving blocks overwrite blocks that are still to be sent, so all are sent from a
 /// copy. If input and output differ, the "copy" is the input itself (run/bind).
 void write_into_vectors(BlockWriter& writer, const GenerateRequest& request) {
-    const auto own = static_cast<std::uint32_t>(request.rank);
-    const auto blocks = static_cast<std::uint32_t>(request.size);
+    const auto own = as_u32(request.rank);
+    const auto blocks = as_u32(request.size);
     if (blocks == 1) return writer->copy(writer.output(0), writer.input(0));
     const auto exposed = [&](std::uint32_t by) { return blocks - 1 + by; };
     writer->reserve_slots(exposed(blocks));
@@ -29,35 +29,32 @@ void write_into_vectors(BlockWriter& writer, const GenerateRequest& request) {
     const auto peer = [&](Rank ahead) { return (request.rank + ahead) % request.size; };
     for (Rank ahead = 1; ahead < request.size; ++ahead) {
         const Rank from = peer(request.size - ahead);
-        writer->expose(from, exposed(own), writer.output(static_cast<std::uint32_t>(from)),
-                       plan::kWritten);
+        writer->expose(from, exposed(own), writer.output(as_u32(from)), plan::kWritten);
     }
     writer->copy(writer.output(own), writer.scratch(0, own));
     for (Rank ahead = 1; ahead < request.size; ++ahead) {
-        const auto to = static_cast<std::uint32_t>(peer(ahead));
+        const auto to = as_u32(peer(ahead));
         writer->wait(peer(ahead), exposed(to));
-        put_into_place(writer, peer(ahead), static_cast<std::uint32_t>(ahead - 1), exposed(to),
-                       writer.scratch(0, to));
+        put_into_place(writer, peer(ahead), as_u32(ahead - 1), exposed(to), writer.scratch(0, to));
     }
     for (Rank back = 1; back < request.size; ++back)
-        writer->wait(peer(request.size - back), static_cast<std::uint32_t>(back - 1));
+        writer->wait(peer(request.size - back), as_u32(back - 1));
 }
 
 void write_alltoall(BlockWriter& writer, const GenerateRequest& request, Delivery into) {
     if (into == Delivery::direct) return write_into_vectors(writer, request);
-    const auto own = static_cast<std::uint32_t>(request.rank);
+    const auto own = as_u32(request.rank);
     for (Rank ahead = 1; ahead < request.size; ++ahead) {
         const Rank to = (request.rank + ahead) % request.size;
-        writer->put(to, static_cast<std::uint32_t>(ahead - 1),
-                    writer.input(static_cast<std::uint32_t>(to)));
+        writer->put(to, as_u32(ahead - 1), writer.input(as_u32(to)));
     }
     writer->copy(writer.output(own), writer.input(own));
     if (request.size > 1) writer->flush();  // in place, arriving blocks overwrite sent ones
     for (Rank back = 1; back < request.size; ++back) {
         const Rank from = (request.rank + request.size - back) % request.size;
-        const auto number = static_cast<std::uint32_t>(back - 1);
+        const auto number = as_u32(back - 1);
         writer->wait(from, number);
-        writer->copy(writer.output(static_cast<std::uint32_t>(from)), writer.slot(number, own));
+        writer->copy(writer.output(as_u32(from)), writer.slot(number, own));
     }
 }
 

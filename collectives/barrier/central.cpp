@@ -18,14 +18,13 @@ base::Result<plan::Program> generate_central(const AlgorithmSpec& spec,
                                              const GenerateRequest& request) {
     plan::Builder builder(program_header("barrier", spec, request));
     if (request.rank == 0) {
-        for (Rank rank = 1; rank < request.size; ++rank)
-            builder.wait(rank, static_cast<std::uint32_t>(rank));
+        for (Rank rank = 1; rank < request.size; ++rank) builder.wait(rank, as_u32(rank));
         for (Rank rank = 1; rank < request.size; ++rank) builder.signal(rank, 0, plan::kShared);
     } else {
-        builder.signal(0, static_cast<std::uint32_t>(request.rank));
+        builder.signal(0, as_u32(request.rank));
         builder.wait(0, 0, plan::kShared);
     }
-    builder.reserve_slots(request.size > 1 ? static_cast<std::uint32_t>(request.size) : 0);
+    builder.reserve_slots(request.size > 1 ? as_u32(request.size) : 0);
     return std::move(builder).finish();
 }
 

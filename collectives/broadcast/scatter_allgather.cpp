@@ -29,16 +29,16 @@ constexpr std::uint32_t kFirstStep = 1;
 
 /// Returns true if the block belongs to the subtree of rank `number`.
 bool is_in(const patterns::TreeNode& node, Rank number, std::uint32_t block) {
-    const auto first = static_cast<std::uint32_t>(number);
-    return block >= first && block < first + static_cast<std::uint32_t>(node.size);
+    const auto first = as_u32(number);
+    return block >= first && block < first + as_u32(node.size);
 }
 
 /// Scatters down the tree. Numbers are counted from the root; block v belongs to number v. With
 /// into=vector, children expose their blocks by numbers from `first_exposed` on.
 void scatter(BlockWriter& writer, const patterns::RelativeRank& own, const patterns::TreeNode& node,
              Delivery into, std::uint32_t first_exposed) {
-    const auto first = static_cast<std::uint32_t>(own.number());
-    const auto count = static_cast<std::uint32_t>(node.size);
+    const auto first = as_u32(own.number());
+    const auto count = as_u32(node.size);
     const plan::Block kept = writer.output(first, count);
     if (own.number() == 0) {
         writer->copy(kept, writer.input(0, count));
@@ -52,9 +52,9 @@ void scatter(BlockWriter& writer, const patterns::RelativeRank& own, const patte
     }
     std::uint32_t exposed = first_exposed;
     for (const patterns::Branch& branch : node.branches) {
-        const auto child = first + static_cast<std::uint32_t>(branch.distance);
+        const auto child = first + as_u32(branch.distance);
         const Rank to = own.rank_of(static_cast<Rank>(child));
-        const plan::Block sent = writer.output(child, static_cast<std::uint32_t>(branch.size));
+        const plan::Block sent = writer.output(child, as_u32(branch.size));
         if (into == Delivery::direct) {
             writer->wait(to, exposed);
             put_into_place(writer, to, kScatter, exposed++, sent);
@@ -70,7 +70,7 @@ void write(BlockWriter& writer, const GenerateRequest& request, Delivery into) {
     const patterns::TreeNode node = patterns::find_node(tree, own.size, own.number());
     const auto right_number = static_cast<Rank>((own.number() + 1) % own.size);
     const patterns::TreeNode right = patterns::find_node(tree, own.size, right_number);
-    const auto steps = static_cast<std::uint32_t>(own.size) - 1;
+    const auto steps = as_u32(own.size) - 1;
     const std::uint32_t first_exposed = kFirstStep + steps + 1;  // after the numbers of the ring
     scatter(writer, own, node, into, first_exposed);
     pass_around(writer, own, kFirstStep, into, [&](Rank number, std::uint32_t block) {
@@ -81,7 +81,7 @@ void write(BlockWriter& writer, const GenerateRequest& request, Delivery into) {
         return;
     }
     for (const patterns::Branch& branch : tree.branches(own.size))
-        writer->reserve_capacity(kScatter, static_cast<std::uint32_t>(branch.size));
+        writer->reserve_capacity(kScatter, as_u32(branch.size));
     for (std::uint32_t step = 0; step < steps; ++step)
         writer->reserve_capacity(kFirstStep + step, 1);
 }

@@ -39,8 +39,8 @@ class BinaryBlocks {
   public:
     BinaryBlocks(BlockWriter& writer, PartialResult& partial, Rank rank, Rank size)
         : writer_(writer), partial_(partial) {
-        const auto ranks = static_cast<std::uint32_t>(size);
-        const auto place = static_cast<std::uint32_t>(rank);
+        const auto ranks = as_u32(size);
+        const auto place = as_u32(rank);
         std::uint32_t first = 0;
         for (std::uint32_t exponent = 32; exponent-- > 0;) {
             if ((ranks >> exponent & 1) == 0) continue;
@@ -191,7 +191,7 @@ void write_reduce(BlockWriter& writer, const GenerateRequest& request) {
     const std::uint32_t result_of_zero = first_gather + blocks.steps();
     const std::uint32_t first_credit = result_of_zero + 1;
     blocks.reduce_up(first_credit);
-    const auto top = static_cast<std::uint32_t>(request.root);
+    const auto top = as_u32(request.root);
     if (top < blocks.blocks()) {
         if (!blocks.has_larger()) blocks.exchange().gather(top, first_gather);
     } else if (at_root) {

@@ -32,9 +32,8 @@ class SubtreeBlocks {
           own_{request.rank, request.size, request.root},
           node_(
               patterns::find_node(patterns::knomial_tree(own_.size, 2), own_.size, own_.number())),
-          block_(static_cast<std::uint32_t>(request.rank)),
-          indices_(static_cast<std::uint32_t>(
-              std::bit_width(static_cast<std::uint32_t>(request.size) - 1))) {}
+          block_(as_u32(request.rank)),
+          indices_(as_u32(std::bit_width(as_u32(request.size) - 1))) {}
 
     void gather() {
         const std::uint32_t credit = indices_;
@@ -90,29 +89,26 @@ class SubtreeBlocks {
     [[nodiscard]] Rank parent() const { return own_.rank_of(node_.parent); }
     [[nodiscard]] std::uint32_t own_index() const { return index_of(own_.number() - node_.parent); }
     [[nodiscard]] static std::uint32_t index_of(Rank distance) {
-        return static_cast<std::uint32_t>(std::countr_zero(static_cast<std::uint32_t>(distance)));
+        return as_u32(std::countr_zero(as_u32(distance)));
     }
     /// Returns the ranks of the largest subtree at distance 2^index.
     [[nodiscard]] std::uint32_t largest(std::uint32_t index) const {
-        return std::min(1U << index, static_cast<std::uint32_t>(own_.size) - (1U << index));
+        return std::min(1U << index, as_u32(own_.size) - (1U << index));
     }
     [[nodiscard]] std::vector<plan::Block> own_input() const { return {writer_.input(block_)}; }
-    [[nodiscard]] std::uint32_t block_of(Rank number) const {
-        return static_cast<std::uint32_t>(own_.rank_of(number));
-    }
+    [[nodiscard]] std::uint32_t block_of(Rank number) const { return as_u32(own_.rank_of(number)); }
     /// Returns the blocks of consecutive numbers, in the root's own buffer or in scratch.
     [[nodiscard]] std::vector<plan::Block> range(plan::Buffer at_root, Rank number,
                                                  Rank count) const {
         const std::uint32_t first = block_of(number);
-        const auto blocks = static_cast<std::uint32_t>(count);
+        const auto blocks = as_u32(count);
         if (!is_root()) return writer_.around(writer_.scratch(0, first, blocks));
         return writer_.around(at_root == plan::Buffer::input ? writer_.input(first, blocks)
                                                              : writer_.output(first, blocks));
     }
     [[nodiscard]] std::vector<plan::Block> arrived(std::uint32_t slot, Rank number,
                                                    Rank count) const {
-        return writer_.around(
-            writer_.slot(slot, block_of(number), static_cast<std::uint32_t>(count)));
+        return writer_.around(writer_.slot(slot, block_of(number), as_u32(count)));
     }
 
     BlockWriter& writer_;

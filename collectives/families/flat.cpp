@@ -29,16 +29,16 @@ constexpr std::uint32_t kData = 0;  ///< number of a scattered block
 
 /// Reserves a slot of one block for each rank except the root, which puts nothing.
 void reserve_slot_of_each(BlockWriter& writer, const GenerateRequest& request) {
-    const auto root = static_cast<std::uint32_t>(request.root);
+    const auto root = as_u32(request.root);
     writer->reserve_capacities(0, root, 1);
     writer->reserve_capacity(root, 0);
-    writer->reserve_capacities(root + 1, static_cast<std::uint32_t>(request.size) - root - 1, 1);
+    writer->reserve_capacities(root + 1, as_u32(request.size) - root - 1, 1);
 }
 
 /// Writes the program with into=vector: the root exposes to each rank the place of its block.
 void gather_directly(BlockWriter& writer, const GenerateRequest& request) {
-    const auto own = static_cast<std::uint32_t>(request.rank);
-    const auto exposed = static_cast<std::uint32_t>(request.size);
+    const auto own = as_u32(request.rank);
+    const auto exposed = as_u32(request.size);
     writer->reserve_slots(request.size == 1 ? 0 : exposed + 1);
     if (request.rank != request.root) {
         writer->wait(request.root, exposed);
@@ -47,20 +47,19 @@ void gather_directly(BlockWriter& writer, const GenerateRequest& request) {
     const patterns::RelativeRank place{request.rank, request.size, request.root};
     for (Rank number = 1; number < request.size; ++number) {
         const Rank from = place.rank_of(number);
-        writer->expose(from, exposed, writer.output(static_cast<std::uint32_t>(from)),
-                       plan::kWritten);
+        writer->expose(from, exposed, writer.output(as_u32(from)), plan::kWritten);
     }
     writer->copy(writer.output(own), writer.input(own));
     for (Rank number = 1; number < request.size; ++number) {
         const Rank from = place.rank_of(number);
-        writer->wait(from, static_cast<std::uint32_t>(from));
+        writer->wait(from, as_u32(from));
     }
 }
 
 void write_gather(BlockWriter& writer, const GenerateRequest& request, Delivery into) {
     if (into == Delivery::direct) return gather_directly(writer, request);
-    const auto own = static_cast<std::uint32_t>(request.rank);
-    const auto credit = static_cast<std::uint32_t>(request.size);
+    const auto own = as_u32(request.rank);
+    const auto credit = as_u32(request.size);
     if (request.rank != request.root) {
         writer.await_credit(request.root, credit);
         writer->put(request.root, own, writer.input(own));
@@ -69,7 +68,7 @@ void write_gather(BlockWriter& writer, const GenerateRequest& request, Delivery 
     }
     reserve_slot_of_each(writer, request);
     for (Rank rank = 0; rank < request.size; ++rank) {
-        const auto number = static_cast<std::uint32_t>(rank);
+        const auto number = as_u32(rank);
         if (request.rank != request.root || rank == request.root) continue;
         writer->wait(rank, number);
         writer->copy(writer.output(number), writer.slot(number, number));
@@ -79,14 +78,14 @@ void write_gather(BlockWriter& writer, const GenerateRequest& request, Delivery 
 }
 
 void write_reduce(BlockWriter& writer, const GenerateRequest& request) {
-    const auto credit = static_cast<std::uint32_t>(request.size);
+    const auto credit = as_u32(request.size);
     if (request.rank != request.root) {
         writer.await_credit(request.root, credit);
-        writer->put(request.root, static_cast<std::uint32_t>(request.rank), writer.input(0));
+        writer->put(request.root, as_u32(request.rank), writer.input(0));
     } else {
         std::vector<plan::Block> operands;
         for (Rank rank = 0; rank < request.size; ++rank) {
-            const auto number = static_cast<std::uint32_t>(rank);
+            const auto number = as_u32(rank);
             if (rank != request.root) writer->wait(rank, number);
             operands.push_back(rank == request.root ? writer.input(0) : writer.slot(number, 0));
         }
@@ -102,8 +101,8 @@ void write_reduce(BlockWriter& writer, const GenerateRequest& request) {
 /// Writes the program with into=vector: each rank exposes its block to the root.
 void scatter_directly(BlockWriter& writer, const GenerateRequest& request) {
     const patterns::RelativeRank relative{request.rank, request.size, request.root};
-    const auto own = static_cast<std::uint32_t>(request.rank);
-    const auto exposed = [](Rank number) { return kData + static_cast<std::uint32_t>(number); };
+    const auto own = as_u32(request.rank);
+    const auto exposed = [](Rank number) { return kData + as_u32(number); };
     writer->reserve_slots(request.size == 1 ? 0 : exposed(request.size));
     if (request.rank != request.root) {
         writer->expose(request.root, exposed(relative.number()), writer.output(own),
@@ -114,22 +113,21 @@ void scatter_directly(BlockWriter& writer, const GenerateRequest& request) {
     for (Rank number = 1; number < request.size; ++number) {
         const Rank to = relative.rank_of(number);
         writer->wait(to, exposed(number));
-        put_into_place(writer, to, kData, exposed(number),
-                       writer.input(static_cast<std::uint32_t>(to)));
+        put_into_place(writer, to, kData, exposed(number), writer.input(as_u32(to)));
     }
 }
 
 void write_scatter(BlockWriter& writer, const GenerateRequest& request, Delivery into) {
     if (into == Delivery::direct) return scatter_directly(writer, request);
     const patterns::RelativeRank relative{request.rank, request.size, request.root};
-    const auto own = static_cast<std::uint32_t>(request.rank);
-    const auto credit = [](Rank number) { return kData + static_cast<std::uint32_t>(number); };
+    const auto own = as_u32(request.rank);
+    const auto credit = [](Rank number) { return kData + as_u32(number); };
     if (request.rank == request.root) {
         writer->copy(writer.output(own), writer.input(own));
         for (Rank number = 1; number < request.size; ++number) {
             const Rank to = relative.rank_of(number);
             writer.await_credit(to, credit(number));
-            writer->put(to, kData, writer.input(static_cast<std::uint32_t>(to)));
+            writer->put(to, kData, writer.input(as_u32(to)));
         }
     } else {
         writer->wait(request.root, kData);
@@ -138,7 +136,7 @@ void write_scatter(BlockWriter& writer, const GenerateRequest& request, Delivery
     }
     if (request.size == 1) return;
     writer->reserve_capacity(kData, 1);
-    writer.reserve_credits(credit(1), static_cast<std::uint32_t>(request.size - 1));
+    writer.reserve_credits(credit(1), as_u32(request.size - 1));
 }
 
 Algorithm entry(std::string_view collective, std::string_view summary) {

@@ -38,20 +38,15 @@ namespace {
 /// Maps ranks to a power of two of numbers. Each pair at the front shares a number.
 struct Folding {
     explicit Folding(Rank size)
-        : numbers(std::bit_floor(static_cast<std::uint32_t>(size))),
-          pairs(static_cast<std::uint32_t>(size) - numbers) {}
+        : numbers(std::bit_floor(as_u32(size))), pairs(as_u32(size) - numbers) {}
 
     std::uint32_t numbers;
     std::uint32_t pairs;
 
-    [[nodiscard]] std::uint32_t steps() const {
-        return static_cast<std::uint32_t>(std::countr_zero(numbers));
-    }
-    [[nodiscard]] bool in_pair(Rank rank) const {
-        return static_cast<std::uint32_t>(rank) < 2 * pairs;
-    }
+    [[nodiscard]] std::uint32_t steps() const { return as_u32(std::countr_zero(numbers)); }
+    [[nodiscard]] bool in_pair(Rank rank) const { return as_u32(rank) < 2 * pairs; }
     [[nodiscard]] std::uint32_t number_of(Rank rank) const {
-        const auto place = static_cast<std::uint32_t>(rank);
+        const auto place = as_u32(rank);
         return in_pair(rank) ? place / 2 : place - pairs;
     }
     /// Returns the rank with this number; the first rank of a pair.

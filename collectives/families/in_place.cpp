@@ -90,7 +90,7 @@ class InPlaceWriter {
           rank_(request.rank),
           size_(request.size),
           root_(request.root),
-          own_(static_cast<std::uint32_t>(request.rank)),
+          own_(as_u32(request.rank)),
           bytes_(request.elements * request.element_bytes) {}
 
     void write() {
@@ -104,9 +104,7 @@ class InPlaceWriter {
             twice ? reduce_for_itself() : reduce_slices();
         else
             halves ? copy_halves() : copy_blocks();
-        if (size_ > 1)
-            builder_.reserve_slots((static_cast<std::uint32_t>(Purpose::done) + 1) *
-                                   static_cast<std::uint32_t>(size_));
+        if (size_ > 1) builder_.reserve_slots((as_u32(Purpose::done) + 1) * as_u32(size_));
     }
 
   private:
@@ -311,13 +309,10 @@ class InPlaceWriter {
         return plan::mapped(rank, signal_of(Purpose::output, rank), first);
     }
     [[nodiscard]] std::uint32_t signal_of(Purpose purpose, Rank sender) const {
-        return static_cast<std::uint32_t>(purpose) * static_cast<std::uint32_t>(size_) +
-               number_of(sender);
+        return as_u32(purpose) * as_u32(size_) + number_of(sender);
     }
     /// Returns the number of a rank's block or slice.
-    [[nodiscard]] static std::uint32_t number_of(Rank rank) {
-        return static_cast<std::uint32_t>(rank);
-    }
+    [[nodiscard]] static std::uint32_t number_of(Rank rank) { return as_u32(rank); }
 
     plan::Builder& builder_;
     const CollectiveTraits& traits_;
@@ -347,7 +342,7 @@ Algorithm in_place(std::string_view collective) {
         .generate =
             [&entry, &traits, synchronizing](const AlgorithmSpec& spec, GenerateRequest request) {
                 request.segments = 1;
-                const auto ranks = static_cast<std::uint32_t>(request.size);
+                const auto ranks = as_u32(request.size);
                 const std::uint32_t parts = entry.halves && ranks == 2 ? 2 : 1;
                 return program_by_blocks(
                     {.collective = entry.collective,

@@ -68,16 +68,15 @@ class Exchange {
           here_(request),
           transfer_(transfer),
           inputs_(writer.builder(), here_, transfer, first_done),
-          slots_(writer.builder(), here_, transfer,
-                 first_done + static_cast<std::uint32_t>(here_.layout.most())) {}
+          slots_(writer.builder(), here_, transfer, first_done + as_u32(here_.layout.most())) {}
 
     void write(const std::vector<Round>& rounds) {
         on_node();
-        auto number = static_cast<std::uint32_t>(here_.layout.most());
+        auto number = as_u32(here_.layout.most());
         for (const Round& round : rounds) {
             exchange(round, number);
             combine(round, number, rounds.size() == 1);
-            number += 1 + static_cast<std::uint32_t>(here_.ports);
+            number += 1 + as_u32(here_.ports);
         }
         if (lead_.buffer != plan::Buffer::output) writer_->copy(writer_.output(0), lead_);
         if (transfer_ == LocalTransfer::put) return;
@@ -89,10 +88,10 @@ class Exchange {
     void on_node() {
         lead_ = regular_ = writer_.input(0);
         if (here_.count == 1) return;
-        inputs_.give(static_cast<std::uint32_t>(here_.local), lead_);
+        inputs_.give(as_u32(here_.local), lead_);
         std::vector<plan::Block> operands;
         for (Rank peer = 0; peer < here_.count; ++peer) {
-            const auto number = static_cast<std::uint32_t>(peer);
+            const auto number = as_u32(peer);
             operands.push_back(peer == here_.local ? lead_ : given(peer, number));
             if (peer != here_.local) inputs_.wait(here_.node_rank(peer), number);
         }
@@ -173,7 +172,7 @@ class Exchange {
     }
 
     [[nodiscard]] static std::uint32_t shared(std::uint32_t number, Rank port) {
-        return number + 1 + static_cast<std::uint32_t>(port);
+        return number + 1 + as_u32(port);
     }
 
     BlockWriter& writer_;
@@ -199,9 +198,9 @@ base::Result<plan::Program> generate_small(const AlgorithmSpec& spec,
     const std::vector<Round> rounds = census(layout.nodes(), radix);
     const auto transfer = local_transfer(spec, request.elements * request.element_bytes);
     if (!transfer) return transfer.failure();
-    const auto most = static_cast<std::uint32_t>(layout.most());
-    const auto ports = static_cast<std::uint32_t>(layout.least());
-    const auto slots = most + static_cast<std::uint32_t>(rounds.size()) * (1 + ports);
+    const auto most = as_u32(layout.most());
+    const auto ports = as_u32(layout.least());
+    const auto slots = most + as_u32(rounds.size()) * (1 + ports);
     return program_by_blocks(
         {.collective = "allreduce", .blocks = 1, .synchronizing = true}, spec, request,
         [&](BlockWriter& writer, const GenerateRequest&) {

@@ -86,7 +86,7 @@ base::Result<plan::Stages> doubling_stages(const AlgorithmSpec& spec,
 
 base::Result<plan::Stages> butterfly_stages(const AlgorithmSpec& spec,
                                             const GenerateRequest& request) {
-    if (!std::has_single_bit(static_cast<std::uint32_t>(request.size)))
+    if (!std::has_single_bit(as_u32(request.size)))
         return base::fail(Status::argument,
                           "character {}: a butterfly needs a power of two, {} ranks are none",
                           spec.position, request.size);

@@ -44,10 +44,10 @@ struct NodeTreeNumbers {
     // port, and `node_rank` for the blocks of local peers.
     [[nodiscard]] std::uint32_t far(std::uint32_t level) const { return level; }
     [[nodiscard]] std::uint32_t near(std::uint32_t level, Rank port) const {
-        return levels + level * ports + static_cast<std::uint32_t>(port);
+        return levels + level * ports + as_u32(port);
     }
     [[nodiscard]] std::uint32_t node_rank(Rank local) const {
-        return levels * (1 + ports) + static_cast<std::uint32_t>(local);
+        return levels * (1 + ports) + as_u32(local);
     }
     [[nodiscard]] std::uint32_t credit(std::uint32_t slot) const { return slots() + slot; }
     [[nodiscard]] std::uint32_t slots() const { return levels * (1 + ports) + most; }
@@ -61,17 +61,15 @@ class NodeTreeBlocks {
           here_(request),
           tree_(here_, request.root, here_.ports + 1),
           sizes_(part_sizes(here_.nodes, here_.ports + 1)),
-          numbers_{static_cast<std::uint32_t>(sizes_.size()),
-                   static_cast<std::uint32_t>(here_.ports),
-                   static_cast<std::uint32_t>(here_.layout.most())},
-          own_(static_cast<std::uint32_t>(request.rank)) {}
+          numbers_{as_u32(sizes_.size()), as_u32(here_.ports), as_u32(here_.layout.most())},
+          own_(as_u32(request.rank)) {}
 
     void gather() {
         kept_ = is_top() ? plan::Buffer::output : plan::Buffer::scratch;
         if (is_holder()) {
             writer_->copy(kept(own_, 1), writer_.input(own_));
             for_each_peer([&](Rank peer, std::uint32_t slot) {
-                const auto block = static_cast<std::uint32_t>(peer);
+                const auto block = as_u32(peer);
                 writer_->wait(peer, slot);
                 writer_->copy(kept(block, 1), writer_.slot(slot, block));
                 writer_.give_credit(peer, numbers_.credit(slot));
@@ -96,7 +94,7 @@ class NodeTreeBlocks {
             for (const NodePart& part : tree_.given) send(slot_of(part), peer_of(part), part.nodes);
             for_each_peer([&](Rank peer, std::uint32_t slot) {
                 writer_.await_credit(peer, numbers_.credit(slot));
-                writer_->put(peer, slot, kept(static_cast<std::uint32_t>(peer), 1));
+                writer_->put(peer, slot, kept(as_u32(peer), 1));
             });
             writer_->copy(writer_.output(own_), kept(own_, 1));
         } else {
@@ -213,9 +211,8 @@ class ExposedTreeBlocks {
           here_(request),
           tree_(here_, request.root, here_.ports + 1),
           levels_(part_sizes(here_.nodes, here_.ports + 1).size()),
-          peers_(writer.builder(), here_, LocalTransfer::in_place,
-                 static_cast<std::uint32_t>(request.size)),
-          own_(static_cast<std::uint32_t>(request.rank)) {}
+          peers_(writer.builder(), here_, LocalTransfer::in_place, as_u32(request.size)),
+          own_(as_u32(request.rank)) {}
 
     void scatter() {
         if (here_.local == tree_.holder)
@@ -309,10 +306,10 @@ class ExposedTreeBlocks {
         writer_.await_credit(here_.partner(part.nodes.first), credit(part.level));
     }
     [[nodiscard]] std::uint32_t credit(std::uint32_t level) const {
-        return static_cast<std::uint32_t>(here_.layout.size() + here_.layout.most()) + level;
+        return as_u32(here_.layout.size() + here_.layout.most()) + level;
     }
     void reserve() {
-        const auto size = static_cast<std::uint32_t>(here_.layout.size());
+        const auto size = as_u32(here_.layout.size());
         if (size == 1) return;
         writer_->reserve_capacities(0, size, 0);
         if (here_.nodes > 1)
@@ -320,7 +317,7 @@ class ExposedTreeBlocks {
                 writer_->reserve_capacity(first, count);
             });
         writer_->reserve_slots(credit(0));
-        writer_.reserve_credits(credit(0), static_cast<std::uint32_t>(levels_));
+        writer_.reserve_credits(credit(0), as_u32(levels_));
     }
 
     BlockWriter& writer_;

@@ -137,8 +137,7 @@ class DoublingPrefix {
 template <bool kExclusive>
 void write_doubling(BlockWriter& writer, const GenerateRequest& request) {
     const auto [rank, size] = std::pair{request.rank, request.size};
-    const auto steps =
-        static_cast<std::uint32_t>(std::bit_width(static_cast<std::uint32_t>(size) - 1));
+    const auto steps = as_u32(std::bit_width(as_u32(size) - 1));
     DoublingPrefix<kExclusive> prefix(writer);
     for (std::uint32_t step = 0; step < steps; ++step) {
         const Rank far = Rank{1} << step;

@@ -38,10 +38,10 @@ template <class Kept>
 void reduce_around(BlockWriter& writer, const GenerateRequest& request, Kept kept) {
     const auto [rank, size] = std::pair{request.rank, request.size};
     const auto block = [&, rank = rank, size = size](Rank back) {
-        return static_cast<std::uint32_t>((rank + 2 * size - back) % size);
+        return as_u32((rank + 2 * size - back) % size);
     };
     for (Rank step = 0; step < size - 1; ++step) {
-        const auto number = static_cast<std::uint32_t>(step);
+        const auto number = as_u32(step);
         const std::uint32_t sent = block(step + 1);
         const std::uint32_t next = block(step + 2);
         writer->put((rank + 1) % size, number, step == 0 ? writer.input(sent) : kept(sent));
@@ -51,14 +51,14 @@ void reduce_around(BlockWriter& writer, const GenerateRequest& request, Kept kep
 }
 
 void write_allgather(BlockWriter& writer, const GenerateRequest& request, Delivery into) {
-    const auto own = static_cast<std::uint32_t>(request.rank);
+    const auto own = as_u32(request.rank);
     writer->copy(writer.output(own), writer.input(own));
     pass_around(writer, {request.rank, request.size, 0}, 0, into);
 }
 
 void write_allreduce(BlockWriter& writer, const GenerateRequest& request, Delivery into) {
     if (request.size == 1) return writer->copy(writer.output(0), writer.input(0));
-    const auto blocks = static_cast<std::uint32_t>(request.size);
+    const auto blocks = as_u32(request.size);
     // The other numbers have no slots, so a bank can hold longer vectors.
     if (into == Delivery::direct) writer->reserve_capacities(0, blocks - 1, 1);
     reduce_around(writer, request, [&](std::uint32_t kept) { return writer.output(kept); });
@@ -67,7 +67,7 @@ void write_allreduce(BlockWriter& writer, const GenerateRequest& request, Delive
 }
 
 void write_reduce_scatter(BlockWriter& writer, const GenerateRequest& request) {
-    const auto own = static_cast<std::uint32_t>(request.rank);
+    const auto own = as_u32(request.rank);
     reduce_around(writer, request, [&](std::uint32_t kept) {
         return kept == own ? writer.output(own) : writer.scratch(0, kept);
     });
@@ -75,8 +75,8 @@ void write_reduce_scatter(BlockWriter& writer, const GenerateRequest& request) {
 }
 
 void write_reduce(BlockWriter& writer, const GenerateRequest& request) {
-    const auto own = static_cast<std::uint32_t>(request.rank);
-    const auto first_result = static_cast<std::uint32_t>(request.size - 1);
+    const auto own = as_u32(request.rank);
+    const auto first_result = as_u32(request.size - 1);
     const bool top = request.rank == request.root;
     const auto kept = [&](std::uint32_t block) {
         return top ? writer.output(block) : writer.scratch(0, block);
@@ -87,8 +87,8 @@ void write_reduce(BlockWriter& writer, const GenerateRequest& request) {
     if (top) writer->flush();  // results replace the parts that were sent
     for (Rank step = 1; step < request.size; ++step) {
         const Rank from = (request.root + step) % request.size;
-        const auto block = static_cast<std::uint32_t>(from);
-        writer->reserve_capacity(static_cast<std::uint32_t>(step - 1), 1);
+        const auto block = as_u32(from);
+        writer->reserve_capacity(as_u32(step - 1), 1);
         writer->reserve_capacity(first_result + block, 1);
         if (!top) continue;
         writer->wait(from, first_result + block);

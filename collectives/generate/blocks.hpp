@@ -137,7 +137,7 @@ template <class Write>
         header.units = 0;
         return plan::Builder(std::move(header)).finish();
     }
-    const auto ranks = static_cast<std::uint32_t>(request.size);
+    const auto ranks = as_u32(request.size);
     header.synchronizing = call.synchronizing;
     header.depth = call.depth;
     BlockWriter writer(std::move(header), call.blocks == 0 ? ranks : call.blocks, *segments,

@@ -67,13 +67,13 @@ void for_each_run(const plan::Layout& layout, NodeWindow nodes, Visit visit) {
     std::uint32_t first = 0;
     std::uint32_t count = 0;
     const auto add = [&](Rank rank, Rank ranks) {
-        const auto begin = static_cast<std::uint32_t>(rank);
+        const auto begin = as_u32(rank);
         if (count == 0 || begin != first + count) {
             if (count > 0) visit(first, count);
             first = begin;
             count = 0;
         }
-        count += static_cast<std::uint32_t>(ranks);
+        count += as_u32(ranks);
     };
     for (Rank k = 0; k < nodes.count; ++k) {
         const auto node = static_cast<Rank>((nodes.first + k) % layout.nodes());
@@ -100,7 +100,7 @@ template <class BlockOf>
 
 /// Returns an upper bound of the ranks on any `nodes` nodes.
 [[nodiscard]] inline std::uint32_t ranks_at_most(const plan::Layout& layout, std::int64_t nodes) {
-    return static_cast<std::uint32_t>(std::min<std::int64_t>(nodes * layout.most(), layout.size()));
+    return as_u32(std::min<std::int64_t>(nodes * layout.most(), layout.size()));
 }
 
 /// Returns the parameter `radix`, a number of nodes: at most the ports and one more.
@@ -168,9 +168,7 @@ class LocalPeers {
     }
 
   private:
-    [[nodiscard]] std::uint32_t done(Rank local) const {
-        return first_done_ + static_cast<std::uint32_t>(local);
-    }
+    [[nodiscard]] std::uint32_t done(Rank local) const { return first_done_ + as_u32(local); }
 
     plan::Builder& builder_;
     const NodePosition& here_;

@@ -155,7 +155,7 @@ class RangeExchange {
             .parameters = {{"segments", "1", kSegmentsHelp, "3"}},
             .properties = {.ordered = true, .bit_identical = true, .synchronizing = synchronizing},
             .generate = [=](const AlgorithmSpec& spec, const GenerateRequest& request) {
-                const auto ranks = static_cast<std::uint32_t>(request.size);
+                const auto ranks = as_u32(request.size);
                 return program_by_blocks(
                     {.collective = collective,
                      .blocks = std::bit_floor(ranks),

@@ -22,19 +22,17 @@ void pass_around(BlockWriter& writer, patterns::RelativeRank place, std::uint32_
     const Rank next = (own + 1) % place.size;
     const Rank right = place.rank_of(next);
     const Rank left = place.rank_of(own + place.size - 1);
-    const std::uint32_t exposed = first_number + static_cast<std::uint32_t>(place.size) - 1;
-    const auto block = [&](Rank back) {
-        return static_cast<std::uint32_t>((own + place.size - back) % place.size);
-    };
+    const std::uint32_t exposed = first_number + as_u32(place.size) - 1;
+    const auto block = [&](Rank back) { return as_u32((own + place.size - back) % place.size); };
     const bool direct = into == Delivery::direct && place.size > 1;
     writer->reserve_steps(4 * static_cast<std::size_t>(place.size));
     if (direct) {
-        const auto blocks = static_cast<std::uint32_t>(place.size);
+        const auto blocks = as_u32(place.size);
         writer->expose(left, exposed, writer.output(0, blocks), plan::kWritten);
         writer->wait(right, exposed);
     }
     for (Rank step = 0; step < place.size - 1; ++step) {
-        const std::uint32_t number = first_number + static_cast<std::uint32_t>(step);
+        const std::uint32_t number = first_number + as_u32(step);
         const std::uint32_t sent = block(step);
         const std::uint32_t received = block(step + 1);
         if (has(next, sent)) {

@@ -244,8 +244,8 @@ base::Result<plan::Program> generate_hierarchical(const Entry& entry, const Algo
     if (auto fits = check_memory(*parts, request); !fits) return fits.failure();
     const base::Result<std::uint32_t> segments = pipeline_segments(spec, request);
     if (!segments) return segments.failure();
-    request.segments = static_cast<std::uint32_t>(
-        std::min<std::uint64_t>(std::uint64_t{*segments} * parts->pieces, kSegmentsMax));
+    request.segments =
+        as_u32(std::min<std::uint64_t>(std::uint64_t{*segments} * parts->pieces, kSegmentsMax));
     plan::Program header = program_header(entry.collective, spec, request);
     request.root = header.root;
     if (entry.traits().has_data() && request.elements == 0) {

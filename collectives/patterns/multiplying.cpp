@@ -134,7 +134,7 @@ void add_stages(plan::Stages& stages, const Shape& shape, bool papers_placement)
 }
 
 Schedule doubling_schedule(Rank size) {
-    const Rank power = static_cast<Rank>(std::bit_floor(static_cast<std::uint32_t>(size)));
+    const Rank power = static_cast<Rank>(std::bit_floor(plan::as_u32(size)));
     const Rank extra = size - power;
     Schedule schedule;
     if (extra > 0) schedule.push_back({.kind = StageKind::gather, .base = 2, .grouped = 2 * extra});

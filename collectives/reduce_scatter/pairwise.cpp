@@ -18,16 +18,14 @@ namespace weft::collectives {
 namespace {
 
 void write_pairwise(BlockWriter& writer, const GenerateRequest& request) {
-    const auto own = static_cast<std::uint32_t>(request.rank);
+    const auto own = as_u32(request.rank);
     for (Rank ahead = 1; ahead < request.size; ++ahead) {
         const Rank to = (request.rank + ahead) % request.size;
-        writer->put(to, static_cast<std::uint32_t>(ahead - 1),
-                    writer.input(static_cast<std::uint32_t>(to)));
+        writer->put(to, as_u32(ahead - 1), writer.input(as_u32(to)));
     }
     std::vector<plan::Block> operands;
     for (Rank from = 0; from < request.size; ++from) {
-        const auto number =
-            static_cast<std::uint32_t>((request.rank - from + request.size) % request.size - 1);
+        const auto number = as_u32((request.rank - from + request.size) % request.size - 1);
         if (from != request.rank) writer->wait(from, number);
         operands.push_back(from == request.rank ? writer.input(own) : writer.slot(number, own));
     }

@@ -34,8 +34,8 @@ class RecursiveHalving {
   public:
     RecursiveHalving(BlockWriter& writer, const GenerateRequest& request)
         : writer_(writer),
-          rank_(static_cast<std::uint32_t>(request.rank)),
-          size_(static_cast<std::uint32_t>(request.size)),
+          rank_(as_u32(request.rank)),
+          size_(as_u32(request.size)),
           power_(std::bit_floor(size_)),
           folded_(size_ - power_) {}
 

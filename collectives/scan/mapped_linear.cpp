@@ -64,7 +64,7 @@ base::Result<plan::Program> generate(const AlgorithmSpec& spec, const GenerateRe
     if (!pieces) return pieces.failure();
     GenerateRequest request = asked;
     request.segments = 1;  // no put target limits the size, so buffers are not cut
-    const auto blocks = static_cast<std::uint32_t>(*pieces);
+    const auto blocks = as_u32(*pieces);
     return program_by_blocks({.collective = "scan", .blocks = blocks}, spec, request,
                              [blocks](BlockWriter& writer, const GenerateRequest& call) {
                                  write(writer, call, blocks);

@@ -17,6 +17,12 @@ namespace weft::plan {
 
 inline constexpr Rank kNoRank = -1;
 
+/// Converts a number that is known to fit, such as a rank that is a number of a slot.
+template <class Number>
+[[nodiscard]] constexpr std::uint32_t as_u32(Number number) {
+    return static_cast<std::uint32_t>(number);
+}
+
 /// Kinds of buffers. The first three are *vectors*: buffers that are cut into the
 /// program's units (partition.hpp).
 enum class Buffer : std::uint8_t {

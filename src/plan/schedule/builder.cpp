@@ -39,7 +39,7 @@ void Builder::put(Rank peer, std::uint32_t signal, Block source, std::uint8_t fl
 void Builder::put(Rank peer, std::uint32_t signal, std::span<const Block> source,
                   std::uint8_t flags) {
     const BlockList list = intern(source);
-    reserve_slot_units(static_cast<std::uint32_t>(units_of(source)));
+    reserve_slot_units(as_u32(units_of(source)));
     add(StepKind::put, peer, signal, flags).source = list;
 }
 
@@ -100,11 +100,10 @@ void Builder::reduce_lists(std::span<const Block> target, std::span<const Block>
                target.size(), operands.size());
     const BlockList to = intern(target);
     const BlockList from = intern(operands);
-    program_.steps.push_back(
-        Step{.kind = StepKind::reduce,
-             .operands = static_cast<std::uint32_t>(operands.size() / target.size()),
-             .target = to,
-             .source = from});
+    program_.steps.push_back(Step{.kind = StepKind::reduce,
+                                  .operands = as_u32(operands.size() / target.size()),
+                                  .target = to,
+                                  .source = from});
 }
 
 void Builder::copy(Block target, Block source) {
@@ -127,13 +126,13 @@ void Builder::begin_loop(std::uint32_t times) {
 void Builder::end_loop() {
     WEFT_CHECK(open_loop_ >= 0);
     const auto start = static_cast<std::size_t>(open_loop_);
-    program_.steps[start].signal = static_cast<std::uint32_t>(program_.steps.size() - start - 1);
+    program_.steps[start].signal = as_u32(program_.steps.size() - start - 1);
     open_loop_ = -1;
 }
 
 void Builder::begin_lane() {
     WEFT_CHECK(open_loop_ < 0, open_loop_);
-    const auto end = static_cast<std::uint32_t>(program_.steps.size());
+    const auto end = as_u32(program_.steps.size());
     if (end > lane_first_) program_.lanes.push_back({lane_first_, end - lane_first_});
     lane_first_ = end;
 }
@@ -173,7 +172,7 @@ Program Builder::finish() && {
         for (const Step& step : program_.steps) {
             if (step.kind != StepKind::put || step.target.count != 0) continue;
             const std::uint64_t units = units_of(blocks_of(program_, step.source));
-            reserve_capacity(step.signal, static_cast<std::uint32_t>(units));
+            reserve_capacity(step.signal, as_u32(units));
         }
     }
     return std::move(program_);

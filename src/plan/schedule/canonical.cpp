@@ -20,14 +20,13 @@ __extension__ using Wide = unsigned __int128;
 /// Sums two products of double width, so every bit affects the bits that are kept.
 inline std::uint32_t hash_of(const Block& block) {
     const auto pair = [](std::uint64_t high, std::uint64_t low) { return high << 32 | low; };
-    const std::uint64_t kind =
-        pair(static_cast<std::uint64_t>(block.buffer), static_cast<std::uint32_t>(block.peer));
+    const std::uint64_t kind = pair(static_cast<std::uint64_t>(block.buffer), as_u32(block.peer));
     const Wide place =
         Wide{kind ^ 0x9e3779b97f4a7c15U} * (pair(block.index, block.first) ^ 0xd1342543de82ef95U);
     const Wide extent = Wide{pair(block.count, block.stride) ^ 0xaf251af3b0f025b5U} *
                         (pair(block.origin, block.advance) ^ 0xe7037ed1a0b428dbU);
     const Wide both = place + extent;
-    return static_cast<std::uint32_t>((both >> 64) ^ both ^ (both >> 32));
+    return as_u32((both >> 64) ^ both ^ (both >> 32));
 }
 
 /// Compares the fields that differ most often first.
@@ -52,14 +51,14 @@ BlockList intern_blocks(std::vector<Block>& table, std::span<const Block> list) 
     std::uint32_t start = 0;
     while (start < table.size() && !stands_at(table, start, list)) ++start;
     if (start == table.size()) table.insert(table.end(), list.begin(), list.end());
-    return {start, static_cast<std::uint32_t>(list.size())};
+    return {start, as_u32(list.size())};
 }
 
 BlockList BlockIndex::add_to(Program& program, std::span<const Block> list) {
     if (!program.repeats_blocks) return intern(program.blocks, list);
-    const auto start = static_cast<std::uint32_t>(program.blocks.size());
+    const auto start = as_u32(program.blocks.size());
     program.blocks.insert(program.blocks.end(), list.begin(), list.end());
-    return {list.empty() ? 0 : start, static_cast<std::uint32_t>(list.size())};
+    return {list.empty() ? 0 : start, as_u32(list.size())};
 }
 
 BlockList BlockIndex::intern(std::vector<Block>& table, std::span<const Block> list) {
@@ -71,12 +70,12 @@ BlockList BlockIndex::intern(std::vector<Block>& table, std::span<const Block> l
     for (std::size_t at = hash & mask; places_[at].position != 0; at = (at + 1) & mask) {
         if (places_[at].hash != hash) continue;
         const std::uint32_t start = places_[at].position - 1;
-        if (stands_at(table, start, list)) return {start, static_cast<std::uint32_t>(list.size())};
+        if (stands_at(table, start, list)) return {start, as_u32(list.size())};
     }
-    const auto start = static_cast<std::uint32_t>(table.size());
+    const auto start = as_u32(table.size());
     table.insert(table.end(), list.begin(), list.end());
     add(table, hash);
-    return {start, static_cast<std::uint32_t>(list.size())};
+    return {start, as_u32(list.size())};
 }
 
 /// Indexes the first block that is not yet indexed.

@@ -24,7 +24,7 @@ class Localizer {
         result_.steps.clear();
         for (Block& block : result_.blocks) rewrite(block);
         for (Lane& lane : result_.lanes) {
-            const auto first = static_cast<std::uint32_t>(result_.steps.size());
+            const auto first = as_u32(result_.steps.size());
             for (std::uint32_t i = lane.first; i < lane.first + lane.count; ++i) {
                 if (program.steps[i].kind == StepKind::loop)
                     open_loop(program.steps[i]);
@@ -32,7 +32,7 @@ class Localizer {
                     rewrite(program.steps[i]);
                 close_loop_after(i, program);
             }
-            lane = {first, static_cast<std::uint32_t>(result_.steps.size()) - first};
+            lane = {first, as_u32(result_.steps.size()) - first};
         }
         return std::move(result_);
     }
@@ -79,8 +79,7 @@ class Localizer {
     void close_loop_after(std::uint32_t index, const Program& program) {
         if (loop_left_ == 0 || program.steps[index].kind == StepKind::loop) return;
         if (--loop_left_ == 0)
-            result_.steps[loop_start_].signal =
-                static_cast<std::uint32_t>(result_.steps.size() - loop_start_ - 1);
+            result_.steps[loop_start_].signal = as_u32(result_.steps.size() - loop_start_ - 1);
     }
 
     Program result_;

@@ -24,7 +24,7 @@ std::uint32_t Program::repeats(const Step& loop) const {
 }
 
 std::uint32_t Program::descriptors() const {
-    return static_cast<std::uint32_t>(std::ranges::count_if(steps, [](const Step& step) {
+    return as_u32(std::ranges::count_if(steps, [](const Step& step) {
         return step.kind == StepKind::put || step.kind == StepKind::signal ||
                step.kind == StepKind::expose || step.kind == StepKind::publish;
     }));

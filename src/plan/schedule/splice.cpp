@@ -52,8 +52,7 @@ class Splicer {
         if (lanes_.front().size() == 1 && merged_) lanes_.front().clear();  // a loop without steps
         for (const std::vector<Step>& lane : lanes_) {
             if (lane.empty()) continue;
-            program_.lanes.push_back({static_cast<std::uint32_t>(program_.steps.size()),
-                                      static_cast<std::uint32_t>(lane.size())});
+            program_.lanes.push_back({as_u32(program_.steps.size()), as_u32(lane.size())});
             program_.steps.insert(program_.steps.end(), lane.begin(), lane.end());
         }
         return std::move(program_);
@@ -83,7 +82,7 @@ class Splicer {
             }
         }
         const bool bare = std::ranges::all_of(parts_, &SplicePart::bare);
-        if (!bare) program_.units = static_cast<std::uint32_t>(units * program_.segments);
+        if (!bare) program_.units = as_u32(units * program_.segments);
         return base::Done{};
     }
 
@@ -149,13 +148,13 @@ class Splicer {
         return pieces_of(shape) * static_cast<std::uint64_t>(program_.size);
     }
     [[nodiscard]] static std::uint32_t pieces_of(const Program& shape) {
-        return shape.units / static_cast<std::uint32_t>(shape.size);
+        return shape.units / as_u32(shape.size);
     }
 
     /// Returns the number of units of the whole that each unit of the part becomes.
     [[nodiscard]] std::uint32_t factor(const SplicePart& part, const Program& shape) const {
         if (part.bare || shape.units == 0) return 1;
-        return static_cast<std::uint32_t>(program_.units / units_in_whole(part, shape));
+        return as_u32(program_.units / units_in_whole(part, shape));
     }
     /// Conversion of the part's slot capacities to units of the whole.
     struct Widening {
@@ -164,7 +163,7 @@ class Splicer {
         std::uint64_t factor = 1;
 
         [[nodiscard]] std::uint32_t room(std::uint32_t units) const {
-            return static_cast<std::uint32_t>(std::min(units * times, most) * factor);
+            return as_u32(std::min(units * times, most) * factor);
         }
     };
     [[nodiscard]] Widening widening(const SplicePart& part, const Program& shape) const {
@@ -185,7 +184,7 @@ class Splicer {
             lanes_max_ = std::max(lanes_max_, shape->lanes.size());
         }
         slots_of_part_ = slots;
-        slots += 2 * static_cast<std::uint32_t>(lanes_max_ - 1);
+        slots += 2 * as_u32(lanes_max_ - 1);
         std::vector<std::uint32_t>& rooms = program_.slot_capacity;
         rooms.resize(program_.slots + slots);
         for (const auto& shape : part.shapes) {
@@ -239,7 +238,7 @@ class Splicer {
     /// Returns a step that marks the start (0) or the end (1) of a lane.
     [[nodiscard]] Step to_itself(StepKind kind, std::uint32_t first, std::size_t lane,
                                  std::uint32_t which) const {
-        const auto number = static_cast<std::uint32_t>(lane - 1) * 2 + which;
+        const auto number = as_u32(lane - 1) * 2 + which;
         return {.kind = kind, .peer = program_.rank, .signal = first + number};
     }
 
@@ -282,7 +281,7 @@ class Splicer {
     }
 
     static void close_loop(std::vector<Step>& lane, std::size_t loop) {
-        lane[loop].signal = static_cast<std::uint32_t>(lane.size() - loop - 1);
+        lane[loop].signal = as_u32(lane.size() - loop - 1);
     }
 
     void translate(const Step& step, std::vector<Step>& lane) {
@@ -363,8 +362,7 @@ class Splicer {
             const bool strided = whole.stride > 1 && factor_ == 1;
             const bool in_part = i == 0 && block.stride == 1 && part_->blocks_most == 1;
             for (const Rank rank : whole.ranks) {
-                const std::uint32_t first =
-                    (static_cast<std::uint32_t>(rank) * pieces + unit % pieces) * factor_;
+                const std::uint32_t first = (as_u32(rank) * pieces + unit % pieces) * factor_;
                 if (follows && !strided && blocks.back().first + blocks.back().count == first) {
                     blocks.back().count += factor_;
                     continue;
@@ -372,7 +370,7 @@ class Splicer {
                 Block& one = blocks.emplace_back(block);
                 one.first = first;
                 one.origin = first - (in_part ? (unit - block.origin) * factor_ : 0);
-                one.count = strided ? static_cast<std::uint32_t>(whole.ranks.size()) : factor_;
+                one.count = strided ? as_u32(whole.ranks.size()) : factor_;
                 one.stride = strided ? whole.stride * pieces : 1;
                 one.advance = block.advance * factor_;
                 follows = !strided;
@@ -396,7 +394,7 @@ class Splicer {
         const bool even = std::ranges::adjacent_find(ranks, [&](Rank a, Rank b) {
                               return b - a != distance;
                           }) == ranks.end();
-        if (even) known.stride = static_cast<std::uint32_t>(distance);
+        if (even) known.stride = as_u32(distance);
         return known;
     }
 

@@ -153,7 +153,7 @@ class StageSteps {
         const std::uint8_t flags = shift.aligned ? kShared : 0;
         const auto number = [&](std::int64_t sender, std::int64_t j) {
             const std::int64_t digit = sender / shift.reach % shift.radix;
-            return first_number_ + static_cast<std::uint32_t>(shift.aligned ? digit : j - 1);
+            return first_number_ + as_u32(shift.aligned ? digit : j - 1);
         };
         const auto rank = [&](std::int64_t other) {
             return stages_.rank_of(shift.numbering, static_cast<Rank>(other));
@@ -203,7 +203,7 @@ class StageSteps {
     void send(Rank begin, Rank end, const PeerOf& peer_of, Rank number, std::uint8_t flags) {
         if (begin >= end) return;
         const auto peer = [begin, &peer_of](Rank i) { return peer_of(begin + i); };
-        const std::uint32_t signal_number = first_number_ + static_cast<std::uint32_t>(number);
+        const std::uint32_t signal_number = first_number_ + as_u32(number);
         if (!stages_.carries) return sink_.signal(end - begin, peer, signal_number, flags);
         sink_.put(end - begin, peer, signal_number, flags);
         unsettled_ = true;
@@ -213,7 +213,7 @@ class StageSteps {
     void receive(Rank begin, Rank end, const PeerOf& peer_of, Rank number, std::uint8_t flags) {
         if (begin >= end) return;
         const auto peer = [begin, &peer_of](Rank i) { return peer_of(begin + i); };
-        const std::uint32_t slot_number = first_number_ + static_cast<std::uint32_t>(number);
+        const std::uint32_t slot_number = first_number_ + as_u32(number);
         sink_.wait(end - begin, peer, slot_number, flags);
         if (stages_.carries) sink_.slots(in_loop(slot(slot_number)), end - begin);
     }

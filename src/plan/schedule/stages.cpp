@@ -52,12 +52,10 @@ Rank Stages::rank_of(std::uint32_t numbering, Rank number) const {
 }
 
 std::uint32_t Stages::numbers_of(const Stage& stage) const {
-    if (const ShiftStage* shift = std::get_if<ShiftStage>(&stage))
-        return static_cast<std::uint32_t>(shift->radix);
+    if (const ShiftStage* shift = std::get_if<ShiftStage>(&stage)) return as_u32(shift->radix);
     const ExchangeStage& exchange = std::get<ExchangeStage>(stage);
     const Rank members = exchange.count_of(exchange.senders);
-    return static_cast<std::uint32_t>(
-        members + (exchange.remainders_send ? remainders_of(exchange).most() : 0));
+    return as_u32(members + (exchange.remainders_send ? remainders_of(exchange).most() : 0));
 }
 
 void Stages::add(const Stage& stage) {
@@ -69,7 +67,7 @@ std::uint32_t Stages::add_numbering(std::uint32_t outer, std::vector<RankRun> ru
     Numbering numbering{.outer = outer, .runs = std::move(runs)};
     for (const RankRun& run : numbering.runs) numbering.count += run.count;
     numberings.push_back(std::move(numbering));
-    return static_cast<std::uint32_t>(numberings.size()) - 1;
+    return as_u32(numberings.size()) - 1;
 }
 
 Stages begin_stages(Program header) {

@@ -255,15 +255,14 @@ class Parser {
     bool end_line() {
         if (!loop_) return expected("a step ('end' closes a loop, and none is open)");
         ++next_;
-        program_.steps[*loop_].signal =
-            static_cast<std::uint32_t>(program_.steps.size() - *loop_ - 1);
+        program_.steps[*loop_].signal = as_u32(program_.steps.size() - *loop_ - 1);
         loop_.reset();
         return end_of_line("nothing");
     }
 
     bool close_lane() {
         if (loop_) return expected("'end' of the open loop");
-        const auto count = static_cast<std::uint32_t>(program_.steps.size()) - lane_first_;
+        const auto count = as_u32(program_.steps.size()) - lane_first_;
         if (lane_named_ || count > 0) program_.lanes.push_back({lane_first_, count});
         lane_first_ += count;
         lane_named_ = false;
@@ -426,7 +425,7 @@ class Parser {
                 slots = std::max(slots, step.signal + 1);
                 if (step.kind == StepKind::expose || step.target.count > 0) continue;
                 const std::uint64_t carried = units_of(blocks_of(program, step.source));
-                slot_units = std::max(slot_units, static_cast<std::uint32_t>(carried));
+                slot_units = std::max(slot_units, as_u32(carried));
             }
         }
         for (std::size_t i = 0; i < programs_.size(); ++i) {

@@ -254,8 +254,7 @@ bool Arrivals::check_not_replaced(FlagTable& table, std::uint32_t id, std::strin
     const Raise& raise = order_.raises()[id];
     const std::uint64_t next = std::uint64_t{raise.segment} + depth_;
     if (next >= segments_) return true;
-    const std::uint32_t later =
-        table.at(key(raise.target, raise.number, static_cast<std::uint32_t>(next))).raise;
+    const std::uint32_t later = table.at(key(raise.target, raise.number, as_u32(next))).raise;
     if (later == kNone) return true;
     return reason_.no("{} {}{} while {} may be overwriting it", does,
                       raise.in_cell ? "published " : "", what(raise),

@@ -12,7 +12,7 @@ namespace weft::plan {
 std::uint32_t Execution::lanes_of(std::span<const Program> programs) {
     std::size_t lanes = 0;
     for (const Program& program : programs) lanes += program.lanes.size();
-    return static_cast<std::uint32_t>(lanes);
+    return as_u32(lanes);
 }
 
 Execution::Execution(std::span<const Program> programs, const Contract* contract,
@@ -27,11 +27,11 @@ Execution::Execution(std::span<const Program> programs, const Contract* contract
     counts_.reduced.resize(programs.size());
     counts_.slots.resize(programs.size());
     for (const Program& program : programs) {
-        lane_starts_.push_back(static_cast<std::uint32_t>(lanes_.size()));
+        lane_starts_.push_back(as_u32(lanes_.size()));
         for (const Lane& lane : program.lanes)
             lanes_.push_back({program.rank, begin_of(lane, program.segments)});
     }
-    lane_starts_.push_back(static_cast<std::uint32_t>(lanes_.size()));
+    lane_starts_.push_back(as_u32(lanes_.size()));
 }
 
 bool Execution::run() {
@@ -139,8 +139,8 @@ Raise Execution::raise_of(const Site& site, const Step& step) const {
 bool Execution::carry(const Site& site, const Step& step, const Access& access, Raise& raise) {
     const Program& program = programs_[static_cast<std::size_t>(site.rank)];
     if (!places_.resolve(site, blocks_of(program, step.source), sources_)) return false;
-    raise.payload = static_cast<std::uint32_t>(arrivals_.payloads().size());
-    raise.units = static_cast<std::uint32_t>(sources_.size());
+    raise.payload = as_u32(arrivals_.payloads().size());
+    raise.units = as_u32(sources_.size());
     std::uint64_t offset = 0;
     for (std::uint32_t i = 0; i < sources_.size(); ++i) {
         Carried carried{.offset = offset, .size = sources_[i].size};
@@ -259,7 +259,7 @@ bool Execution::exchanges(const Program& program, const Step& step) {
 
 /// Returns the position of the corresponding unit in the other block of an exchange.
 std::uint32_t Execution::opposite(std::uint32_t position) const {
-    const auto count = static_cast<std::uint32_t>(targets_.size());
+    const auto count = as_u32(targets_.size());
     return (position + count / 2) % count;
 }
 

@@ -16,8 +16,8 @@ class Met {
   public:
     Value& value_of(const Expectation& expected) {
         const std::uint64_t unit = std::uint64_t{expected.unit} << 32 | expected.source_unit;
-        const std::uint64_t ranks = static_cast<std::uint64_t>(expected.first_rank) << 32 |
-                                    static_cast<std::uint32_t>(expected.last_rank);
+        const std::uint64_t ranks =
+            static_cast<std::uint64_t>(expected.first_rank) << 32 | as_u32(expected.last_rank);
         return values_.try_emplace(Ranges{unit, ranks}, kUndefined).first->second;
     }
 

@@ -39,12 +39,12 @@ const Access* Reads::find_unfinished(Order& order, std::uint32_t lane) const {
 
 void Order::begin(std::uint32_t lane, Rank rank, std::uint32_t index, std::uint32_t segment,
                   bool in_loop) {
-    lanes_[lane].last = static_cast<std::uint32_t>(events_.size());
+    lanes_[lane].last = as_u32(events_.size());
     events_.push_back({rank, index, segment, in_loop});
 }
 
 std::uint32_t Order::raise(Raise raise) {
-    const auto id = static_cast<std::uint32_t>(raises_.size());
+    const auto id = as_u32(raises_.size());
     raise.step = lanes_[raise.lane].last;
     raise.chain = lanes_[raise.lane].chain;
     links_.push_back({raise.lane, id, false});

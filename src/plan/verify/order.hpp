@@ -98,8 +98,8 @@ class Order {
         return {Access::EndKind::at, lane, step, step};
     }
     [[nodiscard]] Access until_flush(std::uint32_t lane) const {
-        return {Access::EndKind::until_flush, lane,
-                static_cast<std::uint32_t>(lanes_[lane].locals.size()), lanes_[lane].last};
+        return {Access::EndKind::until_flush, lane, as_u32(lanes_[lane].locals.size()),
+                lanes_[lane].last};
     }
     [[nodiscard]] Access until_awaited(std::uint32_t lane, std::uint32_t raise) const {
         return {Access::EndKind::until_awaited, lane, raise, lanes_[lane].last};

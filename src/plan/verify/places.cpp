@@ -117,7 +117,7 @@ bool Places::take_carried(std::uint32_t id, std::uint64_t index, std::uint64_t o
     const Raise& raise = order_.raises()[id];
     if (index >= raise.units) return does_not_fit(raise, place);
     place.raise = id;
-    place.carried = raise.payload + static_cast<std::uint32_t>(index);
+    place.carried = raise.payload + as_u32(index);
     const Carried& carried = arrivals_.payloads()[place.carried];
     if (carried.offset != offset || carried.size != place.size) return does_not_fit(raise, place);
     return true;
@@ -136,7 +136,7 @@ bool Places::take_exposed(std::uint32_t id, std::uint64_t index, std::uint64_t o
                                 sizes_.begin(raise.sender, block.origin),
                             place);
     }
-    const std::uint32_t unit = block.first + static_cast<std::uint32_t>(index);
+    const std::uint32_t unit = block.first + as_u32(index);
     const std::uint64_t after_start =
         sizes_.begin(raise.sender, unit) - sizes_.begin(raise.sender, block.first);
     if (after_start != offset || sizes_.size(raise.sender, unit) != place.size)

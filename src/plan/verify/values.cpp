@@ -33,11 +33,11 @@ Values::Values(Rank ranks, std::uint64_t seed)
     : ranks_(ranks), seed_(mix(seed)), table_(1024, kUndefined) {}
 
 std::uint64_t Values::leaf_weight(Rank rank, std::uint32_t unit) const {
-    return mix(seed_ ^ mix(pair_key(static_cast<std::uint32_t>(rank), unit))) % kPrime;
+    return mix(seed_ ^ mix(pair_key(as_u32(rank), unit))) % kPrime;
 }
 
 Value Values::leaf(Rank rank, std::uint32_t unit) {
-    return intern({.left = static_cast<std::uint32_t>(rank) | kLeaf,
+    return intern({.left = as_u32(rank) | kLeaf,
                    .right = unit,
                    .first = rank,
                    .last = rank,
