@@ -113,7 +113,7 @@ class Exchange {
     /// Exchanges with other nodes, then on the node.
     void exchange(const Round& round, std::uint32_t number) {
         if (here_.local < round.active()) {
-            const Rank reach = round.reach[static_cast<std::size_t>(here_.local)];
+            const Rank reach = round.reach[here_.local];
             writer_->put(here_.partner(std::int64_t{here_.node} + reach), number, regular_);
             writer_->wait(here_.partner(std::int64_t{here_.node} - reach), number);
             slots_.give(shared(number, here_.local), writer_.slot(number, 0));

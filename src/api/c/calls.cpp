@@ -94,8 +94,7 @@ void place(const run::Team& team, Call& call) {
     call.out = part(traits.output);
     // The root's own count is the count of its own block.
     const Blocks& blocks = call.in_blocks.counts.empty() ? call.out_blocks : call.in_blocks;
-    if (traits.rooted() && !blocks.counts.empty())
-        call.count = blocks.counts[static_cast<std::size_t>(team.rank())];
+    if (traits.rooted() && !blocks.counts.empty()) call.count = blocks.counts[team.rank()];
 }
 
 }  // namespace

@@ -40,13 +40,11 @@ Result<std::vector<weft::Rank>> members_of(weft::run::Runtime& runtime, const in
         if (rank < 0 || rank >= size)
             return fail(Status::argument, "ranks: {} is not a rank of the world, expected 0..{}",
                         rank, size - 1);
-        if (named[static_cast<std::size_t>(rank)])
-            return fail(Status::argument, "ranks: {} is there twice", rank);
-        named[static_cast<std::size_t>(rank)] = true;
+        if (named[rank]) return fail(Status::argument, "ranks: {} is there twice", rank);
+        named[rank] = true;
     }
     const weft::Rank me = runtime.world().rank();
-    if (!named[static_cast<std::size_t>(me)])
-        return fail(Status::argument, "ranks: {}, this rank, is not among them", me);
+    if (!named[me]) return fail(Status::argument, "ranks: {}, this rank, is not among them", me);
     return members;
 }
 

@@ -58,7 +58,7 @@ class CallerBootstrap final : public Bootstrap {
         const auto found = cards_.find(key);
         if (found == cards_.end())
             return base::fail(Status::environment, "no card was published under the key {}", key);
-        return found->second[static_cast<std::size_t>(rank)];
+        return found->second[rank];
     }
 
     void give_up(std::string_view why) override {

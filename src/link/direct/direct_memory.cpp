@@ -113,7 +113,7 @@ void DirectMemory::withdraw(const base::Exposure& exposure) noexcept {
 }
 
 std::byte* DirectMemory::map(Rank peer, const base::Reach& reach, std::uint64_t bytes) noexcept {
-    const DirectPeer& there = options_.peers[static_cast<std::size_t>(peer)];
+    const DirectPeer& there = options_.peers[peer];
     if (reach.way == base::Way::segment || reach.way == base::Way::bounced)
         return there.segment == nullptr ? nullptr : there.segment + reach.offset;
     if (reach.way != base::Way::adopted || there.pid == 0) return nullptr;
@@ -136,7 +136,7 @@ std::byte* DirectMemory::detour(std::uint64_t there, std::uint64_t distance,
 
 bool DirectMemory::copy(Copy call, Rank peer, std::uint64_t there, std::byte* here,
                         std::uint64_t bytes) noexcept {
-    const pid_t pid = options_.peers[static_cast<std::size_t>(peer)].pid;
+    const pid_t pid = options_.peers[peer].pid;
     if (pid == 0) return false;
     const bool reads = call == &::process_vm_readv;
     const auto local = reinterpret_cast<std::uintptr_t>(here);

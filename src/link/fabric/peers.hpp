@@ -47,9 +47,7 @@ class Peers {
           files_(files),
           peers_(ranks) {}
 
-    [[nodiscard]] RemotePort& operator[](Rank rank) noexcept {
-        return peers_[static_cast<std::size_t>(rank)];
-    }
+    [[nodiscard]] RemotePort& operator[](Rank rank) noexcept { return peers_[rank]; }
     [[nodiscard]] std::size_t size() const noexcept { return peers_.size(); }
     void set(Rank rank, const PortCard& card);
     /// Resolves the peer's address. Returns false if this fails or has failed before; the first

@@ -98,7 +98,7 @@ class Opened final : public TriggeredPort {
         if (card->memory.key > ~kFirstWrites)
             return base::fail(Status::peer, "rank {} has an offload address with key {:#x}", rank,
                               card->memory.key);
-        TriggeredPeer& peer = peers_[static_cast<std::size_t>(rank)];
+        TriggeredPeer& peer = peers_[rank];
         peer.memory = card->memory;
         if (fi_av_insert(endpoint_.addresses.get(), card->endpoint.data(), 1, &peer.address, 0,
                          nullptr) != 1)
@@ -110,7 +110,7 @@ class Opened final : public TriggeredPort {
     /// Connects by a write to the place of signals, which is never read, under a key whose counter
     /// is not awaited.
     base::Result<void> connect(Rank rank) override {
-        const TriggeredPeer& peer = peers_[static_cast<std::size_t>(rank)];
+        const TriggeredPeer& peer = peers_[rank];
         const auto deadline = std::chrono::steady_clock::now() + kConnectLimit;
         fi_context2 context{};
         const std::uint64_t key = peer.memory.key + kFirstWrites;
@@ -152,7 +152,7 @@ class Opened final : public TriggeredPort {
 
     base::Result<void> queue(const TriggeredOperation& operation) override {
         QueuedWork& work = works_[turn_].emplace_back();
-        const TriggeredPeer& peer = peers_[static_cast<std::size_t>(operation.peer)];
+        const TriggeredPeer& peer = peers_[operation.peer];
         work.deferred.threshold = operation.threshold;
         work.deferred.triggering_cntr = counters_[operation.trigger].count.get();
         work.deferred.completion_cntr = counters_[operation.completes].count.get();

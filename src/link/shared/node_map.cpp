@@ -117,7 +117,7 @@ base::Result<NodeMap> NodeMap::open(const Segment& mine, std::span<const Segment
     const SegmentCard& own = mine.card();
     WEFT_CHECK(me >= 0 && static_cast<std::size_t>(me) < cards_by_rank.size(), me,
                cards_by_rank.size());
-    WEFT_CHECK(cards_by_rank[static_cast<std::size_t>(me)] == own, me);
+    WEFT_CHECK(cards_by_rank[me] == own, me);
     NodeMap map;
     map.me_ = me;
     map.alignment_ = alignment_of(own.bytes);
@@ -167,7 +167,7 @@ base::Result<void> NodeMap::reserve(std::uint32_t common_bases, NodeMapOptions o
 void NodeMap::map_candidates(const Segment& mine, std::span<const SegmentCard> cards_by_rank) {
     for (std::size_t index = 0; index < candidates_.size(); ++index) {
         LocalRank& candidate = candidates_[index];
-        const SegmentCard& card = cards_by_rank[static_cast<std::size_t>(candidate.rank)];
+        const SegmentCard& card = cards_by_rank[candidate.rank];
         std::byte* const at = first_ + index * stride_;
         if (candidate.rank == me_) {
             candidate.problem = map_over(at, card.bytes, mine.descriptor());

@@ -18,7 +18,7 @@ using SharedWord = std::atomic_ref<std::uint64_t>;  ///< written by a network
 Arrivals::Arrivals(std::span<std::byte* const> near, Rank rank, std::uint64_t cells_end,
                    FabricPort* port, WriteCounts& counts)
     : near_(near),
-      own_(near[static_cast<std::size_t>(rank)]),
+      own_(near[rank]),
       lines_(cells_end / sizeof(base::Cell)),
       port_(port),
       counts_(counts) {

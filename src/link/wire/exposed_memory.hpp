@@ -24,7 +24,7 @@ class ExposedMemory {
     ExposedMemory(std::span<std::byte* const> near, Rank rank, std::uint64_t segment_bytes,
                   FabricPort* port, std::unique_ptr<DirectMemory> direct)
         : near_(near),
-          own_(near[static_cast<std::size_t>(rank)]),
+          own_(near[rank]),
           segment_bytes_(segment_bytes),
           port_(port),
           direct_(std::move(direct)) {}
@@ -54,7 +54,7 @@ class ExposedMemory {
     [[nodiscard]] std::byte* reach(Rank rank, const base::Reach& reach,
                                    std::uint64_t bytes) noexcept {
         if (reach.way == base::Way::segment || reach.way == base::Way::bounced)
-            return near_[static_cast<std::size_t>(rank)] + reach.offset;
+            return near_[rank] + reach.offset;
         const bool adopted = reach.way == base::Way::adopted && direct_ != nullptr;
         return adopted ? direct_->map(rank, reach, bytes) : nullptr;
     }

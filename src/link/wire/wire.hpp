@@ -51,9 +51,7 @@ class Wire {
     [[nodiscard]] base::Post try_read(const base::Read& read, std::uint64_t& resume) noexcept {
         return remote_.read(read, resume);
     }
-    [[nodiscard]] std::byte* near(Rank rank) const noexcept {
-        return near_[static_cast<std::size_t>(rank)];
-    }
+    [[nodiscard]] std::byte* near(Rank rank) const noexcept { return near_[rank]; }
     [[nodiscard]] std::uint64_t segment_bytes() const noexcept { return options_.segment_bytes; }
     void progress() noexcept {
         if (port_) {

@@ -36,23 +36,21 @@ class WriteCounts {
 
     // Origin.
     /// Returns the number of writes to a peer so far.
-    [[nodiscard]] std::uint64_t written_to(Rank peer) const noexcept {
-        return written_to_[static_cast<std::size_t>(peer)];
-    }
+    [[nodiscard]] std::uint64_t written_to(Rank peer) const noexcept { return written_to_[peer]; }
     void add_written(Rank peer) noexcept {
-        ++written_to_[static_cast<std::size_t>(peer)];
-        if (!batches_.empty()) ++batches_[static_cast<std::size_t>(peer)].open_written;
+        ++written_to_[peer];
+        if (!batches_.empty()) ++batches_[peer].open_written;
     }
     /// Returns the immediate of the next write to a peer.
     [[nodiscard]] std::uint32_t immediate_to(Rank peer) const noexcept {
-        const std::uint32_t batch = batches_[static_cast<std::size_t>(peer)].open;
+        const std::uint32_t batch = batches_[peer].open;
         return (static_cast<std::uint32_t>(rank_) * kBatches + batch) << kArrivalBits |
                static_cast<std::uint32_t>(Arrival::write);
     }
     /// Ends the batch of writes to a peer, and returns their number. If it is 0, the batch stays
     /// open.
     [[nodiscard]] std::uint32_t close_batch(Rank peer) noexcept {
-        Batch& batch = batches_[static_cast<std::size_t>(peer)];
+        Batch& batch = batches_[peer];
         const std::uint32_t written = std::exchange(batch.open_written, 0);
         if (written != 0) batch.open = static_cast<std::uint8_t>((batch.open + 1) % kBatches);
         return written;
@@ -71,8 +69,8 @@ class WriteCounts {
     /// Returns true if the peer's oldest batch has delivered `writes` writes here. Then the next
     /// batch is the oldest.
     [[nodiscard]] bool take_batch(Rank peer, std::uint32_t writes) noexcept {
-        Batch& batch = batches_[static_cast<std::size_t>(peer)];
-        const auto& counts = delivered_[static_cast<std::size_t>(peer)];
+        Batch& batch = batches_[peer];
+        const auto& counts = delivered_[peer];
         if ((counts != nullptr ? (*counts)[batch.oldest] : 0) != writes) return false;
         if (counts != nullptr) (*counts)[batch.oldest] = 0;
         batch.oldest = static_cast<std::uint8_t>((batch.oldest + 1) % kBatches);

@@ -55,7 +55,7 @@ bool Execution::run() {
 /// Runs a lane until it waits or ends. Returns false on a fault.
 bool Execution::run_lane(std::uint32_t lane) {
     auto& [rank, cursor] = lanes_[lane];
-    const Program& program = programs_[static_cast<std::size_t>(rank)];
+    const Program& program = programs_[rank];
     for (; !cursor.ended(); advance(cursor, program)) {
         const StepOutcome outcome = step(lane, program.steps[cursor.at]);
         if (outcome == StepOutcome::wrong) return fault(lane);
@@ -95,7 +95,7 @@ StepOutcome Execution::step(std::uint32_t lane, const Step& step) {
 
 std::string Execution::position(std::uint32_t lane) const {
     const auto& [rank, cursor] = lanes_[lane];
-    const Program& program = programs_[static_cast<std::size_t>(rank)];
+    const Program& program = programs_[rank];
     std::string where = fmt::format("rank {} step {}", rank, cursor.at);
     if (cursor.in_loop()) where += fmt::format(" segment {}", cursor.segment);
     return fmt::format("{} ({})", where, to_text(program, program.steps[cursor.at]));
@@ -111,7 +111,7 @@ bool Execution::deadlock() {
     std::uint32_t stuck = 0;
     while (lanes_[stuck].cursor.ended()) ++stuck;
     const auto& [rank, cursor] = lanes_[stuck];
-    const Rank peer = programs_[static_cast<std::size_t>(rank)].steps[cursor.at].peer;
+    const Rank peer = programs_[rank].steps[cursor.at].peer;
     std::string there = fmt::format("rank {} has ended", peer);
     const auto index = static_cast<std::size_t>(peer);
     for (std::uint32_t lane = lane_starts_[index]; lane < lane_starts_[index + 1]; ++lane) {
@@ -137,7 +137,7 @@ Raise Execution::raise_of(const Site& site, const Step& step) const {
 
 /// Reads the source of a put or publish into a payload.
 bool Execution::carry(const Site& site, const Step& step, const Access& access, Raise& raise) {
-    const Program& program = programs_[static_cast<std::size_t>(site.rank)];
+    const Program& program = programs_[site.rank];
     if (!places_.resolve(site, blocks_of(program, step.source), sources_)) return false;
     raise.payload = as_u32(arrivals_.payloads().size());
     raise.units = as_u32(sources_.size());
@@ -150,18 +150,17 @@ bool Execution::carry(const Site& site, const Step& step, const Access& access, 
     }
     ++counts_.messages;
     counts_.elements_sent += offset;
-    counts_.sent[static_cast<std::size_t>(site.rank)] += offset;
+    counts_.sent[site.rank] += offset;
     return true;
 }
 
 bool Execution::put(const Site& site, const Step& step) {
-    const Program& program = programs_[static_cast<std::size_t>(site.rank)];
+    const Program& program = programs_[site.rank];
     Raise raise = raise_of(site, step);
     if (!carry(site, step, order_.until_flush(site.lane), raise)) return false;
     const bool into_slot = step.target.count == 0;
     if (!into_slot) raise.units = 0;
-    if (into_slot && site.segment < program.depth)
-        ++counts_.slots[static_cast<std::size_t>(step.peer)];
+    if (into_slot && site.segment < program.depth) ++counts_.slots[step.peer];
     std::uint32_t id = kNone;
     const std::uint32_t payload = raise.payload;
     if (!arrivals_.raise(std::move(raise), id)) return false;
@@ -188,7 +187,7 @@ bool Execution::signal(const Site& site, const Step& step) {
 
 bool Execution::expose(const Site& site, const Step& step) {
     ++counts_.signals;
-    const Program& program = programs_[static_cast<std::size_t>(site.rank)];
+    const Program& program = programs_[site.rank];
     Raise raise = raise_of(site, step);
     if (!places_.expose(site, program.blocks[step.source.start], raise)) return false;
     std::uint32_t id = kNone;
@@ -209,7 +208,7 @@ bool Execution::publish(const Site& site, const Step& step) {
 
 /// Executes a reduction, or a copy as a reduction of one operand.
 bool Execution::reduce(const Site& site, const Step& step) {
-    const Program& program = programs_[static_cast<std::size_t>(site.rank)];
+    const Program& program = programs_[site.rank];
     const Access access = order_.now(site.lane);
     const std::uint32_t operands = step.kind == StepKind::copy ? 1 : step.operands;
     if (!places_.resolve(site, blocks_of(program, target_of(step, 0)), targets_)) return false;
@@ -223,8 +222,7 @@ bool Execution::reduce(const Site& site, const Step& step) {
             Value value = kUndefined;
             if (!places_.read(site, sources_[i], access, i, value)) return false;
             results_[i] = operand == 0 ? value : values_.reduce(results_[i], value);
-            if (operand > 0)
-                counts_.reduced[static_cast<std::size_t>(site.rank)] += sources_[i].size;
+            if (operand > 0) counts_.reduced[site.rank] += sources_[i].size;
         }
     }
     return write_results(site, step, access);
@@ -232,7 +230,7 @@ bool Execution::reduce(const Site& site, const Step& step) {
 
 /// Writes the results to every target. `sources_` still has the last operand.
 bool Execution::write_results(const Site& site, const Step& step, const Access& access) {
-    const Program& program = programs_[static_cast<std::size_t>(site.rank)];
+    const Program& program = programs_[site.rank];
     for (std::uint32_t target = 0; target < targets_of(step); ++target) {
         if (target > 0 &&
             !places_.resolve(site, blocks_of(program, target_of(step, target)), targets_))

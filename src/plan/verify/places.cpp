@@ -44,7 +44,7 @@ bool Places::resolve_block(const Site& site, const Block& block, Packed& packed,
                            std::vector<UnitPlace>& places) {
     if (block.count == 0) return true;
     const std::uint64_t last = block.first + std::uint64_t{block.count - 1} * block.stride;
-    const Program& program = programs_[static_cast<std::size_t>(site.rank)];
+    const Program& program = programs_[site.rank];
     if (last >= program.units || block.origin > program.units)
         return reason_.no("names unit {} of {}", last, program.units);
     const std::size_t known = places.size();
@@ -151,7 +151,7 @@ void Places::note(const Site& site, const UnitPlace& place, const Access& access
     if (place.exposed == kNone) return;
     arrivals_.add_read(place.exposed, access);
     if (place.owner == kNoRank || place.owner == site.rank) return;
-    std::vector<Access>& visits = visits_[static_cast<std::size_t>(place.owner)];
+    std::vector<Access>& visits = visits_[place.owner];
     if (!visits.empty() && visits.back().step == access.step) return;
     visits.push_back(access);
 }
@@ -179,7 +179,7 @@ bool Places::write(const Site& site, const UnitPlace& place, const Access& acces
 bool Places::expose(const Site& site, const Block& block, Raise& raise) {
     raise.exposed = at_segment(block, site.segment);
     const std::uint64_t end = std::uint64_t{raise.exposed.first} + block.count;
-    if (end > programs_[static_cast<std::size_t>(site.rank)].units)
+    if (end > programs_[site.rank].units)
         return reason_.no("exposes unit {}, which does not exist", end - 1);
     if (block.buffer != Buffer::slot) return true;
     if (raise.exposed.first < raise.exposed.origin)

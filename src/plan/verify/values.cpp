@@ -130,7 +130,7 @@ bool Values::each_once_by_weight(Value value, const Expectation& expected) {
         for (Rank rank = 0; rank < ranks_; ++rank)
             sums.push_back(add_mod(sums.back(), leaf_weight(rank, expected.source_unit)));
     }
-    const std::uint64_t below = sums[static_cast<std::size_t>(expected.first_rank)];
+    const std::uint64_t below = sums[expected.first_rank];
     const std::uint64_t upto = sums[static_cast<std::size_t>(expected.last_rank) + 1];
     return nodes_[value].weight == add_mod(upto, kPrime - below);
 }
