@@ -9,8 +9,11 @@
 #include <utility>
 
 #include "base/result.hpp"
+#include "base/units.hpp"
 
 namespace weft::collectives {
+
+using base::is_digit;
 
 template <class... Arguments>
 [[nodiscard]] base::Failure fail_at(std::size_t position, fmt::format_string<Arguments...> format,
@@ -52,9 +55,6 @@ class Cursor {
     std::size_t at_ = 0;
 };
 
-[[nodiscard]] constexpr bool is_digit(char c) {
-    return c >= '0' && c <= '9';
-}
 [[nodiscard]] constexpr bool is_letter(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }

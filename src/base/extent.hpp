@@ -16,4 +16,9 @@ struct Extent {
     [[nodiscard]] constexpr std::uint64_t end() const { return offset + bytes; }
 };
 
+/// Rounds up to a multiple of `unit`. `value` must not be near the largest number.
+[[nodiscard]] constexpr std::uint64_t round_up(std::uint64_t value, std::uint64_t unit) noexcept {
+    return (value + unit - 1) / unit * unit;
+}
+
 }  // namespace weft::base

@@ -36,12 +36,12 @@ FileDescriptor open_to_append(const std::string& name) {
     return {};
 }
 
+}  // namespace
+
 std::string host_name() {
     std::array<char, 256> name{};
     return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "unknown";
 }
-
-}  // namespace
 
 void write_line(std::string_view line) {
     write_to(STDERR_FILENO, line);

@@ -19,6 +19,7 @@
 namespace weft::base {
 
 void write_line(std::string_view line);
+[[nodiscard]] std::string host_name();
 
 class Log {
   public:

@@ -11,10 +11,6 @@ namespace {
 constexpr std::uint64_t kLargest = std::numeric_limits<std::uint64_t>::max();
 constexpr std::uint64_t kSecond = 1'000'000'000;
 
-bool is_digit(char c) {
-    return c >= '0' && c <= '9';
-}
-
 /// Returns the value of a text of digits; nothing if it is empty, has another character, or
 /// is too large.
 std::optional<std::uint64_t> digits(std::string_view text) {

@@ -15,6 +15,10 @@
 
 namespace weft::base {
 
+[[nodiscard]] constexpr bool is_digit(char c) {
+    return c >= '0' && c <= '9';
+}
+
 /// Returns the parts between commas. An empty text has no parts; empty parts are kept.
 [[nodiscard]] std::vector<std::string_view> split_list(std::string_view text);
 

@@ -19,10 +19,7 @@ namespace {
 Result<Blocks> blocks_of(const run::Team& team, std::string_view name,
                          const BlockArguments& arguments) {
     if (arguments.counts == nullptr) return base::fail(Status::argument, "{} is NULL", name);
-    const auto size = static_cast<std::size_t>(team.size());
-    Blocks blocks{.counts = {arguments.counts, size}};
-    if (arguments.displacements != nullptr) blocks.displacements = {arguments.displacements, size};
-    return blocks;
+    return arguments.of(static_cast<std::size_t>(team.size()));
 }
 
 Result<void> read_blocks(const run::Team& team, const CallArguments& arguments, Call& call) {

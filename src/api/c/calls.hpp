@@ -19,6 +19,13 @@ namespace weft::c_api {
 struct BlockArguments {
     const std::size_t* counts = nullptr;
     const std::size_t* displacements = nullptr;
+
+    /// Returns the arrays, with an entry for each of `blocks` blocks.
+    [[nodiscard]] Blocks of(std::size_t blocks) const {
+        if (counts == nullptr) return {};
+        if (displacements == nullptr) return {.counts = {counts, blocks}};
+        return {{counts, blocks}, {displacements, blocks}};
+    }
 };
 
 /// The arguments of a collective. Block arguments are read on ranks that have blocks.

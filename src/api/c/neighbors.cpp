@@ -11,6 +11,7 @@
 #include "weft/neighbors.hpp"
 
 namespace c_api = weft::c_api;
+using c_api::BlockArguments;
 using weft::Blocks;
 using weft::Neighbors;
 using weft::Rank;
@@ -50,16 +51,9 @@ Result<void> make(weft_team* team, weft_neighbors** out, Make make_for) {
     return Done{};
 }
 
-Blocks blocks_of(const size_t* counts, const size_t* displacements, std::size_t neighbors) {
-    if (counts == nullptr) return {};
-    Blocks blocks{{counts, neighbors}, {}};
-    if (displacements != nullptr) blocks.displacements = {displacements, neighbors};
-    return blocks;
-}
-
 c_api::CallArguments arguments_of(const weft::Call& call, weft_type type) {
     const auto given = [](const Blocks& blocks) {
-        return c_api::BlockArguments{blocks.counts.data(), blocks.displacements.data()};
+        return BlockArguments{blocks.counts.data(), blocks.displacements.data()};
     };
     return {weft::Collective::alltoallv,
             call.in,
@@ -169,13 +163,15 @@ WEFT_FORMS(neighbor_allgather, (const void* in, void* out, size_t count, weft_ty
 WEFT_FORMS(neighbor_alltoallv,
            (const void* in, const size_t* in_counts, const size_t* in_displacements, void* out,
             const size_t* out_counts, const size_t* out_displacements, weft_type type),
-           of.alltoallv(in, blocks_of(in_counts, in_displacements, of.destinations().size()), out,
-                        blocks_of(out_counts, out_displacements, of.sources().size()),
+           of.alltoallv(in,
+                        BlockArguments{in_counts, in_displacements}.of(of.destinations().size()),
+                        out, BlockArguments{out_counts, out_displacements}.of(of.sources().size()),
                         weft::Type::uint8))
 WEFT_FORMS(neighbor_allgatherv,
            (const void* in, size_t count, void* out, const size_t* counts,
             const size_t* displacements, weft_type type),
-           of.allgatherv(in, count, out, blocks_of(counts, displacements, of.sources().size()),
+           of.allgatherv(in, count, out,
+                         BlockArguments{counts, displacements}.of(of.sources().size()),
                          weft::Type::uint8))
 
 #undef WEFT_LIST

@@ -12,20 +12,17 @@ namespace {
 
 constexpr std::uint64_t kMax = std::numeric_limits<std::uint64_t>::max();
 
-/// Rounds up to a multiple of a power of two. `value` must not be near the largest number.
-[[nodiscard]] constexpr std::uint64_t rounded_up(std::uint64_t value, std::uint64_t unit) noexcept {
-    return (value + unit - 1) & ~(unit - 1);
-}
+using base::round_up;
 
 [[nodiscard]] constexpr std::uint64_t block_size(HeapRequest request) noexcept {
-    return rounded_up(std::max<std::uint64_t>(request.bytes, 1), kHeapGranule);
+    return round_up(std::max<std::uint64_t>(request.bytes, 1), kHeapGranule);
 }
 
 }  // namespace
 
 HeapAllocator::HeapAllocator(base::Extent range) {
     WEFT_CHECK(range.bytes < kMax - range.offset - kHeapGranule, range.offset, range.bytes);
-    const std::uint64_t start = rounded_up(range.offset, kHeapGranule);
+    const std::uint64_t start = round_up(range.offset, kHeapGranule);
     const std::uint64_t end = range.end() / kHeapGranule * kHeapGranule;
     if (start < end) {
         free_.emplace(start, end - start);

@@ -12,15 +12,12 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/extent.hpp"
 #include "base/file_descriptor.hpp"
 #include "base/units.hpp"
 
 namespace weft::link {
 namespace {
-
-[[nodiscard]] std::uint64_t rounded_up(std::uint64_t value, std::uint64_t unit) noexcept {
-    return (value + unit - 1) / unit * unit;
-}
 
 [[nodiscard]] bool are_candidates(const SegmentCard& a, const SegmentCard& b) noexcept {
     return a.boot == b.boot && a.host == b.host && a.node == b.node;
@@ -121,7 +118,7 @@ base::Result<NodeMap> NodeMap::open(const Segment& mine, std::span<const Segment
     NodeMap map;
     map.me_ = me;
     map.alignment_ = alignment_of(own.bytes);
-    map.stride_ = rounded_up(own.bytes, map.alignment_);
+    map.stride_ = base::round_up(own.bytes, map.alignment_);
     std::uint32_t common_bases = ~std::uint32_t{0};
     for (std::size_t rank = 0; rank < cards_by_rank.size(); ++rank) {
         if (!are_candidates(cards_by_rank[rank], own)) continue;
@@ -160,7 +157,7 @@ base::Result<void> NodeMap::reserve(std::uint32_t common_bases, NodeMapOptions o
                           "address space (ulimit -v)?",
                           candidates_.size(), base::format_bytes(stride_), std::strerror(errno));
     const auto start = reinterpret_cast<std::uintptr_t>(range_.start());
-    first_ = range_.start() + (rounded_up(start, alignment_) - start);
+    first_ = range_.start() + (base::round_up(start, alignment_) - start);
     return base::Done{};
 }
 

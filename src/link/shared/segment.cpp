@@ -14,6 +14,7 @@
 #include <string_view>
 
 #include "base/file_descriptor.hpp"
+#include "base/log.hpp"
 #include "base/random.hpp"
 #include "base/units.hpp"
 
@@ -31,11 +32,6 @@ std::uint64_t hash_of(std::string_view text) noexcept {
     return hash;
 }
 
-std::string host_name() {
-    char name[256] = {};
-    return ::gethostname(name, sizeof name - 1) == 0 ? name : "";
-}
-
 /// Returns the kernel's random id of this boot. If /proc hides it, returns the host's name; inode
 /// and nonce then reveal false candidates.
 std::string boot_identity() {
@@ -43,13 +39,13 @@ std::string boot_identity() {
         ::open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC));
     char text[64];
     const ssize_t length = file.open() ? ::read(file.number(), text, sizeof text) : -1;
-    if (length <= 0) return "host " + host_name();
+    if (length <= 0) return "host " + base::host_name();
     return {text, static_cast<std::size_t>(length)};
 }
 
 std::string pid_namespace_identity() {
     struct stat status;
-    if (::stat("/proc/self/ns/pid", &status) != 0) return "host " + host_name();
+    if (::stat("/proc/self/ns/pid", &status) != 0) return "host " + base::host_name();
     return fmt::format("{}:{}", status.st_dev, status.st_ino);
 }
 

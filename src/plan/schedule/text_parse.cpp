@@ -11,6 +11,7 @@
 #include <charconv>
 #include <optional>
 
+#include "base/units.hpp"
 #include "plan/schedule/canonical.hpp"
 #include "plan/schedule/step.hpp"
 #include "plan/schedule/text.hpp"
@@ -20,14 +21,13 @@ namespace weft::plan {
 
 namespace {
 
+using base::is_digit;
+
 struct Token {
     std::string_view text;
     std::size_t column = 1;
 };
 
-bool is_digit(char c) {
-    return c >= '0' && c <= '9';
-}
 bool is_letter(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
