@@ -35,20 +35,20 @@ struct Copies {
 
 /// Methods of access to memory of a local peer, the best one first; then the method
 /// over the network.
-enum class Way : std::uint8_t {
+enum class AccessMethod : std::uint8_t {
     segment,     ///< it is in the owner's segment, which all ranks of the node have mapped
     adopted,     ///< its pages belong to an object that peers can map
     bounced,     ///< the owner copies it into its segment, and back if peers write it
     copied,      ///< the kernel copies between the two processes
     registered,  ///< remote ranks can put there
 };
-inline constexpr int kWays = 5;
+inline constexpr int kAccessMethods = 5;
 
 /// Returns the sum of the counts for the methods by loads and stores. `by_way`: counts by method.
 template <class Counts>
 [[nodiscard]] constexpr auto in_place(const Counts& by_way) noexcept {
-    const auto of = [&](Way way) { return by_way[static_cast<std::size_t>(way)]; };
-    return of(Way::segment) + of(Way::adopted) + of(Way::bounced);
+    const auto of = [&](AccessMethod way) { return by_way[static_cast<std::size_t>(way)]; };
+    return of(AccessMethod::segment) + of(AccessMethod::adopted) + of(AccessMethod::bounced);
 }
 
 /// Location of a block of a rank's memory, for other ranks. Sent as the payload of an expose.
@@ -64,7 +64,7 @@ struct Reach {
     /// `adopted`: number of the object, its file descriptor at the owner.
     std::uint32_t object = 0;
     std::uint32_t generation = 0;  ///< `adopted`: distinguishes objects with the same number
-    Way way = Way::copied;
+    AccessMethod way = AccessMethod::copied;
 
     /// Returns the location of the part that starts `bytes` bytes after the block's start.
     [[nodiscard]] Reach at(std::uint64_t bytes) const {
@@ -78,7 +78,7 @@ struct Reach {
         return {.address = region.base,
                 .object_bytes = region.bytes,
                 .key = region.key,
-                .way = Way::registered};
+                .way = AccessMethod::registered};
     }
     [[nodiscard]] RemoteRegion region() const { return {address - offset, object_bytes, key}; }
 };

@@ -87,16 +87,16 @@ base::Exposure VirtualNetwork::expose(Rank rank, std::byte* data, std::uint64_t 
     base::Exposure exposure{.alias = data, .data = data, .bytes = bytes, .access = access};
     exposure.reach.address = reinterpret_cast<std::uintptr_t>(data);
     if (data >= segment(rank) && data < segment(rank) + options_.segment_bytes) {
-        exposure.reach.way = base::Way::segment;
+        exposure.reach.way = base::AccessMethod::segment;
         exposure.reach.offset = static_cast<std::uint64_t>(data - segment(rank));
     } else if (bytes > 0 && chance(options_.profile.bounced_percent)) {
         bounce(exposure);
     } else if (bytes > 0 && !chance(options_.profile.copied_percent)) {
-        exposure.reach.way = base::Way::adopted;
+        exposure.reach.way = base::AccessMethod::adopted;
         exposure.reach.object_bytes = bytes;
     }
     if (rank == options_.profile.exposes_outside) {
-        exposure.reach.way = base::Way::segment;
+        exposure.reach.way = base::AccessMethod::segment;
         exposure.reach.offset = options_.segment_bytes - 1;
     }
     return exposure;
@@ -116,7 +116,7 @@ base::Exposure VirtualNetwork::expose_far(std::byte* data, std::uint64_t bytes) 
 
 /// Exposes a copy of the buffer, as link/direct does, but outside the segment.
 void VirtualNetwork::bounce(base::Exposure& exposure) {
-    exposure.reach.way = base::Way::adopted;
+    exposure.reach.way = base::AccessMethod::adopted;
     exposure.reach.object_bytes = exposure.bytes;
     exposure.apart = exposure.access == base::Access::read;
     if (exposure.apart && options_.profile.apart_uncopied) return;

@@ -243,14 +243,14 @@ class VirtualWire {
         return network_.expose_far(data, bytes);
     }
     void conceal(const base::Exposure& exposure) noexcept {
-        if (exposure.reach.way != base::Way::registered) return network_.conceal(exposure);
+        if (exposure.reach.way != base::AccessMethod::registered) return network_.conceal(exposure);
         if (real_) return real_->memory().conceal(exposure);
         network_.conceal_far(exposure.reach.key);
     }
     void withdraw(const base::Exposure& /*exposure*/) noexcept { network_.note_withdrawn(); }
     std::byte* reach(Rank rank, const base::Reach& reach, std::uint64_t) noexcept {
-        if (reach.way == base::Way::segment) return network_.segment(rank) + reach.offset;
-        return reach.way == base::Way::adopted ? address_of(reach) : nullptr;
+        if (reach.way == base::AccessMethod::segment) return network_.segment(rank) + reach.offset;
+        return reach.way == base::AccessMethod::adopted ? address_of(reach) : nullptr;
     }
     bool copy_from(Rank rank, const base::Reach& reach, std::byte* to,
                    std::uint64_t bytes) noexcept {

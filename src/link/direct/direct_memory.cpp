@@ -69,7 +69,7 @@ base::Exposure DirectMemory::expose(std::byte* data, std::uint64_t bytes, base::
     base::Exposure exposure{{}, data, data, bytes, access};
     exposure.reach.address = reinterpret_cast<std::uintptr_t>(data);
     if (in_segment(data, bytes)) {
-        exposure.reach.way = base::Way::segment;
+        exposure.reach.way = base::AccessMethod::segment;
         exposure.reach.offset = static_cast<std::uint64_t>(data - options_.segment.data());
         return exposure;
     }
@@ -94,14 +94,14 @@ void DirectMemory::bounce(base::Exposure& exposure) noexcept {
     exposure.alias = piece;
     exposure.reach.address = reinterpret_cast<std::uintptr_t>(piece);
     exposure.reach.offset = static_cast<std::uint64_t>(piece - options_.segment.data());
-    exposure.reach.way = base::Way::bounced;
+    exposure.reach.way = base::AccessMethod::bounced;
     // The owner continues before its peers only if its next buffer will find room.
     exposure.apart = exposure.access == base::Access::read && bounce_.has_room(exposure.bytes);
 }
 
 void DirectMemory::conceal(const base::Exposure& exposure) noexcept {
-    if (exposure.reach.way == base::Way::adopted) adopted_.conceal(exposure);
-    if (exposure.reach.way != base::Way::bounced) return;
+    if (exposure.reach.way == base::AccessMethod::adopted) adopted_.conceal(exposure);
+    if (exposure.reach.way != base::AccessMethod::bounced) return;
     if (exposure.access != base::Access::read)
         base::copy_bytes(exposure.data, exposure.alias, exposure.bytes);
     bounce_.give_back(exposure.alias);
@@ -109,14 +109,14 @@ void DirectMemory::conceal(const base::Exposure& exposure) noexcept {
 
 void DirectMemory::withdraw(const base::Exposure& exposure) noexcept {
     // A bounced piece is not given back: peers may still write to it.
-    if (exposure.reach.way == base::Way::adopted) adopted_.withdraw(exposure);
+    if (exposure.reach.way == base::AccessMethod::adopted) adopted_.withdraw(exposure);
 }
 
 std::byte* DirectMemory::map(Rank peer, const base::Reach& reach, std::uint64_t bytes) noexcept {
     const DirectPeer& there = options_.peers[peer];
-    if (reach.way == base::Way::segment || reach.way == base::Way::bounced)
+    if (reach.way == base::AccessMethod::segment || reach.way == base::AccessMethod::bounced)
         return there.segment == nullptr ? nullptr : there.segment + reach.offset;
-    if (reach.way != base::Way::adopted || there.pid == 0) return nullptr;
+    if (reach.way != base::AccessMethod::adopted || there.pid == 0) return nullptr;
     std::byte* const object = windows_.find(peer, there.pid, reach, bytes);
     return object == nullptr ? nullptr : object + reach.offset;
 }

@@ -65,7 +65,7 @@ void RemappedRange::expose(base::Exposure& exposure) noexcept {
     exposure.reach.object_bytes = window_.bytes();
     exposure.reach.object = static_cast<std::uint32_t>(object_.number());
     exposure.reach.generation = generation_;
-    exposure.reach.way = base::Way::adopted;
+    exposure.reach.way = base::AccessMethod::adopted;
     if (begin < pages_.begin) std::memcpy(exposure.alias, exposure.data, pages_.begin - begin);
     if (end > pages_.end)
         std::memcpy(exposure.alias + (pages_.end - begin), pointer(pages_.end), end - pages_.end);

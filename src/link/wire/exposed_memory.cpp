@@ -8,7 +8,7 @@ base::Exposure ExposedMemory::expose(std::byte* data, std::uint64_t bytes, base:
     base::Exposure exposure{.alias = data, .data = data, .bytes = bytes, .access = access};
     exposure.reach.address = reinterpret_cast<std::uintptr_t>(data);
     if (in_segment(data)) {
-        exposure.reach.way = base::Way::segment;
+        exposure.reach.way = base::AccessMethod::segment;
         exposure.reach.offset = static_cast<std::uint64_t>(data - own_);
         return exposure;
     }

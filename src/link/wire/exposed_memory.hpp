@@ -38,7 +38,7 @@ class ExposedMemory {
     [[nodiscard]] base::Result<base::Exposure> expose_far(std::byte* data,
                                                           std::uint64_t bytes) noexcept;
     void conceal(const base::Exposure& exposure) noexcept {
-        if (exposure.reach.way == base::Way::registered)
+        if (exposure.reach.way == base::AccessMethod::registered)
             port_->conceal(exposure.reach.region());
         else if (direct_ != nullptr)
             direct_->conceal(exposure);
@@ -46,16 +46,16 @@ class ExposedMemory {
     /// Revokes the access of local peers. Registered memory stays registered, because a put to
     /// unregistered memory would break the peer's connection.
     void withdraw(const base::Exposure& exposure) noexcept {
-        if (exposure.reach.way != base::Way::registered && direct_ != nullptr)
+        if (exposure.reach.way != base::AccessMethod::registered && direct_ != nullptr)
             direct_->withdraw(exposure);
     }
     /// Returns the address of exposed memory, or nullptr. The caller has checked the owner's
     /// description of it.
     [[nodiscard]] std::byte* reach(Rank rank, const base::Reach& reach,
                                    std::uint64_t bytes) noexcept {
-        if (reach.way == base::Way::segment || reach.way == base::Way::bounced)
+        if (reach.way == base::AccessMethod::segment || reach.way == base::AccessMethod::bounced)
             return near_[rank] + reach.offset;
-        const bool adopted = reach.way == base::Way::adopted && direct_ != nullptr;
+        const bool adopted = reach.way == base::AccessMethod::adopted && direct_ != nullptr;
         return adopted ? direct_->map(rank, reach, bytes) : nullptr;
     }
     [[nodiscard]] bool copy_from(Rank rank, const base::Reach& reach, std::byte* to,

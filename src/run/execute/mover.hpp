@@ -302,7 +302,7 @@ class Mover {
         return resolve(op, op.program->pieces[list.start + which], segment, packed);
     }
 
-    static void count(const Memory& at, std::array<std::uint64_t, base::kWays>& bytes) {
+    static void count(const Memory& at, std::array<std::uint64_t, base::kAccessMethods>& bytes) {
         if (at.of_peer()) bytes[static_cast<std::size_t>(at.reach.way)] += at.bytes;
     }
 
@@ -457,13 +457,13 @@ class Mover {
     /// The kernel itself checks the memory that it copies.
     [[nodiscard]] bool lies_within(const base::Reach& reach, std::uint64_t bytes) const {
         switch (reach.way) {
-            case base::Way::segment:
-            case base::Way::bounced:
+            case base::AccessMethod::segment:
+            case base::AccessMethod::bounced:
                 return is_part(reach.offset, bytes, wire_.segment_bytes());
-            case base::Way::adopted:
-            case base::Way::registered:
+            case base::AccessMethod::adopted:
+            case base::AccessMethod::registered:
                 return is_part(reach.offset, bytes, reach.object_bytes);
-            case base::Way::copied:
+            case base::AccessMethod::copied:
                 return true;
         }
         return false;  // invalid method

@@ -334,12 +334,12 @@ class Stepper {
         const Memory target = mover_.only(op, step.target, lane.segment);
         if (op.team->near(step.peer) == nullptr) {
             if (put.bytes == 0) return post(lane, put);
-            const bool there =
-                target.reach.way == base::Way::segment || target.reach.way == base::Way::registered;
+            const bool there = target.reach.way == base::AccessMethod::segment ||
+                               target.reach.way == base::AccessMethod::registered;
             if (target.outside || !there) return outside(op, lane, target.peer);
             const base::RemoteRegion region = target.reach.region();
             put.target = target.reach.offset;
-            if (target.reach.way == base::Way::registered) put.region = &region;
+            if (target.reach.way == base::AccessMethod::registered) put.region = &region;
             return post(lane, put);
         }
         if (!mover_.copy(op, step.target, step.source, lane.segment)) return unreachable(op, lane);
@@ -380,14 +380,16 @@ class Stepper {
         const Memory block = mover_.only(op, step.source, segment);
         if (block.bytes == 0) return base::Reach{};
         for (const base::Exposure& exposure : op.exposures) {
-            if (exposure.reach.way == base::Way::registered && block.data >= exposure.data &&
+            if (exposure.reach.way == base::AccessMethod::registered &&
+                block.data >= exposure.data &&
                 block.data + block.bytes <= exposure.data + exposure.bytes)
                 return exposure.reach.at(static_cast<std::uint64_t>(block.data - exposure.data));
         }
         const Memory all = mover_.touched(op, step.source, block);
         auto exposure = wire_.memory().expose_far(all.data, all.bytes);
         if (!exposure) return exposure.failure();
-        if (exposure->reach.way == base::Way::registered) {  // else the block is in the segment
+        if (exposure->reach.way ==
+            base::AccessMethod::registered) {  // else the block is in the segment
             op.exposures.push_back(*exposure);
             mover_.count_exposed(*exposure);
         }
@@ -398,7 +400,7 @@ class Stepper {
                                        std::uint32_t segment) {
         const Memory block = mover_.only(op, step.source, segment);
         for (const base::Exposure& exposure : op.exposures) {
-            if (exposure.reach.way == base::Way::registered) continue;
+            if (exposure.reach.way == base::AccessMethod::registered) continue;
             for (const std::byte* const start : {exposure.data, exposure.alias}) {
                 if (block.data >= start && block.data < start + exposure.bytes)
                     return exposure.reach.at(static_cast<std::uint64_t>(block.data - start));

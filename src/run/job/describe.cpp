@@ -58,9 +58,9 @@ void log_memory(const base::Log& log, const SegmentLayout& layout, const Descrip
                     SegmentLayout::kTeams, layout.region_bytes / kMebibyte, registered));
 }
 
-std::string ways(const std::array<std::uint64_t, base::kWays>& bytes) {
+std::string ways(const std::array<std::uint64_t, base::kAccessMethods>& bytes) {
     return fmt::format("{} bytes in place and {} by the kernel", base::in_place(bytes),
-                       bytes[static_cast<std::size_t>(base::Way::copied)]);
+                       bytes[static_cast<std::size_t>(base::AccessMethod::copied)]);
 }
 
 /// Returns a text about this rank's buffers that peers have used.
@@ -200,17 +200,17 @@ Statistics statistics_of(const MappedBytes& moved, const link::DirectMemory* dir
     const auto at = [&](Statistic which) -> std::uint64_t& {
         return found[static_cast<std::size_t>(which)];
     };
-    const auto of = [](const auto& ways, base::Way way) {
+    const auto of = [](const auto& ways, base::AccessMethod way) {
         return ways[static_cast<std::size_t>(way)];
     };
     at(Statistic::read_in_place) = base::in_place(moved.read);
-    at(Statistic::read_by_kernel) = of(moved.read, base::Way::copied);
+    at(Statistic::read_by_kernel) = of(moved.read, base::AccessMethod::copied);
     at(Statistic::written_in_place) = base::in_place(moved.written);
-    at(Statistic::written_by_kernel) = of(moved.written, base::Way::copied);
-    at(Statistic::in_segment) = of(moved.buffers, base::Way::segment);
-    at(Statistic::adopted) = of(moved.buffers, base::Way::adopted);
-    at(Statistic::by_kernel) = of(moved.buffers, base::Way::copied);
-    at(Statistic::bounced) = of(moved.buffers, base::Way::bounced);
+    at(Statistic::written_by_kernel) = of(moved.written, base::AccessMethod::copied);
+    at(Statistic::in_segment) = of(moved.buffers, base::AccessMethod::segment);
+    at(Statistic::adopted) = of(moved.buffers, base::AccessMethod::adopted);
+    at(Statistic::by_kernel) = of(moved.buffers, base::AccessMethod::copied);
+    at(Statistic::bounced) = of(moved.buffers, base::AccessMethod::bounced);
     if (direct == nullptr) return found;
     const auto& adoption = direct->adoption_counters();
     at(Statistic::adoptions) = adoption.adoptions;

@@ -59,7 +59,7 @@ RankSums sums_of(const Recorder& recorder, const MappedBytes& moved) {
     }
     for (const auto& ways : {moved.read, moved.written}) {
         sums.in_place += base::in_place(ways);
-        sums.by_kernel += ways[static_cast<std::size_t>(base::Way::copied)];
+        sums.by_kernel += ways[static_cast<std::size_t>(base::AccessMethod::copied)];
     }
     return sums;
 }

@@ -70,10 +70,12 @@ static_assert(sizeof(Event) == 48);
 
 /// Counts of accesses to memory of peers, by transfer method.
 struct MappedBytes {
-    std::array<std::uint64_t, base::kWays> read{};     ///< bytes of local peers, read by this rank
-    std::array<std::uint64_t, base::kWays> written{};  ///< bytes of local peers, written by it
-    std::array<std::uint64_t, base::kWays> buffers{};  ///< buffers that this rank exposed
-    std::array<std::uint64_t, base::kWays> exposed{};  ///< bytes of these buffers
+    std::array<std::uint64_t, base::kAccessMethods>
+        read{};  ///< bytes of local peers, read by this rank
+    std::array<std::uint64_t, base::kAccessMethods>
+        written{};  ///< bytes of local peers, written by it
+    std::array<std::uint64_t, base::kAccessMethods> buffers{};  ///< buffers that this rank exposed
+    std::array<std::uint64_t, base::kAccessMethods> exposed{};  ///< bytes of these buffers
 };
 
 /// Kind of a call.

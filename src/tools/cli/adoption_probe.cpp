@@ -35,7 +35,7 @@ std::optional<AdoptionProbe::Times> AdoptionProbe::time(std::span<std::byte> buf
         for (std::size_t at = 0; at < buffer.size(); at += link::kPageBytes)
             static_cast<void>(seen[at]);
     times.window_us = elapsed_us(begin);
-    const bool adopted = exposure.reach.way == base::Way::adopted && seen != nullptr;
+    const bool adopted = exposure.reach.way == base::AccessMethod::adopted && seen != nullptr;
     direct_.conceal(exposure);
     if (!adopted) return std::nullopt;
     return times;

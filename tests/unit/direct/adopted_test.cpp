@@ -30,7 +30,7 @@ TEST_F(Adopted, EdgesAreRightAtEveryOffsetWithinAPage) {
         fill(pages.at(), pages.bytes(), 1);
         std::byte* const data = pages.at() + offset;
         const auto exposure = direct.expose(data, bytes, Access::write);
-        ASSERT_EQ(exposure.reach.way, Way::adopted);
+        ASSERT_EQ(exposure.reach.way, AccessMethod::adopted);
         std::byte* const seen = direct.map(0, exposure.reach);
         ASSERT_NE(seen, nullptr);
         ASSERT_EQ(std::memcmp(seen, data, bytes), 0) << offset;
@@ -83,7 +83,7 @@ TEST_F(Adopted, EveryPartOfARangeIsExposedThroughTheRange) {
         const std::size_t part = 5 * kPage + random.below(bytes - 5 * kPage);
         const std::size_t start = random.below(bytes - part + 1);
         const auto exposure = direct.expose(data + start, part, Access::write);
-        ASSERT_EQ(exposure.reach.way, Way::adopted);
+        ASSERT_EQ(exposure.reach.way, AccessMethod::adopted);
         std::byte* const seen = direct.map(0, exposure.reach);
         ASSERT_EQ(std::memcmp(seen, data + start, part), 0) << trial;
         const std::size_t at = random.below(part);
@@ -116,7 +116,7 @@ TEST_F(Adopted, ABufferThatPartlyOverlapsARangeIsCopied) {
     fill(pages.at(), pages.bytes(), 3);
     adopt(direct, pages.at() + 8 * kPage, 8 * kPage);
     const auto exposure = direct.expose(pages.at() + 12 * kPage, 32 * kPage, Access::read);
-    EXPECT_EQ(exposure.reach.way, Way::copied);
+    EXPECT_EQ(exposure.reach.way, AccessMethod::copied);
     EXPECT_EQ(refusals(direct, Refusal::overlap), 1U);
     direct.conceal(exposure);
     EXPECT_TRUE(is_shared(pages.at() + 8 * kPage)) << "the call does not own this page";
@@ -129,7 +129,7 @@ TEST_F(Adopted, ARangeInUseIsNotReplaced) {
     const Pages pages(64);
     const auto exposure = direct.expose(pages.at(), 16 * kPage, Access::read);
     const auto larger = direct.expose(pages.at(), 40 * kPage, Access::read);
-    EXPECT_EQ(larger.reach.way, Way::copied);
+    EXPECT_EQ(larger.reach.way, AccessMethod::copied);
     EXPECT_EQ(refusals(direct, Refusal::overlap), 1U);
     direct.conceal(larger);
     direct.conceal(exposure);
@@ -146,7 +146,8 @@ TEST_F(Adopted, ABufferIsAdoptedOnceItsCopiesCostAsMuch) {
     const std::uint64_t copied = (price + use - 1) / use - 1;
     for (std::uint64_t i = 0; i <= copied; ++i) {
         const auto exposure = direct.expose(pages.at(), 256 * kPage, Access::read);
-        EXPECT_EQ(exposure.reach.way, i < copied ? Way::copied : Way::adopted) << i;
+        EXPECT_EQ(exposure.reach.way, i < copied ? AccessMethod::copied : AccessMethod::adopted)
+            << i;
         direct.conceal(exposure);
     }
     // A buffer that is used once is not adopted.
@@ -166,7 +167,8 @@ TEST_F(Adopted, BuffersThatManyPeersCopyAreAdoptedSooner) {
     // With one peer that copies the whole buffer, adoption would take eight uses.
     for (int use = 1; use <= 5; ++use) {
         const auto exposure = direct.expose(pages.at(), pages.bytes(), Access::read, copies);
-        EXPECT_EQ(exposure.reach.way, use < 5 ? Way::copied : Way::adopted) << use;
+        EXPECT_EQ(exposure.reach.way, use < 5 ? AccessMethod::copied : AccessMethod::adopted)
+            << use;
         direct.conceal(exposure);
     }
 }
@@ -185,7 +187,8 @@ TEST_F(Adopted, GivenPricesDecideWhenABufferIsAdopted) {
         if (!direct.adoption_off().empty()) GTEST_SKIP() << direct.adoption_off();
         for (int use = 1; use <= 5; ++use) {
             const auto exposure = direct.expose(pages.at(), pages.bytes(), Access::read);
-            EXPECT_EQ(exposure.reach.way, uses == 0 || use < uses ? Way::copied : Way::adopted)
+            EXPECT_EQ(exposure.reach.way,
+                      uses == 0 || use < uses ? AccessMethod::copied : AccessMethod::adopted)
                 << copy_ns << ' ' << use;
             direct.conceal(exposure);
         }
@@ -207,7 +210,7 @@ TEST_F(Adopted, NewMappingsAreNeverReachedThroughTheOldRange) {
     for (int round = 1; round <= 20; ++round) {
         fill(pages.at(), pages.bytes(), round);
         const auto exposure = direct.expose(pages.at(), pages.bytes(), Access::read);
-        ASSERT_EQ(exposure.reach.way, Way::adopted) << round << why(direct);
+        ASSERT_EQ(exposure.reach.way, AccessMethod::adopted) << round << why(direct);
         ASSERT_EQ(differs(direct.map(0, exposure.reach), pages.bytes(), round), pages.bytes());
         ASSERT_NE(exposure.reach.generation, last);
         last = exposure.reach.generation;
@@ -291,7 +294,9 @@ TEST_F(Adopted, BuffersBeyondTheLimitOfRangesAreCopied) {
             for (std::size_t i = 0; i < kBuffers; ++i) {
                 const Pages& buffer = *buffers[i];
                 const auto exposure = direct.expose(buffer.at(), buffer.bytes(), Access::read);
-                ASSERT_EQ(exposure.reach.way, i < kRanges ? Way::adopted : Way::copied) << i;
+                ASSERT_EQ(exposure.reach.way,
+                          i < kRanges ? AccessMethod::adopted : AccessMethod::copied)
+                    << i;
                 direct.conceal(exposure);
                 ASSERT_EQ(is_shared(buffer.at()), i < kRanges);
             }
@@ -312,7 +317,7 @@ TEST_F(Adopted, BuffersBeyondTheLimitOfBytesAreCopied) {
         adopt(direct, a.at(), a.bytes());
         for (const Pages* refused : {&b, &c})
             EXPECT_EQ(direct.expose(refused->at(), refused->bytes(), Access::read).reach.way,
-                      Way::copied);
+                      AccessMethod::copied);
         EXPECT_EQ(refusals(direct, Refusal::limit), 2U);
         EXPECT_TRUE(is_shared(a.at())) << "given back for another buffer";
     });

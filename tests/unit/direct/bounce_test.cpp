@@ -58,8 +58,8 @@ TEST_F(Bounced, PeersUseTheCopyAndTheirWritesAreCopiedBack) {
     fill(data, kBytes, 1);
     const auto reads = direct.expose(data, kBytes, Access::read, for_peers(3, kBytes));
     const auto writes = direct.expose(data + kBytes, kBytes, Access::write, for_peers(3, kBytes));
-    ASSERT_EQ(reads.reach.way, Way::bounced);
-    ASSERT_EQ(writes.reach.way, Way::bounced);
+    ASSERT_EQ(reads.reach.way, AccessMethod::bounced);
+    ASSERT_EQ(writes.reach.way, AccessMethod::bounced);
     EXPECT_EQ(differs(direct.map(0, reads.reach), kBytes, 1), kBytes);
     EXPECT_EQ(direct.map(0, writes.reach), writes.alias) << "the owner uses the same copy";
     fill(direct.map(0, writes.reach.at(100)), 1000, 7);
@@ -82,14 +82,14 @@ TEST_F(Bounced, AnOwnerMayReuseABufferThatPeersOnlyRead) {
         return direct.expose(buffer_.at(), bytes, access, for_peers(7, bytes));
     };
     const auto written = expose(8 * kPage, Access::overwrite);
-    EXPECT_EQ(written.reach.way, Way::bounced);
+    EXPECT_EQ(written.reach.way, AccessMethod::bounced);
     EXPECT_FALSE(written.apart);
     const auto first = expose(8 * kPage, Access::read);
     const auto second = expose(8 * kPage, Access::read);
     EXPECT_TRUE(first.apart);
     EXPECT_TRUE(second.apart);
     const auto last = expose(8 * kPage, Access::read);
-    EXPECT_EQ(last.reach.way, Way::bounced);
+    EXPECT_EQ(last.reach.way, AccessMethod::bounced);
     EXPECT_FALSE(last.apart) << "another buffer of this length would find no room";
     fill(buffer_.at(), 8 * kPage, 9);
     EXPECT_EQ(differs(direct.map(0, first.reach), 8 * kPage, 9), 0U) << "peers read the copy";
@@ -105,7 +105,7 @@ TEST_F(Bounced, AnOverwrittenBufferIsOnlyCopiedBack) {
     fill(buffer_.at(), kBytes, 1);
     const auto exposure =
         direct.expose(buffer_.at(), kBytes, Access::overwrite, for_peers(3, kBytes));
-    ASSERT_EQ(exposure.reach.way, Way::bounced);
+    ASSERT_EQ(exposure.reach.way, AccessMethod::bounced);
     EXPECT_EQ(differs(exposure.alias, kBytes, 1), 0U) << "the old contents were copied";
     fill(direct.map(0, exposure.reach), kBytes, 2);
     direct.conceal(exposure);
@@ -119,30 +119,31 @@ TEST_F(Bounced, TheKernelCopiesIfThatIsCheaperOrTheAreaIsFull) {
         direct.conceal(exposure);
         return exposure.reach.way;
     };
-    EXPECT_EQ(way(16 * kPage, Access::read, {1, 16 * kPage}), Way::bounced);
-    EXPECT_EQ(way(16 * kPage, Access::write, {1, 1000}), Way::copied);
-    EXPECT_EQ(way(16 * kPage, Access::read, {0, 0}), Way::copied) << "no peer needs the buffer";
-    EXPECT_EQ(way(16 * kPage, Access::read, {3, 3 * kPage, 3}), Way::bounced);
+    EXPECT_EQ(way(16 * kPage, Access::read, {1, 16 * kPage}), AccessMethod::bounced);
+    EXPECT_EQ(way(16 * kPage, Access::write, {1, 1000}), AccessMethod::copied);
+    EXPECT_EQ(way(16 * kPage, Access::read, {0, 0}), AccessMethod::copied)
+        << "no peer needs the buffer";
+    EXPECT_EQ(way(16 * kPage, Access::read, {3, 3 * kPage, 3}), AccessMethod::bounced);
     DirectOptions wide = options();
     wide.processors = 4;
     DirectMemory side_by_side(std::move(wide));
     EXPECT_EQ(
         side_by_side.expose(buffer_.at(), 16 * kPage, Access::read, {3, 3 * kPage, 3}).reach.way,
-        Way::copied)
+        AccessMethod::copied)
         << "peers copy their parts at the same time";
     const auto first = direct.expose(buffer_.at(), 16 * kPage, Access::read, {7, 7 * 16 * kPage});
     const auto second = direct.expose(buffer_.at(), 16 * kPage, Access::read, {7, 7 * 16 * kPage});
     const auto third = direct.expose(buffer_.at(), 16 * kPage, Access::read, {7, 7 * 16 * kPage});
-    EXPECT_EQ(second.reach.way, Way::bounced);
-    EXPECT_EQ(third.reach.way, Way::copied);
+    EXPECT_EQ(second.reach.way, AccessMethod::bounced);
+    EXPECT_EQ(third.reach.way, AccessMethod::copied);
     for (const auto& exposure : {first, second, third}) direct.conceal(exposure);
     const Pages large(40);
     EXPECT_EQ(direct.expose(large.at(), large.bytes(), Access::read, {1, large.bytes()}).reach.way,
-              Way::copied)
+              AccessMethod::copied)
         << "more than half of the area";
     DirectMemory copying(options(DirectMode::copy));
     EXPECT_EQ(copying.expose(buffer_.at(), 16 * kPage, Access::read, {7, 7 * 16 * kPage}).reach.way,
-              Way::copied);
+              AccessMethod::copied);
 }
 
 /// Peers that do not know of a failure may still write to a copy. So its piece is not used again,
@@ -152,12 +153,12 @@ TEST_F(Bounced, TheCopyOfAFailedCallIsNeverReused) {
     constexpr std::size_t kBytes = 8 * kPage;
     fill(buffer_.at(), kBytes, 1);
     const auto failed = direct.expose(buffer_.at(), kBytes, Access::write, for_peers(3, kBytes));
-    ASSERT_EQ(failed.reach.way, Way::bounced);
+    ASSERT_EQ(failed.reach.way, AccessMethod::bounced);
     direct.withdraw(failed);
     fill(direct.map(0, failed.reach), kBytes, 2);
     EXPECT_EQ(differs(buffer_.at(), kBytes, 1), kBytes);
     const auto next = direct.expose(buffer_.at(), kBytes, Access::read, for_peers(3, kBytes));
-    EXPECT_EQ(next.reach.way, Way::bounced);
+    EXPECT_EQ(next.reach.way, AccessMethod::bounced);
     EXPECT_NE(next.alias, failed.alias);
     direct.conceal(next);
 }
@@ -172,7 +173,8 @@ TEST_F(Bounced, ABufferIsAdoptedOnceItsCopiesCostAsMuch) {
     for (std::uint64_t i = 1; i <= uses; ++i) {
         const auto exposure =
             direct.expose(buffer_.at(), 16 * kPage, Access::read, for_peers(3, 16 * kPage));
-        EXPECT_EQ(exposure.reach.way, i < uses ? Way::bounced : Way::adopted) << i;
+        EXPECT_EQ(exposure.reach.way, i < uses ? AccessMethod::bounced : AccessMethod::adopted)
+            << i;
         direct.conceal(exposure);
     }
 }

@@ -48,8 +48,9 @@ TEST_F(Copied, TheKernelReadsAndWritesAnyExposedBlock) {
         auto buffer = numbered(kBytes);
         if (rank.rank() == 0) {
             const auto exposure = direct.expose(buffer.data(), kBytes, Access::write);
-            rank.require(exposure.reach.way == Way::copied && exposure.alias == buffer.data(),
-                         "the first use of a buffer is not copied by the kernel");
+            rank.require(
+                exposure.reach.way == AccessMethod::copied && exposure.alias == buffer.data(),
+                "the first use of a buffer is not copied by the kernel");
             shown_->reach[0] = exposure.reach.at(1);
             rank.fence();
             rank.fence();
@@ -120,10 +121,11 @@ TEST_F(Copied, ABlockOfTheSegmentIsReachedThroughItsMapping) {
         if (rank.rank() == 0) {
             const auto whole = direct.expose(shown_->segment, 4096, Access::read);
             const auto inner = direct.expose(shown_->segment + 100, 200, Access::read);
-            rank.require(whole.reach.way == Way::segment && inner.reach.way == Way::segment,
+            rank.require(whole.reach.way == AccessMethod::segment &&
+                             inner.reach.way == AccessMethod::segment,
                          "not found in the segment");
             const auto across = direct.expose(shown_->segment + 100, 4000, Access::read);
-            rank.require(across.reach.way == Way::copied,
+            rank.require(across.reach.way == AccessMethod::copied,
                          "a buffer that ends after the segment counts as part of it");
             shown_->reach[0] = inner.reach.at(5);
             rank.fence();

@@ -52,7 +52,8 @@ TEST_F(Adopted, ParentAndChildDoNotSeeEachOthersWrites) {
         if (differs(pages.at(), pages.bytes(), 1) != pages.bytes()) ::_exit(2);
         fill(pages.at(), pages.bytes(), 3);
         meeting.meet();  // the parent compares
-        if (direct.expose(pages.at(), pages.bytes(), Access::read).reach.way != Way::copied)
+        if (direct.expose(pages.at(), pages.bytes(), Access::read).reach.way !=
+            AccessMethod::copied)
             ::_exit(3);
         ::_exit(0);
     }

@@ -25,7 +25,7 @@ long bind_memory(const Pages& pages, const unsigned long* nodes, unsigned flags)
 void expect_copied(DirectMemory& direct, const Pages& pages, Refusal reason) {
     const std::uint64_t before = refusals(direct, reason);
     const auto exposure = direct.expose(pages.at(), pages.bytes(), Access::write);
-    EXPECT_EQ(exposure.reach.way, Way::copied);
+    EXPECT_EQ(exposure.reach.way, AccessMethod::copied);
     EXPECT_EQ(refusals(direct, reason), before + 1) << why(direct);
     std::byte byte{};
     EXPECT_TRUE(direct.read(0, exposure.reach.address, &byte, 1));
@@ -39,7 +39,7 @@ TEST_F(Adopted, MemoryIsCopiedIfTheKernelDoesNotAnswer) {
         const Pages pages(16);
         const auto exposure = direct.expose(pages.at(), pages.bytes(), Access::read);
         std::byte byte{};
-        if (direct.adoption_off().empty() || exposure.reach.way != Way::copied) ::_exit(1);
+        if (direct.adoption_off().empty() || exposure.reach.way != AccessMethod::copied) ::_exit(1);
         if (!direct.read(0, exposure.reach.address, &byte, 1)) ::_exit(2);
     });
 }
@@ -65,7 +65,7 @@ TEST_F(Adopted, AFileSizeLimitIsRespected) {
         DirectMemory direct(own_peer());
         const Pages pages(1024);
         const auto exposure = direct.expose(pages.at(), pages.bytes(), Access::read);
-        if (exposure.reach.way != Way::copied) ::_exit(1);
+        if (exposure.reach.way != AccessMethod::copied) ::_exit(1);
     });
 }
 
@@ -144,7 +144,7 @@ TEST_F(Adopted, NoDataIsLostAtTheLimitOfMappings) {
         // A buffer in the middle of a mapping needs two more mappings, and its window one or two.
         for (int free = 0; free < 12; ++free, full.free_one(), full.free_one()) {
             const auto exposure = direct.expose(pages.at() + 16 * kPage, 16 * kPage, Access::write);
-            adopted += exposure.reach.way == Way::adopted ? 1 : 0;
+            adopted += exposure.reach.way == AccessMethod::adopted ? 1 : 0;
             direct.conceal(exposure);
             ASSERT_EQ(differs(pages.at(), pages.bytes(), 2), pages.bytes()) << free;
             // The fork makes the range private, which needs no further mapping.
@@ -233,7 +233,7 @@ TEST_F(Adopted, MemoryOfAFailedCallIsRevokedFromLocalPeers) {
     fill(pages.at(), pages.bytes(), 1);
     for (const bool failed : {true, false}) {
         const auto exposure = direct.expose(pages.at(), pages.bytes(), Access::write);
-        ASSERT_EQ(exposure.reach.way, Way::adopted) << why(direct);
+        ASSERT_EQ(exposure.reach.way, AccessMethod::adopted) << why(direct);
         std::byte* const seen = direct.map(0, exposure.reach);
         if (failed)
             direct.withdraw(exposure);
@@ -259,7 +259,7 @@ TEST_F(Adopted, FourGibibytesAreRemapped) {
     {
         DirectMemory direct(own_peer());
         const auto exposure = direct.expose(pages.at() + 100, kBytes, Access::write);
-        ASSERT_EQ(exposure.reach.way, Way::adopted) << why(direct);
+        ASSERT_EQ(exposure.reach.way, AccessMethod::adopted) << why(direct);
         std::byte* const seen = direct.map(0, exposure.reach);
         for (std::size_t page = 1; page <= kBytes / kPage; ++page) {
             auto& there = *reinterpret_cast<std::uint64_t*>(seen - 100 + page * kPage + 8);

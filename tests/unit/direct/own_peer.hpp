@@ -21,7 +21,7 @@
 namespace weft::link::testing {
 
 using base::Access;
-using base::Way;
+using base::AccessMethod;
 
 inline constexpr std::size_t kPage = kPageBytes;
 
@@ -137,7 +137,7 @@ class Adopted : public ::testing::Test {
     /// Exposes a buffer once, and expects that it is adopted.
     static void adopt(DirectMemory& direct, std::byte* data, std::size_t bytes) {
         const auto exposure = direct.expose(data, bytes, Access::read);
-        EXPECT_EQ(exposure.reach.way, Way::adopted) << why(direct);
+        EXPECT_EQ(exposure.reach.way, AccessMethod::adopted) << why(direct);
         direct.conceal(exposure);
     }
 };

@@ -31,7 +31,7 @@ struct Object {
         reach.object = static_cast<std::uint32_t>(file.number());
         reach.object_bytes = bytes;
         reach.generation = generation;
-        reach.way = base::Way::adopted;
+        reach.way = base::AccessMethod::adopted;
     }
     base::FileDescriptor file;
     base::Reach reach;

@@ -64,7 +64,8 @@ TEST_F(Adopted, PropertiesSetByAdviceAreKept) {
     const Pages pages(16);
     adopt(direct, pages.at(), pages.bytes());
     ASSERT_EQ(::madvise(pages.at() + 4 * kPage, kPage, MADV_DONTFORK), 0);
-    EXPECT_EQ(direct.expose(pages.at(), pages.bytes(), Access::read).reach.way, Way::copied);
+    EXPECT_EQ(direct.expose(pages.at(), pages.bytes(), Access::read).reach.way,
+              AccessMethod::copied);
     EXPECT_EQ(refusals(direct, Refusal::property), 1U);
     in_child([&] {
         unsigned char resident = 0;
@@ -80,10 +81,10 @@ TEST_F(Adopted, ReadOnlyMemoryIsReadButNotWritten) {
     adopt(direct, pages.at(), pages.bytes());
     ASSERT_EQ(::mprotect(pages.at(), pages.bytes(), PROT_READ), 0);
     const auto read = direct.expose(pages.at(), pages.bytes(), Access::read);
-    EXPECT_EQ(read.reach.way, Way::adopted);
+    EXPECT_EQ(read.reach.way, AccessMethod::adopted);
     direct.conceal(read);
     const auto write = direct.expose(pages.at(), pages.bytes(), Access::write);
-    EXPECT_EQ(write.reach.way, Way::copied);
+    EXPECT_EQ(write.reach.way, AccessMethod::copied);
     std::byte byte{1};
     EXPECT_FALSE(direct.write(0, write.reach.address, &byte, 1));
     direct.conceal(write);
@@ -93,7 +94,7 @@ TEST_F(Adopted, ReadOnlyMemoryIsReadButNotWritten) {
     adopt(direct, pages.at(), pages.bytes());
     ASSERT_EQ(::mprotect(pages.at() + 3 * kPage, kPage, PROT_NONE), 0);
     const auto hidden = direct.expose(pages.at(), pages.bytes(), Access::read);
-    EXPECT_EQ(hidden.reach.way, Way::copied);
+    EXPECT_EQ(hidden.reach.way, AccessMethod::copied);
     EXPECT_FALSE(direct.read(0, hidden.reach.at(3 * kPage).address, &byte, 1));
 }
 
@@ -120,13 +121,14 @@ TEST_F(Adopted, OtherKindsOfMemoryAreCopied) {
         void* const at = ::mmap(nullptr, bytes, kind.protection, kind.flags, kind.descriptor, 0);
         if (at == MAP_FAILED) continue;  // the machine has no huge pages
         auto* const data = static_cast<std::byte*>(at);
-        EXPECT_EQ(direct.expose(data, bytes, Access::read).reach.way, Way::copied) << tried;
+        EXPECT_EQ(direct.expose(data, bytes, Access::read).reach.way, AccessMethod::copied)
+            << tried;
         EXPECT_EQ(refusals(direct, Refusal::kind), ++tried);
         ::munmap(at, bytes);
     }
     EXPECT_GE(tried, 4U);
     const auto unmapped = direct.expose(nullptr, kBytes, Access::read);
-    EXPECT_EQ(unmapped.reach.way, Way::copied);
+    EXPECT_EQ(unmapped.reach.way, AccessMethod::copied);
 }
 
 std::byte in_bss[40 * kPage];
@@ -137,7 +139,7 @@ TEST_F(Adopted, StaticBuffersAndStacksOfThreadsAreRight) {
     const std::size_t bytes = 39 * kPage;
     fill(data, bytes, 6);
     const auto exposure = direct.expose(data, bytes, Access::write);
-    EXPECT_EQ(exposure.reach.way, Way::adopted);
+    EXPECT_EQ(exposure.reach.way, AccessMethod::adopted);
     std::memset(direct.map(0, exposure.reach) + 100, 1, 10 * kPage);
     direct.conceal(exposure);
     for (std::size_t i = 0; i < 10 * kPage; ++i) ASSERT_EQ(data[100 + i], std::byte{1});
@@ -152,7 +154,8 @@ TEST_F(Adopted, StaticBuffersAndStacksOfThreadsAreRight) {
 TEST_F(Adopted, MemoryThatGrowsDownwardsIsNotRemapped) {
     DirectMemory direct(own_peer());
     std::byte on_stack[40 * kPage];
-    EXPECT_EQ(direct.expose(on_stack, sizeof on_stack, Access::read).reach.way, Way::copied);
+    EXPECT_EQ(direct.expose(on_stack, sizeof on_stack, Access::read).reach.way,
+              AccessMethod::copied);
     EXPECT_EQ(refusals(direct, Refusal::property), 1U);
 }
 
@@ -219,7 +222,8 @@ TEST_F(Adopted, LockedMemoryIsNotAdoptedAndStaysLocked) {
     const Pages pages(16);
     DirectMemory direct(own_peer());
     ASSERT_EQ(::mlock(pages.at() + kPage, kPage), 0);
-    EXPECT_EQ(direct.expose(pages.at(), pages.bytes(), Access::read).reach.way, Way::copied);
+    EXPECT_EQ(direct.expose(pages.at(), pages.bytes(), Access::read).reach.way,
+              AccessMethod::copied);
     EXPECT_EQ(refusals(direct, Refusal::property), 1U);
     ASSERT_EQ(::munlock(pages.at() + kPage, kPage), 0);
     adopt(direct, pages.at(), pages.bytes());
@@ -248,7 +252,8 @@ TEST_F(Adopted, MemoryOfAnIoRingIsNeitherAdoptedNorMadePrivate) {
             ::syscall(SYS_io_uring_register, ring.number(), IORING_REGISTER_BUFFERS, &buffer, 1),
             0);
         EXPECT_GT(pinned_bytes(), 0U);
-        EXPECT_EQ(direct.expose(other.at(), other.bytes(), Access::read).reach.way, Way::copied);
+        EXPECT_EQ(direct.expose(other.at(), other.bytes(), Access::read).reach.way,
+                  AccessMethod::copied);
         EXPECT_EQ(refusals(direct, Refusal::held), 1U);
         // Advice changes its own pages only; the ring still has the others.
         fill(pages.at(), pages.bytes(), 1);
@@ -324,7 +329,7 @@ void adopt_in_large_pages(int advice, std::size_t start) {
     DirectMemory direct(own_peer());
     const std::size_t bytes = pages.bytes() - start - kPage;
     const auto exposure = direct.expose(pages.at() + start, bytes, Access::write);
-    ASSERT_EQ(exposure.reach.way, Way::adopted);
+    ASSERT_EQ(exposure.reach.way, AccessMethod::adopted);
     std::byte* const seen = direct.map(0, exposure.reach);
     EXPECT_EQ(std::memcmp(seen, pages.at() + start, bytes), 0);
     std::memset(seen, 3, bytes);
