@@ -4,7 +4,6 @@
 #include <sys/auxv.h>
 
 #include <algorithm>
-#include <array>
 #include <bit>
 
 #include "base/suggestion.hpp"

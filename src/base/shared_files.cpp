@@ -21,7 +21,6 @@
 #include <atomic>
 #include <cerrno>
 #include <cstring>
-#include <string_view>
 #include <utility>
 #include <vector>
 

@@ -13,7 +13,6 @@
 #include "base/file_descriptor.hpp"
 #include "link/direct/address_query.hpp"
 #include "link/direct/remapped_object.hpp"
-#include "link/shared/os_handles.hpp"
 
 namespace weft::link {
 namespace {

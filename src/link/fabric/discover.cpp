@@ -7,8 +7,6 @@
 #include <algorithm>
 #include <cstring>
 #include <optional>
-#include <string>
-#include <vector>
 
 #include "base/suggestion.hpp"
 #include "link/fabric/host_addresses.hpp"

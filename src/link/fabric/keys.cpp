@@ -3,8 +3,6 @@
 
 #include <algorithm>
 
-#include "base/random.hpp"
-
 namespace weft::link {
 
 base::Result<std::vector<std::uint64_t>> draw_keys(std::size_t count, std::size_t key_bytes,

@@ -2,7 +2,6 @@
 #include "link/fabric/port.hpp"
 
 #include <rdma/fi_errno.h>
-#include <rdma/fi_rma.h>
 
 #include <algorithm>
 #include <array>

@@ -13,7 +13,6 @@
 #include <string>
 #include <string_view>
 
-#include "base/file_descriptor.hpp"
 #include "base/log.hpp"
 #include "base/random.hpp"
 #include "base/units.hpp"
