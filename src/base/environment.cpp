@@ -96,16 +96,26 @@ struct Bytes {
     static std::string print(const Settings& settings) { return format_bytes(settings.*Field); }
 };
 
-struct Banks {
+template <auto Field, std::uint64_t Min, std::uint64_t Max>
+struct Count {
     static Result<void> read(Settings& settings, std::string_view value) {
-        const auto count = parse_count(value, {.min = 4, .max = 65536});
+        const auto count = parse_count(value, {.min = Min, .max = Max});
         if (!count) return count.failure();
-        if (!std::has_single_bit(*count))
-            return fail(Status::argument, "{} is not a power of two", *count);
-        settings.banks = static_cast<std::uint32_t>(*count);
+        settings.*Field = static_cast<std::uint32_t>(*count);
         return Done{};
     }
-    static std::string print(const Settings& settings) { return fmt::format("{}", settings.banks); }
+    static std::string print(const Settings& settings) {
+        const std::optional<std::uint32_t> count = settings.*Field;
+        return count ? fmt::format("{}", *count) : std::string();
+    }
+};
+
+struct Banks : Count<&Settings::banks, 4, 65536> {
+    static Result<void> read(Settings& settings, std::string_view value) {
+        const Result<void> done = Count::read(settings, value);
+        if (!done || std::has_single_bit(settings.banks)) return done;
+        return fail(Status::argument, "{} is not a power of two", settings.banks);
+    }
 };
 
 struct Timeout {
@@ -120,29 +130,11 @@ struct Timeout {
     }
 };
 
-constexpr CountRange kNodeRange{.min = 0, .max = 0x7fffffff};
+constexpr std::uint64_t kNodesMax = 0x7fffffff;
 
-struct Nodes {
-    static Result<void> read(Settings& settings, std::string_view value) {
-        const auto count = parse_count(value, {.min = 1, .max = kNodeRange.max});
-        if (!count) return count.failure();
-        settings.nodes = static_cast<std::uint32_t>(*count);
-        return Done{};
-    }
+struct Nodes : Count<&Settings::nodes, 1, kNodesMax> {
     static std::string print(const Settings& settings) {
-        return settings.nodes == 0 ? std::string() : fmt::format("{}", settings.nodes);
-    }
-};
-
-struct NodeId {
-    static Result<void> read(Settings& settings, std::string_view value) {
-        const auto number = parse_count(value, kNodeRange);
-        if (!number) return number.failure();
-        settings.node_id = static_cast<std::uint32_t>(*number);
-        return Done{};
-    }
-    static std::string print(const Settings& settings) {
-        return settings.node_id ? fmt::format("{}", *settings.node_id) : std::string();
+        return settings.nodes == 0 ? std::string() : Count::print(settings);
     }
 };
 
@@ -199,8 +191,9 @@ constexpr std::array kVariables{
     variable<Nodes>({"WEFT_NODES", "", "a whole number of 1 or more",
                      "number of virtual nodes into which the ranks are grouped, under any launcher",
                      true}),
-    variable<NodeId>({kNodeIdVariable, "", "a whole number",
-                      "the virtual node of this rank; set by `weft run`", false}),
+    variable<Count<&Settings::node_id, 0, kNodesMax>>(
+        {kNodeIdVariable, "", "a whole number", "the virtual node of this rank; set by `weft run`",
+         false}),
     variable<Text<&Settings::reduce_isa>>(
         {"WEFT_REDUCE_ISA", "", "an instruction set's name",
          "instruction set of the reduction kernels; not set: the best one of this processor. After "
@@ -260,16 +253,21 @@ Assignment split_assignment(std::string_view text) {
     return {text.substr(0, equals), text.substr(equals + 1)};
 }
 
-/// Returns the value after "NAME=" in the lines of an agreement text, or nothing if it has
-/// no such line.
-std::optional<std::string_view> value_in(std::string_view text, std::string_view name) {
+/// Returns the WEFT_* entries in the lines of an agreement text.
+std::vector<Assignment> assignments_of(std::string_view text) {
+    std::vector<Assignment> entries;
     while (!text.empty()) {
-        const std::size_t end = text.find('\n');
+        const std::size_t end = std::min(text.find('\n'), text.size());
         const Assignment entry = split_assignment(text.substr(0, end));
-        if (entry.name == name) return entry.value;
-        if (end == std::string_view::npos) break;
-        text.remove_prefix(end + 1);
+        if (!entry.name.empty()) entries.push_back(entry);
+        text.remove_prefix(std::min(end + 1, text.size()));
     }
+    return entries;
+}
+
+std::optional<std::string_view> value_in(std::string_view text, std::string_view name) {
+    for (const Assignment& entry : assignments_of(text))
+        if (entry.name == name) return entry.value;
     return std::nullopt;
 }
 
@@ -388,18 +386,14 @@ std::string agreement_text(const Settings& settings) {
 }
 
 std::string first_difference(std::string_view here, std::string_view there) {
-    for (const auto& [lines, other] : {std::pair{here, there}, std::pair{there, here}}) {
-        std::string_view rest = lines;
-        while (!rest.empty()) {
-            const std::size_t end = std::min(rest.find('\n'), rest.size());
-            const Assignment entry = split_assignment(rest.substr(0, end));
-            rest.remove_prefix(std::min(end + 1, rest.size()));
-            if (entry.name.empty() || value_in(other, entry.name) == entry.value) continue;
-            return fmt::format("{} is {} here and {} there", entry.name,
-                               quoted(value_in(here, entry.name)),
-                               quoted(value_in(there, entry.name)));
+    for (const std::string_view lines : {here, there})
+        for (const Assignment& entry : assignments_of(lines)) {
+            const auto ours = value_in(here, entry.name);
+            const auto theirs = value_in(there, entry.name);
+            if (ours != theirs)
+                return fmt::format("{} is {} here and {} there", entry.name, quoted(ours),
+                                   quoted(theirs));
         }
-    }
     return {};
 }
 

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "link/fabric/grant.hpp"
 
+#include <fmt/ranges.h>
 #include <rdma/fi_domain.h>
 #include <rdma/fi_endpoint.h>
 
-#include <iterator>
+#include <initializer_list>
+#include <span>
 #include <string>
+#include <vector>
 
 namespace weft::link {
 namespace {
@@ -50,8 +53,7 @@ constexpr NamedBit kModes[] = {
     {kBufferedRecv, "FI_BUFFERED_RECV", false},
 };
 
-template <std::size_t N>
-std::uint64_t bits_of(const NamedBit (&table)[N], bool handled_only) {
+std::uint64_t bits_of(std::span<const NamedBit> table, bool handled_only) {
     std::uint64_t bits = 0;
     for (const NamedBit& entry : table) {
         if (entry.handled || !handled_only) bits |= entry.bit;
@@ -59,31 +61,24 @@ std::uint64_t bits_of(const NamedBit (&table)[N], bool handled_only) {
     return bits;
 }
 
-template <std::size_t N>
-void name_bits(const NamedBit (&table)[N], std::uint64_t& bits, std::string& names) {
-    for (const NamedBit& entry : table) {
-        if ((bits & entry.bit) == 0) continue;
-        names += fmt::format("{}{}", names.empty() ? "" : ", ", entry.name);
-        bits &= ~entry.bit;
-    }
-}
-
-void name_rest(std::uint64_t bits, std::string& names) {
-    if (bits != 0) names += fmt::format("{}bits {:#x}", names.empty() ? "" : ", ", bits);
+void name_bits(std::initializer_list<std::span<const NamedBit>> tables, std::uint64_t bits,
+               std::vector<std::string>& names) {
+    for (const auto& table : tables)
+        for (const NamedBit& entry : table) {
+            if ((bits & entry.bit) == 0) continue;
+            names.emplace_back(entry.name);
+            bits &= ~entry.bit;
+        }
+    if (bits != 0) names.push_back(fmt::format("bits {:#x}", bits));
 }
 
 /// Returns the names of unhandled demands, or an empty text.
 std::string unhandled_demands(const fi_info& offer) {
-    std::string names;
-    std::uint64_t mr =
-        static_cast<std::uint32_t>(offer.domain_attr->mr_mode) & ~bits_of(kMrModes, true);
-    name_bits(kMrModes, mr, names);
-    name_bits(kMrModesOld, mr, names);
-    name_rest(mr, names);
-    std::uint64_t mode = offer.mode & ~bits_of(kModes, true);
-    name_bits(kModes, mode, names);
-    name_rest(mode, names);
-    return names;
+    std::vector<std::string> names;
+    const auto mr = static_cast<std::uint32_t>(offer.domain_attr->mr_mode);
+    name_bits({kMrModes, kMrModesOld}, mr & ~bits_of(kMrModes, true), names);
+    name_bits({kModes}, offer.mode & ~bits_of(kModes, true), names);
+    return fmt::format("{}", fmt::join(names, ", "));
 }
 
 bool is_internet(std::uint32_t format) {
