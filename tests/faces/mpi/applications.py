@@ -21,7 +21,7 @@ from pathlib import Path
 
 DEADLINE_S = 300
 SCALAPACK = Path("/usr/lib/x86_64-linux-gnu/scalapack")
-# Not xdllt: it reads uninitialized stack memory, and hangs even without the layer if calls overwrite that memory.
+# xdllt is left out: it reads uninitialized stack memory and can hang, even without the layer.
 SOLVERS = ("xdlu", "xdqr", "xdinv")
 
 WATER = """start water
@@ -114,7 +114,7 @@ nuMax 15.
 nuMin 1.001e-5
 output
 """
-ABUNDANCES = {1: 1, 2: 0.1, 6: 2.2e-4, 7: 4e-5, 8: 3.3e-4, 10: 5e-5, 16: 9e-6}  # by number of the element
+ABUNDANCES = {1: 1, 2: 0.1, 6: 2.2e-4, 7: 4e-5, 8: 3.3e-4, 10: 5e-5, 16: 9e-6}  # by atomic number; hydrogen is 1
 
 
 class Application:
@@ -125,7 +125,7 @@ class Application:
         self.answer = re.compile(answer, re.MULTILINE)
         self.inputs, self.output, self.within = dict(inputs), output, within
 
-    def same(self, one, other):
+    def equal(self, one, other):
         """Returns true if two answers are equal within the tolerance."""
         if self.within == 0 or one is None or other is None or len(one) != len(other):
             return one == other
@@ -137,7 +137,7 @@ def applications(mpi):
     data = {file.name: file.read_text() for file in tables.glob("*.dat")}
     for solver in SOLVERS:  # each checks its results by residuals
         yield Application(f"scalapack {solver}", str(tables / solver), 4, r"tests completed.*|tests skipped.*", data)
-    # A ninth digit depends on the order of additions, and so on the ranks that share work first.
+    # Seven decimals: later ones depend on the order of additions, which varies from run to run.
     yield Application("nwchem", f"nwchem.{mpi}", 2, r"Total (?:SCF|DFT|MP2) energy\D+[-]?\d+\.\d{7}",
                       {"water.nw": WATER}, words=["water.nw"])
     if mpi == "mpich":  # its random numbers are seeded by the clock
@@ -172,7 +172,7 @@ def run(mpi, programs, application, layered):
             done = subprocess.run(command(mpi, programs, application, layered), cwd=folder, capture_output=True, text=True,
                                   timeout=DEADLINE_S, check=False)
         except subprocess.TimeoutExpired:
-            return None, "no end"
+            return None, f"still running after {DEADLINE_S} s"
         if done.returncode != 0:
             return None, done.stdout[-2000:] + done.stderr[-2000:]
         said = (Path(folder) / application.output).read_text() if application.output else done.stdout
@@ -180,15 +180,15 @@ def run(mpi, programs, application, layered):
 
 
 def compare(mpi, programs, application):
-    """Compares both runs and prints the result. Returns true if the application is right."""
-    alone, complaint = run(mpi, programs, application, False)
-    if not alone:
-        print(f"{application.name}: fails by the MPI alone\n{complaint}", flush=True)
+    """Runs without and with the layer, and prints the result. Returns false if the layer changed the answer."""
+    expected, complaint = run(mpi, programs, application, False)
+    if not expected:
+        print(f"{application.name}: fails even without the layer\n{complaint}", flush=True)
         return True
     layered, said = run(mpi, programs, application, True)
     served = sum(int(count) for count in re.findall(r"^weft: \w+ +\d+ +(\d+) ", said, re.MULTILINE))
-    right = application.same(alone, layered) and served > 0
-    print(f"{application.name}: {'same answer' if right else f'WRONG: {alone} became {layered}'}, {served} calls served",
+    right = application.equal(expected, layered) and served > 0
+    print(f"{application.name}: {'equal answer' if right else f'WRONG: {expected} became {layered}'}, {served} calls served",
           flush=True)
     print("".join(line for line in said.splitlines(True) if line.startswith("weft:")) if right else said, flush=True)
     return right

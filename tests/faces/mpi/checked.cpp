@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // checked.cpp - a program for `weft mpi-check`: on two ranks, the layer serves 200 calls and
-// hands two back.
+// leaves two to the host MPI.
 #include <mpi.h>
 
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: ranges of sizes decide which library serves a call. Without data, short calls go to weft,
-//       and long calls as soon as buffers recur.
-// Method: ranges and buffers are given; no MPI library runs.
+// Goal: ranges of sizes decide which library serves a call. Without ranges, short calls go to
+//       weft, and so do long calls whose buffers recur.
+// Method: the test passes ranges and buffer addresses to Choices; no MPI library runs.
 #include "faces/mpi/choices.hpp"
 
 #include <gtest/gtest.h>
@@ -29,7 +29,7 @@ Choices choices_of(int ranks, const std::string& lines) {
     return choices;
 }
 
-TEST(Ranges, LastFromTheirSizeToTheNext) {
+TEST(Ranges, ExtendFromTheirSizeToTheNextRange) {
     const Choices choices = choices_of(4, kMpi + " 4 broadcast 64 host\n" +        //
                                               kMpi + " 4 broadcast 1024 weft\n" +  //
                                               kMpi + " 4 broadcast 1048576 host\n");
@@ -50,7 +50,7 @@ TEST(Ranges, MayBeInAnyOrderAndStartAtZero) {
     EXPECT_EQ(choices.library(Kind::scan, 8), Library::weft);
 }
 
-TEST(Ranges, OfTheLargestCommunicatorThatIsNotLargerCount) {
+TEST(Ranges, ForTheLargestSizeNotAboveTheCommunicatorCount) {
     const std::string lines = kMpi + " 4 reduce 0 host\n" + kMpi + " 8 reduce 0 weft\n" + kMpi +
                               " 8 gather 0 host\n" + kOther + " 2 reduce 0 host\n";
     EXPECT_EQ(choices_of(3, lines).library(Kind::reduce, 8), Library::unknown);
@@ -60,7 +60,7 @@ TEST(Ranges, OfTheLargestCommunicatorThatIsNotLargerCount) {
     EXPECT_EQ(choices_of(100, lines).library(Kind::reduce, 8), Library::weft);
 }
 
-TEST(Ranges, OfTheFileReplaceShippedOnesOfACollective) {
+TEST(Ranges, InAFileReplaceTheShippedOnesOfTheirCollective) {
     std::string complaint;
     Choices choices(8);
     choices.take(shipped_ranges());
@@ -74,7 +74,7 @@ TEST(Ranges, OfTheFileReplaceShippedOnesOfACollective) {
     EXPECT_EQ(choices.library(Kind::scan, 8), Library::host);
 }
 
-TEST(Ranges, MalformedLinesAreReportedAndTheOthersCount) {
+TEST(Ranges, MalformedLinesAreReportedAndSkipped) {
     for (const std::string line :
          {"mpich 4 broadcast 8", "mpich 4 broadcast eight host", "mpich 1 barrier 0 host",
           "mpich 4 cast 8 host", "mpich 4 broadcast 8 us", "nonsense"}) {
@@ -86,19 +86,20 @@ TEST(Ranges, MalformedLinesAreReportedAndTheOthersCount) {
     }
 }
 
-TEST(Choices, WithoutDataShortCallsGoToWeft) {
+TEST(Choices, WithoutRangesOnlyShortCallsGoToWeft) {
     const Choices choices(2);
     EXPECT_FALSE(choices.goes_to_host(Kind::allreduce, 0));
     EXPECT_FALSE(choices.goes_to_host(Kind::allreduce, kLong - 1));
     EXPECT_TRUE(choices.goes_to_host(Kind::allreduce, kLong));
 }
 
-TEST(Choices, DataDecideAboutLongCalls) {
+TEST(Choices, RangesMaySendLongCallsToWeft) {
     const Choices choices = choices_of(2, kMpi + " 2 allreduce 0 weft\n");
     EXPECT_FALSE(choices.goes_to_host(Kind::allreduce, kLong));
 }
 
-/// Counts long calls until members must agree; buffers repeat after `period` calls.
+/// Makes long calls whose buffers repeat after `period` calls. Returns their number when the
+/// members must agree on a library.
 unsigned calls_until_agreement(Choices& choices, unsigned period) {
     static char memory[4096];
     for (unsigned call = 0;; ++call)

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// communicators.cpp - many communicators, at once and one after another, and the cost of calls.
+// communicators.cpp - a program with many communicators, windows or calls, as its mode selects.
 //
 // usage: communicators alive|churn|operations|own|window|costs|stream|long|reused|overlap COUNT
 //        (under a launcher, with the layer)
 //
 // alive    COUNT communicators at once, with calls on all of them.
-// churn    COUNT communicators made, used once and freed. Rank 0 prints the KiB by which the memory
-//          of some rank has grown since a tenth of them, at most.
+// churn    COUNT communicators made, used once and freed. Rank 0 prints the largest growth of a
+//          rank's memory in KiB after the first tenth.
 // operations  COUNT operations made, used once and freed; output as for churn.
-// window   COUNT times a rank completes its accesses to a window before a barrier; after the
-//          barrier, the owner of the window tests once whether they are complete.
+// window   COUNT times, rank 0 completes its accesses to the other ranks' windows and enters a
+//          barrier. After the barrier, the first MPI_Win_test of each owner must succeed.
 // own      COUNT calls on a duplicate of MPI_COMM_WORLD.
-// costs    Times in ns: of a duplicate that is freed, unused or used once; of calls on
-//          MPI_COMM_SELF; and of calls on two alternating communicators that are handed back.
+// costs    Rank 0 prints median times in ns: to duplicate and free a communicator, unused or used
+//          once; of calls on MPI_COMM_SELF; of calls on two alternating one-rank communicators.
 // stream   COUNT calls on MPI_COMM_WORLD.
 // long     COUNT long calls on MPI_COMM_WORLD with the same buffers, then COUNT with new ones.
 // reused   COUNT communicators one after another; on some ranks they get the handles of freed ones.
@@ -45,7 +45,7 @@ void alive(int count) {
     for (int round = 1; round <= 3; ++round)
         for (int i = 0; i < count; ++i) check_sum(comms[static_cast<std::size_t>(i)], round + i);
     for (MPI_Comm& comm : comms) MPI_Comm_free(&comm);
-    MPI_Comm again = MPI_COMM_NULL;  // places are free again
+    MPI_Comm again = MPI_COMM_NULL;  // uses resources of the freed communicators
     MPI_Comm_dup(MPI_COMM_WORLD, &again);
     for (int round = 1; round <= 3; ++round) check_sum(again, round);
     MPI_Comm_free(&again);
@@ -109,9 +109,9 @@ void churn(int count) {
         if (i == count / 10) before = resident_kib();
     }
     const long grown = resident_kib() - before;
-    long most = 0;
-    PMPI_Reduce(&grown, &most, 1, MPI_LONG, MPI_MAX, 0, MPI_COMM_WORLD);
-    if (rank == 0 && wrong == 0) std::printf("%d communicators: %ld KiB\n", count, most);
+    long largest = 0;
+    PMPI_Reduce(&grown, &largest, 1, MPI_LONG, MPI_MAX, 0, MPI_COMM_WORLD);
+    if (rank == 0 && wrong == 0) std::printf("%d communicators: %ld KiB\n", count, largest);
 }
 
 void add_ints(void* in, void* inout, int* count, MPI_Datatype*) {
@@ -130,9 +130,9 @@ void operations(int count) {
         if (i == count / 10) before = resident_kib();
     }
     const long grown = resident_kib() - before;
-    long most = 0;
-    PMPI_Reduce(&grown, &most, 1, MPI_LONG, MPI_MAX, 0, MPI_COMM_WORLD);
-    if (rank == 0 && wrong == 0) std::printf("%d operations: %ld KiB\n", count, most);
+    long largest = 0;
+    PMPI_Reduce(&grown, &largest, 1, MPI_LONG, MPI_MAX, 0, MPI_COMM_WORLD);
+    if (rank == 0 && wrong == 0) std::printf("%d operations: %ld KiB\n", count, largest);
 }
 
 void window(int count) {
@@ -170,7 +170,7 @@ void own(int count) {
     if (rank == 0 && wrong == 0) std::printf("%d calls: right\n", count);
 }
 
-/// Returns the median time of one of `count` runs.
+/// Returns the median of the batches' mean times of a run; each batch has `count` runs.
 template <class Run>
 double median_ns(int count, Run run) {
     constexpr int kBatches = 21;
@@ -186,25 +186,26 @@ double median_ns(int count, Run run) {
 }
 
 void costs(int count) {
-    const auto renewed = [](bool used) {
+    const auto dup_and_free = [](bool used) {
         MPI_Comm comm = MPI_COMM_NULL;
         MPI_Comm_dup(MPI_COMM_WORLD, &comm);
         if (used) MPI_Barrier(comm);
         MPI_Comm_free(&comm);
     };
-    const double unused = median_ns(count, [&] { renewed(false); });
-    const double used = median_ns(count, [&] { renewed(true); });
+    const double unused = median_ns(count, [&] { dup_and_free(false); });
+    const double used = median_ns(count, [&] { dup_and_free(true); });
     const double barrier = median_ns(1000 * count, [] { MPI_Barrier(MPI_COMM_SELF); });
     double in = 1;
     double out = 0;
     const double sum = median_ns(
         1000 * count, [&] { MPI_Allreduce(&in, &out, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_SELF); });
-    MPI_Comm alone[2] = {MPI_COMM_NULL, MPI_COMM_NULL};  // the layer caches the last one
-    for (MPI_Comm& comm : alone) MPI_Comm_dup(MPI_COMM_SELF, &comm);
+    MPI_Comm single_rank[2] = {MPI_COMM_NULL,
+                               MPI_COMM_NULL};  // two: the layer caches the last communicator
+    for (MPI_Comm& comm : single_rank) MPI_Comm_dup(MPI_COMM_SELF, &comm);
     const double handed_back = median_ns(500 * count, [&] {
-        for (const MPI_Comm comm : alone) MPI_Barrier(comm);
+        for (const MPI_Comm comm : single_rank) MPI_Barrier(comm);
     });
-    for (MPI_Comm& comm : alone) MPI_Comm_free(&comm);
+    for (MPI_Comm& comm : single_rank) MPI_Comm_free(&comm);
     if (rank == 0)
         std::printf(
             "dup_free %.0f dup_use_free %.0f self_barrier %.1f self_allreduce %.1f "

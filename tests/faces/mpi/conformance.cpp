@@ -4,13 +4,13 @@
 // usage: conformance SEED CASES   (under a launcher, with the layer preloaded)
 //
 // Idea     All ranks draw the same cases: communicator, collective, form, type, operation, count,
-//          root, in place. Each rank draws the arguments that MPI leaves to it: layouts with the
-//          same signature, displacements. The MPI call and the PMPI call get equal buffers, and
-//          afterwards every byte of these must agree. Values are small integers, so floating-point
-//          results are exact in any order.
+//          root, in place. Each rank draws the arguments that may differ: layouts with the same
+//          signature, displacements. The MPI call and the PMPI call get equal buffers, and
+//          afterwards every byte of the buffers must agree. Values are small integers, so
+//          floating-point results are exact in any order.
 // Holds    Three started calls on different communicators are in flight at a time, together with
 //          messages, persistent and neighborhood calls. All kinds of wait and test complete them.
-//          Rank 0 prints the number of cases. Faults of the hosts are avoided, with a comment.
+//          Rank 0 prints the number of cases. Cases that hit a fault of the host MPI are left out.
 #include <mpi.h>
 #if defined(OPEN_MPI)
 #include <mpi-ext.h>
@@ -43,9 +43,9 @@ int small(Random& random, int limit) {
 
 /// Calls that the host serves, in flight with calls of weft: a neighborhood call on a ring, and a
 /// persistent reduction if the host has one.
-class Others {
+class HostCalls {
   public:
-    explicit Others(MPI_Comm ring) : ring_(ring) {
+    explicit HostCalls(MPI_Comm ring) : ring_(ring) {
         MPI_Comm_rank(ring, &rank_);
         MPI_Comm_size(ring, &size_);
     }
@@ -71,7 +71,7 @@ class Others {
     int rank_ = 0;
     int size_ = 0;
     int sum_ = -1;
-    int neighbors_[4] = {-1, -1, -1, -1};  ///< of two dimensions; one is not periodic
+    int neighbors_[4] = {-1, -1, -1, -1};  ///< the second dimension, not periodic, has none
 };
 
 class Cases {
@@ -86,7 +86,7 @@ class Cases {
     void run(int cases);
 
   private:
-    static constexpr std::size_t kCart = 5;  ///< index in comms_
+    static constexpr std::size_t kCart = 5;  ///< index of the Cartesian communicator in comms_
 
     void make_communicators();
     void free_communicators();
@@ -154,7 +154,7 @@ std::size_t Cases::draw_count() {
     return 1 + below(shared_, 20000);
 }
 
-/// Draws a layout or the plain type. Converts `count` from groups of elements to elements of it.
+/// Draws a type for `count` groups of `layouts.units` elements, and converts `count` to its unit.
 MPI_Datatype Cases::draw_type(const Layouts& layouts, int& count) {
     const std::size_t which = below(local_, layouts.types.size() + 1);
     if (which < layouts.types.size()) return layouts.types[which];
@@ -220,14 +220,14 @@ void Cases::draw_movement(Case& c) {
     c.out.fill(room(c.out_type, c.out_count), local_);
 }
 
-/// Places blocks in an order of this rank's own, with gaps, around the start of the buffer.
+/// Places the blocks in random order with gaps. About half of the displacements are negative.
 void Cases::place(std::vector<int>& places, const std::vector<int>& counts,
                   const std::vector<MPI_Datatype>& types, bool in_bytes, Buffers& buffers) {
     std::vector<std::size_t> order(counts.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::shuffle(order.begin(), order.end(), local_);
     places.assign(counts.size(), 0);
-    MPI_Aint next = 0;  // in extents, or in bytes
+    MPI_Aint next = 0;  // in bytes if `in_bytes`, else in extents
     MPI_Aint largest = 1;
     for (const std::size_t rank : order) {
         MPI_Aint lower = 0;
@@ -248,11 +248,11 @@ void Cases::place(std::vector<int>& places, const std::vector<int>& counts,
 void Cases::draw_blocks(Case& c) {
     const Layouts& layouts = layouts_[below(shared_, layouts_.size())];
     const auto ranks = static_cast<std::size_t>(c.size);
-    const auto most = static_cast<int>(std::min<std::size_t>(draw_count(), 2000));
-    // counts[from][to], in groups of elements; one row if only one side has blocks
+    const auto limit = static_cast<int>(std::min<std::size_t>(draw_count(), 2000));
+    // counts[from][to], in groups of elements; calls with blocks on one side only use row 0
     std::vector<std::vector<int>> counts(ranks, std::vector<int>(ranks));
     for (auto& row : counts)
-        for (int& one : row) one = small(shared_, most + 1);
+        for (int& one : row) one = small(shared_, limit + 1);
     const auto me = static_cast<std::size_t>(c.rank);
     const bool all = c.call == kAlltoallv || c.call == kAlltoallw;
     if (all && c.in_place)  // each rank sends and receives equal counts
@@ -266,8 +266,8 @@ void Cases::draw_blocks(Case& c) {
     };
     const bool own = c.call == kAlltoallw;
     bool plain = all && c.in_place;  // MPI requires equal type maps
-    // Open MPI 4.1.4 selects the algorithm by the caller's own type, so ranks may choose
-    // differently. MPICH 4.0.2 cuts blocks into whole elements of that type.
+    // For allgatherv, Open MPI 4.1.4 selects the algorithm by the caller's type, so ranks may
+    // choose differently. MPICH 4.0.2 cuts blocks into whole elements of the caller's type.
     plain = plain || c.call == kAllgatherv;
     const auto any_type = [&](int& count) {
         if (!plain) return draw_type(layouts, count);
@@ -305,7 +305,7 @@ void Cases::draw(Case& c, MPI_Comm comm, [[maybe_unused]] bool starts) {
     MPI_Comm_size(comm, &c.size);
     c.call = small(shared_, kCalls);
     // A single rank's call always goes to the host: Open MPI 4.1.4 multiplies displacements in
-    // bytes by extents, and MPICH 4.0.2 ignores those of allgatherv.
+    // bytes by extents, and MPICH 4.0.2 ignores the displacements of allgatherv.
     if (c.call >= kGatherv && c.size == 1) c.call = kAlltoall;
 #if defined(OPEN_MPI)
     // Open MPI 4.1.4: the started call reads types beyond the arrays.
@@ -314,10 +314,10 @@ void Cases::draw(Case& c, MPI_Comm comm, [[maybe_unused]] bool starts) {
     c.root = small(shared_, 1 << 20) % c.size;
     c.in_place = below(shared_, 4) == 0;
 #if defined(OPEN_MPI)
-    // Open MPI 4.1.4: if all counts are 0, the call has no number, and later ones hang.
+    // Open MPI 4.1.4: an in-place call with only zero counts takes no tag, and later calls hang.
     if (c.call == kAlltoallv && starts) c.in_place = false;
 #else
-    if (c.call == kReduce) c.in_place = false;  // MPICH 4.0.2: wrong
+    if (c.call == kReduce) c.in_place = false;  // MPICH 4.0.2: wrong result
 #endif
     if (c.call == kBarrier) return;
     if (c.call >= kAllreduce && c.call <= kReduceScatter) return draw_reduction(c);
@@ -325,7 +325,7 @@ void Cases::draw(Case& c, MPI_Comm comm, [[maybe_unused]] bool starts) {
     draw_movement(c);
 }
 
-/// Returns true if both are zero: products of complex numbers may have a zero of either sign.
+/// Returns true if both results are zero at byte `at`: complex products may have zeros of any sign.
 bool both_zero(const Case& c, std::size_t at) {
     const auto zero = [&](const std::vector<char>& bytes) {
         const char* const from = bytes.data() + at / c.part * c.part;
@@ -338,7 +338,7 @@ bool both_zero(const Case& c, std::size_t at) {
     return c.part != 0 && zero(c.out.bytes[0]) && zero(c.out.bytes[1]);
 }
 
-/// Compares all bytes that MPI defines.
+/// Compares the results of MPI and PMPI without padding, and reports the first differences.
 void Cases::check(Case& c) const {
     const std::vector<char>& mine = c.out.bytes[0];
     const std::vector<char>& hosts = c.out.bytes[1];
@@ -359,6 +359,7 @@ void Cases::check(Case& c) const {
                  c.out_count, type, from, bytes);
 }
 
+/// Completes the requests by one of six kinds of wait or test.
 void Cases::finish(std::vector<MPI_Request>& requests, int way) {
     const int count = static_cast<int>(requests.size());
     std::vector<int> indices(requests.size());
@@ -420,9 +421,9 @@ void Cases::run_started(std::vector<Case>& batch) {
     (persistent ? MPI_Recv_init : MPI_Irecv)(received.data(), count, MPI_CHAR, from, 7,
                                              MPI_COMM_WORLD, &requests[0]);
     if (persistent) MPI_Start(&requests[0]);
-    Others others(comms_[kCart]);
+    HostCalls host_calls(comms_[kCart]);
     for (std::size_t i = 0; i < batch.size(); ++i) {
-        if (i == 1) others.start(requests);
+        if (i == 1) host_calls.start(requests);
         start_case(batch[i]);
         requests.push_back(batch[i].requests[0]);
     }
@@ -431,7 +432,7 @@ void Cases::run_started(std::vector<Case>& batch) {
     if (persistent) MPI_Startall(1, &requests[1]);
     finish(requests, small(local_, 6));
     if (received.back() != static_cast<char>(from)) ++wrong;
-    if (!others.right()) ++wrong;
+    if (!host_calls.right()) ++wrong;
     for (MPI_Request& request : requests)  // persistent requests remain
         if (request != MPI_REQUEST_NULL) MPI_Request_free(&request);
     for (Case& c : batch) make_call(c, true, true);
@@ -446,7 +447,8 @@ void Cases::run(int cases) {
         std::vector<Case> mine;
         for (std::size_t i = 0; i < batch.size(); ++i) {
             MPI_Comm const comm = comms_[(first + 2 * i) % comms_.size()];
-            // A rank outside must draw the same from the shared stream, so it uses MPI_COMM_SELF.
+            // A rank outside the communicator makes its call on MPI_COMM_SELF. The number of
+            // draws depends on the size, so all ranks then set the shared stream back.
             Random before = shared_;
             draw(batch[i], comm == MPI_COMM_NULL ? MPI_COMM_SELF : comm, starts);
             shared_ = before;

@@ -4,9 +4,9 @@
 // usage: entangled WHAT ROUNDS   (3 ranks or more, with the layer preloaded)
 //        entangled abort|killed 1   (a rank ends the job or is killed; the others wait in both)
 //
-// Fails    Each hangs if the two runtimes do not drive each other (WEFT_MPI_PROGRESS=off). This
-//          needs the protocols that mpi_test.py selects: messages that need the sender's progress,
-//          and a broadcast from rank to rank.
+// Fails    A program hangs if the two runtimes do not drive each other (WEFT_MPI_PROGRESS=off).
+//          mpi_test.py selects protocols with which it would: messages that need the sender's
+//          progress, and a broadcast that ranks forward.
 #include <mpi.h>
 
 #include <csignal>
@@ -25,7 +25,7 @@ int rank = 0;
 int size = 0;
 std::vector<char> buffer(kLarge);
 
-/// Sends a message that needs progress of its sender, which waits in a barrier.
+/// Rank 0 waits in a barrier while its message needs its progress.
 void rendezvous() {
     MPI_Request request = MPI_REQUEST_NULL;
     if (rank == 0) MPI_Isend(buffer.data(), kLarge, MPI_CHAR, 1, 1, MPI_COMM_WORLD, &request);
@@ -69,7 +69,7 @@ void forward_in_first_call() {
     MPI_Comm_free(&part);
 }
 
-/// The other ranks access the memory of a rank that waits in a barrier.
+/// Ranks put into the window of rank 0, which waits in a barrier.
 void passive_target() {
     MPI_Win window = MPI_WIN_NULL;
     MPI_Win_create(buffer.data(), kLarge, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &window);
@@ -97,8 +97,8 @@ void free_in_any_order() {
     MPI_Waitall(3, requests.data(), MPI_STATUSES_IGNORE);
 }
 
-/// The sender of a message that needs its progress is in MPI_Finalize. The host keeps
-/// the attached buffer.
+/// Rank 0 enters MPI_Finalize while its message needs its progress. MPI_Finalize detaches the
+/// buffer, so it is static.
 void leave_with_a_message() {
     static std::vector<char> attached(kLarge + MPI_BSEND_OVERHEAD);
     if (rank == 0) {
@@ -109,7 +109,7 @@ void leave_with_a_message() {
         MPI_Recv(buffer.data(), kLarge, MPI_CHAR, 0, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
-/// One rank ends in the middle of calls of both libraries.
+/// Rank 1 ends while the other ranks wait in calls of both libraries.
 void end_suddenly(bool killed) {
     MPI_Request request = MPI_REQUEST_NULL;
     MPI_Ibarrier(MPI_COMM_WORLD, &request);
@@ -119,7 +119,7 @@ void end_suddenly(bool killed) {
     if (rank > 1) MPI_Barrier(MPI_COMM_WORLD);
 }
 
-/// Threads make calls on their own communicators and do not wait for each other.
+/// Two threads of each rank make calls, each thread on a communicator of its own.
 void threads() {
     MPI_Comm comms[2] = {MPI_COMM_NULL, MPI_COMM_NULL};
     for (MPI_Comm& comm : comms) MPI_Comm_dup(MPI_COMM_WORLD, &comm);

@@ -4,8 +4,8 @@
 
 usage: guest_test.py openmpi|mpich FOLDER_OF_PROGRAMS
 
-Idea     One rank gets arguments or variables that the other ranks do not have. A layer that lets
-         these decide hangs the job, or fails it; each case has a deadline of some seconds.
+Idea     One rank gets arguments or variables that the other ranks do not have. A layer that decides by
+         them hangs or fails the job; each case has a deadline of DEADLINE_S.
 """
 import os
 import re
@@ -26,12 +26,12 @@ OWN_CALLS = [str(BIN / f"weft_communicators_{MPI}"), "own", "60"]
 
 
 def handed_back(err):
-    """Returns the reasons why calls of each collective went to the host, from the statistics."""
+    """Returns, for each collective in the statistics, why calls went to the host MPI."""
     return dict(re.findall(r"^weft: (\w+) +\d+ +\d+ +\d+ +[\d.]+ +[\d.]+ +(.*)$", err, re.MULTILINE))
 
 
 def preload(*libraries):
-    """Returns LD_PRELOAD: these libraries, and the one that lets MPICH run with fewer processors than ranks."""
+    """Returns a value for LD_PRELOAD: `libraries` and, for MPICH on too few processors, the one that yields."""
     return ":".join(map(str, (*libraries, *mpi_test.PRELOADED[1:])))
 
 
@@ -70,8 +70,8 @@ class FactsOfOneRank(unittest.TestCase):
     def test_unaligned_addresses_on_one_rank_are_served(self):
         self.check_served("unaligned")
 
-    def test_new_buffers_of_one_rank(self):
-        # Ranks agree at the 16th, 32nd, 64th and 128th call about the calls since the agreement before it.
+    def test_new_buffers_of_one_rank_keep_long_calls_with_the_host(self):
+        # The ranks choose a library at calls 16, 32, 64 and 128, each time by the calls since the last choice.
         reasons = self.check("buffers", 3, 40, WEFT_MPI="auto")
         self.assertEqual(reasons["allreduce"], f"{3 * 63} host is quicker")
         reasons = self.check("buffers", 3, 64, WEFT_MPI="auto")
@@ -151,7 +151,7 @@ class OtherPrograms(unittest.TestCase):
         status, out, err = run(2, ["communicators", "operations", 40000], {}, DEADLINE_S)
         self.assertEqual(status, 0, err)
         grown = re.fullmatch(r"40000 operations: (-?\d+) KiB\n", out)
-        self.assertLess(int(grown[1]), 400, out)  # 40 bytes of each would be 1,406 KiB
+        self.assertLess(int(grown[1]), 400, out)  # 40 bytes leaked by each of 36,000 operations would be 1,406 KiB
 
     @unittest.skipUnless(OTHER_LAYER.exists(), "no layer for the other MPI")
     def test_a_program_of_the_other_mpi_runs_without_the_layer(self):
@@ -185,13 +185,13 @@ class FilesOfRanges(unittest.TestCase):
         self.settings = {"WEFT_MPI": "auto", "WEFT_MPI_TUNING": str(self.file)}
 
     def served(self, *lines):
-        """Returns how many of 200 calls of two ranks weft serves with a file, and the output."""
+        """Writes a file of ranges. Returns how many of two ranks' 200 calls weft served, and standard error."""
         self.file.write_text("".join(line + "\n" for line in lines))
         status, _, err = run(2, ["communicators", "stream", 100], {**self.settings, "WEFT_MPI_STATS": "1"}, DEADLINE_S)
         self.assertEqual(status, 0, err)
         return int(re.search(r"^weft: allreduce +200 +(\d+) ", err, re.MULTILINE)[1]), err
 
-    def test_ranges_decide(self):
+    def test_ranges_select_the_library(self):
         self.assertEqual(self.served(f"{MPI} 2 allreduce 0 host", f"{MPI} 2 allreduce 1024 weft")[0], 0)
         self.assertEqual(self.served(f"{MPI} 2 allreduce 0 weft", f"{MPI} 2 allreduce 1024 host")[0], 200)
         self.assertEqual(self.served(f"{MPI} 3 allreduce 0 host", f"{OTHER_MPI} 2 allreduce 0 host")[0], 200)
@@ -206,7 +206,7 @@ class FilesOfRanges(unittest.TestCase):
         self.assertEqual((status, out), (0, "60 calls: right\n"), err)
         self.assertEqual(err, f"weft: {self.file} does not exist\n")
 
-    def test_files_that_differ_are_refused(self):
+    def test_files_that_differ_between_ranks_are_refused(self):
         settings = {"WEFT_MPI": "auto", "WEFT_MPI_TUNING": "/proc/self/stat", "WEFT_MPI_STATS": "1"}
         status, out, err = run(2, ["communicators", "own", 60], settings, DEADLINE_S)
         self.assertEqual((status, out), (0, "60 calls: right\n"), err)
@@ -215,7 +215,7 @@ class FilesOfRanges(unittest.TestCase):
             r"on rank 0 and of \d+ bytes and hash \w+ on rank 1; all ranks need the same value$",
             err, re.MULTILINE)), 1, err)
 
-    def test_a_fifo_is_no_file_of_ranges(self):
+    def test_a_fifo_is_refused_as_file_of_ranges(self):
         os.mkfifo(self.file)
         status, out, err = run(2, ["communicators", "own", 60], self.settings, DEADLINE_S)
         self.assertEqual((status, out), (0, "60 calls: right\n"), err)

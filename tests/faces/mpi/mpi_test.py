@@ -5,8 +5,8 @@
 usage: mpi_test.py openmpi|mpich FOLDER_OF_PROGRAMS [--long]
 
 Idea     The conformance program compares each call with its PMPI twin; the statistics show that
-         calls were served. The entangled programs must end with the progress mechanism and hang
-         without it: the selected protocols need the progress of other ranks.
+         weft served calls. The entangled programs must end if both libraries drive each other, and
+         hang with WEFT_MPI_PROGRESS=off: the selected protocols need the progress of other ranks.
 """
 import os
 import re
@@ -25,16 +25,17 @@ LAYER = BIN / f"libweft-mpi-{MPI}.so"
 YIELD = BIN / "peer_yield_ucx.so"  # for MPICH, which spins even with fewer processors than ranks
 PRELOADED = [LAYER, YIELD] if MPI == "mpich" and YIELD.exists() else [LAYER]
 DEADLINE_S = 3000 if LONG else 60
-HANGS_S = 2
+HANGS_S = 2  # a program that should hang is ended after this time
 ROUNDS = 1000 if LONG else 20
-# No TCP for MPICH: over TCP its own PMPI_Finalize sometimes hangs, even without the layer.
+# Protocols whose messages need the sender's progress. No TCP for MPICH: over TCP its own PMPI_Finalize
+# sometimes hangs, even without the layer.
 SENDER_NEEDED = {"openmpi": {"OMPI_MCA_btl_vader_single_copy_mechanism": "none"},
                  "mpich": {"UCX_TLS": "posix,self", "MPIR_CVAR_NOLOCAL": "1"}}[MPI]
 RANK_TO_RANK = {"WEFT_BROADCAST": "chain"}
 
 
 def command(ranks, program, settings):
-    """Returns a launch with the layer. Only the ranks get the settings. Teams are made at first calls."""
+    """Returns the command of a job with the layer. Only ranks get the settings. First calls create teams."""
     preload = {"LD_PRELOAD": ":".join(map(str, PRELOADED)), "WEFT_MPI_TEAM_AFTER": "0", **settings}
     if MPI == "openmpi":
         given = [word for name, value in preload.items() for word in ("-x", f"{name}={value}")]
@@ -71,7 +72,7 @@ def finish(words, deadline_s):
 
 
 def processes_with(mark):
-    """Returns the processes with this word in their environment."""
+    """Returns the ids of the processes whose environment contains `mark`."""
     found = []
     for environment in Path("/proc").glob("[0-9]*/environ"):
         try:
@@ -83,7 +84,7 @@ def processes_with(mark):
 
 
 def files_of_jobs(folder):
-    """Returns files that jobs left, except files that Open MPI, MPICH and UCX leave if a rank is killed."""
+    """Returns the files in /dev/shm and `folder`, except those that Open MPI, MPICH and UCX leave if a rank is killed."""
     shared = Path("/dev/shm").glob("*")
     return {str(file) for file in (*shared, *Path(folder).rglob("*"))
             if not re.search("vader_segment|mpich|ucx|ompi|pmix|openmpi", str(file))}
@@ -101,33 +102,33 @@ class MpiTest(unittest.TestCase):
                 self.assertEqual(len(table), 17, err)
                 self.assertTrue(all(int(served) > 0 for served in table.values()), err)
 
-    def check(self, what, settings, hangs):
+    def check(self, what, settings, needs_progress):
         status, out, err = run(3, ["entangled", what, ROUNDS], settings)
         self.assertEqual((status, out), (0, f"{what}: all rounds are over\n"), err)
-        if hangs:
-            apart = run(3, ["entangled", what, 20], {**settings, "WEFT_MPI_PROGRESS": "off"}, HANGS_S)
-            self.assertIsNone(apart[0], f"{what} must hang without the mechanism: {apart}")
+        if needs_progress:
+            unaided = run(3, ["entangled", what, 20], {**settings, "WEFT_MPI_PROGRESS": "off"}, HANGS_S)
+            self.assertIsNone(unaided[0], f"{what} must hang with WEFT_MPI_PROGRESS=off: {unaided}")
 
     def test_a_rank_in_a_barrier_answers_messages(self):
-        self.check("rendezvous", SENDER_NEEDED, True)
+        self.check("rendezvous", SENDER_NEEDED, needs_progress=True)
 
     def test_a_rank_in_a_receive_forwards_data(self):
-        self.check("receive", RANK_TO_RANK, True)
+        self.check("receive", RANK_TO_RANK, needs_progress=True)
 
     def test_a_rank_in_a_split_forwards_data(self):
-        self.check("split", RANK_TO_RANK, True)
+        self.check("split", RANK_TO_RANK, needs_progress=True)
 
     def test_a_rank_that_creates_a_team_forwards_data(self):
-        self.check("first_call", RANK_TO_RANK, True)
+        self.check("first_call", RANK_TO_RANK, needs_progress=True)
 
     def test_a_rank_in_a_barrier_is_a_passive_target(self):
-        self.check("passive", {}, False)
+        self.check("passive", {}, needs_progress=False)
 
     def test_communicators_may_be_freed_in_any_order(self):
-        self.check("free", {}, False)
+        self.check("free", {}, needs_progress=False)
 
     def test_threads_do_not_wait_for_each_other(self):
-        self.check("threads", {}, False)
+        self.check("threads", {}, needs_progress=False)
 
     def test_mpi_check_reports_the_served_calls(self):
         program = BIN / f"weft_checked_{MPI}"
@@ -142,11 +143,11 @@ class MpiTest(unittest.TestCase):
         for _ in range(ROUNDS if LONG else 2):
             status, out, err = run(3, ["entangled", "finalize", 1], SENDER_NEEDED)
             self.assertEqual((status, out), (0, "finalize: all rounds are over\n"), err)
-        apart = run(3, ["entangled", "finalize", 1], {**SENDER_NEEDED, "WEFT_MPI_PROGRESS": "off"}, HANGS_S)
-        self.assertIsNone(apart[0], f"it must hang without the mechanism: {apart}")
+        unaided = run(3, ["entangled", "finalize", 1], {**SENDER_NEEDED, "WEFT_MPI_PROGRESS": "off"}, HANGS_S)
+        self.assertIsNone(unaided[0], f"finalize must hang with WEFT_MPI_PROGRESS=off: {unaided}")
 
     def check_end(self, what):
-        """A failing job must end as a whole and leave no process or file."""
+        """Checks that a job with a failing rank ends and leaves no process or file."""
         mark = f"of_{uuid.uuid4()}"
         with tempfile.TemporaryDirectory() as folder:
             before = files_of_jobs(folder)
@@ -176,16 +177,16 @@ class MpiTest(unittest.TestCase):
         grown = re.fullmatch(rf"{count} communicators: (-?\d+) KiB\n", out)
         self.assertLess(int(grown[1]), 1024, out)
 
-    def test_a_choice_of_the_library_changes_no_result(self):
+    def test_results_agree_if_ranges_choose_the_library(self):
         cases = 2000 if LONG else 300
         status, out, err = run(2, ["conformance", 7, cases], {"WEFT_MPI": "auto"})
         self.assertEqual((status, out), (0, f"2 ranks: {cases} cases agree\n"), err)
 
     def test_long_calls_go_to_weft_while_buffers_recur(self):
-        """Ranks agree at the 16th, 32nd and 64th call; the last 64 calls have new buffers."""
+        """The ranks choose a library at calls 16, 32, 64 and 128; the last 64 calls have new buffers."""
         status, _, err = run(2, ["communicators", "long", 64], {"WEFT_MPI": "auto", "WEFT_MPI_STATS": "1"})
         self.assertEqual(status, 0, err)
-        # Served: calls 16 to 127. At the 128th, ranks agree that buffers are new.
+        # weft serves calls 16 to 127. At call 128, the ranks choose the host.
         self.assertRegex(err, rf"weft: allreduce +{2 * 128} +{2 * 112} ")
 
     def tune(self, file, *words, **environment):
@@ -194,7 +195,7 @@ class MpiTest(unittest.TestCase):
         return subprocess.run(command, capture_output=True, text=True, timeout=DEADLINE_S, check=False,
                               env={**os.environ, **environment})
 
-    def test_ranges_are_measured_and_used(self):
+    def test_weft_tune_writes_ranges_that_jobs_use(self):
         launcher = command(1, [], {})[0]
         options = " --allow-run-as-root --oversubscribe" if MPI == "openmpi" else ""
         with tempfile.TemporaryDirectory() as folder:
@@ -216,7 +217,7 @@ class MpiTest(unittest.TestCase):
             served = int(re.search(r"^weft: allreduce +200 +(\d+) ", err, re.MULTILINE)[1])
             self.assertEqual(served, 200 if first[1] == "weft" else 0, err)
 
-    def test_ranges_need_an_mpi_and_a_file_of_ranges(self):
+    def test_weft_tune_refuses_a_missing_mpi_and_a_foreign_file(self):
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder) / "ranges"
             done = self.tune(file, PATH=folder)
@@ -231,7 +232,7 @@ class MpiTest(unittest.TestCase):
                 done = self.tune(file, *words)
                 self.assertIn("--mpi excludes --layout and --exhaustive", done.stderr)
 
-    def test_a_device_is_no_file_of_ranges(self):
+    def test_a_device_is_refused_as_file_of_ranges(self):
         settings = {"WEFT_MPI": "auto", "WEFT_MPI_TUNING": "/dev/zero"}
         status, _, err = run(2, ["communicators", "stream", 100], settings, 20)
         self.assertEqual(status, 0, err)
@@ -263,7 +264,7 @@ class MpiTest(unittest.TestCase):
         for call, count in (("allreduce", 400), ("broadcast", 200), ("allgather", 200)):
             self.assertRegex(err, rf"weft: {call} +{count} +{count} ")
 
-    def test_the_host_serves_all_calls_if_switched_off(self):
+    def test_results_agree_if_the_layer_is_switched_off(self):
         status, out, err = run(2, ["conformance", 1, 50], {"WEFT_MPI": "off", "WEFT_MPI_STATS": "1"})
         self.assertEqual((status, out), (0, "2 ranks: 50 cases agree\n"), err)
 

@@ -3,9 +3,9 @@
 //
 // usage: one_rank empty|huge|bottom|layout|unaligned|buffers|threads ROUNDS   (under a launcher)
 //
-// Idea     In each round another rank is the odd one. It passes arguments that the other ranks do
-//          not pass and that MPI allows. Every rank checks its data; the statistics of the layer
-//          show that all calls were served. If one rank alone hands a call back, the job hangs.
+// Idea     In each round another rank is the odd rank. MPI allows its arguments, but no other rank
+//          passes them. Every rank checks its data; the statistics of the layer show that weft
+//          served all calls. If only one rank leaves a call to the host MPI, the job hangs.
 // Modes    empty: the odd rank passes 0 elements of MPI_DATATYPE_NULL at a null address. huge: it
 //          passes 0 elements of a type above 2 GiB. bottom: it passes MPI_BOTTOM and a type
 //          with absolute addresses. layout: it describes the same data by a type with gaps.
@@ -41,9 +41,9 @@ std::size_t index_of(int at) {
     return static_cast<std::size_t>(at);
 }
 
-/// Makes every second call in its started form and completes it.
+/// Makes a blocking call or, if `starts`, a started call that it completes.
 template <class Blocking, class Started>
-void in_turn(bool starts, Blocking blocking, Started started) {
+void make_call(bool starts, Blocking blocking, Started started) {
     if (!starts) {
         blocking();
         return;
@@ -55,7 +55,7 @@ void in_turn(bool starts, Blocking blocking, Started started) {
 
 // --- no elements ---------------------------------------------------------------------------------
 
-/// Calls with a count for each rank: the odd rank sends and receives 0 elements of `type`.
+/// Makes calls with a count for each rank: the odd rank sends and receives 0 elements of `type`.
 void calls_without_elements(MPI_Datatype type, bool starts) {
     const auto n = index_of(size);
     std::vector<double> in(n, rank);
@@ -70,7 +70,7 @@ void calls_without_elements(MPI_Datatype type, bool starts) {
     void* const my_in = is_odd() ? nullptr : in.data();
     void* const my_out = is_odd() ? nullptr : &one;
     const int root = (odd + 1) % size;
-    in_turn(
+    make_call(
         starts,
         [&] {
             MPI_Gatherv(my_in, mine, my_type, out.data(), counts.data(), places.data(), MPI_DOUBLE,
@@ -82,7 +82,7 @@ void calls_without_elements(MPI_Datatype type, bool starts) {
         });
     for (int r = 0; r < size && rank == root; ++r)
         check("gatherv", out[index_of(r)], r == odd ? -1 : r);
-    in_turn(
+    make_call(
         starts,
         [&] {
             MPI_Scatterv(in.data(), counts.data(), places.data(), MPI_DOUBLE, my_out, mine, my_type,
@@ -94,7 +94,7 @@ void calls_without_elements(MPI_Datatype type, bool starts) {
         });
     check("scatterv", one, is_odd() ? -1 : root);
     out.assign(n, -1);
-    in_turn(
+    make_call(
         starts,
         [&] {
             MPI_Allgatherv(my_in, mine, my_type, out.data(), counts.data(), places.data(),
@@ -107,7 +107,7 @@ void calls_without_elements(MPI_Datatype type, bool starts) {
     for (int r = 0; r < size; ++r) check("allgatherv", out[index_of(r)], r == odd ? -1 : r);
 }
 
-/// The odd rank exchanges no data; both sides pass `type` for the missing blocks.
+/// Makes exchanges in which the odd rank has no data: every rank passes `type` for empty blocks.
 void exchanges_without_elements(MPI_Datatype type, bool starts) {
     const auto n = index_of(size);
     std::vector<double> in(n, rank);
@@ -126,7 +126,7 @@ void exchanges_without_elements(MPI_Datatype type, bool starts) {
         for (int r = 0; r < size; ++r) check(call, out[index_of(r)], r == odd || is_odd() ? -1 : r);
         out.assign(n, -1);
     };
-    in_turn(
+    make_call(
         starts,
         [&] {
             MPI_Alltoallw(in.data(), counts.data(), bytes.data(), types.data(), out.data(),
@@ -138,7 +138,7 @@ void exchanges_without_elements(MPI_Datatype type, bool starts) {
         });
     check_out("alltoallw");
     const MPI_Datatype mine = is_odd() ? type : MPI_DOUBLE;
-    in_turn(
+    make_call(
         starts,
         [&] {
             MPI_Alltoallv(in.data(), counts.data(), places.data(), mine, out.data(), counts.data(),
@@ -151,8 +151,8 @@ void exchanges_without_elements(MPI_Datatype type, bool starts) {
     check_out("alltoallv");
 }
 
-/// No rank has elements; the odd rank passes `type`.
-void calls_of_nothing(MPI_Datatype type) {
+/// Makes calls of 0 elements on all ranks; the odd rank passes `type`.
+void calls_without_data(MPI_Datatype type) {
     const MPI_Datatype mine = is_odd() ? type : MPI_DOUBLE;
     double in = 1;
     double out = -1;
@@ -168,13 +168,13 @@ void calls_of_nothing(MPI_Datatype type) {
     MPI_Exscan(&in, &out, 0, mine, MPI_SUM, MPI_COMM_WORLD);
     MPI_Reduce_scatter_block(&in, &out, 0, mine, MPI_SUM, MPI_COMM_WORLD);
     MPI_Reduce_scatter(&in, &out, zeros.data(), mine, MPI_SUM, MPI_COMM_WORLD);
-    check("calls of nothing", out, -1);
+    check("calls without data", out, -1);
 }
 
 void without_elements(MPI_Datatype type, bool starts) {
     calls_without_elements(type, starts);
     exchanges_without_elements(type, starts);
-    calls_of_nothing(type);
+    calls_without_data(type);
 }
 
 MPI_Datatype huge_type() {
@@ -189,7 +189,7 @@ MPI_Datatype huge_type() {
 
 constexpr int kInts = 300;
 
-/// Makes a type of kInts ints in every second word of a buffer: relative to it, or absolute.
+/// Makes a type of every other int of a buffer: by offsets, or by absolute addresses.
 MPI_Datatype spaced(const int* buffer, bool absolute) {
     MPI_Datatype ints = MPI_DATATYPE_NULL;
     MPI_Type_vector(kInts, 1, 2, MPI_INT, &ints);
@@ -205,8 +205,8 @@ MPI_Datatype spaced(const int* buffer, bool absolute) {
     return made;
 }
 
-/// The odd rank's ints have gaps; the ints of the other ranks are contiguous.
-void described(bool absolute, bool starts, int round) {
+/// Makes calls in which the odd rank's ints have gaps and the other ranks' ints are contiguous.
+void calls_with_gaps(bool absolute, bool starts, int round) {
     std::vector<int> buffer(2 * index_of(kInts), -1);
     std::vector<int> all(index_of(size) * kInts, -1);
     MPI_Datatype type = spaced(buffer.data(), absolute);
@@ -216,13 +216,13 @@ void described(bool absolute, bool starts, int round) {
     const auto element = [&](int i) -> int& { return buffer[index_of(is_odd() ? 2 * i : i)]; };
     const int root = (odd + round) % size;
     for (int i = 0; i < kInts; ++i) element(i) = rank == root ? round + i : -1;
-    in_turn(
+    make_call(
         starts, [&] { MPI_Bcast(at, count, mine, root, MPI_COMM_WORLD); },
         [&](MPI_Request* request) { MPI_Ibcast(at, count, mine, root, MPI_COMM_WORLD, request); });
     for (int i = 0; i < kInts; ++i) check("broadcast", element(i), round + i);
     if (is_odd()) check("gap of a broadcast", buffer[1], -1);
     for (int i = 0; i < kInts; ++i) element(i) = rank * 1000 + i;
-    in_turn(
+    make_call(
         starts, [&] { MPI_Allgather(at, count, mine, all.data(), kInts, MPI_INT, MPI_COMM_WORLD); },
         [&](MPI_Request* request) {
             MPI_Iallgather(at, count, mine, all.data(), kInts, MPI_INT, MPI_COMM_WORLD, request);
@@ -235,8 +235,8 @@ void described(bool absolute, bool starts, int round) {
 }
 
 #if MPI_VERSION >= 4
-/// The displacements of the odd rank are absolute addresses.
-void addressed() {
+/// Makes a call in which the odd rank's displacements are absolute addresses.
+void alltoallw_with_addresses() {
     const auto n = index_of(size);
     std::vector<int> in(n);
     std::vector<int> out(n, -1);
@@ -291,11 +291,11 @@ void long_calls(int rounds) {
 
 // --- threads -------------------------------------------------------------------------------------
 
-/// Makes blocking and started calls of ranks with different levels of threads.
+/// Makes a call of ranks that started MPI with different thread levels.
 void threads(int round) {
     int value = rank + round;
     int sum = 0;
-    in_turn(
+    make_call(
         round % 2 != 0, [&] { MPI_Allreduce(&value, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD); },
         [&](MPI_Request* request) {
             MPI_Iallreduce(&value, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, request);
@@ -303,7 +303,7 @@ void threads(int round) {
     check("threads", sum, size * (size - 1) / 2 + size * round);
 }
 
-/// Returns true for rank 0, by the launcher's variables. MPI has not started yet.
+/// Returns true on rank 0, by the launcher's variables: MPI_Init has not been called yet.
 bool is_first() {
     for (const char* const name : {"OMPI_COMM_WORLD_RANK", "PMI_RANK"})
         if (const char* const value = std::getenv(name)) return std::strcmp(value, "0") == 0;
@@ -314,10 +314,10 @@ void run_round(const std::string& what, MPI_Datatype huge, int round) {
     const bool starts = round % 2 != 0;
     if (what == "empty") without_elements(MPI_DATATYPE_NULL, starts);
     if (what == "huge") without_elements(huge, starts);
-    if (what == "bottom") described(true, starts, round);
-    if (what == "layout") described(false, starts, round);
+    if (what == "bottom") calls_with_gaps(true, starts, round);
+    if (what == "layout") calls_with_gaps(false, starts, round);
 #if MPI_VERSION >= 4
-    if (what == "bottom") addressed();
+    if (what == "bottom") alltoallw_with_addresses();
 #endif
     if (what == "unaligned") unaligned();
     if (what == "threads") threads(round);
@@ -329,8 +329,8 @@ int main(int argc, char** argv) {
     const std::string what = argc > 2 ? argv[1] : "";
     const int rounds = argc > 2 ? std::atoi(argv[2]) : 0;
     int provided = 0;
-    const bool several = what == "threads" && is_first();
-    MPI_Init_thread(&argc, &argv, several ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &provided);
+    const bool multiple = what == "threads" && is_first();
+    MPI_Init_thread(&argc, &argv, multiple ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &provided);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     MPI_Barrier(MPI_COMM_WORLD);

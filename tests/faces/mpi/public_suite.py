@@ -6,7 +6,7 @@ usage: public_suite.py openmpi|mpich FOLDER_OF_PROGRAMS SUITE [--only NAME,...] 
 
 SUITE    the folder test/mpi of MPICH's source (`apt-get source mpich`), which is not changed.
 Idea     Each program of coll/testlist is compiled against the MPI, and run with the MPI alone and under the layer. A
-         program that passes alone must pass under the layer; one that fails alone says nothing about the layer.
+         program that passes without the layer must pass with it.
 Holds    ctest does not run this: the suite is not part of this project. Exit status 1: a program fails only under the
          layer.
 """
@@ -47,7 +47,7 @@ def configured(options, folder):
 
 
 def compiled(options, copy, name):
-    """Compiles a test. Returns the program, or None if this MPI lacks something that it needs."""
+    """Compiles a test. Returns the program, or None if it does not compile with this MPI."""
     source, program = copy / "coll" / f"{name}.c", copy / "coll" / name
     utilities = [str(copy / "util" / file) for file in ("mtest.c", "mtest_common.c", "mtest_single.c")]
     done = subprocess.run([f"mpicc.{options.mpi}", "-O1", "-w", "-DHAVE_CONFIG_H", f"-I{copy}/include", str(source),
@@ -56,7 +56,7 @@ def compiled(options, copy, name):
 
 
 def tests_of(copy):
-    """Yields name, ranks and arguments of each line that tests the standard only."""
+    """Yields name, ranks and arguments of each test in the list, except tests of MPICH's extensions."""
     for line in (copy / "coll" / "testlist").read_text().splitlines():
         words = line.split("#")[0].split()
         if len(words) >= 2 and "strict=false" not in words:
@@ -72,7 +72,7 @@ def command(options, ranks, words, settings):
 
 
 def passes(options, ranks, words, layered):
-    """Runs a test. Returns true if it passes, and the number of calls that the layer has served."""
+    """Runs a test. Returns whether it passes, the number of calls that the layer served, and the output."""
     files = [options.programs / f"libweft-mpi-{options.mpi}.so"] if layered else []
     if options.mpi == "mpich" and ranks > (os.cpu_count() or 1):
         files.append(options.programs / "peer_yield_ucx.so")
@@ -91,7 +91,7 @@ def passes(options, ranks, words, layered):
         except subprocess.TimeoutExpired:
             os.killpg(started.pid, signal.SIGKILL)
             started.communicate()
-        return False, 0, "no end"
+        return False, 0, f"still running after {DEADLINE_S} s"
     served = sum(int(count) for count in re.findall(r"^weft: \w+ +\d+ +(\d+) ", err, re.MULTILINE))
     return started.returncode == 0 and RIGHT.search(out) is not None, served, out + err
 
@@ -100,7 +100,7 @@ def main():
     options = read_arguments()
     options.programs = options.programs.resolve()
     only = set(filter(None, options.only.split(",")))
-    counts = dict.fromkeys(("right", "wrong under the layer", "wrong by the MPI alone", "not built"), 0)
+    counts = dict.fromkeys(("right", "wrong under the layer", "wrong without the layer", "not built"), 0)
     all_served = 0
     with tempfile.TemporaryDirectory() as folder:
         copy = configured(options, Path(folder))
@@ -111,14 +111,14 @@ def main():
             if program is None:
                 counts["not built"] += 1
                 continue
-            right, served, said = passes(options, ranks, [str(program), *words], True)
+            right, served, output = passes(options, ranks, [str(program), *words], True)
             alone = right or passes(options, ranks, [str(program), *words], False)[0]
-            what = "right" if right else "wrong under the layer" if alone else "wrong by the MPI alone"
+            what = "right" if right else "wrong under the layer" if alone else "wrong without the layer"
             counts[what] += 1
             all_served += served
             print(f"{name}, {ranks} ranks: {what}, {served} calls served", flush=True)
             if what == "wrong under the layer":
-                print(said, flush=True)
+                print(output, flush=True)
     print(", ".join(f"{count} {what}" for what, count in counts.items()) + f"; {all_served} calls served")
     return 1 if counts["wrong under the layer"] else 0
 

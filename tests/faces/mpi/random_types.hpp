@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // random_types.hpp - MPI types and operations from which the conformance program draws.
 //
-// Holds    Faults of the hosts are avoided, with a comment. Values are small integers, so
+// Holds    Combinations that hit a fault of a host MPI are left out. Values are small integers, so
 //          floating-point results are exact in any order.
 #pragma once
 
@@ -18,6 +18,7 @@ using Random = std::mt19937_64;
 
 // --- types ---------------------------------------------------------------------------------------
 
+/// Kind of value; decides which operations a type has.
 enum class Value {
     integer,
     eight_bit,
@@ -30,10 +31,11 @@ enum class Value {
     derived
 };
 
+/// Element type of reductions.
 struct Base {
     MPI_Datatype type;
     Value value;
-    std::size_t bytes;  ///< compared bytes: without padding
+    std::size_t bytes;  ///< size without padding
     void (*write)(void* at, int value);
 };
 
@@ -93,7 +95,7 @@ inline void compose(void* in, void* inout, int* count, MPI_Datatype*) {
 }
 inline MPI_Op composition = MPI_OP_NULL;
 
-/// Makes a type with two words in one element, which only operations of the program can use.
+/// Makes a type of two words, which only user-defined operations can reduce.
 inline Base derived_type() {
     MPI_Datatype made = MPI_DATATYPE_NULL;
     MPI_Type_contiguous(2, MPI_UINT32_T, &made);
@@ -102,9 +104,9 @@ inline Base derived_type() {
 }
 
 inline std::vector<MPI_Op> operations_of(const Base& base) {
-    std::vector<MPI_Op> found;
+    std::vector<MPI_Op> operations;
     const auto add = [&](std::vector<MPI_Op> more) {
-        found.insert(found.end(), more.begin(), more.end());
+        operations.insert(operations.end(), more.begin(), more.end());
     };
 #if defined(OPEN_MPI)
     const bool sums = base.value != Value::eight_bit;  // Open MPI 4.1.4: SUM of 8 bits is wrong
@@ -142,14 +144,14 @@ inline std::vector<MPI_Op> operations_of(const Base& base) {
             add({composition});
             break;
     }
-    return found;
+    return operations;
 }
 
-/// Layouts of `units` elements with the same signature; the first one is the plain type.
+/// Types with the signature of `units` plain elements: contiguous, strided, padded, reversed.
 struct Layouts {
     MPI_Datatype plain;
     int units;
-    std::vector<MPI_Datatype> types;  ///< of `units` elements each
+    std::vector<MPI_Datatype> types;  ///< each holds `units` elements
 
     Layouts(MPI_Datatype base, int units_of_one) : plain(base), units(units_of_one) {
         MPI_Datatype made = MPI_DATATYPE_NULL;
@@ -173,10 +175,10 @@ struct Layouts {
 
 // --- buffers -------------------------------------------------------------------------------------
 
-/// Two equal buffers: for MPI and for PMPI.
+/// Two buffers with equal contents: bytes[0] for the MPI call, bytes[1] for the PMPI call.
 struct Buffers {
     std::vector<char> bytes[2];
-    std::size_t start = 0;  ///< offset of the buffer, because displacements may be negative
+    std::size_t start = 0;  ///< offset of the call's buffer; displacements may be negative
 
     void fill(std::size_t size, Random& random) {
         bytes[0].resize(size);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// remapped.cpp - buffers of an MPI program stay private memory for madvise() and mremap().
+// remapped.cpp - madvise() and mremap() treat buffers that weft has remapped as private memory.
 //
 // Bug      The layer is preloaded, so libweft.so comes after the C library in the search order, and
 //          the program's calls did not reach it. On 9d518da MADV_DONTNEED kept the old data, and
@@ -21,7 +21,7 @@ int* map_private() {
         ::mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
 }
 
-/// Repeats calls with the buffer until the layer has remapped it.
+/// Repeats calls with the buffer, so that the layer remaps it.
 void use(int* in, int* out, int value) {
     for (int call = 0; call < 40; ++call) {
         for (int i = 0; i < kInts; ++i) in[i] = value;

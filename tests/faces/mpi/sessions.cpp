@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// sessions.cpp - a program that has a session and never calls MPI_Init, with the layer preloaded.
+// sessions.cpp - a program that uses an MPI session and never calls MPI_Init.
 #include <mpi.h>
 
 #include <cstdio>

@@ -4,8 +4,8 @@
 // usage: spawned with|without   (two ranks, with the layer)
 //
 // Idea     Rank 0 spawns a process, with the layer preloaded or without it, and uses a merged
-//          communicator of two members. Meanwhile rank 1 waits for a message. A layer that takes
-//          the pair for the world waits for rank 1.
+//          communicator of two members. Meanwhile rank 1 waits for a message. A layer that
+//          confuses this pair with MPI_COMM_WORLD waits for rank 1.
 // Holds    Rank 0 prints "right", or that this MPI cannot spawn processes here.
 #include <mpi.h>
 #include <unistd.h>
@@ -19,7 +19,7 @@ namespace {
 
 int wrong = 0;
 
-/// Makes calls on the pair; both members run it.
+/// Makes calls on the communicator of parent and child; both run this.
 void work(MPI_Comm pair) {
     constexpr int kLong = 50000;
     int rank = 0;
@@ -46,7 +46,7 @@ void child(MPI_Comm parent) {
     MPI_Comm_disconnect(&parent);
 }
 
-/// Returns true if a process could be spawned.
+/// Spawns a child and makes calls with it. Returns false if no process could be spawned.
 bool work_with_child(bool with_layer) {
     char self[PATH_MAX] = "";
     if (readlink("/proc/self/exe", self, sizeof self - 1) < 0) return false;
@@ -61,9 +61,9 @@ bool work_with_child(bool with_layer) {
     MPI_Comm pair = MPI_COMM_NULL;
     MPI_Intercomm_merge(made, 0, &pair);
     work(pair);
-    int its_wrong = 0;
-    MPI_Recv(&its_wrong, 1, MPI_INT, 0, 0, made, MPI_STATUS_IGNORE);
-    wrong += its_wrong;
+    int childs_wrong = 0;
+    MPI_Recv(&childs_wrong, 1, MPI_INT, 0, 0, made, MPI_STATUS_IGNORE);
+    wrong += childs_wrong;
     MPI_Comm_free(&pair);
     MPI_Comm_disconnect(&made);
     return true;

@@ -1,5 +1,5 @@
 ! SPDX-License-Identifier: BSD-3-Clause
-! sums.f90 - collectives from Fortran: two ranks or more, 100 of each kind.
+! sums.f90 - calls from Fortran on two or more ranks: 200 allreduces, 100 broadcasts, 100 allgathers.
 program sums
     use mpi
     implicit none

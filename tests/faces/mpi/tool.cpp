@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// tool.cpp - a profiling tool for LD_PRELOAD that starts MPI through PMPI_Init, as most tools do.
+// tool.cpp - a preloaded profiling tool that wraps MPI_Init and calls PMPI_Init, as most tools do.
 #include <mpi.h>
 
 extern "C" __attribute__((visibility("default"))) int MPI_Init(int* argc, char*** argv) {

@@ -32,7 +32,7 @@ enum Call {
     kAllgatherv,
     kAlltoallv,
     kAlltoallw,
-    kCalls
+    kCalls  ///< number of collectives
 };
 inline const char* const kNames[] = {"barrier",
                                      "bcast",
@@ -52,6 +52,7 @@ inline const char* const kNames[] = {"barrier",
                                      "alltoallv",
                                      "alltoallw"};
 
+/// Arguments of a call: `in_places` and `out_places` are displacements.
 struct Case {
     int call = kBarrier;
     MPI_Comm comm = MPI_COMM_NULL;
@@ -67,13 +68,13 @@ struct Case {
     std::vector<int> in_counts, in_places, out_counts, out_places;
     std::vector<MPI_Datatype> in_types, out_types;
     std::size_t compared = 0;  ///< bytes of each element to compare; 0: all bytes
-    std::size_t stride = 0;
-    std::size_t part = 0;  ///< bytes of a part of a complex number
+    std::size_t stride = 0;    ///< bytes from an element to the next
+    std::size_t part = 0;      ///< bytes of the real part of a complex number; 0: not complex
     Buffers in, out;
     MPI_Request requests[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
 };
 
-/// Makes the blocking or the started call, of MPI or of PMPI.
+/// Calls PMPI if `host`, else MPI: the started form if `starts`, else the blocking form.
 #define TWIN(Name, Started, ...)                                                       \
     (host ? (starts ? PMPI_##Started(__VA_ARGS__, request) : PMPI_##Name(__VA_ARGS__)) \
           : (starts ? MPI_##Started(__VA_ARGS__, request) : MPI_##Name(__VA_ARGS__)))
