@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """routines.py - the C interface of OpenSHMEM 1.5, from the text of the standard and not from weft's header.
 
-Idea     A family is a pattern of names. {T} stands for the types of a table, {S} for sizes in bits, {a|b} for one of
-         these, (x) for an optional part. `names()` returns all names, `page()` the table of docs/shmem.md.
-Next     shmem_test.py, which compares both with the header, the library and the page.
+Idea     A family is a pattern of names: {T} is a type from the family's row of TYPES, {S} a size in bits, {a|b} is a or
+         b, (x) is optional. `names()` returns all names, `page()` the table of docs/shmem.md.
+Next     shmem_test.py, which compares names and table with the header, the library and the page.
 """
 import itertools
 import re
@@ -26,7 +26,7 @@ TYPES["sets ordered"] = [*TYPES["sets"], "float", "double", "longdouble"]
 TYPES["sets numbers"] = ["complexd", "complexf", *TYPES["sets ordered"]]
 SIZES = ["8", "16", "32", "64", "128"]
 
-# Section, pattern, table of types (or None), implementation.
+# Section, pattern after "shmem_", key in TYPES or None, implementation ("the same": as the family above).
 FAMILIES = [
     ("Setup", "{init|finalize|my_pe|n_pes|init_thread|query_thread}", None, "the job of weft"),
     ("Setup", "global_exit", None, "weft_abort()"),
@@ -101,14 +101,14 @@ def expand(pattern, types):
 
 
 def names():
-    """Returns all routines of the standard, under their standard names."""
-    found = [name for _, pattern, types, _ in FAMILIES for name in expand(pattern, TYPES.get(types))]
-    assert len(found) == len(set(found)), "a routine is in two families"
-    return set(found)
+    """Returns the names of all routines in FAMILIES."""
+    all_names = [name for _, pattern, types, _ in FAMILIES for name in expand(pattern, TYPES.get(types))]
+    assert len(all_names) == len(set(all_names)), "a routine is in two families"
+    return set(all_names)
 
 
 def shown(pattern, types):
-    """Returns a pattern in the form of the page, with the name of its types."""
+    """Returns a pattern as docs/shmem.md shows it, with the key of its types."""
     text = pattern.replace("{T}", "TYPE").replace("{S}", "SIZE").replace("|", ",")
     if re.fullmatch(r"\{[^}]*\}", text):
         text = "`, `".join(text[1:-1].split(","))
@@ -116,7 +116,7 @@ def shown(pattern, types):
 
 
 def page():
-    """Returns the table of docs/shmem.md: a row for each section and implementation, of one family or several."""
+    """Returns the table of docs/shmem.md: a row for consecutive families with the same implementation."""
     rows = []
     for section, pattern, types, how in FAMILIES:
         if how == "the same" and rows[-1][0] == section:

@@ -4,9 +4,9 @@
 
 usage: shmem_test.py SOURCE_FOLDER FOLDER_OF_PROGRAMS COMPILER
 
-Idea     routines.py has the standard's routines. The header declares these and no others, the library has all under
-         both names, the page lists them. The programs then run with several numbers of PEs, on one node and on
-         virtual nodes; WEFT_TESTS_FULL=1 adds all available providers, and a progress thread.
+Idea     routines.py lists the standard's routines. The header must declare exactly these, the library define each with
+         the prefixes shmem_ and pshmem_, and docs/shmem.md list them. The test programs run on one node and on virtual
+         nodes; WEFT_TESTS_FULL=1 adds more numbers of PEs, all available providers, and a progress thread.
 """
 import json
 import os
@@ -32,19 +32,20 @@ DEADLINE_S = 600 if FULL else 60
 
 
 def job(pes, *arguments, nodes=1, program="weft_shmem_programs", errors=subprocess.STDOUT, **settings):
-    """Runs a job. Its standard error is in its output, or separate if `errors` is PIPE."""
+    """Runs a job. Standard error is appended to its output, or separate if `errors` is PIPE."""
     command = [BIN / "weft", "run", "-n", str(pes), "--nodes", str(nodes), "--", BIN / program, *arguments]
     return subprocess.run([str(word) for word in command], stdout=subprocess.PIPE, stderr=errors, text=True,
                           timeout=DEADLINE_S, check=False, env={**os.environ, **settings})
 
 
 def run(pes, *arguments, **options):
-    """Returns status and all output of a job."""
+    """Runs a job. Returns its status and output."""
     ended = job(pes, *arguments, **options)
     return ended.returncode, ended.stdout
 
 
 def declared(header):
+    """Returns the names of the routines that a header declares, and its preprocessed text."""
     command = [COMPILER, "-std=c99", "-E", "-P", f"-I{HEADERS}", HEADERS / header]
     text = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=True).stdout
     return set(re.findall(r"\b(p?shmem_\w+)\s*\(", text)), text
@@ -109,7 +110,7 @@ class Programs(unittest.TestCase):
         for pes, nodes in ((2, 2), (3, 3), (4, 2), (4, 4), (7, 3), (7, 7)) if FULL else ((3, 2),):
             self.agree(pes, nodes)
 
-    @unittest.skipUnless(FULL, "the long form")
+    @unittest.skipUnless(FULL, "needs WEFT_TESTS_FULL=1")
     def test_programs_are_right_over_every_provider_and_with_a_thread(self):
         info = subprocess.run([str(BIN / "weft"), "info", "--json"], capture_output=True, text=True, check=True).stdout
         offered = {row["provider"] for row in json.loads(info)["providers"] if row["offered"]}
@@ -119,16 +120,16 @@ class Programs(unittest.TestCase):
         self.agree(4, WEFT_PROGRESS="thread")
 
     def test_a_failing_check_is_reported(self):
-        status, out = run(2, "fails_at_the_last")
+        status, out = run(2, "fails_on_last_pe")
         self.assertEqual(status, 1, out)
-        self.assertIn("fails_at_the_last: PE 1 of 2:", out)
+        self.assertIn("fails_on_last_pe: PE 1 of 2:", out)
         self.assertIn("1 programs, 2 PEs: 1 checks failed\n", out)
 
     def test_invalid_calls_are_reported(self):
         for program, sentence in (("puts_outside", "shmem_long_put: PE 1: dest: 8 bytes from "),
-                                  ("puts_to_nobody", "shmem_long_p: PE 1: pe: 2 is not a PE here, expected 0..1"),
-                                  ("clears_twice", "shmem_clear_lock: PE 1: lock: this PE does not hold it"),
-                                  ("frees_twice", "shmem_free: PE 1: ptr: not from shmem_malloc")):
+                                  ("puts_to_unknown_pe", "shmem_long_p: PE 1: pe: 2 is not a PE here, expected 0..1"),
+                                  ("clears_lock_twice", "shmem_clear_lock: PE 1: lock: this PE does not hold it"),
+                                  ("frees_inner_pointer", "shmem_free: PE 1: ptr: not from shmem_malloc")):
             with self.subTest(program=program):
                 status, out = run(2, program)
                 self.assertNotEqual(status, 0)
@@ -161,17 +162,17 @@ class Programs(unittest.TestCase):
 
     def test_a_global_exit_ends_all_pes(self):
         for nodes in (1, 2):
-            for program, status in (("ends_all", 7), ("ends_all_well", 0), ("ends_all_at_255", 255)):
+            for program, status in (("exits_with_7", 7), ("exits_with_0", 0), ("exits_with_255", 255)):
                 self.assertEqual(run(3, program, nodes=nodes)[0], status, program)
 
     def test_remote_puts_reach_a_pe_that_makes_no_call(self):
         self.assertEqual(run(2, "polls_own_word", nodes=2)[0], 0)
-        # The user's value takes precedence; without a thread the same program must fail.
+        # With WEFT_PROGRESS=calls there is no progress thread, so the same program must fail.
         status, out = run(2, "polls_own_word", nodes=2, WEFT_PROGRESS="calls")
         self.assertIn("1 programs, 2 PEs: 1 checks failed\n", out)
         self.assertEqual(status, 1, out)
 
-    def test_progress_is_equal_on_all_pes(self):
+    def test_progress_settings_that_differ_between_pes_are_refused(self):
         command = 'if [ "$PMIX_RANK" = 1 ]; then export WEFT_PROGRESS=calls; fi; exec "$0" identity'
         ended = subprocess.run([str(BIN / "weft"), "run", "-n", "2", "--nodes", "2", "--", "sh", "-c", command,
                                 str(BIN / "weft_shmem_programs")], capture_output=True, text=True, timeout=DEADLINE_S,
@@ -189,7 +190,7 @@ class Programs(unittest.TestCase):
 
 
 class Walks(unittest.TestCase):
-    """Calls each routine with arguments that the library must refuse; see walk.c."""
+    """Runs walk.c, which calls each routine with arguments that the library must refuse."""
 
     @classmethod
     def setUpClass(cls):
@@ -203,10 +204,10 @@ class Walks(unittest.TestCase):
         subprocess.run([str(word) for word in command], check=True)
 
     def walk(self, mode, nodes):
-        """Returns the outcome of each routine by its name, the output, and the messages."""
+        """Runs walk.c. Returns the outcome of each routine by its name, the output, and standard error."""
         ended = job(2, mode, nodes=nodes, program=self.program, errors=subprocess.PIPE)
         self.assertEqual(ended.returncode, 0, (ended.stdout + ended.stderr)[-2000:])
-        self.assertIn("the job goes on, 0 bytes of the heap changed\n", ended.stdout)
+        self.assertIn("the job continues, 0 bytes of the heap changed\n", ended.stdout)
         outcomes = re.findall(r"^(shmem_\w+): (refused|returned -1|done)$", ended.stdout, re.MULTILINE)
         return dict(outcomes), ended.stdout, ended.stderr
 
@@ -223,6 +224,7 @@ class Walks(unittest.TestCase):
             self.assertIn("shmem_long_put: PE 0: called in a forked child", messages)
 
     def refuses(self, mode, routines_called):
+        """Checks that the library refuses all calls of a mode, and that the mode calls this number of routines."""
         for nodes in (1, 2):
             outcomes, _, _ = self.walk(mode, nodes)
             self.assertEqual([name for name, outcome in outcomes.items() if outcome == "done"], [], "not refused")

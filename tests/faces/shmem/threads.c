@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-// threads.c - four threads of each PE at level MULTIPLE: traffic, waits and collectives at once.
+// threads.c - four threads of each PE put, wait and reduce at once (SHMEM_THREAD_MULTIPLE).
 //
-// Idea     Each thread has its own context, team of all PEs and words, and shares a counter with
-//          the other threads. It waits for words that the same thread of the previous PE writes,
-//          while the other threads go on.
+// Idea     Each thread has its own words, its own context and its own team of all PEs. All threads
+//          share a counter. A thread waits for words that the thread with its number writes from
+//          the previous PE; meanwhile the other threads continue.
 #include <pthread.h>
 #include <shmem.h>
 #include <stdio.h>

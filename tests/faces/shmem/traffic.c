@@ -3,13 +3,13 @@
 //
 // usage: weft_shmem_traffic SEED OPERATIONS [wrong]
 //
-// Idea     All PEs draw the same operations from the seed. Each makes its own ones on the memory
-//          of the others, and applies all of them to its model. After each round its memory must
-//          equal the model.
-// Why      The result must not depend on the timing of the PEs. So in one round a word is written
-//          by one PE in the order of fences, or changed by commutative operations, or only read. A
-//          signal counts the puts with a signal.
-// Control  `wrong`: one PE puts a value that the model does not have; the job must report it.
+// Idea     All PEs draw the same operations, with origin and target, from the seed. A PE executes
+//          the operations of which it is the origin, and applies all operations to its model of
+//          the PEs' memory. After each round its memory must equal the model.
+// Why      The result must not depend on timing. Therefore, in a round, one PE writes a word with
+//          a fence before each write, or several PEs change it by commutative operations, or PEs
+//          only read it. The signal counts 3 for each put with a signal.
+// Control  `wrong`: PE 0 adds a value that differs from the model; the job must report it.
 #include <shmem.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +17,13 @@
 
 #include "tests/support/traffic_draw.h"
 
-enum { kCells = 48, kBlock = 96, kRound = 600, kPesMax = 16, kContexts = 3 };
+enum {
+    kCells = 48,   // words of each PE
+    kBlock = 96,   // bytes that each PE writes in each PE's memory
+    kRound = 600,  // operations of a round
+    kPesMax = 16,
+    kContexts = 3
+};
 
 typedef struct {
     uint64_t cells[kCells];
@@ -25,10 +31,11 @@ typedef struct {
     uint64_t signal;
 } memory;
 
-static memory mine;            // symmetric
-static memory* model;          // by PE
-static uint64_t held[kRound];  // operands of nbi operations until the quiet
-static int n, self, wrong, failures;
+static memory mine;            // symmetric: target of the operations
+static memory* model;          // expected memory, by PE
+static uint64_t held[kRound];  // operands and results of nbi operations, kept until the quiet
+static int n, self, failures;  // number of PEs, this PE, differences
+static int wrong;              // 1: the next addition differs from the model (`wrong`)
 static shmem_ctx_t contexts[kContexts];
 
 static uint64_t role(int round, int pe, int cell) {
@@ -42,15 +49,16 @@ static void expect(int holds, const char* what, int round, int pe, int cell) {
                 (unsigned long long)seed, round, self, what, pe, cell);
 }
 
-// In the last context the PEs are numbered in reverse order.
-static int as_in(int context, int pe) {
+// Returns the number of a PE in a context. The team of the last context has the PEs in reverse.
+static int pe_in_context(int context, int pe) {
     return context == kContexts - 1 ? n - 1 - pe : pe;
 }
 
+// Writes a cell by one of five routines, selected by `how`.
 static void write_cell(int how, int context, int pe, int cell, uint64_t value, int slot) {
     const shmem_ctx_t ctx = contexts[context];
     uint64_t* const at = &mine.cells[cell];
-    const int to = as_in(context, pe);
+    const int to = pe_in_context(context, pe);
     held[slot] = value;
     shmem_ctx_fence(ctx);  // after this PE's earlier puts to the cell
     switch (how) {
@@ -71,11 +79,12 @@ static void write_cell(int how, int context, int pe, int cell, uint64_t value, i
     }
 }
 
+// Changes a cell by a commutative operation: `use` is its role, `how` selects the routine.
 static void change_cell(int use, int how, int context, int pe, int cell, uint64_t value, int slot) {
     const shmem_ctx_t ctx = contexts[context];
     uint64_t* const at = &mine.cells[cell];
     int32_t* const half = (int32_t*)at + how % 2;
-    const int to = as_in(context, pe);
+    const int to = pe_in_context(context, pe);
     if (use == kAdded && how < 2) shmem_ctx_uint64_atomic_add(ctx, at, value, to);
     if (use == kAdded && how == 2) shmem_ctx_uint64_atomic_fetch_add(ctx, at, value, to);
     if (use == kAdded && how > 2)
@@ -105,9 +114,11 @@ static void do_cell(int round, int slot) {
         if (origin != self) return;
         uint64_t got = 0;
         if (how < 2)
-            got = shmem_ctx_uint64_g(contexts[context], &mine.cells[cell], as_in(context, pe));
+            got = shmem_ctx_uint64_g(contexts[context], &mine.cells[cell],
+                                     pe_in_context(context, pe));
         if (how > 1)
-            shmem_ctx_get64(contexts[context], &got, &mine.cells[cell], 1, as_in(context, pe));
+            shmem_ctx_get64(contexts[context], &got, &mine.cells[cell], 1,
+                            pe_in_context(context, pe));
         expect(got == there->cells[cell], "the value read", round, pe, cell);
         return;
     }
@@ -117,7 +128,7 @@ static void do_cell(int round, int slot) {
         if (origin != self) return;
         shmem_ctx_fence(contexts[context]);
         shmem_ctx_uint64_put_signal(contexts[context], &mine.cells[cell], &value, 1, &mine.signal,
-                                    3, SHMEM_SIGNAL_ADD, as_in(context, pe));
+                                    3, SHMEM_SIGNAL_ADD, pe_in_context(context, pe));
         return;
     }
     uint64_t sent = value;
@@ -171,7 +182,7 @@ static void check_round(int round) {
 int main(int argc, char** argv) {
     static int failed, failed_of_all;
     if (argc < 3) return 2;
-    shmem_team_t backwards;
+    shmem_team_t reversed;
     seed = strtoull(argv[1], NULL, 0);
     const long operations = strtol(argv[2], NULL, 0);
     shmem_init();
@@ -180,10 +191,10 @@ int main(int argc, char** argv) {
     wrong = argc > 3 && self == 0;
     if (n > kPesMax) shmem_global_exit(2);
     model = calloc((size_t)n, sizeof *model);
-    shmem_team_split_strided(SHMEM_TEAM_WORLD, n - 1, -1, n, NULL, 0, &backwards);
+    shmem_team_split_strided(SHMEM_TEAM_WORLD, n - 1, -1, n, NULL, 0, &reversed);
     contexts[0] = SHMEM_CTX_DEFAULT;
     shmem_ctx_create(SHMEM_CTX_PRIVATE, &contexts[1]);
-    shmem_team_create_ctx(backwards, 0, &contexts[2]);
+    shmem_team_create_ctx(reversed, 0, &contexts[2]);
     state = seed;
     long done = 0;
     for (int round = 0; done < operations; ++round) {
@@ -199,7 +210,7 @@ int main(int argc, char** argv) {
     fflush(stdout);
     shmem_ctx_destroy(contexts[1]);
     shmem_ctx_destroy(contexts[2]);
-    shmem_team_destroy(backwards);
+    shmem_team_destroy(reversed);
     free(model);
     shmem_finalize();
     return failed_of_all == 0 ? 0 : 1;

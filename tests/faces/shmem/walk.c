@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 // walk.c - calls every routine of shmem.h with arguments that the library must refuse.
 //
-// usage: walk child    PE 0 forks, and the child calls each routine
-//        walk count    element counts whose product with the element size wraps
-//        walk past     1 MiB from a variable of 64 bytes
-//        walk end      one element after the last variable
+// usage: walk child    a forked child of PE 0 calls each routine
+//        walk count    passes element counts whose product with the element size overflows
+//        walk past     passes ranges of 1 MiB that start at a variable of 64 bytes
+//        walk end      passes the address after the last variable
 //
-// Idea     walk.py writes one function for each routine (walk_calls.inc). The library ends a
-//          process by _Exit(). This program defines its own _Exit(), which continues with the next
+// Idea     walk.py writes one function for each routine (walk_calls.inc). After an invalid call
+//          the library calls _Exit(). This program defines _Exit(), which continues with the next
 //          routine. PE 0 prints each name with `refused`, `returned -1` or `done`.
 #include <complex.h>
 #include <setjmp.h>
@@ -32,17 +32,19 @@ static shmem_ctx_t made_context;
 static shmem_team_t team = SHMEM_TEAM_WORLD;
 static shmem_team_t made_team;
 static shmem_team_config_t config;
-static int wraps;
-static size_t bytes;
+static int overflows;  // 1: counts overflow (mode `count`)
+static size_t bytes;   // size of ranges; 0: one element
 
+// Returns the count argument for a routine with elements of `size` bytes.
 static size_t count_for(size_t size) {
-    if (!wraps) return bytes == 0 ? 1 : bytes / size;
-    return size == 1 ? SIZE_MAX : SIZE_MAX / size + 2;  // the product is the size of one element
+    if (!overflows) return bytes == 0 ? 1 : bytes / size;
+    return size == 1 ? SIZE_MAX : SIZE_MAX / size + 2;  // the product wraps to one element
 }
 
 // Status of the last call; 0 for routines without a status.
 static int result;
 
+// Kinds of routines: with a count that may overflow, with a range, with a symmetric address.
 enum { kCounted = 1, kRanged = 2, kAddressed = 4 };
 struct routine {
     const char* name;
@@ -51,29 +53,30 @@ struct routine {
 };
 #include <walk_calls.inc>
 
-// A forked child shares the variables of its parent, so its state is in private memory.
+// In private memory: variables are symmetric, and a forked child shares these with its parent.
 struct walk {
     jmp_buf next;
-    volatile int walks;
+    volatile int calling;  // 1: a routine is called, so _Exit() continues at `next`
 };
 static struct walk* walk;
 
 void _Exit(int status) {
-    if (!walk->walks) _exit(status);
+    if (!walk->calling) _exit(status);
     longjmp(walk->next, 1);
 }
 
+// Calls the routines of a kind; 0: of all kinds.
 static void call_all(int kind, int prints) {
     for (volatile size_t i = 0; i < sizeof routines / sizeof routines[0]; ++i) {
         if (kind != 0 && (routines[i].kind & kind) == 0) continue;
         const char* outcome = "refused";
         result = 0;
-        walk->walks = 1;
+        walk->calling = 1;
         if (setjmp(walk->next) == 0) {
             routines[i].call();
             outcome = result == -1 ? "returned -1" : "done";
         }
-        walk->walks = 0;
+        walk->calling = 0;
         if (prints) printf("%s: %s\n", routines[i].name, outcome);
     }
     fflush(stdout);
@@ -107,7 +110,7 @@ int main(int argc, char** argv) {
     if (strcmp(mode, "child") == 0) {
         if (me == 0) call_in_child();
     } else if (strcmp(mode, "count") == 0) {
-        wraps = 1;
+        overflows = 1;
         call_all(kCounted, me == 0);
     } else if (strcmp(mode, "past") == 0) {
         address = small;
@@ -125,7 +128,7 @@ int main(int argc, char** argv) {
     static long own, of_all;
     own = changed;
     shmem_long_sum_reduce(SHMEM_TEAM_WORLD, &of_all, &own, 1);
-    if (me == 0) printf("the job goes on, %ld bytes of the heap changed\n", of_all);
+    if (me == 0) printf("the job continues, %ld bytes of the heap changed\n", of_all);
     fflush(stdout);
     shmem_finalize();
     return 0;

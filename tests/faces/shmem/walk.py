@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""walk.py - writes a function for each routine of shmem.h that calls it with the arguments of walk.c.
+"""walk.py - writes a C function for each routine of shmem.h that calls it with the arguments of walk.c.
 
-Holds    Pointers to symmetric memory (`dest`, `source`, `ivar` and so on), `ptr` and `addr` are `address`. All other
-         pointers are `private_memory`.
+Holds    Parameters for symmetric memory (SYMMETRIC, `ptr` and `addr`) get the variable `address` of walk.c, other
+         pointers get `private_memory`.
 """
 import re
 
@@ -18,6 +18,7 @@ NO_ADDRESS = re.compile("cache|udcflush|_ptr$|accessible")
 
 
 def parameters_of(text):
+    """Yields type and name of each parameter of a prototype."""
     for part in text.split(","):
         part = " ".join(part.split()).replace(" *", "*")
         if part in ("void", "..."):
@@ -27,6 +28,7 @@ def parameters_of(text):
 
 
 def element_size(name, kind):
+    """Returns a C expression for the size of a routine's elements; `kind` is the type of its first pointer."""
     kind = kind.replace("const ", "").replace("volatile ", "")
     if kind != "void*":
         return f"sizeof({kind[:-1]})"
@@ -35,6 +37,7 @@ def element_size(name, kind):
 
 
 def argument(name, kind, parameter, size):
+    """Returns the C expression that is passed for a parameter of type `kind`."""
     if kind in BY_TYPE:
         return BY_TYPE[kind]
     if parameter in ("nelems", "nreduce") and kind == "size_t":
@@ -44,8 +47,8 @@ def argument(name, kind, parameter, size):
     if kind.endswith("*"):
         if parameter == "status":
             return "0"
-        own = parameter not in SYMMETRIC and parameter not in ("ptr", "addr")
-        return f"({kind})({'private_memory' if own else 'address'})"
+        private = parameter not in SYMMETRIC and parameter not in ("ptr", "addr")
+        return f"({kind})({'private_memory' if private else 'address'})"
     if name.endswith("_all") and parameter == "size" or parameter == "size" and kind == "int":
         return "shmem_n_pes()"
     return f"({kind})({VALUES.get(parameter, '1')})"
@@ -55,13 +58,13 @@ def calls(header):
     """Returns the text of walk_calls.inc. `header`: the preprocessed shmem.h."""
     functions, table = [], []
     for found in PROTOTYPE.finditer(header):
-        name, taken = found["name"], list(parameters_of(found["parameters"]))
-        pointers = [kind for kind, parameter in taken if kind.endswith("*") and parameter in SYMMETRIC]
+        name, parameters = found["name"], list(parameters_of(found["parameters"]))
+        pointers = [kind for kind, parameter in parameters if kind.endswith("*") and parameter in SYMMETRIC]
         size = element_size(name, pointers[0]) if pointers else "1"
-        counted = any(kind == "size_t" and p in ("nelems", "nreduce") for kind, p in taken)
-        of_set = any(p in ("start", "PE_start", "team") for _, p in taken)
+        counted = any(kind == "size_t" and p in ("nelems", "nreduce") for kind, p in parameters)
+        of_set = any(p in ("start", "PE_start", "team") for _, p in parameters)
         addressed = bool(pointers) and not of_set and not NO_ADDRESS.search(name)
-        call = f"{name}({', '.join(argument(name, kind, p, size) for kind, p in taken)})"
+        call = f"{name}({', '.join(argument(name, kind, p, size) for kind, p in parameters)})"
         if STATUS.search(name) and found["result"].strip() == "int":
             call = f"result = {call}"
         elif name == "shmem_calloc":

@@ -171,7 +171,7 @@ void atomic_bits(void) {
         CHECK(word == 11);                                              \
         shmem_barrier_all();                                            \
     }
-void atomics_without_waiting(void) {
+void nonblocking_atomics(void) {
     WEFT_SHMEM_AMO(NBI_TYPE)
     WEFT_SHMEM_AMO_BITWISE(NBI_BITS)
 }
@@ -223,7 +223,7 @@ void atomic_neighbours(void) {
         CHECK(shmem_##N##_fetch(&word, next_pe()) == (T)2.5);        \
         shmem_barrier_all();                                         \
     }
-void atomics_of_old(void) {
+void deprecated_atomics(void) {
     static long word = 1;
     WEFT_SHMEM_AMO_OLD(OLD_TYPE)
     OLD_FLOAT(float, float)

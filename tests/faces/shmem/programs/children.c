@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-// children.c - forked children that end or call routines while their parent's job goes on.
+// children.c - forked children of a PE that end or call routines; the job must not be affected.
 #define _GNU_SOURCE  // fork, execl, alarm
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "program.h"
 
-enum { kSeconds = 10, kRefused = 1 };
+enum { kSeconds = 10, kRefused = 1 };  // limit for a child; its status if its call is refused
 
 static void leaves_by_exit(void) {
     exit(0);
@@ -35,15 +35,15 @@ static void forks_again(void) {
     exit(WIFEXITED(status) ? WEXITSTATUS(status) : 4);
 }
 
-static long* shared;  // in the heap
+static long* shared;  // a word in the symmetric heap
 
-static void puts_one(void) {
+static void puts_word(void) {
     shmem_long_p(shared, -1, next_pe());
 }
-static void adds_one(void) {
+static void adds_to_word(void) {
     shmem_long_atomic_add(shared, 1, next_pe());
 }
-static void meets(void) {
+static void enters_barrier(void) {
     shmem_barrier_all();
 }
 static void initializes(void) {
@@ -75,9 +75,9 @@ void children_end(void) {
     CHECK(status_of(leaves_by_global_exit) == 3);
     CHECK(status_of(finalizes) == 0);
     CHECK(status_of(forks_again) == 0);
-    CHECK(status_of(puts_one) == kRefused);
-    CHECK(status_of(adds_one) == kRefused);
-    CHECK(status_of(meets) == kRefused);
+    CHECK(status_of(puts_word) == kRefused);
+    CHECK(status_of(adds_to_word) == kRefused);
+    CHECK(status_of(enters_barrier) == kRefused);
     CHECK(status_of(initializes) == kRefused);
     shmem_barrier_all();
     CHECK(*shared == me());

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-// collectives.c - the collectives of teams, with all types and operations, and of active sets.
+// collectives.c - collectives of teams and of active sets, with all types and operations.
 #include <complex.h>
 
 #include "program.h"
@@ -67,7 +67,7 @@ void collects(void) {
             for (int i = 0; i < 2; ++i)                                                       \
                 CHECK(dest[2 * pe + i] == (T)(pe % 9 * 10 + me() % 9 + i));                   \
         shmem_sync_all();                                                                     \
-        /* Strides of 2 there and 3 here; other elements do not change. */                    \
+        /* Destination stride 2, source stride 3; elements in the gaps do not change. */      \
         for (int i = 0; i < 6 * kPesMax; ++i) {                                               \
             source[i] = (T)(me() % 9 * 10 + i % 7);                                           \
             dest[i] = 121;                                                                    \
@@ -106,7 +106,7 @@ void collectives_of_bytes(void) {
     shmem_sync_all();
 }
 
-// Operands depend on PE and index; the expected value is computed here, in order of PEs.
+// Operands depend on PE and index; each PE computes the expected value in the order of PEs.
 #define REDUCE_TYPE(N, T, NAME, START, STEP, OPERAND)                                    \
     {                                                                                    \
         static T dest[kCount], source[kCount];                                           \
@@ -206,27 +206,27 @@ void generic_collectives(void) {
     shmem_sync_all();
 }
 
-// --- over active sets: with and without all PEs ---
+// --- collectives over active sets: all PEs, or some of them ---
 
 static long pSync[SHMEM_SYNC_SIZE];
 static long pSync2[SHMEM_REDUCE_SYNC_SIZE];
 
 // Active sets: every second PE from 1 on; all PEs except the first.
-static int in_odds(void) {
+static int in_odd_set(void) {
     return me() % 2 == 1;
 }
-static int odds(void) {
+static int odd_count(void) {
     return pes() / 2;
 }
 
-void sets_meet(void) {
+void sets_synchronize(void) {
     static int words[kPesMax];
     for (int round = 1; round < 20; ++round) {
-        if (in_odds()) {
+        if (in_odd_set()) {
             for (int pe = 1; pe < pes(); pe += 2) shmem_int_p(&words[me()], round, pe);
-            shmem_barrier(1, 1, odds(), pSync);
+            shmem_barrier(1, 1, odd_count(), pSync);
             for (int pe = 1; pe < pes(); pe += 2) CHECK(words[pe] == round);
-            shmem_sync(1, 1, odds(), pSync2);
+            shmem_sync(1, 1, odd_count(), pSync2);
         }
         if (me() > 0) (shmem_sync)(1, 0, pes() - 1, pSync);
     }
@@ -244,9 +244,9 @@ void sets_broadcast(void) {
     shmem_barrier_all();
     shmem_broadcast64(dest, source, 3, 0, 0, 0, pes(), pSync);
     CHECK(dest[2] == (me() == 0 ? -1 : 2));  // the root's dest does not change
-    if (in_odds()) {
-        const int root = odds() - 1;  // its index in the set
-        shmem_broadcast32(dest32, source32, 3, root, 1, 1, odds(), pSync2);
+    if (in_odd_set()) {
+        const int root = odd_count() - 1;  // its index in the set
+        shmem_broadcast32(dest32, source32, 3, root, 1, 1, odd_count(), pSync2);
         CHECK(dest32[1] == (me() == 1 + 2 * root ? -1 : (1 + 2 * root) * 10 + 1));
     } else {
         CHECK(dest32[1] == -1);
@@ -263,11 +263,11 @@ void sets_collect(void) {
     shmem_barrier_all();
     shmem_collect64(dest, source, (size_t)(me() % 2 + 1), 0, 0, pes(), pSync);
     CHECK(dest[0] == 0 && dest[1] == 1 && dest[2] == -1);
-    if (in_odds()) {
-        shmem_fcollect32(dest32, source32, 1, 1, 1, odds(), pSync2);
-        for (int i = 0; i < odds(); ++i) CHECK(dest32[i] == 1 + 2 * i + 7);
-        shmem_collect32(dest32, source32, 1, 1, 1, odds(), pSync2);
-        CHECK(dest32[odds() - 1] == 2 * odds() - 1 + 7);
+    if (in_odd_set()) {
+        shmem_fcollect32(dest32, source32, 1, 1, 1, odd_count(), pSync2);
+        for (int i = 0; i < odd_count(); ++i) CHECK(dest32[i] == 1 + 2 * i + 7);
+        shmem_collect32(dest32, source32, 1, 1, 1, odd_count(), pSync2);
+        CHECK(dest32[odd_count() - 1] == 2 * odd_count() - 1 + 7);
     }
     shmem_barrier_all();
     shmem_fcollect64(dest, source, 2, 0, 0, pes(), pSync);
@@ -298,23 +298,23 @@ void sets_alltoall(void) {
     shmem_barrier_all();
 }
 
-#define TO_ALL(N, T, NAME, START, STEP)                                              \
-    {                                                                                \
-        static T dest[3], source[3], pWrk[4];                                        \
-        for (int i = 0; i < 3; ++i) source[i] = SMALL(T, me(), i);                   \
-        shmem_sync_all();                                                            \
-        if (in_odds()) {                                                             \
-            shmem_##N##_##NAME##_to_all(dest, source, 3, 1, 1, odds(), pWrk, pSync); \
-            for (int i = 0; i < 3; ++i) {                                            \
-                T expected = START;                                                  \
-                for (int pe = 1; pe < pes(); pe += 2) {                              \
-                    const T operand = SMALL(T, pe, i);                               \
-                    expected = (T)(STEP);                                            \
-                }                                                                    \
-                CHECK(dest[i] == expected);                                          \
-            }                                                                        \
-        }                                                                            \
-        shmem_sync_all();                                                            \
+#define TO_ALL(N, T, NAME, START, STEP)                                                   \
+    {                                                                                     \
+        static T dest[3], source[3], pWrk[4];                                             \
+        for (int i = 0; i < 3; ++i) source[i] = SMALL(T, me(), i);                        \
+        shmem_sync_all();                                                                 \
+        if (in_odd_set()) {                                                               \
+            shmem_##N##_##NAME##_to_all(dest, source, 3, 1, 1, odd_count(), pWrk, pSync); \
+            for (int i = 0; i < 3; ++i) {                                                 \
+                T expected = START;                                                       \
+                for (int pe = 1; pe < pes(); pe += 2) {                                   \
+                    const T operand = SMALL(T, pe, i);                                    \
+                    expected = (T)(STEP);                                                 \
+                }                                                                         \
+                CHECK(dest[i] == expected);                                               \
+            }                                                                             \
+        }                                                                                 \
+        shmem_sync_all();                                                                 \
     }
 #define SUM_ALL(N, T) \
     TO_ALL(N, T, sum, 0, expected + operand) TO_ALL(N, T, prod, 1, expected* operand)

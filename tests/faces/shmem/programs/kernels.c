@@ -100,7 +100,7 @@ void halo(void) {
     shmem_barrier_all();
 }
 
-// Bucket sort: an atomic counter gives each key its place at its PE, which then sorts its keys.
+// Sends each key to the PE of its bucket, at a place from that PE's atomic counter; then sorts.
 void bucket_sort(void) {
     enum { kKeys = 300 };
     static long at;

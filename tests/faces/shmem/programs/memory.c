@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-// memory.c - start, queries, symmetric variables, and the symmetric heap.
+// memory.c - queries of PEs and the library, symmetric variables, and the symmetric heap.
 #include <stdint.h>
 
 #include "program.h"
@@ -52,10 +52,10 @@ void pointers(void) {
     shmem_barrier_all();
     CHECK(shmem_ptr(heap, me()) == heap && shmem_ptr(in_bss, me()) == in_bss);
     for (int pe = 0; pe < pes(); ++pe) {
-        const int* there = shmem_ptr(heap, pe);
+        const int* remote_heap = shmem_ptr(heap, pe);
         const int* variable = shmem_ptr(in_bss, pe);
-        CHECK((there == NULL) == (variable == NULL));
-        if (there != NULL) CHECK(there[3] == 100 + pe && variable[7] == 100 + pe);
+        CHECK((remote_heap == NULL) == (variable == NULL));
+        if (remote_heap != NULL) CHECK(remote_heap[3] == 100 + pe && variable[7] == 100 + pe);
     }
     CHECK(shmem_ptr(heap, pes()) == NULL);
     shmem_barrier_all();
@@ -65,24 +65,24 @@ void pointers(void) {
 
 // Variables have their initial values; a put into one is visible under its name.
 void variables(void) {
-    static int of_function = 17;
-    static char odd[3] = "ab";
-    if (in_data[0] == 1) CHECK(in_data[4] == 5 && in_program == 0.5 && of_function == 17);
+    static int in_function = 17;
+    static char three_bytes[3] = "ab";
+    if (in_data[0] == 1) CHECK(in_data[4] == 5 && in_program == 0.5 && in_function == 17);
     CHECK(in_bss[2999] == 0);
     shmem_barrier_all();
     shmem_int_p(&in_data[2], 1000 + me(), next_pe());
-    shmem_int_p(&of_function, 2000 + me(), next_pe());
+    shmem_int_p(&in_function, 2000 + me(), next_pe());
     shmem_double_p(&in_program, 3.5 + me(), next_pe());
-    shmem_char_p(&odd[1], (char)('A' + me()), next_pe());
+    shmem_char_p(&three_bytes[1], (char)('A' + me()), next_pe());
     shmem_int_p(&in_bss[2998], 4000 + me(), next_pe());
     shmem_barrier_all();
     CHECK(in_data[2] == 1000 + previous_pe() && in_data[1] == 2 && in_data[3] == 4);
-    CHECK(of_function == 2000 + previous_pe());
+    CHECK(in_function == 2000 + previous_pe());
     CHECK(in_program == 3.5 + previous_pe());
-    CHECK(odd[0] == 'a' && odd[1] == 'A' + previous_pe() && odd[2] == 0);
+    CHECK(three_bytes[0] == 'a' && three_bytes[1] == 'A' + previous_pe() && three_bytes[2] == 0);
     CHECK(in_bss[2998] == 4000 + previous_pe() && in_bss[2997] == 0 && in_bss[2999] == 0);
     shmem_barrier_all();
-    of_function = 17;
+    in_function = 17;
 }
 
 void allocate(void) {
@@ -99,7 +99,8 @@ void allocate(void) {
     }
     for (int i = 1; i < 40; i += 2) CHECK(blocks[i][0] == i && blocks[i][i * i] == i);
     shmem_barrier_all();
-    shmem_char_p(blocks[39] + 1521, 'x', next_pe());  // the last byte of a block of odd size
+    shmem_char_p(blocks[39] + 1521, 'x',
+                 next_pe());  // the last byte of a block of three_bytes size
     shmem_barrier_all();
     CHECK(blocks[39][1521] == 'x' && blocks[39][1520] == 39);
     for (int i = 0; i < 40; ++i) shmem_free(blocks[i]);
@@ -161,7 +162,7 @@ void allocate_with_hints(void) {
     shmem_free(words);
 }
 
-void names_of_old(void) {
+void deprecated_names(void) {
     start_pes(0);  // a second call has no effect
     CHECK(_my_pe() == me() && _num_pes() == pes());
     long* block = shmalloc(2 * sizeof *block);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-// mistakes.c - wrong programs, run by name only, whose errors the suite or the library must report.
+// mistakes.c - programs that fail or end the job; main.c only runs those that its command names.
 #include "program.h"
 
-void fails_at_the_last(void) {
+void fails_on_last_pe(void) {
     CHECK(me() != pes() - 1);
 }
 
@@ -12,13 +12,13 @@ void puts_outside(void) {
     shmem_barrier_all();
 }
 
-void puts_to_nobody(void) {
+void puts_to_unknown_pe(void) {
     static long word;
     if (me() == 1) shmem_long_p(&word, 1, pes());
     shmem_barrier_all();
 }
 
-void clears_twice(void) {
+void clears_lock_twice(void) {
     static long lock;
     if (me() == 1) {
         shmem_set_lock(&lock);
@@ -28,7 +28,7 @@ void clears_twice(void) {
     shmem_barrier_all();
 }
 
-void frees_twice(void) {
+void frees_inner_pointer(void) {
     long* block = shmem_malloc(8);
     if (me() == 1) shmem_free(block + 1);
     shmem_barrier_all();
@@ -40,7 +40,7 @@ void allocates_six_mebibytes(void) {
     shmem_free(block);
 }
 
-// Undefined by the standard; test suites of other libraries expect memory.
+// The standard leaves alignments below sizeof(void*) undefined; other suites expect memory.
 void allocates_at_small_alignments(void) {
     for (size_t alignment = 1; alignment <= 64; alignment *= 2) {
         char* block = shmem_align(alignment, 100);
@@ -49,18 +49,18 @@ void allocates_at_small_alignments(void) {
     }
 }
 
-void ends_all(void) {
+void exits_with_7(void) {
     if (me() == pes() - 1) shmem_global_exit(7);
     shmem_barrier_all();
 }
 
-// The job's status is the call's status, even 0.
-void ends_all_well(void) {
+// The status of the call becomes the status of the job, even 0.
+void exits_with_0(void) {
     if (me() == pes() - 1) shmem_global_exit(0);
     shmem_barrier_all();
 }
 
-void ends_all_at_255(void) {
+void exits_with_255(void) {
     if (me() == pes() - 1) shmem_global_exit(255);
     shmem_barrier_all();
 }

@@ -57,7 +57,7 @@ void contexts(void) {
     shmem_barrier_all();
 }
 
-// PEs of a team's context have the numbers of the team.
+// Calls on a team's context number the PEs as the team does.
 void contexts_of_teams(void) {
     static int word;
     shmem_team_t odd = SHMEM_TEAM_INVALID, of_ctx;
@@ -146,8 +146,8 @@ void signals_add_up(void) {
     shmem_free(slots);
 }
 
-// Signals without data, through a context, and through the generic name.
-void signals_alone(void) {
+// Signals without data, and signals by the generic routines with and without a context.
+void signals_without_data(void) {
     static uint64_t signal;
     static float dest[2];
     const float source[2] = {1.5F, (float)me()};
@@ -184,27 +184,27 @@ void lock_protects(void) {
 
 void lock_is_tested(void) {
     static long lock;
-    static int holders, most;
+    static int holders, holders_max;
     int got = 0;
     shmem_barrier_all();
     while (got < 5) {
         if (shmem_test_lock(&lock) != 0) continue;
         ++got;
         const int now = shmem_int_atomic_fetch_inc(&holders, 0) + 1;
-        if (now > shmem_int_g(&most, 0)) shmem_int_p(&most, now, 0);
+        if (now > shmem_int_g(&holders_max, 0)) shmem_int_p(&holders_max, now, 0);
         shmem_int_atomic_add(&holders, -1, 0);
         shmem_clear_lock(&lock);
     }
     shmem_barrier_all();
-    CHECK(shmem_int_g(&most, 0) == 1 && shmem_int_g(&holders, 0) == 0 && lock == 0);
+    CHECK(shmem_int_g(&holders_max, 0) == 1 && shmem_int_g(&holders, 0) == 0 && lock == 0);
     shmem_barrier_all();
 }
 
 // Different locks do not block each other; some locks are in the heap.
-void locks_are_apart(void) {
+void locks_are_independent(void) {
     long* locks = shmem_calloc((size_t)pes() + 1, sizeof *locks);
     shmem_set_lock(&locks[me()]);
-    shmem_barrier_all();  // every PE holds its own
+    shmem_barrier_all();  // every PE holds one lock
     CHECK(shmem_test_lock(&locks[next_pe()]) == 1);
     shmem_barrier_all();
     shmem_clear_lock(&locks[me()]);

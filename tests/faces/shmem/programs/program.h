@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-// program.h - shared parts of the programs of this suite: a check, and numbers of PEs.
+// program.h - shared by the test programs: a check, and numbers of PEs.
 //
-// Idea     A program is a function that all PEs call, written as users write theirs. main.c runs
-//          the programs one after another in one job. A failed check is printed and counted, and
-//          makes the job's status 1.
+// Idea     A program is a function that all PEs call and that uses shmem.h as users do. main.c
+//          runs the programs one after another in one job. A failed check is printed and counted,
+//          and makes the job's status 1.
 #ifndef WEFT_TESTS_SHMEM_PROGRAM_H
 #define WEFT_TESTS_SHMEM_PROGRAM_H
 
@@ -13,7 +13,7 @@
 #include <string.h>
 
 extern int failures;         // failed checks of this PE
-extern const char* running;  // name of the program
+extern const char* running;  // name of the program that main.c calls now
 
 static inline int me(void) {
     return shmem_my_pe();
@@ -32,7 +32,7 @@ static inline int previous_pe(void) {
 #define CHECK(condition)                                                                  \
     do {                                                                                  \
         if (!(condition) && failures++ < 10)                                              \
-            fprintf(stderr, "%s: PE %d of %d: %s:%d: not so: %s\n", running, me(), pes(), \
+            fprintf(stderr, "%s: PE %d of %d: %s:%d: failed: %s\n", running, me(), pes(), \
                     __FILE__, __LINE__, #condition);                                      \
     } while (0)
 

@@ -2,7 +2,7 @@
 // progress.c - calls of a PE complete while their target makes no call.
 //
 // Idea     The last PE polls its own variable, which PE 0 sets after a put, an addition and a
-//          get have completed. Without progress in the last PE all of them wait, and the poll
+//          get have completed. If the last PE makes no progress, PE 0 waits for it, and the poll
 //          reaches its limit.
 #include <time.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-// teams.c - teams by stride, by rows and columns, teams of teams, and collectives in them.
+// teams.c - teams by stride and by rows and columns, teams of teams, collectives in teams.
 #include "program.h"
 
 void team_of_all(void) {
@@ -54,7 +54,7 @@ void split_by_stride(void) {
 }
 
 // Splits in reverse order, with one PE, and with invalid arguments.
-void split_in_other_ways(void) {
+void split_special_cases(void) {
     static int dest[64], source;
     shmem_team_t team;
     CHECK(shmem_team_split_strided(SHMEM_TEAM_WORLD, pes() - 1, -1, pes(), NULL, 0, &team) == 0);
@@ -95,9 +95,9 @@ void teams_of_teams(void) {
     const int size = (pes() + 1) / 2;
     CHECK(shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 2, size, NULL, 0, &half) == 0);
     if (half != SHMEM_TEAM_INVALID) {
-        // All even PEs except the first.
-        const int wanted = size - 1;
-        if (wanted > 0) CHECK(shmem_team_split_strided(half, 1, 1, wanted, NULL, 0, &part) == 0);
+        // `part` has all even PEs except PE 0.
+        const int others = size - 1;
+        if (others > 0) CHECK(shmem_team_split_strided(half, 1, 1, others, NULL, 0, &part) == 0);
         if (part != SHMEM_TEAM_INVALID) {
             CHECK(shmem_team_translate_pe(part, 0, half) == 1);
             CHECK(shmem_team_translate_pe(part, 0, SHMEM_TEAM_WORLD) == 2);
@@ -111,8 +111,8 @@ void teams_of_teams(void) {
     shmem_barrier_all();
 }
 
-// Makes many teams one after another: their places are free again.
-void teams_come_and_go(void) {
+// Makes and destroys 70 teams in turn, more than may exist at once (32).
+void destroyed_teams_free_places(void) {
     static int sum, one = 1;
     for (int round = 0; round < 70; ++round) {
         shmem_team_t team;

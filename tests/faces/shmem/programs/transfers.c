@@ -4,7 +4,7 @@
 
 enum { kCount = 9 };
 
-// A value that depends on its PE and index and fits a signed char.
+// Value that depends on PE and index and fits a signed char.
 #define VALUE(T, pe, i) ((T)((pe)*11 % 50 + (i)))
 
 #define PUT_TYPE(N, T)                                                                 \
@@ -67,7 +67,7 @@ void elements(void) {
     WEFT_SHMEM_RMA(ELEMENT_TYPE)
 }
 
-// Puts every second element to every third place; the places between do not change.
+// Puts every second element to every third element; the elements between do not change.
 #define STRIDED_TYPE(N, T)                                                           \
     {                                                                                \
         static T dest[3 * kCount], source[2 * kCount];                               \
@@ -88,67 +88,67 @@ void strided_types(void) {
     WEFT_SHMEM_RMA(STRIDED_TYPE)
 }
 
-static unsigned char bytes_here[1 << 12], bytes_there[1 << 12];
+static unsigned char source_bytes[1 << 12], dest_bytes[1 << 12];
 
 static unsigned char byte_of(int pe, size_t i) {
     return (unsigned char)(31 * pe + 7 * i + i / 256);
 }
 static void fill_bytes(void) {
-    for (size_t i = 0; i < sizeof bytes_here; ++i) bytes_here[i] = byte_of(me(), i);
-    memset(bytes_there, 0, sizeof bytes_there);
+    for (size_t i = 0; i < sizeof source_bytes; ++i) source_bytes[i] = byte_of(me(), i);
+    memset(dest_bytes, 0, sizeof dest_bytes);
     shmem_barrier_all();
 }
 static int bytes_are(const unsigned char* bytes, int pe, size_t count) {
-    for (size_t i = 0; i < sizeof bytes_there; ++i)
+    for (size_t i = 0; i < sizeof dest_bytes; ++i)
         if (bytes[i] != (i < count ? byte_of(pe, i) : 0)) return 0;
     return 1;
 }
 
-#define PUT_SIZE(N, BYTES)                                          \
-    fill_bytes();                                                   \
-    shmem_put##N(bytes_there, bytes_here, kCount, next_pe());       \
-    shmem_barrier_all();                                            \
-    CHECK(bytes_are(bytes_there, previous_pe(), kCount*(BYTES)));   \
-    fill_bytes();                                                   \
-    shmem_put##N##_nbi(bytes_there, bytes_here, kCount, next_pe()); \
-    shmem_barrier_all();                                            \
-    CHECK(bytes_are(bytes_there, previous_pe(), kCount*(BYTES)));
+#define PUT_SIZE(N, BYTES)                                           \
+    fill_bytes();                                                    \
+    shmem_put##N(dest_bytes, source_bytes, kCount, next_pe());       \
+    shmem_barrier_all();                                             \
+    CHECK(bytes_are(dest_bytes, previous_pe(), kCount*(BYTES)));     \
+    fill_bytes();                                                    \
+    shmem_put##N##_nbi(dest_bytes, source_bytes, kCount, next_pe()); \
+    shmem_barrier_all();                                             \
+    CHECK(bytes_are(dest_bytes, previous_pe(), kCount*(BYTES)));
 void put_sizes(void) {
     WEFT_SHMEM_SIZES(PUT_SIZE)
     PUT_SIZE(mem, 1)
     shmem_barrier_all();
 }
 
-#define GET_SIZE(N, BYTES)                                          \
-    fill_bytes();                                                   \
-    shmem_get##N(bytes_there, bytes_here, kCount, next_pe());       \
-    CHECK(bytes_are(bytes_there, next_pe(), kCount*(BYTES)));       \
-    shmem_barrier_all();                                            \
-    fill_bytes();                                                   \
-    shmem_get##N##_nbi(bytes_there, bytes_here, kCount, next_pe()); \
-    shmem_quiet();                                                  \
-    CHECK(bytes_are(bytes_there, next_pe(), kCount*(BYTES)));       \
+#define GET_SIZE(N, BYTES)                                           \
+    fill_bytes();                                                    \
+    shmem_get##N(dest_bytes, source_bytes, kCount, next_pe());       \
+    CHECK(bytes_are(dest_bytes, next_pe(), kCount*(BYTES)));         \
+    shmem_barrier_all();                                             \
+    fill_bytes();                                                    \
+    shmem_get##N##_nbi(dest_bytes, source_bytes, kCount, next_pe()); \
+    shmem_quiet();                                                   \
+    CHECK(bytes_are(dest_bytes, next_pe(), kCount*(BYTES)));         \
     shmem_barrier_all();
 void get_sizes(void) {
     WEFT_SHMEM_SIZES(GET_SIZE)
     GET_SIZE(mem, 1)
 }
 
-#define STRIDED_SIZE(N, BYTES)                                                                  \
-    fill_bytes();                                                                               \
-    shmem_iput##N(bytes_there, bytes_here, 1, 2, kCount, next_pe());                            \
-    shmem_barrier_all();                                                                        \
-    for (size_t i = 0; i < kCount; ++i)                                                         \
-        for (size_t b = 0; b < (BYTES); ++b)                                                    \
-            CHECK(bytes_there[i * (BYTES) + b] == byte_of(previous_pe(), 2 * i * (BYTES) + b)); \
-    CHECK(bytes_there[kCount * (BYTES)] == 0);                                                  \
-    fill_bytes();                                                                               \
-    shmem_iget##N(bytes_there, bytes_here, 2, 1, kCount, next_pe());                            \
-    for (size_t i = 0; i < kCount; ++i)                                                         \
-        for (size_t b = 0; b < (BYTES); ++b) {                                                  \
-            CHECK(bytes_there[2 * i * (BYTES) + b] == byte_of(next_pe(), i * (BYTES) + b));     \
-            CHECK(bytes_there[(2 * i + 1) * (BYTES) + b] == 0);                                 \
-        }                                                                                       \
+#define STRIDED_SIZE(N, BYTES)                                                                 \
+    fill_bytes();                                                                              \
+    shmem_iput##N(dest_bytes, source_bytes, 1, 2, kCount, next_pe());                          \
+    shmem_barrier_all();                                                                       \
+    for (size_t i = 0; i < kCount; ++i)                                                        \
+        for (size_t b = 0; b < (BYTES); ++b)                                                   \
+            CHECK(dest_bytes[i * (BYTES) + b] == byte_of(previous_pe(), 2 * i * (BYTES) + b)); \
+    CHECK(dest_bytes[kCount * (BYTES)] == 0);                                                  \
+    fill_bytes();                                                                              \
+    shmem_iget##N(dest_bytes, source_bytes, 2, 1, kCount, next_pe());                          \
+    for (size_t i = 0; i < kCount; ++i)                                                        \
+        for (size_t b = 0; b < (BYTES); ++b) {                                                 \
+            CHECK(dest_bytes[2 * i * (BYTES) + b] == byte_of(next_pe(), i * (BYTES) + b));     \
+            CHECK(dest_bytes[(2 * i + 1) * (BYTES) + b] == 0);                                 \
+        }                                                                                      \
     shmem_barrier_all();
 void strided_sizes(void) {
     WEFT_SHMEM_SIZES(STRIDED_SIZE)
@@ -162,7 +162,7 @@ void put_large(void) {
         for (size_t i = 0; i < count; ++i) source[i] = (int)i * 3 + me() + round;
         shmem_barrier_all();
         shmem_int_put(dest, source, count, next_pe());
-        memset(source, 0, count * sizeof *source);  // it may be overwritten at once
+        memset(source, 0, count * sizeof *source);  // after a put, its source may change
         shmem_barrier_all();
         size_t wrong = 0;
         for (size_t i = 0; i < count; ++i) wrong += dest[i] != (int)i * 3 + previous_pe() + round;
@@ -180,11 +180,11 @@ void put_unaligned(void) {
     for (size_t at = 0; at < 9; ++at)
         for (size_t length = 1; length < 40; length += 6) {
             fill_bytes();
-            shmem_putmem(bytes_there + at, bytes_here + 2 * at, length, next_pe());
+            shmem_putmem(dest_bytes + at, source_bytes + 2 * at, length, next_pe());
             shmem_barrier_all();
             for (size_t i = 0; i < 64; ++i) {
                 const int inside = i >= at && i < at + length;
-                CHECK(bytes_there[i] == (inside ? byte_of(previous_pe(), i + at) : 0));
+                CHECK(dest_bytes[i] == (inside ? byte_of(previous_pe(), i + at) : 0));
             }
             shmem_barrier_all();
         }

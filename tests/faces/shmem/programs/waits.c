@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-// waits.c - waits for words that other PEs change, and tests of them.
+// waits.c - waits for words that other PEs change, and tests of such words.
 #include "program.h"
 
 enum { kWords = 12 };
@@ -75,7 +75,7 @@ void wait_all_types(void) {
     WEFT_SHMEM_SYNC(ALL_TYPE)
 }
 
-// Words become true one after another; each is found once.
+// Words become nonzero one after another; each call returns another word.
 #define ANY_TYPE(N, T)                                                                          \
     {                                                                                           \
         static T words[kWords];                                                                 \
@@ -141,8 +141,8 @@ void wait_some_types(void) {
     WEFT_SHMEM_SYNC(SOME_TYPE)
 }
 
-// A wait ignores words that the status array excludes, whatever their values.
-void wait_excludes(void) {
+// Waits and tests ignore words whose entry in the status array is not 0.
+void wait_skips_excluded(void) {
     static int words[6];
     const int status[6] = {1, 0, 1, 0, 1, 1};
     size_t indices[6];
@@ -189,7 +189,7 @@ void test_in_loop(void) {
         CHECK(word == 4);                       \
         shmem_barrier_all();                    \
     }
-void waits_of_old(void) {
+void deprecated_waits(void) {
     static long word;
     WEFT_SHMEM_SYNC_OLD(OLD_WAIT)
     word = 0;
