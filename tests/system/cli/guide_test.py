@@ -72,7 +72,7 @@ class Guide(unittest.TestCase):
 
     def test_standard_input_of_ranks_is_as_described(self):
         self.assertRegex(" ".join(LAUNCHING.split()),
-                         r"rank 0 reads standard input \(unless it is a terminal\), and the others `/dev/null`")
+                         "Rank 0 reads standard input unless that is a terminal; other ranks read `/dev/null`")
         done = weft("run", "-n", "3", "--label", "sh", "-c", "echo reads:$(cat)", input="words")
         self.assertEqual((done.returncode, sorted(done.stdout.splitlines())),
                          (0, ["[0] reads:words", "[1] reads:", "[2] reads:"]), done.stderr)
