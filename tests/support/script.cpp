@@ -43,7 +43,7 @@ ScriptOutcome Script::run() {
             idle = 0;
         } else if (++idle > kIdleStepsMax) {
             outcome_.hung = true;
-            fail(fmt::format("no progress any more, {} events in flight:\n{}", job_.in_flight(),
+            fail(fmt::format("no more progress, {} events in flight:\n{}", job_.in_flight(),
                              job_.describe()));
             break;
         }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: a broken bank rule overwrites slots, and the watch reports which.
-// Method: the same scripts run under broken rules. Some seed in a fixed range must show each
-// violation. The correct rule must be clean on the same seeds.
+// Goal: the bank watch reports the slots that a broken bank rule overwrites.
+// Method: random scripts run under one broken rule at a time (faulty_windows.hpp). Some seed of a
+// fixed range must show a violation; under the correct rule no seed of the range may show any.
 #include <gtest/gtest.h>
 
 #include <deque>
@@ -19,11 +19,11 @@ constexpr std::uint64_t kSeeds = 60;
 constexpr std::size_t kSmallClass = 1;
 
 struct Control {
-    std::uint32_t banks = kBanks;  ///< actual number in the region
-    WindowMaker window;
-    bool lies_synchronizing = false;  ///< for calls without data
+    std::uint32_t banks = kBanks;     ///< number in the region; `window` may assume another
+    WindowMaker window;               ///< makes the broken rule; empty: the correct rule
+    bool lies_synchronizing = false;  ///< calls without data falsely claim to synchronize
     bool small = false;     ///< use the small banks, for payloads that do not fit into a cell
-    bool one_node = false;  ///< credits replace barriers
+    bool one_node = false;  ///< all ranks are local peers; credits replace barriers
 };
 
 TeamPlan team_of(const Control& control) {
@@ -68,12 +68,12 @@ Seen run_control(const Control& control, std::uint64_t seed) {
                                      .elements = 0,
                                      .lies_synchronizing = control.lies_synchronizing}));
     const auto calls = draw_script(random, palette, 80);
-    // Under a broken rule results may be wrong and calls may hang, so only the watch counts here.
+    // Under a broken rule results may be wrong and calls may hang: ignores outcome.errors.
     const ScriptOutcome outcome = Script(job, calls, {.seed = seed, .block_percent = 10}).run();
     return {job.watch().violations(), outcome.hung};
 }
 
-/// Returns the violations of the first seed that shows any, and that seed.
+/// Returns the violations of the first seed that has any, and the seed; an empty list if none has.
 std::pair<std::vector<Violation>, std::uint64_t> first_violations(const Control& control) {
     for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
         std::vector<Violation> violations = run_control(control, seed).violations;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: on one node a long stream of one-way calls needs no barrier, for any order of roots, and
-// gives right results. A rank that waits for a credit reports that. Ranks that disagree in such a
-// stream find out.
-// Method: one stream for each pattern of roots, with ranks that pause at random. The watch sees
-// every bank that is written too early.
+// gives right results. A rank that waits for a credit reports the wait. A call of the stream in
+// which ranks disagree fails.
+// Method: one stream for each pattern of roots, with ranks that pause at random. The bank watch
+// reports every early write.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -29,7 +29,8 @@ std::size_t length() {
     return (kSlow ? 2'000 : 100'000) / (full_mode() ? 1 : 4);
 }
 
-/// Returns one call for each root and for cells, small banks and large banks.
+/// Returns one call for each root in each of three sizes, which fit into cells, small banks and
+/// large banks.
 std::deque<TeamCall> calls_of(VirtualJob& job, const VirtualTeam& team,
                               const std::string& collective, const std::string& algorithm) {
     std::deque<TeamCall> calls;
@@ -72,7 +73,7 @@ void run_stream(const Pattern& pattern, std::uint64_t seed) {
     base::Random random = base::Random(seed).stream(9);
     std::vector<const TeamCall*> calls;
     for (std::size_t number = 0; number < length(); ++number) {
-        const std::size_t size = number / 1000 % 3;  // one window after the other
+        const std::size_t size = number / 1000 % 3;  // cells, small or large banks
         const Rank root = pattern.root(number, random);
         calls.push_back(&palette[size * kRanks + static_cast<std::size_t>(root)]);
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: when ranks disagree about a call, all learn both calls within seconds. A rank that never
-// calls is reported, and ends the wait only on the user's request.
-// Method: one thread for each rank, on one node, on several, and mixed. Some ranks make
+// Goal: a call about which ranks disagree fails on all ranks within seconds, and each failure names
+// both calls. A rank that never calls is reported; the wait ends only if abort_on_timeout is set.
+// Method: one thread for each rank, on one node, on four, and on two. Some ranks make
 // a different call.
 #include <gtest/gtest.h>
 
@@ -102,7 +102,8 @@ TEST(Disagreement, ADifferentCollectiveIsNamedOnAllRanks) {
                         1);
 }
 
-// Rank 1 waits for rank 0, which forwards data in the tree of root 2.
+// Rank 0 believes that it is the root, and returns without waiting. Rank 1 waits for rank 0, its
+// parent in the tree of root 2.
 TEST(Disagreement, ARootThatDoesNotWaitIsFoundAtItsNextCall) {
     expect_named_on_all(
         {.others = {{0, broadcast_from(0)}}, .common = broadcast_from(2), .barrier_after = true},
@@ -115,7 +116,7 @@ TEST(Disagreement, ACallWithoutDataIsFoundAtTheNextCall) {
 }
 
 // Between nodes, the bank rule inserts barriers into a series of broadcasts that exceeds the eight
-// banks. Reports must still give the number of the user's call, also in a wait for an absent rank.
+// banks. Reports must still give the number of the user's call, also if rank 3 makes no more calls.
 TEST(Disagreement, ReportsGiveTheNumbersOfTheUsersCalls) {
     constexpr int kCalls = 40;
     for (const bool stays_away : {false, true}) {
@@ -143,14 +144,14 @@ TEST(Disagreement, ReportsGiveTheNumbersOfTheUsersCalls) {
     }
 }
 
-/// Ranks 0 and 1 make one call, rank 2 the other. Rank 0 signals rank 1 and leaves. Then rank 2
-/// does so with the same cell of rank 1, and rank 1 begins only after that.
+/// Ranks 0 and 1 make the call `common`, rank 2 makes `other`. First rank 0 signals rank 1 and
+/// returns. Then rank 2 signals rank 1 through the same cell and returns. Rank 1 enters last.
 void expect_overwritten_signal_named(const CallPlan& common, const CallPlan& other) {
     Jobs jobs({0, 0, 0},
               {.inquiry_ns = kInquiryNs, .timeout_ns = kDeadlineNs, .abort_on_timeout = true});
     const TeamCall ours = bind_call(jobs.job(), jobs.team(), common);
     const TeamCall theirs = bind_call(jobs.job(), jobs.team(), other);
-    std::atomic<int> left = 0;  // number of ranks that have continued, rank 0 first
+    std::atomic<int> left = 0;  // number of ranks that have returned: rank 0, then rank 2, rank 1
     std::vector<Ending> endings(3);
     in_threads(jobs.job(), [&](Rank rank) {
         while (left < (rank == 0 ? 0 : rank == 2 ? 1 : 2)) std::this_thread::yield();
@@ -165,8 +166,8 @@ void expect_overwritten_signal_named(const CallPlan& common, const CallPlan& oth
         << endings[1].text;
 }
 
-// Rank 1 agrees with the rank that it waits for, so only a third rank can tell. The cell's contents
-// pass for the awaited signal, for a later signal, or for an old one.
+// Rank 1 agrees with rank 0, for which it waits; rank 2 has overwritten rank 0's signal. The three
+// cases make the new contents look like the awaited signal, a later one and an old one.
 TEST(Disagreement, ASignalOfAnUnexpectedRankIsNamed) {
     expect_overwritten_signal_named(
         {.collective = "exscan", .algorithm = "linear", .elements = 3},
@@ -258,8 +259,7 @@ TEST(Watchdog, AReportAloneDoesNotEndTheWait) {
     EXPECT_NE(lines.all().find("waiting for rank 3"), std::string::npos);
 }
 
-// Looks at rank 2 only: other ranks may begin to wait, and report, sooner. On a slow machine
-// reports are late.
+// Checks only the reports of rank 2: other ranks may begin to wait, and report, sooner.
 TEST(Watchdog, RepeatedReportsOfAWaitGiveOnlyItsDuration) {
     Lines lines;
     Jobs jobs({0, 0, 1, 1}, {.timeout_ns = 50'000'000,

@@ -12,8 +12,9 @@
 
 namespace weft::test {
 
-// A mailbox may be overwritten while it is read. The checksum detects this, but the thread
-// sanitizer would report a race, so under it no inquiry is sent twice.
+// Time before a waiting rank sends its peer an inquiry about the call, and between inquiries. The
+// next inquiry may overwrite a mailbox that the peer is reading. A checksum detects this, but the
+// thread sanitizer reports a race; its longer interval avoids a second inquiry.
 #if defined(__SANITIZE_THREAD__)
 inline constexpr std::uint64_t kInquiryNs = 2'000'000'000;
 #else
@@ -21,12 +22,12 @@ inline constexpr std::uint64_t kInquiryNs = 50'000'000;
 #endif
 inline constexpr std::uint64_t kDeadlineNs = 30'000'000'000;
 
-/// Returns the layouts of four ranks: on one node, on four, on two.
+/// Returns layouts (the node of each rank) of four ranks on one node, on four and on two.
 inline std::vector<std::vector<int>> four_rank_layouts() {
     return {{0, 0, 0, 0}, {0, 1, 2, 3}, {0, 0, 1, 1}};
 }
 
-/// Returns a network that refuses some puts, with one thread for each rank.
+/// Returns options of a network that refuses some puts, with one thread for each rank.
 inline VirtualOptions threaded(const std::vector<int>& nodes) {
     return {.segment_bytes = 1 << 20,
             .node_of_rank = nodes,
@@ -40,8 +41,8 @@ struct Ending {
     std::string text;
 };
 
-/// Runs a call on each layout. It must fail soon on all ranks, with all of these texts
-/// in each failure.
+/// Calls `run` with each layout. It must return soon, with a failure of every rank that contains
+/// all `texts`.
 template <class Run>
 void expect_all_fail(Run run, const std::vector<std::string>& texts) {
     for (const std::vector<int>& nodes : four_rank_layouts()) {

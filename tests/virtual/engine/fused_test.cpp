@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: a lowered program gives bit for bit the result of its steps, also if only some ranks run it
-// lowered. Rank threads touch shared memory without a data race.
-// Method: the same calls on one node, with one thread for each rank, run three times:
-// stepped, lowered, mixed.
+// Goal: the fused form of a program gives bit for bit the result of its steps, also if only some
+// ranks run the fused form. Rank threads use shared memory without a data race.
+// Method: the same calls on one node, with one thread for each rank, run three times: by steps,
+// fused, and with a random choice for each rank.
 #include <gtest/gtest.h>
 
 #include <deque>
@@ -15,7 +15,7 @@
 namespace weft::test {
 namespace {
 
-enum class Way : std::uint8_t { stepped, lowered, mixed };
+enum class Form : std::uint8_t { stepped, fused, mixed };
 
 struct Plans {
     Rank ranks = 2;
@@ -32,10 +32,10 @@ bool may_be_in_place(const CallPlan& plan) {
 
 constexpr std::uint64_t kDeadlineNs = 60'000'000'000;
 
-/// Outputs by rank, one call after the other.
+/// For each rank, the outputs of its calls, one after the other.
 using Outputs = std::vector<std::vector<std::byte>>;
 
-Outputs run_plans(const Plans& plans, Way way) {
+Outputs run_plans(const Plans& plans, Form form) {
     VirtualProfile profile = kind_profile();
     profile.threads = true;
     VirtualJob job({.segment_bytes = 1 << 20,
@@ -49,12 +49,12 @@ Outputs run_plans(const Plans& plans, Way way) {
     base::Random random = base::Random(plans.seed).stream(6);
     std::deque<TeamCall> calls;
     for (CallPlan plan : plans.calls) {
-        plan.fuse = way != Way::stepped;
+        plan.fuse = form != Form::stepped;
         calls.push_back(bind_call(job, team, plan));
         for (run::BoundProgram& program : calls.back().programs) {
-            EXPECT_EQ(program.fused.empty(), way == Way::stepped || program.steps.empty())
+            EXPECT_EQ(program.fused.empty(), form == Form::stepped || program.steps.empty())
                 << program.description;
-            if (way == Way::mixed && random.chance(1, 2)) program.fused = {};
+            if (form == Form::mixed && random.chance(1, 2)) program.fused = {};
         }
     }
     Outputs outputs(static_cast<std::size_t>(plans.ranks));
@@ -87,8 +87,8 @@ Outputs run_plans(const Plans& plans, Way way) {
     return outputs;
 }
 
-/// Adds collectives whose payloads are forwarded in cells: blocks, and buffers that move on
-/// to one rank.
+/// Adds collectives that send single blocks, or move data in one direction: to a root, from a root,
+/// or along the ranks.
 void add_one_way(std::vector<CallPlan>& plans, Rank ranks) {
     const std::uint64_t blocks = 2 * static_cast<std::uint64_t>(ranks);
     for (Rank root = 0; root < ranks; ++root) {
@@ -114,7 +114,7 @@ void add_one_way(std::vector<CallPlan>& plans, Rank ranks) {
                          .root = 0});
         plans.push_back(
             {.collective = "alltoall", .algorithm = "direct", .elements = elements * blocks});
-        // Results on the way: the forwarded value differs from this rank's result.
+        // In these, the value that a rank forwards differs from its result.
         plans.push_back({.collective = "exscan",
                          .algorithm = "linear",
                          .elements = elements,
@@ -168,14 +168,14 @@ std::vector<CallPlan> plans_for(Rank ranks) {
 
 class Fused : public ::testing::TestWithParam<Rank> {};
 
-TEST_P(Fused, LoweredProgramsAgreeWithTheirSteps) {
+TEST_P(Fused, FusedProgramsAgreeWithTheirSteps) {
     Plans plans{.ranks = GetParam(), .calls = plans_for(GetParam()), .order = {}, .seed = 11};
     base::Random random(plans.seed);
     for (int i = 0; i < (kSlow ? 600 : 3000); ++i)
         plans.order.push_back(random.below(plans.calls.size()));
-    const Outputs stepped = run_plans(plans, Way::stepped);
-    EXPECT_EQ(stepped, run_plans(plans, Way::lowered));
-    EXPECT_EQ(stepped, run_plans(plans, Way::mixed));
+    const Outputs stepped = run_plans(plans, Form::stepped);
+    EXPECT_EQ(stepped, run_plans(plans, Form::fused));
+    EXPECT_EQ(stepped, run_plans(plans, Form::mixed));
 }
 
 INSTANTIATE_TEST_SUITE_P(Ranks, Fused, ::testing::Values(2, 3, 4, 5, 6));

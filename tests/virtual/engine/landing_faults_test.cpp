@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: direct delivery into buffers on other nodes gives right results for every delivery order.
-// Programs that the verifier rejects do go wrong.
+// Programs that the verifier rejects give wrong results.
 // Method: many calls on virtual nodes, over the virtual network, and with the real wire over a
-// virtual fabric with each notify strategy. Then programs with one wait removed, or with a rank
-// that exposes its memory too early, each rank on its own node. A put to unregistered memory breaks
-// the target's wire.
+// virtual fabric with each notify strategy. Then programs with one wait removed, or with ranks that
+// expose their memory too early, each rank on its own node.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -23,12 +22,12 @@ using Programs = std::vector<Program>;
 
 constexpr std::uint64_t kElements = 240;
 
-/// Runs one random script on `job`.
-void run_true_ones(VirtualJob& job, base::Random& random, std::size_t made) {
+/// Runs one random script of `count` calls of correct programs. Each error fails the test.
+void run_correct_programs(VirtualJob& job, base::Random& random, std::size_t count) {
     const VirtualTeam& team =
         job.add_team({.shape = {.cells = 64, .banks = 8, .bulk_banks = 4, .bulk_bytes = 32768}});
     for (const std::string& error :
-         errors_of_random_script(job, team, landing_specs(), false, random, made))
+         errors_of_random_script(job, team, landing_specs(), false, random, count))
         ADD_FAILURE() << "seed " << job.network().seed() << ": " << error;
 }
 
@@ -49,7 +48,7 @@ TEST(DirectDeliveryFaults, UnchangedProgramsAreRight) {
         VirtualOptions options = draw_options(random, seed);
         options.profile.refuse_percent = static_cast<std::uint32_t>(random.below(40));
         VirtualJob job(options);
-        run_true_ones(job, random, kCalls);
+        run_correct_programs(job, random, kCalls);
         made += kCalls;
     }
     RecordProperty("operations", static_cast<int>(made));
@@ -73,7 +72,7 @@ TEST(DirectDeliveryFaults, UnchangedProgramsAreRightWithEachNotification) {
             hard.conduct.copied_bytes = seed % 3 * 40;
             hard.conduct.paced_bytes = seed % 5 * 24;
             VirtualJob job(draw_options(random, seed), hard);
-            run_true_ones(job, random, 60);
+            run_correct_programs(job, random, 60);
             seen += job.notify_watch()->seen();
             for (const EarlyFlag& early : job.notify_watch()->early())
                 ADD_FAILURE() << "seed " << seed << ": " << to_text(early);
@@ -84,7 +83,7 @@ TEST(DirectDeliveryFaults, UnchangedProgramsAreRightWithEachNotification) {
 
 // --- faults --------------------------------------------------------------------------------------
 
-/// Removes the first wait for a step of this kind.
+/// Removes the first wait for a step of this kind. Returns false if there is no such wait.
 bool drop_wait_for(Programs& programs, StepKind kind) {
     for (const Program& sender : programs) {
         for (const Step& step : sender.steps) {
@@ -103,14 +102,15 @@ bool drop_wait_for(Programs& programs, StepKind kind) {
 }
 
 /// Makes a put use the peer's previously exposed address, or none.
-bool put_before_told(Programs& programs) {
+bool put_without_address(Programs& programs) {
     return drop_wait_for(programs, StepKind::expose);
 }
 /// Makes a rank return, or continue, before its payload has arrived.
-bool go_on_early(Programs& programs) {
+bool skip_payload(Programs& programs) {
     return drop_wait_for(programs, StepKind::put);
 }
-/// Exposes memory from which partial results are still read. Affects programs that reduce first.
+/// Makes each rank expose its memory at the start, before its reductions have read that memory.
+/// Returns false if no program reduces before it exposes.
 bool expose_early(Programs& programs) {
     bool planted = false;
     for (Program& program : programs) {
@@ -131,11 +131,11 @@ struct Fault {
     const char* name;
     bool (*plant)(Programs& programs);
     int least;  ///< minimum number of affected specs
-    bool runs;  ///< false if its puts may write anywhere
+    bool runs;  ///< false: not executed, as its puts may write anywhere
 };
 constexpr Fault kFaults[] = {
-    {"a put before its place is told", &put_before_told, 8, false},
-    {"a rank that does not wait for its payload", &go_on_early, 8, true},
+    {"a put before its target's address is known", &put_without_address, 8, false},
+    {"a rank that does not wait for its payload", &skip_payload, 8, true},
     {"memory exposed before its rank is done with it", &expose_early, 1, true},
 };
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: with direct delivery no rank copies from a slot, puts before it knows the address, or
 // returns or uses its memory before the payload has arrived.
-// Method: teams of many sizes are proven, and slots are counted. Every wait, and every mark for
-// writing, is removed once.
+// Method: the verifier checks programs for many team sizes, and the test looks for steps that read
+// slots. Then each wait is removed, and all write flags of exposures; the verifier must object.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -73,14 +73,14 @@ TEST(DirectDeliveryProof, NoDataIsCopiedFromSlots) {
                         EXPECT_FALSE(reads_slots(program, step));
                     }
                 }
-                // A ring reduces data in slots; a scan adds to delivered data.
+                // An allreduce ring reduces data in slots; a scan adds to delivered data.
                 EXPECT_EQ(program.slot_units > 0, spec.collective == "allreduce");
             }
         }
     }
 }
 
-/// A rank with one wait less puts too early, or returns too early.
+/// Without one of its waits, a rank puts too early or returns too early.
 TEST(DirectDeliveryProof, AMissingWaitIsRefused) {
     int refused = 0;
     for (const DirectSpec& spec : landing_specs()) {
@@ -112,7 +112,7 @@ TEST(DirectDeliveryProof, APutIntoMemoryExposedForReadingIsRefused) {
     }
 }
 
-TEST(DirectDeliveryProof, BuffersAreSentUndivided) {
+TEST(DirectDeliveryProof, SegmentsAndUnknownTargetsAreRefused) {
     const auto refused = parse_spec("ring:into=vector,segments=3");
     ASSERT_TRUE(refused.ok());
     const GenerateRequest request{.size = 4, .elements = 64};

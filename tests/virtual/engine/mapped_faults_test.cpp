@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: ranks that use each other's memory get right results for every timing. Programs that the
-// verifier rejects do go wrong.
+// verifier rejects give wrong results.
 // Method: many calls on a virtual node with ranks of random speed. Then programs with one fault: a
-// missing done signal of a peer, no wait for it, or an owner that writes to its exposed buffer.
-// Also a peer that gives a wrong description of its memory, and a kernel that refuses access to it.
+// peer does not signal that it is done, an owner does not wait for that signal, or an owner writes
+// to its exposed buffer. Also a peer that describes its memory wrongly, and a kernel that refuses
+// access to a peer's memory.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -46,8 +47,8 @@ std::vector<std::string> errors_of_script(std::uint64_t seed, VirtualProfile pro
     return errors_of_random_script(job, team, mapped_specs(), true, random, kCalls,
                                    profile.apart_uncopied);
 }
-/// Returns the number of calls.
-std::uint64_t run_true_ones(std::uint64_t seed) {
+/// Runs one script of correct programs. Returns the number of calls made.
+std::uint64_t run_correct_programs(std::uint64_t seed) {
     for (const std::string& error : errors_of_script(seed, {}))
         ADD_FAILURE() << "seed " << seed << ": " << error;
     return kCalls;
@@ -55,18 +56,18 @@ std::uint64_t run_true_ones(std::uint64_t seed) {
 
 TEST(MappedFaults, UnchangedProgramsAreRight) {
     if (const auto seed = seed_to_repeat()) {
-        run_true_ones(*seed);
+        run_correct_programs(*seed);
         return;
     }
     const std::uint64_t wanted = kSlow ? 2'000 : full_mode() ? 1'000'000 : 100'000;
     std::uint64_t made = 0;
     for (std::uint64_t seed = 1; made < wanted && !HasFailure(); ++seed)
-        made += run_true_ones(seed);
+        made += run_correct_programs(seed);
     RecordProperty("operations", static_cast<int>(made));
 }
 
-/// A call whose remaining steps are waits for peers that read a copy has ended for its caller,
-/// which may overwrite the buffer. Without the copy this gives wrong results.
+/// Peers that read a copy of a buffer do not delay the end of its owner's call, after which the
+/// caller may overwrite the buffer. Results are wrong if the peers read the buffer itself.
 TEST(MappedFaults, ACallMayEndBeforeItsPeersOnlyIfTheyReadACopy) {
     int wrong = 0;
     for (std::uint64_t seed = 1; seed <= 12; ++seed) {
@@ -75,7 +76,7 @@ TEST(MappedFaults, ACallMayEndBeforeItsPeersOnlyIfTheyReadACopy) {
             errors_of_script(seed, {.bounced_percent = 100, .apart_uncopied = true});
         wrong += errors.empty() ? 0 : 1;
     }
-    EXPECT_GE(wrong, 6) << "in a third of the scripts buffers are in the segment";
+    EXPECT_GE(wrong, 6) << "a third of the scripts have buffers in the segment, without copies";
 }
 
 // --- faulty programs -----------------------------------------------------------------------------
@@ -93,7 +94,7 @@ std::optional<std::size_t> last_step(const Program& program, StepKind kind) {
     return static_cast<std::size_t>(program.steps.rend() - found) - 1;
 }
 
-/// Removes a peer's done signal.
+/// Removes a peer's done signal. Returns false if no program has one.
 bool drop_done_signal(Programs& programs) {
     for (Program& program : programs) {
         const auto at = last_step(program, StepKind::signal);
@@ -105,7 +106,7 @@ bool drop_done_signal(Programs& programs) {
 }
 
 /// Makes the owner's call end while a peer may still read. Also removes the peer's signal, which
-/// would be an error without its wait.
+/// the verifier would reject without its wait.
 bool return_early(Programs& programs) {
     for (Program& program : programs) {
         const auto at = last_step(program, StepKind::signal);
@@ -131,24 +132,24 @@ bool reuse_exposed(Programs& programs) {
         const plan::Block block = owner.blocks[owner.steps[*at].source.start];
         if (block.buffer != plan::Buffer::output) continue;
         const plan::Block kept[] = {plan::scratch(owner.scratch, block.first, block.count)};
-        const plan::Block there[] = {block};
+        const plan::Block exposed[] = {block};
         const plan::Block other[] = {plan::scratch(owner.scratch + 1, block.first, block.count)};
         const plan::Block input[] = {plan::input(block.first, block.count)};
-        // Skips buffers whose expected contents are the input: overwriting them with it
-        // is no fault.
-        const bool same = std::ranges::any_of(owner.steps, [&](const Step& step) {
+        // Skips buffers whose expected contents are the input: `spoil` writes the input, so it
+        // would change nothing.
+        const bool holds_input = std::ranges::any_of(owner.steps, [&](const Step& step) {
             return step.kind == StepKind::copy && owner.blocks[step.target.start] == block &&
                    owner.blocks[step.source.start] == input[0];
         });
-        if (same) continue;
+        if (holds_input) continue;
         owner.scratch += 2;
         const auto list = [&](const plan::Block(&blocks)[1]) {
             return plan::intern_blocks(owner.blocks, blocks);
         };
         const Step fill{.kind = StepKind::copy, .target = list(other), .source = list(input)};
-        const Step keep{.kind = StepKind::copy, .target = list(kept), .source = list(there)};
-        const Step spoil{.kind = StepKind::copy, .target = list(there), .source = list(other)};
-        const Step restore{.kind = StepKind::copy, .target = list(there), .source = list(kept)};
+        const Step keep{.kind = StepKind::copy, .target = list(kept), .source = list(exposed)};
+        const Step spoil{.kind = StepKind::copy, .target = list(exposed), .source = list(other)};
+        const Step restore{.kind = StepKind::copy, .target = list(exposed), .source = list(kept)};
         insert(owner, owner.steps.size(), restore);
         insert(owner, *at + 1, spoil);
         insert(owner, *at + 1, keep);
@@ -193,7 +194,8 @@ TEST(MappedFaults, RefusedProgramsGiveWrongResults) {
 
 // --- failures of a peer or the kernel ------------------------------------------------------------
 
-/// Runs one allreduce of four ranks in threads. Returns each rank's ending.
+/// Runs one allreduce of four ranks in threads. Returns each rank's ending, and the number of
+/// exposures that the failed call revoked in `withdrawn`.
 std::vector<Ending> end_of_a_call(const VirtualProfile& profile, int& withdrawn) {
     VirtualOptions options = threaded({0, 0, 0, 0});
     options.profile = profile;
@@ -205,13 +207,13 @@ std::vector<Ending> end_of_a_call(const VirtualProfile& profile, int& withdrawn)
     const TeamCall call =
         bind_call(job, team, {.collective = "allreduce", .algorithm = "mapped", .elements = 1000});
     std::vector<Ending> endings(4);
-    // These outlive the threads: after a failed call peers may still use buffers that
+    // The buffers outlive the threads: after a failed call peers may still use buffers that
     // are not remapped.
-    std::vector<std::vector<std::byte>> vectors(8, std::vector<std::byte>(call.bytes()));
+    std::vector<std::vector<std::byte>> buffers(8, std::vector<std::byte>(call.bytes()));
     in_threads(job, [&](Rank rank) {
         const auto at = static_cast<std::size_t>(rank);
-        std::byte* const input = vectors[at].data();
-        std::byte* const output = vectors[4 + at].data();
+        std::byte* const input = buffers[at].data();
+        std::byte* const output = buffers[4 + at].data();
         fill_input(call, {5, 0}, rank, input);
         VirtualEngine& engine = job.engine(rank);
         if (!engine.run(*team.states[at], call.programs[at], {.input = input, .output = output},
@@ -234,10 +236,10 @@ TEST(MappedFaults, ACopyRefusedToOneRankEndsTheCallOnAll) {
     const auto endings = end_of_a_call({.copied_percent = 100, .copies_refused_by = 2}, withdrawn);
     expect_all_named(endings, "rank 2 cannot read or write memory of rank ");
     expect_all_named(endings, "Operation not permitted");
-    EXPECT_GE(withdrawn, 4) << "buffers of the call that peers may still use";
+    EXPECT_GE(withdrawn, 4) << "each rank must revoke its exposed buffers";
 }
 
-/// The launcher has to see the peer's end first, and to name it.
+/// The delay lets the launcher see and report the peer's exit first.
 TEST(MappedFaults, AnExitedPeerIsReportedWithADelay) {
     int withdrawn = 0;
     const auto start = std::chrono::steady_clock::now();

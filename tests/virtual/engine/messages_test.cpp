@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: on every fabric, each active message is handled once and in order, and nested messages
-// between all pairs end.
+// between all pairs complete. Malformed messages fail the wire.
 // Method: the real wire over the virtual fabric, with one seed for each run. Each message has a
-// number and a depth, and its handler sends more messages to random ranks. Controls: messages that
-// no rank sends are refused.
+// number and a depth, and its handler sends more messages to random ranks.
 #include "run/onesided/messages.hpp"
 
 #include "tests/support/onesided_ranks.hpp"
@@ -14,14 +13,14 @@ namespace {
 /// Ranks on several nodes that send messages.
 class Talkers {
   public:
-    /// Contents of a message. `rest` is the number of generations that follow.
-    struct Word {
-        std::uint64_t number = 0;  ///< index among the sender's messages to this rank
-        std::uint32_t rest = 0;
-        std::uint32_t bytes = 0;  ///< length of the filler, which repeats the number's lowest byte
+    /// Start of a message; a filler follows.
+    struct Head {
+        std::uint64_t number = 0;  ///< from 1, among the sender's messages to this rank
+        std::uint32_t depth = 0;   ///< generations of messages that follow from this one
+        std::uint32_t bytes = 0;   ///< length of the filler, which repeats the number's lowest byte
     };
     static constexpr std::uint32_t kNested = 3;
-    static constexpr std::size_t kChildren = 2;
+    static constexpr std::size_t kChildren = 2;  ///< messages that each handler sends
 
     Talkers(const FabricSetting& setting, std::vector<int> nodes, std::uint64_t seed)
         : random_(base::Random(seed).stream(33)),
@@ -42,11 +41,12 @@ class Talkers {
     [[nodiscard]] std::uint64_t sent() const { return sent_; }
 
     /// Sends a message from a random rank to a random rank.
-    void start(std::uint32_t rest) {
+    void start(std::uint32_t depth) {
         const auto from = random_.below(ranks_.size());
-        ranks_[from]->talk(static_cast<Rank>(random_.below(ranks_.size())), rest);
+        ranks_[from]->send(static_cast<Rank>(random_.below(ranks_.size())), depth);
     }
-    /// Drives random ranks until all messages have been handled. Returns false if they do not end.
+    /// Drives random ranks until all messages have been handled or one was wrong. Returns false if
+    /// a limit of turns is reached first.
     bool drive() {
         for (std::uint64_t turns = 0; handled_ != sent_ && wrong_.empty(); ++turns) {
             if (turns == 4'000'000 + 100 * sent_) return false;
@@ -55,7 +55,7 @@ class Talkers {
         return true;
     }
     /// Returns the maximum number of messages that a rank had queued for one peer.
-    [[nodiscard]] std::size_t queued_most() const { return queued_most_; }
+    [[nodiscard]] std::size_t queued_max() const { return queued_max_; }
 
   private:
     static constexpr std::uint64_t kSegment = std::uint64_t{1} << 20;
@@ -67,51 +67,51 @@ class Talkers {
               wire_(wire),
               messages_(wire, area, rank),
               sent_(static_cast<std::size_t>(area.ranks)),
-              heard_(sent_.size()) {}
+              received_(sent_.size()) {}
 
         void listen() {
             messages_.set_handler(
                 7, {[](void* self, Rank peer, const std::byte* data, std::size_t bytes) {
-                        static_cast<Talker*>(self)->take(peer, data, bytes);
+                        static_cast<Talker*>(self)->handle(peer, data, bytes);
                     },
                     this});
             wire_.set_service(
                 [](void* self) { return static_cast<Talker*>(self)->messages_.serve(); },
                 [](void*, std::uint64_t) {}, this);
         }
-        void talk(Rank peer, std::uint32_t rest) {
-            std::vector<std::byte> bytes(sizeof(Word));
-            Word word{++sent_[static_cast<std::size_t>(peer)], rest, 0};
+        void send(Rank peer, std::uint32_t depth) {
+            std::vector<std::byte> bytes(sizeof(Head));
+            Head head{++sent_[static_cast<std::size_t>(peer)], depth, 0};
             if (all_.random_.below(4) == 0)
-                word.bytes = static_cast<std::uint32_t>(
-                    all_.random_.below(messages_.bytes_max() - sizeof word));
-            bytes.resize(sizeof word + word.bytes, static_cast<std::byte>(word.number));
-            std::memcpy(bytes.data(), &word, sizeof word);
+                head.bytes = static_cast<std::uint32_t>(
+                    all_.random_.below(messages_.bytes_max() - sizeof head));
+            bytes.resize(sizeof head + head.bytes, static_cast<std::byte>(head.number));
+            std::memcpy(bytes.data(), &head, sizeof head);
             ++all_.sent_;
             messages_.send(peer, 7, bytes.data(), bytes.size());
-            all_.queued_most_ = std::max(all_.queued_most_, messages_.queued(peer));
+            all_.queued_max_ = std::max(all_.queued_max_, messages_.queued(peer));
         }
-        void take(Rank peer, const std::byte* data, std::size_t bytes) {
-            Word word;
-            std::memcpy(&word, data, sizeof word);
-            if (word.number != ++heard_[static_cast<std::size_t>(peer)])
-                all_.wrong_ = fmt::format("message {} of rank {} comes as number {}", word.number,
-                                          peer, heard_[static_cast<std::size_t>(peer)]);
-            if (bytes != sizeof word + word.bytes) all_.wrong_ = "a message of another length";
-            for (std::size_t i = sizeof word; i < bytes; ++i)
-                if (data[i] != static_cast<std::byte>(word.number)) all_.wrong_ = "other bytes";
+        void handle(Rank peer, const std::byte* data, std::size_t bytes) {
+            Head head;
+            std::memcpy(&head, data, sizeof head);
+            if (head.number != ++received_[static_cast<std::size_t>(peer)])
+                all_.wrong_ = fmt::format("message {} of rank {} arrived as number {}", head.number,
+                                          peer, received_[static_cast<std::size_t>(peer)]);
+            if (bytes != sizeof head + head.bytes) all_.wrong_ = "a message has a wrong length";
+            for (std::size_t i = sizeof head; i < bytes; ++i)
+                if (data[i] != static_cast<std::byte>(head.number)) all_.wrong_ = "wrong filler";
             ++all_.handled_;
-            if (word.rest == 0) return;
+            if (head.depth == 0) return;
             for (std::size_t child = 0; child < kChildren; ++child)
-                talk(static_cast<Rank>(all_.random_.below(all_.ranks_.size())), word.rest - 1);
+                send(static_cast<Rank>(all_.random_.below(all_.ranks_.size())), head.depth - 1);
         }
 
       private:
         Talkers& all_;
         link::Wire& wire_;
         run::Messages<link::Wire> messages_;
-        std::vector<std::uint64_t> sent_;   ///< by peer
-        std::vector<std::uint64_t> heard_;  ///< by peer
+        std::vector<std::uint64_t> sent_;      ///< number of messages, by peer
+        std::vector<std::uint64_t> received_;  ///< number of messages, by peer
     };
 
     base::Random random_;
@@ -121,7 +121,7 @@ class Talkers {
     std::vector<std::unique_ptr<Talker>> ranks_;
     std::uint64_t sent_ = 0;
     std::uint64_t handled_ = 0;
-    std::size_t queued_most_ = 0;
+    std::size_t queued_max_ = 0;
     std::string wrong_;
 };
 
@@ -134,13 +134,13 @@ TEST(Messages, MessagesAreHandledOnceAndInOrderOverEveryFabric) {
             ASSERT_TRUE(talkers.drive())
                 << "seed " << seed << " " << talkers.handled() << " of " << talkers.sent();
             EXPECT_EQ(talkers.wrong(), "") << "seed " << seed;
-            EXPECT_EQ(talkers.handled(), 40U * 15);
+            EXPECT_EQ(talkers.handled(), 40U * 15);  // 1 + 2 + 4 + 8 messages each
         }
     }
 }
 
-/// In the long form, 10^6 messages: chains of messages that send further messages, between all
-/// pairs in parallel, far more than a ring holds.
+/// Trees of messages that send further messages, between all pairs in parallel: many more than a
+/// ring holds. Half a million in the long form.
 TEST(Messages, NestedMessagesBetweenAllPairsComplete) {
     const std::uint64_t trees = full_mode() ? 1 << 10 : 1 << 3;
     for (const FabricSetting& setting : {ordered_cells(), counted()}) {
@@ -148,8 +148,8 @@ TEST(Messages, NestedMessagesBetweenAllPairsComplete) {
         for (std::uint64_t i = 0; i < trees; ++i) talkers.start(8);
         ASSERT_TRUE(talkers.drive()) << talkers.handled() << " of " << talkers.sent();
         EXPECT_EQ(talkers.wrong(), "");
-        EXPECT_EQ(talkers.handled(), trees * 511);
-        EXPECT_GT(talkers.queued_most(), run::MessageArea::kSlots) << "credits were never short";
+        EXPECT_EQ(talkers.handled(), trees * 511);  // 2^9 - 1 messages each
+        EXPECT_GT(talkers.queued_max(), run::MessageArea::kSlots) << "no sender lacked credits";
     }
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: the verifier and the virtual wire agree about mutants.
-// Method: a mutant that the verifier calls valid (equal in effect, or in another order) must
-// give right results in every execution. Of the rejected mutants, the wire must show a wrong
-// result for most.
+// Goal: the verifier's verdicts on mutants (programs with one planted mistake) agree with the
+// results of the mutants on the virtual wire.
+// Method: a mutant that the verifier accepts must give right results for every seed. Most
+// mutants that the verifier rejects must give a wrong result for some seed.
 #include "plan/verify/verify.hpp"
 #include "tests/support/full_mode.hpp"
 #include "tests/support/generate_all.hpp"
@@ -73,8 +73,8 @@ TEST(Mutants, ValidMutantsSurvive) {
     EXPECT_GT(valid, 0U);
 }
 
-// Some mistakes have no visible effect, such as a missing wait for an irrelevant signal. So the
-// test requires only a share. It shows that the wire is adversarial enough to reveal mistakes.
+// Some mistakes, such as a missing wait for an irrelevant signal, have no visible effect, so the
+// test requires 70 %. It shows that the wire is adversarial enough to reveal mistakes.
 TEST(Mutants, MostRefusedMutantsGiveWrongResults) {
     std::uint64_t refused = 0;
     std::uint64_t wrong = 0;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: each notify strategy is right on every fabric that keeps its promise, and on no fabric
-// that breaks it.
-// Method: the real wire and engine on a virtual fabric that keeps one promise and is otherwise as
-// adversarial as possible, with random scripts and a check of each flag. With a broken promise some
-// flag must be raised before its data, and the watch must name it.
+// Goal: each notify strategy is right on every fabric that keeps the promises that the strategy
+// needs, and fails on a fabric that breaks one of them.
+// Method: the real wire and engine on a virtual fabric that keeps only these promises and is
+// otherwise as adversarial as possible, with random scripts and a check of each flag. With a broken
+// promise some flag must be raised before its data has arrived, and the notify watch must name it.
 #include <gtest/gtest.h>
 
 #include <deque>
@@ -16,9 +16,10 @@
 namespace weft::test {
 namespace {
 
-constexpr std::uint64_t kSlowdown = kSlow ? 10 : 1;
+constexpr std::uint64_t kSlowdown = kSlow ? 10 : 1;  ///< divides the number of seeds
 constexpr std::uint64_t kControlSeeds = 20;
 
+/// A strategy and a fabric.
 struct Pair {
     link::NotifyPlan plan;
     FabricConduct conduct;
@@ -28,11 +29,11 @@ struct Pair {
 struct Outcome {
     std::vector<std::string> errors;
     std::vector<EarlyFlag> early;
-    std::uint64_t flags = 0;  ///< of remote puts, seen raised
+    std::uint64_t flags = 0;  ///< number of checked flags of remote puts
     std::uint32_t banks = 0;
 };
 
-/// Returns a tick shortly before the wrap of ticks, or of the tick bits that tags carry.
+/// Returns a tick shortly before ticks wrap, or before the 28 tick bits of a word's tag wrap.
 base::Tick draw_tick_near_a_wrap(base::Random& random) {
     constexpr base::Tick kTagTicks = base::Tick{1} << 28;
     if (random.chance(1, 2)) return draw_first_tick(random);
@@ -80,7 +81,8 @@ void expect_right(const Pair& pair) {
     EXPECT_GT(flags, 100 * seeds) << to_text(pair.plan);
 }
 
-/// Expects that some seed shows a flag before its data, and that the watch names its cell.
+/// Expects that some seed raises a flag before its data has arrived, and that the watch names the
+/// flag's cell.
 void expect_caught(const Pair& pair) {
     for (std::uint64_t seed = 1; seed <= kControlSeeds; ++seed) {
         const Outcome outcome = run_trial(pair, seed, 12);
@@ -142,14 +144,14 @@ INSTANTIATE_TEST_SUITE_P(
     Kept, Notify,
     ::testing::Values(
         Case{"ImmediatesAfterData", {all(link::Notify::immediate), keeping(kImmediates)}},
-        Case{"WholeWordsWithImmediatesAbove",
+        Case{"WholeWordsWithImmediatesForLargePuts",
              {{link::Notify::cells, link::Notify::immediate}, keeping(kWords, kImmediates)}},
-        Case{"WholeWordsWithDeliveryAbove",
+        Case{"WholeWordsWithDeliveryForLargePuts",
              {{link::Notify::cells, link::Notify::delivery}, keeping(kWords, kDelivery)}},
-        Case{"CompletionsThatWait", {all(link::Notify::delivery), keeping(kDelivery)}},
-        Case{"FencesAndCompletionsThatWait",
+        Case{"CompletionsAfterDelivery", {all(link::Notify::delivery), keeping(kDelivery)}},
+        Case{"FencesAndCompletionsAfterDelivery",
              {all(link::Notify::fence), keeping(kFences, kDelivery)}},
-        Case{"CountersAndCompletionsThatWait",
+        Case{"CountersAndCompletionsAfterDelivery",
              {all(link::Notify::counter), keeping(kCounters, kDelivery)}},
         Case{"ImmediatesOfTheLastPieceInOrder",
              {all(link::Notify::immediate), keeping(kImmediates, kOrder), kInOrder}},
@@ -158,7 +160,7 @@ INSTANTIATE_TEST_SUITE_P(
              {{link::Notify::cells, link::Notify::ordered}, keeping(kOrder)}}),
     name_of_case);
 
-// --- A broken promise shows ----------------------------------------------------------------------
+// --- A broken promise is detected ----------------------------------------------------------------
 
 class NotifyControls : public ::testing::TestWithParam<Case> {};
 
@@ -170,18 +172,18 @@ INSTANTIATE_TEST_SUITE_P(
     Broken, NotifyControls,
     ::testing::Values(
         Case{"ImmediatesBeforeTheirData", {all(link::Notify::immediate), kFaithless}},
-        Case{"ImmediatesBeforeTheirDataAboveCells",
+        Case{"ImmediatesBeforeTheirDataForLargePuts",
              {{link::Notify::cells, link::Notify::immediate}, keeping(kWords)}},
         Case{"ImmediatesOfALastPieceThatOvertakes",
              {all(link::Notify::immediate), keeping(kImmediates, kWords), kInOrder}},
         Case{"TornWords", {{link::Notify::cells, link::Notify::immediate}, keeping(kImmediates)}},
-        Case{"CompletionsBeforeLanding", {all(link::Notify::delivery), keeping(kWords)}},
-        Case{"FencesThatHoldNothingBack", {all(link::Notify::fence), keeping(kDelivery, kWords)}},
-        Case{"FencesAfterCompletionsBeforeLanding",
+        Case{"CompletionsBeforeDelivery", {all(link::Notify::delivery), keeping(kWords)}},
+        Case{"FencesWithoutEffect", {all(link::Notify::fence), keeping(kDelivery, kWords)}},
+        Case{"FencesWithCompletionsBeforeDelivery",
              {all(link::Notify::fence), keeping(kFences, kWords)}},
-        Case{"CountersOfWhatHasNotLanded",
+        Case{"WritesCountedBeforeDelivery",
              {all(link::Notify::counter), keeping(kDelivery, kWords)}},
-        Case{"CountersUsedAgainTooEarly", {all(link::Notify::counter), keeping(kCounters, kWords)}},
+        Case{"CountersReusedTooEarly", {all(link::Notify::counter), keeping(kCounters, kWords)}},
         Case{"PutsThatOvertake", {all(link::Notify::ordered), keeping(kWords)}}),
     name_of_case);
 

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: a rank may return OK from a call that fails elsewhere, as docs/reliability.md says. It
-// learns of the failure in the next call in which every rank waits for every other. After a failure
-// no such call is OK on any rank.
-// Method: a reduce whose operation throws at its root, while the other ranks are done after
-// sending. Then a barrier on all ranks, to which some are late.
+// Goal: a rank may return OK from a call that fails on another rank (docs/reliability.md). The next
+// call in which every rank waits for all others then fails on every rank.
+// Method: in a reduce the operation throws at the root, while the other ranks return after
+// sending. Then all ranks call a barrier, one of them late.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -21,7 +20,7 @@ constexpr Rank kRanks = 4;
 constexpr std::uint64_t kElements = 3;
 
 void add_or_throw(const void* in, void* inout, std::size_t count, void* throws) {
-    if (*static_cast<const bool*>(throws)) throw std::runtime_error("no more of this");
+    if (*static_cast<const bool*>(throws)) throw std::runtime_error("planted failure");
     for (std::size_t i = 0; i < count; ++i)
         static_cast<std::uint64_t*>(inout)[i] += static_cast<const std::uint64_t*>(in)[i];
 }
@@ -69,21 +68,21 @@ Endings reduce_and_barrier(const std::vector<int>& nodes, bool throws, Rank late
 }
 
 TEST(OkBesideFailure, TheNextBarrierFailsOnAllRanks) {
-    int beside = 0;
+    int ok_count = 0;  // ranks that returned OK from the failed reduce
     for (const std::vector<int>& nodes : four_rank_layouts()) {
         for (const Rank late : {0, 2}) {
             const Endings endings = reduce_and_barrier(nodes, true, late);
             EXPECT_NE(endings.reduce[0].status, Status::ok);
             for (std::size_t rank = 0; rank < kRanks; ++rank) {
-                beside += endings.reduce[rank].status == Status::ok ? 1 : 0;
+                ok_count += endings.reduce[rank].status == Status::ok ? 1 : 0;
                 EXPECT_NE(endings.barrier[rank].status, Status::ok) << "rank " << rank;
-                EXPECT_NE(endings.barrier[rank].text.find("threw: no more of this"),
+                EXPECT_NE(endings.barrier[rank].text.find("threw: planted failure"),
                           std::string::npos)
                     << "rank " << rank << ": " << endings.barrier[rank].text;
             }
         }
     }
-    EXPECT_GT(beside, 0) << "no rank returned OK in spite of the failure: the test is void";
+    EXPECT_GT(ok_count, 0) << "the reduce failed on every rank: the barrier had nothing to reveal";
 }
 
 TEST(OkBesideFailure, ASuccessfulBarrierConfirmsEarlierCalls) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: fence, quiet, signals, words and atomic operations keep their promises on every fabric that
-// keeps its own, and on no fabric that breaks it.
-// Method: the real wire over the virtual fabric, with one seed for each run. Ranks in a ring
-// forward data and a flag, and check the data that they see. Without the fence, or with a broken
-// promise of the fabric, some seed must show old data after a new flag.
+// Goal: fence, quiet, signals and atomic operations work on every fabric that keeps the promises
+// of its setting. Controls: they fail if the fabric breaks a promise.
+// Method: the real wire over the virtual fabric, with one seed for each run. Each rank of a ring
+// puts data and a flag to the next rank, which checks the data. Without the fence, or with a broken
+// promise, some seed must show old data after a new flag.
 #include <numeric>
 
 #include "tests/support/onesided_ranks.hpp"
@@ -20,24 +20,30 @@ constexpr std::uint64_t kControlSeeds = 40;
 
 static_assert(run::Network<link::Wire>);
 
-enum class Way : std::uint8_t { fence, quiet, nothing, signal };
+/// The call that orders a flag after its data.
+enum class Order : std::uint8_t { fence, quiet, nothing, signal };
 
-/// A ring: each rank puts data and a flag to the next, and checks the data of its predecessor.
+/// A ring: each rank puts data and a flag to the next, and checks the data of its predecessor. The
+/// checker puts a credit back, after which the next round may overwrite the data.
 /// run() returns a description of the first error, or an empty text.
 class Ring {
   public:
-    Ring(Ranks& ranks, Way way, std::uint64_t rounds)
-        : ranks_(ranks), way_(way), rounds_(rounds), of_(static_cast<std::size_t>(ranks.size())) {}
+    Ring(Ranks& ranks, Order order, std::uint64_t rounds)
+        : ranks_(ranks),
+          order_(order),
+          rounds_(rounds),
+          states_(static_cast<std::size_t>(ranks.size())) {}
 
     std::string run() {
         std::uint64_t turns = 0;
         while (wrong_.empty() && !::testing::Test::HasFailure()) {
-            if (std::ranges::all_of(of_, [&](const State& state) { return state.seen == rounds_; }))
+            if (std::ranges::all_of(states_,
+                                    [&](const State& state) { return state.seen == rounds_; }))
                 return wrong_;
             if (++turns > 2'000'000) return "the ring makes no progress";
-            const auto rank = static_cast<Rank>(ranks_.random().below(of_.size()));
+            const auto rank = static_cast<Rank>(ranks_.random().below(states_.size()));
             write(rank);
-            look(rank);
+            check_arrival(rank);
             ranks_.step();
         }
         return wrong_;
@@ -45,12 +51,12 @@ class Ring {
 
   private:
     struct State {
-        std::uint64_t written = 0;
-        std::uint64_t seen = 0;
-        std::uint64_t words = 0;  ///< of the source
+        std::uint64_t written = 0;  ///< last round sent
+        std::uint64_t seen = 0;     ///< last round received and checked
+        std::uint64_t words = 0;    ///< length of `source` in this round
         std::vector<std::uint64_t> source = std::vector<std::uint64_t>(kDataMax);
     };
-    State& state(Rank rank) { return of_[static_cast<std::size_t>(rank)]; }
+    State& state(Rank rank) { return states_[static_cast<std::size_t>(rank)]; }
     static std::uint64_t words_of(std::uint64_t round) { return 1 + round * 37 % kDataMax; }
 
     void write(Rank rank) {
@@ -62,21 +68,21 @@ class Ring {
         mine.words = words_of(round);
         for (std::size_t i = 0; i < mine.words; ++i) mine.source[i] = round << 32 | i;
         const auto* from = reinterpret_cast<const std::byte*>(mine.source.data());
-        if (way_ == Way::signal) {
+        if (order_ == Order::signal) {
             calls.put_signal(next, ranks_.place(rank, next, kData), from, mine.words * 8,
                              {ranks_.place(rank, next, kFlag), round, false}, Return::reusable);
             std::ranges::fill(mine.source, 0);
             return;
         }
         calls.put(next, ranks_.place(rank, next, kData), from, mine.words * 8, Return::reusable);
-        std::ranges::fill(mine.source, 0);  // reusable now: late readers must not see it
-        if (way_ == Way::fence) calls.fence();
-        if (way_ == Way::quiet) calls.quiet();
+        std::ranges::fill(mine.source, 0);  // a read of the source from here on is an error
+        if (order_ == Order::fence) calls.fence();
+        if (order_ == Order::quiet) calls.quiet();
         calls.put(next, ranks_.place(rank, next, kFlag), reinterpret_cast<const std::byte*>(&round),
                   8, Return::reusable);
     }
 
-    void look(Rank rank) {
+    void check_arrival(Rank rank) {
         State& mine = state(rank);
         const std::uint64_t flag = ranks_.word(rank, kFlag);
         if (flag == mine.seen) return;
@@ -97,20 +103,20 @@ class Ring {
     }
 
     Ranks& ranks_;
-    Way way_;
+    Order order_;
     std::uint64_t rounds_;
-    std::vector<State> of_;
+    std::vector<State> states_;
     std::string wrong_;
 };
 
-/// Kind of target memory.
-enum class Memory : std::uint8_t { segment, registered, asked_for };
+/// Kind of target memory. The owner of `by_request` memory accesses it for its peers.
+enum class Memory : std::uint8_t { segment, registered, by_request };
 
-void expect_right(const FabricSetting& setting, Way way, Memory memory = Memory::segment) {
+void expect_right(const FabricSetting& setting, Order order, Memory memory = Memory::segment) {
     for (std::uint64_t seed = 1; seed <= seeds() && !::testing::Test::HasFailure(); ++seed) {
         Ranks ranks(setting, layout(seed), seed);
         if (memory != Memory::segment) ranks.register_words(memory == Memory::registered);
-        EXPECT_EQ(Ring(ranks, way, 40).run(), "") << "seed " << seed;
+        EXPECT_EQ(Ring(ranks, order, 40).run(), "") << "seed " << seed;
         for (Rank rank = 0; rank < ranks.size(); ++rank) {
             EXPECT_TRUE(ranks[rank].quiet());
             EXPECT_FALSE(ranks[rank].busy());
@@ -118,11 +124,11 @@ void expect_right(const FabricSetting& setting, Way way, Memory memory = Memory:
     }
 }
 
-void expect_caught(const FabricSetting& setting, Way way, Memory memory = Memory::segment) {
+void expect_caught(const FabricSetting& setting, Order order, Memory memory = Memory::segment) {
     for (std::uint64_t seed = 1; seed <= kControlSeeds; ++seed) {
         Ranks ranks(setting, {0, 1}, seed);
         if (memory != Memory::segment) ranks.register_words(memory == Memory::registered);
-        if (!Ring(ranks, way, 20).run().empty()) return;
+        if (!Ring(ranks, order, 20).run().empty()) return;
     }
     ADD_FAILURE() << kControlSeeds << " seeds show no old data after a new flag";
 }
@@ -132,24 +138,24 @@ void expect_caught(const FabricSetting& setting, Way way, Memory memory = Memory
 TEST(OneSided, AFenceOrdersPuts) {
     for (const FabricSetting& setting :
          {counted(), delivered(), ordered(), ordered_cells(), counted_torn()})
-        expect_right(setting, Way::fence);
+        expect_right(setting, Order::fence);
 }
 TEST(OneSided, AQuietMeansDelivery) {
     for (const FabricSetting& setting :
          {counted(), delivered(), ordered(), counted_torn(), with_signals()})
-        expect_right(setting, Way::quiet);
+        expect_right(setting, Order::quiet);
 }
 TEST(OneSided, RegisteredMemoryKeepsTheSameOrder) {
     for (const FabricSetting& setting :
          {counted(), delivered(), ordered(), ordered_cells(), counted_torn(), with_signals()}) {
-        for (const Way way : {Way::fence, Way::quiet, Way::signal})
-            expect_right(setting, way, Memory::registered);
+        for (const Order order : {Order::fence, Order::quiet, Order::signal})
+            expect_right(setting, order, Memory::registered);
     }
-    for (const Way way : {Way::fence, Way::signal})
-        expect_right(counted_torn(), way, Memory::asked_for);
+    for (const Order order : {Order::fence, Order::signal})
+        expect_right(counted_torn(), order, Memory::by_request);
 }
-/// Asks a local peer to store a word, then stores a word itself. Without a fence the second store
-/// is seen first; this is the control.
+/// Rank 0 requests that local peer 1 store a word, then stores a word of rank 1 itself. With a
+/// fence the request is executed first; without (the control), later.
 TEST(OneSided, AFenceOrdersAStoreAfterARequestToALocalPeer) {
     for (std::uint64_t seed = 1; seed <= seeds(); ++seed) {
         Ranks ranks(counted(), {0, 0}, seed);
@@ -169,13 +175,14 @@ TEST(OneSided, AFenceOrdersAStoreAfterARequestToALocalPeer) {
 TEST(OneSided, SignalsFollowTheirData) {
     for (const FabricSetting& setting :
          {counted(), delivered(), ordered(), ordered_cells(), with_signals()})
-        expect_right(setting, Way::signal);
+        expect_right(setting, Order::signal);
 }
 
 TEST(OneSided, EncodedSignalsAreDecodedExactly) {
-    constexpr std::uint64_t kBegin = std::uint64_t{5} << 30;  // later than any word could be named
+    // Too large an offset to encode: payloads count words from the heap's start.
+    constexpr std::uint64_t kBegin = std::uint64_t{5} << 30;
     constexpr run::SignalWords kFromHeap{.heap = kBegin};
-    constexpr run::SignalWords kAndFew{.few = 4096, .few_count = 64, .heap = kBegin};
+    constexpr run::SignalWords kWithFew{.few = 4096, .few_count = 64, .heap = kBegin};
     using run::onesided::kPayloadSharedBits;
     std::vector<run::Signal> signals{{kBegin, 1, false}, {kBegin + 8, 0, false}};
     for (const unsigned bits : run::onesided::kPayloadWordBits) {
@@ -198,46 +205,46 @@ TEST(OneSided, EncodedSignalsAreDecodedExactly) {
     const std::uint64_t end = kBegin + (std::uint64_t{8} << run::onesided::kPayloadWordBits[0]);
     EXPECT_FALSE(run::onesided::payload_of({end, 1, true}, kFromHeap));
     for (const std::uint64_t offset : {std::uint64_t{4096}, std::uint64_t{4096 + 63 * 8}, kBegin}) {
-        const auto payload = run::onesided::payload_of({offset, 1, true}, kAndFew);
+        const auto payload = run::onesided::payload_of({offset, 1, true}, kWithFew);
         ASSERT_TRUE(payload) << offset;
-        EXPECT_EQ(run::onesided::signal_of(*payload, kAndFew).place.offset, offset);
+        EXPECT_EQ(run::onesided::signal_of(*payload, kWithFew).place.offset, offset);
     }
     for (const std::uint64_t offset : {std::uint64_t{4088}, std::uint64_t{4096 + 64 * 8}})
-        EXPECT_FALSE(run::onesided::payload_of({offset, 1, true}, kAndFew)) << offset;
+        EXPECT_FALSE(run::onesided::payload_of({offset, 1, true}, kWithFew)) << offset;
 }
 
 TEST(OneSidedControls, MissingFencesBetweenCountedWritesAreCaught) {
-    expect_caught(counted(), Way::nothing);
-    expect_caught(counted(), Way::nothing, Memory::registered);
+    expect_caught(counted(), Order::nothing);
+    expect_caught(counted(), Order::nothing, Memory::registered);
 }
 TEST(OneSidedControls, MissingFencesBetweenDeliveredWritesAreCaught) {
     FabricSetting setting = delivered();
     // A blocking put waits for its delivery. One faulty completion suffices for a flag
     // to arrive early.
     setting.conduct.keeps_delivery = false;
-    expect_caught(setting, Way::nothing);
+    expect_caught(setting, Order::nothing);
 }
 TEST(OneSidedControls, CompletionsBeforeDeliveryBreakQuiet) {
     FabricSetting setting = delivered();
     setting.conduct.keeps_delivery = false;
-    expect_caught(setting, Way::quiet);
+    expect_caught(setting, Order::quiet);
 }
 TEST(OneSidedControls, ImmediatesBeforeTheirDataBreakQuiet) {
-    FabricSetting setting = delivered();  // requests arrive whole; only the counting is wrong
+    FabricSetting setting = delivered();  // data of requests is right; only the counts are early
     setting.completion = RemoteCompletion::counted;
-    expect_caught(setting, Way::quiet);
+    expect_caught(setting, Order::quiet);
 }
 TEST(OneSidedControls, SignalsBeforeTheirDataAreCaught) {
     FabricSetting setting = with_signals();
     setting.conduct.keeps_immediates = false;
-    expect_caught(setting, Way::signal);
+    expect_caught(setting, Order::signal);
 }
 TEST(OneSidedControls, ReorderedPutsBreakTheFence) {
     FabricSetting setting = ordered();
     setting.conduct.keeps_order = false;
     setting.conduct.keeps_words = true;
     setting.whole_words = true;
-    expect_caught(setting, Way::fence);
+    expect_caught(setting, Order::fence);
 }
 
 // --- Atomic operations, gets ---------------------------------------------------------------------
@@ -309,7 +316,7 @@ TEST(OneSided, GetsReturnDataPutBeforeAQuiet) {
     }
 }
 
-/// More writes in flight than any pool holds.
+/// Posts more writes than any pool for writes in flight holds.
 TEST(OneSided, ManyWritesWithoutWaitsAreAllDelivered) {
     for (const FabricSetting& setting : {counted(), delivered(), ordered()}) {
         Ranks ranks(setting, {0, 1, 2}, 3);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: atomic operations of all kinds, strides, streams and quiets with a deadline work
+// Goal: atomic operations of all kinds, strided transfers, streams and quiets with a deadline work
 // on every fabric.
 // Method: the real wire over the virtual fabric, compared with a serial model of each word.
 #include <numeric>
@@ -12,8 +12,8 @@ namespace {
 using run::RequestKind;
 using run::Return;
 
-/// Applies an operation to a word of 8 bytes. An operand of 4 bytes is the lower half.
-void onesided_model(std::uint64_t& word, const run::Atomic& atomic) {
+/// Applies an operation to a word of 8 bytes. With width 4 it changes only the lower half.
+void apply_to_model(std::uint64_t& word, const run::Atomic& atomic) {
     const std::uint64_t mask = atomic.width == 4 ? 0xffff'ffffU : ~std::uint64_t{0};
     const std::uint64_t have = word & mask;
     std::uint64_t made = have;
@@ -43,8 +43,7 @@ void onesided_model(std::uint64_t& word, const run::Atomic& atomic) {
     word = (word & ~mask) | (made & mask);
 }
 
-/// All operations, with or without results, complete immediately or at the quiet, compared
-/// with a serial model.
+/// Operations without a result, with a result at the next quiet, and with a result at once.
 TEST(OneSided, EveryKindOfAtomicOperationIsAppliedOnce) {
     constexpr RequestKind kKinds[] = {
         RequestKind::add,  RequestKind::swap, RequestKind::store, RequestKind::load,
@@ -65,7 +64,7 @@ TEST(OneSided, EveryKindOfAtomicOperationIsAppliedOnce) {
                     .compare = model[peer]};
                 std::uint64_t expected = model[peer], old = 0;
                 if (atomic.width == 4) expected &= 0xffff'ffffU;
-                onesided_model(model[peer], atomic);
+                apply_to_model(model[peer], atomic);
                 const bool has_result = ranks.random().below(2) == 0;
                 if (!has_result && atomic.kind != RequestKind::load) {
                     ASSERT_TRUE(ranks[0].apply(peer, atomic));
@@ -123,7 +122,6 @@ TEST(OneSided, AStreamsQuietWaitsOnlyForItsOperations) {
             EXPECT_TRUE(ranks[0].busy()) << "the default stream is unchanged";
             for (std::size_t i = 0; i < values.size(); ++i)
                 ASSERT_EQ(ranks.word(2, kData + i), seed);
-            // A fence of the stream does not delay the default stream.
             ASSERT_TRUE(ranks[0].quiet_all());
             EXPECT_FALSE(ranks[0].busy());
             for (std::size_t i = 0; i < values.size(); ++i)
@@ -133,7 +131,7 @@ TEST(OneSided, AStreamsQuietWaitsOnlyForItsOperations) {
     }
 }
 
-/// The peer makes no progress: a quiet with a deadline gives up, and a later quiet continues.
+/// The deadline has passed, so the first quiet gives up before the peer makes progress.
 TEST(OneSided, AQuietThatTimedOutCanBeRepeated) {
     for (const FabricSetting& setting : {counted(), delivered(), ordered()}) {
         Ranks ranks(setting, {0, 1}, 5);
@@ -150,8 +148,8 @@ TEST(OneSided, AQuietThatTimedOutCanBeRepeated) {
     }
 }
 
-/// An operation without a result gets no reply: the origin continues immediately. With a result it
-/// waits for the peer each time.
+/// An operation without a result gets no reply, so its origin does not wait. With a result the
+/// origin waits for the peer each time.
 TEST(OneSided, AtomicOperationsWithoutResultDoNotWait) {
     for (const FabricSetting& setting : {with_signals(), ordered(), ordered_cells()}) {
         Ranks ranks(setting, {0, 1}, 11);

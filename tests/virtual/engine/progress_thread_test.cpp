@@ -2,7 +2,7 @@
 // Goal: a progress thread advances calls that its rank has started, while the rank is busy
 // elsewhere, and shares the engine with the rank's own calls without a data race.
 // Method: one thread and one progress thread for each rank, on an adversarial virtual wire of two
-// nodes. Under the thread sanitizer a missing lock is a report.
+// nodes. The thread sanitizer reports a missing lock.
 #include "run/execute/progress_thread.hpp"
 
 #include <gtest/gtest.h>
@@ -26,11 +26,11 @@ constexpr std::uint64_t kDeadlineNs = 60'000'000'000;
 constexpr std::uint64_t kSeed = 20;
 constexpr std::size_t kRounds = 60;
 
-struct Crew {
+struct TwoNodes {
     VirtualJob job;
     const VirtualTeam& team;
 
-    Crew()
+    TwoNodes()
         : job({.segment_bytes = 1 << 21,
                .node_of_rank = {0, 0, 1, 1},
                .seed = kSeed,
@@ -42,15 +42,15 @@ struct Crew {
 };
 
 /// A call of one rank, in flight or done.
-struct Made {
+struct RankCall {
     const TeamCall& call;
     Occurrence occurrence;
     std::vector<std::byte> input;
     std::vector<std::byte> output;
     run::Operation* op = nullptr;
 
-    Made(const TeamCall& what, std::size_t number, Rank rank)
-        : call(what), occurrence{kSeed, number}, input(what.bytes() + 1), output(what.bytes() + 1) {
+    RankCall(const TeamCall& made, std::size_t number, Rank rank)
+        : call(made), occurrence{kSeed, number}, input(made.bytes() + 1), output(made.bytes() + 1) {
         fill_input(call, occurrence, rank, input.data());
     }
     [[nodiscard]] run::Registers registers() {
@@ -58,28 +58,28 @@ struct Made {
     }
 };
 
-/// Makes two started calls and a blocking one in each round. The started calls are polled,
-/// never waited for.
-std::string make_rounds(Crew& crew, const std::deque<TeamCall>& calls, Rank rank) {
-    VirtualEngine& engine = crew.job.engine(rank);
-    run::TeamState& state = *crew.team.states[static_cast<std::size_t>(rank)];
+/// In each round, starts two calls and makes a blocking one. Asks for the end of the started calls
+/// without driving the engine. Returns the first error, or an empty text.
+std::string make_rounds(TwoNodes& ranks, const std::deque<TeamCall>& calls, Rank rank) {
+    VirtualEngine& engine = ranks.job.engine(rank);
+    run::TeamState& state = *ranks.team.states[static_cast<std::size_t>(rank)];
     const auto program = [&](const TeamCall& call) -> const run::BoundProgram& {
         return call.programs[static_cast<std::size_t>(rank)];
     };
     for (std::size_t round = 0; round < kRounds; ++round) {
-        std::deque<Made> started;
+        std::deque<RankCall> started;
         for (std::size_t i = 0; i < 2; ++i) {
-            Made& made =
+            RankCall& made =
                 started.emplace_back(calls[(round + i) % calls.size()], 3 * round + i, rank);
             made.op = &engine.start(state, program(made.call), made.registers(), made.call.reducer);
         }
-        Made blocking(calls[(round + 2) % calls.size()], 3 * round + 2, rank);
+        RankCall blocking(calls[(round + 2) % calls.size()], 3 * round + 2, rank);
         if (!engine.run(state, program(blocking.call), blocking.registers(), blocking.call.reducer))
             return engine.failure().text;
         std::string wrong =
             check_output(blocking.call, blocking.occurrence, rank, blocking.output.data());
         const std::uint64_t deadline = base::monotonic_ns() + kDeadlineNs;
-        for (Made& made : started) {
+        for (RankCall& made : started) {
             while (!engine.ended(*made.op)) {
                 if (base::monotonic_ns() > deadline) return "a started call did not end";
                 std::this_thread::yield();
@@ -93,60 +93,60 @@ std::string make_rounds(Crew& crew, const std::deque<TeamCall>& calls, Rank rank
     return {};
 }
 
-std::deque<TeamCall> mixed_calls(Crew& crew) {
+std::deque<TeamCall> mixed_calls(TwoNodes& ranks) {
     std::deque<TeamCall> calls;
     for (const std::uint64_t elements : {1U, 0U, 700U})
         for (const char* schedule : {"a2,a2", "a4"})
-            calls.push_back(bind_call(crew.job, crew.team,
+            calls.push_back(bind_call(ranks.job, ranks.team,
                                       {.collective = "allreduce",
                                        .algorithm = schedule,
                                        .elements = elements,
                                        .algebra = Algebra::affine}));
     calls.push_back(
-        bind_call(crew.job, crew.team, {.collective = "barrier", .algorithm = "dissemination"}));
+        bind_call(ranks.job, ranks.team, {.collective = "barrier", .algorithm = "dissemination"}));
     calls.push_back(
-        bind_call(crew.job, crew.team,
+        bind_call(ranks.job, ranks.team,
                   {.collective = "broadcast", .algorithm = "binomial", .elements = 40, .root = 2}));
     return calls;
 }
 
 TEST(ProgressThread, TheThreadSharesTheEngineAndCompletesStartedCalls) {
-    Crew crew;
-    const std::deque<TeamCall> calls = mixed_calls(crew);
+    TwoNodes ranks;
+    const std::deque<TeamCall> calls = mixed_calls(ranks);
     std::vector<std::string> wrong(4);
     std::atomic<int> rounds_done{0};
-    in_threads(crew.job, [&](Rank rank) {
-        const Helper helper(crew.job.engine(rank));
-        wrong[static_cast<std::size_t>(rank)] = make_rounds(crew, calls, rank);
+    in_threads(ranks.job, [&](Rank rank) {
+        const Helper helper(ranks.job.engine(rank));
+        wrong[static_cast<std::size_t>(rank)] = make_rounds(ranks, calls, rank);
         ++rounds_done;
-        // The other ranks may need data that this rank's thread still has to post.
+        // Keeps the progress thread: other ranks may need data that it still has to post.
         const std::uint64_t deadline = base::monotonic_ns() + kDeadlineNs;
         while (rounds_done != 4 && base::monotonic_ns() < deadline) std::this_thread::yield();
     });
     EXPECT_EQ(wrong, std::vector<std::string>(4));
 }
 
-/// Lets ranks 1 to 3 drive a call that rank 0 has only started. Returns the number of their polls
-/// until it ended at rank 0, or nothing.
+/// Lets ranks 1 to 3 drive a call that rank 0 has only started; if `helped`, rank 0 has a progress
+/// thread. Returns the polls of each until the call ended at rank 0, or nothing after `polls_max`.
 std::optional<std::uint64_t> polls_until_rank0_ends(bool helped, std::uint64_t polls_max) {
-    Crew crew;
+    TwoNodes ranks;
     const TeamCall call = bind_call(
-        crew.job, crew.team, {.collective = "allreduce", .algorithm = "a2,a2", .elements = 1});
-    std::deque<Made> made;
+        ranks.job, ranks.team, {.collective = "allreduce", .algorithm = "a2,a2", .elements = 1});
+    std::deque<RankCall> made;
     for (Rank rank = 0; rank < 4; ++rank) {
         const auto at = static_cast<std::size_t>(rank);
-        Made& mine = made.emplace_back(call, 0, rank);
-        mine.op = &crew.job.engine(rank).start(*crew.team.states[at], call.programs[at],
-                                               mine.registers(), call.reducer);
+        RankCall& mine = made.emplace_back(call, 0, rank);
+        mine.op = &ranks.job.engine(rank).start(*ranks.team.states[at], call.programs[at],
+                                                mine.registers(), call.reducer);
     }
     std::unique_ptr<Helper> helper;
-    if (helped) helper = std::make_unique<Helper>(crew.job.engine(0));
+    if (helped) helper = std::make_unique<Helper>(ranks.job.engine(0));
     for (std::uint64_t polls = 0; polls < polls_max; ++polls) {
-        if (crew.job.engine(0).ended(*made[0].op)) {
+        if (ranks.job.engine(0).ended(*made[0].op)) {
             EXPECT_EQ(check_output(call, made[0].occurrence, 0, made[0].output.data()), "");
             return polls;
         }
-        for (Rank rank = 1; rank < 4; ++rank) crew.job.engine(rank).poll();
+        for (Rank rank = 1; rank < 4; ++rank) ranks.job.engine(rank).poll();
         std::this_thread::yield();
     }
     return std::nullopt;
@@ -163,18 +163,18 @@ TEST(ProgressThread, AStartedCallDoesNotProgressWithoutTheThread) {  // the nega
 TEST(FifoLock, RepeatedTriesDoNotStarveAWaiter) {
     run::Turn turn(run::Turn::Kind::shared);
     for (int round = 0; round < 50; ++round) {
-        std::atomic<bool> had{false};
+        std::atomic<bool> served{false};
         run::Turn::Hold own = turn.try_take();
         ASSERT_TRUE(own.owns_lock());
         std::thread call([&] {
             const run::Turn::Hold hold = turn.take();
-            had = true;
+            served = true;
         });
         while (!turn.wanted()) std::this_thread::yield();
         own.unlock();
         do own = turn.try_take();
         while (!own.owns_lock());
-        EXPECT_TRUE(had) << "round " << round;
+        EXPECT_TRUE(served) << "round " << round;
         own.unlock();
         call.join();
     }
@@ -190,7 +190,7 @@ TEST(YieldLimit, YieldsEndAfterALongTimeWithoutProgress) {
     EXPECT_TRUE(limit.yields(kStart + run::YieldLimit::kYieldingNs + 2));
 }
 
-TEST(YieldLimit, YieldsAreAvoidedIfOthersKeepTheProcessor) {
+TEST(YieldLimit, YieldsAreAvoidedIfOtherThreadsKeepTheProcessor) {
     constexpr std::uint64_t kStart = 5'000'000;
     run::YieldLimit limit;
     ASSERT_TRUE(limit.yields(kStart));

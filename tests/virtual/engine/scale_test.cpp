@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: a team of very many ranks starts, and its calls are right. A rank keeps only a few words
-// for each other rank.
+// Goal: a team of very many ranks starts, and its calls are right.
 // Method: the real engines of 1,024 ranks on 16 virtual nodes in one process; 16,384 on 128 in the
-// long form. Every rank's sum is checked. A test in unit/runtime covers the layout of such jobs.
+// long form. Every rank's sum is checked; the memory of a rank is printed. A test in unit/runtime
+// covers the layout of such jobs.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 

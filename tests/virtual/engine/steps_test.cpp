@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: the engine executes every kind of step and every form of block.
-// Method: handwritten programs, each for one feature. The verifier proves them; then they run many
-// times, mixed and overlapping, on the virtual network. Results are compared with the reference.
+// Method: handwritten programs, each for one feature. The verifier proves each program; then random
+// overlapping calls of all programs run on the virtual network. The results must agree with those
+// that the contracts give.
 #include <gtest/gtest.h>
 
 #include <deque>
@@ -45,6 +46,7 @@ Program header(const char* name, Rank rank, Rank size, std::uint32_t units) {
     return program;
 }
 
+/// Returns a contract of a collective that only copies. `one` gives each output unit's source.
 plan::Contract copies(
     const char* name,
     std::function<plan::Expectation(Rank rank, Rank size, std::uint32_t unit)> one) {
@@ -61,7 +63,7 @@ Block strided(Block block, std::uint32_t stride) {
     return block;
 }
 
-/// Two lanes, one to each side. A bare signal without relevant order must still be awaited.
+/// Two lanes, one for each neighbour. The first also sends and awaits a signal that orders nothing.
 HandMade both_ways() {
     return {
         .contract = copies("both_ways",
@@ -92,7 +94,7 @@ HandMade both_ways() {
     };
 }
 
-/// Exposes, reads in place, and notifies the owner.
+/// Each rank exposes its input to its right neighbour, which reads it in place and signals the end.
 HandMade read_in_place() {
     return {
         .contract = copies("read_in_place",
@@ -150,7 +152,8 @@ HandMade put_into_output() {
     };
 }
 
-/// Adds one direction of a pipelined chain of reductions, with credits `depth` segments later.
+/// Adds one direction of a pipelined chain of reductions. A sender reuses a slot after kDepth
+/// segments, when the receiver has signalled a credit.
 void write_scan(Builder& builder, Rank from, Rank to, std::uint32_t number, std::uint32_t unit,
                 bool ascending) {
     constexpr std::uint16_t kDepth = 3;
@@ -204,7 +207,7 @@ HandMade two_scans(std::uint32_t segments) {
     };
 }
 
-/// All ranks publish. Each reduces all parts in rank order, its own part through a scratch buffer.
+/// All ranks publish their input. Each reduces all inputs in rank order, its own from scratch.
 HandMade published_sum() {
     return {
         .contract = copies("published_sum",
@@ -240,7 +243,7 @@ HandMade published_sum() {
 }
 
 /// Every rank sends each peer the units of the peer's residue class modulo n: one strided block to
-/// even ranks, a list of blocks to odd ranks. The receiver names them in the same order.
+/// even ranks, a list of blocks to odd ranks. The receiver lists the units in the same order.
 HandMade transpose() {
     constexpr std::uint32_t kRows = 3;
     return {
@@ -278,8 +281,8 @@ HandMade transpose() {
                 for (Rank peer = 0; peer < size; ++peer)
                     if (peer != rank) builder.wait(peer, static_cast<std::uint32_t>(peer));
                 builder.flush();
-                // A slot holds the sender's units of this rank's column; they become its units of
-                // the sender's column.
+                // Slot `peer` holds the peer's units of column `me`; they become this rank's units
+                // of column `peer`.
                 builder.copy(column(plan::scratch(0, me, kRows), false),
                              column(plan::input(me, kRows), false));
                 for (std::uint32_t peer = 0; peer < n; ++peer) {
@@ -293,21 +296,21 @@ HandMade transpose() {
                 return std::move(builder).finish();
             },
         .fits = &everywhere,
-        .elements = {},  // filled in later: a multiple of 3n, so that columns have equal units
+        .elements = {},  // elements_of() returns multiples of 3n, so that columns have equal units
     };
 }
 
 /// Rank 1 forwards rank 0's data by exposing the slot that holds it to the last rank.
-HandMade slot_passed_on() {
+HandMade forwarded_slot() {
     return {
-        .contract = copies("slot_passed_on",
+        .contract = copies("forwarded_slot",
                            [](Rank rank, Rank size, std::uint32_t unit) {
                                const Rank from = rank == 1 || rank == size - 1 ? 0 : rank;
                                return plan::Expectation{unit, from, from, unit};
                            }),
         .generate =
             [](Rank rank, Rank size) {
-                Builder builder(header("slot_passed_on", rank, size, 2));
+                Builder builder(header("forwarded_slot", rank, size, 2));
                 const Rank last = size - 1;
                 if (rank == 0) builder.put(1, 0, plan::input(0, 2));
                 if (rank == 1) {
@@ -333,22 +336,22 @@ HandMade slot_passed_on() {
 }
 
 /// Swaps two blocks, also with input and output in the same memory.
-HandMade changed_places() {
+HandMade swapped_blocks() {
     return {
-        .contract = copies("changed_places",
+        .contract = copies("swapped_blocks",
                            [](Rank rank, Rank, std::uint32_t unit) {
                                return plan::Expectation{unit, rank, rank, 1 - unit};
                            }),
         .generate =
             [](Rank rank, Rank size) {
-                Builder builder(header("changed_places", rank, size, 2));
+                Builder builder(header("swapped_blocks", rank, size, 2));
                 const Block to[] = {plan::output(0), plan::output(1)};
                 const Block from[] = {plan::input(1), plan::input(0)};
                 builder.copy(to, from);
                 return std::move(builder).finish();
             },
         .fits = &everywhere,
-        .elements = {2, 8, 8400},  // the longest in several pieces
+        .elements = {2, 8, 8400},  // 8400 elements are copied in several pieces
     };
 }
 
@@ -361,8 +364,8 @@ std::vector<HandMade> all_hand_made() {
     all.push_back(two_scans(7));
     all.push_back(published_sum());
     all.push_back(transpose());
-    all.push_back(slot_passed_on());
-    all.push_back(changed_places());
+    all.push_back(forwarded_slot());
+    all.push_back(swapped_blocks());
     return all;
 }
 

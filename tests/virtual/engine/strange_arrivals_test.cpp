@@ -61,7 +61,8 @@ link::FabricFacts facts_of(link::Notify notify, base::RemoteCompletion completio
     return facts;
 }
 
-/// Rank 0 of three ranks; rank 1 is local. A header in cell 5 announces `pieces` pieces.
+/// Rank 0 of three ranks; rank 1 is local. Its wire receives `immediates`. Cell 5 has a header that
+/// announces `pieces` pieces.
 class Arrivals {
   public:
     explicit Arrivals(const std::deque<std::uint64_t>& immediates,
@@ -75,7 +76,7 @@ class Arrivals {
         wire_.progress();
     }
     link::Wire& wire() { return wire_; }
-    bool distrusted() const { return wire_.failure() != nullptr; }
+    bool failed() const { return wire_.failure() != nullptr; }
 
   private:
     std::byte* at(std::uint64_t offset) {
@@ -85,49 +86,49 @@ class Arrivals {
     link::Wire wire_;
 };
 
+/// Returns the immediate of a cell (of rank and batch for kind 3); link::Arrival lists the kinds.
 std::uint64_t immediate(std::uint64_t line, std::uint64_t kind) {
     return line << 2 | kind;
 }
 
 TEST(StrangeArrivals, ArrivalsOutsideTheSegmentFailTheWire) {
-    EXPECT_FALSE(Arrivals({immediate(kLines - 1, 0)}).distrusted()) << "the last cell";
-    EXPECT_TRUE(Arrivals({immediate(kLines, 0)}).distrusted());
-    EXPECT_TRUE(Arrivals({immediate(0x3fff'ffff, 0)}).distrusted());
-    EXPECT_TRUE(Arrivals({immediate(0x3fff'ffff, 1)}).distrusted());
-    EXPECT_TRUE(Arrivals({immediate(0x3fff'ffff, 2)}).distrusted());
-    EXPECT_TRUE(Arrivals({immediate(3 * link::WriteCounts::kBatches, 3)}).distrusted())
-        << "no rank 3";
-    EXPECT_TRUE(Arrivals({immediate(link::WriteCounts::kBatches, 3)}).distrusted())
+    EXPECT_FALSE(Arrivals({immediate(kLines - 1, 0)}).failed()) << "the last cell";
+    EXPECT_TRUE(Arrivals({immediate(kLines, 0)}).failed());
+    EXPECT_TRUE(Arrivals({immediate(0x3fff'ffff, 0)}).failed());
+    EXPECT_TRUE(Arrivals({immediate(0x3fff'ffff, 1)}).failed());
+    EXPECT_TRUE(Arrivals({immediate(0x3fff'ffff, 2)}).failed());
+    EXPECT_TRUE(Arrivals({immediate(3 * link::WriteCounts::kBatches, 3)}).failed()) << "no rank 3";
+    EXPECT_TRUE(Arrivals({immediate(link::WriteCounts::kBatches, 3)}).failed())
         << "rank 1 is local";
-    EXPECT_FALSE(Arrivals({immediate(2 * link::WriteCounts::kBatches, 3)}).distrusted());
-    EXPECT_TRUE(Arrivals({std::uint64_t{1} << 63}).distrusted())
-        << "ranks have not agreed on signals";
-    EXPECT_TRUE(Arrivals({immediate(5, 1)}, link::Notify::delivery).distrusted())
+    EXPECT_FALSE(Arrivals({immediate(2 * link::WriteCounts::kBatches, 3)}).failed());
+    EXPECT_TRUE(Arrivals({std::uint64_t{1} << 63}).failed())
+        << "a signal, though the ranks have not agreed on signals in immediates";
+    EXPECT_TRUE(Arrivals({immediate(5, 1)}, link::Notify::delivery).failed())
         << "puts have no pieces with delivery";
 }
 
 TEST(StrangeArrivals, ArrivalsWithTooManyPiecesFailTheWire) {
-    const auto distrusted = [](std::size_t headers, std::uint64_t pieces) {
+    const auto failed = [](std::size_t headers, std::uint64_t pieces) {
         const std::deque<std::uint64_t> immediates(headers, immediate(5, 2));
-        return Arrivals(immediates, link::Notify::immediate, pieces).distrusted();
+        return Arrivals(immediates, link::Notify::immediate, pieces).failed();
     };
-    constexpr std::uint64_t kMost = std::uint64_t{1} << 30;
-    EXPECT_FALSE(distrusted(1, kMost));
-    EXPECT_TRUE(distrusted(1, kMost + 1));
-    EXPECT_TRUE(distrusted(1, ~std::uint64_t{0}));
-    EXPECT_FALSE(distrusted(2, kMost / 2));
-    EXPECT_TRUE(distrusted(2, kMost)) << "the sum overflows";
+    constexpr std::uint64_t kPiecesMax = std::uint64_t{1} << 30;  // limit of the wire
+    EXPECT_FALSE(failed(1, kPiecesMax));
+    EXPECT_TRUE(failed(1, kPiecesMax + 1));
+    EXPECT_TRUE(failed(1, ~std::uint64_t{0}));
+    EXPECT_FALSE(failed(2, kPiecesMax / 2));
+    EXPECT_TRUE(failed(2, kPiecesMax)) << "the sum overflows";
 }
 
 TEST(StrangeArrivals, RandomArrivalsAreHarmless) {
     base::Random random(1);
-    int distrusted = 0;
+    int failed = 0;
     for (int trial = 0; trial < 200; ++trial) {
         std::deque<std::uint64_t> immediates;
         for (int i = 0; i < 50; ++i) immediates.push_back(random() >> random.below(64));
-        distrusted += Arrivals(immediates).distrusted() ? 1 : 0;
+        failed += Arrivals(immediates).failed() ? 1 : 0;
     }
-    EXPECT_GT(distrusted, 150);
+    EXPECT_GT(failed, 150);
 }
 
 TEST(StrangeArrivals, RequestsOutOfRangeAreRefused) {

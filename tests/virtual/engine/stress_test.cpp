@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: the engine keeps the bank rule, never hangs, and gives right results for
-// all network behavior.
+// every delivery order.
 // Method: random scripts of mixed calls on overlapping teams, on a virtual network, for many seeds.
 #include <gtest/gtest.h>
 
@@ -14,14 +14,13 @@
 namespace weft::test {
 namespace {
 
-constexpr std::uint64_t kSlowdown = kSlow ? 20 : 1;
+constexpr std::uint64_t kSlowdown = kSlow ? 20 : 1;  ///< divides the number of operations
 
-/// Minimum number of a rank's calls in flight that some script must reach: half of the largest
-/// number of banks here.
+/// Some rank must have this number of calls in flight at some time: half of the largest number of
+/// banks that draw_shape() returns.
 constexpr std::size_t kOutstanding = 64;
 
-/// Returns the number of operations for a usual number: more in the full mode, fewer
-/// on slow builds.
+/// Returns `usual`, scaled up in the full mode and down on slow builds.
 std::uint64_t effort(std::uint64_t usual) {
     return usual / kSlowdown * (full_mode() ? 20 : 1);
 }
@@ -34,12 +33,12 @@ struct Trial {
 
 /// Totals over trials.
 struct Done {
-    std::uint64_t made = 0;       ///< operations
-    std::size_t outstanding = 0;  ///< maximum over ranks and time
+    std::uint64_t made = 0;       ///< number of calls made
+    std::size_t outstanding = 0;  ///< maximum number of a rank's calls in flight
 };
 
-/// Runs one random script.
-void run_trial(const Trial& trial, Done& so_far) {
+/// Runs one random script. Updates the totals.
+void run_trial(const Trial& trial, Done& totals) {
     base::Random random = base::Random(trial.seed).stream(3);
     const auto ranks = static_cast<Rank>(2 + random.below(8));
     VirtualJob job({.segment_bytes = 8 << 20,
@@ -64,16 +63,16 @@ void run_trial(const Trial& trial, Done& so_far) {
     const auto calls = draw_script(random, palette, trial.calls);
     ScriptOptions options{.seed = trial.seed};
     options.lookahead = 1 + static_cast<std::uint32_t>(random.below(40));
-    // The seed decides, because a sanitizer leaves time for a few trials only.
+    // Every fourth seed, not a random choice: a sanitizer leaves time for few trials.
     options.outstanding_max = trial.seed % 4 == 0 ? 400 : 20;
     options.block_percent = random.chance(1, 3) ? 0 : static_cast<std::uint32_t>(random.below(60));
     const ScriptOutcome outcome = Script(job, calls, options).run();
     for (const std::string& error : outcome.errors) ADD_FAILURE() << error;
-    so_far.made += calls.size();
-    so_far.outstanding = std::max(so_far.outstanding, outcome.outstanding);
+    totals.made += calls.size();
+    totals.outstanding = std::max(totals.outstanding, outcome.outstanding);
 }
 
-/// Runs trials from seed `first` on until `operations` operations were made. WEFT_TESTS_SEED
+/// Runs trials from seed `first` on until `operations` calls were made. WEFT_TESTS_SEED
 /// selects a single trial.
 void run_trials(std::uint64_t first, std::uint64_t operations, Trial (*trial_of)(std::uint64_t)) {
     Done done;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: threads of one rank make calls in parallel, and each wait lets the others continue.
-// This covers collectives of several teams on one engine, and one-sided calls of several
+// Goal: threads of one rank make calls in parallel, and a waiting thread lets the other threads
+// continue. This covers collectives of several teams on one engine, and one-sided calls of several
 // threads on each rank.
-// Method: threads share a divided lock, on the virtual wire and over the virtual fabric. Each has
-// its own words, checked against a serial model; all change shared words by commutative operations.
-// Under the thread sanitizer a missing lock is a report.
+// Method: threads share a divided lock, which waits release, on the virtual wire and over the
+// virtual fabric. Each thread writes its own words, checked against a serial model; all threads add
+// to shared words. The thread sanitizer reports a missing lock.
 // Control: threads whose waits keep the lock make no progress.
 #include <gtest/gtest.h>
 
@@ -32,7 +32,8 @@ constexpr std::size_t kThreads = 4;
 
 constexpr base::RegionShape kShape{.cells = 32, .banks = 8, .bulk_banks = 4, .bulk_bytes = 65536};
 
-/// Makes each thread of each rank call on the team of its number, call after call.
+/// Lets each thread of each rank make calls on the team with the thread's number, one after the
+/// other. Returns the first error of each thread, or an empty text.
 std::vector<std::string> call_at_once(Turn::Kind turn, std::uint64_t deadline_ns,
                                       std::size_t rounds) {
     VirtualJob job({.segment_bytes = 1 << 22,
@@ -83,14 +84,14 @@ TEST(Threads, CollectivesOfSeveralTeamsProgressConcurrently) {
               std::vector<std::string>(kThreads * 3));
 }
 
-// A wait that keeps the lock blocks a thread whose call the other ranks wait for. If all threads
-// have the same order, nothing blocks; so the test makes several attempts.
-TEST(Threads, ASharedLockBlocksThem) {
+// A wait that keeps the lock blocks a thread whose call the other ranks wait for. If the threads of
+// all ranks call in the same order, nothing blocks; so the test makes several attempts.
+TEST(Threads, WaitsThatKeepTheLockBlockOtherThreads) {
     for (int attempt = 0; attempt < 20; ++attempt) {
-        const auto ends = call_at_once(Turn::Kind::shared, 200'000'000, 400);
-        if (ends != std::vector<std::string>(kThreads * 3)) return;
+        const auto errors = call_at_once(Turn::Kind::shared, 200'000'000, 400);
+        if (errors != std::vector<std::string>(kThreads * 3)) return;
     }
-    ADD_FAILURE() << "no call waited for another thread";
+    ADD_FAILURE() << "no call was blocked by a wait of another thread";
 }
 
 // --- one-sided calls of one rank -----------------------------------------------------------------
@@ -222,7 +223,7 @@ class Worker {
                 std::uint64_t old = 0;
                 calls_.fence(stream_);
                 check(calls_.change(peer, {RequestKind::swap, 8, at, value, 0}, old, stream_));
-                model = value;  // a request is done after earlier puts
+                model = value;  // the fence orders the request after earlier puts
                 break;
             }
             case 3:
@@ -286,13 +287,13 @@ void expect_right(const FabricSetting& setting, std::uint64_t seed) {
         threads.emplace_back([&worker] { worker.run(full_mode() ? 2000 : 120 / kSlowdown + 60); });
     for (std::thread& thread : threads) thread.join();
     std::uint64_t added = 0;
-    std::uint64_t there = 0;
+    std::uint64_t stored = 0;
     for (const Worker& worker : workers) {
         EXPECT_EQ(worker.wrong, "") << "seed " << seed;
         added += worker.added;
     }
-    for (Rank rank = 0; rank < shared.size(); ++rank) there += shared.word(rank, kSum);
-    EXPECT_EQ(there, added) << "seed " << seed;
+    for (Rank rank = 0; rank < shared.size(); ++rank) stored += shared.word(rank, kSum);
+    EXPECT_EQ(stored, added) << "seed " << seed;
 }
 
 TEST(Threads, OneSidedCallsOfOneRankAreRight) {

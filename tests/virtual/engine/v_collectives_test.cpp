@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: calls with blocks of different sizes give right results for all network behavior, also in a
-// row and without elements. When ranks disagree about a count, all learn both values.
+// Goal: v-collectives give right results for every delivery order, also with several calls in
+// flight and without elements. If ranks disagree about a count, each failure has both counts.
 // Method: random exchanges on the virtual wire, compared with a serial reference, for many
 // seeds; disagreements with one thread for each rank. algorithms_test.cpp covers counts that
 // all ranks know.
@@ -50,17 +50,17 @@ class VCollectiveScript {
         }
     }
 
-    /// Returns the number of messages that are read in place.
+    /// Returns the number of messages that receivers read in place.
     [[nodiscard]] std::uint64_t mapped() const { return mapped_; }
 
-    /// Returns an empty text, or the error.
+    /// Runs all calls. Returns an empty text, or the first error.
     std::string run() {
         constexpr std::uint64_t kIdleMax = 60'000;
         std::uint64_t idle = 0;
         while (!done() || job_->in_flight() > 0) {
             const bool moved = job_->step([this](Rank rank) { return turn(rank); });
             idle = moved ? 0 : idle + 1;
-            if (idle > kIdleMax) return "no progress any more:\n" + job_->describe();
+            if (idle > kIdleMax) return "no more progress:\n" + job_->describe();
         }
         for (std::size_t call = 0; call < calls_.size(); ++call) {
             for (Rank rank = 0; rank < size_; ++rank) {
@@ -124,8 +124,8 @@ TEST(VCollective, EachRankReceivesTheDataOfItsPeers) {
 
 // --- disagreements -------------------------------------------------------------------------------
 
-/// Runs a call in which the sent counts differ from the expected counts, and a barrier after it
-/// where the call succeeds. Returns each rank's ending.
+/// Runs a call in which the sent counts differ from the expected counts. Ranks on which the call
+/// succeeds continue with a barrier. Returns each rank's ending.
 std::vector<Ending> run_disagreement(const std::vector<int>& nodes, const CountMatrix& sends,
                                      const CountMatrix& awaits) {
     VirtualJob job(threaded(nodes),

@@ -2,7 +2,7 @@
 // Bug: when a call had failed, the caller could reuse its buffers, but the network still read them
 // and sent the caller's new data. Method: a virtual network reads sources as late as permitted. The
 // operation of one rank throws, or its wire breaks, with puts in flight. The test then overwrites
-// the input, which must not arrive at the peer. Without the fix, it does.
+// the input. The new data must not arrive at the peer.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -47,7 +47,7 @@ class Failing {
         EXPECT_EQ(op.state, run::Operation::State::failed);
         EXPECT_EQ(op.pending, 0U);
     }
-    /// Overwrites the input. Returns true if this data reaches the peer.
+    /// Overwrites the input. Returns true if the new data reaches the peer.
     bool is_read_later() {
         std::ranges::fill(input_[0], kLater);
         for (int step = 0; step < 20'000; ++step) job_.step([](Rank) { return false; });
@@ -81,17 +81,17 @@ TEST(FailedBuffers, BuffersAreNotReadAfterAThrowingOperation) {
 }
 
 TEST(FailedBuffers, BuffersAreNotReadAfterAWireFailure) {
-    int under_way = 0;
+    int with_puts = 0;  // seeds for which puts were in flight when the wire broke
     for (std::uint64_t seed = 1; seed <= 30; ++seed) {
         Failing job(seed);
         run::Operation& op = job.issue(0, job.sum());
         for (std::uint64_t step = 0; step < seed; ++step) job.engine(0).poll();
-        under_way += op.pending != 0 ? 1 : 0;
+        with_puts += op.pending != 0 ? 1 : 0;
         job.network().break_wire(0, {Status::environment, "broken"});
         job.drive(op);
         EXPECT_FALSE(job.is_read_later()) << "seed " << seed;
     }
-    EXPECT_GT(under_way, 5) << "no wire broke with puts under way: the test shows nothing";
+    EXPECT_GT(with_puts, 5) << "too few wires broke with puts in flight";
 }
 
 }  // namespace
