@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // fibers.hpp - ranks of a virtual job as fibers of one thread, which switch only at pauses.
 //
-// Idea     Each rank has its own stack (ucontext). It runs until it pauses, and continues there
-//          when it is picked again. So blocking and fused calls run unchanged, and the
-//          seed alone determines the order of execution.
-// Holds    One thread. No exception leaves a body.
+// Idea     Each rank has its own stack (ucontext). It runs until it calls pause(), and continues
+//          from that call when the scheduler picks it again. So blocking and fused calls run
+//          unchanged, and the seed alone determines the order of execution.
+// Holds    One thread. A body must not throw.
 #pragma once
 
 #include <ucontext.h>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // main.cpp - weft_farm: runs scenarios, prints a line for each, and shortens failing scenarios.
 //
-// Idea     Runs seeds until their number or the time is reached. --fault plants a fault, which must
-//          be found; --controls does so with each fault.
-// Next     docs/reliability.md for the runs so far; scenario.hpp for the meaning of a seed.
+// Idea     Runs seeds until the limit of seeds or minutes. --fault plants a fault into each
+//          scenario; --controls plants each fault, and fails unless some seed finds it.
+// Next     docs/reliability.md for the runs so far; scenario.hpp for the scenario of a seed.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -20,8 +20,8 @@ namespace weft::farm {
 
 namespace {
 
-constexpr std::uint64_t kControlSeeds = 200;
-constexpr std::size_t kShortMax = 12;
+constexpr std::uint64_t kControlSeeds = 200;  ///< tried for each planted fault
+constexpr std::size_t kShortMax = 12;         ///< acts that may remain after shortening
 
 struct Options {
     std::uint64_t seeds = 100;
@@ -57,9 +57,8 @@ void print_failing(const Scenario& scenario, const Failing& failing, const Optio
     std::string fault;
     for (const FaultEntry& entry : kFaults)
         if (entry.fault == scenario.fault) fault = fmt::format(" --fault {}", entry.name);
-    fmt::print(
-        "  repeat: tests/farm --seeds 1 --seed {} --acts {} --schedule {} --calls {}{}\n",
-        scenario.seed, options.acts, failing.schedule, fmt::join(failing.part, ","), fault);
+    fmt::print("  repeat: tests/farm --seeds 1 --seed {} --acts {} --schedule {} --calls {}{}\n",
+               scenario.seed, options.acts, failing.schedule, fmt::join(failing.part, ","), fault);
     std::fflush(stdout);
 }
 
@@ -69,11 +68,12 @@ std::vector<std::size_t> whole(const Scenario& scenario) {
     return all;
 }
 
-/// Plants a fault, finds it and shortens the scenario. Returns false on failure.
+/// Runs seeds with this fault until one fails, and shortens its scenario. Returns false if no seed
+/// fails or too many acts remain.
 bool find_fault(const FaultEntry& entry, const Options& options) {
     for (std::uint64_t seed = options.seed; seed < options.seed + kControlSeeds; ++seed) {
         const Scenario scenario = draw_scenario(seed, entry.fault, options.acts);
-        Report report = run_apart(scenario, whole(scenario), 0);
+        Report report = run_in_child(scenario, whole(scenario), 0);
         if (report.wrong.empty()) continue;
         const Failing failing = shrink(scenario, {whole(scenario), 0, std::move(report.wrong)});
         fmt::print("{}: {} ({}): found at seed {}\n", entry.room, entry.name, entry.what, seed);
@@ -100,10 +100,10 @@ int run_controls(const Options& options) {
 bool run_seed(std::uint64_t seed, const Options& options, std::uint64_t& operations) {
     const Scenario scenario = draw_scenario(seed, options.fault, options.acts);
     const std::vector<std::size_t> part = options.calls.empty() ? whole(scenario) : options.calls;
-    Report report = run_apart(scenario, part, options.schedule);
+    Report report = run_in_child(scenario, part, options.schedule);
     operations += report.operations;
     if (options.twice && report.wrong.empty()) {
-        const Report again = run_apart(scenario, part, options.schedule);
+        const Report again = run_in_child(scenario, part, options.schedule);
         if (again.trace != report.trace || again.switches != report.switches)
             report.wrong = "a second run of the seed differs";
     }

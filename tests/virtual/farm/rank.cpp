@@ -12,11 +12,11 @@ using Kind = Act::Kind;
 
 namespace {
 
-/// Returns a reduction of elements of this size that throws.
+/// Returns a reduction that throws, for elements of this size in bytes.
 run::Reducer throwing(std::size_t element_bytes) {
     static std::map<std::size_t, run::UserOperation> operations;
     const UserFunction function = [](const void*, void*, std::size_t, void*) {
-        throw std::runtime_error("as the scenario wants");
+        throw std::runtime_error("planted failure");
     };
     const auto [held, added] = operations.try_emplace(
         element_bytes, run::UserOperation{.function = function, .element_bytes = element_bytes});
@@ -25,17 +25,17 @@ run::Reducer throwing(std::size_t element_bytes) {
 
 }  // namespace
 
-void RankRun::go() {
+void RankRun::run() {
     for (const std::size_t act : script_.part) {
         perform(act);
-        world_.note_deed();
-        if (random_.chance(1, 3)) reap();
+        world_.note_progress();
+        if (random_.chance(1, 3)) poll_open_calls();
     }
     finish_all(nullptr);
     close_disagreement();
     if (remote_ != nullptr) remote_->quiet(rank_);
     world_.note_done(rank_);
-    world_.note_deed();
+    world_.note_progress();
     while (!world_.all_done()) {
         world_.job().engine(rank_).poll();
         world_.pause(rank_);
@@ -48,10 +48,10 @@ void RankRun::perform(std::size_t number) {
         case Kind::collective:
             return collective(number, act.call, act.form);
         case Kind::disagree:
-            if (act.team == 0) quarrelled_ = true;
+            if (act.team == 0) team0_disagrees_ = true;
             return collective(number, act.rank == rank_ ? act.instead : act.call, Form::blocking);
         case Kind::throws:
-            if (act.team == 0) quarrelled_ = true;
+            if (act.team == 0) team0_disagrees_ = true;
             return collective(number, act.call, Form::blocking);
         case Kind::exchange:
             return exchange(number);
@@ -60,7 +60,7 @@ void RankRun::perform(std::size_t number) {
         case Kind::free_team:
             return free_team(act.team);
         case Kind::kill:
-            if (act.rank == rank_) world_.doom(rank_);
+            if (act.rank == rank_) world_.schedule_death(rank_);
             return;
         default:
             if (act.rank != rank_ || remote_ == nullptr) return;
@@ -78,7 +78,7 @@ void RankRun::collective(std::size_t act, std::uint32_t number, Form form) {
     Call& call =
         form == Form::persistent ? held_call(act, team, number) : new_call(act, team, number);
     const Act& made = world_.scenario.acts[act];
-    call.judged = made.kind != Kind::disagree && made.kind != Kind::throws;
+    call.must_be_right = made.kind != Kind::disagree && made.kind != Kind::throws;
     const bool throws = made.kind == Kind::throws && made.rank == rank_;
     const run::Reducer reducer =
         throws ? throwing(test::element_bytes(bound.plan.algebra)) : bound.reducer;
@@ -106,8 +106,8 @@ RankRun::Call& RankRun::new_call(std::size_t act, const LiveTeam& team, std::uin
     return call;
 }
 
-/// Returns the call with the same memory each time, after its last start has ended. After a failure
-/// a peer may still read lent memory, so memory is not reused then.
+/// Returns the persistent call of this number: each time the same memory, after its last start has
+/// ended. After a failure returns a new call, as a peer may still read the memory.
 RankRun::Call& RankRun::held_call(std::size_t act, const LiveTeam& team, std::uint32_t number) {
     if (failed_) return new_call(act, team, number);
     Call*& held = held_[{&team, number}];
@@ -136,7 +136,7 @@ void RankRun::issue(Call& call, run::Registers registers, const run::Reducer& re
     open_.push_back(&call);
 }
 
-/// Returns false if the call failed, or if it was issued and judged already.
+/// Returns true if the call succeeded and its result is still to be judged.
 bool RankRun::run_blocking(Call& call, run::Registers registers, const run::Reducer& reducer) {
     if (watched(call)) {
         issue(call, registers, reducer);
@@ -165,8 +165,8 @@ void RankRun::finish(Call& call) {
 }
 
 void RankRun::judge(Call& call) {
-    world_.note_deed();
-    if (!call.judged || call.act == kNone) return;
+    world_.note_progress();
+    if (!call.must_be_right || call.act == kNone) return;
     const auto exchange = script_.exchanges.find(call.act);
     if (exchange != script_.exchanges.end()) {
         const auto& side = exchange->second[static_cast<std::size_t>(call.member)];
@@ -180,24 +180,24 @@ void RankRun::judge(Call& call) {
     if (!wrong.empty()) world_.fail(std::move(wrong));
     const bool after_all = bound.ends_after_all_entered();
     if (after_all && script_.made_by[call.act] != call.team->team->size())
-        world_.fail(fmt::format("call {} ({}) is done at rank {} before all have made it", call.act,
-                                call.program->description, rank_));
+        world_.fail(fmt::format("call {} ({}) is done at rank {} before all ranks made it",
+                                call.act, call.program->description, rank_));
     if (after_all && script_.failed_before[call.act] != 0)
         world_.fail(
-            fmt::format("call {} ({}) is OK at rank {} although a rank had got a failure of "
-                        "the team before it",
+            fmt::format("call {} ({}) is OK at rank {}, but a rank had an earlier failure in "
+                        "this team",
                         call.act, call.program->description, rank_));
     std::fill_n(call.output, bound.bytes(), std::byte{0xa5});
     std::fill_n(call.input, bound.bytes(), std::byte{0x5a});
 }
 
-/// A failure is right if a rank has died, if a rank of the team disagrees, or
-/// if its reduction throws.
+/// Records the failure of a call. Only a dead rank, a disagreement in the call's team or a throwing
+/// reduction may cause it.
 void RankRun::failed(const Call& call, const base::Failure& failure) {
-    world_.note_deed();
+    world_.note_progress();
     failed_ = true;
     failed_teams_.insert(call.team);
-    const auto comes_of = [&](Kind kind, const char* word) {
+    const auto caused_by = [&](Kind kind, const char* word) {
         const auto is_cause = [&](std::size_t act) {
             const Act& one = world_.scenario.acts[act];
             return one.kind == kind && &world_.teams[one.team] == call.team;
@@ -205,8 +205,8 @@ void RankRun::failed(const Call& call, const base::Failure& failure) {
         return failure.status == Status::argument && failure.text.find(word) != std::string::npos &&
                std::ranges::any_of(script_.part, is_cause);
     };
-    const bool died = world_.mourning() && failure.status == Status::peer;
-    if (!died && !comes_of(Kind::disagree, "disagree") && !comes_of(Kind::throws, "threw"))
+    const bool died = world_.expects_death() && failure.status == Status::peer;
+    if (!died && !caused_by(Kind::disagree, "disagree") && !caused_by(Kind::throws, "threw"))
         world_.fail(fmt::format("{} failed at rank {}: {}", call.program->description, rank_,
                                 failure.text));
     if (world_.scenario.fault == Fault::forgotten_failure)
@@ -220,8 +220,8 @@ void RankRun::finish_all(const LiveTeam* team) {
         finish(**found);
 }
 
-/// Looks at open calls from time to time, as a busy caller does.
-void RankRun::reap() {
+/// Polls once or not at all, then finishes the started calls that have ended.
+void RankRun::poll_open_calls() {
     test::VirtualEngine& engine = world_.job().engine(rank_);
     if (random_.chance(1, 2)) engine.poll();
     for (std::size_t i = 0; i < open_.size();) {
@@ -249,7 +249,7 @@ void RankRun::exchange(std::size_t act) {
     if (run_blocking(call, registers_of(side), {})) judge(call);
 }
 
-/// After a disagreement, makes a barrier at which all members must have learned of it.
+/// After a disagreement, makes a barrier, which must fail on all members.
 void RankRun::close_disagreement() {
     for (const std::size_t number : script_.part) {
         const Act& act = world_.scenario.acts[number];
@@ -262,8 +262,8 @@ void RankRun::close_disagreement() {
         Call& call = new_call(kNone, team, 0);
         test::VirtualEngine& engine = world_.job().engine(rank_);
         if (engine.run(*team.state_of(rank_), *call.program, {}, {}))
-            world_.fail(fmt::format("rank {} never learned that ranks of team {} disagree", rank_,
-                                    team.team->id));
+            world_.fail(fmt::format("rank {} completed a barrier though ranks of team {} disagree",
+                                    rank_, team.team->id));
         else
             failed(call, engine.failure());
     }
@@ -271,10 +271,10 @@ void RankRun::close_disagreement() {
 
 // --- teams ---------------------------------------------------------------------------------------
 
-/// Makes a barrier of all ranks. It may fail because of the next call, made by a rank that has
-/// passed it; then all have entered too. Returns false if a rank has died.
+/// Makes a barrier of all ranks. A failure of a rank's next call can make the barrier fail here,
+/// after all ranks have entered it. Returns false if the barrier failed and a rank has died.
 bool RankRun::all_entered() {
-    return barrier() || !world_.mourning();
+    return barrier() || !world_.expects_death();
 }
 
 /// Makes a barrier of all ranks. Returns false if it failed.
@@ -289,32 +289,32 @@ bool RankRun::barrier() {
     return good;
 }
 
-/// Ends the team that has the shared region.
-bool RankRun::vacate() {
-    if (occupant_ == ~std::uint32_t{0}) return true;
-    LiveTeam& team = world_.teams[occupant_];
+/// Leaves the team, if any, that uses the region of later teams. Returns false if a rank has died.
+bool RankRun::leave_later_team() {
+    if (later_team_ == ~std::uint32_t{0}) return true;
+    LiveTeam& team = world_.teams[later_team_];
     finish_all(&team);
     if (world_.scenario.fault != Fault::early_free && !all_entered()) return false;
     std::erase_if(held_, [&](const auto& held) { return held.first.first == &team; });
     world_.leave(team, rank_);
-    occupant_ = ~std::uint32_t{0};
+    later_team_ = ~std::uint32_t{0};
     return true;
 }
 
 void RankRun::make_team(std::uint32_t team) {
-    if (quarrelled_ || occupant_ == team) return;
+    if (team0_disagrees_ || later_team_ == team) return;
     if (world_.scenario.fault == Fault::shared_region) {
         if (world_.teams[team].state_of(rank_) != nullptr) return;
-    } else if (!vacate()) {
+    } else if (!leave_later_team()) {
         return;
     }
     if (world_.scenario.fault != Fault::early_free && !all_entered()) return;
     world_.join(world_.teams[team], rank_);
-    occupant_ = team;
+    later_team_ = team;
 }
 
 void RankRun::free_team(std::uint32_t team) {
-    if (!quarrelled_ && occupant_ == team) vacate();
+    if (!team0_disagrees_ && later_team_ == team) leave_later_team();
 }
 
 }  // namespace weft::farm

@@ -3,7 +3,8 @@
 //
 // Idea     Blocking calls use Engine::run(), like users' calls. Started calls are ended later in
 //          any order. Persistent calls are started again on the same memory. Results are compared
-//          with the reference; then the memory is spoilt, so that a late reader shows.
+//          with the reference; then the memory is overwritten, so that a late read gives a wrong
+//          result.
 // Next     world.hpp; remote.hpp for one-sided acts.
 #pragma once
 
@@ -20,11 +21,11 @@ namespace weft::farm {
 
 /// Data that all ranks of a run share, in addition to the world.
 struct Script {
-    std::span<const std::size_t> part;
-    std::vector<Rank> made_by;        ///< by act: number of members that have made it
-    std::vector<Rank> failed_before;  ///< by act: number that made it after a failed call
+    std::span<const std::size_t> part;  ///< indices of the acts to perform, ascending
+    std::vector<Rank> made_by;          ///< by act: number of members that have made the call
+    std::vector<Rank> failed_before;  ///< by act: members that made it after a failure in its team
     std::map<std::size_t, std::deque<test::ExchangeSide>> exchanges;  ///< by act, by team rank
-    std::uint64_t operations = 0;
+    std::uint64_t operations = 0;  ///< acts performed; a call of a team counts once
 };
 
 class RankRun {
@@ -36,23 +37,23 @@ class RankRun {
           rank_(rank),
           random_(world.random.stream(100 + static_cast<std::uint64_t>(rank))) {}
 
-    void go();
+    void run();
 
   private:
-    static constexpr std::size_t kNone = ~std::size_t{0};
+    static constexpr std::size_t kNone = ~std::size_t{0};  ///< a barrier that is no act
 
     /// A call and its memory.
     struct Call {
         std::size_t act = kNone;
         const LiveTeam* team = nullptr;
-        std::uint32_t number = 0;  ///< of the team's calls
-        Rank member = 0;
+        std::uint32_t number = 0;  ///< index in the team's calls
+        Rank member = 0;           ///< this rank's team rank
         const run::BoundProgram* program = nullptr;
         run::Operation* op = nullptr;
         std::vector<std::byte> memory;
         std::byte* input = nullptr;
         std::byte* output = nullptr;
-        bool judged = true;  ///< its result must be right
+        bool must_be_right = true;  ///< false: its result is not checked
     };
 
     void perform(std::size_t act);
@@ -60,7 +61,7 @@ class RankRun {
     void exchange(std::size_t act);
     void make_team(std::uint32_t team);
     void free_team(std::uint32_t team);
-    bool vacate();
+    bool leave_later_team();
     bool all_entered();
     bool barrier();
     void close_disagreement();
@@ -69,7 +70,7 @@ class RankRun {
     Call& held_call(std::size_t act, const LiveTeam& team, std::uint32_t number);
     void give_memory(Call& call, std::size_t bytes);
     [[nodiscard]] bool watched(const Call& call) const {
-        return world_.scenario.watched && call.team->sketch->lives;
+        return world_.scenario.watched && call.team->sketch->from_start;
     }
     void issue(Call& call, run::Registers registers, const run::Reducer& reducer);
     bool run_blocking(Call& call, run::Registers registers, const run::Reducer& reducer);
@@ -77,20 +78,20 @@ class RankRun {
     void judge(Call& call);
     void failed(const Call& call, const base::Failure& failure);
     void finish_all(const LiveTeam* team);
-    void reap();
+    void poll_open_calls();
 
     World& world_;
     Script& script_;
-    Remote* remote_;
+    Remote* remote_;  ///< nullptr: no one-sided calls in this scenario
     Rank rank_;
     base::Random random_;
-    std::uint32_t occupant_ = ~std::uint32_t{0};  ///< of the region that later teams share
-    bool failed_ = false;                         ///< a call has failed
-    std::set<const LiveTeam*> failed_teams_;      ///< teams with a failed call
-    bool quarrelled_ = false;  ///< team 0 disagrees: teams are not made or freed then
+    std::uint32_t later_team_ = ~std::uint32_t{0};  ///< now in the later teams' region; ~0: none
+    bool failed_ = false;                           ///< a call has failed
+    std::set<const LiveTeam*> failed_teams_;        ///< teams with a failed call
+    bool team0_disagrees_ = false;  ///< or its reduction throws; no teams are made or freed then
     std::deque<Call> calls_;
-    std::vector<Call*> open_;
-    std::map<std::pair<const LiveTeam*, std::uint32_t>, Call*> held_;
+    std::vector<Call*> open_;                                          ///< started, not finished
+    std::map<std::pair<const LiveTeam*, std::uint32_t>, Call*> held_;  ///< persistent calls
 };
 
 }  // namespace weft::farm

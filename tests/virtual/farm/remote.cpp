@@ -10,7 +10,7 @@ namespace weft::farm {
 namespace {
 
 constexpr std::uint64_t kLine = 64;
-/// Words of one origin's block: the put words, the signal, and the announced words.
+/// Indices in one origin's block, in words: the put words, the signal, and the announced words.
 constexpr std::uint32_t kSignal = kBlockWords;
 constexpr std::uint32_t kAnnounced = kBlockWords + 1;
 constexpr std::uint32_t kAllWords = kAnnounced + kSignalWords;
@@ -26,7 +26,7 @@ Remote::Remote(World& world)
       size_(world.scenario.size()),
       blocks_(static_cast<std::size_t>(size_ * size_)),
       tickets_(static_cast<std::size_t>(size_)),
-      bereft_(static_cast<std::size_t>(size_)) {
+      has_failed_(static_cast<std::size_t>(size_)) {
     test::VirtualJob& job = world.job();
     run::OneSidedArea area{.ranks = size_, .before_first = world.scenario.requests};
     const std::uint64_t heap_bytes =
@@ -67,9 +67,9 @@ std::uint64_t Remote::signalled(Rank origin, Rank peer, std::uint64_t round,
 
 /// Returns `done`. A call may fail only if a rank has died.
 bool Remote::good(bool done, Rank origin, const char* call) {
-    world_.note_deed();
-    if (!done) bereft_[static_cast<std::size_t>(origin)] = true;
-    if (!done && !world_.mourning())
+    world_.note_progress();
+    if (!done) has_failed_[static_cast<std::size_t>(origin)] = true;
+    if (!done && !world_.expects_death())
         world_.fail(fmt::format("{} of rank {} failed: {}", call, origin,
                                 world_.job().engine(origin).failure().text));
     return done;
@@ -112,7 +112,7 @@ void Remote::put(const Act& act, std::size_t number) {
 
 void Remote::signal(const Act& act) {
     Block& target = block(act.rank, act.peer);
-    // The announced words may be overwritten only after the signal was seen.
+    // The announced words may be overwritten only after the peer has seen the last signal.
     if (target.seen != target.signals) {
         quiet(act.rank);
         look(act.peer);
@@ -158,10 +158,10 @@ void Remote::get(const Act& act) {
     const bool done = calls_[static_cast<std::size_t>(act.rank)].get(
         act.peer, reinterpret_cast<std::byte*>(into.data()), offset(act.rank, act.first),
         act.words * 8U, run::Return::reusable);
-    if (!good(done, act.rank, "get") || bereft_[static_cast<std::size_t>(act.rank)]) return;
+    if (!good(done, act.rank, "get") || has_failed_[static_cast<std::size_t>(act.rank)]) return;
     if (!std::equal(into.begin(), into.end(), target.words.begin() + act.first))
-        world_.fail(fmt::format("rank {} gets other words from rank {} than it has put", act.rank,
-                                act.peer));
+        world_.fail(fmt::format("rank {} gets wrong words from rank {}: not those that it put",
+                                act.rank, act.peer));
 }
 
 void Remote::add(const Act& act) {
@@ -183,7 +183,7 @@ void Remote::fence(Rank origin) {
 
 void Remote::quiet(Rank origin) {
     if (!good(calls_[static_cast<std::size_t>(origin)].quiet(), origin, "quiet")) return;
-    if (bereft_[static_cast<std::size_t>(origin)]) return;
+    if (has_failed_[static_cast<std::size_t>(origin)]) return;
     for (Rank peer = 0; peer < size_; ++peer) {
         Block& target = block(origin, peer);
         if (!target.unsettled) continue;
@@ -192,7 +192,7 @@ void Remote::quiet(Rank origin) {
         for (std::uint32_t word = 0; word < kBlockWords; ++word)
             if (word_at(peer, offset(origin, word)) != target.words[word])
                 return world_.fail(
-                    fmt::format("after a quiet of rank {}, word {} at rank {} is not what was put",
+                    fmt::format("after a quiet of rank {}, word {} at rank {} has not the last put",
                                 origin, word, peer));
         if (word_at(peer, offset(origin, kSignal)) != target.signals)
             return world_.fail(fmt::format("after a quiet of rank {}, its signal is not at rank {}",

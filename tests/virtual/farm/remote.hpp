@@ -3,8 +3,8 @@
 //
 // Idea     Each origin has its own block of words in each peer's heap, so the contents after a
 //          quiet are known. A word is put again only after a fence. A signal announces separate
-//          words; a rank that sees the signal must see these. Each addition to a counter draws a
-//          ticket, and no ticket may be drawn twice.
+//          words; a rank that sees the signal must see them. Additions to a rank's counter return
+//          its old values, which must all differ (tickets).
 // Next     tests/virtual/engine/onesided_test.cpp for single promises.
 #pragma once
 
@@ -31,10 +31,10 @@ class Remote {
     /// Words that one origin has put into one peer's heap.
     struct Block {
         std::vector<std::uint64_t> words;
-        std::vector<bool> fresh;  ///< put since the last fence
-        bool unsettled = false;   ///< has puts since the last quiet
-        std::uint64_t signals = 0;
-        std::uint64_t seen = 0;  ///< signals seen by the peer
+        std::vector<bool> fresh;    ///< put since the last fence
+        bool unsettled = false;     ///< has puts since the last quiet
+        std::uint64_t signals = 0;  ///< number of signals sent
+        std::uint64_t seen = 0;     ///< number of signals that the peer has seen
     };
 
     [[nodiscard]] Block& block(Rank origin, Rank peer) {
@@ -56,11 +56,11 @@ class Remote {
     std::uint64_t heap_ = 0;
     std::deque<Calls> calls_;
     std::vector<Block> blocks_;
-    std::vector<std::vector<bool>> tickets_;  ///< by peer: tickets drawn
+    std::vector<std::vector<bool>> tickets_;  ///< by peer, by old value: already returned
     /// By origin: a call has failed. Its puts may be missing, and the network may
     /// still read their sources.
-    std::vector<bool> bereft_;
-    std::deque<std::vector<std::uint64_t>> sources_;
+    std::vector<bool> has_failed_;
+    std::deque<std::vector<std::uint64_t>> sources_;  ///< kept to the end of the run
 };
 
 }  // namespace weft::farm

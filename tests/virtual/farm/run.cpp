@@ -16,9 +16,9 @@ namespace weft::farm {
 
 namespace {
 
-constexpr rlim_t kSecondsMax = 60;  ///< of processor time; only an endless run takes that long
+constexpr rlim_t kSecondsMax = 60;  ///< of processor time; longer runs are endless loops
 
-/// Binds the exchanges of a team, all sides at the same time.
+/// Binds the exchanges of the part, for all members.
 void bind_exchanges(World& world, Script& script) {
     for (const std::size_t number : script.part) {
         const Act& act = world.scenario.acts[number];
@@ -33,10 +33,10 @@ void bind_exchanges(World& world, Script& script) {
     }
 }
 
-/// Reports the errors that only observers can see, at the end.
-void ask_observers(World& world) {
+/// Reports the errors that the watches have recorded.
+void check_watches(World& world) {
     const test::BankWatch& watch = world.job().watch();
-    if (world.scenario.watched && !world.mourning()) {
+    if (world.scenario.watched && !world.expects_death()) {
         if (!watch.violations().empty()) world.fail(to_text(watch.violations().front()));
         if (!watch.faults().empty()) world.fail(watch.faults().front());
     }
@@ -60,15 +60,15 @@ Report run_here(const Scenario& scenario, std::span<const std::size_t> part,
     std::deque<RankRun> ranks;
     for (Rank rank = 0; rank < scenario.size(); ++rank) {
         RankRun& one = ranks.emplace_back(world, script, remote ? &*remote : nullptr, rank);
-        world.fibers.add([&one] { one.go(); });
+        world.fibers.add([&one] { one.run(); });
     }
     world.run();
-    ask_observers(world);
+    check_watches(world);
     return {world.wrong, script.operations, world.switches, world.trace};
 }
 
-Report run_apart(const Scenario& scenario, std::span<const std::size_t> part,
-                 std::uint64_t schedule) {
+Report run_in_child(const Scenario& scenario, std::span<const std::size_t> part,
+                    std::uint64_t schedule) {
     int ends[2];
     WEFT_CHECK(pipe(ends) == 0, scenario.seed);
     const pid_t child = fork();

@@ -15,17 +15,17 @@ namespace weft::farm {
 
 struct Report {
     std::string wrong;             ///< empty: no error
-    std::uint64_t operations = 0;  ///< acts that were made; an act of all ranks counts once
-    std::uint64_t switches = 0;    ///< between ranks
-    std::uint64_t trace = 0;       ///< hash of all events; equal traces mean equal runs
+    std::uint64_t operations = 0;  ///< acts performed; a call of a team counts once
+    std::uint64_t switches = 0;    ///< number of switches between ranks
+    std::uint64_t trace = 0;       ///< hash of the order in which ranks ran
 };
 
 /// Runs acts of the scenario. `part` has their indices, ascending. `schedule` selects
 /// an order of events.
 [[nodiscard]] Report run_here(const Scenario& scenario, std::span<const std::size_t> part,
                               std::uint64_t schedule);
-/// Runs them in a child process.
-[[nodiscard]] Report run_apart(const Scenario& scenario, std::span<const std::size_t> part,
-                               std::uint64_t schedule);
+/// Runs acts as run_here() does, in a child process.
+[[nodiscard]] Report run_in_child(const Scenario& scenario, std::span<const std::size_t> part,
+                                  std::uint64_t schedule);
 
 }  // namespace weft::farm

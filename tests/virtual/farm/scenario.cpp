@@ -27,7 +27,7 @@ plan::Layout layout_of(const Scenario& scenario, const TeamSketch& team) {
     return plan::Layout::of(node_of);
 }
 
-/// Returns true if the programs fit into the banks. The team gets all cells that they need.
+/// Returns true if the programs fit into the banks. Assumes that the team has all necessary cells.
 bool fits(const TeamSketch& team, const CallSketch& call,
           const std::vector<plan::Program>& programs) {
     const std::uint32_t bytes = test::element_bytes(call.plan.algebra);
@@ -83,7 +83,8 @@ CallSketch draw_call(Random& random, std::string_view collective, const Scenario
     return call;
 }
 
-/// Draws a call that the algorithm serves and that fits into the banks.
+/// Draws a call that the algorithm serves and that fits into the banks. Raises `cells` to the
+/// number of cells that the call needs.
 CallSketch draw_good_call(Random& random, std::string_view collective, const Scenario& scenario,
                           const TeamSketch& team, std::uint32_t& cells) {
     while (true) {
@@ -95,13 +96,13 @@ CallSketch draw_good_call(Random& random, std::string_view collective, const Sce
     }
 }
 
-/// Draws a tick shortly before the wrap of ticks, or of the tick bits in tags, or any tick.
+/// Draws a tick shortly before the 28 tick bits of a word's tag wrap, or one of draw_first_tick().
 base::Tick draw_tick(Random& random) {
     constexpr base::Tick kTagTicks = base::Tick{1} << 28;
     return random.chance(1, 3) ? kTagTicks - random.below(60) : test::draw_first_tick(random);
 }
 
-/// Draws a number of requests shortly before the wrap of the bits that tags carry, or 0.
+/// Draws a number of earlier requests: 0, or shortly before the 28 bits of a tag wrap.
 std::uint64_t draw_requests(Random random) {
     constexpr std::uint64_t kTagNumbers = std::uint64_t{1} << 28;
     return random.chance(1, 3) ? kTagNumbers - random.below(60) : 0;
@@ -119,7 +120,7 @@ bool is_team_fault(Fault fault) {
            fault == Fault::early_free;
 }
 
-void draw_team(Random& random, Scenario& scenario, bool lives) {
+void draw_team(Random& random, Scenario& scenario, bool from_start) {
     TeamSketch team;
     const Rank size = scenario.size();
     team.members = test::draw_members(random, size);
@@ -127,11 +128,11 @@ void draw_team(Random& random, Scenario& scenario, bool lives) {
         team.members.clear();
         for (Rank rank = 0; rank < size; ++rank) team.members.push_back(rank);
     }
-    team.lives = lives;
+    team.from_start = from_start;
     team.shape = test::draw_shape(random);
     team.shape.bulk_bytes = kBankBytes;
     for (const TeamSketch& other : scenario.teams)
-        if (!lives && !other.lives) team.shape = other.shape;  // they share a region
+        if (!from_start && !other.from_start) team.shape = other.shape;  // they share a region
     if (is_bank_fault(scenario.fault)) {
         team.shape.banks = 4;
         if (scenario.fault == Fault::one_small_bank) {
@@ -159,8 +160,9 @@ void draw_team(Random& random, Scenario& scenario, bool lives) {
         }
     }
     for (TeamSketch& other : scenario.teams)
-        if (!lives && !other.lives) cells = other.shape.cells = std::max(cells, other.shape.cells);
-    team.shape.cells = lives ? cells + 16 : cells;
+        if (!from_start && !other.from_start)
+            cells = other.shape.cells = std::max(cells, other.shape.cells);
+    team.shape.cells = from_start ? cells + 16 : cells;
     scenario.teams.push_back(std::move(team));
 }
 
@@ -168,8 +170,8 @@ void draw_network(Random& random, Scenario& scenario) {
     const Fault fault = scenario.fault;
     const auto size = static_cast<Rank>(2 + random.below(7));
     scenario.nodes = test::draw_layout(random, size);
-    const bool far = fault != Fault::none && !is_team_fault(fault);
-    if (far || random.chance(1, 4))
+    const bool one_per_node = fault != Fault::none && !is_team_fault(fault);
+    if (one_per_node || random.chance(1, 4))
         for (Rank rank = 0; rank < size; ++rank)
             scenario.nodes[static_cast<std::size_t>(rank)] = rank;
     scenario.fabric = fault == Fault::none
@@ -225,11 +227,11 @@ Act draw_act(Random& random, const Scenario& scenario) {
     act.team = static_cast<std::uint32_t>(random.below(scenario.teams.size()));
     const TeamSketch& team = scenario.teams[act.team];
     const std::uint64_t kind = random.below(is_team_fault(scenario.fault) ? 6 : 20);
-    if (!team.lives && kind < 2) {
+    if (!team.from_start && kind < 2) {
         act.kind = kind == 0 ? Kind::make_team : Kind::free_team;
         return act;
     }
-    if (team.lives && kind == 2 && !is_bank_fault(scenario.fault)) {
+    if (team.from_start && kind == 2 && !is_bank_fault(scenario.fault)) {
         act.kind = Kind::exchange;
         act.seed = random();
     }
@@ -270,23 +272,23 @@ Scenario draw_scenario(std::uint64_t seed, Fault fault, std::size_t acts) {
     Scenario scenario{.seed = seed, .fault = fault};
     draw_network(random, scenario);
     scenario.requests = draw_requests(Random(seed).stream(32));
-    const std::uint64_t living = 1 + random.below(is_bank_fault(fault) ? 1 : 3);
-    for (std::uint64_t i = 0; i < living; ++i) draw_team(random, scenario, true);
+    const std::uint64_t initial = 1 + random.below(is_bank_fault(fault) ? 1 : 3);
+    for (std::uint64_t i = 0; i < initial; ++i) draw_team(random, scenario, true);
     const std::uint64_t later = is_team_fault(fault) ? 2 : random.below(3);
     for (std::uint64_t i = 0; i < later; ++i) draw_team(random, scenario, false);
     while (scenario.acts.size() < acts) scenario.acts.push_back(draw_act(random, scenario));
     if (fault != Fault::none && fault != Fault::forgotten_failure) return scenario;
-    constexpr Kind kDramas[] = {Kind::disagree, Kind::kill, Kind::throws};
-    const std::uint64_t drama = fault == Fault::forgotten_failure ? 2 : random.below(8);
-    scenario.inquires = drama == 0 || drama == 2 || random.chance(1, 8);
-    if (drama >= std::size(kDramas)) return scenario;
-    Act act{.kind = kDramas[drama]};
-    act.team = static_cast<std::uint32_t>(random.below(living));
+    constexpr Kind kFailureKinds[] = {Kind::disagree, Kind::kill, Kind::throws};
+    const std::uint64_t failure_kind = fault == Fault::forgotten_failure ? 2 : random.below(8);
+    scenario.inquires = failure_kind == 0 || failure_kind == 2 || random.chance(1, 8);
+    if (failure_kind >= std::size(kFailureKinds)) return scenario;
+    Act act{.kind = kFailureKinds[failure_kind]};
+    act.team = static_cast<std::uint32_t>(random.below(initial));
     const TeamSketch& team = scenario.teams[act.team];
     act.call = static_cast<std::uint32_t>(random.below(team.calls.size()));
     act.instead = static_cast<std::uint32_t>((act.call + 1) % team.calls.size());
     act.rank = team.members[random.below(team.members.size())];
-    if (drama != 1) scenario.watched = false;
+    if (failure_kind != 1) scenario.watched = false;
     const auto at = static_cast<std::ptrdiff_t>(random.below(scenario.acts.size() + 1));
     if (act.kind == Kind::throws) {
         const auto found = std::ranges::find_if(team.calls, [](const CallSketch& call) {
@@ -295,7 +297,7 @@ Scenario draw_scenario(std::uint64_t seed, Fault fault, std::size_t acts) {
         });
         if (found == team.calls.end()) return scenario;
         act.call = static_cast<std::uint32_t>(found - team.calls.begin());
-        // A barrier follows the call. No rank may complete it.
+        // A barrier follows the call. No rank may complete the barrier.
         scenario.acts.insert(scenario.acts.begin() + at, Act{.team = act.team});
     }
     scenario.acts.insert(scenario.acts.begin() + at, act);
@@ -372,7 +374,7 @@ std::string to_text(const Scenario& scenario, const Act& act) {
 
 std::string to_text(const Scenario& scenario) {
     return fmt::format("{} ranks on nodes {}, {}", scenario.size(), fmt::join(scenario.nodes, " "),
-                       scenario.fabric ? "over a fabric" : "pieces fly by themselves");
+                       scenario.fabric ? "over a fabric" : "over the virtual network");
 }
 
 }  // namespace weft::farm

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // scenario.hpp - a job of the farm: its ranks, network and teams, and a list of acts.
 //
-// Idea     The seed determines the scenario. Every rank walks the same list and performs its acts:
-//          collective calls in each form, exchanges with counts that only pairs know, teams made
-//          and freed, one-sided calls, one rank that disagrees, throws or dies. Any part of the
-//          list is a valid program too, so a failing list can be shortened.
-// Holds    Team 0 has all ranks. Call 0 of each team is a barrier. Acts on a team that does not
-//          exist are skipped, so every part of a list is valid.
+// Idea     The seed determines the scenario. Every rank goes through the same list of acts:
+//          collective calls in each form, exchanges with counts that only sender and receiver know,
+//          teams made and freed, one-sided calls, one rank that disagrees, throws or dies. Any part
+//          of the list is a valid program too, so a failing list can be shortened.
+// Holds    Team 0 has all ranks. Call 0 of each team is a barrier. A rank skips acts on a team that
+//          does not exist.
 // Next     run.cpp runs a scenario; shrink.cpp shortens it.
 #pragma once
 
@@ -15,10 +15,10 @@
 #include <vector>
 
 #include "base/region.hpp"
-#include "tests/virtual/farm/faults.hpp"
 #include "tests/support/call.hpp"
 #include "tests/support/virtual_fabric.hpp"
 #include "tests/support/virtual_wire.hpp"
+#include "tests/virtual/farm/faults.hpp"
 
 namespace weft::farm {
 
@@ -44,11 +44,11 @@ struct Act {
     Kind kind = Kind::collective;
     Form form = Form::blocking;
     std::uint32_t team = 0;
-    std::uint32_t call = 0;     ///< of the team's calls
+    std::uint32_t call = 0;     ///< index in the team's calls
     std::uint32_t instead = 0;  ///< disagree: the call that `rank` makes
     Rank rank = 0;              ///< job rank that acts, disagrees, throws or dies
     Rank peer = 0;
-    std::uint32_t first = 0;  ///< word of the peer's block
+    std::uint32_t first = 0;  ///< first word, in the block that `rank` has at the peer
     std::uint32_t words = 0;
     std::uint64_t seed = 0;  ///< exchange: seed of the counts
 };
@@ -63,7 +63,8 @@ struct TeamSketch {
     std::vector<Rank> members;
     base::RegionShape shape;
     base::Tick first_tick = 1;  ///< of a team that exists from the start
-    bool lives = true;  ///< exists from the start; else it uses the region that later teams share
+    bool from_start =
+        true;  ///< exists from the start; else it uses the region that later teams share
     bool late_epochs = false;  ///< calls are numbered from shortly before 2^32
     std::vector<CallSketch> calls;
 };
@@ -73,9 +74,9 @@ struct Scenario {
     Fault fault = Fault::none;
     std::vector<int> nodes;      ///< by rank
     bool fabric = false;         ///< the real wire over a fabric, else the virtual network
-    bool watched = false;        ///< each write is checked against the bank rule
-    std::uint64_t requests = 0;  ///< of each pair of ranks before the first one-sided call
-    bool inquires = false;       ///< ranks ask each other about long calls
+    bool watched = false;        ///< the bank watch checks each write
+    std::uint64_t requests = 0;  ///< number that request counters of each pair of ranks start from
+    bool inquires = false;       ///< ranks send inquiries during long waits
     test::FabricSetting setting;
     test::VirtualProfile profile;
     std::vector<TeamSketch> teams;

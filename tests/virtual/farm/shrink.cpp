@@ -7,16 +7,16 @@ namespace weft::farm {
 
 namespace {
 
-/// Returns the number of schedules to try for a part. Short parts run fast, and fail more rarely.
+/// Returns the number of schedules to try for a part. Short parts run fast, but fail less often.
 std::uint64_t tries_of(std::size_t acts) {
     return acts > 40 ? 6 : acts > 12 ? 20 : 60;
 }
 
-/// Replaces the failing part by `part` if that fails too. Returns true then.
-bool take(const Scenario& scenario, std::vector<std::size_t> part, Failing& failing) {
+/// Replaces the failing part by `part` and returns true if `part` fails, too.
+bool replace_if_failing(const Scenario& scenario, std::vector<std::size_t> part, Failing& failing) {
     for (std::uint64_t k = 0; k < tries_of(part.size()); ++k) {
         const std::uint64_t schedule = k == 0 ? failing.schedule : k;
-        Report report = run_apart(scenario, part, schedule);
+        Report report = run_in_child(scenario, part, schedule);
         if (report.wrong.empty()) continue;
         failing = {std::move(part), schedule, std::move(report.wrong)};
         return true;
@@ -24,15 +24,16 @@ bool take(const Scenario& scenario, std::vector<std::size_t> part, Failing& fail
     return false;
 }
 
-/// Removes pieces of `acts` acts while the rest still fails. Returns true if any was removed.
-bool leave_out(const Scenario& scenario, std::size_t acts, Failing& failing) {
+/// Removes each piece of `acts` acts without which the rest still fails. Returns true if any piece
+/// was removed.
+bool remove_pieces(const Scenario& scenario, std::size_t acts, Failing& failing) {
     bool any = false;
     for (std::size_t end = failing.part.size(); end > 0;) {
         const std::size_t begin = end > acts ? end - acts : 0;
         std::vector<std::size_t> rest = failing.part;
         rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(begin),
                    rest.begin() + static_cast<std::ptrdiff_t>(end));
-        any = take(scenario, std::move(rest), failing) || any;
+        any = replace_if_failing(scenario, std::move(rest), failing) || any;
         end = std::min(begin, failing.part.size());
     }
     return any;
@@ -42,9 +43,9 @@ bool leave_out(const Scenario& scenario, std::size_t acts, Failing& failing) {
 
 Failing shrink(const Scenario& scenario, Failing failing) {
     for (std::size_t acts = failing.part.size() / 2; acts > 1; acts /= 2)
-        leave_out(scenario, acts, failing);
+        remove_pieces(scenario, acts, failing);
     for (int round = 0; round < 4; ++round)
-        if (!leave_out(scenario, 1, failing)) break;
+        if (!remove_pieces(scenario, 1, failing)) break;
     return failing;
 }
 

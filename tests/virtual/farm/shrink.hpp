@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // shrink.hpp - finds a short part of a scenario that still fails.
 //
-// Idea     Acts are removed while the rest still fails: first halves, then quarters, at last single
-//          acts (delta debugging, Zeller and Hildebrandt 2002). A removed act changes all random
-//          choices after it, so several schedules are tried before a part counts as correct.
+// Idea     Acts are removed while the rest still fails: first halves, then quarters, finally single
+//          acts (delta debugging, Zeller and Hildebrandt 2002). A removed act changes all later
+//          random choices, so several schedules are tried before a part counts as correct.
 #pragma once
 
 #include <cstdint>

@@ -7,15 +7,15 @@ namespace weft {
 
 namespace {
 
-constexpr std::uint64_t kLook_ns = 100'000;
-std::uint64_t now_ns = kLook_ns;
+constexpr std::uint64_t kReadNs = 100'000;
+std::uint64_t now_ns = kReadNs;
 
 }  // namespace
 
 namespace base {
 
 std::uint64_t monotonic_ns() noexcept {
-    return now_ns += kLook_ns;
+    return now_ns += kReadNs;
 }
 
 }  // namespace base
@@ -23,7 +23,7 @@ std::uint64_t monotonic_ns() noexcept {
 namespace farm {
 
 void reset_clock() {
-    now_ns = kLook_ns;
+    now_ns = kReadNs;
 }
 
 }  // namespace farm

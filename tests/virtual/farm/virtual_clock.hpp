@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // virtual_clock.hpp - counted time: each read of the clock advances it by 0.1 ms.
 //
-// Idea     virtual_clock.cpp replaces base::monotonic_ns() for the farm's program only. So actions
-//          of the watchdog that depend on time follow from the seed too.
+// Idea     virtual_clock.cpp replaces base::monotonic_ns() in weft_farm only. So the seed also
+//          determines the actions of the watchdog that depend on time.
 #pragma once
 
 namespace weft::farm {

@@ -10,24 +10,24 @@
 #include "plan/schedule/localize.hpp"
 #include "plan/schedule/step.hpp"
 #include "run/bind/bind.hpp"
-#include "tests/virtual/farm/virtual_clock.hpp"
 #include "tests/support/faulty_windows.hpp"
+#include "tests/virtual/farm/virtual_clock.hpp"
 
 namespace weft::farm {
 
 namespace {
 
-constexpr std::uint64_t kSwitchesOfASpeed = 700;
-constexpr std::uint64_t kIdleSwitchesMax = 300'000;        ///< without any event
-constexpr std::uint64_t kDeedlessSwitchesMax = 6'000'000;  ///< without progress of any rank
+constexpr std::uint64_t kSwitchesPerSpeed = 700;             ///< switches between changes of speed
+constexpr std::uint64_t kIdleSwitchesMax = 300'000;          ///< without any event
+constexpr std::uint64_t kNoProgressSwitchesMax = 6'000'000;  ///< without progress of any rank
 constexpr std::uint32_t kBanks = 4;
-constexpr std::uint64_t kInquiry_ns = 10'000'000;  ///< of counted time
+constexpr std::uint64_t kInquiryNs = 10'000'000;  ///< of counted time
 constexpr std::uint64_t kNever = std::uint64_t{1} << 62;
 
-/// The correct rule, with numbers from shortly before 2^32.
-class LateWindow32 : public run::Window {
+/// The correct rule, for epochs that start shortly before 2^32.
+class WindowNear2To32 : public run::Window {
   public:
-    explicit LateWindow32(std::uint32_t banks) : Window(banks) {
+    explicit WindowNear2To32(std::uint32_t banks) : Window(banks) {
         next_ = first_incomplete_ = (run::Epoch{1} << 32) - 6;
         last_synchronizing_ = last_synchronized_ = next_ - 1;
     }
@@ -45,19 +45,19 @@ World::World(const Scenario& of, std::uint64_t schedule)
     reset_clock();
     make_job(base::mix(of.seed ^ base::mix(schedule + 77)));
     for (const TeamSketch& sketch : scenario.teams)
-        if (sketch.lives) make_team(sketch);
+        if (sketch.from_start) make_team(sketch);
     const Rank size = scenario.size();
     std::uint64_t bytes = 0;
     for (const TeamSketch& sketch : scenario.teams)
-        if (!sketch.lives) bytes = std::max(bytes, sketch.shape.bytes());
+        if (!sketch.from_start) bytes = std::max(bytes, sketch.shape.bytes());
     for (Rank rank = 0; rank < size; ++rank)
         later_region_ =
             static_cast<std::uint64_t>(job_->allocate(rank, bytes) - job_->network().segment(rank));
     for (const TeamSketch& sketch : scenario.teams)
-        if (!sketch.lives) make_team(sketch);
+        if (!sketch.from_start) make_team(sketch);
     done_.assign(static_cast<std::size_t>(size), false);
     dead_.assign(static_cast<std::size_t>(size), false);
-    doomed_.assign(static_cast<std::size_t>(size), -1);
+    pauses_left_.assign(static_cast<std::size_t>(size), -1);
     speeds_.assign(static_cast<std::size_t>(size), 1);
     job_->network().on_call([this](Rank rank) {
         if (fibers.running() && random.chance(1, 3)) pause(rank);
@@ -72,7 +72,7 @@ void World::make_job(std::uint64_t seed) {
     options.faults = {.early_reuse = scenario.fault == Fault::early_reuse,
                       .forgets_again = scenario.fault == Fault::forgotten_refusal,
                       .never_settles = scenario.fault == Fault::ignored_arrivals};
-    const run::WatchdogOptions watchdog{.inquiry_ns = scenario.inquires ? kInquiry_ns : kNever,
+    const run::WatchdogOptions watchdog{.inquiry_ns = scenario.inquires ? kInquiryNs : kNever,
                                         .timeout_ns = 0};
     if (scenario.fabric) {
         job_.emplace(std::move(options), scenario.setting, watchdog);
@@ -86,8 +86,8 @@ test::TeamPlan World::plan_of(const TeamSketch& sketch) const {
     test::TeamPlan plan{
         .members = sketch.members, .shape = sketch.shape, .first_tick = sketch.first_tick};
     if (sketch.late_epochs) {
-        plan.cell_window = maker<LateWindow32>(plan.shape.banks);
-        plan.bulk_windows[base::kSmallClasses] = maker<LateWindow32>(plan.shape.bulk_banks);
+        plan.cell_window = maker<WindowNear2To32>(plan.shape.banks);
+        plan.bulk_windows[base::kSmallClasses] = maker<WindowNear2To32>(plan.shape.bulk_banks);
     }
     switch (scenario.fault) {
         case Fault::late_barrier:
@@ -113,7 +113,7 @@ test::TeamPlan World::plan_of(const TeamSketch& sketch) const {
 void World::make_team(const TeamSketch& sketch) {
     LiveTeam& live = teams.emplace_back();
     live.sketch = &sketch;
-    if (sketch.lives) {
+    if (sketch.from_start) {
         live.team = &job_->add_team(plan_of(sketch));
         live.states = live.team->states;
     } else {
@@ -139,9 +139,10 @@ void World::make_team(const TeamSketch& sketch) {
     plant(live);
 }
 
-/// Plants faults of programs, and of a member's view of its team.
+/// Plants faults in programs, and in a member's list of the team's ranks.
 void World::plant(LiveTeam& live) {
-    const auto leave_out = [](run::BoundProgram& program, bool credits) {
+    // Replaces all waits for credits, or the first other wait, by flushes.
+    const auto drop_waits = [](run::BoundProgram& program, bool credits) {
         for (run::BoundStep& step : program.steps) {
             if (step.kind != plan::StepKind::wait || (step.lag != 0) != credits) continue;
             step.kind = plan::StepKind::flush;
@@ -151,10 +152,11 @@ void World::plant(LiveTeam& live) {
     };
     for (test::TeamCall& call : live.calls) {
         if (scenario.fault == Fault::skipped_credit)
-            for (run::BoundProgram& program : call.programs) leave_out(program, true);
-        if (scenario.fault == Fault::skipped_wait) leave_out(call.programs[1], false);
+            for (run::BoundProgram& program : call.programs) drop_waits(program, true);
+        if (scenario.fault == Fault::skipped_wait) drop_waits(call.programs[1], false);
     }
-    if (scenario.fault != Fault::swapped_ranks || live.states.size() < 3 || !live.sketch->lives)
+    if (scenario.fault != Fault::swapped_ranks || live.states.size() < 3 ||
+        !live.sketch->from_start)
         return;
     run::TeamState& state = *live.states.front();
     std::swap(state.setup.job_ranks[1], state.setup.job_ranks[2]);
@@ -188,35 +190,35 @@ void World::leave(LiveTeam& live, Rank rank) {
 void World::pause(Rank rank) {
     if (on_pause) on_pause(rank);
     if (scenario.watched) job_->watch().look_at_published(rank);
-    int& doomed = doomed_[static_cast<std::size_t>(rank)];
-    if (doomed >= 0 && doomed-- == 0) {
+    int& pauses_left = pauses_left_[static_cast<std::size_t>(rank)];
+    if (pauses_left >= 0 && pauses_left-- == 0) {
         dead_[static_cast<std::size_t>(rank)] = true;
-        corpse_ = rank;
-        burial_ = switches + random.below(3000);
+        dead_rank_ = rank;
+        report_death_at_ = switches + random.below(3000);
     }
     fibers.pause();
 }
 
-void World::doom(Rank rank) {
-    mourning_ = true;
-    doomed_[static_cast<std::size_t>(rank)] = static_cast<int>(random.below(200));
+void World::schedule_death(Rank rank) {
+    expects_death_ = true;
+    pauses_left_[static_cast<std::size_t>(rank)] = static_cast<int>(random.below(200));
 }
 
-/// Makes the wires of the other ranks report the death.
-void World::bury() {
-    burial_.reset();
+/// Makes the wires of all ranks report the death.
+void World::report_death() {
+    report_death_at_.reset();
     for (Rank rank = 0; rank < scenario.size(); ++rank)
-        job_->network().break_wire(rank, {Status::peer, fmt::format("rank {} died", corpse_)});
+        job_->network().break_wire(rank, {Status::peer, fmt::format("rank {} died", dead_rank_)});
 }
 
 bool World::all_done() const {
     for (std::size_t rank = 0; rank < done_.size(); ++rank)
         if (!done_[rank] && !dead_[rank]) return false;
-    return mourning_ || scenario.inquires || job_->in_flight() == 0;
+    return expects_death_ || scenario.inquires || job_->in_flight() == 0;
 }
 
 Rank World::pick() {
-    if (switches % kSwitchesOfASpeed == 0) {
+    if (switches % kSwitchesPerSpeed == 0) {
         for (std::uint32_t& speed : speeds_) {
             const double unit = random.unit();
             speed =
@@ -228,7 +230,7 @@ Rank World::pick() {
         return dead_[rank] || fibers.ended(rank) ? 0U : speeds_[rank];
     };
     for (std::size_t rank = 0; rank < speeds_.size(); ++rank) sum += weight(rank);
-    if (sum == 0) {  // all ranks that could run are idle
+    if (sum == 0) {  // all ranks that can run have speed 0, or none can run
         for (std::uint32_t& speed : speeds_) speed = 1;
         for (std::size_t rank = 0; rank < speeds_.size(); ++rank) sum += weight(rank);
         if (sum == 0) return -1;
@@ -242,21 +244,22 @@ Rank World::pick() {
 
 void World::run() {
     std::uint64_t moved_at = 0;
-    std::uint64_t deed_at = 0;
-    std::uint64_t deeds_seen = 0;
+    std::uint64_t progress_at = 0;
+    std::uint64_t progress_seen = 0;
     while (wrong.empty()) {
         const Rank rank = pick();
         if (rank < 0) return;
         ++switches;
         trace = base::mix(trace + static_cast<std::uint64_t>(rank) + 1);
-        if (burial_ && switches >= *burial_) bury();
+        if (report_death_at_ && switches >= *report_death_at_) report_death();
         fibers.run(static_cast<std::size_t>(rank));
-        if (deeds_ != deeds_seen) deed_at = moved_at = switches;
-        deeds_seen = deeds_;
-        if (job_->take_moved() || burial_) moved_at = switches;
-        if (switches - moved_at <= kIdleSwitchesMax && switches - deed_at <= kDeedlessSwitchesMax)
+        if (progress_count_ != progress_seen) progress_at = moved_at = switches;
+        progress_seen = progress_count_;
+        if (job_->take_moved() || report_death_at_) moved_at = switches;
+        if (switches - moved_at <= kIdleSwitchesMax &&
+            switches - progress_at <= kNoProgressSwitchesMax)
             continue;
-        fail(fmt::format("no progress any more, {} events in flight:\n{}", job_->in_flight(),
+        fail(fmt::format("no more progress, {} events in flight:\n{}", job_->in_flight(),
                          job_->describe()));
     }
 }

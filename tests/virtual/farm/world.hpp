@@ -3,10 +3,10 @@
 //
 // Idea     Ranks are fibers over one virtual network. Each call of a wire may switch to another
 //          rank, so ranks interleave inside polls too. Speeds change from time to time, and a rank
-//          may be idle for long. A dead rank is never picked again, and the others' wires report
-//          its death some time later.
-// Holds    The first error is kept. Memory of calls lives until the end of the run: after a failure
-//          the network may still read it.
+//          may be idle for long. A dead rank is never picked again; the wires of the other ranks
+//          report its death some time later.
+// Holds    Only the first error is kept. Memory of calls is kept until the end of the run: after a
+//          failure the network may still read it.
 // Next     rank.hpp for a rank's acts; remote.hpp for one-sided calls.
 #pragma once
 
@@ -15,17 +15,17 @@
 #include <string>
 #include <vector>
 
-#include "tests/virtual/farm/fibers.hpp"
-#include "tests/virtual/farm/scenario.hpp"
 #include "tests/support/exchange.hpp"
 #include "tests/support/virtual_job.hpp"
+#include "tests/virtual/farm/fibers.hpp"
+#include "tests/virtual/farm/scenario.hpp"
 
 namespace weft::farm {
 
 /// A team of the scenario and its calls, bound for all members.
 struct LiveTeam {
     const TeamSketch* sketch = nullptr;
-    test::VirtualTeam own;  ///< of a team that is made later
+    test::VirtualTeam own;  ///< used if the team is made later; else empty
     const test::VirtualTeam* team = nullptr;
     std::deque<test::TeamCall> calls;
     std::vector<run::TeamState*> states;  ///< by team rank; nullptr: does not exist there
@@ -40,26 +40,26 @@ class World {
   public:
     World(const Scenario& scenario, std::uint64_t schedule);
 
-    /// Runs all bodies to their ends.
+    /// Runs all fibers until they have ended or the first error.
     void run();
     /// Pauses the running rank, so that others may run.
     void pause(Rank rank);
     /// Makes the rank die at one of its later pauses.
-    void doom(Rank rank);
+    void schedule_death(Rank rank);
     void fail(std::string text) {
         if (wrong.empty()) wrong = std::move(text);
     }
-    /// Counts progress of the scenario, to detect hangs.
-    void note_deed() { ++deeds_; }
-    /// Marks the rank as done. all_done() returns true after all living ranks are done and no
-    /// operation is in flight.
+    /// Counts progress of ranks, to detect hangs.
+    void note_progress() { ++progress_count_; }
+    /// Marks the rank as done. all_done() returns true after all ranks are done or dead and no
+    /// operation is in flight. With deaths or inquiries, operations may remain in flight.
     void note_done(Rank rank) { done_[static_cast<std::size_t>(rank)] = true; }
     [[nodiscard]] bool all_done() const;
     /// Returns true if a rank has died or will die, so that calls may fail.
-    [[nodiscard]] bool mourning() const { return mourning_; }
+    [[nodiscard]] bool expects_death() const { return expects_death_; }
     [[nodiscard]] test::VirtualJob& job() { return *job_; }
 
-    /// Makes a member join a team that is made later.
+    /// Makes the rank, if it is a member, join a team of the later teams' region.
     void join(LiveTeam& team, Rank rank);
     void leave(LiveTeam& team, Rank rank);
 
@@ -67,7 +67,7 @@ class World {
     base::Random random;
     std::deque<LiveTeam> teams;
     Fibers fibers;
-    std::function<void(Rank)> on_pause;  ///< checks the data that has become visible
+    std::function<void(Rank)> on_pause;  ///< called before each pause of a rank
     std::string wrong;
     std::uint64_t switches = 0;
     std::uint64_t trace = 0;
@@ -78,19 +78,19 @@ class World {
     void plant(LiveTeam& team);
     [[nodiscard]] test::TeamPlan plan_of(const TeamSketch& sketch) const;
     [[nodiscard]] Rank pick();
-    void bury();
+    void report_death();
 
     std::optional<test::VirtualJob> job_;
-    std::uint64_t later_region_ = 0;  ///< of all teams that are made later
-    base::Tick later_tick_ = 1;
-    std::vector<std::uint32_t> speeds_;
+    std::uint64_t later_region_ = 0;     ///< offset of the region of all teams that are made later
+    base::Tick later_tick_ = 1;          ///< first tick of the next team in this region
+    std::vector<std::uint32_t> speeds_;  ///< by rank: weight in the choice of the next rank
     std::vector<bool> done_;
     std::vector<bool> dead_;
-    std::vector<int> doomed_;              ///< by rank: pauses until its death; < 0: never
-    std::optional<std::uint64_t> burial_;  ///< switch at which the others learn of it
-    Rank corpse_ = -1;
-    bool mourning_ = false;
-    std::uint64_t deeds_ = 0;
+    std::vector<int> pauses_left_;                  ///< by rank: pauses until its death; < 0: never
+    std::optional<std::uint64_t> report_death_at_;  ///< switch at which wires report it
+    Rank dead_rank_ = -1;
+    bool expects_death_ = false;
+    std::uint64_t progress_count_ = 0;
 };
 
 }  // namespace weft::farm

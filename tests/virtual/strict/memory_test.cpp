@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: the memory that a rank registers with the network follows from its use, not from the size
-// of its segment. Peers reach memory that is registered later, and only registered memory.
+// Goal: a rank registers with the network only the memory in use, not its whole segment. Peers
+// reach memory that is registered later, and only registered memory.
 // Method: two ports in a job of 2,304 ranks, with sparse segments, on the strict provider,
 // which counts registered bytes. Keys are chosen by weft or by the provider. The control
 // registers a whole segment.
@@ -21,7 +21,7 @@ using run::SegmentLayout;
 
 constexpr Rank kJobSize = 2304;
 constexpr std::uint64_t kMebibyte = std::uint64_t{1} << 20;
-constexpr std::uint64_t kAllowed = 64 * kMebibyte;  ///< in addition to the heap in use
+constexpr std::uint64_t kAllowed = 64 * kMebibyte;  ///< registered bytes without the used heap
 constexpr int kPolls = 2000;
 
 /// A segment in which only touched pages use memory.
@@ -43,10 +43,10 @@ class Sparse {
     void* base_;
 };
 
-/// Ranks 0 and 1 of a large job.
-class TwoOfMany {
+/// Ranks 0 and 1 of a large job. Without `sections`, each rank registers its whole segment.
+class TwoRanksOfMany {
   public:
-    explicit TwoOfMany(const Demands& demands, bool sections = true)
+    explicit TwoRanksOfMany(const Demands& demands, bool sections = true)
         : layout(kJobSize, {}),
           strict(demands),
           segments{Sparse(layout.bytes), Sparse(layout.bytes)} {
@@ -82,7 +82,7 @@ class TwoOfMany {
         return strict.registered_bytes() / ports.size();
     }
 
-    /// Puts a word from rank 0 to rank 1. Returns true if it has arrived after some polls.
+    /// Puts a word from rank 0 to rank 1. Returns true if it arrives within kPolls polls.
     bool put(std::uint64_t target, std::uint64_t word) {
         const base::PutPart source{reinterpret_cast<const std::byte*>(&word), sizeof word};
         bool posted = false;
@@ -121,7 +121,7 @@ constexpr int kAllModes =
 class StrictMemoryUse : public testing::TestWithParam<Kind> {};
 
 TEST_P(StrictMemoryUse, ARankOfManyRegistersOnlyUsedMemory) {
-    TwoOfMany job(GetParam().demands);
+    TwoRanksOfMany job(GetParam().demands);
     const SegmentLayout& layout = job.layout;
     EXPECT_GT(layout.bytes, std::uint64_t{1} << 30);
     EXPECT_LE(job.registered_by_each(), kAllowed);
@@ -133,7 +133,7 @@ TEST_P(StrictMemoryUse, ARankOfManyRegistersOnlyUsedMemory) {
     EXPECT_TRUE(job.put(layout.region(0) + layout.shape.bulk(1), 13));
     EXPECT_EQ(job.strict.reads_of(0), 1U);
 
-    // A block of the heap across the border of two sections.
+    // A heap block that starts 8 bytes before a border of two sections.
     const std::uint64_t block = layout.sections().back() - 8;
     EXPECT_EQ(job.ports[0]->room_at(block), 8U);
     EXPECT_FALSE(job.put(block, 14)) << "it is not registered yet";
@@ -151,18 +151,18 @@ TEST_P(StrictMemoryUse, ARankOfManyRegistersOnlyUsedMemory) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Keys, StrictMemoryUse,
-                         testing::Values(Kind{"chosen_here", {.key_bytes = 4}},
-                                         Kind{"of_the_provider",
+                         testing::Values(Kind{"chosen_by_weft", {.key_bytes = 4}},
+                                         Kind{"chosen_by_the_provider",
                                               {.mr_mode = kAllModes, .mode = FI_CONTEXT2}}),
                          [](const auto& chosen) { return std::string(chosen.param.name); });
 
 TEST(StrictMemory, AWholeSegmentOfManyRanksExceedsAGibibyte) {
-    const TwoOfMany job({}, false);
+    const TwoRanksOfMany job({}, false);  // no sections
     EXPECT_GT(job.registered_by_each(), std::uint64_t{1} << 30);
 }
 
 TEST(StrictMemory, AFailureToRegisterMoreNamesTheLimit) {
-    TwoOfMany job({.registered_bytes_max = 2 * kAllowed});
+    TwoRanksOfMany job({.registered_bytes_max = 2 * kAllowed});
     const SegmentLayout& layout = job.layout;
     const auto refused = job.ports[0]->use_memory(layout.heap, layout.bytes - layout.heap);
     ASSERT_FALSE(refused.ok());

@@ -37,9 +37,10 @@ int close_region(fid* handle) {
     auto* region = reinterpret_cast<StrictRegion*>(handle);
     StrictFabric& strict = *region->strict;
     if (region->users != 0)
-        strict.violation(fmt::format("a region was closed under {} writes", region->users));
+        strict.violation(
+            fmt::format("a region was closed with {} writes in flight", region->users));
     std::erase(strict.regions, region);
-    for (const auto& operation : strict.under_way) {
+    for (const auto& operation : strict.in_flight) {
         std::erase(operation->source_regions, region);
     }
     return close_object<StrictRegion>(handle);
@@ -63,11 +64,11 @@ fi_ops region_ops{
 int register_memory(fid* handle, const void* buffer, std::size_t bytes, std::uint64_t access,
                     std::uint64_t, std::uint64_t key, std::uint64_t, fid_mr** out, void*) {
     StrictFabric& strict = *reinterpret_cast<StrictDomain*>(handle)->strict;
-    const bool chosen_here = (strict.demands.mr_mode & FI_MR_PROV_KEY) != 0;
-    if (!chosen_here) {
+    const bool provider_chooses = (strict.demands.mr_mode & FI_MR_PROV_KEY) != 0;
+    if (!provider_chooses) {
         if (strict.demands.key_bytes < 8 && (key >> (8 * strict.demands.key_bytes)) != 0)
             return -FI_EKEYREJECTED;
-        if (key >= 100) strict.violation(fmt::format("key {} is off the fast path", key));
+        if (key >= 100) strict.violation(fmt::format("key {} is too large for the fast path", key));
         for (const StrictRegion* other : strict.regions) {
             if (other->region.key == key && (other->strict == &strict) &&
                 reinterpret_cast<StrictDomain*>(handle) == other->region.fid.context)
@@ -78,7 +79,7 @@ int register_memory(fid* handle, const void* buffer, std::size_t bytes, std::uin
     auto* region = open_object<StrictRegion>(handle);
     region->region.fid = {FI_CLASS_MR, handle, &region_ops};
     region->region.mem_desc = region;
-    region->region.key = chosen_here ? strict.next_key++ : key;
+    region->region.key = provider_chooses ? strict.next_key++ : key;
     region->base = static_cast<const std::byte*>(buffer);
     region->bytes = bytes;
     region->access = access;
@@ -99,7 +100,7 @@ int close_endpoint(fid* handle) {
         if (region->bound == endpoint)
             strict.violation("an endpoint was closed before its regions");
     }
-    std::erase_if(strict.under_way, [&](const auto& operation) {
+    std::erase_if(strict.in_flight, [&](const auto& operation) {
         if (operation->from != endpoint && operation->to != endpoint) return false;
         for (StrictRegion* region : operation->source_regions) --region->users;
         return true;
@@ -133,13 +134,13 @@ int name_of_endpoint(fid* handle, void* address, std::size_t* bytes) {
 }
 fi_ops_cm name_ops{.size = sizeof(fi_ops_cm), .getname = name_of_endpoint};
 
-/// Returns the target of a write or the source of a read, as `access` tells;
+/// Returns the remote memory of a write or read; `access` is the permission that it needs. Returns
 /// nullptr after a violation.
 std::byte* target_of(StrictFabric& strict, StrictEndpoint& to, std::uint64_t address,
                      std::size_t bytes, std::uint64_t key, std::uint64_t access = FI_REMOTE_WRITE) {
     const StrictRegion* region = strict.region_at(to, key);
     if (region == nullptr || (region->access & access) == 0 || !region->enabled) {
-        strict.violation(fmt::format("a transfer with key {}, which peers may not use so", key));
+        strict.violation(fmt::format("a transfer with key {}, which does not permit it", key));
         return nullptr;
     }
     const bool absolute = (strict.demands.mr_mode & FI_MR_VIRT_ADDR) != 0;
@@ -161,7 +162,7 @@ void check_sources(StrictFabric& strict, StrictOperation& operation, void** desc
         if (known == strict.regions.end() || !(*known)->enabled ||
             !(*known)->covers(source.iov_base, source.iov_len)) {
             strict.violation(
-                fmt::format("a source of {} bytes is not in the region named", source.iov_len));
+                fmt::format("a source of {} bytes is not in its region", source.iov_len));
             continue;
         }
         operation.source_regions.push_back(*known);
@@ -169,10 +170,11 @@ void check_sources(StrictFabric& strict, StrictOperation& operation, void** desc
     }
 }
 
-/// Takes sources and targets as listed. Returns false after a violation.
-bool take_places(StrictFabric& strict, StrictOperation& operation, const fi_msg_rma& message) {
-    if (message.iov_count > strict.demands.places || message.rma_iov_count > strict.demands.places)
-        strict.violation("a write to more places than were granted");
+/// Copies the message's sources and targets to the operation. Returns false if a target is invalid.
+bool set_buffers(StrictFabric& strict, StrictOperation& operation, const fi_msg_rma& message) {
+    if (message.iov_count > strict.demands.iov_limit ||
+        message.rma_iov_count > strict.demands.iov_limit)
+        strict.violation("a write with more sources or targets than were granted");
     operation.sources.assign(message.msg_iov, message.msg_iov + message.iov_count);
     for (const iovec& source : operation.sources) operation.bytes += source.iov_len;
     std::size_t room = 0;
@@ -183,11 +185,12 @@ bool take_places(StrictFabric& strict, StrictOperation& operation, const fi_msg_
         operation.targets.push_back({at, place.len});
         room += place.len;
     }
-    if (room != operation.bytes) strict.violation("a write of more or less than its places take");
+    if (room != operation.bytes)
+        strict.violation("a write whose sources and targets differ in length");
     return true;
 }
 
-void take_context(StrictFabric& strict, StrictOperation& operation) {
+void claim_context(StrictFabric& strict, StrictOperation& operation) {
     const std::uint64_t mode = strict.demands.mode;
     if ((mode & (FI_CONTEXT | FI_CONTEXT2)) == 0) return;
     if (operation.context == nullptr) return strict.violation("a write has no context");
@@ -197,18 +200,19 @@ void take_context(StrictFabric& strict, StrictOperation& operation) {
                 (mode & FI_CONTEXT2) != 0 ? sizeof(fi_context2) : sizeof(fi_context));
 }
 
-ssize_t post(fid_ep* handle, const fi_msg_rma& message, std::uint64_t flags, bool reports) {
+ssize_t post(fid_ep* handle, const fi_msg_rma& message, std::uint64_t flags,
+             bool wants_completion) {
     auto& from = *reinterpret_cast<StrictEndpoint*>(handle);
     StrictFabric& strict = *from.strict;
     if (!from.enabled) strict.violation("a write on an endpoint that is not enabled");
-    if (strict.under_way.size() >= 4096) return -FI_EAGAIN;
+    if (strict.in_flight.size() >= 4096) return -FI_EAGAIN;
     if (message.addr >= strict.endpoints.size() || strict.endpoints[message.addr] == nullptr)
         return -FI_EINVAL;
     auto operation = std::make_unique<StrictOperation>();
     operation->from = &from;
     operation->to = strict.endpoints[message.addr];
     operation->with_immediate = (flags & FI_REMOTE_CQ_DATA) != 0;
-    operation->reports = reports;
+    operation->wants_completion = wants_completion;
     operation->delivery = (flags & FI_DELIVERY_COMPLETE) != 0;
     operation->fenced = (flags & FI_FENCE) != 0;
     if (operation->fenced && (strict.demands.caps & FI_FENCE) == 0)
@@ -216,7 +220,7 @@ ssize_t post(fid_ep* handle, const fi_msg_rma& message, std::uint64_t flags, boo
     operation->number = static_cast<std::uint64_t>(strict.writes);
     operation->data = message.data;
     operation->context = message.context;
-    if (!take_places(strict, *operation, message)) return -FI_EINVAL;
+    if (!set_buffers(strict, *operation, message)) return -FI_EINVAL;
     if (operation->bytes > strict.demands.message_bytes_max) return -FI_EMSGSIZE;
     if (operation->with_immediate && strict.demands.immediate_bytes < 8 &&
         (message.data >> (8 * strict.demands.immediate_bytes)) != 0)
@@ -227,18 +231,18 @@ ssize_t post(fid_ep* handle, const fi_msg_rma& message, std::uint64_t flags, boo
     } else {
         check_sources(strict, *operation, message.desc);
     }
-    if (reports) take_context(strict, *operation);
+    if (wants_completion) claim_context(strict, *operation);
     operation->delay = static_cast<int>(operation->bytes % 7);
     ++strict.writes;
     ++from.writes;
-    strict.under_way.push_back(std::move(operation));
+    strict.in_flight.push_back(std::move(operation));
     return 0;
 }
 
 ssize_t write_message(fid_ep* endpoint, const fi_msg_rma* message, std::uint64_t flags) {
     return post(endpoint, *message, flags, true);
 }
-/// Reads are never early: the data is there at the completion.
+/// Reads complete only after their data has arrived.
 ssize_t read(fid_ep* handle, void* into, std::size_t bytes, void* desc, fi_addr_t peer,
              std::uint64_t address, std::uint64_t key, void* context) {
     auto& from = *reinterpret_cast<StrictEndpoint*>(handle);
@@ -247,19 +251,19 @@ ssize_t read(fid_ep* handle, void* into, std::size_t bytes, void* desc, fi_addr_
     auto operation = std::make_unique<StrictOperation>();
     operation->from = &from;
     operation->to = strict.endpoints[peer];
-    operation->reading = operation->reports = operation->delivery = true;
+    operation->reading = operation->wants_completion = operation->delivery = true;
     operation->number = static_cast<std::uint64_t>(strict.writes);
     operation->context = context;
     operation->bytes = bytes;
     operation->sources = {{into, bytes}};
-    check_sources(strict, *operation, &desc);  // the destination has the same demands
+    check_sources(strict, *operation, &desc);  // must be registered like sources
     operation->targets = std::move(operation->sources);
     std::byte* const at = target_of(strict, *operation->to, address, bytes, key, FI_REMOTE_READ);
     if (at == nullptr) return -FI_EINVAL;
     operation->sources = {{at, bytes}};
-    take_context(strict, *operation);
+    claim_context(strict, *operation);
     ++from.reads;
-    strict.under_way.push_back(std::move(operation));
+    strict.in_flight.push_back(std::move(operation));
     return 0;
 }
 ssize_t inject_with(fid_ep* endpoint, const void* buffer, std::size_t bytes, std::uint64_t data,
@@ -365,7 +369,7 @@ int open_domain(fid_fabric* fabric, fi_info*, fid_domain** out, void*) {
 }
 fi_ops_fabric fabric_ops{.size = sizeof(fi_ops_fabric), .domain = open_domain};
 int close_fabric(fid*) {
-    return 0;  // shared by all ports of a test
+    return 0;  // all ports of a test share the fabric, which StrictFabric owns
 }
 fi_ops fabric_fid_ops{.size = sizeof(fi_ops), .close = close_fabric};
 

@@ -13,7 +13,7 @@ namespace weft::test {
 
 void add_entry(StrictQueue& queue, const fi_cq_data_entry& entry) {
     if (queue.entries.size() >= queue.size)
-        queue.strict->violation(fmt::format("a queue of {} entries ran over", queue.size));
+        queue.strict->violation(fmt::format("a queue of {} entries overflowed", queue.size));
     queue.entries.push_back(entry);
 }
 
@@ -41,8 +41,8 @@ link::Info StrictFabric::offer() {
     info->ep_attr->type = FI_EP_RDM;
     info->ep_attr->max_msg_size = demands.message_bytes_max;
     info->tx_attr->inject_size = demands.inject_bytes;
-    info->tx_attr->iov_limit = demands.places;
-    info->tx_attr->rma_iov_limit = demands.places;
+    info->tx_attr->iov_limit = demands.iov_limit;
+    info->tx_attr->rma_iov_limit = demands.iov_limit;
     info->rx_attr->size = 4096;
     info->domain_attr->name = ::strdup("strict0");
     info->domain_attr->mr_mode = demands.mr_mode;
@@ -74,12 +74,13 @@ StrictRegion* StrictFabric::region_at(StrictEndpoint& endpoint, std::uint64_t ke
     return nullptr;
 }
 
-/// Returns true if a write must still wait for a fence, its own or an earlier one.
+/// Returns true if a fence still delays the operation: its own fence, until all earlier operations
+/// between the two endpoints are delivered, or an earlier operation with a fence.
 bool StrictFabric::held_back(const StrictOperation& operation) const {
-    std::uint64_t earliest = operation.number;  // of operations between the same endpoints
+    std::uint64_t earliest = operation.number;  // in flight between the same endpoints
     std::uint64_t last_fence = 0;
     bool after_fence = operation.fenced;
-    for (const auto& other : under_way) {
+    for (const auto& other : in_flight) {
         if (other->from != operation.from || other->to != operation.to) continue;
         earliest = std::min(earliest, other->number);
         if (other->fenced && other->number < operation.number) {
@@ -92,17 +93,17 @@ bool StrictFabric::held_back(const StrictOperation& operation) const {
 
 void StrictFabric::progress() {
     const std::size_t tries = 1 + random_() % 4;
-    for (std::size_t i = 0; i < tries && !under_way.empty(); ++i) {
-        const std::size_t which = random_() % under_way.size();
-        StrictOperation& chosen = *under_way[which];
+    for (std::size_t i = 0; i < tries && !in_flight.empty(); ++i) {
+        const std::size_t which = random_() % in_flight.size();
+        StrictOperation& chosen = *in_flight[which];
         if (chosen.delay-- > 0 || held_back(chosen)) continue;
-        if (chosen.reports && !chosen.delivery && random_() % 2 == 0) {
-            leave(chosen);  // gone from the source, not yet at the target
+        if (chosen.wants_completion && !chosen.delivery && random_() % 2 == 0) {
+            complete_at_origin(chosen);  // the source is read; the target gets the data later
             chosen.delay = static_cast<int>(random_() % 20);
             continue;
         }
-        const std::unique_ptr<StrictOperation> operation = std::move(under_way[which]);
-        under_way.erase(under_way.begin() + static_cast<std::ptrdiff_t>(which));
+        const std::unique_ptr<StrictOperation> operation = std::move(in_flight[which]);
+        in_flight.erase(in_flight.begin() + static_cast<std::ptrdiff_t>(which));
         deliver(*operation);
     }
 }
@@ -121,13 +122,13 @@ std::size_t StrictFabric::registered_bytes() const {
     return bytes;
 }
 
-/// Reads the source for the last time, and gives the origin its completion.
-void StrictFabric::leave(StrictOperation& operation) {
+/// Reads the source for the last time, and adds the completion to the origin's queue.
+void StrictFabric::complete_at_origin(StrictOperation& operation) {
     read_sources(operation);
     for (StrictRegion* region : operation.source_regions) --region->users;
     operation.source_regions.clear();
-    if (!operation.reports) return;
-    operation.reports = false;
+    if (!operation.wants_completion) return;
+    operation.wants_completion = false;
     if (operation.from->contexts.erase(operation.context) != 0) {
         const auto* bytes = static_cast<const unsigned char*>(operation.context);
         const std::size_t size =
@@ -152,7 +153,7 @@ void StrictFabric::deliver(StrictOperation& operation) {
         void* context = nullptr;
         if ((demands.mode & FI_RX_CQ_DATA) != 0) {
             if (operation.to->receives.empty()) {
-                violation("a write with an immediate found no receive");
+                violation("a write with an immediate arrived without a posted receive");
             } else {
                 context = operation.to->receives.front();
                 operation.to->receives.pop_front();
@@ -164,7 +165,7 @@ void StrictFabric::deliver(StrictOperation& operation) {
         entry.data = operation.data;
         add_entry(*operation.to->queue, entry);
     }
-    leave(operation);
+    complete_at_origin(operation);
 }
 
 }  // namespace weft::test

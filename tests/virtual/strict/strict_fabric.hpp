@@ -3,11 +3,11 @@
 //
 // Idea     Hardware demands registered sources, its own keys, contexts that it may write to,
 //          and receives that writes with immediates consume. Portable providers have no
-//          such demands. This provider demands whatever a test requests, delivers
-//          late and in any order, and records each violation. It reads sources at delivery
-//          and contexts until completion.
-// Holds    Has only the calls that ports use. It is reached through fi_fabric(), which this test
-//          program replaces: the offer contains the fabric in fabric_attr->fabric.
+//          such demands. A test chooses the demands of this provider, which delivers late and in
+//          any order, and records each violation. It reads sources at delivery, and checks at
+//          completion that contexts are unchanged.
+// Holds    Has only the calls that ports use. This test program replaces fi_fabric(), which opens
+//          the fabric that the offer contains in fabric_attr->fabric.
 #pragma once
 
 #include <rdma/fabric.h>
@@ -23,7 +23,7 @@
 
 namespace weft::test {
 
-/// Demands and grants of the provider.
+/// Demands and grants of the provider, in libfabric's terms.
 struct Demands {
     int mr_mode = 0;
     std::uint64_t mode = 0;
@@ -33,7 +33,7 @@ struct Demands {
     std::size_t inject_bytes = 64;
     std::size_t message_bytes_max = std::size_t{1} << 30;
     std::size_t registered_bytes_max = ~std::size_t{0};
-    std::size_t places = 1;  ///< maximum targets and sources of one write
+    std::size_t iov_limit = 1;  ///< maximum number of targets, and of sources, of a write
     std::uint64_t seed = 1;
 };
 
@@ -48,9 +48,9 @@ class StrictFabric {
     StrictFabric(const StrictFabric&) = delete;
     StrictFabric& operator=(const StrictFabric&) = delete;
 
-    /// Returns the only offer.
+    /// Returns the provider's only offer, with its demands and grants.
     [[nodiscard]] link::Info offer();
-    /// Returns the violations, one sentence each.
+    /// Returns the first 10 violations, one line each; empty: none.
     [[nodiscard]] std::string violations() const;
     /// Advances some of the operations in flight.
     void progress();
@@ -59,8 +59,8 @@ class StrictFabric {
     void violation(const std::string& text);
     [[nodiscard]] StrictRegion* region_at(StrictEndpoint& endpoint, std::uint64_t key);
     void deliver(StrictOperation& operation);
-    /// Return the number of writes and reads that an endpoint has posted. Endpoints are counted in
-    /// opening order, and have no other operations that move data.
+    /// Return the number of writes, and of reads, that an endpoint has posted. `endpoint` is its
+    /// index in the order of opening. No other operations move data.
     [[nodiscard]] std::size_t writes_of(std::size_t endpoint) const;
     [[nodiscard]] std::size_t reads_of(std::size_t endpoint) const;
     /// Returns the number of bytes in all regions.
@@ -69,17 +69,17 @@ class StrictFabric {
     Demands demands;
     std::vector<StrictEndpoint*> endpoints;
     std::vector<StrictRegion*> regions;
-    std::vector<std::unique_ptr<StrictOperation>> under_way;
+    std::vector<std::unique_ptr<StrictOperation>> in_flight;
     std::uint64_t next_key = 1000;  ///< for keys that the provider chooses
-    int open = 0;                   ///< open objects
-    int registrations = 0;          ///< in total
-    int writes = 0;                 ///< in total
+    int open = 0;                   ///< number of open objects
+    int registrations = 0;          ///< number so far
+    int writes = 0;                 ///< number posted so far
 
     struct Fid;  ///< the fabric in libfabric's form
 
   private:
     [[nodiscard]] bool held_back(const StrictOperation& operation) const;
-    void leave(StrictOperation& operation);
+    void complete_at_origin(StrictOperation& operation);
 
     std::unique_ptr<Fid> fid_;
     std::mt19937_64 random_;

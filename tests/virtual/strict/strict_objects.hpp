@@ -19,6 +19,7 @@ struct StrictFabric::Fid {
     StrictFabric* strict;
 };
 
+/// The provider fills contexts with this byte, and expects it unchanged at completion.
 inline constexpr unsigned char kScribble = 0xC7;
 
 struct StrictDomain {
@@ -44,7 +45,7 @@ struct StrictRegion {
     std::uint64_t access;
     StrictEndpoint* bound;
     bool enabled;
-    int users;  ///< operations in flight that read it
+    int users;  ///< number of operations in flight that read the region
     [[nodiscard]] bool covers(const void* first, std::size_t size) const {
         const auto* at = static_cast<const std::byte*>(first);
         return at >= base && at + size <= base + bytes;
@@ -68,26 +69,26 @@ struct StrictOperation {
     StrictEndpoint* from;
     StrictEndpoint* to;
     std::vector<iovec> sources;
-    std::vector<std::byte> copy;  ///< of injected operations, and of those that have left
+    std::vector<std::byte> copy;  ///< contents of the sources after read_sources()
     std::size_t bytes;
     std::vector<iovec> targets;
     std::vector<StrictRegion*> source_regions;
     bool with_immediate;
-    bool reports;
+    bool wants_completion;
     bool reading;   ///< sources are the peer's, targets are local
-    bool delivery;  ///< completes only after it has landed
+    bool delivery;  ///< completes only after its data is delivered
     bool fenced;
-    std::uint64_t number;
+    std::uint64_t number;  ///< writes posted before it
     std::uint64_t data;
     void* context;
-    int delay;
+    int delay;  ///< tries of progress() before it is delivered
 };
 
 /// Adds a completion. An overrun is a violation.
 void add_entry(StrictQueue& queue, const fi_cq_data_entry& entry);
 /// Copies the sources, unless that has been done.
 void read_sources(StrictOperation& operation);
-/// Sets the calls of a fabric, close and bind included.
+/// Sets all functions of a fabric object.
 void set_calls(fid_fabric& fabric);
 
 }  // namespace weft::test

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: a steady-state call makes one write for each message of its schedule, and no other
-// libfabric call that moves data, for all grants of the provider.
+// libfabric call that moves data, if the provider grants two targets in a write or puts are small.
 // Method: four ranks in one process, each with the real engine, wire and port, on the strict
-// provider, which counts. A separate write for a flag, or a credit in each call, would show. A
-// provider that grants one place shows the saving by the second place.
+// provider, which counts writes and reads. A separate write for a flag, or a credit in each call,
+// would raise the count. With one target in a write, a flag needs its own write (last test).
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -27,9 +27,9 @@ constexpr base::RegionShape kShape{.cells = 32,
                                    .bulk_banks = 4,
                                    .bulk_bytes = std::uint64_t{64} << 10,
                                    .small = {{{.banks = 64, .bytes = 16 << 10}}}};
-constexpr std::size_t kVector = 128;  ///< doubles of the longer calls: 1 KiB
+constexpr std::size_t kVector = 128;  ///< elements of the longer calls: 1 KiB of doubles
 
-/// Returns a profile with immediates and, where the demands permit it, two places.
+/// Returns a profile with immediates and, if the provider grants them, two targets in a write.
 link::Profile stream_profile() {
     link::Profile profile;
     profile.provider = "strict";
@@ -87,7 +87,7 @@ class StrictJob {
         for (Rank rank = 0; rank < kRanks; ++rank) add_rank(rank, std::move(ports[at(rank)]));
     }
 
-    /// Makes the call `times` times on all ranks, one call after the other.
+    /// Makes the call `times` times on all ranks.
     void call(const BoundCall& call, int times) {
         for (int i = 0; i < times; ++i) {
             std::vector<run::Operation*> operations;
@@ -182,14 +182,15 @@ class StrictJob {
     std::vector<run::TeamState*> teams_;
 };
 
-constexpr int kWarmUp = 100;  // ranks connect meanwhile
+constexpr int kWarmUp = 100;  // first calls also connect ranks and send credits
 constexpr int kAllreduces = 200;
-constexpr int kBroadcasts = 16;  // too few for a barrier to be due after the last allreduce
+constexpr int kBroadcasts =
+    16;  // few enough that the bank rule inserts no barrier after the last allreduce
 
 using Writes = std::vector<double>;
 
 TEST(StrictWrites, AllreduceTakesTwoWritesPerRankAndBroadcastOnePerEdge) {
-    StrictJob job({.inject_bytes = 128, .places = 4}, stream_profile());
+    StrictJob job({.inject_bytes = 128, .iov_limit = 4}, stream_profile());
     const BoundCall allreduce = bind_call("allreduce", "a2,a2", 1);
     const BoundCall larger = bind_call("allreduce", "a2,a2", kVector);
     const BoundCall broadcast = bind_call("broadcast", "binomial", kVector);
@@ -230,8 +231,8 @@ TEST(StrictMemory, AFailureToPinNamesTheLimit) {
     }
 }
 
-TEST(StrictWrites, TheFlagTakesAWriteOfItsOwnWithOnePlace) {
-    StrictJob job({.inject_bytes = 128, .places = 1}, stream_profile());
+TEST(StrictWrites, TheFlagTakesAWriteOfItsOwnWithOneTarget) {
+    StrictJob job({.inject_bytes = 128, .iov_limit = 1}, stream_profile());
     job.call(bind_call("allreduce", "a2,a2", kVector), kWarmUp);
     EXPECT_EQ(job.writes_of(bind_call("broadcast", "binomial", kVector), kBroadcasts),
               (Writes{4, 0, 2, 0}));
