@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: every schedule of recursive multiplying is an allreduce in rank order, with equal
 // bits on all ranks.
-// Method: the verifier on all factored, split and merged schedules of small sizes, and on the
-// worked examples, nested levels, pipelines and programs rewritten for nodes.
+// Method: the verifier on all factored, split and merged schedules for small numbers of ranks, and
+// on worked examples, nested levels, pipelines and programs rewritten for nodes.
 #include <bit>
 
 #include "collectives/notation/enumerate.hpp"
@@ -25,7 +25,7 @@ TEST(AllreduceProof, All5013SchedulesUpTo32RanksAreRightAndInRankOrder) {
                 EXPECT_TRUE(verdict.ordered) << print(schedule);
                 EXPECT_TRUE(verdict.bit_identical) << print(schedule);
                 EXPECT_TRUE(verdict.synchronizing) << print(schedule);
-                // A chain may skip stages of a split: not every rank takes part in all.
+                // In a split schedule some ranks skip stages, so the longest chain may be shorter.
                 if (family == ScheduleFamily::split)
                     EXPECT_LE(verdict.rounds, schedule.size()) << print(schedule);
                 else
@@ -57,8 +57,8 @@ TEST(AllreduceProof, ThePapersPlacementBreaksRankOrder914Times) {
 struct Case {
     const char* schedule;
     int size;
-    std::uint64_t stages = 0;
-    std::uint64_t messages = 0;
+    std::uint64_t stages = 0;    ///< expected
+    std::uint64_t messages = 0;  ///< expected total of all ranks
 };
 
 TEST(AllreduceProof, WorkedExamplesHaveThePublishedStagesAndMessages) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: barriers by schedules, and by a separate radix for each round, synchronize and
-// share signals where possible.
-// Method: the verifier over all schedules of small sizes; the steps of worked examples.
+// Goal: barriers synchronize if they follow a schedule, or dissemination with a radix for each
+// round. They share signals where possible.
+// Method: the verifier on all schedules for small numbers of ranks; the steps of worked examples.
 #include "collectives/notation/enumerate.hpp"
 #include "plan/schedule/step.hpp"
 #include "tests/model/collectives/proof.hpp"
@@ -61,6 +61,7 @@ TEST(BarrierProof, OneRoundUsesOneSharedSignalForEachSender) {
 
 TEST(BarrierProof, OnlyAlignedRoundsShareSignals) {
     const auto spec = *parse_spec("dissemination:k=2");
+    // Returns for each signal of rank 1 whether it is shared.
     const auto shared = [&](int size) {
         const auto program = *generate("barrier", spec, {.rank = 1, .size = size});
         std::vector<bool> list;

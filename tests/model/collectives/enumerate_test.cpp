@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: the enumeration gives every schedule once. All are valid, and their
-// number agrees with theory.
-// Method: walked and computed counts are compared for every size. tests/system/cli/simulate_test.py
-// has the published counts.
+// Goal: the enumeration visits every schedule once. All schedules are valid, and their number
+// agrees with count_schedules() and the published sums.
+// Method: counts for every number of ranks. tests/system/cli/simulate_test.py has the published
+// counts.
 #include "collectives/notation/enumerate.hpp"
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ namespace {
 constexpr ScheduleFamily kFamilies[] = {ScheduleFamily::factored, ScheduleFamily::split,
                                         ScheduleFamily::merged};
 
-std::uint64_t walked(Rank size, ScheduleFamily family) {
+std::uint64_t count_visits(Rank size, ScheduleFamily family) {
     std::uint64_t count = 0;
     for_each_schedule(size, family, [&](const Schedule&) {
         ++count;
@@ -27,23 +27,23 @@ std::uint64_t walked(Rank size, ScheduleFamily family) {
 
 TEST(Enumerate, CountsMatchEnumerationAndPublishedSums) {
     std::uint64_t sums[3] = {};
-    std::uint64_t small = 0;
-    std::uint64_t most = 0;
+    std::uint64_t up_to_32 = 0;  // schedules of at most 32 ranks
+    std::uint64_t most = 0;      // maximum for one number of ranks
     for (Rank size = 2; size <= 128; ++size) {
         std::uint64_t here = 0;
         for (const ScheduleFamily family : kFamilies) {
-            const std::uint64_t count = walked(size, family);
+            const std::uint64_t count = count_visits(size, family);
             EXPECT_EQ(count, count_schedules(size, family)) << size;
             sums[static_cast<int>(family)] += count;
             here += count;
         }
-        if (size <= 32) small += here;
+        if (size <= 32) up_to_32 += here;
         most = std::max(most, here);
     }
     EXPECT_EQ(sums[0], 1441U);
     EXPECT_EQ(sums[1], 253458U);
     EXPECT_EQ(sums[2], 57456U);
-    EXPECT_EQ(small, 5013U);
+    EXPECT_EQ(up_to_32, 5013U);
     EXPECT_EQ(most, 9229U);
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// exchange_proof.hpp - for tests: messages whose counts only two ranks know, with their programs.
+// exchange_proof.hpp - proofs of v-collectives: the messages of a call, of which each rank knows
+// only its own, and the programs that send them.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -17,8 +18,8 @@ namespace weft::collectives {
 /// The messages of all ranks in one call.
 struct Exchange {
     std::string_view collective;
-    std::uint64_t piece = 1;                          ///< maximum elements of a segment
-    std::uint32_t parallel = 1;                       ///< maximum messages of a rank to one other
+    std::uint64_t piece = 1;                          ///< maximum number of elements in a segment
+    std::uint32_t parallel = 1;                       ///< maximum number of messages of a pair
     std::vector<std::vector<Message>> sent = {};      ///< by rank
     std::vector<std::vector<Message>> received = {};  ///< by rank
 
@@ -37,7 +38,7 @@ struct Exchange {
                 most = std::max(most, (message.count + piece - 1) / piece);
         return most;
     }
-    /// Returns the number of units in a rank's input. Its output follows.
+    /// Returns the number of units in a rank's input. The units of its output follow.
     [[nodiscard]] std::uint32_t input_units(Rank rank) const {
         return static_cast<std::uint32_t>(sent_by(rank).size() * pieces(rank));
     }
@@ -56,18 +57,18 @@ struct Exchange {
         }
         return list;
     }
-    /// Returns the expected output of a rank: each received message has the data of the sent one,
-    /// matched by ranks and parallel number.
+    /// Returns the expected output of a rank: each received message has the data of the sent
+    /// message with the same ranks and parallel number.
     [[nodiscard]] std::vector<plan::Expectation> expected(Rank rank) const {
         std::vector<plan::Expectation> list;
         const auto& own = received_by(rank);
         for (std::size_t i = 0; i < own.size(); ++i) {
             const Rank source = own[i].peer;
-            const auto& there = sent_by(source);
-            const auto found = std::ranges::find_if(there, [&](const Message& message) {
+            const auto& candidates = sent_by(source);
+            const auto found = std::ranges::find_if(candidates, [&](const Message& message) {
                 return message.peer == rank && message.parallel == own[i].parallel;
             });
-            const auto at = static_cast<std::uint64_t>(found - there.begin());
+            const auto at = static_cast<std::uint64_t>(found - candidates.begin());
             const std::uint64_t first = input_units(rank) + i * pieces(rank);
             for (std::uint64_t p = 0; p * piece < own[i].count; ++p)
                 list.push_back({static_cast<std::uint32_t>(first + p), source, source,
@@ -75,7 +76,7 @@ struct Exchange {
         }
         return list;
     }
-    /// The contract refers to this object.
+    /// Returns a contract that refers to this object.
     [[nodiscard]] plan::Contract contract() const {
         return {.collective = std::string(collective),
                 .input =
@@ -91,9 +92,9 @@ struct Exchange {
     }
     [[nodiscard]] plan::Verdict verify() const {
         const auto list = programs();
-        const plan::Contract achieved = contract();
+        const plan::Contract kept = contract();
         return plan::verify(
-            {.programs = list, .contract = &achieved, .elements = 0, .in_place = false});
+            {.programs = list, .contract = &kept, .elements = 0, .in_place = false});
     }
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// figures.hpp - compares facts of calls of all sizes up to 64 with formulas.
+// figures.hpp - compares the verifier's counts for calls of up to 64 ranks with formulas.
 #pragma once
 
 #include <algorithm>
@@ -11,18 +11,19 @@ namespace weft::collectives {
 
 using Count = std::uint64_t;
 
-/// Facts of one call, with bytes in elements. Facts that a row omits are 0.
+/// Expected counts of one call. `total` (sent by all ranks), `sent_max` and `reduced_max` (by one
+/// rank) are in elements.
 struct Figures {
     Count rounds = 0, messages = 0, total = 0, sent_max = 0, reduced_max = 0, signals = 0;
 };
-inline constexpr Count kOpen = ~Count{0};  ///< has no formula
+inline constexpr Count kOpen = ~Count{0};  ///< no formula: the count is not compared
 
 inline void expect_figures(const plan::Verdict& verdict, const Figures& figures,
                            const std::string& call) {
     ASSERT_TRUE(verdict.valid) << call << ": " << verdict.error;
-    const auto expect = [&](const char* what, Count is, Count formula, Count unit) {
+    const auto expect = [&](const char* name, Count actual, Count formula, Count unit) {
         if (formula != kOpen) {
-            EXPECT_EQ(is, formula * unit) << what << " of " << call;
+            EXPECT_EQ(actual, formula * unit) << name << " of " << call;
         }
     };
     expect("rounds", verdict.rounds, figures.rounds, 1);
@@ -33,8 +34,8 @@ inline void expect_figures(const plan::Verdict& verdict, const Figures& figures,
     expect("signals", verdict.signals, figures.signals, 1);
 }
 
-/// Calls visit(n, root) for sizes up to 64. Rooted collectives: all roots of small sizes, some
-/// roots of larger ones.
+/// Calls visit(n, root) for up to 64 ranks: with all roots for n <= 17, else with three roots. The
+/// root is 0 if the collective has none.
 template <class Visit>
 void for_each_call(std::string_view collective, Visit visit) {
     for (Rank size = 1; size <= 64; ++size) {
@@ -44,8 +45,8 @@ void for_each_call(std::string_view collective, Visit visit) {
     }
 }
 
-/// Compares all calls of an algorithm with figures_of(n, root). A
-/// buffer has elements_of(n) elements.
+/// Compares all calls of an algorithm with figures_of(n, root), for buffers of elements_of(n)
+/// elements.
 template <class Elements, class FiguresOf>
 void expect_all(std::string_view collective, const std::string& text, Elements elements_of,
                 FiguresOf figures_of) {
@@ -62,11 +63,11 @@ void expect_all(std::string_view collective, const std::string& text, Elements e
     });
 }
 
-// Elements of the buffer: one for each block.
+// Elements of a buffer: one for each block.
 inline Count one_a_rank(Count n) {
     return n;
 }
-inline Count power_below(Count n) {
+inline Count power_of_two_below(Count n) {
     return std::bit_floor(n);
 }
 
@@ -79,11 +80,13 @@ inline Count log2_ceil(Count n) {
 inline Count one_if(bool holds) {
     return holds ? 1 : 0;
 }
+/// Returns the logarithm of n to base k, rounded up.
 inline Count rounds_in_base(Count k, Count n) {
     Count rounds = 0;
     for (Count reach = 1; reach < n; reach *= k) ++rounds;
     return rounds;
 }
+/// Returns the number of nonzero digits of a number in base k.
 inline Count digits_of_number(Count k, Count number) {
     Count digits = 0;
     for (; number > 0; number /= k) digits += one_if(number % k != 0);
@@ -107,7 +110,7 @@ inline Count single_digits(Count k, Count n) {
     for (Count reach = 1; reach < n; reach *= k) sum += std::min(k - 1, (n - 1) / reach);
     return sum;
 }
-/// Returns the number of levels below the root of the lowest tree of n ranks with k children each.
+/// Returns the number of levels below the root in a complete k-ary tree of n ranks.
 inline Count kary_levels(Count k, Count n) {
     Count levels = 0;
     for (Count full = 1, level = 1; full < n; ++levels) full += level *= k;

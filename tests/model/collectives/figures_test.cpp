@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: algorithms take exactly the rounds, messages, bytes and reductions of their formulas, for
-// every size up to 64.
-// Method: the verifier's facts are compared with formulas of the number of ranks and the
+// up to 64 ranks.
+// Method: the verifier's counts are compared with formulas of the number of ranks and the
 // root, for buffers that divide evenly. registry_proof_test.cpp proves results for all other
 // counts, segments and nodes.
 #include "tests/model/collectives/figures.hpp"
@@ -65,7 +65,7 @@ TEST(BlocksProof, RecursiveHalvingFoldsPairsForOtherSizes) {
         const Count p = std::bit_floor(n);
         const Count folded = n - p;
         const Count steps = log2_floor(n);
-        // A chain may skip the fold: a rank without a partner starts immediately.
+        // The longest chain may skip the fold: a rank without a partner starts immediately.
         return Figures{folded > 0 ? kOpen : steps, p * steps + 2 * folded,
                        n * (p - 1) + folded * (n + 1), folded > 0 ? n : n - 1,
                        reduced_max(p, folded)};
@@ -100,7 +100,7 @@ TEST(BlocksProof, ScansKeepRankOrder) {
         });
         expect_all(collective, "recursive-doubling", one_a_rank, [&](Count n, Count) {
             Count messages = 0;
-            for (Count far = 1; far < n; far *= 2) messages += n - far;
+            for (Count distance = 1; distance < n; distance *= 2) messages += n - distance;
             return Figures{std::has_single_bit(n) ? log2_ceil(n) : kOpen, messages, messages * n,
                            kOpen, exclusive ? kOpen : n * log2_ceil(n)};
         });
@@ -141,7 +141,7 @@ TEST(AllreduceCounts, HalvingDoublingHasTheCountsOfRabenseifner) {
 }
 
 TEST(AllreduceCounts, BinaryBlocksSendUpAndDownOnce) {
-    expect_all("allreduce", "binary-blocks", power_below, [](Count n, Count) {
+    expect_all("allreduce", "binary-blocks", power_of_two_below, [](Count n, Count) {
         const Count m = std::bit_floor(n);
         Figures figures{2 * log2_floor(n), kOpen};
         Count larger = 0;
@@ -172,14 +172,14 @@ TEST(ReduceCounts, ARingSendsOneBufferFromEachRank) {
     });
 }
 
-/// Returns the number of elements, of m, that `number` sends in a gather to `top`. It sends once,
-/// at the bit where both first differ.
+/// Returns the number of elements that rank `number` sends in a gather of m elements to rank `top`:
+/// m divided by 2^(1 + the highest bit in which both numbers differ).
 Count gathered(Count m, Count number, Count top) {
     return number == top ? 0 : m >> std::bit_width(number ^ top);
 }
 
-/// Returns the longest chain of messages: fold, halve, gather. The numbers of pairs
-/// start two messages later.
+/// Returns the number of messages in the longest chain of fold, halving and gather. Ranks 0 to
+/// `pairs` - 1 (of p after the fold) each stand for a folded pair, and start after two messages.
 Count halving_rounds(Count p, Count pairs, Count top) {
     std::vector<Count> depth(p);
     for (Count number = 0; number < pairs; ++number) depth[number] = 2;
@@ -204,7 +204,7 @@ TEST(ReduceCounts, HalvingDoublingHasTheCountsOfRabenseifner) {
         const Count steps = log2_floor(n);
         const Count folds = pairs > 0 ? m / 2 : 0;
         const Count top = root < 2 * pairs ? root / 2 : root - pairs;
-        Count most = 2 * folds;  // of a rank whose partner takes part for both
+        Count most = 2 * folds;  // elements sent by a rank whose partner represents the pair
         for (Count number = 0; number < p; ++number)
             most =
                 std::max(most, m - m / p + (number < pairs ? m / 2 : 0) + gathered(m, number, top));
@@ -214,12 +214,12 @@ TEST(ReduceCounts, HalvingDoublingHasTheCountsOfRabenseifner) {
 }
 
 TEST(ReduceCounts, BinaryBlocksSendUpOnce) {
-    expect_all("reduce", "binary-blocks", power_below, [](Count n, Count root) {
+    expect_all("reduce", "binary-blocks", power_of_two_below, [](Count n, Count root) {
         const Count p = std::bit_floor(n);
         const Count m = p;
         const Count top = root >= p ? 0 : root;
-        // All ranks of smaller blocks send a buffer: the halves within their block, and the rest
-        // to the larger block.
+        // Each rank of a smaller block sends m elements: halves within its block, and the rest to
+        // the next larger block.
         Figures figures{2 * log2_floor(n), n == p ? p * log2_floor(n) + p - 1 : kOpen, (n - p) * m,
                         n > p ? m : 0, n > p ? m : m - m / p};
         for (Count number = 0; number < p; ++number) {
@@ -262,7 +262,7 @@ TEST(AllreduceProof, EliminationAddsAtMostOneRoundForAnySize) {
         const auto n = static_cast<Count>(size);
         const auto verdict = prove("allreduce", "elimination", {.size = size, .elements = 7});
         EXPECT_GE(verdict.rounds, log2_ceil(n));
-        // A chain may skip a late rank.
+        // The longest chain may skip a rank that is folded in late.
         EXPECT_LE(verdict.rounds, log2_ceil(n) + one_if(!std::has_single_bit(n))) << size;
     }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: the generalized allreduce is right for every size, number of omitted steps and group, with
-// exactly the rounds, bytes and reductions of the paper.
-// Method: the verifier's facts are compared with the formula.
+// Goal: the generalized allreduce is right for every number of ranks, every number r of omitted
+// steps and every group, with exactly the rounds, bytes and reductions of the paper.
+// Method: the verifier's counts are compared with the paper's formula (`weft cost cyclic`).
 #include "plan/schedule/canonical.hpp"
 #include "plan/schedule/step.hpp"
 #include "tests/model/collectives/figures.hpp"
@@ -14,7 +14,7 @@ plan::Verdict prove_blocks(const std::string& spec, std::uint64_t n) {
     return prove("allreduce", spec, {.size = static_cast<int>(n), .elements = n});
 }
 
-/// Compares the steps, and the buffers that one rank sends and reduces, with the paper's formula.
+/// Compares the rounds, and the bytes that one rank sends and reduces, with the paper's formula.
 /// tests/system/cli/cost_test.py compares the formula with the printed tables.
 void expect_formula(std::uint64_t n, std::uint64_t r) {
     const lab::FormulaValue given[] = {{"p", static_cast<double>(n)},
@@ -70,8 +70,8 @@ TEST(AllreduceCounts, GeneralizedOnACubeEqualsHalvingAndDoubling) {
 }
 
 TEST(AllreduceCounts, GeneralizedCopiesOnlyArrivingData) {
-    // It copies only arriving data: to its place in the output, or to scratch if steps are omitted
-    // and it is combined later.
+    // Arriving data goes to the output, or to scratch if steps are omitted and a later step
+    // combines the data.
     const auto all_in = [](const plan::Program& program, plan::BlockList list,
                            plan::Buffer buffer) {
         return std::ranges::all_of(plan::blocks_of(program, list), [&](const plan::Block& block) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: collectives composed of collectives within and between nodes accept every algorithm as a
-// part, in any number of segments. They send over the network only the messages of the part between
-// nodes. registry_proof_test.cpp proves results on nodes of every shape.
-// Method: the verifier; counts of network messages; expected refusals.
+// Goal: hierarchical collectives are composed of parts: node and down within nodes, net between
+// nodes. Every algorithm can be a part, with any number of segments. Only net uses the network.
+// Method: the verifier; counts of network messages; expected refusals. registry_proof_test.cpp
+// proves results on nodes of every shape.
 #include <algorithm>
 
 #include "plan/schedule/step.hpp"
@@ -11,8 +11,8 @@
 namespace weft::collectives {
 namespace {
 
-/// Proves a hierarchy with one given part on nodes of several shapes. Returns the number of
-/// calls that it serves.
+/// Proves a hierarchy whose part `key` is `inner`, on nodes of several shapes. Returns the number
+/// of proved calls.
 int prove_with(std::string_view collective, std::string_view key, const std::string& inner) {
     int proved = 0;
     std::vector<plan::Layout> layouts = scattered_layouts();
@@ -30,7 +30,7 @@ int prove_with(std::string_view collective, std::string_view key, const std::str
                 .elements = has_data ? contract(collective).vector_elements(layout.size(), 5) : 0,
                 .layout = layout};
             const auto spec = *parse_spec(fmt::format("hierarchical:{}=({})", key, inner));
-            // Some parts need a power of two, or their own number of segments.
+            // Skips calls that the part refuses, e.g. for ranks that are no power of two.
             if (!generate(collective, spec, request).ok()) continue;
             proves(collective, print(spec), layout, request);
             ++proved;
@@ -39,8 +39,8 @@ int prove_with(std::string_view collective, std::string_view key, const std::str
     return proved;
 }
 
-/// Expects a refusal of a part that uses memory in place. Leaders share no memory, and in an
-/// alltoall a part's block has several blocks that are not contiguous.
+/// Expects that a part that uses peers' memory is refused: leaders share no memory, and a block of
+/// an alltoall's part consists of several separate blocks.
 void expect_no_part(const char* collective, const char* key, const std::string& inner,
                     const char* reason) {
     const auto spec = parse_spec(fmt::format("hierarchical:{}=({})", key, inner));
@@ -93,37 +93,35 @@ TEST(HierarchicalProof, EveryAlgorithmCanBeAPart) {
 
 constexpr const char* kScans[] = {"scan", "exscan"};
 
-/// A scan over nodes sends one buffer for each message of its part between nodes.
 TEST(HierarchicalProof, ScansHaveTheNetworkTrafficOfAScanOverNodes) {
     for (Rank nodes = 2; nodes <= 9; ++nodes) {
         const plan::Layout layout(nodes * 4, 4);
         for (const char* collective : kScans) {
-            const auto far = far_traffic(
+            const auto traffic = network_traffic(
                 layout, programs_on(layout, collective, "hierarchical", {.elements = 1}));
             const auto net = prove("exscan", "recursive-doubling", {.size = nodes, .elements = 1});
-            EXPECT_EQ(far.rounds, net.rounds) << collective << ' ' << nodes;
-            EXPECT_EQ(far.messages, net.messages) << collective << ' ' << nodes;
+            EXPECT_EQ(traffic.rounds, net.rounds) << collective << ' ' << nodes;
+            EXPECT_EQ(traffic.messages, net.messages) << collective << ' ' << nodes;
         }
     }
 }
 
-/// Every rank sends to one rank of each other node. The message has its node's data for the ranks
-/// of the receiver's local number.
+/// Every rank sends one rank of each other node the data that all ranks of the sender's node have
+/// for the receiver.
 TEST(HierarchicalProof, AlltoallSendsOneMessageToEachNode) {
     for (const Rank each : {2, 3, 5}) {
         const plan::Layout layout(4 * each, each);
-        const auto far =
-            far_traffic(layout, programs_on(layout, "alltoall", "hierarchical",
-                                            {.elements = static_cast<std::uint64_t>(4 * each)}));
-        EXPECT_EQ(far.messages, static_cast<std::uint64_t>(4 * each * 3));
-        for (const std::uint64_t units : far.units)
+        const auto traffic = network_traffic(
+            layout, programs_on(layout, "alltoall", "hierarchical",
+                                {.elements = static_cast<std::uint64_t>(4 * each)}));
+        EXPECT_EQ(traffic.messages, static_cast<std::uint64_t>(4 * each * 3));
+        for (const std::uint64_t units : traffic.units)
             EXPECT_EQ(units, static_cast<std::uint64_t>(3 * each));
     }
 }
 
 TEST(HierarchicalProof, BlocksOfAllNodesAreOneStridedBlock) {
-    // A local number means one rank on each of 128 nodes: one strided block
-    // instead of 128 blocks.
+    // The ranks with one local number, on 128 nodes, are one strided block instead of 128 blocks.
     const auto program = generate("alltoall", *parse_spec("hierarchical:node=(bruck),net=(bruck)"),
                                   {.size = 2304, .elements = 2304, .layout = {2304, 18}});
     ASSERT_TRUE(program.ok());
@@ -152,7 +150,6 @@ TEST(HierarchicalProof, SegmentsOfOnePartDivideAllParts) {
     }
 }
 
-/// Blocks of many ranks in many segments: each part gets the number that it needs.
 TEST(HierarchicalProof, LongCallsOfManyRanksMayHaveManySegments) {
     const plan::Layout layout(512, 16);
     for (const char* collective : {"allgather", "gather", "scatter", "alltoall"}) {
@@ -164,8 +161,8 @@ TEST(HierarchicalProof, LongCallsOfManyRanksMayHaveManySegments) {
     }
 }
 
-/// A local peer can read only one range of memory in place, and blocks with counts may be separate.
-/// MatrixTest checks the results.
+/// A local peer can read only one range of memory in place, and blocks of different sizes may not
+/// be contiguous. MatrixTest (tests/system) checks the results.
 TEST(HierarchicalProof, BlocksOfDifferentSizesAreNotUsedInPlace) {
     const std::vector<std::uint64_t> counts{30'001, 1, 0, 1, 0, 1};
     for (const bool uneven : {false, true}) {
@@ -215,30 +212,29 @@ TEST(HierarchicalProof, OneRankOfANodeCommunicatesWithOtherNodes) {
         for (const std::string_view collective : {"barrier", "broadcast", "reduce", "allreduce"}) {
             const auto programs =
                 programs_on(layout, collective, "hierarchical", {.root = 7, .elements = 1});
-            std::set<std::pair<Rank, Rank>> talks;
+            std::set<std::pair<Rank, Rank>> communicating;  // nodes and ranks
             for (const plan::Program& program : programs)
                 for (const plan::Step& step : program.steps)
                     if (step.peer != plan::kNoRank && !layout.near(step.peer, program.rank))
-                        talks.insert({layout.node_of(program.rank), program.rank});
-            EXPECT_EQ(talks.size(), static_cast<std::size_t>(layout.nodes())) << collective;
+                        communicating.insert({layout.node_of(program.rank), program.rank});
+            EXPECT_EQ(communicating.size(), static_cast<std::size_t>(layout.nodes())) << collective;
         }
     }
 }
 
-/// Counts rounds over the network only; parts within nodes add none.
 TEST(HierarchicalProof, NetworkRoundsEqualThoseOfTheNetPart) {
     for (Rank nodes = 2; nodes <= 17; ++nodes) {
         const plan::Layout layout(nodes * 3, 3);
-        const auto far = [&](const char* collective, const char* spec) {
-            return far_rounds(layout,
-                              programs_on(layout, collective, spec, {.root = 0, .elements = 1}));
+        const auto rounds_of = [&](const char* collective, const char* spec) {
+            return network_rounds(
+                layout, programs_on(layout, collective, spec, {.root = 0, .elements = 1}));
         };
         for (const char* net : {"recursive-doubling", "ring", "reduce-broadcast"})
-            EXPECT_EQ(far("allreduce", fmt::format("hierarchical:net=({})", net).c_str()),
+            EXPECT_EQ(rounds_of("allreduce", fmt::format("hierarchical:net=({})", net).c_str()),
                       prove("allreduce", net, {.size = nodes, .elements = 1}).rounds);
-        EXPECT_EQ(far("barrier", "hierarchical"),
+        EXPECT_EQ(rounds_of("barrier", "hierarchical"),
                   prove("barrier", "dissemination", {.size = nodes}).rounds);
-        EXPECT_EQ(far("broadcast", "hierarchical:net=(flat)"), 1U);
+        EXPECT_EQ(rounds_of("broadcast", "hierarchical:net=(flat)"), 1U);
     }
 }
 
@@ -254,8 +250,8 @@ TEST(HierarchicalProof, LoopsOfThePartsAreMerged) {
     }
 }
 
-/// Long buffers and blocks are put to other nodes only. Within a node all data is read
-/// or written in place.
+/// Puts of long buffers and blocks go to other nodes only. Within a node ranks read or write all
+/// data in place.
 TEST(HierarchicalProof, LongBuffersAreUsedInPlaceOnANode) {
     constexpr const char* kMapping[] = {"broadcast",      "reduce",  "allreduce",
                                         "gather",         "scatter", "allgather",

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: every algorithm of the registry is right for 1,000 and 4,097 ranks (1,024 and 4,096 if it
 // needs a power of two).
-// Method: fingerprints, in rank order where the algorithm can, from one or two roots, with input
-// and output separate and in the same memory. Collectives without data are executed symbolically.
-// For 4,097 ranks, only the full mode covers algorithms with a step for each pair of ranks. A
-// planted mistake must be found at these sizes.
+// Method: execution with fingerprints as data, in rank order if the algorithm supports it, with
+// roots at a third of the ranks and at 0, separate and in place. Barriers are executed
+// symbolically. For 4,097 ranks, only the full mode covers calls of much work, such as a step for
+// each pair of ranks. A planted mistake must be found at these sizes.
 #include <chrono>
 #include <cstdio>
 
 #include "plan/schedule/builder.hpp"
 #include "plan/schedule/step.hpp"
-#include "tests/support/full_mode.hpp"
 #include "tests/model/collectives/node_proof.hpp"
+#include "tests/support/full_mode.hpp"
 
 namespace weft::collectives {
 namespace {
@@ -31,7 +31,7 @@ GenerateRequest request_of(const Subject& subject, Rank root) {
                             .elements = subject.algorithm->collective == "barrier" ? 0 : size,
                             .ordered = true,
                             .layout = subject.layout};
-    // Ordered if the algorithm can.
+    // Keeps the rank order if the algorithm supports it.
     request.ordered = generate(subject.algorithm->collective, spec, request).ok();
     return request;
 }
@@ -42,7 +42,8 @@ plan::FingerprintVerdict judge(const Subject& subject, const GenerateRequest& re
                                  in_place, change);
 }
 
-/// Returns the number of steps of a rank and units that they touch: the cost of executing them.
+/// Returns the number of a rank's steps and of the units that the steps read: the cost of executing
+/// the program.
 std::uint64_t work_of(const plan::Program& program) {
     std::uint64_t work = program.units;
     for (const plan::Step& step : program.steps) {
@@ -54,7 +55,7 @@ std::uint64_t work_of(const plan::Program& program) {
     return work * program.segments;
 }
 
-/// Returns an estimate for all ranks, from some of them.
+/// Estimates the work of all ranks from the programs of four ranks.
 std::uint64_t work_of(const Subject& subject, GenerateRequest request) {
     const AlgorithmSpec spec = *parse_spec(subject.spec);
     const auto of = [&](Rank rank) -> std::uint64_t {
@@ -78,8 +79,8 @@ bool is_subject(const Algorithm& algorithm, Rank ranks) {
     return !algorithm.properties.one_node || ranks <= 1000;
 }
 
-/// Returns every algorithm by its plain name, or with the first schedule that it would try.
-/// Algorithms for nodes occur with even and uneven nodes.
+/// Returns every algorithm by its plain name, or as its first variant if it needs parameters.
+/// Algorithms for nodes occur with two sizes of nodes.
 std::vector<Subject> subjects(Rank ranks) {
     std::vector<Subject> list;
     for (const Algorithm& algorithm : algorithms()) {
@@ -108,6 +109,7 @@ std::vector<Subject> subjects(Rank ranks) {
     return list;
 }
 
+/// Proves all subjects. Leaves out calls whose work exceeds `work_max`.
 void prove_all(Rank ranks, std::uint64_t work_max) {
     const auto begin = std::chrono::steady_clock::now();
     int proved = 0;
@@ -258,14 +260,17 @@ std::vector<Mistake> mistakes() {
                     step_of(program, plan::StepKind::put, 499).source;
             }),
          "rank 278 ends without its result: output[777] is another one"},
+        // Waits for a rank that does not send.
         {"allgather", "ring", 1000,
          on(999,
             [](plan::Program& program) { step_of(program, plan::StepKind::wait, 998).peer = 5; }),
          "rank 999 step "},
+        // Sends to a rank that is not the parent.
         {"reduce", "binomial", 4097,
          on(2048,
             [](plan::Program& program) { step_of(program, plan::StepKind::put, 0).peer = 1; }),
          "rank "},
+        // Sends the first copy's source in the first put, and omits a wait.
         {"scan", "recursive-doubling", 4097,
          on(4000,
             [](plan::Program& program) {

@@ -2,8 +2,8 @@
 // Goal: programs that use memory of other ranks move no more data than necessary. The verifier
 // rejects them if a step is missing that prevents use of the memory too early or too late.
 // registry_proof_test.cpp proves their results.
-// Method: bytes are counted from the steps. Every done signal, every wait for one and every mark
-// for writing is removed once, and every exposed block is overwritten by its owner.
+// Method: elements are counted from the steps. Each done signal, each wait and each write flag is
+// removed once, and each exposed block is overwritten by its owner.
 #include <algorithm>
 #include <functional>
 
@@ -63,16 +63,16 @@ TEST(MappedProof, MappedIsACandidateOnlyWithReachableMemory) {
 
 // --- data moved --------------------------------------------------------------------------------
 
-/// Elements that all ranks read and write in total.
+/// Numbers of elements that all ranks read and write.
 struct Moved {
-    std::uint64_t copied_far = 0;  ///< by copies between ranks
-    std::uint64_t copied_own = 0;  ///< by copies within a rank's memory
-    std::uint64_t read = 0;        ///< by reductions
-    std::uint64_t written = 0;
+    std::uint64_t copied_between = 0;  ///< by copies between ranks
+    std::uint64_t copied_own = 0;      ///< by copies within a rank's memory
+    std::uint64_t read = 0;            ///< by reductions
+    std::uint64_t written = 0;         ///< by reductions
 
     friend bool operator==(const Moved&, const Moved&) = default;
     friend std::ostream& operator<<(std::ostream& out, const Moved& moved) {
-        return out << moved.copied_far << " copied between ranks, " << moved.copied_own
+        return out << moved.copied_between << " copied between ranks, " << moved.copied_own
                    << " within, " << moved.read << " read, " << moved.written << " written";
     }
 };
@@ -87,7 +87,7 @@ Moved moved_by(const std::vector<Program>& programs, std::uint64_t elements) {
                 size += partition.size(block.first, block.count);
             return size;
         };
-        const auto is_far = [&](plan::BlockList list) {
+        const auto has_mapped = [&](plan::BlockList list) {
             return std::ranges::any_of(plan::blocks_of(program, list), [](const Block& block) {
                 return block.buffer == Buffer::mapped;
             });
@@ -95,8 +95,8 @@ Moved moved_by(const std::vector<Program>& programs, std::uint64_t elements) {
         for (const Step& step : program.steps) {
             EXPECT_NE(step.kind, StepKind::put);
             if (step.kind == StepKind::copy)
-                (is_far(step.source) || is_far(step.target) ? moved.copied_far
-                                                            : moved.copied_own) +=
+                (has_mapped(step.source) || has_mapped(step.target) ? moved.copied_between
+                                                                    : moved.copied_own) +=
                     size_of(step.source);
             if (step.kind != StepKind::reduce) continue;
             moved.read += size_of(step.source);
@@ -130,7 +130,7 @@ TEST(MappedProof, EachByteIsMovedAtMostOnce) {
     }
 }
 
-/// Each rank reads both inputs. The result is in the output unless that is an input.
+/// Each rank reads both inputs, reduces into scratch and copies the result to its output.
 TEST(MappedProof, TwoRanksReduceShortBuffersSeparately) {
     const std::uint64_t m = 1 << 10;
     EXPECT_EQ(moved_by(mapped_programs("allreduce", 2, m), m), (Moved{0, 2 * m, 4 * m, 2 * m}));
@@ -147,7 +147,7 @@ TEST(MappedProof, BlocksOfDifferentSizesAreMovedOnce) {
 
 // --- faulty programs ---------------------------------------------------------------------------
 
-/// Programs have one lane, so that a step can be inserted or removed.
+// insert() and erase() need a program with one lane.
 void insert(Program& program, std::size_t at, const Step& step) {
     program.steps.insert(program.steps.begin() + static_cast<std::ptrdiff_t>(at), step);
     ++program.lanes.front().count;
@@ -162,7 +162,7 @@ std::string error_of(const std::vector<Program>& programs) {
     return plan::verify({.programs = programs, .elements = kElements}).error;
 }
 
-/// Calls visit(programs, rank, at) for all steps of that kind.
+/// Calls visit(programs, rank, index of the step) for all steps of a kind in all programs.
 void for_each_step(
     StepKind kind,
     const std::function<void(std::vector<Program>, std::size_t, std::size_t)>& visit) {
@@ -180,7 +180,7 @@ void for_each_step(
     }
 }
 
-/// Only done signals are bare signals.
+/// In these programs all signals are done signals.
 TEST(MappedProof, AMissingDoneSignalIsRefused) {
     int refused = 0;
     for_each_step(
@@ -212,7 +212,8 @@ TEST(MappedProof, AnOwnerThatReturnsEarlyIsRefused) {
     EXPECT_GT(refused, 1000);
 }
 
-/// Overwrites with the owner's input, so that contents stay right if both are the same memory.
+/// Overwrites exposed blocks with the owner's input: the contents stay right if the call is in
+/// place.
 TEST(MappedProof, AnOwnerThatWritesExposedMemoryIsRefused) {
     int refused = 0;
     for_each_step(StepKind::expose, [&](std::vector<Program> programs, std::size_t rank,
@@ -239,7 +240,8 @@ TEST(MappedProof, AnOwnerThatWritesExposedMemoryIsRefused) {
     EXPECT_GT(refused, 500);
 }
 
-/// In place, two blocks are swapped in one step; two single copies would overwrite one of them.
+/// In place, one step swaps two blocks. Two single copies would overwrite a block before it is
+/// read.
 TEST(MappedProof, ASwapByTwoSingleCopiesIsRefused) {
     int refused = 0;
     for_each_step(StepKind::copy, [&](std::vector<Program> programs, std::size_t rank,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: collectives of blocks, and of long buffers, in which every rank of a node drives the
-// network, send the messages that the paper gives. registry_proof_test.cpp proves results on
-// nodes of every shape.
+// Goal: multi-object collectives, in which every rank of a node drives the network, send the
+// messages of their paper for blocks and for long buffers. registry_proof_test.cpp proves results
+// on nodes of every shape.
 // Method: counts of network messages are compared with the paper's figures.
 #include <algorithm>
 
@@ -15,11 +15,11 @@
 namespace weft::collectives {
 namespace {
 
-FarTraffic far_of(const plan::Layout& layout, std::string_view collective, const std::string& spec,
-                  Rank root = plan::kNoRank) {
+NetworkTraffic traffic_of(const plan::Layout& layout, std::string_view collective,
+                          const std::string& spec, Rank root = plan::kNoRank) {
     const auto size = static_cast<std::uint64_t>(layout.size());
-    return far_traffic(layout,
-                       programs_on(layout, collective, spec, {.root = root, .elements = size}));
+    return network_traffic(layout,
+                           programs_on(layout, collective, spec, {.root = root, .elements = size}));
 }
 
 TEST(MultiObject, EveryRadixOfAllgatherIsRight) {
@@ -27,7 +27,7 @@ TEST(MultiObject, EveryRadixOfAllgatherIsRight) {
         for (Rank nodes = 1; nodes <= 30; ++nodes) {
             const plan::Layout layout(nodes * 4, 4);
             const std::string spec = fmt::format("multi-object-bruck:radix={}", radix);
-            EXPECT_EQ(far_of(layout, "allgather", spec).rounds, rounds_in_base(radix, nodes));
+            EXPECT_EQ(traffic_of(layout, "allgather", spec).rounds, rounds_in_base(radix, nodes));
             if (nodes < 14)
                 proves("allgather", spec, layout,
                        {.elements = static_cast<std::uint64_t>(layout.size())});
@@ -35,8 +35,9 @@ TEST(MultiObject, EveryRadixOfAllgatherIsRight) {
     }
 }
 
-/// The paper's example, with its remainder corrected.
+/// The paper's example, with an error in its remainder corrected.
 TEST(MultiObject, PortsReceiveFromTheNodesOfThePaper) {
+    // Returns for each port of node 0 its puts to other nodes: distance in nodes, blocks per rank.
     const auto fetches = [](Rank nodes) {
         const plan::Layout layout(nodes * 3, 3);
         std::vector<std::vector<std::pair<Rank, std::uint32_t>>> ports(3);
@@ -65,9 +66,9 @@ TEST(MultiObject, PortsReceiveFromTheNodesOfThePaper) {
 
 TEST(MultiObject, RingsSendOneBlockEachStep) {
     for (Rank nodes = 2; nodes <= 9; ++nodes) {
-        const FarTraffic far = far_of({nodes * 4, 4}, "allgather", "multi-object-ring");
-        EXPECT_EQ(far.rounds, static_cast<std::uint64_t>(nodes - 1));
-        for (const std::uint64_t units : far.units)
+        const NetworkTraffic traffic = traffic_of({nodes * 4, 4}, "allgather", "multi-object-ring");
+        EXPECT_EQ(traffic.rounds, static_cast<std::uint64_t>(nodes - 1));
+        for (const std::uint64_t units : traffic.units)
             EXPECT_EQ(units, static_cast<std::uint64_t>(nodes - 1));
     }
 }
@@ -78,35 +79,36 @@ TEST(MultiObject, ScatterSendsEveryBlockOnceInTheExpectedRounds) {
             const plan::Layout layout(nodes * each, each);
             const Rank root = (nodes / 2) * each + each - 1;
             for (const char* collective : {"scatter", "gather"}) {
-                const FarTraffic far = far_of(layout, collective, "multi-object", root);
+                const NetworkTraffic traffic = traffic_of(layout, collective, "multi-object", root);
                 // Consecutive messages of one port to different nodes are not a chain.
                 const std::uint64_t rounds = rounds_in_base(each + 1, nodes);
-                EXPECT_LE(far.rounds, rounds) << nodes << ' ' << each;
+                EXPECT_LE(traffic.rounds, rounds) << nodes << ' ' << each;
                 EXPECT_EQ(part_sizes(nodes, each + 1).size(), rounds);
-                EXPECT_EQ(far.messages, static_cast<std::uint64_t>(nodes - 1));
+                EXPECT_EQ(traffic.messages, static_cast<std::uint64_t>(nodes - 1));
             }
             // All blocks of other nodes leave the root's node exactly once.
-            const FarTraffic far = far_of(layout, "scatter", "multi-object", root);
+            const NetworkTraffic traffic = traffic_of(layout, "scatter", "multi-object", root);
             std::uint64_t sent = 0;
             for (Rank local = 0; local < each; ++local)
-                sent += far.units[static_cast<std::size_t>(layout.rank_at(nodes / 2, local))];
+                sent += traffic.units[static_cast<std::size_t>(layout.rank_at(nodes / 2, local))];
             EXPECT_EQ(sent, static_cast<std::uint64_t>((nodes - 1) * each));
         }
     }
-    // The first round of nine nodes of two has the blocks of six nodes.
+    // On nine nodes of two ranks, each message of the first round has three nodes' blocks: 6 units.
     const auto program = *generate("scatter", *parse_spec("multi-object"),
                                    {.size = 18, .root = 0, .elements = 18, .layout = {18, 2}});
     EXPECT_EQ(program.slot_capacity.front(), 6U);
-    EXPECT_EQ(far_of({18, 2}, "scatter", "multi-object", 0).rounds, 2U);
+    EXPECT_EQ(traffic_of({18, 2}, "scatter", "multi-object", 0).rounds, 2U);
 }
 
 TEST(MultiObject, LongAllreducesSendTheBufferTwiceOverTheNetwork) {
     for (Rank nodes = 2; nodes <= 8; ++nodes) {
         for (Rank each = 1; each <= 4; ++each) {
-            // In units of a block: the buffer has nodes * each of them.
-            const FarTraffic far = far_of({nodes * each, each}, "allreduce", "multi-object-large");
-            EXPECT_EQ(far.rounds, static_cast<std::uint64_t>(nodes));
-            for (const std::uint64_t units : far.units)
+            // A unit is a block; the buffer has nodes * each blocks.
+            const NetworkTraffic traffic =
+                traffic_of({nodes * each, each}, "allreduce", "multi-object-large");
+            EXPECT_EQ(traffic.rounds, static_cast<std::uint64_t>(nodes));
+            for (const std::uint64_t units : traffic.units)
                 EXPECT_EQ(units, 2 * static_cast<std::uint64_t>(nodes - 1));
         }
     }
@@ -175,13 +177,13 @@ TEST(MultiObject, LongBlocksAreReadByPeersAndNotPutToThem) {
 }
 
 /// Number and largest size of puts between ranks of one node.
-struct NearPuts {
+struct LocalPuts {
     std::uint64_t count = 0;
     std::uint64_t bytes_max = 0;
 };
-NearPuts near_puts(const plan::Layout& layout, const std::vector<plan::Program>& programs,
-                   std::uint64_t elements) {
-    NearPuts puts;
+LocalPuts local_puts(const plan::Layout& layout, const std::vector<plan::Program>& programs,
+                     std::uint64_t elements) {
+    LocalPuts puts;
     for (const plan::Program& program : programs) {
         const plan::Partition partition = program.partition(elements);
         for (const plan::Step& step : program.steps) {
@@ -197,7 +199,7 @@ NearPuts near_puts(const plan::Layout& layout, const std::vector<plan::Program>&
     return puts;
 }
 
-/// A payload counts as a whole, for any number of short blocks in it.
+/// The threshold applies to the whole payload of a put, not to its single blocks.
 TEST(MultiObject, PayloadsAboveTheThresholdAreNeverPutLocally) {
     const plan::Layout layouts[] = {
         {6, 3}, {20, 4}, {27, 3}, layout_by({3, 1, 4}), dealt_layout(11, 3), dealt_layout(12, 2)};
@@ -210,7 +212,7 @@ TEST(MultiObject, PayloadsAboveTheThresholdAreNeverPutLocally) {
                 const auto programs = programs_on(
                     layout, call.collective, call.spec,
                     {.root = rooted ? 1 : plan::kNoRank, .elements = elements, .element_bytes = 8});
-                const NearPuts puts = near_puts(layout, programs, elements);
+                const LocalPuts puts = local_puts(layout, programs, elements);
                 EXPECT_LT(puts.bytes_max, kLocalInPlaceBytes)
                     << call.collective << ' ' << call.spec << ", " << each << " doubles, "
                     << layout.size() << " ranks on " << layout.nodes() << " nodes";
@@ -223,7 +225,7 @@ TEST(MultiObject, PayloadsAboveTheThresholdAreNeverPutLocally) {
 
 /// Contiguous blocks of a node are exposed together, not one by one.
 TEST(MultiObject, AdjacentShortBlocksAreExposedTogether) {
-    constexpr std::uint64_t kEach = 128;  // of 1 KiB, 12 of them
+    constexpr std::uint64_t kEach = 128;  // elements of a block: 1 KiB
     const plan::Layout layout(24, 12);
     const auto exposes = [&](const std::string& spec, Rank rank) {
         const auto programs = programs_on(layout, "scatter", spec,

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: collectives in which every rank of a node drives the network are right for all numbers of
-// nodes and ranks. They take the rounds and bytes over the network that the paper gives.
+// Goal: multi-object collectives, in which every rank of a node drives the network, are right for
+// all numbers of nodes and ranks. They take the rounds and bytes over the network of their paper.
 // Method: the verifier; counts of network messages.
 #include <algorithm>
 
-#include "tests/support/full_mode.hpp"
 #include "tests/model/collectives/figures.hpp"
 #include "tests/model/collectives/node_proof.hpp"
+#include "tests/support/full_mode.hpp"
 
 namespace weft::collectives {
 namespace {
@@ -19,10 +19,10 @@ void expect_small(Rank nodes, Rank each, const std::string& spec, Rank radix) {
                                << verdict.error;
     EXPECT_TRUE(verdict.synchronizing);
     EXPECT_EQ(verdict.ordered && verdict.bit_identical, nodes <= radix) << nodes << ' ' << each;
-    const FarTraffic far = far_traffic(layout, programs);
-    EXPECT_EQ(far.rounds, rounds_in_base(radix, nodes)) << nodes << " nodes of " << each;
+    const NetworkTraffic traffic = network_traffic(layout, programs);
+    EXPECT_EQ(traffic.rounds, rounds_in_base(radix, nodes)) << nodes << " nodes of " << each;
     // A port sends one buffer in each round.
-    EXPECT_LE(*std::ranges::max_element(far.units), rounds_in_base(radix, nodes));
+    EXPECT_LE(*std::ranges::max_element(traffic.units), rounds_in_base(radix, nodes));
 }
 
 TEST(MultiObjectSmall, EveryNumberOfNodesUpTo130IsRight) {
@@ -37,7 +37,7 @@ TEST(MultiObjectSmall, NodesOfEighteenRanksAreRight) {
         expect_small(nodes, 18, "multi-object-small", 19);
 }
 
-/// Fingerprints prove the sizes that the samples above skip in the ordinary run.
+/// Also proves the numbers of nodes that the two tests above skip in the ordinary run.
 TEST(MultiObjectSmall, EveryNumberOfNodesIsRightByFingerprints) {
     for (const Rank each : {1, 2, 3, 5, 18}) {
         for (Rank nodes = 1; nodes <= 130; ++nodes) {
@@ -50,7 +50,7 @@ TEST(MultiObjectSmall, EveryNumberOfNodesIsRightByFingerprints) {
     }
 }
 
-/// The smallest sizes for which the paper's algorithm loses remainders.
+/// The smallest numbers of nodes for which the paper's algorithm loses remainders.
 TEST(MultiObjectSmall, RemaindersOfSeveralDigitsAreRight) {
     for (Rank each = 1; each <= 5; ++each) {
         const Rank radix = each + 1;
@@ -73,7 +73,7 @@ TEST(MultiObjectSmall, AnyRadixUpToThePortsIsRight) {
                          .ok());
 }
 
-TEST(MultiObjectSmall, ItsSignalsFormABarrier) {
+TEST(MultiObjectSmall, TheBarrierHasTheSameRounds) {
     std::vector<plan::Layout> layouts = uneven_layouts();
     for (Rank nodes = 1; nodes <= 9; ++nodes)
         for (Rank each = 1; each <= 4; ++each) layouts.emplace_back(nodes * each, each);
@@ -83,7 +83,7 @@ TEST(MultiObjectSmall, ItsSignalsFormABarrier) {
             EXPECT_TRUE(verdict.synchronizing);
             EXPECT_EQ(verdict.messages, 0U);
         }
-        EXPECT_EQ(far_rounds(layout, programs_on(layout, "barrier", "multi-object", {})),
+        EXPECT_EQ(network_rounds(layout, programs_on(layout, "barrier", "multi-object", {})),
                   rounds_in_base(layout.least() + 1, layout.nodes()));
     }
 }

@@ -13,8 +13,9 @@ using plan::Program;
 using plan::Step;
 using plan::StepKind;
 
-/// Puts as "from->to", grouped by the stage of their slot.
+/// Puts as "from->to", by stage.
 using Stages = std::vector<std::set<std::string>>;
+/// Returns the puts of all programs. `firsts` has the first slot of each stage.
 Stages stages_of(const std::vector<Program>& list, const std::vector<std::uint32_t>& firsts) {
     Stages stages(firsts.size());
     for (const Program& program : list) {
@@ -30,6 +31,7 @@ Stages stages_of(const std::vector<Program>& list, const std::vector<std::uint32
     return stages;
 }
 
+/// Returns the puts between all pairs in each group, and `others`.
 std::set<std::string> groups(std::initializer_list<std::initializer_list<int>> all,
                              std::set<std::string> others = {}) {
     for (const auto& group : all)
@@ -88,7 +90,7 @@ TEST(Multiplying, LargerWorkedExamplesHaveThePublishedPeers) {
         "m1g3a4,n1g4a3", 13, {0, 5},
         {groups({{1, 2, 3, 4}, {5, 6, 7, 8}, {9, 10, 11, 12}}, {"0->1", "0->2", "0->3", "0->4"}),
          groups({{1, 5, 9}, {2, 6, 10}, {3, 7, 11}, {4, 8, 12}}, {"1->0", "5->0", "9->0"})});
-    // After the split, the numbers 0..7 are the ranks 1, 3, 5, 7, 9, 10, 11, 12.
+    // After stage c10m2, ranks 1, 3, 5, 7, 9, 10, 11, 12 remain.
     expect_stages("c10m2,a2,a2,a2,e10m2", 13, {0, 1, 3, 5, 7},
                   {{"0->1", "2->3", "4->5", "6->7", "8->9"},
                    groups({{1, 3}, {5, 7}, {9, 10}, {11, 12}}),

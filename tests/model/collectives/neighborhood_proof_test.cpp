@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: neighborhood collectives are right on all stencils of up to three dimensions
-// with a reach of up to two ranks, and on random directed graphs. Combining takes the
-// expected number of messages.
-// Method: the verifier, on open and closed grids, and on grids narrower than the stencil.
+// Goal: neighborhood collectives are right for box and star stencils of up to three dimensions
+// with a reach of up to two ranks, for random stencils, and on random directed graphs. Combined
+// exchanges take the expected number of messages.
+// Method: the verifier, on open and periodic grids, and on grids narrower than the stencil.
 #include <array>
 #include <map>
 
@@ -59,7 +59,8 @@ Stencil stencil_of(const std::vector<Rank>& extents, std::vector<bool> periodic,
     return *std::move(stencil);
 }
 
-std::vector<bool> closed(std::size_t dimensions, unsigned bits) {
+/// Returns for each dimension whether it is periodic, from the bits.
+std::vector<bool> periodic_in(std::size_t dimensions, unsigned bits) {
     std::vector<bool> periodic;
     for (std::size_t i = 0; i < dimensions; ++i) periodic.push_back((bits >> i & 1) != 0);
     return periodic;
@@ -77,7 +78,7 @@ TEST(NeighborhoodProof, EveryStencilIsRightOnEveryGrid) {
                 for (const auto& offsets :
                      {box_offsets(dimensions, reach), star_offsets(dimensions, reach)}) {
                     const Stencil stencil =
-                        stencil_of(extents, closed(extents.size(), bits), offsets);
+                        stencil_of(extents, periodic_in(extents.size(), bits), offsets);
                     for (const NeighborData data : kData) {
                         for (const NeighborWay way : kWays) {
                             const Case of{data, way,
@@ -97,7 +98,7 @@ TEST(NeighborhoodProof, EveryStencilIsRightOnEveryGrid) {
     EXPECT_GT(proven, 700);
 }
 
-/// Compares the messages of a rank inside a closed grid that is wide enough.
+/// Counts messages on periodic grids wide enough that all neighbors differ.
 TEST(NeighborhoodProof, CombiningSendsOneMessagePerOffsetPart) {
     struct Figure {
         int dimensions, reach;
@@ -111,7 +112,7 @@ TEST(NeighborhoodProof, CombiningSendsOneMessagePerOffsetPart) {
                                            box_offsets(figure.dimensions, figure.reach));
         const auto ranks = static_cast<std::uint64_t>(stencil.grid().ranks());
         for (const NeighborData data : kData) {
-            if (ranks > 30 && data == NeighborData::own) continue;  // has the same messages
+            if (ranks > 30 && data == NeighborData::own) continue;  // saves time: equal messages
             const auto direct = prove(stencil, {data, NeighborWay::direct});
             ASSERT_TRUE(direct.valid) << direct.error;
             EXPECT_EQ(direct.messages, ranks * figure.direct);
@@ -124,8 +125,8 @@ TEST(NeighborhoodProof, CombiningSendsOneMessagePerOffsetPart) {
     }
 }
 
-TEST(NeighborhoodProof, CombiningSendsNoMoreBytesOfACommonBlock) {
-    const Stencil stencil = stencil_of({3, 3, 3}, closed(3, 7), box_offsets(3, 1));
+TEST(NeighborhoodProof, CombiningSendsACommonBlockOncePerNeighbor) {
+    const Stencil stencil = stencil_of({3, 3, 3}, periodic_in(3, 7), box_offsets(3, 1));
     for (const NeighborWay way : kWays)
         EXPECT_EQ(prove(stencil, {NeighborData::same, way}).bytes_total, 27U * 26 * 5 * 8);
     // A separate block for each neighbor travels along each nonzero part of its offset.
@@ -154,7 +155,7 @@ TEST(NeighborhoodProof, RandomStencilsAreRight) {
                 if (std::ranges::find(offsets, one) == offsets.end()) offsets.push_back(one);
         }
         const Stencil stencil = stencil_of(
-            extents, closed(extents.size(), static_cast<unsigned>(random.below(8))), offsets);
+            extents, periodic_in(extents.size(), static_cast<unsigned>(random.below(8))), offsets);
         for (const NeighborData data : kData) {
             for (const NeighborWay way : kWays) {
                 const Case of{data, way, 1 + static_cast<std::uint32_t>(random.below(3)),
@@ -170,7 +171,7 @@ TEST(NeighborhoodProof, RandomStencilsAreRight) {
 }
 
 TEST(NeighborhoodProof, AMissingOrMisdirectedMessageIsDetected) {
-    const Stencil stencil = stencil_of({3, 3}, closed(2, 3), box_offsets(2, 1));
+    const Stencil stencil = stencil_of({3, 3}, periodic_in(2, 3), box_offsets(2, 1));
     for (const NeighborWay way : kWays) {
         const Case of{NeighborData::own, way};
         auto programs = programs_of(stencil, of);
@@ -197,8 +198,8 @@ TEST(NeighborhoodProof, InvalidStencilsAreRefused) {
     EXPECT_NE(why({{2}, {true}}, {}), "");
 }
 
-/// Returns the messages along the edges to (or from) these ranks; edges without elements have none.
-/// A parallel edge is numbered by the edges before it, with or without elements.
+/// Returns the messages along the edges to (or from) these ranks, without empty messages. Parallel
+/// edges, empty ones included, are numbered in order.
 std::vector<Message> messages_along(std::span<const Rank> peers,
                                     std::span<const std::uint64_t> counts) {
     std::map<Rank, std::uint32_t> before;
@@ -211,7 +212,7 @@ std::vector<Message> messages_along(std::span<const Rank> peers,
     return messages;
 }
 
-/// Returns the largest number of edges to one other rank.
+/// Returns the largest number of edges to one rank.
 std::uint32_t parallel_edges(std::span<const Rank> peers) {
     std::map<Rank, std::uint32_t> edges;
     std::uint32_t most = 1;
@@ -219,7 +220,8 @@ std::uint32_t parallel_edges(std::span<const Rank> peers) {
     return most;
 }
 
-/// A directed graph, which may have parallel edges and edges from a rank to itself.
+/// A directed graph, which may have parallel edges and edges from a rank to itself. An edge carries
+/// a number of elements; `piece` is the maximum in a segment.
 class Graph {
   public:
     Graph(std::size_t size, std::uint64_t piece)
@@ -235,19 +237,20 @@ class Graph {
         parallel_ = std::max(parallel_, parallel_edges(to_[s]));
     }
     [[nodiscard]] Exchange exchange() const {
-        Exchange made{.collective = "neighbor_alltoallv", .piece = piece_, .parallel = parallel_};
+        Exchange exchange{
+            .collective = "neighbor_alltoallv", .piece = piece_, .parallel = parallel_};
         for (std::size_t rank = 0; rank < to_.size(); ++rank) {
-            made.sent.push_back(messages_along(to_[rank], counts_[rank]));
-            made.received.push_back(messages_along(from_[rank], from_counts_[rank]));
+            exchange.sent.push_back(messages_along(to_[rank], counts_[rank]));
+            exchange.received.push_back(messages_along(from_[rank], from_counts_[rank]));
         }
-        return made;
+        return exchange;
     }
 
   private:
     std::uint64_t piece_;
     std::uint32_t parallel_ = 1;
     std::vector<std::vector<Rank>> to_, from_;                      ///< by rank
-    std::vector<std::vector<std::uint64_t>> counts_, from_counts_;  ///< by edge
+    std::vector<std::vector<std::uint64_t>> counts_, from_counts_;  ///< by rank and edge
 };
 
 TEST(NeighborhoodProof, RandomDirectedGraphsAreRight) {
@@ -273,7 +276,7 @@ TEST(NeighborhoodProof, RandomDirectedGraphsAreRight) {
     EXPECT_GT(most, 2U);
 }
 
-TEST(NeighborhoodProof, ConfusedParallelEdgesAreDetected) {
+TEST(NeighborhoodProof, TwoParallelEdgesInOneSlotAreDetected) {
     Graph graph(2, 4);
     graph.add(0, 1, 3);
     graph.add(0, 1, 3);

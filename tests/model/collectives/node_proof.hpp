@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// node_proof.hpp - proofs of programs that know the nodes, and counts of network messages.
+// node_proof.hpp - layouts, proofs of programs on nodes, and counts of network messages.
 #pragma once
 
 #include <map>
@@ -33,7 +33,7 @@ inline std::vector<plan::Layout> uneven_layouts() {
             plan::Layout::of(mixed)};
 }
 
-/// Returns layouts whose nodes have ranks at equal and at unequal distances.
+/// Returns layouts whose nodes have no consecutive ranks, at equal and unequal distances.
 inline std::vector<plan::Layout> scattered_layouts() {
     std::vector<plan::Layout> layouts;
     for (const std::vector<Rank>& node_of : {std::vector<Rank>{0, 1, 1, 2, 0, 2},
@@ -71,7 +71,7 @@ inline std::vector<plan::Program> programs_on(const plan::Layout& layout,
     return generate_all(collective, *parse_spec(spec), request);
 }
 
-/// Returns the programs as the runtime rewrites them if payloads fit into cells.
+/// Returns the programs as the runtime rewrites them for local peers if payloads fit into cells.
 inline std::vector<plan::Program> localized(const plan::Layout& layout,
                                             std::vector<plan::Program> programs) {
     for (plan::Program& program : programs)
@@ -80,7 +80,7 @@ inline std::vector<plan::Program> localized(const plan::Layout& layout,
     return programs;
 }
 
-/// Expects that the programs, and the programs that the runtime makes of them for nodes, are right.
+/// Expects that the programs are right as generated and localized. Returns the first verdict.
 inline plan::Verdict proves(std::string_view collective, const std::string& spec,
                             const plan::Layout& layout, const GenerateRequest& request = {}) {
     const auto programs = programs_on(layout, collective, spec, request);
@@ -89,24 +89,24 @@ inline plan::Verdict proves(std::string_view collective, const std::string& spec
     EXPECT_TRUE(verdict.valid) << collective << ' ' << spec << " on " << layout.size() << " ranks, "
                                << layout.nodes() << " nodes, root " << request.root << ", "
                                << request.segments << " segments: " << verdict.error;
-    const auto near = prove(collective, localized(layout, programs), elements);
-    EXPECT_TRUE(near.valid) << collective << ' ' << spec << " on " << layout.size() << " ranks, "
-                            << layout.nodes() << " nodes, localized, root " << request.root << ": "
-                            << near.error;
+    const auto after = prove(collective, localized(layout, programs), elements);
+    EXPECT_TRUE(after.valid) << collective << ' ' << spec << " on " << layout.size() << " ranks, "
+                             << layout.nodes() << " nodes, localized, root " << request.root << ": "
+                             << after.error;
     return verdict;
 }
 
-/// Messages over the network: the longest chain of raises, and the units that each rank sends.
-struct FarTraffic {
-    std::uint64_t rounds = 0;
-    std::uint64_t messages = 0;
-    std::vector<std::uint64_t> units;  ///< sent, by rank
+/// Puts and signals to other nodes.
+struct NetworkTraffic {
+    std::uint64_t rounds = 0;          ///< number in the longest chain
+    std::uint64_t messages = 0;        ///< number
+    std::vector<std::uint64_t> units;  ///< number of units that each rank sends
 };
 
-/// Runs programs without loops, step by step, until no step can proceed.
-inline FarTraffic far_traffic(const plan::Layout& layout,
-                              const std::vector<plan::Program>& programs) {
-    FarTraffic traffic;
+/// Runs programs without loops, step by step, until no step can proceed. All must end.
+inline NetworkTraffic network_traffic(const plan::Layout& layout,
+                                      const std::vector<plan::Program>& programs) {
+    NetworkTraffic traffic;
     traffic.units.resize(programs.size());
     std::map<std::tuple<Rank, Rank, std::uint32_t>, std::uint64_t> raised;
     struct At {
@@ -133,10 +133,10 @@ inline FarTraffic far_traffic(const plan::Layout& layout,
                 }
                 if (step.kind != plan::StepKind::put && step.kind != plan::StepKind::signal)
                     continue;
-                const bool far = !layout.near(rank, step.peer);
-                raised[{rank, step.peer, step.signal}] = own + (far ? 1 : 0);
-                traffic.rounds = std::max(traffic.rounds, own + (far ? 1 : 0));
-                if (!far) continue;
+                const bool remote = !layout.near(rank, step.peer);
+                raised[{rank, step.peer, step.signal}] = own + (remote ? 1 : 0);
+                traffic.rounds = std::max(traffic.rounds, own + (remote ? 1 : 0));
+                if (!remote) continue;
                 ++traffic.messages;
                 for (const plan::Block& block :
                      std::span(at.program->blocks).subspan(step.source.start, step.source.count))
@@ -148,9 +148,9 @@ inline FarTraffic far_traffic(const plan::Layout& layout,
     return traffic;
 }
 
-inline std::uint64_t far_rounds(const plan::Layout& layout,
-                                const std::vector<plan::Program>& programs) {
-    return far_traffic(layout, programs).rounds;
+inline std::uint64_t network_rounds(const plan::Layout& layout,
+                                    const std::vector<plan::Program>& programs) {
+    return network_traffic(layout, programs).rounds;
 }
 
 }  // namespace weft::collectives

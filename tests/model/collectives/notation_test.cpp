@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: the notation has a single spelling, and refusals name the character and the rule.
-// Method: the published schedules, a table of malformed ones, and random texts.
+// Goal: each valid text is printed as it was parsed, and refusals name the character and the rule.
+// Method: the published schedules, a table of malformed schedules, and random texts.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -13,7 +13,7 @@ namespace {
 
 struct Refused {
     const char* text;
-    Rank size;
+    Rank size;  ///< of the team for which validate() is called; 0: not called
     const char* message;
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: the pruned search finds the optimum that enumeration finds.
-// Method: every schedule of every small size under several ratios; costs of Ruefenacht et al.'s
-// machine for larger sizes.
+// Goal: the pruned search finds the cheapest schedule.
+// Method: the search is compared with an enumeration of all schedules of up to 150 ranks, for
+// several ratios of latency to message cost. Larger sizes have the published optima.
 #include "collectives/notation/optimum.hpp"
 
 #include <gtest/gtest.h>
@@ -12,7 +12,8 @@
 namespace weft::collectives {
 namespace {
 
-constexpr StageCost kArcher{.latency = 1340, .message = 340};  // in nanoseconds
+/// Costs of Archer, the machine of Ruefenacht et al., in nanoseconds.
+constexpr StageCost kArcher{.latency = 1340, .message = 340};
 
 std::int64_t cheapest(Rank size, ScheduleFamily family, const StageCost& cost) {
     std::int64_t least = std::numeric_limits<std::int64_t>::max();
@@ -41,6 +42,7 @@ TEST(Optimum, TheCheapestOfAllSchedulesIsFound) {
     }
 }
 
+// A cover is a list of factors whose product is at least the number of ranks.
 TEST(Optimum, CoversCostNoMoreThanSchedules) {
     for (const StageCost& cost : {kArcher, StageCost{1000, 1000}, StageCost{1000, 100}}) {
         const OptimumSearch search(150, cost);
@@ -93,8 +95,8 @@ TEST(Optimum, AMillionRanksCanBeSearched) {
         EXPECT_EQ(cost_of(optimum.schedule, kArcher), optimum.cost);
         EXPECT_LE(optimum.cost, optimum.factored);
     }
-    const OptimumSearch four(999'983, {1000, 250});
-    EXPECT_EQ(four.find(999'983).cost, 17'500);
+    const OptimumSearch ratio_of_four(999'983, {1000, 250});
+    EXPECT_EQ(ratio_of_four.find(999'983).cost, 17'500);
 }
 
 }  // namespace

@@ -34,10 +34,10 @@ inline plan::Verdict prove(std::string_view collective, const std::string& text,
     return prove(collective, generate_all(collective, text, request), request.elements);
 }
 
-/// Changes the programs before they are verified.
+/// Changes each rank's program before the verifier runs it.
 using Change = std::function<void(plan::Program&)>;
 
-/// Checks the results of thousands of ranks by fingerprints.
+/// Checks the results by fingerprints, which takes less memory for thousands of ranks.
 inline plan::FingerprintVerdict prove_by_fingerprints(std::string_view collective,
                                                       const AlgorithmSpec& spec,
                                                       const GenerateRequest& request,

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: every rule of a tree cuts all ranks into subtrees, and find_node() finds each node at the
-// place that the rule gives it.
-// Method: all nodes of all small trees, walked from the root, are compared with the direct
-// computation for one node.
+// Goal: every kind of tree divides all ranks into subtrees, and find_node() computes the parent,
+// index and size of each node.
+// Method: all small trees are walked from the root; each node is compared with find_node().
 #include "collectives/patterns/range_tree.hpp"
 
 #include <gtest/gtest.h>
@@ -14,8 +13,8 @@
 namespace weft::collectives::patterns {
 namespace {
 
-/// Visits the nodes of a subtree. Expects that find_node() gives the parent, index and size of
-/// each. Returns the subtree's depth.
+/// Visits the nodes below `root`, which has `nodes` of the tree's `size` ranks in its subtree.
+/// Expects equal results of find_node(). Returns the subtree's depth.
 int walk(const RangeTree& tree, Rank size, Rank root, Rank nodes) {
     int depth = 0;
     Rank covered = 1;

@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: every algorithm of the registry, with every parameter that its entry proposes, is right for
 // every number of ranks up to 64 and keeps its entry's promises.
-// Method: the verifier, for counts of 0, 1, n - 1, n and n + 1 elements (of the buffer, or of each
-// block). All roots are tried up to 17 ranks, and one root above. Calls have up to five segments,
-// and rank order where the algorithm can. Input and output are separate or the same memory; where
-// ranks use each other's buffers, also the same on some ranks only. Nodes have every shape, and
-// programs are checked as the runtime rewrites them. The ordinary run covers 13 ranks, the full
-// mode 64. No algorithm is named here: the entry of a new algorithm suffices.
+// Method: the verifier, for n ranks and counts of 0, 1, n - 1, n and n + 1 elements (of the buffer,
+// or of each block). Up to 17 ranks all roots are tried, above one root. Calls have up to five
+// segments, and rank order if the algorithm supports it. Calls are separate and in place; if ranks
+// use each other's buffers, also in place on some ranks only. Nodes have every shape, and
+// programs are also checked as rewritten by the runtime. The ordinary run covers up to 13 ranks,
+// the full mode 64. Only "multiplying" is named here: a new algorithm needs no change.
 #include <algorithm>
 #include <bit>
 #include <iterator>
 
 #include "collectives/transfer.hpp"
-#include "tests/support/full_mode.hpp"
 #include "tests/model/collectives/node_proof.hpp"
+#include "tests/support/full_mode.hpp"
 
 namespace weft::collectives {
 namespace {
 
-constexpr Rank kAllRoots = 17;
-constexpr std::uint32_t kPieces[] = {1, 2, 3, 5};
+constexpr Rank kAllRoots = 17;                     ///< largest team of which all roots are tried
+constexpr std::uint32_t kPieces[] = {1, 2, 3, 5};  ///< numbers of segments
 
 /// Proves calls of one spec, and that they keep the promises of its entry.
 class SpecProof {
@@ -32,7 +32,7 @@ class SpecProof {
 
     [[nodiscard]] const Algorithm& algorithm() const { return algorithm_; }
     [[nodiscard]] bool has_data() const { return algorithm_.collective != "barrier"; }
-    /// Returns the number of proved calls, without refused ones.
+    /// Returns the number of proved calls; refused calls do not count.
     [[nodiscard]] int proved() const { return proved_; }
     /// Returns the next number of segments in a cycle.
     [[nodiscard]] std::uint32_t next_pieces() {
@@ -46,8 +46,7 @@ class SpecProof {
         for (Rank root = 0; root < size; ++root) all.push_back(root);
         return all;
     }
-    /// Returns zero, small and equal numbers compared with the ranks, and numbers
-    /// that do not divide.
+    /// Returns element counts: none, fewer than ranks, equal, and not divisible.
     [[nodiscard]] std::vector<std::uint64_t> counts(Rank size) const {
         if (!has_data()) return {0};
         const auto n = static_cast<std::uint64_t>(size);
@@ -66,8 +65,9 @@ class SpecProof {
         return generate_if_served(algorithm_.collective, spec_, request);
     }
 
-    /// Proves the call in rank order if the algorithm can, and in any order if the program differs.
-    /// With `localize_for`, also proves the programs as the runtime rewrites them for that layout.
+    /// Proves the call in rank order if the algorithm supports it, and in any order if its programs
+    /// differ. If `localize_for` is not null, also proves the programs rewritten for that layout.
+    /// Returns false after a failure.
     bool prove_call(GenerateRequest request, const plan::Layout* localize_for = nullptr) {
         request.ordered = true;
         const auto in_order = programs(request);
@@ -87,7 +87,7 @@ class SpecProof {
     }
     bool judge(const std::vector<plan::Program>& list, const GenerateRequest& request,
                const char* how = "as generated") {
-        // Ranks that use each other's buffers also depend on the ranks whose input is their output.
+        // `mixed` also tries calls that are in place on some ranks only.
         const plan::Verdict verdict = plan::verify({.programs = list,
                                                     .contract = &contract(algorithm_.collective),
                                                     .elements = request.elements,
@@ -138,8 +138,8 @@ bool prove_size(SpecProof& proof, Rank size) {
     const std::vector<Rank> roots = proof.roots(size);
     for (const Rank root : roots) {
         for (const std::uint64_t count : proof.counts(size)) {
-            // Each root has one number of segments. Calls without a root, or of few
-            // ranks, have all numbers.
+            // Calls with a root use one number of segments for each root. Calls without a root, of
+            // up to kAllRoots ranks, use all numbers.
             const bool all = roots.size() == 1 && size <= kAllRoots && proof.has_data();
             for (std::size_t turn = 0; turn < (all ? std::size(kPieces) : 1); ++turn) {
                 auto request = proof.request(size, root, count, proof.next_pieces());
@@ -161,8 +161,7 @@ TEST_P(RegistryProof, EverySpecIsRightForEveryCountAndRoot) {
     });
 }
 
-/// Algorithms that ignore nodes may run on any layout: the programs as rewritten by
-/// the runtime stay right.
+/// The runtime rewrites programs of algorithms that ignore nodes for the actual layout.
 TEST_P(RegistryProof, ProgramsRewrittenForNodesStayRight) {
     for_each_spec([&](const std::string&, SpecProof& proof) {
         if (proof.algorithm().properties.for_nodes) return;
@@ -199,7 +198,7 @@ TEST_P(RegistryProof, NodesOfEveryShapeAreRightOrRefused) {
         if (!proof.algorithm().properties.for_nodes) return;
         std::size_t turn = 0;
         for (const plan::Layout& layout : all) {
-            // Variants of parameters use one root each, and small teams.
+            // Specs with parameters are tried with one root for each layout, and small teams.
             const bool variant = text != proof.algorithm().name;
             if (layout.size() > (variant || each_to_each ? 24 : 50)) continue;
             const std::vector<Rank> roots = proof.roots(layout.size());

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: the list is complete and consistent, and unusable requests are refused with the reason.
-// Method: a walk over the list; a table of bad requests.
+// Goal: the list of algorithms is complete and consistent, and unusable requests are refused with
+// the reason.
+// Method: a walk over the list; a table of unusable requests.
 #include "collectives/registry.hpp"
 
 #include <gtest/gtest.h>
@@ -96,8 +97,8 @@ TEST(Registry, UnusableTreesAreRefusedWithTheReason) {
     }
 }
 
-/// Programs with repeated equal lists of blocks do not differ in other facts
-/// that a prediction reads.
+/// If equal lists of blocks are stored repeatedly (repeats_blocks), only the table of blocks grows.
+/// Predictions use this form.
 TEST(Registry, RepeatedBlocksChangeOnlyTheTable) {
     int repeated = 0;
     for (const std::string_view collective : collectives()) {
@@ -123,7 +124,7 @@ TEST(Registry, RepeatedBlocksChangeOnlyTheTable) {
     EXPECT_GT(repeated, 100);
 }
 
-/// If only some ranks had a program, ranks would wait for each other forever.
+/// If a rank refused a call that others accept, the others would wait for it forever.
 TEST(Registry, RefusalsAreEqualOnAllRanks) {
     int refused = 0;
     int made = 0;

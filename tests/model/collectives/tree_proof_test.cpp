@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: collectives along trees take exactly the rounds, messages, bytes and reductions of their
-// formulas. The LogP tree is optimal, pipelines cut long buffers into segments, and one rank out of
-// a million is generated without the others.
-// Method: the verifier's facts are compared with formulas; the LogP model is simulated; the lengths
-// of programs are checked.
+// formulas. The LogP tree is optimal, pipelines cut long buffers into segments, and the program of
+// one rank out of a million is short.
+// Method: the verifier's counts are compared with formulas; the LogP model is simulated; the steps
+// of programs are counted.
 #include <map>
 #include <queue>
 
@@ -47,7 +47,7 @@ TEST(TreeProof, BroadcastsHaveTheRoundsAndBytesOfTheirFormulas) {
         });
 }
 
-TEST(ReduceProof, TreesMirrorTheirBroadcasts) {
+TEST(ReduceProof, ReductionsHaveTheRoundsAndBytesOfTheirBroadcasts) {
     for (const TreeRow& tree : trees())
         expect_all("reduce", tree.spec, one_a_rank, [&](Count n, Count) {
             return Figures{tree.depth(n), n - 1, n * (n - 1), n * one_if(n > 1),
@@ -79,8 +79,8 @@ TEST(ReduceProof, RankOrderTakesAtMostOneMoreMessage) {
 
 TEST(ReduceBroadcast, EverySizeAndTreeIsRight) {
     for (const TreeRow& tree : trees()) {
-        const bool known = tree.spec == "binomial" || tree.spec.starts_with("kary");
-        if (!known) continue;
+        const bool supported = tree.spec == "binomial" || tree.spec.starts_with("kary");
+        if (!supported) continue;
         const std::string spec = fmt::format("reduce-broadcast:tree=({})", tree.spec);
         expect_all("allreduce", spec, one_a_rank, [&](Count n, Count) {
             return Figures{2 * tree.depth(n), 2 * (n - 1), 2 * n * (n - 1), kOpen,
@@ -104,8 +104,8 @@ TEST(TreeProof, TheTwoHalvesTakeSeparateTrees) {
     expect_all("reduce", "double-tree", twice, [&](Count n, Count) {
         return Figures{log2_ceil(n), messages(n), total(n), all(n), all(n)};
     });
-    // One exchange after or before the tree. With two and four ranks, the deepest
-    // rank has no counterpart.
+    // Split-binary adds an exchange of the halves, after a broadcast or before a reduce. With two
+    // and four ranks, the deepest rank has no counterpart.
     expect_all("reduce", "split-binary", twice, [&](Count n, Count) {
         const Count levels = log2_floor(n);
         return Figures{n == 1 || n == 2 || n == 4 ? levels : levels + 1, messages(n), total(n),
@@ -117,7 +117,7 @@ TEST(TreeProof, TheTwoHalvesTakeSeparateTrees) {
     expect_all("broadcast", "split-binary", twice, [&](Count n, Count) {
         return Figures{kOpen, messages(n), total(n), kOpen, 0};
     });
-    for (Rank size = 1; size <= 64; ++size) {  // counterparts may be higher
+    for (Rank size = 1; size <= 64; ++size) {  // a counterpart may be on a higher level
         const auto n = static_cast<Count>(size);
         const auto verdict =
             prove("broadcast", "split-binary", {.size = size, .root = size / 3, .elements = 2 * n});
@@ -159,10 +159,11 @@ TEST(TreeProof, PipelinesDivideLongBuffersByDefault) {
         EXPECT_EQ(programs.front().segments, 39U);
         EXPECT_TRUE(prove("broadcast", programs, request.elements).valid);
     }
-    const auto few = generate_all("broadcast", *parse_spec("chain:segments=3"), request);
-    EXPECT_EQ(few.front().segments, 3U);
+    const auto given = generate_all("broadcast", *parse_spec("chain:segments=3"), request);
+    EXPECT_EQ(given.front().segments, 3U);
 }
 
+/// LogP costs, in any unit of time.
 struct Costs {
     std::int64_t latency, overhead, gap;
 };
@@ -170,7 +171,7 @@ struct Costs {
 /// Returns the time at which the last rank has the message. Each rank puts to its children in the
 /// order of its steps.
 std::int64_t time_of(const std::vector<plan::Program>& programs, Rank root, Costs costs) {
-    std::map<Rank, std::int64_t> has{{root, 0}};
+    std::map<Rank, std::int64_t> has{{root, 0}};  // arrival times
     std::queue<Rank> next{{root}};
     std::int64_t last = 0;
     while (!next.empty()) {
@@ -188,8 +189,7 @@ std::int64_t time_of(const std::vector<plan::Program>& programs, Rank root, Cost
     return last;
 }
 
-/// Returns the optimal time for n ranks: each rank that has the message sends it on, in
-/// the order of arrivals.
+/// Returns the optimal time: each rank that has the message keeps sending it to further ranks.
 std::int64_t least_time(Rank size, Costs costs) {
     using Later = std::greater<>;
     std::priority_queue<std::int64_t, std::vector<std::int64_t>, Later> arrivals;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: calls with blocks of different sizes are right, also with empty blocks, and messages
-// carry only the blocks.
-// Method: the verifier, on every algorithm for counts that all ranks know, and on exchanges of
-// random counts that only two ranks know.
+// have no bytes beyond the blocks.
+// Method: the verifier, on every algorithm for counts that all ranks know, and on exchanges with
+// random counts that only sender and receiver know.
 #include <numeric>
 
 #include "base/random.hpp"
@@ -16,7 +16,8 @@ namespace {
 
 using Counts = std::vector<std::uint64_t>;
 
-/// Returns a pattern of counts: some zero, one nonzero, growing, equal, or all zero.
+/// Returns counts: 0, 1, 2 in turn (pattern 0), one nonzero (1), growing (2), equal (3), or zero
+/// (4).
 Counts counts_of(int size, int pattern) {
     Counts counts(static_cast<std::size_t>(size), 0);
     for (std::size_t rank = 0; rank < counts.size(); ++rank) {
@@ -33,7 +34,7 @@ std::uint64_t sum_of(const Counts& counts) {
     return std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
 }
 
-/// Returns one node, nodes of three ranks, or ranks dealt round-robin.
+/// Returns one node (kind 0), nodes of three ranks (1), or ranks dealt to two nodes (2).
 plan::Layout layout_of(int size, int kind) {
     if (kind == 0) return {size, size};
     if (kind == 1) return {size, std::min(size, 3)};
@@ -99,27 +100,27 @@ TEST(RaggedProof, AWrongNumberOfCountsIsRefused) {
     EXPECT_FALSE(whole.ok());
 }
 
-/// Counts by sender and receiver.
+/// Element counts by sender and receiver.
 struct Matrix {
     int size = 0;
-    std::uint64_t piece = 1;
+    std::uint64_t piece = 1;                       ///< maximum number of elements in a segment
     std::vector<Counts> counts;                    ///< [from][to]
-    std::uint64_t mapped_min = ~std::uint64_t{0};  ///< minimum elements of messages that are mapped
+    std::uint64_t mapped_min = ~std::uint64_t{0};  ///< elements from which receivers read in place
 
     [[nodiscard]] std::uint64_t at(Rank from, Rank to) const {
         return counts[static_cast<std::size_t>(from)][static_cast<std::size_t>(to)];
     }
     [[nodiscard]] Exchange exchange() const {
-        Exchange made{.collective = "exchange", .piece = piece};
+        Exchange exchange{.collective = "exchange", .piece = piece};
         for (Rank rank = 0; rank < size; ++rank) {
-            auto& sent = made.sent.emplace_back();
-            auto& received = made.received.emplace_back();
+            auto& sent = exchange.sent.emplace_back();
+            auto& received = exchange.received.emplace_back();
             for (Rank peer = 0; peer < size; ++peer) {
                 add(sent, peer, at(rank, peer));
                 add(received, peer, at(peer, rank));
             }
         }
-        return made;
+        return exchange;
     }
 
   private:
@@ -188,7 +189,7 @@ TEST(ExchangeProof, MappedMessagesAreCopiedOnceAndUndivided) {
     }
 }
 
-/// The sender must not end, or write, before its exposed data was read.
+/// The sender must not end or write before the receiver has read the exposed data.
 TEST(ExchangeProof, MappedMessagesWithoutADoneSignalAreRefused) {
     const Matrix matrix{.size = 2, .piece = 4, .counts = {{0, 9}, {0, 0}}, .mapped_min = 5};
     std::vector<plan::Program> programs = matrix.exchange().programs();
@@ -234,10 +235,10 @@ TEST(ExchangeProof, DifferentCountsOfSenderAndReceiverAreInvalid) {
 TEST(ExchangeProof, ALoopWithMoreCopiesThanSegmentsIsInvalid) {
     const Exchange exchange = Matrix{.size = 2, .piece = 1, .counts = {{0, 9}, {0, 0}}}.exchange();
     std::vector<plan::Program> programs = exchange.programs();
-    const plan::Contract achieved = exchange.contract();
+    const plan::Contract contract = exchange.contract();
     for (plan::Program& program : programs) program.segments = 3;
     const auto verdict = plan::verify(
-        {.programs = programs, .contract = &achieved, .elements = 0, .in_place = false});
+        {.programs = programs, .contract = &contract, .elements = 0, .in_place = false});
     EXPECT_FALSE(verdict.valid);
     EXPECT_NE(verdict.error.find("takes 4 segments for 2 copies, there are 3"), std::string::npos)
         << verdict.error;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: counts from programs agree with formulas where these are exact. Fronts and limits are
-// right. Parameter files are read, or refused with the line.
-// Method: small cases, and brute force.
+// Goal: costs counted from programs equal the papers' formulas if a formula is exact. Pareto fronts
+// and optima are right. Parameter files are read, or refused with the line.
+// Method: small cases; brute force for fronts and optima.
 #include "tools/lab/cost/cost.hpp"
 
 #include <gtest/gtest.h>
@@ -78,7 +78,7 @@ TEST(Cost, ButterfliesAndBinomialTreesMatchTheirFormulas) {
 }
 
 TEST(Cost, ReductionsToARootMatchRabenseifnersFormulas) {
-    // Costs of the formulas: 1 us for the start, 1 ns for each sent byte, 0.25 ns
+    // Costs in the printed formulas: 1 us for the start, 1 ns for each sent byte, 0.25 ns
     // for each combined byte.
     CostParameters wire{.name = "as printed"};
     wire.wire = {.model = WireModel::loggp,
@@ -102,7 +102,8 @@ TEST(Cost, ReductionsToARootMatchRabenseifnersFormulas) {
                 EXPECT_NEAR(time("halving-doubling"), halving, 1e-9) << size;
                 EXPECT_NEAR(time("binary-blocks"), halving, 1e-9) << size;
             }
-            // In the formula, results arrive at the root one by one; in this model, together.
+            // In the formula, results arrive at the root one after the other; in the model, at
+            // once.
             const double one_by_one = (p - 2) * (1 + m / p * 0.001);
             EXPECT_NEAR(time("ring"), value(formula("ring", given), "time_reduce") - one_by_one,
                         1e-9)
@@ -120,8 +121,7 @@ TEST(Cost, PipelinesHaveConstantDescriptorMemory) {
         if (first == 0) first = piped.descriptor_bytes;
         EXPECT_EQ(piped.descriptor_bytes, first);
         EXPECT_EQ(piped.bytes, 7U * 1024);
-        // Data to seven ranks. Each pair exchanges a credit for each segment except the first
-        // and the last two.
+        // Data to seven ranks, and seven credits for each segment except two.
         EXPECT_EQ(piped.messages, 7U * segments + 7U * (segments - 2));
     }
 }
@@ -211,7 +211,7 @@ TEST(Parameters, ParametersAreReadFromLines) {
     }
 }
 
-TEST(Formulas, TheOptimalNumberOfMessagesIsAMinimum) {
+TEST(Formulas, TheOptimalNumberOfMessagesHasTheLeastTime) {
     for (double ratio = 1; ratio < 40; ratio += 0.37) {
         const double best = messages_optimal(ratio, std::exp(1.0));
         const auto at = [ratio](double b) { return (ratio + b) / std::log(b + 1); };

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: a change in a generator's output is visible in review.
-// Method: the programs of the worked examples in their text form, with the verifier's facts on top,
-// are compared with files. After an intended change run this program with GOLDEN_UPDATE=1 in the
-// environment and review the difference.
+// Method: the programs of worked examples are compared with files, which have the verifier's counts
+// and the programs in text form. After an intended change run this program with GOLDEN_UPDATE=1 in
+// the environment and review the difference.
 #include <cstdlib>
 #include <fstream>
 #include <sstream>

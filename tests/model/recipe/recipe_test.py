@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """Goal: the recipe "Add an algorithm" of collectives/README.md works as written.
-Method: builds a weft with the page's file and lines. It must list the algorithm, prove its programs on one node and on
-uneven nodes, and execute them with 4 ranks, in one segment and in three.
+Method: runs a weft that was built with the page's file and lines. It must list the algorithm, prove its programs on one
+node and on uneven nodes, and execute them with 4 ranks, in one segment and in three.
 
 usage: recipe_test.py WEFT"""
 import json
@@ -35,8 +35,8 @@ class Recipe(unittest.TestCase):
                 self.assertTrue(verdict["valid"] and verdict["ordered"] and verdict["bit_identical"], verdict)
         verdict = json.loads(run("verify", "allreduce", "--algorithm", "direct", "--ranks", "8", "--layout", "3,1,4",
                                  "--json"))
-        far, publishes = 8 * 7 - (3 * 2 + 4 * 3), 3 + 4  # ranks read the data that local peers publish once
-        self.assertEqual((verdict["valid"], verdict["rounds"], verdict["messages"]), (True, 1, far + publishes))
+        remote, published = 8 * 7 - (3 * 2 + 4 * 3), 3 + 4  # each rank with local peers publishes its data once
+        self.assertEqual((verdict["valid"], verdict["rounds"], verdict["messages"]), (True, 1, remote + published))
 
     def test_four_ranks_execute_the_new_algorithm(self):
         results = json.loads(run("run", "-n", "4", "--", WEFT, "bench", "allreduce", "--algorithm", "direct", "--algorithm",

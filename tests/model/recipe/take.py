@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Applies the recipe of collectives/README.md to copies of the files that it changes.
 
-A block of code after `<!-- recipe: file PATH -->` becomes that file; one after `<!-- recipe: line PATH -->` is added to
-a copy of that file, after the last line that begins like it (up to the first underscore).
+A block of code after `<!-- recipe: file PATH -->` becomes the file PATH. A line after `<!-- recipe: line PATH -->` is
+added to a copy of PATH, after the last line with the same start (up to the first underscore).
 
 usage: take.py SOURCE_FOLDER TARGET_FOLDER"""
 import re

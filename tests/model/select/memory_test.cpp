@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: for long buffers, the choice is the algorithm that was fastest in measurements.
-// Method: machines with the costs of the reference machine, without a file and with a file of weft
-// fit. A model without costs of copies, put targets or exposed buffers would choose differently.
+// Goal: for long buffers, weft chooses the algorithm that was fastest in measurements.
+// Method: choices with built-in costs, and with costs that `weft fit` measured. A model without
+// costs of copies, put targets or exposed buffers would choose differently.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -27,9 +27,9 @@ std::string chosen(std::string_view collective, const Machine& machine, Rank ran
     return choice->algorithm();
 }
 
-/// Calls of two ranks overlap if one rank only sends, even with a processor for each. In the
-/// machine's two modes, a scan of 64 KiB in a stream takes 1.8 or 2.6 us through put targets, and
-/// 2.5 or 3.2 to 6.8 us in slices. A single scan takes 3.0 or 2.6 us.
+/// If one of two ranks only sends, successive calls overlap, and the busier rank determines the
+/// time of a stream of calls. The machine alternates between two speeds: in a stream, a scan of 64
+/// KiB takes 1.8 or 2.6 us through put targets, and 2.5 or 3.2 to 6.8 us in slices.
 TEST(MemoryCosts, TheBusierOfTwoLocalRanksDecides) {
     const auto costs = run::parse_costs(
         "near_latency_ns 107\nnear_issue_ns 2.1\nnear_receive_ns 2.1\nnear_ns_per_byte 0.0239\n"
@@ -52,7 +52,7 @@ TEST(MemoryCosts, TheBusierOfTwoLocalRanksDecides) {
     EXPECT_EQ(mapped->in_stream, mapped->predicted);
     EXPECT_EQ(chosen("reduce", machine, 2, 64 << 10), "flat") << "1.74 us, in place 1.85";
     for (const char* collective : {"allreduce", "scan", "broadcast"})
-        EXPECT_FALSE(chosen(collective, machine, 2, 0).empty()) << "calls of stages without bytes";
+        EXPECT_FALSE(chosen(collective, machine, 2, 0).empty()) << "calls without bytes";
 }
 
 /// Two ranks with a processor each, over TCP, times in us. From 256 KiB on, a put into a buffer
@@ -87,24 +87,24 @@ TEST(MemoryCosts, DoubleTreesAreNoCandidatesForTwoRanks) {
     }
 }
 
-/// A reduction to a root continues while its local peers are in later calls. 64 KiB of eight
-/// ranks on two processors take 10 us through put targets and 24 us in place; with four ranks 5
-/// to 7 and 10 us.
+/// The root of a reduction with put targets may continue while its local peers are in later calls.
+/// 64 KiB of eight ranks on two processors take 10 us through put targets and 24 us in place; with
+/// four ranks 5 to 7 and 10 us.
 TEST(MemoryCosts, ShortReductionsOfOversubscribedRanksUsePutTargets) {
     for (const Rank ranks : {4, 8}) {
-        Machine crowded = run::machine_over("net");
-        crowded.host_ranks = ranks;
-        crowded.host_processors = 2;
-        crowded.direct = true;
-        EXPECT_NE(chosen("reduce", crowded, ranks, 64 << 10), "mapped") << ranks;
-        EXPECT_EQ(chosen("reduce", crowded, ranks, 1 << 20), "mapped") << ranks;
+        Machine oversubscribed = run::machine_over("net");
+        oversubscribed.host_ranks = ranks;
+        oversubscribed.host_processors = 2;
+        oversubscribed.direct = true;
+        EXPECT_NE(chosen("reduce", oversubscribed, ranks, 64 << 10), "mapped") << ranks;
+        EXPECT_EQ(chosen("reduce", oversubscribed, ranks, 1 << 20), "mapped") << ranks;
     }
 }
 
-/// Costs fitted on an EPYC. In its two modes, flat gathers and scatters of 64 KiB take 4.2 to 19 us
-/// with two ranks and 13 to 41 us with four; in place 3.7 to 5.5 and 12 to 18 us. Broadcasts, whose
-/// root reads the same bytes repeatedly, take 6.5 to 22 and 12 to 14 us. Two ranks that exchange 64
-/// KiB take 8 to 28 and 9 to 12 us.
+/// Costs fitted on an EPYC, which alternates between two speeds. Flat gathers and scatters of 64
+/// KiB take 4.2 to 19 us with two ranks and 13 to 41 us with four; in place 3.7 to 5.5 and 12 to 18
+/// us. Broadcasts, whose root reads the same bytes repeatedly, take 6.5 to 22 us flat and 12 to 14
+/// us in place, exchanges of two ranks 8 to 28 us through put targets and 9 to 12 us in place.
 TEST(MemoryCosts, LongLocalPutsOccupySenderAndReceiver) {
     const auto costs = run::parse_costs(
         "near_latency_ns 206\nnear_issue_ns 13.8\nnear_receive_ns 13.8\n"
@@ -128,9 +128,9 @@ TEST(MemoryCosts, LongLocalPutsOccupySenderAndReceiver) {
     }
 }
 
-/// Costs of another fit. For 1 KiB and four ranks, a chain takes 0.46 us, a binomial tree 0.57, a
-/// flat tree 0.68. For 64 KiB and eight ranks, a knomial tree takes 33 us, and a flat tree, whose
-/// root reduces all inputs, 40 us. Values are geometric means of ten tournaments.
+/// Costs of another `weft fit`. For 1 KiB and four ranks, a chain takes 0.46 us, a binomial tree
+/// 0.57, a flat tree 0.68. For 64 KiB and eight ranks, a knomial tree takes 33 us, and a flat tree,
+/// whose root reduces all inputs, 40 us. Values are geometric means of ten tournaments.
 TEST(MemoryCosts, ReductionsFromPutTargetsOccupyTheReceiver) {
     const auto costs = run::parse_costs(
         "near_latency_ns 194.8\nnear_issue_ns 4.2\nnear_receive_ns 4.2\n"
@@ -151,10 +151,10 @@ TEST(MemoryCosts, ReductionsFromPutTargetsOccupyTheReceiver) {
     EXPECT_EQ(of(8, 64 << 10), "knomial");
 }
 
-/// Local peers that read a put target filled by the network do not find its data in their caches
-/// either. A scatter of 1 MiB to 4 + 4 ranks takes 2.3 ms with direct delivery, and 5.2 ms with one
-/// message to the other node.
-TEST(MemoryCosts, LocalPeersPayForReadingPutTargetsLikeTheirOwners) {
+/// Neither the owner of a put target filled by the network nor its local peers have the data in
+/// their caches. A scatter of 1 MiB to 4 + 4 ranks takes 2.3 ms with direct delivery, and 5.2 ms
+/// with one message to the other node.
+TEST(MemoryCosts, ReadingPutTargetsCostsLocalPeersAsMuchAsOwners) {
     Machine machine = run::machine_over("net");
     machine.node_of = {0, 0, 0, 0, 1, 1, 1, 1};
     machine.host_ranks = 8;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: where all ranks have the same program, the prediction from it equals the prediction from
+// Goal: if all ranks have equal programs, a prediction from one program equals the prediction from
 // all programs to the picosecond.
-// Method: all candidates of all collectives on nodes of different sizes, with and without rank
-// order, with and without costs of a reception.
+// Method: all candidates of all collectives on nodes of different sizes and with scattered ranks,
+// with several costs of a reception.
 #include "plan/select/one_program.hpp"
 
 #include <gtest/gtest.h>
@@ -24,6 +24,7 @@ plan::Machine machine_of(std::vector<Rank> node_of) {
     return machine;
 }
 
+/// Returns the node of each rank; `nodes` has the number of ranks of each node.
 std::vector<Rank> uneven(const std::vector<Rank>& nodes) {
     std::vector<Rank> node_of;
     for (std::size_t node = 0; node < nodes.size(); ++node)
@@ -32,7 +33,7 @@ std::vector<Rank> uneven(const std::vector<Rank>& nodes) {
     return node_of;
 }
 
-/// Returns the nodes of ranks that are dealt round-robin, until the first nodes are full.
+/// Returns the node of each rank: round-robin over five nodes, from rank 40 on over three.
 std::vector<Rank> scattered() {
     std::vector<Rank> node_of;
     for (Rank rank = 0; rank < 77; ++rank) node_of.push_back(rank < 40 ? rank % 5 : rank % 3);
@@ -106,10 +107,10 @@ TEST_F(OneProgram, APredictionAboveTheCutoffIsALowerBound) {
     ASSERT_NE(direct, candidates->end());
     const auto vector = vector_of(66, call);
     const auto whole = plan::by_one_program(machine, 66, *direct, vector, kForever);
-    const auto given_up = plan::by_one_program(machine, 66, *direct, vector, whole->time / 2);
-    ASSERT_TRUE(whole && given_up);
-    EXPECT_GT(given_up->time, whole->time / 2);
-    EXPECT_LE(given_up->time, whole->time);
+    const auto cut_off = plan::by_one_program(machine, 66, *direct, vector, whole->time / 2);
+    ASSERT_TRUE(whole && cut_off);
+    EXPECT_GT(cut_off->time, whole->time / 2);
+    EXPECT_LE(cut_off->time, whole->time);
 }
 
 }  // namespace

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: the prediction for a candidate equals the time that the generic engine gives for its
-// programs, for any number of ranks and any nodes.
+// Goal: the prediction for a candidate agrees within 5 % with the time that the generic simulation
+// engine gives for its programs, for any number of ranks and any nodes. Choices are fast.
 // Method: the programs of all ranks are simulated with the same costs, for every candidate of
 // every collective. A prediction that extrapolates from 16, 32 and 64 ranks, or ignores nodes,
-// would fail by factors.
+// would be wrong by factors.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -23,7 +23,7 @@ namespace {
 
 struct Team {
     const char* name;
-    std::vector<Rank> nodes;  ///< number of ranks of each
+    std::vector<Rank> nodes;  ///< number of ranks of each node
 };
 
 std::vector<Rank> even(Rank nodes, Rank each) {
@@ -39,7 +39,7 @@ plan::Machine machine_of(const Team& team) {
     return machine;
 }
 
-/// Returns the programs of all ranks. Local peers do not reach each other's buffers.
+/// Returns the programs of all ranks, with puts to local peers: buffers are not used in place.
 std::vector<plan::Program> programs_of(const CallClass& call, const std::string& algorithm,
                                        const plan::Layout& layout) {
     const auto spec =
@@ -57,6 +57,7 @@ std::vector<plan::Program> programs_of(const CallClass& call, const std::string&
     return programs;
 }
 
+/// Returns the time of the generic engine.
 plan::Time simulated(const plan::Machine& machine, const CallClass& call,
                      const std::string& algorithm) {
     const plan::Layout layout = plan::Layout::of(machine.node_of);
@@ -74,8 +75,8 @@ plan::Time simulated(const plan::Machine& machine, const CallClass& call,
     return outcome ? outcome->makespan : 0;
 }
 
-/// Compares all candidates of these sizes with at most `messages_max`
-/// messages. Returns their number.
+/// Compares all candidates with at most `messages_max` messages, for each count of elements.
+/// Returns the number of compared candidates.
 int compare(const Team& team, std::string_view collective,
             const std::vector<std::uint64_t>& elements, std::uint64_t messages_max) {
     const plan::Machine machine = machine_of(team);
@@ -115,8 +116,8 @@ TEST(Prediction, EveryCandidateAgreesWithTheGenericEngine) {
     }
 }
 
-/// Where ranks share processors, a prediction from a few ranks' programs equals one from all
-/// programs. With a processor for each rank, it equals the time of the generic engine.
+/// If ranks share processors, a prediction from a few ranks' programs agrees with a prediction from
+/// all programs. With a processor for each rank, an exact prediction equals the engine's time.
 TEST(Prediction, RanksThatShareProcessorsAgreeWithAllPrograms) {
     for (const Team& team : {Team{"97 on a node", {97}}, Team{"66 on 66", even(66, 1)},
                              Team{"130 on 13", even(13, 10)}, Team{"40 on uneven", {9, 1, 30}}}) {
@@ -124,8 +125,8 @@ TEST(Prediction, RanksThatShareProcessorsAgreeWithAllPrograms) {
         const auto ranks = static_cast<Rank>(machine.node_of.size());
         machine.host_ranks = team.nodes.size() == 13 ? 10 : ranks;
         machine.host_processors = 4;
-        plan::Machine roomy = machine;
-        roomy.host_processors = ranks;
+        plan::Machine not_shared = machine;
+        not_shared.host_processors = ranks;
         int compared = 0;
         for (const collectives::CollectiveTraits& traits : collectives::kCollectives) {
             if (traits.has_counts()) continue;
@@ -148,8 +149,9 @@ TEST(Prediction, RanksThatShareProcessorsAgreeWithAllPrograms) {
                 };
                 near(quick->time, exact->time);
                 near(quick->in_stream, exact->in_stream);
-                const auto alone = plan::predict(roomy, ranks, candidate, vector, {.exact = true});
-                EXPECT_EQ(alone->time, simulated(roomy, call, candidate.algorithm))
+                const auto fast =
+                    plan::predict(not_shared, ranks, candidate, vector, {.exact = true});
+                EXPECT_EQ(fast->time, simulated(not_shared, call, candidate.algorithm))
                     << team.name << ": " << traits.name << ' ' << candidate.algorithm;
                 ++compared;
             }
@@ -172,8 +174,8 @@ TEST(Prediction, NodesOfThousandsOfRanksAreConsidered) {
 }
 
 TEST(Prediction, RanksWithEqualProgramsArePredictedTogether) {
-    // Nodes are uneven, so a few ranks never represent all. The result must equal the result from
-    // all programs to the picosecond.
+    // Uneven nodes, so that a few ranks never represent all. `same_as` returns a rank with an equal
+    // program. The result must equal the result from all programs to the picosecond.
     const Team team{"21 on uneven", {4, 1, 4, 3, 4, 2, 3}};
     const plan::Machine machine = machine_of(team);
     const auto ranks = static_cast<Rank>(machine.node_of.size());
@@ -209,7 +211,7 @@ double milliseconds(Action action) {
 }
 
 TEST(Prediction, TheFirstCallOfEachCollectiveIsPredictedFast) {
-    // Unoptimized builds, and machines with other work, take several times longer.
+    // Limit in ms, several times the usual time: builds may be unoptimized and machines busy.
     constexpr double kMost = 500;
     const plan::Machine machine = machine_of({"2304 on 128", even(128, 18)});
     for (const collectives::CollectiveTraits& traits : collectives::kCollectives) {
@@ -277,10 +279,10 @@ TEST(Prediction, SkippedCandidatesWouldNotBeChosen) {
     }
 }
 
-/// Follows chains of messages back from some ranks. Returns the number that
-/// was compared with predictions.
+/// Follows chains of messages back from some ranks; a chain is a lower bound of the time. Returns
+/// the number of chains compared with predictions.
 int compare_chains(const Team& team, const CallClass& call) {
-    constexpr double kRounding = 1.002;  // folding counts blocks as equally large
+    constexpr double kRounding = 1.002;  // predictions assume equally large blocks
     const plan::Machine machine = machine_of(team);
     const auto ranks = static_cast<Rank>(machine.node_of.size());
     const auto candidates = candidates_for(machine, ranks, call, plan::Scope::chosen);
@@ -289,7 +291,7 @@ int compare_chains(const Team& team, const CallClass& call) {
     for (const plan::Candidate& candidate : *candidates) {
         const auto predicted = plan::predict(machine, ranks, candidate, vector_of(ranks, call));
         if (!predicted) continue;
-        for (const Rank rank : {0, 0, ranks / 3, ranks / 2, ranks - 1}) {
+        for (const Rank rank : {0, 0, ranks / 3, ranks / 2, ranks - 1}) {  // 0: both kinds of chain
             plan::ChainEnd end{.rank = rank, .hops_max = 64};
             end.compares = compared++ % 2 == 0;
             const auto least =
@@ -305,8 +307,8 @@ int compare_chains(const Team& team, const CallClass& call) {
 }
 
 TEST(Prediction, NoPredictionIsBelowAChainOfMessages) {
-    // Follows the last messages, or the messages of the busiest senders. A candidate that is
-    // dropped without a prediction must take longer.
+    // A candidate whose lower bound exceeds another's prediction is dropped without a prediction.
+    // Chains follow the last messages, or the messages of the busiest senders.
     int compared = 0;
     for (const Team& team : {Team{"66 on uneven", {30, 1, 35}}, Team{"130 on 13", even(13, 10)}})
         for (const collectives::CollectiveTraits& traits : collectives::kCollectives)
@@ -318,7 +320,7 @@ TEST(Prediction, NoPredictionIsBelowAChainOfMessages) {
     EXPECT_GT(compared, 1'000);
 }
 
-/// Work of a choice: the programs generated for it, and their steps.
+/// Work of a choice: the numbers of generated programs and of their steps.
 struct Effort {
     std::uint64_t programs = 0;
     std::uint64_t steps = 0;
@@ -343,8 +345,8 @@ Effort effort_of(const plan::Machine& machine, const CallClass& call, std::strin
 }
 
 TEST(Prediction, TheFirstCallGeneratesFewPrograms) {
-    // For 2,304 ranks, the programs of all ranks are generated for a few candidates only, and never
-    // for programs with a step for each rank.
+    // For 2,304 ranks, all programs are generated for a few candidates only, and never for a
+    // candidate with a step for each rank.
     constexpr std::uint64_t kProgramsMax = 10'000;
     constexpr std::uint64_t kStepsMax = 400'000;
     const plan::Machine machine = machine_of({"2304 on 128", even(128, 18)});

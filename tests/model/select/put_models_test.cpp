@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: local and remote messages keep both of their ranks busy for their cost, even if the
-// receiver of local messages is busy longer.
-// Method: machines whose local messages keep their receiver busy longer than remote messages keep
-// both ranks. A sender that is charged only the difference would be done before it begins.
+// Goal: a local or remote message occupies its sender and its receiver for its cost, even if
+// receiving a local message costs most.
+// Method: machines on which a local message occupies its receiver longer than a remote message
+// occupies both ranks. A model that subtracts this cost from the sender's time would get a negative
+// time.
 #include "plan/select/put_models.hpp"
 
 #include <gtest/gtest.h>
@@ -42,14 +43,14 @@ TEST(PutModels, AMessageHasTheCostsOfItsPathAtBothEnds) {
 }
 
 TEST(PutModels, ARootIsBusyForEachRemoteReceiver) {
-    constexpr Rank kFar = 14;
-    const Machine machine = machine_of(500, 50, kFar);
+    constexpr Rank kRemoteRanks = 14;
+    const Machine machine = machine_of(500, 50, kRemoteRanks);
     const auto choice = run::rank_algorithms(
-        machine, 2 + kFar, {.collective = "scatter", .elements = 1, .element_bytes = 8});
+        machine, 2 + kRemoteRanks, {.collective = "scatter", .elements = 1, .element_bytes = 8});
     ASSERT_TRUE(choice.ok());
     const auto flat = std::ranges::find(choice->candidates, "flat", &RankedCandidate::algorithm);
     ASSERT_NE(flat, choice->candidates.end());
-    EXPECT_GE(flat->predicted, kFar * 100 + 1000 + 50);
+    EXPECT_GE(flat->predicted, kRemoteRanks * 100 + 1000 + 50);
 }
 
 }  // namespace

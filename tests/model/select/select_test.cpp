@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: each method of prediction gives the simulator's times, calls get the properties that they
 // require, and choices agree with measurements.
-// Method: the methods of prediction are compared with each other, and choices with cells measured
-// on a machine with two processors.
+// Method: the methods of prediction are compared with each other, and choices with the fastest
+// algorithms measured on a machine with two processors.
 #include "plan/select/select.hpp"
 
 #include <gtest/gtest.h>
@@ -27,6 +27,7 @@ Machine machine_of(Rank ranks, Rank nodes, std::int64_t processors) {
     return machine;
 }
 
+/// Returns a candidate that offers its stages if `staged`, else only its programs.
 Candidate candidate(std::string_view collective, const std::string& text, const VectorSize& vector,
                     bool staged) {
     const auto spec = *collectives::parse_spec(text);
@@ -35,7 +36,7 @@ Candidate candidate(std::string_view collective, const std::string& text, const 
                                          .element_bytes = vector.element_bytes};
     Candidate candidate{.algorithm = text, .ordered = true, .bit_identical = true};
     candidate.stages = [=](Rank size) mutable -> base::Result<Stages> {
-        if (!staged) return base::fail(Status::unsupported, "not asked for");
+        if (!staged) return base::fail(Status::unsupported, "only programs");
         request.size = size;
         return collectives::generate_stages(collective, spec, request);
     };
@@ -76,7 +77,7 @@ TEST(Predict, StagesAndProgramsGiveEqualTimes) {
     }
 }
 
-/// Simulates the programs of all ranks, each on its own node.
+/// Simulates the programs of all ranks, each rank on its own node. Returns the time.
 Time simulated(const Machine& machine, Rank size, const Candidate& candidate,
                const VectorSize& vector) {
     MessageModel model;
@@ -93,7 +94,8 @@ Time simulated(const Machine& machine, Rank size, const Candidate& candidate,
 }
 
 TEST(Predict, ThousandsOfRanksAgreeWithTheirPrograms) {
-    // Through one rank the time is linear in the ranks; along a tree each doubling adds a step.
+    // Predictions for 1024 ranks use the programs of fewer ranks: through one rank the time grows
+    // linearly, along a tree by a step for each doubling.
     for (const auto& [collective, spec] :
          {std::pair{"barrier", "central"}, {"broadcast", "binomial"}, {"broadcast", "flat"}}) {
         const VectorSize vector{1, 8};
@@ -108,8 +110,8 @@ TEST(Predict, ThousandsOfRanksAgreeWithTheirPrograms) {
 }
 
 TEST(Predict, ExtrapolationKeepsTheSizeOfBlocks) {
-    // The time is linear in the ranks: a prediction for the larger team
-    // extrapolates from small ones.
+    // The time is linear in the ranks, so a prediction for a large team extrapolates from small
+    // teams with the same block.
     constexpr std::uint64_t kBlock = 1024;
     for (const auto& [collective, spec] :
          {std::pair{"allgather", "ring"}, {"alltoall", "direct"}}) {
@@ -138,17 +140,17 @@ TEST(Predict, ExtrapolationKeepsTheSizeOfBlocks) {
 
 TEST(Predict, LocalPutsAreCheaperOnSeveralNodes) {
     const VectorSize vector{1, 8};
-    const Machine mixed = machine_of(8, 2, 64);
-    const Machine apart = machine_of(8, 8, 64);
+    const Machine two_nodes = machine_of(8, 2, 64);
+    const Machine eight_nodes = machine_of(8, 8, 64);
     const auto of = [&](const Machine& machine, const char* spec) {
         return predicted(machine, 8, candidate("allreduce", spec, vector, true), vector);
     };
-    EXPECT_LT(of(mixed, "a4,a2"), of(apart, "a4,a2"));
-    EXPECT_LT(of(mixed, "a4,a2"), of(mixed, "a2,a4"));  // first within the node
+    EXPECT_LT(of(two_nodes, "a4,a2"), of(eight_nodes, "a4,a2"));
+    EXPECT_LT(of(two_nodes, "a4,a2"), of(two_nodes, "a2,a4"));  // a4 is within a node
 }
 
-/// Returns costs that are easy to add up: latency 100 ns, 10 to send, 20 to receive, 1 for a byte,
-/// 7 for a slot (remote: 9), and 1000 from turn to turn.
+/// Returns costs that are easy to add up, in ns: latency 100, 10 to send, 20 to receive, 1 for a
+/// byte, 7 for a slot (remote: 9), and 1000 until another rank runs on the processor (a turn).
 Machine plain_machine(Rank ranks, Rank nodes, std::int64_t processors) {
     Machine machine = machine_of(ranks, nodes, processors);
     machine.reduce = machine.reduce_byte_fs = machine.call = 0;
@@ -174,7 +176,7 @@ TEST(Predict, APayloadLargerThanACellAddsTheCostOfASlot) {
             EXPECT_EQ(of(2, 6), 100'000 + 10'000 + 48'000 + 20'000);
             const Time slot = nodes == 1 ? 7'000 : 9'000;
             EXPECT_EQ(of(2, 7), 100'000 + 10'000 + 56'000 + slot + 20'000);
-            // Both ranks share a processor: two turns, and the work of both. The receiver of a
+            // Both ranks share a processor: two turns, and the work of two ranks. The receiver of a
             // remote message also handles its bytes.
             const Time bytes = nodes == 1 ? 2 : 4;
             EXPECT_EQ(of(1, 6), 2'100'000 + 2 * 30'000 + bytes * 48'000);
@@ -192,7 +194,7 @@ TEST(Predict, RanksThatShareAProcessorTakeTurns) {
                    .receive = 60'000,
                    .byte_fs = 2'000'000,
                    .turn = 3'000'000};
-    // Within nodes, between nodes, and within nodes again: a latency and two turns each.
+    // Three phases (within nodes, between nodes, within nodes) with a latency and two turns each.
     // In addition the work of 6 local messages and 2 remote messages, whose bytes count
     // twice, on 2 processors.
     const Time waits = 2'100'000 + 6'500'000 + 2'100'000;
@@ -211,13 +213,15 @@ TEST(Predict, RanksThatShareAProcessorTakeTurns) {
     EXPECT_EQ(found->in_stream, found->time) << "calls that synchronize do not overlap";
     EXPECT_EQ(found->messages, 8U);
 
-    // A message from rank to rank, alone and in a stream. Rank 0 runs ahead, so no call waits.
+    // One message from rank 0 to rank 1, in a single call and in a stream of calls. In a stream
+    // rank 0 is ahead, so rank 1 does not wait.
     const Candidate flat = candidate("broadcast", "flat", vector, false);
     const auto passed = predict(plain_machine(2, 1, 1), 2, flat, vector, {.exact = true});
     ASSERT_TRUE(passed.ok());
     EXPECT_EQ(passed->time, 2'100'000 + 38'000);
     EXPECT_EQ(passed->in_stream, 38'000);
-    // Each rank's time in a call. With a processor for each rank, waits of the other rank hide it.
+    // `call` is each rank's time to enter a call. With a processor for each rank it passes while
+    // the rank waits.
     Machine entered = plain_machine(2, 1, 1);
     entered.call = 45'000;
     const auto called = predict(entered, 2, flat, vector);
@@ -265,7 +269,8 @@ std::string chosen(std::string_view collective, const Machine& machine, Rank ran
 }
 
 TEST(Select, ChoicesAgreeWithMeasurementsOnTwoProcessors) {
-    // Medians of weft bench, fastest first, on one node, and over TCP on nodes of one rank.
+    // The fastest algorithms by medians of weft bench, on one node, and over TCP on nodes of one
+    // rank.
     for (const Rank ranks : {4, 8, 16}) {
         EXPECT_EQ(chosen("barrier", machine_of(ranks, 1, 2), ranks, 0),
                   fmt::format("dissemination:k={}", ranks - 1));
@@ -289,20 +294,20 @@ TEST(Select, OverlappingCallsBetweenNodesAreChosenByWork) {
         machine.host_processors = processors;
         return machine;
     };
-    // Measured time of a call in a stream, in us: scan 6 to 7 (by recursive doubling 10 to 14),
+    // Measured time of a call in a stream, in us: scan 6 to 7 (recursive doubling 10 to 14),
     // broadcast 6 to 7 (flat 10 to 14).
     EXPECT_TRUE(chosen("scan", over_net(2), 4, 8).starts_with("linear"));
     EXPECT_NE(chosen("broadcast", over_net(2), 4, 8), "flat");
     EXPECT_FALSE(chosen("scan", over_net(64), 4, 8).starts_with("linear"));
-    // One message is cheaper than its pieces where only work counts.
+    // In a stream only work counts, and one message is less work than its pieces.
     EXPECT_EQ(chosen("scan", over_net(2), 4, 65536), "linear:segments=1");
     // Long buffers: a root that sends to all shares its processor with a receiver
     // (flat 635, binomial 326).
     EXPECT_EQ(chosen("broadcast", over_net(2), 4, 1 << 20), "binomial:into=vector");
-    // Puts of whole buffers, which wait for no put targets: 307 (four pieces 465) and 288 (848).
+    // Puts of whole buffers need no put targets: scan 307 us (four pieces 465), exscan 288 (848).
     for (const char* collective : {"scan", "exscan"})
         EXPECT_EQ(chosen(collective, over_net(2), 4, 1 << 20), "linear:into=vector");
-    // The waits of a chain of 64 ranks still count.
+    // In a chain of 64 ranks, waits still count.
     Machine many = over_net(2);
     many.node_of.resize(64);
     for (std::size_t i = 0; i < 64; ++i) many.node_of[i] = static_cast<Rank>(i);
@@ -318,13 +323,12 @@ TEST(Select, RepliesAndTheBusiestProcessorLimitAStream) {
         machine.far = run::machine_over("net").far;
         return machine;
     };
-    // With other algorithms the ranks of a node wait for each other's answers in each
-    // call: 14, linear 4.
+    // Other algorithms wait for answers in each call: 14 us, linear 4 us.
     for (const std::uint64_t bytes : {8U, 1024U, 4096U})
         for (const char* collective : {"scan", "exscan"})
             EXPECT_EQ(chosen(collective, over_net(8), 8, bytes), "linear") << bytes;
-    // kary sends the same number of messages as binomial, three of them from the
-    // root's processor: 7.1, 4.5.
+    // kary sends the same number of messages as binomial, but three of them from the root's
+    // processor: 7.1 us, binomial 4.5 us.
     EXPECT_EQ(chosen("broadcast", over_net(4), 4, 8), "binomial");
     EXPECT_EQ(chosen("scatter", over_net(4), 4, 8), "binomial");
 }
@@ -336,42 +340,44 @@ TEST(Select, TheReasonNamesTheLocalTransferMethod) {
         return *run::rank_algorithms(
             on, 2, {.collective = "broadcast", .elements = elements, .element_bytes = 8});
     };
-    const auto says = [](const Choice& choice, std::string_view words) {
+    const auto has_reason = [](const Choice& choice, std::string_view words) {
         return choice.reason.find(words) != std::string::npos;
     };
-    EXPECT_FALSE(says(ranked(machine, 1 << 17), "buffers of local peers"));
+    EXPECT_FALSE(has_reason(ranked(machine, 1 << 17), "buffers of local peers"));
     machine.direct = true;
     const Choice in_place = ranked(machine, 1 << 17);
     EXPECT_EQ(in_place.algorithm(), "mapped");
-    EXPECT_TRUE(says(in_place, "by using buffers of local peers in place")) << in_place.reason;
+    EXPECT_TRUE(has_reason(in_place, "by using buffers of local peers in place"))
+        << in_place.reason;
     Machine slow = machine;
     slow.mapped *= 100;
-    EXPECT_TRUE(says(ranked(slow, 1 << 13), "through put targets"));
-    EXPECT_FALSE(says(ranked(machine, 1), "buffers of local peers"));  // too short for it
+    EXPECT_TRUE(has_reason(ranked(slow, 1 << 13), "through put targets"));
+    EXPECT_FALSE(
+        has_reason(ranked(machine, 1), "buffers of local peers"));  // the buffer is too short
     const Choice copied = ranked(with_kernel_copies(machine), 1 << 17);
     EXPECT_EQ(copied.algorithm(), "mapped");
-    EXPECT_TRUE(says(copied, "by having the kernel copy")) << copied.reason;
+    EXPECT_TRUE(has_reason(copied, "by having the kernel copy")) << copied.reason;
     EXPECT_GT(copied.candidates[copied.chosen].predicted,
               in_place.candidates[in_place.chosen].predicted);
 }
 
-/// Between nodes ranks are not local peers. Blocks with counts use put targets.
+/// With one rank on each node there are no local peers. Blocks of different sizes use put targets.
 TEST(Select, TheReasonNamesDirectDelivery) {
-    const auto ranked = [](bool counted) {
+    const auto ranked = [](bool counted) {  // `counted`: with blocks of different sizes
         run::CallClass call{.collective = "allgather", .elements = 1 << 17, .element_bytes = 8};
         call.counted = counted;
         return *run::rank_algorithms(machine_of(4, 4, 4), 4, call);
     };
-    const auto lands = [](const Choice& choice) {
+    const auto count_direct = [](const Choice& choice) {
         return std::ranges::count(choice.candidates, true, &RankedCandidate::lands);
     };
     const Choice choice = ranked(false);
-    EXPECT_GT(lands(choice), 0);
+    EXPECT_GT(count_direct(choice), 0);
     EXPECT_EQ(choice.reason.find("local peers"), std::string::npos) << choice.reason;
     EXPECT_NE(choice.reason.find("putting into the vectors of ranks on other nodes"),
               std::string::npos)
         << choice.reason;
-    EXPECT_EQ(lands(ranked(true)), 0);
+    EXPECT_EQ(count_direct(ranked(true)), 0);
 }
 
 TEST(Select, OverlappingCallsOnSharedProcessorsAreChosenByWork) {
@@ -384,26 +390,26 @@ TEST(Select, OverlappingCallsOnSharedProcessorsAreChosenByWork) {
             }
         }
     }
-    // Roots that receive are a bottleneck. In measurements, flat trees take 1.2 to 1.9 times the
-    // time of binomial trees with 4 ranks, and about the same time with 8 and 16.
+    // A root that receives from all ranks is a bottleneck. In measurements, flat trees take 1.2 to
+    // 1.9 times the time of binomial trees with 4 ranks, and about the same time with 8 and 16.
     EXPECT_NE(chosen("reduce", machine_of(4, 1, 2), 4, 8), "flat");
     EXPECT_EQ(chosen("broadcast", machine_of(16, 1, 2), 16, 8), "flat");
-    // Roots that send are a bottleneck where they write several cells of another processor
-    // in a row. A broadcast does not: it has one cell for all ranks. Measured with 8 ranks:
-    // flat 0.9, binomial 0.5.
+    // A root that sends is a bottleneck if it writes several cells of another processor in a row.
+    // A broadcast has one cell for all ranks. A scatter with 8 ranks takes 0.9 us flat, 0.5 us
+    // binomial.
     for (const Rank ranks : {4, 8, 16})
         EXPECT_EQ(chosen("scatter", machine_of(ranks, 1, 2), ranks, 8), "binomial") << ranks;
 }
 
-/// Measured with 2 ranks on two processors, in us: 1 MiB 26 (from rank to rank 67), 64 KiB 2.7
-/// (5.2). With 4 ranks 1 MiB takes 69 (106).
+/// Measured in slices (in a chain of ranks) on two processors, in us: 2 ranks 26 (67) for 1 MiB and
+/// 2.7 (5.2) for 64 KiB; 4 ranks 69 (106) for 1 MiB.
 TEST(Select, LongScansInPlaceAreDividedIntoSlices) {
     for (const auto& [ranks, bytes] : {std::pair{2, 64U << 10}, {2, 1U << 20}, {4, 1U << 20}}) {
-        Machine crowded = machine_of(ranks, 1, 2);
-        Machine roomy = machine_of(ranks, 1, ranks);
-        crowded.direct = roomy.direct = true;
-        EXPECT_EQ(chosen("scan", crowded, ranks, bytes), "mapped") << ranks << " " << bytes;
-        EXPECT_EQ(chosen("scan", roomy, ranks, bytes), "mapped") << ranks << " " << bytes;
+        Machine two = machine_of(ranks, 1, 2);  // two processors
+        Machine enough = machine_of(ranks, 1, ranks);
+        two.direct = enough.direct = true;
+        EXPECT_EQ(chosen("scan", two, ranks, bytes), "mapped") << ranks << " " << bytes;
+        EXPECT_EQ(chosen("scan", enough, ranks, bytes), "mapped") << ranks << " " << bytes;
     }
 }
 
@@ -414,7 +420,7 @@ TEST(Select, ShortBuffersAreNotUsedInPlace) {
         EXPECT_NE(chosen(collective, machine, 2, 16384), "mapped") << collective;
         EXPECT_EQ(chosen(collective, machine, 2, 1 << 20), "mapped") << collective;
     }
-    // The buffer with a block for each rank determines the size.
+    // Of input and output, the buffer with a block for each rank decides whether a call is long.
     EXPECT_NE(chosen("gather", machine, 2, 8192), "mapped");
 }
 
@@ -426,14 +432,14 @@ TEST(Select, ShortBlocksOfManyNeighborsAreCombined) {
         const auto way_on = [&](const Machine& machine, std::uint64_t bytes) {
             return *run::quicker_way(machine, *stencil, data, bytes);
         };
-        const Machine apart = machine_of(27, 27, 27);
-        EXPECT_EQ(way_on(apart, 8), NeighborWay::combined);  // 6 messages instead of 26
+        const Machine machine = machine_of(27, 27, 27);
+        EXPECT_EQ(way_on(machine, 8), NeighborWay::combined);  // 6 messages instead of 26
         EXPECT_EQ(way_on(machine_of(27, 27, 2), 8), NeighborWay::combined);
     }
     EXPECT_EQ(*run::quicker_way(machine_of(27, 27, 27), *stencil, collectives::NeighborData::own,
                                 1 << 20),
               NeighborWay::direct);
-    // A line has no corners.
+    // On a line, combining saves no message.
     const auto line =
         collectives::Stencil::make(collectives::Grid({27}, {true}), collectives::box_offsets(1, 1));
     EXPECT_EQ(*run::quicker_way(machine_of(27, 27, 27), *line, collectives::NeighborData::own, 8),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: measured points become ranges of sizes. A job prefers them to predictions where they fit
-// its calls. Malformed files are refused. Method: handwritten tables.
+// Goal: measured points become ranges of sizes. For a call in a measured range, a job uses the
+// measured algorithm, not a prediction. Malformed files are refused. Method: handwritten tables.
 #include "plan/select/tuning.hpp"
 
 #include <gtest/gtest.h>
@@ -25,7 +25,7 @@ TEST(Tuning, AdjacentSizesWithOneWinnerFormOneRange) {
     EXPECT_EQ(choices[0].to_bytes, 1448U) << "the geometric middle of 512 and 4096";
     EXPECT_EQ(choices[0].median_us, 3);
     EXPECT_EQ(choices[1].from_bytes, 1449U);
-    EXPECT_EQ(choices[1].to_bytes, 16384U) << "a factor of four, no bridge to 1 MiB";
+    EXPECT_EQ(choices[1].to_bytes, 16384U) << "four times 4096: a range ends there at the latest";
     EXPECT_EQ(choices[2].from_bytes, (1U << 18) + 1);
     EXPECT_EQ(choices[2].to_bytes, 1U << 22);
 }
@@ -95,7 +95,8 @@ TEST(Tuning, AMeasuredTeamUsesTheMeasuredAlgorithm) {
 }
 
 TEST(Tuning, UnsuitableMeasuredAlgorithmsAreSkipped) {
-    // mapped needs memory of local peers; generalized with r = 1 gives ranks different bits.
+    // "mapped" needs memory of local peers, generalized with r = 1 gives ranks different bits, a
+    // butterfly needs a power of two, and "gone" does not exist.
     for (const char* algorithm : {"mapped", "generalized:r=1", "butterfly", "gone"}) {
         std::string text = kRing;
         text.replace(text.find("ring"), 4, algorithm);
@@ -113,11 +114,11 @@ TEST(Tuning, UnsuitableMeasuredAlgorithmsAreSkipped) {
 TEST(Tuning, MalformedFilesAreRefused) {
     const auto refusal = [](const std::string& text) {
         const auto tuning = run::parse_tuning(text, "file");
-        return tuning ? std::string("taken") : tuning.failure().text;
+        return tuning ? std::string("accepted") : tuning.failure().text;
     };
     for (const char* text : {"", "{", "[]", "7", R"({"choices": []})", R"({"schema": "other"})"})
         EXPECT_NE(refusal(text).find("weft-tuning-1"), std::string::npos) << text;
-    EXPECT_EQ(refusal(file_with("")), "taken");
+    EXPECT_EQ(refusal(file_with("")), "accepted");
     EXPECT_NE(refusal(std::string(100'000, '[')).find("weft-tuning-1"), std::string::npos);
     for (const auto& [from, to, words] :
          {std::tuple{"\"allreduce\"", "\"alreduce\"", "choice 0: unknown collective 'alreduce'"},
@@ -141,7 +142,7 @@ TEST(MeasuredCosts, AFileReplacesOnlyTheCostsInIt) {
         ASSERT_TRUE(costs.ok()) << costs.failure().text;
         const Machine measured = costs->over(machine);
         EXPECT_EQ(measured.far.latency, 1'000'000);
-        EXPECT_EQ(measured.far.issue, 0) << "the file has costs of remote puts: omitted ones are 0";
+        EXPECT_EQ(measured.far.issue, 0) << "if a file has any cost of remote puts, the rest are 0";
         EXPECT_EQ(measured.near.latency, machine.near.latency);
         EXPECT_EQ(measured.mapped, 7'000);
         EXPECT_EQ(measured.mapped_byte_fs, machine.mapped_byte_fs);
@@ -188,18 +189,19 @@ TEST(MeasuredCosts, AFileSetsCostsOfSlotsCellsAndCalls) {
     EXPECT_FALSE(run::parse_costs("processors 0").ok());
 }
 
-TEST(MeasuredCosts, AFileSetsThePricesOfAdoption) {
+TEST(MeasuredCosts, AFileSetsTheCostsOfRemappedMemory) {
     const link::AdoptionPrices usual;
     const auto prices = [](const char* text) { return run::prices_by(*run::parse_costs(text)); };
     EXPECT_EQ(prices("far_issue_ns 5").copy_ns, usual.copy_ns);
-    // The kernel's cost beyond a copy in place.
+    // Costs of a copy by the kernel minus the costs of a copy in place.
     const link::AdoptionPrices copies =
         prices("mapped_ns 300\nmapped_ns_per_byte 0.05\nkernel_ns 2300\nkernel_ns_per_byte 0.07");
     EXPECT_EQ(copies.copy_ns, 2000U);
     EXPECT_EQ(copies.copied_byte_fs, 20'000U);
     EXPECT_EQ(copies.of_copies({3, 1'000'001}), 3 * 2000U + 20'000);
     EXPECT_EQ(copies.adopt_ns, usual.adopt_ns);
-    EXPECT_EQ(prices("kernel_ns 100").copy_ns, 0U) << "faster than in place: never adopted";
+    EXPECT_EQ(prices("kernel_ns 100").copy_ns, 0U)
+        << "faster than in place: memory is never remapped";
     const link::AdoptionPrices adoption =
         prices("adopt_ns 1000\nadopt_ns_per_page 20\nwindow_ns 300\nwindow_ns_per_page 4");
     EXPECT_EQ(adoption.of_adoption(10, 2, 15, 0), 1000 + 200 + 2 * 300 + 15 * 4);

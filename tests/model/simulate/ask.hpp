@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ask.hpp - short helpers that run an engine on an algorithm.
+// ask.hpp - helpers that simulate a call with one of the engines.
 #pragma once
 
 #include <string>
@@ -15,6 +15,7 @@ namespace weft::lab::test {
 
 using namespace plan;
 
+/// A call to simulate.
 struct Question {
     std::string collective = "allreduce";
     std::string spec;
@@ -62,8 +63,8 @@ inline Stages stages_of(const Question& question) {
     return *std::move(stages);
 }
 
-/// Returns the worked example of the conventions: 500 ns, and 100 ns per message, 0.4 ns per byte,
-/// 10 ns per operand.
+/// Returns the costs in tests/system/cli/simulate_test.py: latency 500 ns, 100 ns per
+/// message, 0.4 ns per byte, 10 ns per operand.
 inline Surroundings paper() {
     Surroundings around;
     around.model =

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: all engines give the same times, to the picosecond.
-// Method: random schedules, sizes, models, noise, skew and topologies from a printed seed. An
-// engine answers only the questions that it supports, and must answer a minimum number of them.
+// Goal: all simulation engines give the same times, to the picosecond.
+// Method: random schedules, sizes, models, noise, skew and topologies from a printed seed. The
+// structured and the folded engine do not support all calls, and must support a minimum number.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -54,13 +54,13 @@ Surroundings some_surroundings(Random& random, Rank size) {
     return around;
 }
 
-/// Number of answers of the engines that read stages.
+/// Numbers of calls that the engines that read stages have simulated.
 struct Answers {
     int structured = 0;
     int folded = 0;
 };
 
-/// Expects that every engine that supports the question agrees with the generic engine.
+/// Expects that every engine that supports the call agrees with the generic engine.
 void expect_agreement(const Question& question, const Surroundings& around, Answers& answers,
                       const std::string& what) {
     const Outcome reference = generic(question, around);
@@ -215,11 +215,11 @@ TEST(Engines, SeparateImagePartsGiveTheSameResult) {
     expect_equal(*outcome, generic(question, around), "in four parts");
 }
 
-/// For any cutoff, the time reported for an abandoned run is later than the cutoff, and not later
-/// than the actual end.
+/// With a cutoff (give_up), the result of an abandoned run is later than the cutoff and at most the
+/// time of the complete run.
 TEST(Engines, AbandonedRunsWouldHaveExceededTheCutoff) {
     Random random(0x9e0);
-    int given_up = 0;
+    int abandoned = 0;
     for (int trial = 0; trial < 200; ++trial) {
         const auto size = static_cast<Rank>(2 + random.below(40));
         const bool both = random.chance(1, 2);
@@ -232,18 +232,18 @@ TEST(Engines, AbandonedRunsWouldHaveExceededTheCutoff) {
         const Time end = generic(question, around).makespan;
         for (const Time eighths : {1, 4, 6, 7}) {
             around.give_up = end * eighths / 8;
-            const Time said = generic(question, around).makespan;
-            EXPECT_LE(said, end) << trial;
-            EXPECT_TRUE(said > around.give_up || end <= around.give_up) << trial;
-            given_up += said < end ? 1 : 0;
+            const Time bound = generic(question, around).makespan;
+            EXPECT_LE(bound, end) << trial;
+            EXPECT_TRUE(bound > around.give_up || end <= around.give_up) << trial;
+            abandoned += bound < end ? 1 : 0;
         }
         around.give_up = end;
         EXPECT_EQ(generic(question, around).makespan, end) << trial;
     }
-    EXPECT_GT(given_up, 200);
+    EXPECT_GT(abandoned, 200);
 }
 
-/// One rank with more work than the cutoff allows suffices.
+/// A run is abandoned when the remaining work of one rank exceeds the time to the cutoff.
 TEST(Engines, RunsAreAbandonedBeforeTheCutoffIsReached) {
     Question question{.collective = "broadcast", .spec = "double-tree"};
     question.request.size = 40;

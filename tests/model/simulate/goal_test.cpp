@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: programs that are written as GOAL and read back take the time of the engines and of a
-// computation by hand. This holds for all algorithms and any number of lanes on a processor. The
-// text conforms to the grammar that LogGOPSim scans. Invalid GOAL is refused with its line.
-// Method: hand-computed times, every algorithm of the list, and random schedules.
+// Goal: programs that are written as GOAL and read back take the time that the engines give, for
+// all algorithms and any number of lanes on a processor. The text conforms to the grammar of
+// LogGOPSim. Invalid GOAL is refused with its line.
+// Method: times computed by hand, every algorithm of the list, and all small schedules.
 #include "tools/lab/simulate/goal.hpp"
 
 #include <gtest/gtest.h>
@@ -32,7 +32,7 @@ constexpr ModelParameters kInfiniband{
 constexpr ModelParameters kPaper{
     .latency = 500'000, .issue = 100'000, .reduce = 10'000, .byte_fs = 400'000};
 
-/// Reductions with a fractional number of nanoseconds.
+/// Costs that are fractions of nanoseconds.
 constexpr ModelParameters kFractions{.latency = 500'000,
                                      .issue = 100'000,
                                      .reduce = 10'400,
@@ -47,8 +47,8 @@ TEST(Goal, DisseminationOf16RanksMatchesAHandComputation) {
     EXPECT_EQ(goal_time(one, kPaper), 4 * 600'000);
     const Question three{
         .collective = "barrier", .spec = "dissemination:k=3", .request = {.size = 16}};
-    // Two rounds of three signals. A rank is busy sending for 3 o, longer than the first signal is
-    // in flight. Then it receives three signals, one after the other.
+    // Two rounds of three signals. A rank sends for three overheads, longer than the first signal
+    // is in flight. Then it receives three signals, one after the other.
     EXPECT_EQ(goal_time(three, kInfiniband), 2 * 6 * 4'700'000);
     EXPECT_EQ(goal_time(three, kPaper), 2 * (3 * 100'000 + 500'000));
 }
@@ -89,7 +89,7 @@ std::set<std::string_view> collectives_with_algorithms() {
 }
 
 /// Calls visit(question, programs) for every algorithm with its usual parameters that serves `size`
-/// ranks on nodes of two.
+/// ranks on nodes of two ranks or on one node.
 template <class Visit>
 void for_each_algorithm(Rank size, std::uint64_t elements, Visit visit) {
     for (const std::string_view collective : collectives_with_algorithms()) {
@@ -113,7 +113,7 @@ void for_each_algorithm(Rank size, std::uint64_t elements, Visit visit) {
 }
 
 TEST(Goal, AgreesWithTheEnginesForEveryAlgorithm) {
-    std::size_t several = 0;
+    std::size_t in_order_count = 0;  // programs that need an order of lanes
     std::set<std::string> seen;
     const auto agree = [&](const Question& question, const std::vector<Program>& programs) {
         const auto what = question.collective + " " + question.spec;
@@ -122,7 +122,7 @@ TEST(Goal, AgreesWithTheEnginesForEveryAlgorithm) {
             around.model = message_model(parameters);
             const ImagePart image = image_of(programs, question, around);
             if (image.pieces().has_cells()) continue;  // GOAL has no published cells
-            several += needs_order({&image, 1}) ? 1 : 0;
+            in_order_count += needs_order({&image, 1}) ? 1 : 0;
             const auto text = to_goal(programs, size_of(question), around.model);
             ASSERT_TRUE(text.ok()) << what << ": " << text.failure().text;
             const auto read = simulate_goal(*text, around.model);
@@ -138,12 +138,12 @@ TEST(Goal, AgreesWithTheEnginesForEveryAlgorithm) {
     };
     for (const Rank size : {2, 5, 8}) for_each_algorithm(size, 3000, agree);
     for_each_algorithm(6, 1, agree);
-    EXPECT_GT(several, 20U);
+    EXPECT_GT(in_order_count, 20U);
     EXPECT_GT(seen.size(), 100U);
 }
 
 TEST(Goal, LanesOfARankShareItsProcessor) {
-    // Two trees of two ranks: with a processor for each lane they would take half the time.
+    // With a processor for each lane, the two trees would take half the time.
     const ModelParameters wire{.latency = 1'000, .issue = 1'000'000};
     const Question trees{.collective = "broadcast",
                          .spec = "double-tree:segments=1",
@@ -157,8 +157,7 @@ TEST(Goal, LanesOfARankShareItsProcessor) {
     EXPECT_EQ(generic(sixteen, around).makespan, goal_time(sixteen, kInfiniband));
 }
 
-/// Returns true if LogGOPSim's scanner (txt2bin.re) accepts the line. Names have
-/// no blanks before them.
+/// Returns true if LogGOPSim's scanner (txt2bin.re) accepts the line, which may not be indented.
 bool is_published_grammar(const std::string& line) {
     static const std::regex grammar(
         "num_ranks [0-9]+|rank [0-9]+ \\{|\\}||"
@@ -171,7 +170,7 @@ bool is_published_grammar(const std::string& line) {
 TEST(Goal, OutputFollowsThePublishedGrammar) {
     for_each_algorithm(5, 3, [&](const Question& question, const std::vector<Program>& programs) {
         const auto text = to_goal(programs, size_of(question), message_model(kFractions));
-        if (!text) return;  // has published cells
+        if (!text) return;  // GOAL has no published cells
         std::istringstream lines(*text);
         for (std::string line; std::getline(lines, line);)
             ASSERT_TRUE(is_published_grammar(line)) << question.spec << ": '" << line << "'";

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: an image agrees with its programs, for each method of building it. Engines read it equally
-// where they sweep lanes, where they watch lanes, and where times exceed a narrow entry.
-// Method: random schedules as streams of steps and as programs; handwritten
-// programs with known times.
+// Goal: an image (the compact form of programs that engines simulate) agrees with its programs, for
+// each method of building it. Engines get equal times from an image, also for many lanes and for
+// times that exceed 32 bits.
+// Method: random schedules as streams of steps and as programs; handwritten programs with known
+// times.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -170,8 +171,8 @@ TEST(Image, CellsAmongSignalsAreOneReception) {
     EXPECT_EQ(by_time->makespan, generic->makespan);
 }
 
-/// Each rank reduces its share of all buffers into rank 0's buffer: three ranks
-/// write there in place.
+/// Each rank reduces its share of all inputs, in place, into the output of rank 0. Ranks other than
+/// 0 also use that output in place.
 TEST(Image, BuffersThatReductionsUseInPlaceAreCounted) {
     Question question;
     question.collective = "reduce";
@@ -212,16 +213,16 @@ Time costs_of(const char* collective, const char* spec, Rank size, const Message
 TEST(Image, CopiesWithinARanksMemoryAreCounted) {
     const MessageModel own{.copy_byte_fs = 1000};
     EXPECT_EQ(costs_of("allgather", "mapped", 2, own), 16'000)
-        << "it copies its own half of the buffer";
-    EXPECT_EQ(costs_of("broadcast", "mapped", 2, own), 0) << "it has one buffer";
-    EXPECT_EQ(costs_of("allreduce", "mapped", 2, own), 0) << "its scratch buffer is its output";
+        << "a rank copies its own half of the buffer";
+    EXPECT_EQ(costs_of("broadcast", "mapped", 2, own), 0) << "a broadcast has one buffer";
+    EXPECT_EQ(costs_of("allreduce", "mapped", 2, own), 0) << "the scratch buffer is the output";
     EXPECT_EQ(costs_of("allgather", "direct", 2, own), 16'000);
     const MessageModel slots{.unpack_byte_fs = 1000};
     EXPECT_EQ(costs_of("allgather", "mapped", 2, slots), 0);
     EXPECT_EQ(costs_of("allgather", "direct", 2, slots), 16'000);
-    EXPECT_EQ(costs_of("reduce", "flat", 2, slots), 32'000) << "it is reduced from there";
+    EXPECT_EQ(costs_of("reduce", "flat", 2, slots), 32'000) << "slots are reduced";
     const MessageModel free{.unpack_byte_fs = 1000, .unpacked_free = 32'000};
-    EXPECT_EQ(costs_of("reduce", "flat", 2, free), 0) << "it is short";
+    EXPECT_EQ(costs_of("reduce", "flat", 2, free), 0) << "32,000 bytes are free";
 }
 
 TEST(Image, ExposedBuffersAreCounted) {
@@ -232,8 +233,9 @@ TEST(Image, ExposedBuffersAreCounted) {
     EXPECT_EQ(costs_of("allgather", "direct", 2, model), 0);
 }
 
-/// In slices, each of two ranks reads half of both inputs and writes the same amount. The second
-/// rank's addend is cached. From rank to rank, the second rank reads and writes whole buffers.
+/// In slices ("mapped"), each of two ranks reads half of both inputs and writes the same amount;
+/// the second rank's addend is cached. In a chain ("mapped-linear"), the second rank reads and
+/// writes whole buffers.
 TEST(Image, UncachedBytesAreCounted) {
     const auto costs = [](const char* spec, std::uint64_t cache) {
         return static_cast<double>(

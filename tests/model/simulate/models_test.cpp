@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: each model charges the costs that its papers define.
-// Method: closed formulas for perfect sizes are compared with the engine that reads programs.
-// tests/system/cli/simulate_test.py has the worked examples of the conventions for every engine.
+// Method: closed formulas, for numbers of ranks for which they hold exactly, are compared with the
+// generic engine. tests/system/cli/simulate_test.py has worked examples for every engine.
 #include <gtest/gtest.h>
 
 #include "ask.hpp"
@@ -17,7 +17,7 @@ Surroundings with(const ModelParameters& parameters) {
 }
 
 TEST(Models, PostalChargesEveryMessageInFull) {
-    // Chan et al.: (alpha + n beta + n gamma) for each stage, no two messages at the same time.
+    // Chan et al.: alpha + n beta + n gamma for each stage. Messages of a rank do not overlap.
     const Surroundings around = with({.model = WireModel::postal,
                                       .latency = 1'000'000,
                                       .byte_fs = 1'000'000,
@@ -33,7 +33,7 @@ TEST(Models, PostalChargesEveryMessageInFull) {
 }
 
 TEST(Models, LogGPButterflyAndBinomialTreeMatchTheirFormulas) {
-    // Hoefler and Moor 3.1: (L + 2o + sG) lg P for both.
+    // Hoefler and Moor 3.1: (L + 2o + sG) lg P for butterfly and binomial tree.
     const ModelParameters parameters{.model = WireModel::loggp,
                                      .latency = 6'000'000,
                                      .overhead = 4'700'000,
@@ -62,7 +62,7 @@ TEST(Models, LogPAppliesTheGapAtBothEnds) {
                                       .overhead = 2'000,
                                       .gap = 4'000,
                                       .byte_fs = 1'000'000});
-    // The root starts a message every g; the last takes o + L + o. Bytes cost nothing.
+    // The root starts a message every g; the last message takes o + L + o. Bytes cost nothing.
     EXPECT_EQ(generic({.collective = "broadcast",
                        .spec = "flat",
                        .request = {.size = 6, .root = 0, .elements = 100}},
@@ -76,7 +76,7 @@ TEST(Models, LogPAppliesTheGapAtBothEnds) {
               (2'000 + 6'000) + 2 * 4'000 + 2'000 + 2 * 4'000 + 2'000 + 6'000 + 2'000);
 }
 
-/// A waiting receiver handles bytes as they arrive; a sender has to handle them afterwards.
+/// A waiting receiver handles bytes as they arrive; a rank that is sending handles them afterwards.
 TEST(Models, BytesOccupyAReceiverThatDidNotWait) {
     Surroundings around;
     around.model = {.byte_fs = 1'000'000, .latency = 5'000, .receive_byte_fs = 600'000};
@@ -95,8 +95,9 @@ TEST(Models, BytesOccupyAReceiverThatDidNotWait) {
         return found;
     };
     EXPECT_EQ(time("broadcast", "flat", 2, 0), 800'000 + 5'000);
-    EXPECT_EQ(time("allreduce", "a2", 2, kNoRank), 800'000 + 480'000) << "it sends, then receives";
-    // The second message arrives while the first is received; so does the third.
+    EXPECT_EQ(time("allreduce", "a2", 2, kNoRank), 800'000 + 480'000)
+        << "a rank sends, then receives";
+    // The second and third message arrive while the first is received.
     EXPECT_EQ(time("reduce", "flat", 4, 0), 800'000 + 5'000 + 2 * 480'000);
     around.model.receive = 1'000;
     EXPECT_EQ(time("allreduce", "a2", 2, kNoRank), 800'000 + 480'000 + 1'000);
@@ -123,30 +124,30 @@ TEST(Models, APayloadLargerThanACellAddsTheCostOfASlot) {
     };
     EXPECT_EQ(time("a2", 2, 6), 10'000 + 3'840 + 50'000 + 20'000);
     EXPECT_EQ(time("a2", 2, 7), 10'000 + 4'480 + 15'000 + 50'000 + 20'000);
-    // The third of three messages leaves at 3 x 29.48. By then the two before it are received.
+    // The third message leaves at 3 x 29.48 ns. By its arrival the first two are received.
     EXPECT_EQ(time("a4", 4, 7), 3 * (10'000 + 4'480 + 15'000) + 50'000 + 20'000);
 }
 
 TEST(Models, ALateRankDelaysOnlyItsDependents) {
-    // a2,a2: ranks 0 and 1 exchange first, then 0 with 2 and 1 with 3. Every rank
-    // depends on every other.
+    // a2,a2: ranks 0 and 1 exchange first, then 0 with 2 and 1 with 3. Every rank depends on all
+    // others.
     Surroundings around = paper();
     const Question question{.spec = "a2,a2", .request = {.size = 4, .elements = 1}};
     const Outcome before = generic(question, around);
     around.starts = {{3, 5'000'000}};
     const Outcome after = generic(question, around);
     EXPECT_EQ(after.makespan, before.makespan + 5'000'000);
-    // For the late rank all data is there: it sends and combines twice.
+    // All data for the late rank has arrived: it sends and combines twice.
     EXPECT_EQ(after.earliest_finish, 5'000'000 + 2 * (100'400 + 10'000));
-    // A chain with one hop less: the root of a broadcast waits for no rank.
+    // The root of a broadcast waits for no rank.
     const Question tree{.collective = "broadcast",
                         .spec = "binomial",
                         .request = {.size = 4, .root = 0, .elements = 1}};
-    Surroundings calm = paper();
-    const Time root_done = generic(tree, calm).earliest_finish;
-    calm.starts = {{3, 9'000'000}};
-    EXPECT_EQ(generic(tree, calm).earliest_finish, root_done);
-    EXPECT_EQ(generic(tree, calm).makespan, 9'000'000);
+    Surroundings other = paper();
+    const Time root_done = generic(tree, other).earliest_finish;
+    other.starts = {{3, 9'000'000}};
+    EXPECT_EQ(generic(tree, other).earliest_finish, root_done);
+    EXPECT_EQ(generic(tree, other).makespan, 9'000'000);
 }
 
 TEST(Duration, DecimalsAreReadExactly) {

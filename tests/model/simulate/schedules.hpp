@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// schedules.hpp - random schedules in the notation and questions with them, for tests of general
+// schedules.hpp - random schedules in the notation, and allreduces with them, for tests of general
 // properties.
 #pragma once
 
@@ -62,7 +62,7 @@ inline std::string some_schedule(base::Random& random, Rank n, int depth = 0) {
 
 struct QuestionLimits {
     Rank ranks_max;
-    std::uint64_t one_segmented_in;  ///< average number of questions for each with segments
+    std::uint64_t one_segmented_in;  ///< one call in this number has segments, on average
 };
 /// Returns an allreduce of a random size by a random schedule.
 inline Question some_question(base::Random& random, const QuestionLimits& limits) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: noise, topologies, contention and the queue behave as their pages describe.
-// Method: distances and distributions are compared with direct computation,
-// contention with handmade cases.
+// Goal: noise, topologies, contention, event queues and timelines behave as docs/selection.md says.
+// Method: latencies and distributions are compared with direct computation, contention and
+// timelines with handwritten cases, queues with a binary heap.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -150,7 +150,8 @@ struct Turn {
 
 using BinaryHeap = std::priority_queue<Turn, std::vector<Turn>, std::greater<>>;
 
-/// Takes the next turn from both and returns true if they agree. Sets `now` to its time.
+/// Removes the next turn from both queues. Returns true if the turns are equal, and sets `now` to
+/// the time of the turn.
 bool pop_equal(TimeQueue<Turn>& queue, BinaryHeap& reference, Time& now) {
     now = queue.top().time;
     const bool equal = now == reference.top().time && queue.top().lane == reference.top().lane;
@@ -160,7 +161,7 @@ bool pop_equal(TimeQueue<Turn>& queue, BinaryHeap& reference, Time& now) {
 }
 
 TEST(Queue, TimeQueueAgreesWithABinaryHeap) {
-    // Times near and far ahead, many of them equal, in a queue that grows and shrinks.
+    // Times little or much later than `now`, many of them equal, in a queue that grows and shrinks.
     base::Random random(7);
     TimeQueue<Turn> queue;
     BinaryHeap reference;
@@ -180,7 +181,7 @@ TEST(Queue, TimeQueueAgreesWithABinaryHeap) {
     }
 }
 
-/// New entries may precede the next entry of the queue, and may be before 0.
+/// New entries may precede the next entry of the queue, and may have negative times.
 TEST(Queue, TimeQueueAcceptsEntriesBeforeItsFront) {
     for (std::uint64_t seed = 1; seed <= 200; ++seed) {
         base::Random random(seed);
@@ -204,8 +205,8 @@ TEST(Queue, TimeQueueAcceptsEntriesBeforeItsFront) {
     }
 }
 
-/// Lanes of a few owners: each owner's turns are in order, and no turn is returned long before an
-/// earlier turn of another owner.
+/// With order_by_owner(), each owner's turns are in order. Turns of different owners may be out of
+/// order by less than `kAhead`.
 TEST(Queue, TimeQueueKeepsTheOrderOfEachOwner) {
     constexpr Time kAhead = 64;
     constexpr std::uint32_t kLanes = 600;
@@ -234,7 +235,7 @@ TEST(Queue, TimeQueueKeepsTheOrderOfEachOwner) {
             disordered += turn.time < latest ? 1 : 0;
             latest = std::max(latest, turn.time);
             if (taken > 20'000) continue;
-            // The owner continues; its messages take at least `kAhead`.
+            // The owner continues; its messages to other owners take at least `kAhead`.
             push(turn.lane, turn.time + static_cast<Time>(random.below(500)));
             if (taken % 20 == 0)
                 push(static_cast<std::uint32_t>(random.below(kLanes)),
@@ -245,7 +246,7 @@ TEST(Queue, TimeQueueKeepsTheOrderOfEachOwner) {
 }
 
 /// Returns an allreduce in one stage: every rank receives from all others at the same time.
-Question crowd(Rank size, std::uint64_t bytes) {
+Question all_to_all(Rank size, std::uint64_t bytes) {
     return {.spec = fmt::format("a{}", size),
             .request = {.size = size, .elements = bytes, .element_bytes = 1}};
 }
@@ -253,23 +254,23 @@ Question crowd(Rank size, std::uint64_t bytes) {
 TEST(ContentionModels, PortsCarryOneMessageAtATime) {
     Surroundings around;
     around.model = message_model({.latency = 1'000'000, .issue = 0, .byte_fs = 1'000'000});
-    // Three ranks, 100 bytes of 1 ns each. No two messages leave for one receiver at the same time.
-    EXPECT_EQ(events(crowd(3, 100), around).makespan, 200'000 + 1'000'000);
-    // Ports add one transmission: they store a message and forward it after it has left the sender.
+    // Three ranks, 100 bytes of 1 ns each. No receiver gets two messages at the same time.
+    EXPECT_EQ(events(all_to_all(3, 100), around).makespan, 200'000 + 1'000'000);
+    // A port stores a whole message before it forwards it, which adds one transmission.
     Queueing ports{Contention::ports, Topology(1'000'000)};
-    const Time alone = events(crowd(3, 100), around, ports).makespan;
-    EXPECT_GE(alone, 1'200'000);
+    const Time with_ports = events(all_to_all(3, 100), around, ports).makespan;
+    EXPECT_GE(with_ports, 1'200'000);
     // All ranks of one node share its port: eight ranks, two nodes.
     ports.topology = topology("two-level:ranks=4,near=1000", 1'000'000, 8);
     around.network = std::make_shared<Topology>(ports.topology);
-    const Time shared = events(crowd(8, 100), around, ports).makespan;
-    const Time free = events(crowd(8, 100), around).makespan;
+    const Time shared = events(all_to_all(8, 100), around, ports).makespan;
+    const Time free = events(all_to_all(8, 100), around).makespan;
     // Each node's port carries 4 * 7 messages of 100 ns; without contention each rank sends 7.
     EXPECT_EQ(free, 7 * 100'000 + 1'000'000);
     EXPECT_GE(shared, 16 * 100'000 + 1'000'000);
 }
 
-TEST(ContentionModels, LinksNeverAccelerateAndDelayOnlySharedLinks) {
+TEST(ContentionModels, LinksDelayOnlyMessagesWithBytes) {
     for (const char* text : {"fat-tree:radix=4,hop=10", "torus:dims=4x4,hop=10",
                              "dragonfly:routers=4,nodes=2,hop=10,global=100"}) {
         Surroundings around = paper();
@@ -279,10 +280,10 @@ TEST(ContentionModels, LinksNeverAccelerateAndDelayOnlySharedLinks) {
             const Question question{.spec = spec,
                                     .request = {.size = 16, .elements = 4000, .element_bytes = 1}};
             const Outcome free = events(question, around);
-            const Outcome held = events(question, around, links);
-            EXPECT_GE(held.makespan, free.makespan) << text << ' ' << spec;
-            EXPECT_EQ(held.messages, free.messages);
-            EXPECT_GT(held.events, free.events);
+            const Outcome queued = events(question, around, links);
+            EXPECT_GE(queued.makespan, free.makespan) << text << ' ' << spec;
+            EXPECT_EQ(queued.messages, free.messages);
+            EXPECT_GT(queued.events, free.events);
         }
         // A signal has no bytes, so it uses no link and never queues.
         const Question flags{
@@ -318,7 +319,6 @@ TEST(Timeline, EveryMessageIsShownOnceUpToTheMakespan) {
     EXPECT_EQ(std::ranges::count(json, '\n'), static_cast<std::ptrdiff_t>(spans.size()) + 2);
 }
 
-// Handling of an arrived message is not waiting.
 TEST(Timeline, ReceivingDiffersFromWaiting) {
     const Question question{.spec = "a3,a2",
                             .request = {.size = 6, .elements = 1, .element_bytes = 8}};
@@ -350,8 +350,7 @@ TEST(Timeline, APageOfAThousandRanksHasRoundTicksAndFits) {
     EXPECT_EQ(svg.find(">rank 981<"), std::string::npos) << "labels would overlap";
 }
 
-// A ring of a thousand ranks has two million messages; no viewer can open a page with
-// a line for each.
+// A ring of a thousand ranks has two million messages, too many lines for viewers.
 TEST(Timeline, SomeOfManyMessagesAreDrawnAndAdjacentBarsJoined) {
     constexpr Rank kRanks = 300;
     constexpr Time kRound = 1000;
@@ -370,7 +369,7 @@ TEST(Timeline, SomeOfManyMessagesAreDrawnAndAdjacentBarsJoined) {
     const auto bars = static_cast<std::size_t>(std::ranges::count(svg, '\n'));
     EXPECT_GT(bars, 8000U) << "lines of about a sixth of the messages, and a bar for each rank";
     EXPECT_LT(bars, 13'000U);
-    // Bars of 900 out of 1000 are separated by a tenth of a round, less than a unit of the picture.
+    // Bars of 900 of 1000 ps are separated by less than a unit of the picture, so they are joined.
     EXPECT_NE(svg.find("fill-opacity=\"0.90\"><title>rank 7 sends: 0 to 199.9 ns</title>"),
               std::string::npos);
 }
@@ -378,14 +377,14 @@ TEST(Timeline, SomeOfManyMessagesAreDrawnAndAdjacentBarsJoined) {
 // --- the network and the node at the same time -------------------------------------------------
 
 /// A call on four nodes of two ranks: copies from peers take 400 ns, a message
-/// to another node 1000.
+/// to another node 1000 ns.
 struct Overlap {
     const char* collective;
     const char* spec;
-    Time shown = 0;  ///< of the steps in place
+    Time added = 0;  ///< time that copies from peers add to the call
 };
 
-Surroundings two_on_a_node(Time copy) {
+Surroundings nodes_of_two(Time copy) {
     Surroundings around;
     around.model = {.busy_base = 10'000, .latency = 1'000'000, .mapped = copy};
     around.network =
@@ -394,7 +393,7 @@ Surroundings two_on_a_node(Time copy) {
 }
 
 std::vector<Span> spans_of(const Question& question, Time copy, Time& makespan) {
-    const Surroundings around = two_on_a_node(copy);
+    const Surroundings around = nodes_of_two(copy);
     const ImagePart part = image_of(programs_of(question), question, around);
     std::vector<Span> spans;
     const auto outcome =
@@ -404,9 +403,9 @@ std::vector<Span> spans_of(const Question& question, Time copy, Time& makespan) 
     return spans;
 }
 
-/// Each rank copies four blocks of its local peer. The call waits only for the last block,
-/// and before it for the reduction in place: the other blocks are copied while the ring's
-/// messages are in flight.
+/// Each rank copies four blocks of its local peer. The call waits for the last block, and in an
+/// allreduce for the reduction in place. Ranks copy the other blocks while messages of the ring are
+/// in flight.
 TEST(Timeline, CopiesOverlapWithNetworkTransfers) {
     constexpr Time kCopy = 400'000;
     for (const Overlap& call :
@@ -422,7 +421,7 @@ TEST(Timeline, CopiesOverlapWithNetworkTransfers) {
         Time makespan = 0;
         static_cast<void>(spans_of(question, 0, free_copies));
         const std::vector<Span> spans = spans_of(question, kCopy, makespan);
-        EXPECT_EQ(makespan - free_copies, call.shown);
+        EXPECT_EQ(makespan - free_copies, call.added);
         std::int64_t hidden = 0;
         for (const Span& work : spans) {
             if (work.kind != Span::Kind::compute || work.end - work.begin != kCopy) continue;
