@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // calls.cpp - the C entries of MPI that this library replaces.
 //
-// Idea     Each collective has one line of parameters and one function that prepares it. These
-//          define its blocking entry, its started entry and, where the host has them, the entries
-//          with long counts.
-// Holds    All other entries of MPI are left to the host. Calls that weft does not serve are passed
-//          to PMPI with all arguments.
+// Idea     From a collective's parameter list and its function of PreparedCall, macros define the
+//          blocking entry, the started entry and, for MPI 4, both entries with long counts.
+// Holds    All other entries of MPI are the host's. Calls that weft does not serve go to PMPI with
+//          all arguments.
 // Next     prepared.hpp for the meaning of arguments; fortran.cpp for Fortran.
 #include <mpi.h>
 
@@ -15,35 +14,35 @@
 
 namespace weft::mpi {
 
-/// Defines the blocking and the started entry of a collective. `glance` is the part of the
-/// arguments in a Shortcut, and `prepare` makes the PreparedCall. The inline part of the blocking
-/// entry must be short, because it delays each call that the host serves. So the rest is noinline.
-#define WEFT_MPI_PAIR(Name, Started, kind, parameters, arguments, glance, prepare)       \
-    static __attribute__((noinline)) int long_way_##Name(WEFT_MPI_LIST parameters) {     \
-        return Layer::get().make<false>(                                                 \
-            Kind::kind, Shortcut{WEFT_MPI_LIST glance}, nullptr,                         \
-            [&](PreparedCall& call) -> Why { return call.prepare; },                     \
-            [&] { return PMPI_##Name arguments; });                                      \
-    }                                                                                    \
-    WEFT_MPI_ENTRY MPI_##Name(WEFT_MPI_LIST parameters) {                                \
-        if (passes_by(Kind::kind, {WEFT_MPI_LIST glance})) return PMPI_##Name arguments; \
-        return long_way_##Name arguments;                                                \
-    }                                                                                    \
-    WEFT_MPI_ENTRY MPI_##Started(WEFT_MPI_LIST parameters, MPI_Request* request) {       \
-        return Layer::get().make<true>(                                                  \
-            Kind::kind, Shortcut{comm}, request,                                         \
-            [&](PreparedCall& call) -> Why { return call.prepare; },                     \
-            [&] { return PMPI_##Started(WEFT_MPI_LIST arguments, request); });           \
+/// Defines the blocking and the started entry of a collective. `key` has the arguments for a
+/// Shortcut; `prepare` calls a function of PreparedCall. The blocking entry must be short, because
+/// it delays each call that the host serves, so the rest is in a function that is not inlined.
+#define WEFT_MPI_PAIR(Name, Started, kind, parameters, arguments, key, prepare)                  \
+    static __attribute__((noinline)) int serve_##Name(WEFT_MPI_LIST parameters) {                \
+        return Layer::get().make<false>(                                                         \
+            Kind::kind, Shortcut{WEFT_MPI_LIST key}, nullptr,                                    \
+            [&](PreparedCall& call) -> Why { return call.prepare; },                             \
+            [&] { return PMPI_##Name arguments; });                                              \
+    }                                                                                            \
+    WEFT_MPI_ENTRY MPI_##Name(WEFT_MPI_LIST parameters) {                                        \
+        if (goes_to_host_at_once(Kind::kind, {WEFT_MPI_LIST key})) return PMPI_##Name arguments; \
+        return serve_##Name arguments;                                                           \
+    }                                                                                            \
+    WEFT_MPI_ENTRY MPI_##Started(WEFT_MPI_LIST parameters, MPI_Request* request) {               \
+        return Layer::get().make<true>(                                                          \
+            Kind::kind, Shortcut{comm}, request,                                                 \
+            [&](PreparedCall& call) -> Why { return call.prepare; },                             \
+            [&] { return PMPI_##Started(WEFT_MPI_LIST arguments, request); });                   \
     }
 #define WEFT_MPI_LIST(...) __VA_ARGS__
 #if MPI_VERSION >= 4
-#define WEFT_MPI_FORMS(Name, Started, kind, parameters, arguments, glance, prepare)                \
-    WEFT_MPI_PAIR(Name, Started, kind, parameters(int, int), arguments, glance, prepare)           \
-    WEFT_MPI_PAIR(Name##_c, Started##_c, kind, parameters(MPI_Count, MPI_Aint), arguments, glance, \
+#define WEFT_MPI_FORMS(Name, Started, kind, parameters, arguments, key, prepare)                \
+    WEFT_MPI_PAIR(Name, Started, kind, parameters(int, int), arguments, key, prepare)           \
+    WEFT_MPI_PAIR(Name##_c, Started##_c, kind, parameters(MPI_Count, MPI_Aint), arguments, key, \
                   prepare)
 #else
-#define WEFT_MPI_FORMS(Name, Started, kind, parameters, arguments, glance, prepare) \
-    WEFT_MPI_PAIR(Name, Started, kind, parameters(int, int), arguments, glance, prepare)
+#define WEFT_MPI_FORMS(Name, Started, kind, parameters, arguments, key, prepare) \
+    WEFT_MPI_PAIR(Name, Started, kind, parameters(int, int), arguments, key, prepare)
 #endif
 
 #define BCAST(Count, At) (void* buffer, Count count, MPI_Datatype type, int root, MPI_Comm comm)

@@ -16,7 +16,7 @@ constexpr std::string_view kHostName = "openmpi";
 constexpr std::string_view kHostName = "mpich";
 #endif
 
-/// Results of docs/performance.md in which weft is not faster.
+/// Calls for which docs/performance.md shows that the host is faster.
 constexpr std::string_view kShipped =
     "openmpi 8 alltoall 1048576 host\n"
     "mpich 8 alltoall 1048576 host\n";
@@ -66,7 +66,7 @@ std::size_t Choices::class_of(std::size_t bytes) {
     return std::min(static_cast<std::size_t>(std::bit_width(bytes)), kClasses - 1);
 }
 
-void Choices::take(const std::vector<ChoiceRange>& ranges) {
+void Choices::apply(const std::vector<ChoiceRange>& ranges) {
     std::array<int, kKindNames.size()> closest{};
     for (const ChoiceRange& range : ranges) {
         int& ranks = closest[static_cast<std::size_t>(range.kind)];

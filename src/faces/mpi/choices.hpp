@@ -2,9 +2,9 @@
 // choices.hpp - for the mode `auto`: which library serves the calls of a collective and size.
 //
 // Idea     Ranges of sizes come from the file that `weft tune --mpi` writes, or from the table that
-//          weft ships. Where neither has data, weft serves short calls. It serves long calls once
-//          the buffers of all members recur: weft then shares them with local peers, which costs
-//          more than one call saves. Until then, the host serves long calls.
+//          weft ships. Without a range, weft serves short calls. It serves long calls only if the
+//          buffers of all members recur: weft shares buffers with local peers, and sharing costs
+//          more than a single call saves.
 // Holds    A choice depends only on the ranges, which are equal on all ranks, on the order and size
 //          of calls, and on what members have agreed about their buffers. So all members use the
 //          same library.
@@ -26,10 +26,10 @@ namespace weft::mpi {
 
 enum class Library : std::uint8_t { unknown, weft, host };
 
-/// Library of calls of at least `from_bytes`, up to the next range of this collective and size of
-/// communicator.
+/// Library for calls of at least `from_bytes`, up to the next range with the same `kind` and
+/// `ranks`.
 struct ChoiceRange {
-    int ranks = 0;
+    int ranks = 0;  ///< size of the communicator that was measured
     Kind kind = Kind::barrier;
     std::size_t from_bytes = 0;
     Library library = Library::unknown;
@@ -42,7 +42,7 @@ struct ChoiceRange {
 /// Returns the ranges that weft ships.
 [[nodiscard]] std::vector<ChoiceRange> shipped_ranges();
 
-/// Long calls without data, of one kind on one communicator.
+/// Long calls without a range, of one kind on one communicator.
 class LongCalls {
   public:
     /// Calls before members first agree about their buffers. They agree again whenever the number
@@ -60,9 +60,9 @@ class LongCalls {
 
   private:
     unsigned calls_ = 0;
-    unsigned agreed_ = 0;   ///< calls before the last agreement
-    unsigned reusing_ = 0;  ///< calls with recent buffers since then
-    unsigned agree_at_ = kCallsBefore;
+    unsigned agreed_ = 0;               ///< calls before the last agreement
+    unsigned reusing_ = 0;              ///< calls with recent buffers since then
+    unsigned agree_at_ = kCallsBefore;  ///< number of the call before which members agree again
     bool recur_ = false;
     std::array<std::pair<const void*, const void*>, 8> recent_;  ///< the oldest is replaced
     std::size_t oldest_ = 0;
@@ -71,15 +71,16 @@ class LongCalls {
 /// Choices for one communicator.
 class Choices {
   public:
-    static constexpr std::size_t kLongBytes = std::size_t{256} << 10;
+    static constexpr std::size_t kLongBytes = std::size_t{256}
+                                              << 10;  ///< size of the first long call
 
     explicit Choices(int ranks) : ranks_(ranks) {}
 
-    /// Takes the ranges of the largest communicators that are not larger than this one. For each
-    /// collective with such ranges, they replace earlier ranges.
-    void take(const std::vector<ChoiceRange>& ranges);
+    /// Applies, for each collective, the ranges of the largest `ranks` that is not above this
+    /// communicator's size. They replace earlier ranges of the collective.
+    void apply(const std::vector<ChoiceRange>& ranges);
 
-    /// Returns the library that the ranges name for a call of this size.
+    /// Returns the library that the ranges select for a call of this size; `unknown`: no range.
     [[nodiscard]] Library library(Kind kind, std::size_t bytes) const {
         return libraries_[static_cast<std::size_t>(kind)][class_of(bytes)];
     }
@@ -95,7 +96,8 @@ class Choices {
 
   private:
     static constexpr std::size_t kClasses = 48;
-    /// Sizes are in one class if they differ by a factor less than two, from a power of two on.
+    /// A class has the sizes from a power of two to the next, the last class all larger sizes. So a
+    /// range begins at the power of two at or below its `from_bytes`.
     [[nodiscard]] static std::size_t class_of(std::size_t bytes);
 
     int ranks_;

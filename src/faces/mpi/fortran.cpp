@@ -3,8 +3,8 @@
 //
 // Why      Open MPI's Fortran library calls PMPI, so a C entry never sees these calls. MPICH's
 //          calls the C entries, so MPICH needs no Fortran entries.
-// Holds    Names follow gfortran, with a trailing underscore, for mpif.h and `use mpi`; others are
-//          the names that the library of `use mpi_f08` calls. Calls without an entry here
+// Holds    Entries have gfortran's names for mpif.h and `use mpi` (mpi_*_), and aliases with the
+//          names that the library of `use mpi_f08` calls (ompi_*_f). Calls without an entry
 //          (alltoallw, operations made in Fortran) go to the host on all ranks.
 // Next     calls.cpp, whose entries do the work.
 #include <dlfcn.h>
@@ -16,11 +16,12 @@
 
 namespace {
 
-/// Returns the address of a common block by which the host marks a special address.
+/// Returns the address of a common block, which the host uses as MPI_IN_PLACE or MPI_BOTTOM.
 void* sentinel(const char* common) {
     return dlsym(RTLD_DEFAULT, common);
 }
 
+/// Converts Fortran's special addresses to those of C.
 void* memory_of(void* given) {
     static void* const in_place = sentinel("mpi_fortran_in_place_");
     static void* const bottom = sentinel("mpi_fortran_bottom_");
@@ -29,7 +30,7 @@ void* memory_of(void* given) {
     return given;
 }
 
-/// Converts an argument of Fortran, which is always an address, to a parameter of C.
+/// Converts an argument of Fortran, which is always an address, to an argument of C.
 template <class Parameter>
 Parameter from(void* given) {
     auto* const word = static_cast<MPI_Fint*>(given);
@@ -40,7 +41,7 @@ Parameter from(void* given) {
     if constexpr (std::is_pointer_v<Parameter>) return static_cast<Parameter>(memory_of(given));
 }
 
-void give(MPI_Fint* error, int result) {
+void set_error(MPI_Fint* error, int result) {
     if (error != nullptr) *error = result;
 }
 
@@ -52,23 +53,23 @@ int call(int (*function)(Parameters...), Given*... given) {
 }  // namespace
 
 #define WEFT_FORTRAN_ENTRY extern "C" __attribute__((visibility("default"))) void
-/// Defines an alias with the name that the library of mpi_f08 calls.
+/// Defines the alias for mpi_f08.
 #define WEFT_FORTRAN_F08(name, ...) \
     WEFT_FORTRAN_ENTRY ompi_##name##_f(__VA_ARGS__) __attribute__((alias("mpi_" #name "_")));
 
-/// Defines the blocking and the started entry. The last argument names the parameters of the
-/// blocking C entry.
+/// Defines the blocking and the started entry. The last argument, WEFT_FORTRAN_n, is the list of
+/// the n parameters of the blocking entry.
 #define WEFT_FORTRAN(name, Name, Started, ...) WEFT_FORTRAN_PAIR(name, Name, Started, __VA_ARGS__)
 #define WEFT_FORTRAN_PAIR(name, Name, Started, parameters, arguments)                  \
     WEFT_FORTRAN_ENTRY mpi_##name##_(WEFT_FORTRAN_LIST parameters, MPI_Fint* error) {  \
-        give(error, call(MPI_##Name, WEFT_FORTRAN_LIST arguments));                    \
+        set_error(error, call(MPI_##Name, WEFT_FORTRAN_LIST arguments));               \
     }                                                                                  \
     WEFT_FORTRAN_ENTRY mpi_i##name##_(WEFT_FORTRAN_LIST parameters, MPI_Fint* request, \
                                       MPI_Fint* error) {                               \
         MPI_Request made = MPI_REQUEST_NULL;                                           \
         const int result = call(MPI_##Started, WEFT_FORTRAN_LIST arguments, &made);    \
         if (result == MPI_SUCCESS) *request = MPI_Request_c2f(made);                   \
-        give(error, result);                                                           \
+        set_error(error, result);                                                      \
     }                                                                                  \
     WEFT_FORTRAN_F08(name, WEFT_FORTRAN_LIST parameters, MPI_Fint* error)              \
     WEFT_FORTRAN_F08(i##name, WEFT_FORTRAN_LIST parameters, MPI_Fint* request, MPI_Fint* error)
@@ -105,10 +106,10 @@ WEFT_FORTRAN(alltoallv, Alltoallv, Ialltoallv, WEFT_FORTRAN_9)
 
 // The host's Fortran entries call PMPI_Init, which the layer does not intercept.
 WEFT_FORTRAN_ENTRY mpi_init_(MPI_Fint* error) {
-    give(error, MPI_Init(nullptr, nullptr));
+    set_error(error, MPI_Init(nullptr, nullptr));
 }
 WEFT_FORTRAN_ENTRY mpi_init_thread_(MPI_Fint* required, MPI_Fint* provided, MPI_Fint* error) {
-    give(error, MPI_Init_thread(nullptr, nullptr, *required, provided));
+    set_error(error, MPI_Init_thread(nullptr, nullptr, *required, provided));
 }
 WEFT_FORTRAN_F08(init, MPI_Fint* error)
 WEFT_FORTRAN_F08(init_thread, MPI_Fint* required, MPI_Fint* provided, MPI_Fint* error)

@@ -26,12 +26,12 @@ void drive_host(MPI_Comm) {
 
 bool on_host_progress(int (*function)()) {
     using Register = int (*)(int (*)());
-    static int (*known)() = nullptr;
+    static int (*registered)() = nullptr;
     const auto add = symbol<Register>("opal_progress_register");
     const auto remove = symbol<Register>("opal_progress_unregister");
     if (add == nullptr || remove == nullptr) return false;
-    if (known != nullptr) remove(known);
-    known = function;
+    if (registered != nullptr) remove(registered);
+    registered = function;
     return function == nullptr || add(function) == 0;
 }
 
@@ -39,7 +39,7 @@ bool on_host_progress(int (*function)()) {
 
 namespace {
 
-// Relaxed: one thread sets it, and its first use may be delayed.
+// Relaxed: one thread stores, and others may see the function later.
 std::atomic<int (*)()> on_progress{nullptr};
 
 }  // namespace
@@ -54,11 +54,11 @@ bool on_host_progress(int (*function)()) {
     return dlsym(RTLD_DEFAULT, "ucp_worker_create") != nullptr;
 }
 
-/// Replaces UCX's function of this name, which all waits of MPICH call.
+/// Replaces UCX's function, which all waits of MPICH call.
 extern "C" __attribute__((visibility("default"))) unsigned ucp_worker_progress(void* worker) {
     using Progress = unsigned (*)(void*);
     static const auto next = reinterpret_cast<Progress>(dlsym(RTLD_NEXT, "ucp_worker_progress"));
-    if (next == nullptr) std::abort();  // a program without UCX calls it
+    if (next == nullptr) std::abort();  // called although UCX is not loaded
     if (int (*const function)() = on_progress.load(std::memory_order_relaxed)) function();
     return next(worker);
 }

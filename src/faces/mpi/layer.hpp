@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// layer.hpp - decides for each collective call of a program whether weft or its MPI serves it.
+// layer.hpp - decides for each collective call whether weft or the host serves it.
 //
 // Rule     Whether weft serves a call depends only on facts that MPI guarantees to be equal on all
 //          members, or on an exchange in which all members take part. Each condition in this folder
@@ -7,24 +7,23 @@
 // Idea     A blocking collective call on a communicator of at least two ranks finds or makes the
 //          communicator's team. A started call uses an existing team. Calls with a team are served
 //          if weft supports them; all others go to PMPI.
-// Facts    MPI guarantees `members`, the group of a communicator, and whether it has two groups.
-//          It guarantees `order`, the order of the collective calls on a communicator. It
-//          guarantees `root`, the root of a call. It guarantees `bytes`, the bytes of a block
-//          between two ranks, by the type signature. It guarantees `same`, the count, the type and
-//          the operation of a reduction. Exchange `start`: MPI_Init compares variables, the ranges
-//          of `auto`, and whether a rank has several threads. Exchange `join`: the runtime starts
-//          on all ranks of the world, or on no rank. Exchange `team`: the members of a communicator
-//          make a team together, or do without. Exchange `buffers`: the members agree whether the
-//          buffers of long calls recur on all of them.
-//          Facts of one rank are its addresses, its memory, the counts that it alone knows, and the
-//          types of data that is moved. A call is served whatever they are (prepared.hpp).
-// Holds    The layer serves nothing before MPI_Init has ended, and nothing in a program that uses
-//          sessions alone. It makes hidden calls in MPI_Init, on MPI_COMM_WORLD; in blocking calls,
-//          on the communicator of the call or on one of its own; and in MPI_Finalize. So all ranks
-//          make them at the same place in the order of the program's calls.
-//          Nothing of ours is left when MPI_Finalize returns: an attribute of MPI_COMM_SELF, whose
-//          end MPI announces first, ends the runtime. Teams end with attributes of communicators,
-//          without waiting.
+// Facts    MPI guarantees these facts to be equal on all members. `members`: the group of a
+//          communicator, and whether it has two groups. `order`: the order of the collective calls
+//          on a communicator. `root`: the root of a call. `bytes`: the bytes of a block between two
+//          ranks, by the type signature. `same`: the count, the type and the operation of a
+//          reduction.
+//          Members exchange other facts. `start`: MPI_Init compares variables, the ranges of
+//          `auto`, and whether a rank has several threads. `join`: the runtime starts on all ranks
+//          of MPI_COMM_WORLD, or on none. `team`: all members of a communicator make a team, or
+//          none does. `buffers`: whether the buffers of long calls recur on all members.
+//          Facts of one rank (addresses, free memory, counts that only this rank knows, types of
+//          moved data) never decide (prepared.hpp).
+// Holds    The layer serves nothing before MPI_Init has ended, and nothing in a program that only
+//          uses sessions. It makes hidden calls in MPI_Init, on MPI_COMM_WORLD; in blocking calls,
+//          on the communicator of the call or on a communicator of the layer; and in MPI_Finalize.
+//          So all ranks make them at the same place in the order of the program's calls.
+//          MPI_Finalize first deletes the attributes of MPI_COMM_SELF; the layer's attribute then
+//          ends the runtime. Attributes of other communicators end their teams, without waiting.
 // Next     settings.hpp for the comparison in MPI_Init; choices.hpp for the mode `auto`;
 //          shared_runtime.hpp for weft in the program; calls.cpp for the entries.
 #pragma once
@@ -50,22 +49,22 @@ namespace weft::mpi {
 
 /// State of a communicator.
 struct Communicator {
-    Place place{};
-    Why refused = Why::served;  ///< why the host serves all calls
+    Member member{};
+    Why refused = Why::served;  ///< why the host serves all calls; `served`: it does not
     weft_team* team = nullptr;
-    unsigned calls = 0;                ///< blocking calls without a team
+    unsigned calls = 0;                ///< blocking calls before the communicator had a team
     unsigned next_try = 1;             ///< value of `calls` at which to try to make a team
-    std::unique_ptr<Choices> choices;  ///< for calls that weft serves only where it is faster
+    std::unique_ptr<Choices> choices;  ///< for kinds in mode `auto`; nullptr: no kind, or no team
 };
 
-// --- passing by ----------------------------------------------------------------------------------
+// --- shortcuts to the host -----------------------------------------------------------------------
 
 // The host's fastest calls take 70 ns in a stream. Looking up the communicator and reading the
-// arguments would add a fifth. So the entries first look at the following.
+// arguments would add a fifth, so the entries first compare with the variables below.
 
 /// Arguments on which the choice for a call depends.
 struct Shortcut {
-    static constexpr MPI_Count kNever = -1;  ///< count of calls that are not remembered
+    static constexpr MPI_Count kNever = -1;  ///< marks calls that no shortcut keeps
 
     MPI_Comm comm = MPI_COMM_NULL;
     MPI_Count count = 0;
@@ -82,16 +81,16 @@ struct Shortcut {
     }
 };
 
-/// Last call of each Kind that the ranges of `auto` give to the host, with types and operations
-/// that no program can free. Not used in programs with several threads.
+/// Last call of each Kind that the ranges of `auto` assign to the host, with types and operations
+/// that no program can free. Not used under MPI_THREAD_MULTIPLE.
 inline std::array<Shortcut, kKindNames.size()> shortcuts;
 
-/// A communicator whose calls all go to the host uncounted; else MPI_COMM_NULL.
-/// Relaxed: a late store only delays the shortcut to the host.
+/// The last communicator found whose calls all go to the host and are not counted; MPI_COMM_NULL:
+/// none. Relaxed: a late store only delays the shortcut to the host.
 inline std::atomic<MPI_Comm> handed_back{MPI_COMM_NULL};
 
 /// Bits of the kinds of calls that all go to the host and are not counted: all kinds before
-/// MPI_Init ends. Relaxed: as above.
+/// MPI_Init ends. Relaxed: a late store only delays the first served call.
 inline std::atomic<std::uint32_t> kinds_off{~std::uint32_t{0}};
 
 [[nodiscard]] constexpr bool has_kind(std::uint32_t kinds, Kind kind) {
@@ -99,7 +98,7 @@ inline std::atomic<std::uint32_t> kinds_off{~std::uint32_t{0}};
 }
 
 /// Returns true if the host serves a blocking call without further checks.
-[[nodiscard]] inline bool passes_by(Kind kind, const Shortcut& call) {
+[[nodiscard]] inline bool goes_to_host_at_once(Kind kind, const Shortcut& call) {
     return shortcuts[static_cast<std::size_t>(kind)] == call ||
            has_kind(kinds_off.load(std::memory_order_relaxed), kind) ||
            call.comm == handed_back.load(std::memory_order_relaxed);
@@ -109,8 +108,8 @@ class Layer {
   public:
     static Layer& get();
 
-    /// Makes a blocking call, or starts one. prepare(PreparedCall&) returns why weft cannot serve
-    /// it; host() calls PMPI. request: of a started call.
+    /// Makes a blocking call or, if kStarts, starts a call and sets `request`. host() calls PMPI;
+    /// prepare(PreparedCall&) returns why weft cannot serve the call, or Why::served.
     template <bool kStarts, class Prepare, class Host>
     int make(Kind kind, const Shortcut& shortcut, MPI_Request* request, Prepare prepare,
              Host host) {
@@ -120,12 +119,12 @@ class Layer {
             why = at->refused;
             if (why == Why::served) why = kStarts ? can_start(*at, request) : have_team(*at);
             if (why == Why::served) {
-                PreparedCall call(kind, at->place);
+                PreparedCall call(kind, at->member);
                 why = locked([&] { return prepare(call); });
                 if (why == Why::served && has_kind(kinds_chosen_, kind)) [[unlikely]]
                     why = choose(*at, call, kStarts ? nullptr : &shortcut);
                 if (why == Why::served) {
-                    const std::size_t bytes = statistics_.wanted() ? call.bytes() : 0;
+                    const std::size_t bytes = statistics_.enabled() ? call.bytes() : 0;
                     const int result = kStarts ? runtime_.start(at->team, std::move(call), request)
                                                : runtime_.run(at->team, call);
                     timer.count(statistics_, kind, why, bytes);
@@ -139,17 +138,18 @@ class Layer {
     }
 
     /// Called when MPI_Init has returned on this rank. Collective over MPI_COMM_WORLD: ranks
-    /// compare their settings. Never called in a program that uses sessions alone.
+    /// compare their settings. Never called in a program that only uses sessions.
     void begin();
     /// Returns true if begin() was called.
     [[nodiscard]] bool begun() const { return begun_; }
-    /// Called when an attribute of this layer is deleted: with its communicator, or when MPI ends.
+    /// Removes a communicator's state. MPI calls this when it deletes the layer's attribute.
     void forget(MPI_Comm comm);
+    /// Ends the runtime. Called at the begin of MPI_Finalize.
     void end();
 
   private:
     Layer() = default;
-    /// Calls act() with the tables, which other threads may use, too.
+    /// Calls act() with the lock of the tables, if the program has several threads.
     template <class Act>
     auto locked(Act act) const {
         if (!threaded_) return act();
@@ -159,25 +159,25 @@ class Layer {
     [[nodiscard]] Communicator* find(MPI_Comm comm) {
         return locked([&] {
             Communicator* const known = communicators_.find(comm);
-            return known != nullptr ? known : learn(comm);
+            return known != nullptr ? known : add(comm);
         });
     }
-    Communicator* learn(MPI_Comm comm);
+    Communicator* add(MPI_Comm comm);
     [[nodiscard]] Why have_team(Communicator& at) {
         return at.team != nullptr ? Why::served : try_team(at);
     }
     Why try_team(Communicator& at);
     [[nodiscard]] Why can_start(const Communicator& at, const MPI_Request* request) const {
         if (at.team == nullptr || request == nullptr) return Why::no_team;
-        // Exchange `start`: a rank with one thread also hands the call back.
+        // Exchange `start`: a rank without MPI_THREAD_MULTIPLE also leaves the call to the host.
         return threads_anywhere_ && !kRequestsEndInProgress ? Why::threads : Why::served;
     }
     /// shortcut: nullptr for a started call.
     [[nodiscard]] Why choose(Communicator& at, const PreparedCall& call, const Shortcut* shortcut);
-    [[nodiscard]] std::vector<int> ranks_in_world(const Place& place) const;
+    [[nodiscard]] std::vector<int> ranks_in_world(const Member& member) const;
 
     std::uint32_t kinds_on_ = 0;      ///< bits of Kind
-    std::uint32_t kinds_chosen_ = 0;  ///< subset of kinds_on_: served where weft is faster
+    std::uint32_t kinds_chosen_ = 0;  ///< subset of kinds_on_ in mode `auto`
     unsigned calls_before_team_ = 8;
     bool begun_ = false;
     bool threaded_ = false;          ///< this rank has MPI_THREAD_MULTIPLE, so it takes locks
@@ -189,7 +189,7 @@ class Layer {
     SharedRuntime& runtime_ = SharedRuntime::get();
     HandleMap<MPI_Comm, Communicator> communicators_;
     Statistics statistics_;
-    std::vector<ChoiceRange> ranges_;  ///< content of the file of ranges
+    std::vector<ChoiceRange> ranges_;  ///< from the file of ranges
 };
 
 /// Ends the process with a message if the code at `caller` was built for the other MPI. `caller` is

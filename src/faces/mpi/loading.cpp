@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// loading.cpp - the layer in a program of the other MPI, or behind another library.
+// loading.cpp - detects a program of the other MPI, and a library preloaded before the layer.
 //
-// Why      Handles of one MPI are invalid in the other. In a program of the other MPI, a preloaded
-//          layer would break its calls, so the program starts again without it. A tool that is
-//          preloaded before the layer may call PMPI_Init itself. The layer then gets no calls, and
-//          reports this when the process ends.
-// Holds    The first check runs before main(), the last one after it.
+// Why      Handles of one MPI are invalid in the other. In a program of the other MPI, the layer
+//          would break calls, so the program starts again without it. A tool that is preloaded
+//          before the layer may call PMPI_Init itself. The layer then gets no calls, and reports
+//          this when the process ends.
+// Holds    check_program() runs before main(), check_caller() in MPI_Init, check_use() at exit.
 // Next     layer.hpp.
 #include <dlfcn.h>
 #include <mpi.h>
@@ -38,14 +38,14 @@ constexpr const char* kOtherLayer = "libweft-mpi-openmpi.so";
 /// A symbol of MPICH that Open MPI does not have.
 constexpr const char* kSymbolOfMpich = "MPII_Comm_get_attr";
 
-/// Returns the file of the object that has this address, or an empty string.
+/// Returns the file of the program or library that contains an address, or an empty string.
 std::string file_of(const void* address) {
     Dl_info found{};
     return ::dladdr(address, &found) != 0 && found.dli_fname != nullptr ? found.dli_fname : "";
 }
 
 /// Returns true if a loaded object, or a library that it was linked with, has the symbol.
-bool finds(const std::string& file, const char* symbol) {
+bool has_symbol(const std::string& file, const char* symbol) {
     void* const object = ::dlopen(file.c_str(), RTLD_NOLOAD | RTLD_LAZY);
     if (object == nullptr) return false;
     const bool found = ::dlsym(object, symbol) != nullptr;
@@ -60,7 +60,7 @@ bool is_first_rank() {
     return true;
 }
 
-/// Returns the value of LD_PRELOAD without this library, whatever folder it was given with.
+/// Returns LD_PRELOAD without the file `layer`, whatever folder an entry names.
 std::string preloads_without(std::string_view layer) {
     const char* const value = std::getenv("LD_PRELOAD");
     std::string_view left(value == nullptr ? "" : value);
@@ -79,7 +79,7 @@ std::string preloads_without(std::string_view layer) {
 /// without the layer.
 __attribute__((constructor)) void check_program(int, char** arguments, char**) {
     const std::string host = file_of(reinterpret_cast<const void*>(&PMPI_Init));
-    if (host.empty() || finds(host, kSymbolOfOpenMpi) == kIsForOpenMpi) return;
+    if (host.empty() || has_symbol(host, kSymbolOfOpenMpi) == kIsForOpenMpi) return;
     const std::string layer = file_of(reinterpret_cast<const void*>(&check_caller));
     const char* const given = std::getenv("LD_PRELOAD");
     const std::string kept = preloads_without(layer);
@@ -98,7 +98,7 @@ __attribute__((constructor)) void check_program(int, char** arguments, char**) {
     ::_exit(1);
 }
 
-/// Runs after main(). Reports that the program has used MPI without starting it through the layer.
+/// Runs after main(). Reports a program that used MPI but did not call the layer's MPI_Init.
 __attribute__((destructor)) void check_use() {
     int over = 0;
     if (Layer::get().begun() || !is_first_rank() || PMPI_Finalized(&over) != MPI_SUCCESS ||
@@ -116,7 +116,7 @@ __attribute__((destructor)) void check_use() {
 
 void check_caller(const void* caller) {
     const std::string program = file_of(caller);
-    const bool uses_other = finds(program, kIsForOpenMpi ? kSymbolOfMpich : kSymbolOfOpenMpi);
+    const bool uses_other = has_symbol(program, kIsForOpenMpi ? kSymbolOfMpich : kSymbolOfOpenMpi);
     if (!uses_other) return;
     const std::string layer = file_of(reinterpret_cast<const void*>(&check_caller));
     std::fprintf(stderr, "weft: %s is not for %s, which uses %s: preload %s\n", layer.c_str(),

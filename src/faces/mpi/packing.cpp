@@ -9,11 +9,11 @@ namespace weft::mpi {
 
 namespace {
 
-/// Largest number of bytes that the host packs at a time: its counts of bytes are ints.
+/// Largest number of bytes to pack in one call: the host counts bytes in an int.
 constexpr std::size_t kPackedMax = std::size_t{1} << 30;
 
-// MPI_COMM_SELF: packed bytes are the same for all communicators, and the program may have freed
-// the communicator of the call.
+// Packing uses MPI_COMM_SELF: packed bytes are equal for all communicators, and the program may
+// have freed the communicator of the call.
 
 #if MPI_VERSION >= 4
 
@@ -43,7 +43,7 @@ MPI_Datatype bytes_as_type(std::size_t bytes) {
     return made;
 }
 
-/// Sends an element above kPackedMax to this rank, as bytes on one side. Uses a separate
+/// Packs or unpacks an element above kPackedMax by a message to this rank itself, on a separate
 /// communicator, so that no receive of the program matches the message.
 int move_large(const Packing& piece, bool packs) {
     MPI_Comm self = MPI_COMM_NULL;
@@ -71,27 +71,27 @@ int move_piece(const Packing& piece, bool packs) {
 
 #endif
 
-/// Packs or unpacks pieces of kPackedMax bytes or of one element; stops at the first error, which
-/// it returns. The host refuses a null pointer as the address of data, although MPI_BOTTOM may be
-/// null. Such data is passed as data at a variable's address, with a type that leads back to 0.
+/// Packs or unpacks pieces of at most kPackedMax bytes, or of one element. Returns the first error.
+/// The host refuses a null pointer as the address of data, although MPI_BOTTOM may be null. Such
+/// data is passed with the address of a variable and a type whose offset leads back to address 0.
 int move(Packing piece, bool packs) {
     if (piece.bytes() == 0) return MPI_SUCCESS;
     MPI_Datatype made = MPI_DATATYPE_NULL;
     if (piece.memory == nullptr) {
-        static std::byte somewhere;
+        static std::byte anchor;
         const int once = 1;
-        const auto back = static_cast<MPI_Aint>(-reinterpret_cast<std::uintptr_t>(&somewhere));
+        const auto back = static_cast<MPI_Aint>(-reinterpret_cast<std::uintptr_t>(&anchor));
         int error = PMPI_Type_create_hindexed(1, &once, &back, piece.type, &made);
         if (error == MPI_SUCCESS) error = PMPI_Type_commit(&made);
         if (error != MPI_SUCCESS) return error;
         piece.type = made;
-        piece.memory = &somewhere;
+        piece.memory = &anchor;
     }
-    const auto most =
+    const auto piece_max =
         static_cast<MPI_Count>(std::max<std::size_t>(1, kPackedMax / piece.facts.size));
     int error = MPI_SUCCESS;
-    for (MPI_Count left = piece.count; left > 0 && error == MPI_SUCCESS; left -= most) {
-        piece.count = std::min(most, left);
+    for (MPI_Count left = piece.count; left > 0 && error == MPI_SUCCESS; left -= piece_max) {
+        piece.count = std::min(piece_max, left);
         error = move_piece(piece, packs);
         piece.memory = at(piece.memory, piece.count * piece.facts.extent);
         piece.packed += piece.bytes();

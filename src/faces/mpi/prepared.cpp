@@ -10,6 +10,7 @@ namespace weft::mpi {
 
 namespace {
 
+/// Allocates one byte more than `bytes`, so that 0 bytes have an address, too.
 std::byte* make_room(std::unique_ptr<std::byte[]>& memory, std::size_t bytes) {
     memory = std::make_unique_for_overwrite<std::byte[]>(bytes + 1);
     return memory.get();
@@ -24,8 +25,7 @@ bool all_contiguous(const std::vector<Packing>& blocks) {
         blocks, [](const Packing& block) { return block.count == 0 || block.facts.contiguous; });
 }
 
-/// Returns true if two blocks share bytes. This is erroneous in MPI, but works in programs
-/// that do it.
+/// Returns true if two blocks share bytes. MPI forbids this, but some programs do it, and it works.
 bool overlap(const std::vector<Packing>& blocks) {
     std::vector<std::pair<const std::byte*, const std::byte*>> held;
     for (const Packing& block : blocks)
@@ -38,15 +38,15 @@ bool overlap(const std::vector<Packing>& blocks) {
 
 }  // namespace
 
-bool PreparedCall::take_root(int root) {
+bool PreparedCall::set_root(int root) {
     root_ = root;
-    return root >= 0 && root < place_.size;
+    return root >= 0 && root < member_.size;
 }
 
 // --- equal blocks --------------------------------------------------------------------------------
 
-/// Reads `times` blocks of the caller's data as input; count_ becomes the bytes of a block.
-/// copies: the buffer changes during the call.
+/// Sets `times` blocks of the caller's data as input, and count_ to the bytes of a block. copies:
+/// the call overwrites the caller's data, so its input must be a copy.
 Why PreparedCall::read(const Elements& given, MPI_Count times, bool copies) {
     const TypeFacts* const facts = facts_for(given.count, given.type);
     if (facts == nullptr) return Why::arguments;
@@ -59,8 +59,8 @@ Why PreparedCall::read(const Elements& given, MPI_Count times, bool copies) {
     return Why::served;
 }
 
-/// Uses `times` blocks of the caller's memory as output; count_ becomes the bytes of a block.
-/// keeps_own: this rank's block there is also input.
+/// Sets `times` blocks of the caller's memory as output, and count_ to the bytes of a block.
+/// keeps_own: this rank's own block is also input.
 Why PreparedCall::write(const Elements& given, MPI_Count times, bool keeps_own) {
     const TypeFacts* const facts = facts_for(given.count, given.type);
     if (facts == nullptr) return Why::arguments;
@@ -70,7 +70,7 @@ Why PreparedCall::write(const Elements& given, MPI_Count times, bool keeps_own) 
     std::byte* const packed = make_room(received_, count_ * static_cast<std::size_t>(times));
     out_ = packed;
     if (keeps_own) {
-        const MPI_Count before = given.count * place_.rank;
+        const MPI_Count before = given.count * member_.rank;
         packings_.push_back({packed + bytes_of(before, *facts),
                              at(given.memory, before * facts->extent), given.count, given.type,
                              *facts});
@@ -80,11 +80,11 @@ Why PreparedCall::write(const Elements& given, MPI_Count times, bool keeps_own) 
 }
 
 Why PreparedCall::read_all(const Elements& given, bool copies) {
-    return read(given, place_.size, copies);
+    return read(given, member_.size, copies);
 }
 
 Why PreparedCall::write_all(const Elements& given, bool keeps_own) {
-    return write(given, place_.size, keeps_own);
+    return write(given, member_.size, keeps_own);
 }
 
 // --- blocks of different sizes -------------------------------------------------------------------
@@ -92,7 +92,7 @@ Why PreparedCall::write_all(const Elements& given, bool keeps_own) {
 Why PreparedCall::blocks_of(const RankBlocks& given, std::vector<Packing>& blocks) const {
     if (!given.is_complete()) return Why::arguments;
     std::ptrdiff_t next = 0;
-    for (int rank = 0; rank < place_.size; ++rank) {
+    for (int rank = 0; rank < member_.size; ++rank) {
         const MPI_Count count = given.count(rank);
         const MPI_Datatype type = given.types[given.own_types ? rank : 0];
         const TypeFacts* const facts = facts_for(count, type);
@@ -106,8 +106,9 @@ Why PreparedCall::blocks_of(const RankBlocks& given, std::vector<Packing>& block
     return Why::served;
 }
 
-/// Fills the table of the call of weft. Returns the memory to which it refers: the lowest block, as
-/// displacements of MPI may be negative or absolute, or memory for packed blocks in `room`.
+/// Fills `table`, the counts and displacements of weft's call. Returns the address to which the
+/// displacements refer: packed blocks in `room` if `packs`, else the lowest block, because MPI's
+/// displacements may be negative or absolute.
 std::byte* PreparedCall::lay_out(const std::vector<Packing>& blocks, bool packs, ByteBlocks& table,
                                  Room& room) {
     std::byte* low = nullptr;
@@ -148,14 +149,14 @@ Why PreparedCall::write_all(const RankBlocks& given, bool keeps_own) {
         blocks[rank].packed = memory + out_blocks_.displacements[rank];
         unpackings_.push_back(blocks[rank]);
     }
-    if (packs && keeps_own) packings_.push_back(blocks[static_cast<std::size_t>(place_.rank)]);
+    if (packs && keeps_own) packings_.push_back(blocks[static_cast<std::size_t>(member_.rank)]);
     return Why::served;
 }
 
 // --- movement ------------------------------------------------------------------------------------
 
 Why PreparedCall::broadcast(const Elements& buffer, int root) {
-    if (!take_root(root)) return Why::arguments;
+    if (!set_root(root)) return Why::arguments;
     if (!root_is(root)) return write(buffer, 1);
     const Why why = read(buffer, 1);
     out_ = const_cast<void*>(in_);
@@ -174,7 +175,7 @@ Why PreparedCall::collect(const Elements& in, const Blocks& out, bool receives) 
 
 template <class Blocks>
 Why PreparedCall::gather(const Elements& in, const Blocks& out, int root) {
-    return take_root(root) ? collect(in, out, root_is(root)) : Why::arguments;
+    return set_root(root) ? collect(in, out, root_is(root)) : Why::arguments;
 }
 
 template <class Blocks>
@@ -185,14 +186,14 @@ Why PreparedCall::allgather(const Elements& in, const Blocks& out) {
 template <class Blocks>
 Why PreparedCall::scatter(const Blocks& in, const Elements& out, int root) {
     const bool in_place = out.memory == MPI_IN_PLACE;
-    if (!take_root(root) || (in_place && !root_is(root))) return Why::arguments;
+    if (!set_root(root) || (in_place && !root_is(root))) return Why::arguments;
     Why why = in_place ? Why::served : write(out, 1);
     if (why == Why::served && root_is(root)) why = read_all(in);
     if (in_place) out_ = WEFT_IN_PLACE;
     return why;
 }
 
-/// In place, the result overwrites the buffer, so a copy of the data is sent.
+/// In place, results overwrite the data, so a copy of the data is sent.
 template <class Blocks>
 Why PreparedCall::alltoall(const Blocks& in, const Blocks& out) {
     const bool in_place = in.memory == MPI_IN_PLACE;
@@ -230,22 +231,22 @@ Why PreparedCall::all_reduce(const void* in, const Elements& out, MPI_Op op) {
 }
 
 Why PreparedCall::reduce(const void* in, const Elements& out, MPI_Op op, int root) {
-    if (!take_root(root) || (in == MPI_IN_PLACE && !root_is(root))) return Why::arguments;
+    if (!set_root(root) || (in == MPI_IN_PLACE && !root_is(root))) return Why::arguments;
     return all_reduce(in, out, op);
 }
 
 Why PreparedCall::reduce_blocks(const void* in, const Elements& out, MPI_Op op) {
     const Why why = all_reduce(in, out, op);
-    if (why == Why::served && in == MPI_IN_PLACE) take_result_apart(count_ * element_bytes_);
+    if (why == Why::served && in == MPI_IN_PLACE) separate_result(count_ * element_bytes_);
     return why;
 }
 
-/// Reads the type only if the sum of the counts is not 0. MPI guarantees equal counts on all
-/// members, while this rank's own block may be empty.
+/// Passes the sum of all counts, so the type is read unless all blocks are empty. MPI guarantees
+/// equal counts on all members; the count of this rank's own block would not decide equally.
 Why PreparedCall::reduce_scatter(const void* in, const RankBlocks& out, MPI_Op op) {
     if (!out.is_complete()) return Why::arguments;
     MPI_Count all = 0;
-    for (int rank = 0; rank < place_.size; ++rank) {
+    for (int rank = 0; rank < member_.size; ++rank) {
         const MPI_Count count = out.count(rank);
         if (count < 0) return Why::arguments;
         in_blocks_.counts.push_back(static_cast<std::size_t>(count));
@@ -253,14 +254,13 @@ Why PreparedCall::reduce_scatter(const void* in, const RankBlocks& out, MPI_Op o
     }
     const Why why = all_reduce(in, {out.memory, all, *out.types}, op);
     if (why == Why::served && in == MPI_IN_PLACE)
-        take_result_apart(in_blocks_.counts[static_cast<std::size_t>(place_.rank)] *
-                          element_bytes_);
+        separate_result(in_blocks_.counts[static_cast<std::size_t>(member_.rank)] * element_bytes_);
     return why;
 }
 
-/// In place, MPI changes only the start of the buffer, where the rank's block of the result
-/// belongs. So the buffer is only input, and finish() copies the result to its start.
-void PreparedCall::take_result_apart(std::size_t bytes) {
+/// In place, MPI may only change the start of the buffer, which receives this rank's block of the
+/// result. So the buffer is only input, and finish() copies the block to its start.
+void PreparedCall::separate_result(std::size_t bytes) {
     in_ = out_;
     move_to_ = out_;
     move_bytes_ = bytes;
@@ -269,7 +269,7 @@ void PreparedCall::take_result_apart(std::size_t bytes) {
 
 // --- use -----------------------------------------------------------------------------------------
 
-/// An error of packing is kept until the end, because other members may already be in the call.
+/// An error of packing is returned by finish(), because other members may already be in the call.
 weft_status PreparedCall::run(weft_team* team, weft_request** request) {
     for (const Packing& one : packings_)
         if (const int error = one.pack(); error_ == MPI_SUCCESS) error_ = error;
@@ -331,7 +331,7 @@ int PreparedCall::finish() {
 std::size_t PreparedCall::bytes() const {
     const bool has_blocks = !in_blocks_.counts.empty();
     const bool has_equal_blocks = kind_ == Kind::alltoall || kind_ == Kind::reduce_scatter_block;
-    const auto times = static_cast<std::size_t>(has_equal_blocks ? place_.size : 1);
+    const auto times = static_cast<std::size_t>(has_equal_blocks ? member_.size : 1);
     return (has_blocks ? sum(in_blocks_.counts) : count_ * times) * element_bytes_;
 }
 

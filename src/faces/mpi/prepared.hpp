@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// prepared.hpp - a collective call of MPI as a call of weft: bytes or elements, buffers, counts.
+// prepared.hpp - converts a collective call of MPI to a call of weft.
 //
 // Idea     One function for each collective converts MPI's arguments to a PreparedCall. The
 //          blocking, started and long-count forms of all languages use it. The host packs data of
@@ -25,8 +25,8 @@
 
 namespace weft::mpi {
 
-/// Communicator, rank and size of a call.
-struct Place {
+/// A communicator, this rank's number in it, and its size.
+struct Member {
     MPI_Comm comm;
     int rank;
     int size;
@@ -39,7 +39,7 @@ struct Elements {
     MPI_Datatype type;
 };
 
-/// Memory of the caller with a block for each rank; the arrays are of int, or of the long forms.
+/// Memory of the caller with a block for each rank; arrays are of int, or MPI_Count and MPI_Aint.
 struct RankBlocks {
     template <class Count, class Displacement>
     RankBlocks(const void* start, const Count* counts, const Displacement* displacements,
@@ -67,20 +67,21 @@ struct RankBlocks {
 
     const void* memory;
     const MPI_Datatype* types;  ///< one type, or one for each rank if `own_types`
-    bool own_types;             ///< then displacements are in bytes
+    bool own_types;             ///< a type for each rank, and displacements in bytes
 
   private:
     const void* counts_;
     const void* displacements_;  ///< nullptr: contiguous blocks
-    bool long_;
+    bool long_;                  ///< arrays of MPI_Count and MPI_Aint
 };
 
+/// A call of weft for one collective call of MPI.
 class PreparedCall {
   public:
-    PreparedCall(Kind kind, const Place& place) : kind_(kind), place_(place) {}
+    PreparedCall(Kind kind, const Member& member) : kind_(kind), member_(member) {}
     PreparedCall(PreparedCall&&) = default;
 
-    // --- making it: each returns why it cannot be served, or Why::served ---
+    // --- preparing: functions return Why::served, or why weft cannot serve the call ---
     Why barrier() { return Why::served; }
     Why broadcast(const Elements& buffer, int root);
     /// Prepares allreduce, scan or exscan.
@@ -99,33 +100,33 @@ class PreparedCall {
     template <class Blocks>
     Why alltoall(const Blocks& in, const Blocks& out);
 
-    // --- using it ---
-    /// Makes the call, or starts it if `request` is given. The program may free its types and its
+    // --- executing ---
+    /// Makes the call, or starts it if `request` is not nullptr. The program may free its types and
     /// communicator while a started call is in flight.
     [[nodiscard]] weft_status run(weft_team* team, weft_request** request = nullptr);
-    /// Ends the call: moves results that are packed, or not yet at their place. Returns
-    /// MPI_SUCCESS, or the first error of the host's pack and unpack functions.
+    /// Unpacks or copies results after the call. Returns MPI_SUCCESS, or the first error of the
+    /// host's functions to pack and unpack.
     [[nodiscard]] int finish();
     /// Returns the bytes that this rank contributes.
     [[nodiscard]] std::size_t bytes() const;
-    /// Returns the size of the call, equal on all ranks: bytes of a block or of all blocks. 0 if
-    /// only two ranks know a count.
+    /// Returns a size that is equal on all ranks: bytes of a block, or of all blocks if every rank
+    /// knows all counts; 0 if ranks only know their own counts.
     [[nodiscard]] std::size_t common_bytes() const;
     [[nodiscard]] Kind kind() const { return kind_; }
-    [[nodiscard]] MPI_Comm comm() const { return place_.comm; }
+    [[nodiscard]] MPI_Comm comm() const { return member_.comm; }
     [[nodiscard]] const void* in() const { return in_; }
     [[nodiscard]] const void* out() const { return out_; }
 
   private:
     using Room = std::unique_ptr<std::byte[]>;
-    /// Bytes of each rank's block, and their displacements.
+    /// Size and displacement of each rank's block, in bytes.
     struct ByteBlocks {
         std::vector<std::size_t> counts;
         std::vector<std::size_t> displacements;
     };
 
-    [[nodiscard]] bool root_is(int root) const { return root == place_.rank; }
-    [[nodiscard]] bool take_root(int root);
+    [[nodiscard]] bool root_is(int root) const { return root == member_.rank; }
+    [[nodiscard]] bool set_root(int root);
     Why read(const Elements& given, MPI_Count times, bool copies = false);
     Why write(const Elements& given, MPI_Count times, bool keeps_own = false);
     Why read_all(const Elements& given, bool copies = false);
@@ -134,13 +135,13 @@ class PreparedCall {
     Why write_all(const RankBlocks& given, bool keeps_own);
     template <class Blocks>
     Why collect(const Elements& in, const Blocks& out, bool receives);
-    void take_result_apart(std::size_t bytes);
+    void separate_result(std::size_t bytes);
     Why blocks_of(const RankBlocks& given, std::vector<Packing>& blocks) const;
     static std::byte* lay_out(const std::vector<Packing>& blocks, bool packs, ByteBlocks& table,
                               Room& room);
 
     Kind kind_;
-    Place place_;
+    Member member_;
     const void* in_ = nullptr;
     void* out_ = nullptr;
     std::size_t count_ = 0;  ///< elements of type_ in the call of weft
@@ -152,11 +153,12 @@ class PreparedCall {
     ByteBlocks out_blocks_;
     Room sent_;                        ///< packed data to send
     Room received_;                    ///< received data to unpack
-    std::vector<Packing> packings_;    ///< before the call
-    std::vector<Packing> unpackings_;  ///< after the call
+    std::vector<Packing> packings_;    ///< to pack before the call
+    std::vector<Packing> unpackings_;  ///< to unpack after the call
     void* move_to_ = nullptr;  ///< destination to which finish() copies the first bytes of out_
     std::size_t move_bytes_ = 0;
-    std::shared_ptr<const void> kept_operation_;  ///< the program may free it during the call
+    std::shared_ptr<const void>
+        kept_operation_;  ///< the program may free its operation during the call
     int error_ = MPI_SUCCESS;
 };
 

@@ -23,7 +23,7 @@ namespace weft::mpi {
 
 namespace {
 
-// lint: allow(variable): those of this layer; docs/guide/mpi-backing.md
+// lint: allow(variable): variables of this layer; docs/guide/mpi-backing.md
 constexpr std::string_view kPrefix = "WEFT_MPI_";
 // lint: allow(variable): as above
 constexpr std::string_view kMode = "WEFT_MPI";
@@ -62,7 +62,7 @@ void complain(Settings& settings, std::string_view name, const std::string& valu
     settings.complaint = std::string(name) + " is '" + value + "'; expected: " + expected;
 }
 
-/// Returns the value, or an empty string if the variable is not set or not one of the words.
+/// Returns the variable's value, or an empty string if it is not set or not in `words`.
 std::string read_word(Settings& settings, std::string_view name,
                       std::initializer_list<std::string_view> words) {
     const auto value = value_of(std::string(name));
@@ -74,19 +74,19 @@ std::string read_word(Settings& settings, std::string_view name,
     return "";
 }
 
-unsigned read_number(Settings& settings, std::string_view name, unsigned otherwise) {
+unsigned read_number(Settings& settings, std::string_view name, unsigned fallback) {
     const auto value = value_of(std::string(name));
-    if (!value) return otherwise;
+    if (!value) return fallback;
     constexpr unsigned kMax = 1'000'000'000;
     unsigned number = 0;
     const char* const end = value->data() + value->size();
     const auto [stop, error] = std::from_chars(value->data(), end, number);
     if (error == std::errc{} && stop == end && number <= kMax) return number;
     complain(settings, name, *value, "a whole number from 0 to " + std::to_string(kMax));
-    return otherwise;
+    return fallback;
 }
 
-/// Reads the file of ranges. Opening a FIFO would wait for a writer, so other kinds are refused.
+/// Reads the file of ranges. Only regular files are read: opening a FIFO would wait for a writer.
 void read_ranges_file(Settings& settings) {
     namespace fs = std::filesystem;
     constexpr std::uintmax_t kBytesMax = std::uintmax_t{4} << 20;
@@ -105,7 +105,7 @@ void read_ranges_file(Settings& settings) {
     }
 }
 
-/// Returns the FNV-1a hash.
+/// Returns the FNV-1a hash of a text.
 std::int64_t hash_of(std::string_view text) {
     std::uint64_t hash = 0xcbf29ce484222325;
     for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
@@ -113,17 +113,17 @@ std::int64_t hash_of(std::string_view text) {
 }
 
 /// Value of a setting on one rank.
-struct HeldValue {
+struct RankValue {
     std::int64_t hash;
     char text[120];  ///< the start of the value, for a message
 };
 
 /// Returns the values to compare: all variables and the content of the file.
-std::vector<HeldValue> held_values(const Settings& settings) {
-    std::vector<HeldValue> values;
+std::vector<RankValue> values_of_rank(const Settings& settings) {
+    std::vector<RankValue> values;
     const auto add = [&values](const std::optional<std::string>& value) {
         const std::string text = value ? "'" + *value + "'" : "not set";
-        HeldValue& held = values.emplace_back(HeldValue{.hash = hash_of(text), .text = {}});
+        RankValue& held = values.emplace_back(RankValue{.hash = hash_of(text), .text = {}});
         std::snprintf(held.text, sizeof held.text, "%s", text.c_str());
     };
     for (const std::string& name : variables()) add(value_of(name));
@@ -134,13 +134,13 @@ std::vector<HeldValue> held_values(const Settings& settings) {
 }
 
 /// Prints the first setting that differs, with its values on rank 0 and on another rank.
-void print_difference(MPI_Comm comm, const std::vector<HeldValue>& mine) {
+void print_difference(MPI_Comm comm, const std::vector<RankValue>& mine) {
     int rank = 0;
     int size = 0;
     PMPI_Comm_rank(comm, &rank);
     PMPI_Comm_size(comm, &size);
-    std::vector<HeldValue> all(mine.size() * static_cast<std::size_t>(rank == 0 ? size : 0));
-    const int bytes = static_cast<int>(mine.size() * sizeof(HeldValue));
+    std::vector<RankValue> all(mine.size() * static_cast<std::size_t>(rank == 0 ? size : 0));
+    const int bytes = static_cast<int>(mine.size() * sizeof(RankValue));
     PMPI_Gather(mine.data(), bytes, MPI_BYTE, all.data(), bytes, MPI_BYTE, 0, comm);
     std::vector<std::string> names = variables();
     names.push_back("the content of the file in " + std::string(kTuning));
@@ -178,10 +178,10 @@ Settings read_settings() {
 }
 
 Comparison compare_settings(MPI_Comm comm, const Settings& settings, bool threads) {
-    const std::vector<HeldValue> mine = held_values(settings);
+    const std::vector<RankValue> mine = values_of_rank(settings);
     const auto* const bytes = reinterpret_cast<const char*>(mine.data());
-    const std::int64_t hash = hash_of({bytes, mine.size() * sizeof(HeldValue)});
-    // The largest complement belongs to the smallest hash.
+    const std::int64_t hash = hash_of({bytes, mine.size() * sizeof(RankValue)});
+    // The maximum of ~hash is the complement of the smallest hash.
     const std::array<std::int64_t, 3> given{hash, ~hash, threads ? 1 : 0};
     std::array<std::int64_t, 3> largest{};
     PMPI_Allreduce(given.data(), largest.data(), static_cast<int>(given.size()), MPI_INT64_T,

@@ -16,27 +16,27 @@ namespace weft::mpi {
 
 struct Settings {
     std::uint32_t kinds_on = 0;      ///< bits of Kind: calls that may be served
-    std::uint32_t kinds_chosen = 0;  ///< bits of Kind: served where weft is quicker
+    std::uint32_t kinds_chosen = 0;  ///< bits of Kind: calls in mode `auto`
     unsigned calls_before_team = 8;  ///< blocking calls on a communicator before its team is made
     bool statistics = false;
-    bool progress = true;     ///< off in tests: shows which programs need it
+    bool progress = true;     ///< weft and the host drive each other; tests set it to false
     std::string ranges_file;  ///< empty: no file
     std::string ranges;       ///< content of that file
-    std::string complaint;    ///< sentence about the first value that is not understood
-    std::string warning;      ///< why the file is not used, if it exists
+    std::string complaint;    ///< about the first invalid value; empty: all are valid
+    std::string warning;      ///< why the file is not used; empty: it is used, or there is no file
 };
 
-/// Reads the variables of this process, which a set-user-id program ignores.
+/// Reads the variables of this process. A set-user-id program ignores them.
 [[nodiscard]] Settings read_settings();
 
-/// Result of comparing all ranks, equal on all of them.
+/// Result of compare_settings(), equal on all ranks.
 struct Comparison {
     bool equal = false;             ///< the settings have equal values on all ranks
     bool threads_anywhere = false;  ///< a rank has MPI_THREAD_MULTIPLE
 };
 
-/// Collective over `comm`, with a value of `threads` from each rank. If settings differ, rank 0
-/// prints the first one that does, and its values on two ranks.
+/// Compares the settings of all ranks. Collective over `comm`; threads: this rank has
+/// MPI_THREAD_MULTIPLE. If settings differ, rank 0 prints the first of them with two values.
 [[nodiscard]] Comparison compare_settings(MPI_Comm comm, const Settings& settings, bool threads);
 
 /// Prints each set variable whose name begins with WEFT_MPI_ and is unknown.

@@ -12,12 +12,11 @@ namespace weft::mpi {
 
 namespace {
 
-/// True while this thread is in a call of weft, which functions called by the host must
-/// not enter again.
+/// True while this thread is in a call of weft, which functions of host.hpp must not enter again.
 thread_local bool inside_weft __attribute__((tls_model("initial-exec"))) = false;
 
-/// True while the host has called progress() on this thread, perhaps with locks that
-/// its entries need.
+/// True while this thread is in progress(): the host may have called it with locks that the host's
+/// functions need.
 thread_local bool inside_host __attribute__((tls_model("initial-exec"))) = false;
 
 int error_class(weft_status status) {
@@ -31,7 +30,7 @@ int error_class(weft_status status) {
     }
 }
 
-/// Calls the communicator's error handler, as MPI does, and returns the code.
+/// Calls the communicator's error handler, as MPI does. Returns the code.
 int raise(MPI_Comm comm, int code) {
     PMPI_Comm_call_errhandler(comm, code);
     return code;
@@ -62,7 +61,7 @@ MPI_Request barrier = MPI_REQUEST_NULL;
 }  // namespace
 
 SharedRuntime& SharedRuntime::get() {
-    static SharedRuntime& only = *new SharedRuntime;  // as Layer::get()
+    static SharedRuntime& only = *new SharedRuntime;  // not destroyed: see Layer::get()
     return only;
 }
 
@@ -72,18 +71,19 @@ void SharedRuntime::prepare(bool threads, bool progress) {
     PMPI_Comm_dup(MPI_COMM_WORLD, &own_);
 }
 
-SharedRuntime::Turn::Turn(SharedRuntime& runtime) : runtime_(runtime) {
-    if (runtime.threaded_) runtime.turn_mutex_.lock();
+SharedRuntime::RuntimeLock::RuntimeLock(SharedRuntime& runtime) : runtime_(runtime) {
+    if (runtime.threaded_) runtime.runtime_mutex_.lock();
     inside_weft = true;
 }
-SharedRuntime::Turn::Turn(SharedRuntime& runtime, std::try_to_lock_t) : runtime_(runtime) {
-    taken_ = !inside_weft && (!runtime.threaded_ || runtime.turn_mutex_.try_lock());
-    if (taken_) inside_weft = true;
+SharedRuntime::RuntimeLock::RuntimeLock(SharedRuntime& runtime, std::try_to_lock_t)
+    : runtime_(runtime) {
+    owned_ = !inside_weft && (!runtime.threaded_ || runtime.runtime_mutex_.try_lock());
+    if (owned_) inside_weft = true;
 }
-SharedRuntime::Turn::~Turn() {
-    if (!taken_) return;
+SharedRuntime::RuntimeLock::~RuntimeLock() {
+    if (!owned_) return;
     inside_weft = false;
-    if (runtime_.threaded_) runtime_.turn_mutex_.unlock();
+    if (runtime_.threaded_) runtime_.runtime_mutex_.unlock();
 }
 
 int SharedRuntime::exchange(void* comm, const void* mine, void* all, std::size_t bytes) {
@@ -94,14 +94,14 @@ int SharedRuntime::exchange(void* comm, const void* mine, void* all, std::size_t
                : 1;
 }
 
-/// Exchanges data to make a team. The other members may be in other calls, and wait for data that
-/// this rank must forward.
+/// Exchanges data to make a team. It releases the runtime meanwhile: other members may still be in
+/// earlier calls and need data that this rank forwards.
 int SharedRuntime::share_among_members(void* comm, const void* mine, void* all, std::size_t bytes) {
     SharedRuntime& runtime = get();
     inside_weft = false;
-    if (runtime.threaded_) runtime.turn_mutex_.unlock();
+    if (runtime.threaded_) runtime.runtime_mutex_.unlock();
     const int failed = exchange(comm, mine, all, bytes);
-    if (runtime.threaded_) runtime.turn_mutex_.lock();
+    if (runtime.threaded_) runtime.runtime_mutex_.lock();
     inside_weft = true;
     return failed;
 }
@@ -146,7 +146,7 @@ bool SharedRuntime::join() {
 void SharedRuntime::end() {
     if (runtime_ != nullptr) {
         on_host_progress(nullptr);
-        drop_late();
+        drop_pending_teams();
         if (weft_finalize(std::exchange(runtime_, nullptr)) != WEFT_OK)
             std::fprintf(stderr, "weft: %s\n", weft_last_error());
     }
@@ -155,11 +155,10 @@ void SharedRuntime::end() {
 
 // --- teams ---------------------------------------------------------------------------------------
 
-/// The team of MPI_COMM_WORLD exists already.
 weft_team* SharedRuntime::make_team(MPI_Comm comm, const std::vector<int>& members) {
     if (comm == MPI_COMM_WORLD) return weft_world(runtime_);
-    drop_late();
-    const Turn turn(*this);
+    drop_pending_teams();
+    const RuntimeLock lock(*this);
     weft_team* team = nullptr;
     const auto size = static_cast<int>(members.size());
     const weft_status status =
@@ -167,25 +166,24 @@ weft_team* SharedRuntime::make_team(MPI_Comm comm, const std::vector<int>& membe
     return status == WEFT_OK ? team : nullptr;
 }
 
-/// Drops a team whose communicator the host has deleted, now or in drop_late(). The host deletes a
-/// freed communicator when its last message ends. That may be inside a call of weft that drives the
-/// host, where no team can be dropped.
+/// The host deletes a freed communicator when its last message ends. That may be in a call of weft
+/// that drives the host, where no team can be dropped.
 void SharedRuntime::drop(weft_team* team) {
     {
         const std::lock_guard lock(tables_mutex());
-        late_teams_.push_back(team);
+        pending_teams_.push_back(team);
     }
-    if (!inside_weft && !inside_host) drop_late();
+    if (!inside_weft && !inside_host) drop_pending_teams();
 }
 
-/// Waits for its turn without the mutex: the thread whose turn it is may need the tables.
-void SharedRuntime::drop_late() {
+/// Releases the mutex before it waits: the thread that uses the runtime may need the tables.
+void SharedRuntime::drop_pending_teams() {
     std::vector<weft_team*> teams;
     {
         const std::lock_guard lock(tables_mutex());
-        teams.swap(late_teams_);
+        teams.swap(pending_teams_);
     }
-    const Turn turn(*this);
+    const RuntimeLock lock(*this);
     for (weft_team* const team : teams) weft_team_drop(team);
 }
 
@@ -202,23 +200,23 @@ int SharedRuntime::run(weft_team* team, PreparedCall& call) {
     }
     if (status != WEFT_OK) [[unlikely]]
         return raise(call.comm(), status);
-    // As after the host's own barrier, the program sees messages that came before it.
+    // See kBarriersDeliver: messages that were sent before the barrier must be visible after it.
     if (kBarriersDeliver && call.kind() == Kind::barrier && progress_) drive_host(own_);
     if (const int error = call.finish(); error != MPI_SUCCESS) [[unlikely]]
         return raise(call.comm(), error);
     return MPI_SUCCESS;
 }
 
-/// Gives each thread the runtime for one step at a time.
+/// Starts the call and tests it until it ends. Other threads may use the runtime between tests.
 weft_status SharedRuntime::run_shared(weft_team* team, PreparedCall& call) {
     weft_request* request = nullptr;
     {
-        const Turn turn(*this);
+        const RuntimeLock lock(*this);
         if (const weft_status status = call.run(team, &request); status != WEFT_OK) return status;
     }
     for (;;) {
         {
-            const Turn turn(*this);
+            const RuntimeLock lock(*this);
             int done = 0;
             const weft_status status = weft_test(&request, &done);
             if (status != WEFT_OK || done != 0) return status;
@@ -233,15 +231,16 @@ int SharedRuntime::start(weft_team* team, PreparedCall call, MPI_Request* reques
     StartedCall& made = started.emplace_back(StartedCall{.call = std::move(call)});
     weft_status status = WEFT_OK;
     {
-        const Turn turn(*this);
+        const RuntimeLock lock(*this);
         status = made.call.run(team, &made.request);
     }
     if (status != WEFT_OK) return raise(made.call.comm(), status);
     made.error = new int(MPI_SUCCESS);
-    PMPI_Grequest_start(query_started, free_started, cancel_started, made.error, &made.hosts);
-    *request = made.hosts;
+    PMPI_Grequest_start(query_started, free_started, cancel_started, made.error,
+                        &made.host_request);
+    *request = made.host_request;
     {
-        const Turn turn(*this);
+        const RuntimeLock lock(*this);
         started_.splice(started_.end(), started);
         started_count_.store(started_.size(), std::memory_order_relaxed);
     }
@@ -250,14 +249,14 @@ int SharedRuntime::start(weft_team* team, PreparedCall call, MPI_Request* reques
 }
 
 int SharedRuntime::progress() {
-    constexpr unsigned kIdleEvery =
-        64;  // without started calls, network peers may still need progress
+    // Without started calls, peers on other nodes may still need progress of this rank.
+    constexpr unsigned kIdleEvery = 64;
     const bool idle = started_count_.load(std::memory_order_relaxed) == 0;
-    if (inside_weft || runtime_ == nullptr || (idle && ++idle_looks_ % kIdleEvery != 0)) return 0;
+    if (inside_weft || runtime_ == nullptr || (idle && ++idle_calls_ % kIdleEvery != 0)) return 0;
     StartedCalls ended;
     {
-        const Turn turn(*this, std::try_to_lock);
-        if (!turn.taken()) return 0;
+        const RuntimeLock lock(*this, std::try_to_lock);
+        if (!lock.owned()) return 0;
         inside_host = true;
         weft_progress(runtime_);
         inside_host = false;
@@ -275,7 +274,7 @@ int SharedRuntime::progress() {
     }
     for (StartedCall& one : ended) {
         if (const int error = one.call.finish(); *one.error == MPI_SUCCESS) *one.error = error;
-        PMPI_Grequest_complete(one.hosts);
+        PMPI_Grequest_complete(one.host_request);
     }
     return static_cast<int>(ended.size());
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// statistics.hpp - kinds of collective calls, the library that served each call, and the
-// table of both.
+// statistics.hpp - counts the collective calls of each kind by the library that served them.
 //
 // Next     layer.hpp for counting; WEFT_MPI_STATS in docs/guide/mpi-backing.md.
 #pragma once
@@ -44,26 +43,27 @@ inline constexpr std::array<std::string_view, 17> kKindNames{
 
 /// Reason why a call went to the host.
 enum class Why : std::uint8_t {
-    served,      ///< none: weft served the call
+    served,      ///< no reason: weft served the call
     off,         ///< disabled by the environment, or the library could not start
-    one_rank,    ///< the host serves it at once
+    one_rank,    ///< the communicator has one rank
     inter,       ///< intercommunicator
-    other_jobs,  ///< a member is a process of another job: spawned, or connected
-    no_team,     ///< no team yet: only started calls so far, or no place is free
+    other_jobs,  ///< a member is a spawned or connected process of another job
+    no_team,     ///< only started calls so far, or weft has no space for another team
     type,        ///< weft does not reduce this type
-    operation,   ///< unknown to weft, or not defined on this type
-    arguments,   ///< erroneous: the host reports the error
+    operation,   ///< the operation is unknown to weft, or not defined on this type
+    arguments,   ///< arguments are erroneous: the host reports the error
     threads,     ///< the host cannot wait for our requests under MPI_THREAD_MULTIPLE
-    slower,      ///< the mode `auto` gives the call to the host
+    slower,      ///< the mode `auto` chose the host
 };
 inline constexpr std::array<std::string_view, 11> kWhyNames{
     "served", "off",       "one rank",  "between groups", "other jobs",     "no team",
     "type",   "operation", "arguments", "threads",        "host is quicker"};
 
+/// Counts and times of this rank's calls.
 class Statistics {
   public:
-    [[nodiscard]] bool wanted() const { return wanted_; }
-    void want() { wanted_ = true; }
+    [[nodiscard]] bool enabled() const { return enabled_; }
+    void enable() { enabled_ = true; }
 
     void count(Kind kind, Why why, std::uint64_t bytes, std::uint64_t ns) {
         Row& row = rows_[static_cast<std::size_t>(kind)];
@@ -86,7 +86,7 @@ class Statistics {
     };
     static constexpr std::size_t kWords = sizeof(Row) / sizeof(std::uint64_t);
 
-    bool wanted_ = false;
+    bool enabled_ = false;
     std::array<Row, kKindNames.size()> rows_{};
 };
 
@@ -94,10 +94,10 @@ class Statistics {
 class CallTimer {
   public:
     explicit CallTimer(const Statistics& statistics) {
-        if (statistics.wanted()) begun_ = std::chrono::steady_clock::now();
+        if (statistics.enabled()) begun_ = std::chrono::steady_clock::now();
     }
     void count(Statistics& statistics, Kind kind, Why why, std::size_t bytes) const {
-        if (!statistics.wanted()) return;
+        if (!statistics.enabled()) return;
         const auto ns = std::chrono::steady_clock::now() - begun_;
         statistics.count(kind, why, bytes, static_cast<std::uint64_t>(ns.count()));
     }

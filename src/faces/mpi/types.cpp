@@ -22,7 +22,7 @@ constexpr std::uint32_t kArithmetic = bit(WEFT_SUM) | bit(WEFT_PROD);
 constexpr std::uint32_t kLogical = bit(WEFT_LAND) | bit(WEFT_LOR) | bit(WEFT_LXOR);
 constexpr std::uint32_t kBits = bit(WEFT_BAND) | bit(WEFT_BOR) | bit(WEFT_BXOR);
 
-/// Operations that MPI allows on types: MPI 4.0, 6.9.2.
+/// Sets of operations that MPI allows on kinds of types (MPI 4.0, 6.9.2).
 constexpr std::uint32_t kCInteger = kOrder | kArithmetic | kLogical | kBits;
 constexpr std::uint32_t kFortranInteger = kOrder | kArithmetic | kBits;
 constexpr std::uint32_t kFloating = kOrder | kArithmetic;
@@ -41,8 +41,8 @@ struct Builtin {
     std::uint32_t operations;
 };
 
-/// Returns the types without padding between members. Weft would overwrite padding, which belongs
-/// to the program.
+/// Returns the types on which weft reduces. Types with padding are left out: weft would overwrite
+/// padding, which belongs to the program.
 std::vector<Builtin> builtin_types() {
     return {
         {MPI_SIGNED_CHAR, WEFT_INT8, kCInteger},
@@ -103,7 +103,7 @@ std::vector<BuiltinOp> builtin_operations() {
             {MPI_BXOR, WEFT_BXOR}, {MPI_MINLOC, WEFT_MINLOC}, {MPI_MAXLOC, WEFT_MAXLOC}};
 }
 
-/// A user operation of MPI on elements of one type, in the form that weft calls.
+/// A user operation of MPI on elements of one type, with the signature of weft's operations.
 struct UserCall {
     MPI_User_function* function;
     MPI_Datatype type;
@@ -125,7 +125,7 @@ struct UserCall {
 };
 
 struct Operation {
-    std::optional<weft_op> builtin;
+    std::optional<weft_op> builtin;  ///< empty for operations of the program
     MPI_User_function* function = nullptr;
     bool commutative = true;
     struct OfType {
@@ -138,7 +138,8 @@ struct Operation {
 struct Tables {
     HandleMap<MPI_Datatype, TypeFacts> types;
     HandleMap<MPI_Op, Operation> operations;
-    int type_key = MPI_KEYVAL_INVALID;  ///< of the attribute that reports the end of a type
+    int type_key =
+        MPI_KEYVAL_INVALID;  ///< key of the attribute whose deletion reports a freed type
 
     Tables();
 };
@@ -169,7 +170,7 @@ Tables::Tables() {
         operations.add(builtin.op, {.builtin = builtin.ours, .by_type = {}});
 }
 
-/// Returns true if packing two elements does not change their bytes, tested with bytes that differ.
+/// Returns true if packing does not change bytes, by a trial; false for elements above kTriedMax.
 bool packs_to_itself(MPI_Datatype type, std::size_t size) {
     constexpr std::size_t kTriedMax = std::size_t{1} << 16;
     if (size == 0) return true;
@@ -186,7 +187,7 @@ bool packs_to_itself(MPI_Datatype type, std::size_t size) {
            at == bytes && before == after;
 }
 
-/// Counts of the arguments with which a type was made, and how.
+/// Constructor of a type (`combiner`), and the numbers of its arguments.
 struct Envelope {
     explicit Envelope(MPI_Datatype type) {
         PMPI_Type_get_envelope(type, &integers, &addresses, &types, &combiner);
@@ -201,8 +202,8 @@ bool is_named(MPI_Datatype type) {
     return Envelope(type).combiner == MPI_COMBINER_NAMED;
 }
 
-/// Returns the type that `type` repeats without gaps, or MPI_DATATYPE_NULL if `type` was made in
-/// another manner. The caller frees it unless it is named.
+/// Returns the type that `type` repeats without gaps, or MPI_DATATYPE_NULL if another constructor
+/// made `type`. The caller frees the result unless it is named.
 MPI_Datatype repeated_by(MPI_Datatype type) {
     const Envelope made(type);
     const bool repeats =
@@ -244,14 +245,15 @@ bool is_in_order(MPI_Datatype type, std::size_t size) {
     return in_order;
 }
 
-const TypeFacts* learn(MPI_Datatype type) {
+/// Adds a type to the tables. Returns nullptr if the host does not know the type.
+const TypeFacts* add_type(MPI_Datatype type) {
     TypeFacts facts;
     if (!read_facts(type, facts)) return nullptr;
     facts.contiguous = facts.contiguous && is_in_order(type, facts.size);
     Tables& all = tables();
     if (!is_named(type)) {
-        // Made here, not in the constructor, which may run before a program that uses sessions
-        // alone has made one.
+        // Made here, not in the constructor, which may run before a program that only uses
+        // sessions has made one.
         if (all.type_key == MPI_KEYVAL_INVALID)
             PMPI_Type_create_keyval(MPI_TYPE_NULL_COPY_FN, forget_type, &all.type_key, nullptr);
         PMPI_Type_set_attr(type, all.type_key, nullptr);
@@ -272,7 +274,7 @@ const TypeFacts* facts_for(MPI_Count count, MPI_Datatype type) {
     if (count < 0) return nullptr;
     if (const TypeFacts* known = tables().types.find(type)) [[likely]]
         return known;
-    return type == MPI_DATATYPE_NULL ? nullptr : learn(type);
+    return type == MPI_DATATYPE_NULL ? nullptr : add_type(type);
 }
 
 bool is_builtin(MPI_Datatype type) {
@@ -299,8 +301,8 @@ std::optional<ServedOperation> operation_for(MPI_Op op, MPI_Datatype type, const
                            &made.ours) != WEFT_OK)
             made.ours = WEFT_OP_NONE;
     }
-    // Lack of space for operations is a fact of this rank only, so the call is not handed back:
-    // weft refuses WEFT_OP_NONE, and the call returns an error.
+    // If weft_op_create() fails on this rank only, the call cannot go to the host: the other ranks
+    // would wait in weft. weft refuses WEFT_OP_NONE, and the call returns an error.
     return ServedOperation{.op = made.ours, .keeps = made.call};
 }
 

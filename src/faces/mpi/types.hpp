@@ -4,9 +4,9 @@
 // Idea     Data movement needs only the bytes of an element, and whether elements are contiguous
 //          and in order, so that packing is not necessary. Reductions need an element type, and the
 //          set of operations that MPI allows on it.
-// Why      Ranks may describe the same data differently, because MPI requires only equal
-//          signatures. So movement is decided by bytes, which are equal on all ranks. A rank packs
-//          data of types that are not contiguous; this does not affect the other ranks.
+// Why      Ranks may describe the same data by different types, because MPI only requires equal
+//          signatures. So weft moves bytes, whose number is equal on all ranks. A rank packs data
+//          of types that are not contiguous; other ranks need not know.
 // Holds    Combinations that MPI does not allow are not in the tables. They go to the host, which
 //          reports the error.
 // Next     prepared.hpp, which uses these.
@@ -26,9 +26,9 @@ namespace weft::mpi {
 
 struct TypeFacts {
     std::size_t size = 0;  ///< bytes of an element's data
-    MPI_Aint extent = 0;   ///< distance from an element to the next
+    MPI_Aint extent = 0;   ///< bytes from an element to the next
     bool contiguous = false;
-    std::optional<weft_type> element;  ///< for reductions
+    std::optional<weft_type> element;  ///< weft's type in reductions; empty: weft cannot reduce it
     std::uint32_t operations = 0;      ///< bits of weft_op that MPI allows on `element`
 };
 
@@ -36,15 +36,15 @@ struct TypeFacts {
 /// be MPI_DATATYPE_NULL, and other ranks may give another type. Returns nullptr for erroneous
 /// arguments: if the count is negative, or the host does not know the type.
 [[nodiscard]] const TypeFacts* facts_for(MPI_Count count, MPI_Datatype type);
-/// Returns true for types of MPI on which reductions are served.
+/// Returns true for predefined types on which weft reduces.
 [[nodiscard]] bool is_builtin(MPI_Datatype type);
-/// Returns true for operations of MPI, and for MPI_OP_NULL.
+/// Returns true for predefined operations that weft has, and for MPI_OP_NULL.
 [[nodiscard]] bool is_builtin_operation(MPI_Op op);
 
 struct ServedOperation {
     weft_op op = WEFT_OP_NONE;
-    /// Memory that an operation of the program needs. A call in flight holds it. Empty for
-    /// operations of MPI.
+    /// Memory that an operation of the program needs while a call is in flight; empty for
+    /// predefined operations.
     std::shared_ptr<const void> keeps;
 };
 
@@ -52,8 +52,9 @@ struct ServedOperation {
 [[nodiscard]] std::optional<ServedOperation> operation_for(MPI_Op op, MPI_Datatype type,
                                                            const TypeFacts& facts);
 
-/// Record that a C program has made or frees a user operation. Any thread may call.
+/// Records a user operation that a C program has made. Any thread may call.
 void note_user_operation(MPI_Op op, MPI_User_function* function, bool commutative);
+/// Removes a user operation that a C program frees. Any thread may call.
 void forget_user_operation(MPI_Op op);
 
 /// Guards the tables of types, operations and communicators where several threads make calls.

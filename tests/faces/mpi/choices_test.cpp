@@ -24,7 +24,7 @@ constexpr std::size_t kLong = Choices::kLongBytes;
 Choices choices_of(int ranks, const std::string& lines) {
     std::string complaint;
     Choices choices(ranks);
-    choices.take(read_ranges(lines, complaint));
+    choices.apply(read_ranges(lines, complaint));
     EXPECT_EQ(complaint, "");
     return choices;
 }
@@ -63,12 +63,12 @@ TEST(Ranges, ForTheLargestSizeNotAboveTheCommunicatorCount) {
 TEST(Ranges, InAFileReplaceTheShippedOnesOfTheirCollective) {
     std::string complaint;
     Choices choices(8);
-    choices.take(shipped_ranges());
+    choices.apply(shipped_ranges());
     EXPECT_EQ(choices.library(Kind::alltoall, 1 << 20), Library::host);
     EXPECT_EQ(choices.library(Kind::alltoall, 1 << 19), Library::unknown);
-    choices.take(read_ranges(kMpi + " 2 scan 0 host\n", complaint));
+    choices.apply(read_ranges(kMpi + " 2 scan 0 host\n", complaint));
     EXPECT_EQ(choices.library(Kind::alltoall, 1 << 20), Library::host);
-    choices.take(read_ranges(kMpi + " 8 alltoall 8 weft\n", complaint));
+    choices.apply(read_ranges(kMpi + " 8 alltoall 8 weft\n", complaint));
     EXPECT_EQ(choices.library(Kind::alltoall, 1 << 20), Library::weft);
     EXPECT_EQ(choices.library(Kind::alltoall, 0), Library::unknown);
     EXPECT_EQ(choices.library(Kind::scan, 8), Library::host);
