@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// active_sets.cpp - sets of PEs that each call names by start, stride and size.
+// active_sets.cpp - active sets: sets of PEs that a call names by start, stride and size.
 //
-// Idea     The members of a set make a permanent team of weft when they first use the set. All
-//          members make the same calls on it, so they agree on the first one. They exchange data by
-//          puts with signals, into cells that are reserved for each pair of PEs.
-// Holds    Each pair alternates between two cells. The writer reuses the cell of exchange k in k +
-//          2. It starts k + 2 after this PE's k + 1, and so after this PE has read k. pSync and
-//          pWrk are not used.
+// Idea     The members of a set make a permanent team of weft when they first use the set; this is
+//          the same call on all members. To make it, they exchange data by puts with signals, into
+//          two cells for each pair of PEs.
+// Holds    Exchange k + 2 of a pair overwrites the cell of exchange k. Its writer first waits for
+//          this PE's data of k + 1, which this PE sends after it has read k. pSync and pWrk are
+//          not used.
 #include <map>
 #include <mutex>
 #include <tuple>
@@ -17,40 +17,41 @@ namespace weft::shmem {
 
 namespace {
 
-constexpr std::size_t kOfferBytes = 56;  ///< more than weft_team_create() exchanges
+constexpr std::size_t kDataBytes = 56;  ///< bound of weft_team_create()'s data
 
 struct Cell {
-    std::uint64_t exchanges = 0;  ///< number of the exchange
-    std::byte offer[kOfferBytes];
+    std::uint64_t number = 0;  ///< of the pair's exchange that wrote `data`, from 1
+    std::byte data[kDataBytes];
 };
 
 struct ActiveSets {
     std::map<std::tuple<int, int, int>, weft_shmem_team> teams;
-    Cell* cells = nullptr;                 ///< in the heap; two for each PE
-    std::vector<std::uint64_t> exchanges;  ///< by PE: number of exchanges
+    Cell* cells = nullptr;                 ///< in the heap; two for each writing PE
+    std::vector<std::uint64_t> exchanges;  ///< by PE: number of exchanges with this PE
 };
 ActiveSets sets;
-std::mutex making;  ///< held while a set is made
+std::mutex sets_mutex;  ///< guards `sets`
 
-int exchange(void* members_of, const void* mine, void* all, std::size_t bytes) {
-    const auto& members = *static_cast<const std::vector<int>*>(members_of);
-    if (bytes > kOfferBytes) return -1;
+/// Allgather of weft_team_create() over the PEs in `world_ranks`. Returns 0, or -1 on failure.
+int exchange(void* world_ranks, const void* mine, void* all, std::size_t bytes) {
+    const auto& members = *static_cast<const std::vector<int>*>(world_ranks);
+    if (bytes > kDataBytes) return -1;
     const auto own = static_cast<std::size_t>(job.rank);
     for (const int member : members) {
         const auto pe = static_cast<std::size_t>(member);
         const std::uint64_t number = ++sets.exchanges[pe];
         Cell& cell = sets.cells[2 * own + number % 2];
-        if (weft_put_signal(job.world, cell.offer, mine, bytes, &cell.exchanges, number, 0,
-                            member) != WEFT_OK)
+        if (weft_put_signal(job.world, cell.data, mine, bytes, &cell.number, number, 0, member) !=
+            WEFT_OK)
             return -1;
     }
     auto* out = static_cast<std::byte*>(all);
     for (const int member : members) {
         const auto pe = static_cast<std::size_t>(member);
         const Cell& cell = sets.cells[2 * pe + sets.exchanges[pe] % 2];
-        if (weft_wait_until(job.world, &cell.exchanges, WEFT_GE, sets.exchanges[pe]) != WEFT_OK)
+        if (weft_wait_until(job.world, &cell.number, WEFT_GE, sets.exchanges[pe]) != WEFT_OK)
             return -1;
-        std::memcpy(out, cell.offer, bytes);
+        std::memcpy(out, cell.data, bytes);
         out += bytes;
     }
     return 0;
@@ -78,7 +79,7 @@ const weft_shmem_team& active_set(const char* routine, int start, int log_stride
     if (start < 0 || size < 1 || stride == 0 || last >= job.size)
         refuse(routine, "PE_start, logPE_stride, PE_size: not a set of PEs of this job");
     if (start == 0 && size == job.size) return *find_team(SHMEM_TEAM_WORLD);
-    const std::scoped_lock lock(making);
+    const std::scoped_lock lock(sets_mutex);
     weft_shmem_team& team = sets.teams[{start, log_stride, size}];
     if (team.team != nullptr) return team;
     team.size = size;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // atomics.cpp - atomic operations on words of PEs.
 //
-// Idea     A local peer's word is changed by an atomic instruction, a remote one's by weft.
-// Holds    In both cases the word changes by atomic instructions of the owner's node, so local and
-//          remote PEs may use the same word.
+// Idea     An atomic instruction changes a local peer's word; weft changes a remote peer's word.
+// Holds    weft also uses atomic instructions, on the word's node, so local and remote PEs may use
+//          the same word.
 #include <bit>
 #include <type_traits>
 
@@ -16,42 +16,42 @@ namespace {
 template <class T>
 using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
 
-/// Word of a call: its heap address, its copy at a local peer, and the PE of the world.
+/// The word that a call names.
 struct Word {
-    std::byte* place = nullptr;
-    std::byte* near = nullptr;  ///< nullptr: the peer is remote
-    int pe = 0;
+    std::byte* heap = nullptr;   ///< address in the heap of this PE
+    std::byte* local = nullptr;  ///< address in the peer's heap; nullptr: remote peer
+    int pe = 0;                  ///< the peer, in SHMEM_TEAM_WORLD
 };
 
 Word find(const char* routine, shmem_ctx_t ctx, const void* address, std::size_t bytes, int pe) {
     Word word{.pe = world_pe(routine, ctx, pe)};
-    word.place = require_symmetric(routine, "the word", address, bytes);
-    if (reinterpret_cast<std::uintptr_t>(word.place) % bytes != 0)
+    word.heap = require_symmetric(routine, "the word", address, bytes);
+    if (reinterpret_cast<std::uintptr_t>(word.heap) % bytes != 0)
         refuse(routine, "the word is not aligned to its size");
-    word.near = local_copy(word.place, word.pe);
+    word.local = local_copy(word.heap, word.pe);
     return word;
 }
 
-/// The operations: one for local peers, and weft's kind. T: an integer type, which may hold
-/// other values' bits.
+/// The operations. Each has a function for local peers and weft's kind for remote peers. T: an
+/// unsigned integer type with the bits of the program's value. Functions return the old value.
 struct Fetch {
     static constexpr weft_atomic_kind kKind = WEFT_ATOMIC_FETCH;
     template <class T>
-    static T near(const std::atomic_ref<T> word, T, T) {
+    static T local(const std::atomic_ref<T> word, T, T) {
         return word.load(std::memory_order_acquire);
     }
 };
 struct Swap {
     static constexpr weft_atomic_kind kKind = WEFT_ATOMIC_SET;
     template <class T>
-    static T near(const std::atomic_ref<T> word, T value, T) {
+    static T local(const std::atomic_ref<T> word, T value, T) {
         return word.exchange(value, std::memory_order_acq_rel);
     }
 };
 struct CompareSwap {
     static constexpr weft_atomic_kind kKind = WEFT_ATOMIC_COMPARE_SWAP;
     template <class T>
-    static T near(const std::atomic_ref<T> word, T value, T cond) {
+    static T local(const std::atomic_ref<T> word, T value, T cond) {
         word.compare_exchange_strong(cond, value, std::memory_order_acq_rel,
                                      std::memory_order_acquire);
         return cond;
@@ -60,32 +60,33 @@ struct CompareSwap {
 struct Add {
     static constexpr weft_atomic_kind kKind = WEFT_ATOMIC_ADD;
     template <class T>
-    static T near(const std::atomic_ref<T> word, T value, T) {
+    static T local(const std::atomic_ref<T> word, T value, T) {
         return word.fetch_add(value, std::memory_order_acq_rel);
     }
 };
 struct And {
     static constexpr weft_atomic_kind kKind = WEFT_ATOMIC_AND;
     template <class T>
-    static T near(const std::atomic_ref<T> word, T value, T) {
+    static T local(const std::atomic_ref<T> word, T value, T) {
         return word.fetch_and(value, std::memory_order_acq_rel);
     }
 };
 struct Or {
     static constexpr weft_atomic_kind kKind = WEFT_ATOMIC_OR;
     template <class T>
-    static T near(const std::atomic_ref<T> word, T value, T) {
+    static T local(const std::atomic_ref<T> word, T value, T) {
         return word.fetch_or(value, std::memory_order_acq_rel);
     }
 };
 struct Xor {
     static constexpr weft_atomic_kind kKind = WEFT_ATOMIC_XOR;
     template <class T>
-    static T near(const std::atomic_ref<T> word, T value, T) {
+    static T local(const std::atomic_ref<T> word, T value, T) {
         return word.fetch_xor(value, std::memory_order_acq_rel);
     }
 };
 
+/// Does an operation on the word at `address` of a PE. Returns the old value if `wants_old`.
 template <class Operation, class T>
 T change(const char* routine, shmem_ctx_t ctx, const T* address, T value, T cond, int pe,
          bool wants_old = true) {
@@ -93,13 +94,13 @@ T change(const char* routine, shmem_ctx_t ctx, const T* address, T value, T cond
     const Word word = find(routine, ctx, address, sizeof(T), pe);
     const auto bits = std::bit_cast<B>(value);
     const auto other = std::bit_cast<B>(cond);
-    if (word.near != nullptr)
-        return std::bit_cast<T>(Operation::template near<B>(
-            std::atomic_ref<B>(*reinterpret_cast<B*>(word.near)), bits, other));
-    // Passed as bits: integer operations do not depend on signs, and the others only copy.
+    if (word.local != nullptr)
+        return std::bit_cast<T>(Operation::template local<B>(
+            std::atomic_ref<B>(*reinterpret_cast<B*>(word.local)), bits, other));
+    // Passed as bits: integer operations do not depend on the sign, and Fetch and Swap only copy.
     constexpr weft_type kType = sizeof(B) == 8 ? WEFT_UINT64 : WEFT_UINT32;
     B old{};
-    check(routine, weft_atomic(stream_of(ctx), Operation::kKind, kType, word.place, &bits, &other,
+    check(routine, weft_atomic(stream_of(ctx), Operation::kKind, kType, word.heap, &bits, &other,
                                wants_old ? &old : nullptr, word.pe));
     return std::bit_cast<T>(old);
 }
@@ -120,8 +121,8 @@ T fetch(const char* routine, shmem_ctx_t ctx, const T* source, int pe) {
 
 namespace shmem = weft::shmem;
 
-// Defines each operation with a result at once, with a result at the next quiet, and without a
-// result. The second form also returns its result at once.
+// FETCHING defines an operation that returns the old value, and its _nbi form, which also stores it
+// before it returns. SILENT defines an operation without a result.
 #define FETCHING(NAME, OPERATION, T, PARAMETERS, VALUE, COND)                                     \
     SHMEM_ROUTINE(T, NAME, (T * dest PARAMETERS, int pe)) {                                       \
         return shmem::change<shmem::OPERATION, T>(#NAME, SHMEM_CTX_DEFAULT, dest, VALUE, COND,    \

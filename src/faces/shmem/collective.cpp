@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // collective.cpp - collectives of weft for buffers of an OpenSHMEM program.
 //
-// Holds    weft gets the heap address of a variable: local peers read and write it there, but not
-//          at the address that the program uses.
+// Holds    A variable is passed to weft by its heap address, where local peers can access it.
 #include "faces/shmem/collective.hpp"
 
 #include <cstdio>
@@ -19,6 +18,7 @@ struct Buffer {
     std::string problem;
 };
 
+/// Returns the heap address of a symmetric buffer, and the given address of other memory.
 Buffer find_buffer(const char* argument, const void* address, std::size_t bytes) {
     std::byte* const place = symmetric(address, bytes);
     if (place != nullptr) return {place, bytes, {}};
@@ -27,7 +27,7 @@ Buffer find_buffer(const char* argument, const void* address, std::size_t bytes)
     return {const_cast<void*>(address), bytes, {}};
 }
 
-/// Finds a buffer with the shares of `blocks` members.
+/// Finds a buffer with `elements` for each of `blocks` members.
 Buffer find_buffer(const char* argument, const void* address, const Elements& elements,
                    int blocks = 1) {
     std::size_t bytes = 0;
@@ -56,13 +56,13 @@ weft_type bytes_type(std::size_t size) {
         case 8:
             return WEFT_UINT64;
         default:
-            return WEFT_CDOUBLE;  // the only other size: 16
+            return WEFT_CDOUBLE;  // 16 bytes, the only other size
     }
 }
 
 }  // namespace
 
-Outcome meet(const weft_shmem_team& team) {
+Outcome synchronize(const weft_shmem_team& team) {
     return outcome_of(weft_barrier(team.team));
 }
 
@@ -94,7 +94,7 @@ Outcome allgather(const weft_shmem_team& team, const void* in, void* out,
 
 Outcome collect(const weft_shmem_team& team, const void* in, void* out, const Elements& elements) {
     const Buffer from = find_buffer("source", in, elements);
-    // Members exchange the outcome with their sizes, so no member waits for a failed one.
+    // A member whose block is unusable sends this size, so that no member waits for its data.
     constexpr std::size_t kUnusable = SIZE_MAX;
     const std::size_t mine = from.problem.empty() ? from.bytes : kUnusable;
     std::vector<std::size_t> counts(static_cast<std::size_t>(team.size));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// collective.hpp - the collectives of weft behind those of OpenSHMEM.
+// collective.hpp - weft's collectives for the buffers of OpenSHMEM routines.
 //
-// Holds    Each function checks its buffers first. Sizes must not wrap, and a buffer that starts in
-//          symmetric memory must be in one region. Other memory is given to weft as it is.
+// Holds    Each function checks its buffers first. Sizes must not overflow, and a buffer that
+//          starts in symmetric memory must be in one region of it. Other memory is allowed.
 #pragma once
 
 #include <string>
@@ -20,15 +20,16 @@ struct Elements {
     std::size_t size = 1;  ///< bytes of one element
 };
 
-Outcome meet(const weft_shmem_team& team);
-/// argument: name of the buffer in the caller's routine, for messages.
+/// Barrier of the team, without a quiet.
+Outcome synchronize(const weft_shmem_team& team);
+/// argument: name of the buffer in the calling routine, for messages.
 Outcome broadcast(const weft_shmem_team& team, const char* argument, void* buffer,
                   const Elements& elements, int root);
 Outcome allreduce(const weft_shmem_team& team, const void* in, void* out, const Elements& elements,
                   weft_type type, weft_op op);
 Outcome allgather(const weft_shmem_team& team, const void* in, void* out, const Elements& elements);
-/// Concatenates blocks whose sizes only their owners know. A member with an unusable block fails
-/// the call on all members.
+/// Concatenates blocks of different sizes; each member passes only its own size. If a member's
+/// block is unusable, the call fails on all members.
 Outcome collect(const weft_shmem_team& team, const void* in, void* out, const Elements& elements);
 Outcome alltoall(const weft_shmem_team& team, const void* in, void* out, const Elements& elements);
 

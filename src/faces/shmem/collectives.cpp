@@ -8,7 +8,7 @@ namespace weft::shmem {
 
 namespace {
 
-/// Returns weft's type of a C type, by its kind and size.
+/// Returns weft's type for a C type.
 template <class T>
 constexpr weft_type type_of() {
     if constexpr (std::is_same_v<T, float>)
@@ -43,6 +43,7 @@ const weft_shmem_team* usable(const char* routine, shmem_team_t team) {
     return found;
 }
 
+/// This and the following functions return 0, or -1 after printing the failure.
 int broadcast_of(const char* routine, shmem_team_t handle, void* dest, const void* source,
                  const Elements& elements, int root) {
     const auto* const team = usable(routine, handle);
@@ -57,6 +58,7 @@ int broadcast_of(const char* routine, shmem_team_t handle, void* dest, const voi
     return status;
 }
 
+/// Returns call(team) as a status.
 template <class Call>
 int on_team(const char* routine, shmem_team_t handle, Call call) {
     const auto* const team = usable(routine, handle);
@@ -95,7 +97,7 @@ int reduce_of(shmem_team_t handle, void* dest, const void* source, const Element
     });
 }
 
-/// An active set, as a call's arguments name it.
+/// Arguments of a call that name its active set.
 struct Set {
     int start = 0;
     int log_stride = 0;
@@ -122,28 +124,29 @@ using shmem::job;
 
 SHMEM_ROUTINE(void, barrier_all, (void)) {
     shmem::quiet("barrier_all");
-    shmem::check("barrier_all", shmem::meet(*shmem::find_team(SHMEM_TEAM_WORLD)));
+    shmem::check("barrier_all", shmem::synchronize(*shmem::find_team(SHMEM_TEAM_WORLD)));
 }
 
 SHMEM_ROUTINE(void, sync_all, (void)) {
     shmem::require_job("sync_all");
-    shmem::check("sync_all", shmem::meet(*shmem::find_team(SHMEM_TEAM_WORLD)));
+    shmem::check("sync_all", shmem::synchronize(*shmem::find_team(SHMEM_TEAM_WORLD)));
 }
 
 SHMEM_ROUTINE(int, team_sync, (shmem_team_t team)) {
-    return shmem::on_team("team_sync", team, shmem::meet);
+    return shmem::on_team("team_sync", team, shmem::synchronize);
 }
 
 SHMEM_ROUTINE(void, barrier, (int start, int log_stride, int size, long*)) {
     shmem::quiet("barrier");
-    shmem::check("barrier", shmem::meet(shmem::active_set("barrier", start, log_stride, size)));
+    shmem::check("barrier",
+                 shmem::synchronize(shmem::active_set("barrier", start, log_stride, size)));
 }
 
 SHMEM_ROUTINE(void, sync, (int start, int log_stride, int size, long*)) {
-    shmem::check("sync", shmem::meet(shmem::active_set("sync", start, log_stride, size)));
+    shmem::check("sync", shmem::synchronize(shmem::active_set("sync", start, log_stride, size)));
 }
 
-// Routines that only move bytes are equal for all types.
+// Defines the routines that only move bytes, for a type of BYTES bytes.
 #define MOVING(BROADCAST, COLLECT, FCOLLECT, ALLTOALL, ALLTOALLS, T, BYTES)                       \
     SHMEM_ROUTINE(int, BROADCAST,                                                                 \
                   (shmem_team_t team, T * dest, const T* source, size_t nelems, int root)) {      \
@@ -183,7 +186,7 @@ WEFT_SHMEM_REDUCE_ORDERED(ORDERED)
 WEFT_SHMEM_REDUCE_NUMBERS(NUMBERS)
 #undef REDUCE
 
-// --- over active sets ----------------------------------------------------------------------------
+// --- for active sets -----------------------------------------------------------------------------
 
 #define REDUCE(N, T, NAME, OP)                                                                     \
     SHMEM_ROUTINE(void, N##_##NAME##_to_all,                                                       \
@@ -203,7 +206,7 @@ WEFT_SHMEM_TO_ALL_NUMBERS(NUMBERS)
                    int log_stride, int size, long*)) {                                          \
         const auto& set = shmem::active_set("broadcast" #N, start, log_stride, size);           \
         if (root < 0 || root >= size) shmem::refuse_pe("broadcast" #N, root, size);             \
-        /* The root's dest is left alone. */                                                    \
+        /* The root's dest does not change. */                                                  \
         shmem::check("broadcast" #N,                                                            \
                      set.rank == root                                                           \
                          ? shmem::broadcast(set, "source", const_cast<void*>(source),           \

@@ -13,7 +13,8 @@ namespace weft::shmem {
 
 namespace {
 
-/// Reads the first object, which is the program itself.
+/// Appends the program's pages of variables to `out`. The program is the first object that
+/// dl_iterate_phdr() reports; returning 1 ends the iteration.
 int read_program(dl_phdr_info* info, std::size_t, void* out) {
     const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
     std::uintptr_t sealed_end = 0;  // pages that the loader makes read-only after relocation
@@ -52,7 +53,7 @@ std::vector<DataPages> find_data_pages() {
 int share_pages(const DataPages& pages, std::byte* heap) {
     auto* const at = reinterpret_cast<void*>(pages.begin);
     // The heap is new and reads as zeros. Pages of zeros are not written, because a program may
-    // have large variables that it hardly uses.
+    // have large variables and use only a part.
     const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
     const std::vector<std::byte> zeros(page);
     for (std::size_t done = 0; done < pages.bytes; done += page) {

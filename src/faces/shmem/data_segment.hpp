@@ -2,9 +2,9 @@
 // data_segment.hpp - makes the program's own variables symmetric memory.
 //
 // Idea     In OpenSHMEM, all global and static variables of the program are symmetric, like the
-//          heap. They are copied to the heap once, and the heap's pages are mapped in their place.
-//          Each variable keeps its address, and has a second one in the heap.
-// Why      Peers then access variables as they access the heap: by mapping or network.
+//          heap. shmem_init copies them to the heap and maps the heap's pages in their place. Each
+//          variable keeps its address, and has a second address in the heap.
+// Why      Peers then access variables as they access the heap, by mapping or network.
 // Holds    The program is equal on all PEs, so a variable has the same offset in all copies, at
 //          any load address. Variables of shared libraries are not symmetric.
 // Next     job.hpp for the look-up.

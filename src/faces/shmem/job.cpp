@@ -12,7 +12,7 @@ Job job;
 
 void refuse(const char* routine, const char* problem) {
     std::fprintf(stderr, "shmem_%s: PE %d: %s\n", routine, job.rank, problem);
-    // A forked child does not flush, because the parent writes the output that both hold.
+    // A forked child does not flush: the parent has the same buffered output and writes it.
     if (!job.forked) std::fflush(nullptr);
     _Exit(EXIT_FAILURE);  // the launcher ends the other PEs
 }
@@ -96,10 +96,10 @@ void drive() {
     weft_progress(job.runtime);
 }
 
-void drive_now_and_then() {
+void drive_periodically() {
     constexpr std::uint32_t kDriveEvery = 64;
-    const std::uint32_t calls = job.near_calls.load(std::memory_order_relaxed) + 1;
-    job.near_calls.store(calls, std::memory_order_relaxed);
+    const std::uint32_t calls = job.local_calls.load(std::memory_order_relaxed) + 1;
+    job.local_calls.store(calls, std::memory_order_relaxed);
     if (calls % kDriveEvery == 0) drive();
 }
 

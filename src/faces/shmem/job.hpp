@@ -5,13 +5,13 @@
 //          the variables are heap pages too (data_segment.hpp), so a constant distance leads from
 //          a variable to its address in the heap. A second distance leads to the copy of a local
 //          peer: a put to that peer is a store.
-// Holds    Local transfers take no lock and make no call into weft. At level MULTIPLE weft knows
-//          that threads call at once; this layer locks its tables only, never during a wait.
-//          A call names a range of bytes. The whole range must be in the region that holds its
+// Holds    Local transfers take no lock. Under SHMEM_THREAD_MULTIPLE weft is thread-safe; this
+//          layer only locks its tables, never during a wait.
+//          A call names a range of bytes. The whole range must be in the region that contains its
 //          first byte: the program's variables, or the objects in the heap.
-//          In a forked child `runtime` is nullptr and no memory is symmetric. The job belongs to
-//          the parent, so every routine of a child refuses or does nothing.
-// Next     transfers.cpp and atomics.cpp for the users of these addresses; docs/shmem.md.
+//          The job belongs to the process that called shmem_init. In its forked children `runtime`
+//          is nullptr, so every routine refuses or does nothing.
+// Next     transfers.cpp and atomics.cpp, which use these addresses; docs/shmem.md.
 #pragma once
 
 #include <sys/types.h>
@@ -38,13 +38,13 @@ struct weft_shmem_team {
 struct weft_shmem_context {
     std::shared_ptr<const weft_shmem_team> team;  ///< team of the PE arguments
     shmem_team_t handle = SHMEM_TEAM_INVALID;     ///< handle of that team
-    weft_team* stream = nullptr;                  ///< makes the calls, with PEs of the world
+    weft_team* stream = nullptr;                  ///< context of weft, over all PEs
     long options = 0;
 };
 
 namespace weft::shmem {
 
-/// Variables of the program, up to the end of the last one. Their pages are in the heap too.
+/// A range of the program's variables, whose pages are also in the heap.
 struct SharedRange {
     std::uintptr_t begin = 0;
     std::size_t bytes = 0;
@@ -52,7 +52,7 @@ struct SharedRange {
 };
 
 struct Job {
-    static constexpr std::ptrdiff_t kFar = PTRDIFF_MIN;
+    static constexpr std::ptrdiff_t kRemote = PTRDIFF_MIN;  ///< in to_peer: a PE of another node
     static constexpr std::size_t kRangesMax = 4;
 
     weft_runtime* runtime = nullptr;  ///< nullptr: not initialized, finalized, or a forked child
@@ -61,24 +61,25 @@ struct Job {
     weft_team* world = nullptr;
     int rank = -1;
     int size = 0;
-    int level = SHMEM_THREAD_SINGLE;
-    bool all_near = false;  ///< the job uses no network
-    /// Number of polls of a word before a wait drives everything. 0 if PEs outnumber the
-    /// processors, because the writing PE may need this PE's processor.
-    int looks = 0;
+    int level = SHMEM_THREAD_SINGLE;  ///< thread level
+    bool all_local = false;           ///< all PEs are on one node
+    /// Number of polls of a word before a wait calls weft. 0 if PEs outnumber the processors,
+    /// because the writing PE may need this PE's processor.
+    int polls = 0;
     SharedRange ranges[kRangesMax];  ///< of variables
     std::size_t range_count = 0;
-    // Bounds of all objects ever allocated. One thread may allocate while others put.
+    // Bounds of all objects ever allocated. Atomic: a thread may allocate while others put.
     static constexpr std::uintptr_t kNoHeap = UINTPTR_MAX;
     std::atomic<std::uintptr_t> heap_begin{kNoHeap};
     std::atomic<std::uintptr_t> heap_end{0};
-    std::vector<std::ptrdiff_t> to_peer;  ///< by PE: distance from this heap to the peer's, or kFar
-    std::atomic<std::uint32_t> near_calls{0};  ///< approximate: threads may lose increments
+    std::vector<std::ptrdiff_t> to_peer;        ///< by PE: its heap minus this heap, or kRemote
+    std::atomic<std::uint32_t> local_calls{0};  ///< approximate: threads may lose increments
 };
 extern Job job;
 
-/// Ends the job after a sentence on standard error: the routine, this PE and `problem`.
+/// Prints the routine, this PE and `problem` to standard error, and ends the job.
 [[noreturn]] void refuse(const char* routine, const char* problem);
+/// Ends the job: `pe` is not in 0..size - 1.
 [[noreturn]] void refuse_pe(const char* routine, int pe, int size);
 /// Ends the job: the call came before shmem_init, after shmem_finalize or in a forked child.
 [[noreturn]] void refuse_without_job(const char* routine);
@@ -91,15 +92,15 @@ void check(const char* routine, weft_status status);
 /// Return 0, or -1 after printing the failure, for routines with a status.
 int report(const char* routine, weft_status status);
 int report(const char* routine, const std::string& problem);
-/// Returns why the current process has no job; empty if it has one.
+/// Returns why this process has no job; empty if it has a job.
 std::string missing_job();
 
-/// Sets *bytes to the size of `count` elements; returns false if the product wraps.
+/// Sets *bytes to the size of `count` elements. Returns false if the product overflows.
 [[nodiscard]] inline bool multiply(std::size_t count, std::size_t size, std::size_t* bytes) {
     return !__builtin_mul_overflow(count, size, bytes);
 }
 [[noreturn]] void refuse_count(const char* routine, std::size_t count, std::size_t size);
-/// multiply() for routines without a status: a count that is too large ends the job.
+/// Returns the size of `count` elements; ends the job if the product overflows.
 inline std::size_t bytes_of(const char* routine, std::size_t count, std::size_t size) {
     std::size_t bytes = 0;
     if (!multiply(count, size, &bytes)) [[unlikely]]
@@ -107,14 +108,15 @@ inline std::size_t bytes_of(const char* routine, std::size_t count, std::size_t 
     return bytes;
 }
 
-/// Drives everything once, and yields the processor to other processes.
+/// Drives communication once, and yields the processor to other processes.
 void drive_and_yield();
+/// Drives communication once.
 void drive();
-/// Drives everything once in a number of calls, for calls that do not drive otherwise.
-void drive_now_and_then();
+/// Drives communication in every 64th call, for transfers that do not call weft.
+void drive_periodically();
 
-/// Returns the heap address of a range of symmetric memory; nullptr if any byte of it is outside
-/// the region that holds the first one.
+/// Returns the heap address of a range of symmetric memory; nullptr if a byte of it is outside the
+/// region that contains the first byte.
 inline std::byte* symmetric(const volatile void* address, std::size_t bytes) {
     const auto at = reinterpret_cast<std::uintptr_t>(address);
     for (std::size_t i = 0; i < job.range_count; ++i) {
@@ -131,11 +133,11 @@ inline std::byte* symmetric(const volatile void* address, std::size_t bytes) {
     return inside ? reinterpret_cast<std::byte*>(at) : nullptr;
 }
 
-/// Returns a message for a range that symmetric() refuses: the argument, and why it is refused.
+/// Returns a message about a range for which symmetric() returns nullptr.
 std::string range_problem(const char* argument, const volatile void* address, std::size_t bytes);
 [[noreturn]] void refuse_range(const char* routine, const char* argument,
                                const volatile void* address, std::size_t bytes);
-/// symmetric() for routines without a status: other memory ends the job.
+/// Returns symmetric(); ends the job if that is nullptr.
 inline std::byte* require_symmetric(const char* routine, const char* argument,
                                     const volatile void* address, std::size_t bytes) {
     std::byte* const place = symmetric(address, bytes);
@@ -144,19 +146,19 @@ inline std::byte* require_symmetric(const char* routine, const char* argument,
     return place;
 }
 
-/// Returns the copy of `place` at a local peer; nullptr for a remote peer. `place` is a
-/// result of symmetric().
+/// Returns the address of a local peer's copy of `place`, a result of symmetric(); nullptr for a
+/// remote peer.
 inline std::byte* local_copy(std::byte* place, int world_pe) {
     const std::ptrdiff_t distance = job.to_peer[static_cast<std::size_t>(world_pe)];
-    if (distance == Job::kFar) [[unlikely]]
+    if (distance == Job::kRemote) [[unlikely]]
         return nullptr;
-    // A program that spins on local memory must still serve the requests of remote peers.
-    if (!job.all_near) [[unlikely]]
-        drive_now_and_then();
+    // A program that makes only local transfers must still serve requests of remote peers.
+    if (!job.all_local) [[unlikely]]
+        drive_periodically();
     return place + distance;
 }
 
-/// Returns the PE of the world for a context's `pe`.
+/// Returns the number in SHMEM_TEAM_WORLD of PE `pe` of a context's team.
 inline int world_pe(const char* routine, shmem_ctx_t context, int pe) {
     if (context == SHMEM_CTX_DEFAULT) [[likely]] {
         if (static_cast<unsigned>(pe) >= static_cast<unsigned>(job.size))
@@ -175,13 +177,13 @@ inline weft_team* stream_of(shmem_ctx_t context) {
     return context == SHMEM_CTX_DEFAULT ? job.world : context->stream;
 }
 
-/// Returns the team of a handle; nullptr for other values, and for all values without a job.
+/// Returns the team of a handle; nullptr for invalid handles, or if there is no job.
 const weft_shmem_team* find_team(shmem_team_t team);
-/// Makes the predefined teams when the job starts. end_teams() ends all teams.
+/// Makes the predefined teams when the job starts; end_teams() forgets all teams.
 void make_predefined_teams();
 void end_teams();
 
-/// Set up and end the memory of active sets.
+/// Allocates the cells of active sets when the job starts; end_active_sets() forgets the sets.
 void start_active_sets();
 void end_active_sets();
 

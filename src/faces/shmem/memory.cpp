@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// memory.cpp - the symmetric heap: allocation by all PEs together.
+// memory.cpp - the symmetric heap: all PEs allocate and free together.
 #include <algorithm>
 #include <bit>
 #include <cstdio>
@@ -12,17 +12,19 @@ using shmem::job;
 
 namespace {
 
+/// Returns the sizes of all objects by address.
 std::unordered_map<void*, std::size_t>& sizes() {
     static auto* const held = new std::unordered_map<void*, std::size_t>;  // outlives exit handlers
     return *held;
 }
 
-/// Allocates a multiple of a word, so that the word around each byte can be read.
+/// Allocates whole words of 8 bytes, because waits.cpp reads the word around an element. Returns
+/// nullptr for size 0, or if the heap is full.
 void* allocate(const char* routine, std::size_t alignment, std::size_t size) {
     shmem::require_job(routine);
     if (size == 0) return nullptr;
-    // weft's exchange returns when all have entered. With the quiet before it, this is the barrier
-    // that OpenSHMEM requires.
+    // weft_alloc_aligned() returns when all PEs have entered. With the quiet before it, this is
+    // the barrier that OpenSHMEM requires.
     shmem::check(routine, weft_quiet(job.world));
     void* memory = nullptr;
     const std::size_t whole = (size + 7) / 8 * 8;
@@ -67,7 +69,7 @@ SHMEM_ROUTINE(void*, calloc, (size_t count, size_t size)) {
     void* const memory = allocate("calloc", 64, bytes);
     if (memory == nullptr) return nullptr;
     std::memset(memory, 0, bytes);
-    pshmem_barrier_all();  // no peer writes before it is zero
+    pshmem_barrier_all();  // peers may write only now
     return memory;
 }
 
@@ -75,7 +77,7 @@ SHMEM_ROUTINE(void, free, (void* ptr)) {
     if (ptr == nullptr) return;
     shmem::require_job("free");
     if (sizes().erase(ptr) == 0)
-        shmem::refuse("free", "ptr: not from shmem_malloc or its relatives, or freed before");
+        shmem::refuse("free", "ptr: not from shmem_malloc or a similar routine, or freed before");
     shmem::check("free", weft_free(job.world, ptr));
 }
 
@@ -88,7 +90,8 @@ SHMEM_ROUTINE(void*, realloc, (void* ptr, size_t size)) {
     }
     const auto held = sizes().find(ptr);
     if (held == sizes().end())
-        shmem::refuse("realloc", "ptr: not from shmem_malloc or its relatives, or freed before");
+        shmem::refuse("realloc",
+                      "ptr: not from shmem_malloc or a similar routine, or freed before");
     const std::size_t before = held->second;
     pshmem_barrier_all();  // completes puts to the old memory
     void* const memory = allocate("realloc", 64, size);

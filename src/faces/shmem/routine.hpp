@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// routine.hpp - definition of a routine of shmem.h under two names.
+// routine.hpp - defines a routine of shmem.h under two names.
 //
-// Idea     The definition is pshmem_x; shmem_x is a weak alias. If a tool or program defines its
-//          own shmem_x, callers use that one, and it can call pshmem_x.
+// Idea     The definition is pshmem_x; shmem_x is a weak alias. If a profiling tool defines its own
+//          shmem_x, programs call the tool's routine, which can call pshmem_x.
 #pragma once
 
 #pragma GCC visibility push(default)

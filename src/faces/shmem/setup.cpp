@@ -15,11 +15,11 @@ namespace weft::shmem {
 
 namespace {
 
-constexpr std::size_t kDefaultHeap = std::size_t{256} << 20;
-constexpr std::size_t kOwnRoom = std::size_t{4} << 20;  ///< for active sets and alignment
+constexpr std::size_t kDefaultHeapBytes = std::size_t{256} << 20;
+constexpr std::size_t kLayerBytes = std::size_t{4}
+                                    << 20;  ///< part of the heap for active sets and alignment
 
-/// Returns the kernel's page size, 4 KiB to 64 KiB. The program's variables are mapped
-/// in such pages.
+/// Returns the kernel's page size, 4 KiB to 64 KiB.
 std::size_t page_bytes() {
     return static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
 }
@@ -27,7 +27,7 @@ std::size_t page_bytes() {
 /// Reads SHMEM_SYMMETRIC_SIZE: a number, possibly with a fraction and with a suffix K, M, G or T.
 std::size_t symmetric_size() {
     const char* const text = std::getenv("SHMEM_SYMMETRIC_SIZE");
-    if (text == nullptr || *text == '\0') return kDefaultHeap;
+    if (text == nullptr || *text == '\0') return kDefaultHeapBytes;
     char* end = nullptr;
     double value = std::strtod(text, &end);
     const char* const units = "KMGT";
@@ -39,8 +39,7 @@ std::size_t symmetric_size() {
     return static_cast<std::size_t>(value);
 }
 
-/// Sets an environment variable during the object's life, because weft_init_threads() takes
-/// settings only from the environment.
+/// Sets an environment variable while the object lives: weft_init_threads() has no other settings.
 class TemporaryVariable {
   public:
     TemporaryVariable(const char* name, const std::string& value) : name_(name) {
@@ -70,7 +69,7 @@ weft_status join(int level, std::size_t data_bytes) {
     std::optional<TemporaryVariable> progress;
     if (std::getenv(kHeap) == nullptr || std::getenv("SHMEM_SYMMETRIC_SIZE") != nullptr) {
         const std::size_t page = page_bytes();
-        const std::size_t pages = (symmetric_size() + data_bytes + kOwnRoom + page - 1) / page;
+        const std::size_t pages = (symmetric_size() + data_bytes + kLayerBytes + page - 1) / page;
         heap.emplace(kHeap, std::to_string(pages * page));
     }
     if (std::getenv(kProgress) == nullptr) progress.emplace(kProgress, "remote");
@@ -78,15 +77,16 @@ weft_status join(int level, std::size_t data_bytes) {
         level == SHMEM_THREAD_MULTIPLE ? WEFT_THREADS_MULTIPLE : WEFT_THREADS_SINGLE, &job.runtime);
 }
 
+/// Fills `to_peer`, and maps the program's variables to memory of the heap.
 void share_variables(const std::vector<DataPages>& pages, std::size_t bytes) {
     void* heap = nullptr;
     const std::size_t page = page_bytes();
     check("init", weft_alloc_aligned(job.world, page, bytes == 0 ? page : bytes, &heap));
     auto* at = static_cast<std::byte*>(heap);
     for (int pe = 0; pe < job.size; ++pe) {
-        auto* const there = static_cast<std::byte*>(weft_ptr(job.world, heap, pe));
-        job.to_peer.push_back(there == nullptr ? Job::kFar : there - at);
-        job.all_near = (pe == 0 || job.all_near) && there != nullptr;
+        auto* const copy = static_cast<std::byte*>(weft_ptr(job.world, heap, pe));
+        job.to_peer.push_back(copy == nullptr ? Job::kRemote : copy - at);
+        job.all_local = (pe == 0 || job.all_local) && copy != nullptr;
     }
     if (pages.size() > Job::kRangesMax)
         refuse("init", "the program has more segments of variables than this library expects");
@@ -103,14 +103,14 @@ void share_variables(const std::vector<DataPages>& pages, std::size_t bytes) {
 }
 
 void finalize_at_exit(int status, void*) {
-    // A child of clone() or _Fork() has not run the fork handler.
+    // A child made by clone() or _Fork() does not run the fork handler, so the id is compared.
     if (job.runtime == nullptr || getpid() != job.process) return;
-    // After a failure of this PE, other PEs may never finalize; the launcher then ends them.
+    // If this PE failed, other PEs may never finalize, and the launcher ends them.
     if (status == 0) pshmem_finalize();
 }
 
-/// Takes the job away from a forked child, as its fork handler. It only stores to variables,
-/// because another thread of the parent may hold a lock.
+/// Fork handler of the child, which has no job. It only stores to variables, because a thread of
+/// the parent may have held a lock.
 void leave_job_to_parent() {
     if (job.runtime == nullptr) return;
     job.forked = true;
@@ -158,15 +158,15 @@ SHMEM_ROUTINE(int, init_thread, (int requested, int* provided)) {
         job.level = requested;
         shmem::share_variables(pages, bytes);
         shmem::make_predefined_teams();
-        constexpr int kLooks = 128;
+        constexpr int kPolls = 128;
         const int peers = shmem::find_team(SHMEM_TEAM_SHARED)->size;
-        job.looks = job.all_near && peers <= sysconf(_SC_NPROCESSORS_ONLN) ? kLooks : 0;
+        job.polls = job.all_local && peers <= sysconf(_SC_NPROCESSORS_ONLN) ? kPolls : 0;
         shmem::start_active_sets();
-        shmem::check("init", weft_barrier(job.world));  // the variables of all PEs are shared
+        shmem::check("init", weft_barrier(job.world));  // peers may now access variables
         job.process = getpid();
-        static const int follows_forks =
+        static const int handler_error =
             pthread_atfork(nullptr, nullptr, shmem::leave_job_to_parent);
-        if (follows_forks != 0) shmem::refuse("init", std::strerror(follows_forks));
+        if (handler_error != 0) shmem::refuse("init", std::strerror(handler_error));
         on_exit(shmem::finalize_at_exit, nullptr);
         shmem::print_information();
     }
@@ -197,7 +197,7 @@ SHMEM_ROUTINE(void, finalize, (void)) {
 }
 
 SHMEM_ROUTINE(void, global_exit, (int status)) {
-    if (job.forked) _Exit(status);  // ends the child alone
+    if (job.forked) _Exit(status);  // ends only the child
     std::fflush(nullptr);
     if (job.runtime != nullptr) weft_abort(job.runtime, status);
     _Exit(status);

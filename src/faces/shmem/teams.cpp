@@ -13,7 +13,7 @@ static_assert(SHMEM_CTX_SERIALIZED == WEFT_CONTEXT_SERIALIZED &&
               SHMEM_CTX_PRIVATE == WEFT_CONTEXT_PRIVATE &&
               SHMEM_CTX_NOSTORE == WEFT_CONTEXT_NOSTORE);
 
-/// Teams are shared with their contexts, which may outlive them.
+/// Shared: a context keeps its team, and may exist longer than the team.
 using TeamPointer = std::shared_ptr<weft_shmem_team>;
 
 TeamPointer world;
@@ -21,7 +21,8 @@ TeamPointer node;
 std::vector<TeamPointer> split_teams;
 std::mutex tables;  ///< protects split_teams: threads may make and end teams at once
 
-TeamPointer describe(weft_team* team, const weft_shmem_team& parent) {
+/// Makes the description of a team. Collective over the team if it has a parent.
+TeamPointer make_team(weft_team* team, const weft_shmem_team& parent) {
     auto made = std::make_shared<weft_shmem_team>();
     made->team = team;
     made->rank = weft_rank(team);
@@ -45,14 +46,15 @@ TeamPointer find(shmem_team_t team) {
     return found == split_teams.end() ? nullptr : *found;
 }
 
-/// A team that a split makes. This PE is member `key`, or in no team if color < 0.
+/// Arguments of this PE for a split.
 struct Part {
-    int color = -1;
-    int key = 0;
+    int color = -1;  ///< number of the new team; negative: this PE is in none
+    int key = 0;     ///< this PE's number in the new team
     const shmem_team_config_t* config = nullptr;
     long mask = 0;
 };
 
+/// Returns 0, or -1 after printing the failure. *new_team only changes if this PE is in a new team.
 int split(const char* routine, const weft_shmem_team& parent, const Part& part,
           shmem_team_t* new_team) {
     weft_team* made = nullptr;
@@ -60,7 +62,7 @@ int split(const char* routine, const weft_shmem_team& parent, const Part& part,
         status != WEFT_OK)
         return report(routine, status);
     if (made == nullptr) return 0;
-    TeamPointer team = describe(made, parent);
+    TeamPointer team = make_team(made, parent);
     if (part.config != nullptr && (part.mask & SHMEM_TEAM_NUM_CONTEXTS) != 0)
         team->config.num_contexts = part.config->num_contexts;
     const std::scoped_lock lock(tables);
@@ -73,7 +75,7 @@ int create_context(shmem_team_t handle, long options, shmem_ctx_t* ctx) {
     auto team = find(handle);
     if (team == nullptr) return -1;
     weft_team* stream = nullptr;
-    // Options and weft's hints have the same values.
+    // The options of OpenSHMEM have the values of weft's hints (asserted above).
     constexpr long kHints = SHMEM_CTX_SERIALIZED | SHMEM_CTX_PRIVATE | SHMEM_CTX_NOSTORE;
     const auto status = weft_context_create(job.world, static_cast<int>(options & kHints), &stream);
     if (status != WEFT_OK) return report("ctx_create", status);
@@ -88,14 +90,14 @@ const weft_shmem_team* find_team(shmem_team_t team) {
 }
 
 void make_predefined_teams() {
-    world = describe(job.world, {});
+    world = make_team(job.world, {});
     weft_team* peers = nullptr;
     check("init", weft_team_split_node(job.world, &peers));
-    node = describe(peers, *world);
+    node = make_team(peers, *world);
 }
 
 void end_teams() {
-    split_teams.clear();  // weft ends its teams with the job
+    split_teams.clear();  // weft_finalize() frees weft's teams
     world = node = nullptr;
 }
 
@@ -172,7 +174,7 @@ SHMEM_ROUTINE(void, team_destroy, (shmem_team_t team)) {
     if (team == SHMEM_TEAM_INVALID) return;
     shmem::require_job("team_destroy");
     if (team == SHMEM_TEAM_WORLD || team == SHMEM_TEAM_SHARED)
-        shmem::refuse("team_destroy", "team: the predefined teams stay");
+        shmem::refuse("team_destroy", "team: predefined teams cannot be destroyed");
     const auto found = shmem::find(team);
     if (found == nullptr) shmem::refuse("team_destroy", "team: not a team, or destroyed before");
     shmem::check("team_destroy", weft_team_free(found->team));
@@ -192,8 +194,9 @@ SHMEM_ROUTINE(int, team_create_ctx, (shmem_team_t team, long options, shmem_ctx_
 SHMEM_ROUTINE(void, ctx_destroy, (shmem_ctx_t ctx)) {
     if (ctx == SHMEM_CTX_INVALID) return;
     shmem::require_job("ctx_destroy");
-    if (ctx == SHMEM_CTX_DEFAULT) shmem::refuse("ctx_destroy", "ctx: the default context stays");
-    shmem::check("ctx_destroy", weft_context_free(ctx->stream));  // does a quiet first
+    if (ctx == SHMEM_CTX_DEFAULT)
+        shmem::refuse("ctx_destroy", "ctx: the default context cannot be destroyed");
+    shmem::check("ctx_destroy", weft_context_free(ctx->stream));  // completes its operations first
     delete ctx;
 }
 

@@ -3,9 +3,9 @@
 //
 // Idea     A routine for a type passes the size of its elements to one function for bytes. Local
 //          peers are accessed by loads and stores of whole words, remote peers by calls of weft.
-// Holds    Transfers of 0 elements do nothing, whatever the addresses are. A transfer is refused
-//          before its first byte moves: its size must not wrap, and its symmetric range must be
-//          in one region.
+// Holds    Transfers of 0 elements do nothing, whatever the addresses are. A transfer is checked
+//          before its first byte moves: its size must not overflow, and its symmetric range must
+//          be in one region.
 #include <cstdio>
 
 #include "faces/shmem/job.hpp"
@@ -14,6 +14,7 @@ namespace weft::shmem {
 
 namespace {
 
+/// When a routine returns: when its source or result may be used, or at once (the _nbi routines).
 enum class When : bool { reusable, at_once };
 
 /// Copies a word. Release: pairs with the acquire of a wait for the word, so that the peer may
@@ -29,7 +30,7 @@ bool aligned(const void* address, std::size_t bytes) {
     return reinterpret_cast<std::uintptr_t>(address) % bytes == 0;
 }
 
-/// Copies elements; a single aligned element changes at once, because peers may wait for it.
+/// Copies bytes. A single aligned element is stored as a whole, because peers may wait for it.
 void copy(std::byte* to, const std::byte* from, std::size_t bytes) {
     if (bytes == 8 && aligned(to, 8) && aligned(from, 8)) return copy_word<std::uint64_t>(to, from);
     if (bytes == 4 && aligned(to, 4) && aligned(from, 4)) return copy_word<std::uint32_t>(to, from);
@@ -37,7 +38,7 @@ void copy(std::byte* to, const std::byte* from, std::size_t bytes) {
     std::memmove(to, from, bytes);
 }
 
-/// Ends a get: all its loads are complete before later accesses.
+/// Completes the loads of a get before later accesses of this PE.
 void end_get() {
     std::atomic_thread_fence(std::memory_order_acquire);
 }
@@ -73,12 +74,12 @@ void get(const char* routine, shmem_ctx_t ctx, void* dest, const void* source, s
     check(routine, call(stream_of(ctx), dest, place, bytes, world));
 }
 
-/// Shape of a transfer: `count` elements of `size` bytes, at strides of `to` and `from` elements.
+/// Shape of a transfer.
 struct Strided {
-    std::ptrdiff_t to = 1;
-    std::ptrdiff_t from = 1;
-    std::size_t count = 0;
-    std::size_t size = 1;
+    std::ptrdiff_t to = 1;    ///< stride of the destination, in elements
+    std::ptrdiff_t from = 1;  ///< stride of the source, in elements
+    std::size_t count = 0;    ///< elements
+    std::size_t size = 1;     ///< bytes of an element
 
     [[nodiscard]] std::ptrdiff_t to_bytes(std::size_t i) const {
         return static_cast<std::ptrdiff_t>(i * size) * to;
@@ -88,17 +89,17 @@ struct Strided {
     }
 };
 
-/// Returns the distance in bytes from the first element to the last one; negative for a negative
-/// stride. A product that wraps ends the job. `strided.count` must not be 0.
+/// Returns the bytes from the first element to the last; negative for a negative stride. Ends the
+/// job if the product overflows. `strided.count` must not be 0.
 std::ptrdiff_t distance(const char* routine, const char* argument, std::ptrdiff_t stride,
                         const Strided& strided) {
     std::ptrdiff_t step = 0;
     std::ptrdiff_t last = 0;
-    bool wraps = __builtin_mul_overflow(stride, strided.size, &step);
-    wraps = wraps || __builtin_mul_overflow(step, strided.count - 1, &last);
-    // The negation and the size of an element must also fit.
+    bool overflows = __builtin_mul_overflow(stride, strided.size, &step);
+    overflows = overflows || __builtin_mul_overflow(step, strided.count - 1, &last);
+    // Half of the range, because callers negate the result or add an element to it.
     constexpr std::ptrdiff_t kMax = PTRDIFF_MAX / 2;
-    if (wraps || last > kMax || last < -kMax) [[unlikely]] {
+    if (overflows || last > kMax || last < -kMax) [[unlikely]] {
         char text[128];
         std::snprintf(text, sizeof text,
                       "%s: %zu elements of %zu bytes at a stride of %td exceed the address space",
@@ -108,8 +109,8 @@ std::ptrdiff_t distance(const char* routine, const char* argument, std::ptrdiff_
     return last;
 }
 
-/// Returns the heap address of the first element. Ends the job if an element is outside the region
-/// of the lowest one.
+/// Returns the heap address of the first element; `last` is distance(). Ends the job if the
+/// elements are not in one region.
 std::byte* require_elements(const char* routine, const char* argument, const void* first,
                             std::ptrdiff_t last, std::size_t size) {
     const std::ptrdiff_t below = last < 0 ? last : 0;
@@ -218,7 +219,7 @@ SHMEM_ROUTINE(void, ctx_quiet, (shmem_ctx_t ctx)) {
     shmem::check("ctx_quiet", weft_quiet(shmem::stream_of(ctx)));
 }
 
-// Defines each routine without and with a context.
+// Each macro defines a routine and its form with a context.
 #define MOVE(NAME, FUNCTION, WHEN, T, BYTES)                                             \
     SHMEM_ROUTINE(void, NAME, (T * dest, const T* source, size_t nelems, int pe)) {      \
         shmem::FUNCTION(#NAME, SHMEM_CTX_DEFAULT, dest, source,                          \

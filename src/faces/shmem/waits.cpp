@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// waits.cpp - waits for words that other PEs change, and tests of them.
+// waits.cpp - waits for and tests of words that other PEs change.
 //
-// Idea     A wait for one word of any type waits, through weft, for changes of the 8-byte word
-//          around it until the comparison holds.
+// Idea     A wait for one word of any type waits in weft for a change of the 8-byte word around it,
+//          and repeats this until the comparison is true.
 // Holds    A word is read with acquire. This pairs with the release of a signal or atomic
-//          operation, by a local peer or by this PE on behalf of a remote peer.
+//          operation, which a local peer executes, or this PE for a remote peer.
 #include <type_traits>
 
 #include "faces/shmem/job.hpp"
@@ -13,6 +13,7 @@ namespace weft::shmem {
 
 namespace {
 
+/// Returns true if `have` compares to `value` as `cmp`, a SHMEM_CMP constant, requires.
 template <class T>
 bool holds(T have, int cmp, T value) {
     switch (cmp) {
@@ -41,12 +42,14 @@ template <class T>
 struct Condition {
     const volatile T* words = nullptr;
     std::size_t count = 0;
-    const int* excluded = nullptr;  ///< by word: ignored if not 0; may be nullptr
+    const int* excluded = nullptr;  ///< by word: not 0 if excluded; nullptr: no word is
     int cmp = SHMEM_CMP_EQ;
     const T* values = nullptr;
     bool one_value = true;  ///< `values` has one value for all words
 
-    [[nodiscard]] bool asks(std::size_t i) const { return excluded == nullptr || excluded[i] == 0; }
+    [[nodiscard]] bool includes(std::size_t i) const {
+        return excluded == nullptr || excluded[i] == 0;
+    }
     [[nodiscard]] bool met(std::size_t i) const {
         return holds(load(words + i), cmp, values[one_value ? 0 : i]);
     }
@@ -80,9 +83,8 @@ template <class T>
 void wait_for(const Condition<T>& condition, std::size_t i) {
     const auto at = reinterpret_cast<std::uintptr_t>(condition.words + i);
     auto* const whole = reinterpret_cast<std::uint64_t*>(at / 8 * 8);
-    // Polls first: a local peer's store is seen earlier than between two rounds
-    // of driving everything.
-    for (int look = 0; look < job.looks; ++look) {
+    // Polls first: weft drives communication between polls, and so sees a local store later.
+    for (int poll = 0; poll < job.polls; ++poll) {
         if (condition.met(i)) return;
         pause_briefly();
     }
@@ -98,34 +100,34 @@ template <class T>
 void wait_all(const char* routine, const Condition<T>& condition) {
     check_wait(routine, condition);
     for (std::size_t i = 0; i < condition.count; ++i)
-        if (condition.asks(i)) wait_for(condition, i);
+        if (condition.includes(i)) wait_for(condition, i);
 }
 
 template <class T>
 bool test_all(const Condition<T>& condition) {
     for (std::size_t i = 0; i < condition.count; ++i)
-        if (condition.asks(i) && !condition.met(i)) return false;
+        if (condition.includes(i) && !condition.met(i)) return false;
     return true;
 }
 
-/// Returns the indices of words that meet their condition, at most `limit`. `next` is the end of
-/// the thread's last search, so that no word is repeatedly missed.
+/// Stores the indices of up to `limit` words that meet their condition, and returns their number. A
+/// search starts at the end of the thread's last one, so that each word is returned in time.
 template <class T>
 std::size_t find(const Condition<T>& condition, std::size_t* indices, std::size_t limit) {
     static thread_local std::size_t next = 0;
     std::size_t found = 0;
     for (std::size_t n = 0; n < condition.count && found < limit; ++n) {
         const std::size_t i = (next + n) % condition.count;
-        if (condition.asks(i) && condition.met(i)) indices[found++] = i;
+        if (condition.includes(i) && condition.met(i)) indices[found++] = i;
     }
     if (found != 0) next = indices[found - 1] + 1;
     return found;
 }
 
 template <class T>
-bool asks_any(const Condition<T>& condition) {
+bool includes_any(const Condition<T>& condition) {
     for (std::size_t i = 0; i < condition.count; ++i)
-        if (condition.asks(i)) return true;
+        if (condition.includes(i)) return true;
     return false;
 }
 
@@ -149,11 +151,13 @@ void await_any(const Condition<T>& condition) {
     check("wait_until_any", weft_wait_any(job.world, &words, WEFT_FOREVER, &index));
 }
 
+/// Waits for or tests the words. Stores the indices of up to `limit` words that meet their
+/// condition, and returns their number.
 template <class T>
 std::size_t some(const char* routine, const Condition<T>& condition, std::size_t* indices,
                  WaitForm form, std::size_t limit) {
     check_wait(routine, condition);
-    if (!asks_any(condition)) return 0;
+    if (!includes_any(condition)) return 0;
     if (const std::size_t found = find(condition, indices, limit); found != 0) return found;
     do {
         form == WaitForm::wait ? await_any(condition) : drive_and_yield();
@@ -162,6 +166,7 @@ std::size_t some(const char* routine, const Condition<T>& condition, std::size_t
     return 0;
 }
 
+/// Returns the index of a word that meets its condition; SIZE_MAX: none.
 template <class T>
 std::size_t any(const char* routine, const Condition<T>& condition, WaitForm form) {
     std::size_t index = 0;
@@ -172,7 +177,7 @@ template <class T>
 int test(const char* routine, const Condition<T>& condition) {
     check_wait(routine, condition);
     if (test_all(condition)) return 1;
-    drive_and_yield();  // a program that tests in a loop may share its core
+    drive_and_yield();  // the writing PE may need this core
     return test_all(condition) ? 1 : 0;
 }
 
@@ -183,6 +188,7 @@ int test(const char* routine, const Condition<T>& condition) {
 namespace shmem = weft::shmem;
 using shmem::WaitForm;
 
+// Defines the routines for several words: `WITH` is empty, or _vector for a value for each word.
 #define SEVERAL(N, T, WITH, VALUE, CONDITION)                                                     \
     SHMEM_ROUTINE(void, N##_wait_until_all##WITH,                                                 \
                   (volatile T * ivars, size_t nelems, const int* status, int cmp, VALUE)) {       \
