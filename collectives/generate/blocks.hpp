@@ -38,7 +38,7 @@ class BlockWriter {
               if (segments == 1) header.depth = 1;
               return std::move(header);
           }()) {
-        if (pipelined()) builder_.begin_loop();
+        begin_loop();
     }
 
     [[nodiscard]] plan::Block input(std::uint32_t first, std::uint32_t count = 1) const {
@@ -78,11 +78,11 @@ class BlockWriter {
     void reserve_credits(std::uint32_t first, std::uint32_t count) {
         if (pipelined()) builder_.reserve_slots(first + count);
     }
-    /// Begins another lane for the same segments; later steps belong to it.
-    void begin_lane() {
-        if (pipelined()) builder_.end_loop();
+    /// Begins another lane; later steps belong to it. They run for each segment, or once.
+    void begin_lane(bool for_each_segment = true) {
+        end_loop();
         builder_.begin_lane();
-        if (pipelined()) builder_.begin_loop();
+        if (for_each_segment) begin_loop();
     }
     /// Reduces the operands into the target, or copies a single operand.
     void combine(plan::Block target, const std::vector<plan::Block>& operands) {
@@ -96,11 +96,19 @@ class BlockWriter {
     plan::Builder* operator->() { return &builder_; }
 
     [[nodiscard]] plan::Program finish() && {
-        if (pipelined()) builder_.end_loop();
+        end_loop();
         return std::move(builder_).finish();
     }
 
   private:
+    void begin_loop() {
+        if (pipelined()) builder_.begin_loop();
+        in_loop_ = pipelined();
+    }
+    void end_loop() {
+        if (in_loop_) builder_.end_loop();
+        in_loop_ = false;
+    }
     [[nodiscard]] plan::Block placed(plan::Block block) const {
         if (!pipelined()) return block;
         if (cut_ == Cut::vector) return plan::per_segment(block, blocks_);
@@ -113,6 +121,7 @@ class BlockWriter {
     std::uint32_t blocks_;
     std::uint32_t segments_;
     Cut cut_;
+    bool in_loop_ = false;
     plan::Builder builder_;
 };
 

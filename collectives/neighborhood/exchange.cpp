@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <limits>
 #include <map>
-#include <set>
 #include <utility>
 
 #include "collectives/generate/blocks.hpp"
@@ -44,6 +43,17 @@ Rank Grid::rank_at(const Coordinates& coordinates) const {
         rank = rank * extent + at;
     }
     return static_cast<Rank>(rank);
+}
+
+std::optional<Coordinates> Grid::reduced(Coordinates offset) const {
+    for (std::size_t i = 0; i < extents_.size(); ++i) {
+        const std::int64_t extent = extents_[i];
+        if (periodic_[i])
+            offset[i] = (offset[i] % extent + extent) % extent;
+        else if (offset[i] <= -extent || offset[i] >= extent)
+            return std::nullopt;
+    }
+    return offset;
 }
 
 base::Result<Stencil> Stencil::make(Grid grid, std::vector<Coordinates> offsets) {
@@ -112,12 +122,15 @@ std::string_view name_of(NeighborData data) {
     return data == NeighborData::same ? "neighbor_allgather" : "neighbor_alltoall";
 }
 
-/// Returns the offset with all parts from `dimension` on set to 0: the distance that a block has
-/// moved before the round of that dimension.
-Coordinates begin_of(const Coordinates& offset, std::size_t dimension) {
-    Coordinates begin(offset.begin(), offset.begin() + static_cast<std::ptrdiff_t>(dimension));
-    begin.resize(offset.size(), 0);
-    return begin;
+/// Returns the offset with all parts but first .. end-1 set to 0.
+Coordinates parts_of(const Coordinates& offset, std::size_t first, std::size_t end) {
+    Coordinates parts(offset.size(), 0);
+    for (std::size_t i = first; i < end; ++i) parts[i] = offset[i];
+    return parts;
+}
+
+bool is_zero(const Coordinates& offset) {
+    return std::ranges::all_of(offset, [](std::int64_t part) { return part == 0; });
 }
 
 /// A block that moves from one rank to another in a round.
@@ -126,37 +139,46 @@ struct Moving {
     std::vector<std::uint32_t> offsets = {};  ///< all offsets that share the block
 };
 
-/// Blocks that move by the same distance in the same round.
-struct CombinedMessage {
-    std::size_t dimension = 0;
-    std::int64_t part = 0;  ///< distance along the dimension
+/// Blocks that move from the same rank to the same rank in the same round.
+struct RoundMessage {
+    Coordinates parts;         ///< distance, as Grid::reduced() returns it
+    std::uint32_t number = 0;  ///< among the messages to other ranks
     std::vector<Moving> blocks = {};
+
+    [[nodiscard]] bool stays() const { return is_zero(parts); }
 };
 
-/// Messages of the combined method and places of blocks between rounds; equal on all ranks.
+/// Moves along the dimensions first .. end-1.
+struct Round {
+    std::size_t first = 0;
+    std::size_t end = 0;
+    std::vector<RoundMessage> messages = {};
+};
+
+/// Messages of all rounds and places of blocks between rounds; equal on all ranks.
 class Routes {
   public:
-    Routes(const Stencil& stencil, NeighborData data) : stencil_(stencil), data_(data) {
+    Routes(const Stencil& stencil, NeighborData data, NeighborWay way)
+        : stencil_(stencil), data_(data) {
         const std::vector<Coordinates>& offsets = stencil.offsets();
         for (std::uint32_t i = 0; i < offsets.size(); ++i) final_[offsets[i]] = i;
-        for (std::size_t dimension = 0; dimension < stencil.grid().dimensions(); ++dimension) {
-            std::set<std::int64_t> parts;
-            for (const Coordinates& offset : offsets) parts.insert(offset[dimension]);
-            parts.erase(0);
-            for (const std::int64_t part : parts) messages_.push_back(message_of(dimension, part));
-        }
+        const std::size_t dimensions = stencil.grid().dimensions();
+        const std::size_t step = way == NeighborWay::direct ? dimensions : 1;
+        for (std::size_t first = 0; first < dimensions; first += step)
+            rounds_.push_back(round_of(first, first + step));
     }
 
-    [[nodiscard]] const std::vector<CombinedMessage>& messages() const { return messages_; }
+    [[nodiscard]] const std::vector<Round>& rounds() const { return rounds_; }
+    /// Returns the number of messages to other ranks.
+    [[nodiscard]] std::uint32_t numbers() const { return numbers_; }
 
     /// Returns the place of a block with this offset before the round of a dimension: in the input,
     /// the output or a scratch vector.
     [[nodiscard]] plan::Block place(const BlockWriter& writer, std::uint32_t offset,
                                     std::size_t dimension) const {
         const Coordinates& whole = stencil_.offsets()[offset];
-        const Coordinates begin = begin_of(whole, dimension);
-        if (std::ranges::all_of(begin, [](std::int64_t part) { return part == 0; }))
-            return writer.input(data_ == NeighborData::same ? 0 : offset);
+        const Coordinates begin = parts_of(whole, 0, dimension);
+        if (is_zero(begin)) return writer.input(data_ == NeighborData::same ? 0 : offset);
         const auto final = final_.find(begin);
         if (final != final_.end() && (data_ == NeighborData::same || begin == whole))
             return writer.output(stencil_.opposite(final->second));
@@ -167,30 +189,39 @@ class Routes {
     }
 
   private:
-    CombinedMessage message_of(std::size_t dimension, std::int64_t part) {
-        CombinedMessage message{.dimension = dimension, .part = part};
+    Round round_of(std::size_t first, std::size_t end) {
+        Round round{.first = first, .end = end};
+        std::map<Coordinates, std::size_t> known;
         std::map<Coordinates, std::size_t> shared;
         for (std::uint32_t i = 0; i < stencil_.offsets().size(); ++i) {
-            const Coordinates& offset = stencil_.offsets()[i];
-            if (offset[dimension] != part) continue;
-            const Coordinates begin = begin_of(offset, dimension + 1);
+            const Coordinates moved = parts_of(stencil_.offsets()[i], first, end);
+            const auto parts = stencil_.grid().reduced(moved);
+            if (is_zero(moved) || !parts) continue;
+            const auto [found, is_new] = known.emplace(*parts, round.messages.size());
+            if (is_new) {
+                round.messages.push_back({.parts = *parts, .number = numbers_});
+                if (!round.messages.back().stays()) ++numbers_;
+            }
+            std::vector<Moving>& blocks = round.messages[found->second].blocks;
             if (data_ == NeighborData::same) {
+                const Coordinates begin = parts_of(stencil_.offsets()[i], 0, end);
                 if (!final_.contains(begin))
                     waiting_.emplace(begin, static_cast<std::uint32_t>(waiting_.size()));
-                const auto [found, is_new] = shared.emplace(begin, message.blocks.size());
-                if (!is_new) {
-                    message.blocks[found->second].offsets.push_back(i);
+                const auto [block, is_first] = shared.emplace(begin, blocks.size());
+                if (!is_first) {
+                    blocks[block->second].offsets.push_back(i);
                     continue;
                 }
             }
-            message.blocks.push_back({i, {i}});
+            blocks.push_back({i, {i}});
         }
-        return message;
+        return round;
     }
 
     const Stencil& stencil_;
     NeighborData data_;
-    std::vector<CombinedMessage> messages_;
+    std::uint32_t numbers_ = 0;
+    std::vector<Round> rounds_;
     std::map<Coordinates, std::uint32_t> final_;    ///< offsets of neighbors
     std::map<Coordinates, std::uint32_t> waiting_;  ///< other offsets of blocks between rounds
 };
@@ -201,127 +232,156 @@ class NeighborWriter {
         : writer_(writer),
           stencil_(*request.stencil),
           data_(request.data),
+          routes_(stencil_, data_, request.way),
           rank_(request.rank),
-          blocks_(static_cast<std::uint32_t>(stencil_.offsets().size())),
+          segments_(request.segments),
+          mapped_(request.way == NeighborWay::direct ? request.mapped : nullptr),
+          in_lanes_(request.way == NeighborWay::direct && (mapped_ != nullptr || segments_ > 1)),
+          by_rank_(routes_.numbers() > stencil_.grid().ranks()),
+          numbers_(by_rank_ ? static_cast<std::uint32_t>(stencil_.grid().ranks())
+                            : routes_.numbers()),
           here_(stencil_.grid().coordinates_of(rank_)) {}
 
-    void direct() {
-        const auto read = [&](std::uint32_t i) {
-            return writer_.input(data_ == NeighborData::same ? 0 : i);
-        };
-        for (std::uint32_t i = 0; i < blocks_; ++i) {
-            writer_->reserve_capacity(i, 1);
-            const Rank to = stencil_.neighbor(rank_, i);
-            if (to == plan::kNoRank) continue;
-            if (to == rank_) {
-                writer_->copy(writer_.output(stencil_.opposite(i)), read(i));
-                continue;
-            }
-            writer_.await_credit(to, blocks_ + i);
-            writer_->put(to, i, read(i));
-        }
-        for (std::uint32_t i = 0; i < blocks_; ++i) {
-            const Rank from = stencil_.neighbor(rank_, stencil_.opposite(i));
-            if (from == plan::kNoRank || from == rank_) continue;
-            writer_->wait(from, i);
-            writer_->copy(writer_.output(stencil_.opposite(i)),
-                          writer_.slot(i, data_ == NeighborData::same ? 0 : i));
-            writer_.give_credit(from, blocks_ + i);
-        }
-        writer_->reserve_slots(blocks_);
-        writer_.reserve_credits(blocks_, blocks_);
-    }
-
-    void combined() {
-        const Routes routes(stencil_, data_);
-        keep(routes);
-        const std::vector<CombinedMessage>& messages = routes.messages();
-        for (std::size_t first = 0; first < messages.size();) {
-            std::size_t end = first;
-            while (end < messages.size() && messages[end].dimension == messages[first].dimension)
-                ++end;
+    void write() {
+        keep();
+        for (const Round& round : routes_.rounds()) {
             bool sends = false;
-            for (std::size_t i = first; i < end; ++i) sends |= send(routes, i);
-            if (sends) writer_->flush();  // received blocks may replace sent ones
-            for (std::size_t i = first; i < end; ++i) receive(routes, i);
-            first = end;
+            for (const RoundMessage& message : round.messages) sends |= send(round, message);
+            // Received blocks may replace blocks that earlier rounds have received.
+            if (sends && round.first > 0) writer_->flush();
+            for (const RoundMessage& message : round.messages) receive(round, message);
         }
-        const auto numbers = static_cast<std::uint32_t>(messages.size());
-        writer_->reserve_slots(numbers);
-        writer_.reserve_credits(numbers, numbers);
+        reserve();
     }
 
   private:
     /// Copies blocks with an offset of 0.
-    void keep(const Routes& routes) {
-        for (std::uint32_t i = 0; i < blocks_; ++i)
-            if (stencil_.offsets()[i] == Coordinates(here_.size(), 0))
-                writer_->copy(writer_.output(i), routes.place(writer_, i, 0));
+    void keep() {
+        for (std::uint32_t i = 0; i < stencil_.offsets().size(); ++i)
+            if (is_zero(stencil_.offsets()[i]))
+                writer_->copy(writer_.output(i), routes_.place(writer_, i, 0));
     }
 
-    /// Returns the rank at distance `part` along the message's dimension.
-    [[nodiscard]] Rank along(const CombinedMessage& message, std::int64_t part) const {
-        Coordinates at = here_;
-        at[message.dimension] += part;
-        return stencil_.grid().rank_at(at);
+    /// Reserves the slots of all messages, equal on all ranks.
+    void reserve() {
+        const bool all_mapped =
+            mapped_ != nullptr && std::ranges::find(*mapped_, false) == mapped_->end();
+        for (const Round& round : routes_.rounds()) {
+            for (const RoundMessage& message : round.messages) {
+                if (message.stays()) continue;
+                const auto blocks = static_cast<std::uint32_t>(message.blocks.size());
+                if (all_mapped && is_mappable(message)) continue;
+                writer_->reserve_capacities(by_rank_ ? 0 : message.number, by_rank_ ? numbers_ : 1,
+                                            blocks);
+            }
+        }
+        writer_->reserve_slots(mapped_ != nullptr ? 2 * numbers_ : numbers_);
+        writer_.reserve_credits(numbers_, numbers_);
+    }
+
+    /// Returns the rank at this distance, ahead (1) or behind (-1).
+    [[nodiscard]] Rank at(const Coordinates& distance, int direction) const {
+        Coordinates there = here_;
+        for (std::size_t i = 0; i < there.size(); ++i) there[i] += direction * distance[i];
+        return stencil_.grid().rank_at(there);
+    }
+
+    /// Returns the number of a message, which has one sender at each receiver. In a narrow grid,
+    /// the ranks have fewer numbers than the distances.
+    [[nodiscard]] std::uint32_t number_of(const RoundMessage& message, Rank sender) const {
+        return by_rank_ ? static_cast<std::uint32_t>(sender) : message.number;
+    }
+    /// Returns the number of the signal that a message has been read.
+    [[nodiscard]] std::uint32_t credit_of(const RoundMessage& message, Rank receiver) const {
+        return numbers_ + number_of(message, receiver);
     }
 
     /// Returns true if a block that has moved this far has a source rank, and a rank that needs it.
     [[nodiscard]] bool is_needed(const Moving& block, std::size_t dimension) const {
-        const Coordinates begin = begin_of(stencil_.offsets()[block.offset], dimension);
-        Coordinates origin = here_;
-        for (std::size_t i = 0; i < origin.size(); ++i) origin[i] -= begin[i];
-        if (stencil_.grid().rank_at(origin) == plan::kNoRank) return false;
-        for (const std::uint32_t offset : block.offsets) {
-            Coordinates end = origin;
-            for (std::size_t i = 0; i < end.size(); ++i) end[i] += stencil_.offsets()[offset][i];
-            if (stencil_.grid().rank_at(end) != plan::kNoRank) return true;
-        }
-        return false;
+        const Coordinates begin = parts_of(stencil_.offsets()[block.offset], 0, dimension);
+        if (at(begin, -1) == plan::kNoRank) return false;
+        return std::ranges::any_of(block.offsets, [&](std::uint32_t offset) {
+            const Coordinates& whole = stencil_.offsets()[offset];
+            return at(parts_of(whole, dimension, whole.size()), 1) != plan::kNoRank;
+        });
     }
 
     /// Returns the places, before the round of `dimension`, of the blocks that are needed before
     /// the round of `needed`.
-    [[nodiscard]] std::vector<plan::Block> places(const Routes& routes,
-                                                  const CombinedMessage& message,
-                                                  std::size_t needed, std::size_t dimension) const {
+    [[nodiscard]] std::vector<plan::Block> places(const RoundMessage& message, std::size_t needed,
+                                                  std::size_t dimension) const {
         std::vector<plan::Block> list;
         for (const Moving& block : message.blocks)
             if (is_needed(block, needed))
-                list.push_back(routes.place(writer_, block.offset, dimension));
+                list.push_back(routes_.place(writer_, block.offset, dimension));
         return list;
     }
 
-    bool send(const Routes& routes, std::size_t index) {
-        const CombinedMessage& message = routes.messages()[index];
-        const auto number = static_cast<std::uint32_t>(index);
-        const auto numbers = static_cast<std::uint32_t>(routes.messages().size());
-        writer_->reserve_capacity(number, static_cast<std::uint32_t>(message.blocks.size()));
-        const auto from = places(routes, message, message.dimension, message.dimension);
-        const Rank to = along(message, message.part);
-        if (from.empty() || to == rank_) return false;
-        writer_.await_credit(to, numbers + number);
+    /// Returns true if local peers may read the message in place: its blocks are consecutive.
+    [[nodiscard]] bool is_mappable(const RoundMessage& message) const {
+        if (data_ == NeighborData::same) return message.blocks.size() == 1;
+        const std::uint32_t others = message.blocks.back().offset - message.blocks.front().offset;
+        return message.blocks.size() == others + 1;
+    }
+    [[nodiscard]] bool is_mapped(const RoundMessage& message, Rank peer) const {
+        return mapped_ != nullptr && (*mapped_)[static_cast<std::size_t>(peer)] &&
+               is_mappable(message);
+    }
+    /// Begins a lane for a message, unless messages do not delay each other.
+    void begin_lane(bool for_each_segment) {
+        if (in_lanes_) writer_.begin_lane(for_each_segment);
+    }
+
+    bool send(const Round& round, const RoundMessage& message) {
+        const auto from = places(message, round.first, round.first);
+        if (from.empty() || message.stays()) return false;
+        const Rank to = at(message.parts, 1);
+        const std::uint32_t number = number_of(message, rank_);
+        const bool maps = is_mapped(message, to);
+        begin_lane(!maps);
+        if (maps) {
+            const auto blocks = static_cast<std::uint32_t>(from.size());
+            writer_->expose(to, number, plan::input(from.front().first, blocks * segments_));
+            writer_->wait(to, credit_of(message, to));
+            return true;
+        }
+        writer_.await_credit(to, credit_of(message, to));
         writer_->put(to, number, from);
         return true;
     }
 
-    void receive(const Routes& routes, std::size_t index) {
-        const CombinedMessage& message = routes.messages()[index];
-        const auto number = static_cast<std::uint32_t>(index);
-        const auto numbers = static_cast<std::uint32_t>(routes.messages().size());
-        const std::size_t after = message.dimension + 1;
-        const auto into = places(routes, message, after, after);
+    void receive(const Round& round, const RoundMessage& message) {
+        auto into = places(message, round.end, round.end);
         if (into.empty()) return;
-        const Rank from = along(message, -message.part);
-        auto sent = places(routes, message, after, message.dimension);
-        if (from == rank_) {
+        auto sent = places(message, round.end, round.first);
+        if (message.stays()) {
+            begin_lane(true);
             copy_own(into, sent);
             return;
         }
+        const Rank from = at(message.parts, -1);
+        const std::uint32_t number = number_of(message, from);
+        const bool maps = is_mapped(message, from);
+        begin_lane(!maps);
         writer_->wait(from, number);
-        for (plan::Block& block : sent) block = arrived(number, block);
+        const std::uint32_t first = sent.front().first;
+        for (plan::Block& block : sent) {
+            if (maps) {
+                block = plan::mapped(from, number, block.first, segments_);
+                block.origin = first;
+            } else {
+                block.buffer = plan::Buffer::slot;
+                block.index = number;
+                block.origin = block.first;
+            }
+        }
+        if (maps)
+            for (plan::Block& block : into) block = plan::output(block.first, segments_);
         writer_->copy(into, sent);
-        writer_.give_credit(from, numbers + number);
+        if (maps)
+            writer_->signal(from, credit_of(message, rank_));
+        else
+            writer_.give_credit(from, credit_of(message, rank_));
     }
 
     /// Copies blocks whose path leads back to this rank, because the grid is narrow.
@@ -330,19 +390,16 @@ class NeighborWriter {
             if (into[i] != from[i]) writer_->copy(into[i], from[i]);
     }
 
-    /// Returns the slot with the data that the sender had at this place.
-    [[nodiscard]] static plan::Block arrived(std::uint32_t number, plan::Block block) {
-        block.buffer = plan::Buffer::slot;
-        block.index = number;
-        block.origin = block.first;
-        return block;
-    }
-
     BlockWriter& writer_;
     const Stencil& stencil_;
     NeighborData data_;
+    const Routes routes_;
     Rank rank_;
-    std::uint32_t blocks_;
+    std::uint32_t segments_;
+    const std::vector<bool>* mapped_;
+    bool in_lanes_;          ///< each message has its own lane
+    bool by_rank_;           ///< messages have the numbers of their senders
+    std::uint32_t numbers_;  ///< of messages
     Coordinates here_;
 };
 
@@ -362,11 +419,7 @@ plan::Program generate_neighbors(const NeighborRequest& request) {
     header.depth = BlockWriter::kDepth;
     BlockWriter writer(std::move(header), static_cast<std::uint32_t>(stencil.offsets().size()),
                        request.segments, Cut::blocks);
-    NeighborWriter neighbors(writer, request);
-    if (request.way == NeighborWay::direct)
-        neighbors.direct();
-    else
-        neighbors.combined();
+    NeighborWriter(writer, request).write();
     return std::move(writer).finish();
 }
 

@@ -2,10 +2,12 @@
 // exchange.hpp - neighborhood collectives of a stencil: each rank receives a block
 // from each neighbor.
 //
-// Idea     Direct: a put to each neighbor. Combined: one dimension after another. In the round of a
-//          dimension, all blocks whose offsets have the same part there move that distance
-//          together, blocks from earlier rounds included. So 6 messages serve the 26 neighbors of a
-//          box in three dimensions.
+// Idea     Direct: a message to each neighbor, which a local peer may read in place. Combined: one
+//          dimension after another. In the round of a dimension, all blocks whose offsets have the
+//          same part there move that distance together, blocks from earlier rounds included. So 6
+//          messages serve the 26 neighbors of a box in three dimensions.
+//          The direct method is one round of all dimensions. In a narrow periodic grid, several
+//          offsets lead to the same rank, and their blocks are one message.
 // Source   Hoefler and Moor, Energy, Memory, and Runtime Tradeoffs, problem 4; Traeff et al.,
 //          Isomorphic, sparse MPI-like collective communication operations.
 // Rounds   Direct: 1. Combined: one for each dimension. Messages of a rank: direct, one for each
@@ -24,7 +26,8 @@
 #pragma once
 
 #include <cstdint>
-#include <string_view>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "base/result.hpp"
@@ -43,11 +46,16 @@ class Grid {
         : extents_(std::move(extents)), periodic_(std::move(periodic)) {}
 
     [[nodiscard]] std::size_t dimensions() const { return extents_.size(); }
+    [[nodiscard]] const std::vector<Rank>& extents() const { return extents_; }
+    [[nodiscard]] const std::vector<bool>& periodic() const { return periodic_; }
     [[nodiscard]] std::int64_t ranks() const;
     [[nodiscard]] Coordinates coordinates_of(Rank rank) const;
     /// Returns the rank at these coordinates, or kNoRank outside the grid.
     [[nodiscard]] Rank rank_at(const Coordinates& coordinates) const;
     [[nodiscard]] bool is_valid() const;
+    /// Returns equal offsets for offsets that lead to the same rank, 0 for the rank itself, and
+    /// nothing if the offset leads outside the grid from all ranks.
+    [[nodiscard]] std::optional<Coordinates> reduced(Coordinates offset) const;
 
   private:
     std::vector<Rank> extents_;
@@ -96,6 +104,9 @@ struct NeighborRequest {
     Rank rank = 0;
     std::uint32_t segments = 1;  ///< pieces that each block is cut into
     std::uint64_t elements = 0;  ///< of all blocks together
+    /// By peer: true if direct messages are read in place, equal for both ends. Either all ranks
+    /// have an entry that is false, or none has. nullptr: no message is read in place.
+    const std::vector<bool>* mapped = nullptr;
 };
 
 /// Returns the program of the request's rank.

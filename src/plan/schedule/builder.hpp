@@ -77,7 +77,7 @@ class Builder {
     void copy(std::span<const Block> target, std::span<const Block> source);
 
     /// Starts a loop. Steps up to end_loop() run once for each segment, or `times` times if it is
-    /// not 0. Loops do not nest.
+    /// not 0. Loops do not nest. A loop without steps is omitted.
     void begin_loop(std::uint32_t times = 0);
     void end_loop();
     void begin_lane();

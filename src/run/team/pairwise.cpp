@@ -34,17 +34,6 @@ Messages messages_of(const Call& call, const Blocks& blocks, bool own_block) {
     return messages;
 }
 
-/// Returns the size above which reading a message in place, with a notice, is faster than copying
-/// it to a put target and back. Equal on all ranks. Returns the largest number if ranks cannot
-/// read in place.
-std::uint64_t mapped_bytes_min(const plan::Machine& machine) {
-    const std::int64_t byte_fs = machine.near.byte_fs - machine.mapped_byte_fs;
-    if (!machine.direct || byte_fs <= 0) return std::numeric_limits<std::uint64_t>::max();
-    const plan::Time more =
-        machine.mapped + machine.near.latency + machine.near.issue + machine.near.receive;
-    return static_cast<std::uint64_t>(more * 1000 / byte_fs) + 1;
-}
-
 /// Chooses the messages that are read in place. Both ends decide equally, from the count and from
 /// whether they share a node.
 void choose_mapped(const PlanContext& context, std::uint32_t element_bytes, Messages& messages) {
@@ -70,6 +59,14 @@ base::Result<void> check_own_message(const Call& call, Rank rank) {
 }
 
 }  // namespace
+
+std::uint64_t mapped_bytes_min(const plan::Machine& machine) {
+    const std::int64_t byte_fs = machine.near.byte_fs - machine.mapped_byte_fs;
+    if (!machine.direct || byte_fs <= 0) return std::numeric_limits<std::uint64_t>::max();
+    const plan::Time more =
+        machine.mapped + machine.near.latency + machine.near.issue + machine.near.receive;
+    return static_cast<std::uint64_t>(more * 1000 / byte_fs) + 1;
+}
 
 base::Result<BoundProgram> bind_pairwise(const PlanContext& context, const Call& call,
                                          const ChosenAlgorithm& algorithm, BindOptions options) {

@@ -76,17 +76,14 @@ base::Result<BlockMemory> block_memory(const Call& call, Rank rank) {
     return memory;
 }
 
-/// Generates the program of a call, with the number of segments that the team's put targets need.
-/// Most buffers need one. For a long buffer, a program of two segments gives the number.
+/// Generates the program of a call.
 base::Result<plan::Program> program_of(const PlanContext& context, const Call& call,
                                        const collectives::AlgorithmSpec& spec,
                                        const BindOptions& options) {
     const UserOperation* const user = user_of(call);
-    const bool is_long = options.elements > options.shape.bulk_bytes / options.element_bytes;
     collectives::GenerateRequest request{.rank = context.rank,
                                          .size = context.size,
                                          .root = call.root,
-                                         .segments = is_long ? 2U : 1U,
                                          .elements = options.elements,
                                          .element_bytes = options.element_bytes,
                                          .ordered = user != nullptr && !user->commutative,
@@ -97,22 +94,15 @@ base::Result<plan::Program> program_of(const PlanContext& context, const Call& c
         request.counts = counts;
     }
     const std::string_view collective = traits_of(traits_of(call.collective).even).name;
-    auto program = collectives::generate(collective, spec, request);
-    if (!program) return program;
-    if (collectives::delivers_directly(spec)) {
-        // Direct delivery needs one segment, unless other payloads need slots and have too few.
-        if (fits_as_a_whole(*program, options)) return program;
-        return program_of(context, call, collectives::into_slots(spec), options);
-    }
-    const std::uint32_t segments = segments_needed(*program, request.segments, options);
-    if (segments == request.segments) return program;
-    request.segments = segments;
-    program = collectives::generate(collective, spec, request);
-    if (!program) return program;
-    // Blocks that the uncut program moves together may need their own slots when cut.
-    request.segments = segments_needed(*program, segments, options);
-    if (request.segments <= segments) return program;
-    return collectives::generate(collective, spec, request);
+    const auto generate = [&](std::uint32_t segments) {
+        request.segments = segments;
+        return collectives::generate(collective, spec, request);
+    };
+    if (!collectives::delivers_directly(spec)) return program_in_segments(generate, options);
+    // Direct delivery needs one segment, unless other payloads need slots and have too few.
+    auto program = generate(1);
+    if (!program || fits_as_a_whole(*program, options)) return program;
+    return program_of(context, call, collectives::into_slots(spec), options);
 }
 
 /// Returns true if local peers access each other's buffers in this algorithm. All ranks then refuse
@@ -203,6 +193,22 @@ base::Result<void> fill(Plan& plan, const PlanContext& context, const ReduceTabl
 
 }  // namespace
 
+base::Result<plan::Program> program_in_segments(
+    const std::function<base::Result<plan::Program>(std::uint32_t)>& generate,
+    const BindOptions& options) {
+    const bool is_long = options.elements > options.shape.bulk_bytes / options.element_bytes;
+    const std::uint32_t first = is_long ? 2 : 1;
+    auto program = generate(first);
+    if (!program) return program;
+    const std::uint32_t segments = segments_needed(*program, first, options);
+    if (segments == first) return program;
+    program = generate(segments);
+    if (!program) return program;
+    // Blocks that the uncut program moves together may need their own slots when cut.
+    const std::uint32_t more = segments_needed(*program, segments, options);
+    return more <= segments ? program : generate(more);
+}
+
 base::Result<std::unique_ptr<Plan>> make_plan(const PlanContext& context,
                                               const ReduceTable& kernels, const Call& call,
                                               const ChosenAlgorithm& algorithm, Purpose purpose) {
@@ -241,6 +247,9 @@ bool Plan::accepts_blocks(const Registers& memory) const {
 
 base::Failure Plan::refusal(const Registers& memory) const {
     const collectives::CollectiveTraits& traits = traits_of(call.collective);
+    const std::string_view name = neighborhood.stencil != nullptr
+                                      ? std::string_view(program.program.collective)
+                                      : traits.name;
     const auto bytes_of = [](const Extents& extents) {
         return std::accumulate(
             extents.begin(), extents.end(), std::uint64_t{0},
@@ -250,7 +259,7 @@ base::Failure Plan::refusal(const Registers& memory) const {
     const std::uint64_t out_bytes = blocks == nullptr ? output.bytes : bytes_of(blocks->output);
     const bool no_input = in_bytes > 0 && memory.input == nullptr;
     if (no_input || (out_bytes > 0 && memory.output == nullptr))
-        return base::fail(Status::argument, "{}: {} is null, expected {} elements", traits.name,
+        return base::fail(Status::argument, "{}: {} is null, expected {} elements", name,
                           no_input ? "input" : "output",
                           (no_input ? in_bytes : out_bytes) / program.element_bytes);
     if (blocks == nullptr)
@@ -261,8 +270,8 @@ base::Failure Plan::refusal(const Registers& memory) const {
     const bool own_block = traits.in_place != collectives::InPlace::never;
     return base::fail(
         Status::argument,
-        "{}: memory that is read overlaps memory that is written, expected{} separate memory",
-        traits.name, own_block ? " the own block in its place, or" : "");
+        "{}: memory that is read overlaps memory that is written, expected{} separate memory", name,
+        own_block ? " the own block in its place, or" : "");
 }
 
 }  // namespace weft::run

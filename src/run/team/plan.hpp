@@ -9,12 +9,14 @@
 // Next     plan_cache.hpp for the owner of plans; run/bind/bind.hpp for programs and sizes.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "base/log.hpp"
 #include "base/region.hpp"
+#include "collectives/neighborhood/exchange.hpp"
 #include "collectives/notation/spec.hpp"
 #include "plan/schedule/layout.hpp"
 #include "plan/select/machine.hpp"
@@ -57,6 +59,16 @@ struct BlockMemory {
     std::uint64_t own_out = 0;
 };
 
+/// Blocks and method of an exchange with the neighbors of a stencil. The exchange is an alltoallv
+/// without counts; its `count` is that of each block.
+struct Neighborhood {
+    std::shared_ptr<const collectives::Stencil> stencil;
+    collectives::NeighborData data = collectives::NeighborData::own;
+    collectives::NeighborWay way = collectives::NeighborWay::direct;
+
+    friend bool operator==(const Neighborhood&, const Neighborhood&) = default;
+};
+
 struct Plan {
     Call call;  ///< with its own arrays, without buffers
     std::string algorithm;
@@ -66,6 +78,7 @@ struct Plan {
     Extent input;  ///< part of the whole buffer that the caller's pointer refers to, in bytes
     Extent output;
     std::unique_ptr<const BlockMemory> blocks;  ///< of calls with counts
+    Neighborhood neighborhood;                  ///< without a stencil: call of all members
     mutable Epoch used = -1;                    ///< no later call of the team has used it
 
     /// Returns the approximate size of the plan in memory, in bytes.
@@ -106,6 +119,22 @@ struct Plan {
                                                             const Call& call,
                                                             const ChosenAlgorithm& algorithm,
                                                             Purpose purpose);
+
+/// Makes the plan of an exchange whose arguments have been checked (stencil_exchange.cpp).
+[[nodiscard]] base::Result<std::unique_ptr<Plan>> make_plan(const PlanContext& context,
+                                                            const Call& call,
+                                                            const Neighborhood& neighborhood);
+
+/// Returns the program with the number of segments that the team's put targets need. Most buffers
+/// need one. For a long buffer, a program of two segments gives the number.
+[[nodiscard]] base::Result<plan::Program> program_in_segments(
+    const std::function<base::Result<plan::Program>(std::uint32_t segments)>& generate,
+    const BindOptions& options);
+
+/// Returns the size above which reading a message in place, with a notice, is faster than copying
+/// it to a put target and back. Equal on all ranks. Returns the largest number if ranks cannot
+/// read in place.
+[[nodiscard]] std::uint64_t mapped_bytes_min(const plan::Machine& machine);
 
 /// Binds a call whose counts only the two ends of each message know (pairwise.cpp).
 [[nodiscard]] base::Result<BoundProgram> bind_pairwise(const PlanContext& context, const Call& call,

@@ -60,12 +60,27 @@ base::Result<const Plan*> PlanCache::find(const Call& call, Purpose purpose) {
         if (plan.purpose == purpose && plan.algorithm == (*algorithm)->text && plan.serves(call))
             return &plan;
     }
-    auto made = make_plan(context_, kernels_, call, **algorithm, purpose);
+    return keep(key, make_plan(context_, kernels_, call, **algorithm, purpose),
+                (*algorithm)->reason);
+}
+
+base::Result<const Plan*> PlanCache::find(const Call& call, const Neighborhood& neighborhood) {
+    const std::uint64_t key = plan_key(call);
+    for (auto [at, end] = plans_.equal_range(key); at != end; ++at) {
+        const Plan& plan = *at->second;
+        if (plan.neighborhood == neighborhood && plan.serves(call)) return &plan;
+    }
+    return keep(key, make_plan(context_, call, neighborhood), "the stencil's method");
+}
+
+base::Result<const Plan*> PlanCache::keep(std::uint64_t key,
+                                          base::Result<std::unique_ptr<Plan>> made,
+                                          std::string_view reason) {
     if (!made) return made.failure();
     bytes_ += (*made)->bytes();
     if (context_.log != nullptr && context_.log->informs(context_.rank == 0))
-        context_.log->info(fmt::format("{}: {}: {}", context_.name, (*made)->program.description,
-                                       (*algorithm)->reason));
+        context_.log->info(
+            fmt::format("{}: {}: {}", context_.name, (*made)->program.description, reason));
     return plans_.emplace(key, *std::move(made))->second.get();
 }
 

@@ -36,6 +36,8 @@ class PlanCache {
     /// the invalid argument.
     [[nodiscard]] base::Result<const Plan*> find(const Call& call,
                                                  Purpose purpose = Purpose::itself);
+    [[nodiscard]] base::Result<const Plan*> find(const Call& call,
+                                                 const Neighborhood& neighborhood);
 
     /// Returns the barrier that the bank rule inserts, always with the library's choice.
     [[nodiscard]] base::Result<const Plan*> inserted_barrier();
@@ -74,6 +76,9 @@ class PlanCache {
     /// Limit below which no plan is dropped.
     static constexpr std::size_t kBytes = std::size_t{2} << 20;
 
+    /// Adds a plan that has been made, and logs `reason`.
+    base::Result<const Plan*> keep(std::uint64_t key, base::Result<std::unique_ptr<Plan>> made,
+                                   std::string_view reason);
     /// Makes a plan at the first call, and keeps it while the team lives.
     base::Result<const Plan*> own_plan(std::unique_ptr<Plan>& held, Purpose purpose,
                                        const Call& call,

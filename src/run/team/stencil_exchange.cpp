@@ -1,36 +1,54 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "run/team/stencil_exchange.hpp"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <bit>
-#include <cstring>
 #include <limits>
-#include <tuple>
 
-#include "base/copy.hpp"
 #include "base/element_types.hpp"
 #include "plan/select/select.hpp"
+#include "run/bind/bind.hpp"
 
 namespace weft::run {
 
-using collectives::Coordinates;
 using collectives::NeighborData;
 using collectives::NeighborWay;
 
 namespace {
-
-template <class Enum>
-std::size_t index_of(Enum value) {
-    return static_cast<std::size_t>(value);
-}
 
 base::Result<void> check_type(Type type) {
     if (static_cast<int>(type) < kBuiltinTypes) return base::Done{};
     return base::fail(Status::argument, "type: {} is not an element type", static_cast<int>(type));
 }
 
-bool stays(const Coordinates& offset) {
-    return std::ranges::all_of(offset, [](std::int64_t part) { return part == 0; });
+/// Returns a text about everything that ranks must agree about.
+std::string describe(const Call& call, const collectives::Stencil& stencil,
+                     const plan::Program& program) {
+    std::string offsets;
+    for (const collectives::Coordinates& offset : stencil.offsets())
+        offsets += fmt::format("{};", fmt::join(offset, ","));
+    return fmt::format(
+        "{} of {} {} by {} on a grid of {} (periodic: {}), {} neighbors, digest {:x}",
+        program.collective, call.count, base::name_of(call.type), program.algorithm,
+        fmt::join(stencil.grid().extents(), "x"), fmt::join(stencil.grid().periodic(), ","),
+        stencil.offsets().size(), call_hash(offsets, 0));
+}
+
+/// Returns the memory of the blocks that have a neighbor.
+BlockMemory block_memory(const Neighborhood& of, Rank rank, std::uint64_t bytes) {
+    BlockMemory memory;
+    for (std::uint32_t i = 0; i < of.stencil->offsets().size(); ++i) {
+        if (of.stencil->neighbor(rank, i) == plan::kNoRank) continue;
+        if (!memory.output.empty() && memory.output.back().end() == i * bytes)
+            memory.output.back().bytes += bytes;
+        else
+            memory.output.push_back({i * bytes, bytes});
+    }
+    memory.input = memory.output;
+    if (of.data == NeighborData::same && !memory.input.empty()) memory.input = {{0, bytes}};
+    return memory;
 }
 
 }  // namespace
@@ -62,105 +80,46 @@ base::Result<collectives::Stencil> grid_stencil(Rank ranks, std::vector<Rank> ex
     return collectives::Stencil::make(std::move(grid), std::move(offsets));
 }
 
-/// Places of the blocks during a call, by number.
-struct StencilExchange::Blocks {
-    Type type = Type::uint8;
-    std::size_t count = 0;
-    std::size_t bytes = 0;  ///< of a block
-    std::vector<const std::byte*> at;
-    std::vector<std::vector<std::byte>> received;  ///< of each phase
-};
+base::Result<std::unique_ptr<Plan>> make_plan(const PlanContext& context, const Call& call,
+                                              const Neighborhood& neighborhood) {
+    const std::uint64_t bytes = call.count * element_bytes(call);
+    const collectives::Stencil& stencil = *neighborhood.stencil;
+    BindOptions options{.elements = call.count * stencil.offsets().size(),
+                        .element_bytes = element_bytes(call),
+                        .shape = context.region,
+                        .near = &context.near};
+    const bool maps = bytes >= mapped_bytes_min(context.machine);
+    const auto generate = [&](std::uint32_t segments) -> base::Result<plan::Program> {
+        return collectives::generate_neighbors({.stencil = &stencil,
+                                                .data = neighborhood.data,
+                                                .way = neighborhood.way,
+                                                .rank = context.rank,
+                                                .segments = segments,
+                                                .elements = options.elements,
+                                                .mapped = maps ? &context.near : nullptr});
+    };
+    auto program = program_in_segments(generate, options);
+    if (!program) return program.failure();
+    options.description = describe(call, stencil, *program);
+    options.call_hash = call_hash(options.description, options.element_bytes);
+    const std::string name = program->collective;
+    auto bound = bind(*std::move(program), options);
+    if (!bound) return bound.failure().within(name);
+    Call without_memory = call;
+    without_memory.in = without_memory.out = nullptr;
+    return std::unique_ptr<Plan>(new Plan{.call = std::move(without_memory),
+                                          .program = *std::move(bound),
+                                          .reducer = {.element_bytes = options.element_bytes},
+                                          .blocks = std::make_unique<const BlockMemory>(
+                                              block_memory(neighborhood, context.rank, bytes)),
+                                          .neighborhood = neighborhood});
+}
 
 StencilExchange::StencilExchange(Team& team, collectives::Stencil stencil)
-    : team_(team),
-      stencil_(std::move(stencil)),
-      here_(stencil_.grid().coordinates_of(team.rank())) {
-    const auto blocks = static_cast<std::uint32_t>(stencil_.offsets().size());
+    : team_(team), stencil_(std::make_shared<const collectives::Stencil>(std::move(stencil))) {
+    const auto blocks = static_cast<std::uint32_t>(stencil_->offsets().size());
     for (std::uint32_t i = 0; i < blocks; ++i)
-        neighbors_.push_back(stencil_.neighbor(team.rank(), i));
-    for (const Data data : {Data::same, Data::own})
-        for (const Way way : {Way::direct, Way::combined})
-            routes_[index_of(data)][index_of(way)] = route_of(data, way);
-}
-
-/// Returns for each offset the number of its block before a dimension's round. In a gather, blocks
-/// that have taken the same path are one block, with the number of the first.
-std::vector<std::uint32_t> StencilExchange::numbers(Data data, std::size_t dimension) const {
-    std::vector<std::uint32_t> numbers;
-    std::map<Coordinates, std::uint32_t> first;
-    const auto come = static_cast<std::ptrdiff_t>(dimension);
-    for (const Coordinates& offset : stencil_.offsets()) {
-        const auto number = static_cast<std::uint32_t>(numbers.size());
-        const Coordinates begin(offset.begin(), offset.begin() + come);
-        numbers.push_back(data == Data::own ? number : first.emplace(begin, number).first->second);
-    }
-    return numbers;
-}
-
-/// Returns the rank ahead (1) or behind (-1) by the parts first .. end-1 of an offset.
-Rank StencilExchange::ahead(const Coordinates& offset, std::size_t first, std::size_t end,
-                            int direction) const {
-    Coordinates at = here_;
-    for (std::size_t i = first; i < end; ++i) at[i] += direction * offset[i];
-    return stencil_.grid().rank_at(at);
-}
-
-/// Returns true if the block that arrives here after `come` parts of its offset exists and some
-/// rank needs it.
-bool StencilExchange::is_needed(std::uint32_t index, std::size_t come) const {
-    const Coordinates& offset = stencil_.offsets()[index];
-    return ahead(offset, 0, come, -1) != plan::kNoRank &&
-           ahead(offset, come, offset.size(), 1) != plan::kNoRank;
-}
-
-/// Returns the phase in which blocks move along the dimensions first .. end-1 at once.
-StencilExchange::Phase StencilExchange::phase_of(Data data, std::size_t first,
-                                                 std::size_t end) const {
-    const std::vector<std::uint32_t> before = numbers(data, first);
-    const std::vector<std::uint32_t> after = numbers(data, end);
-    const std::vector<Coordinates>& offsets = stencil_.offsets();
-    Phase phase;
-    std::vector<bool> sent(offsets.size());
-    std::vector<bool> received(offsets.size());
-    for (std::uint32_t i = 0; i < offsets.size(); ++i) {
-        const Coordinates parts(offsets[i].begin() + static_cast<std::ptrdiff_t>(first),
-                                offsets[i].begin() + static_cast<std::ptrdiff_t>(end));
-        if (stays(parts)) {
-            phase.kept.emplace_back(before[i], after[i]);
-            continue;
-        }
-        const Hop hop{.part = parts.front(), .before = before[i], .after = after[i]};
-        if (!sent[after[i]] && is_needed(i, first)) {
-            phase.sent.push_back(hop);
-            phase.sent.back().peer = ahead(offsets[i], first, end, 1);
-            sent[after[i]] = true;
-        }
-        if (!received[after[i]] && is_needed(i, end)) {
-            phase.received.push_back(hop);
-            phase.received.back().peer = ahead(offsets[i], first, end, -1);
-            received[after[i]] = true;
-        }
-    }
-    for (auto* const hops : {&phase.sent, &phase.received})
-        std::ranges::sort(*hops, {},
-                          [](const Hop& hop) { return std::tuple(hop.peer, hop.part, hop.after); });
-    return phase;
-}
-
-StencilExchange::Route StencilExchange::route_of(Data data, Way way) const {
-    const std::size_t dimensions = stencil_.grid().dimensions();
-    Route route;
-    if (way == Way::direct) {
-        route.phases.push_back(phase_of(data, 0, dimensions));
-    } else {
-        for (std::size_t i = 0; i < dimensions; ++i)
-            route.phases.push_back(phase_of(data, i, i + 1));
-    }
-    route.last = numbers(data, dimensions);
-    for (const auto* const hops : {&route.phases.front().sent, &route.phases.front().received})
-        route.apart =
-            route.apart && std::ranges::adjacent_find(*hops, {}, &Hop::peer) == hops->end();
-    return route;
+        neighbors_.push_back(stencil_->neighbor(team.rank(), i));
 }
 
 base::Result<void> StencilExchange::run(Data data, const void* in, void* out, std::size_t count,
@@ -177,81 +136,13 @@ base::Result<void> StencilExchange::run(Data data, const void* in, void* out, st
                           "count: {} elements of {} bytes for each of {} blocks exceed the address "
                           "space",
                           count, base::size_of(type), neighbors_.size());
-    const std::size_t bytes = count * base::size_of(type);
-    const auto way = choose(data, bytes);
+    const auto way = choose(data, count * base::size_of(type));
     if (!way) return way.failure();
-    const Route& route = routes_[index_of(data)][index_of(*way)];
-    Blocks blocks{.type = type, .count = count, .bytes = bytes};
-    if (*way == Way::direct && route.apart) return run_apart(data, route, in, out, blocks);
-    for (std::size_t i = 0; i < neighbors_.size(); ++i)
-        blocks.at.push_back(static_cast<const std::byte*>(in) +
-                            (data == Data::own ? i * bytes : 0));
-    for (const Phase& phase : route.phases)
-        if (auto passed = pass(phase, blocks); !passed) return passed;
-    for (std::uint32_t i = 0; i < neighbors_.size(); ++i) {
-        if (neighbors_[i] == plan::kNoRank) continue;
-        const std::byte* const from = blocks.at[route.last[stencil_.opposite(i)]];
-        base::copy_bytes(static_cast<std::byte*>(out) + i * bytes, from, bytes);
-    }
-    return base::Done{};
-}
-
-/// Sends each block directly from its place to its destination.
-base::Result<void> StencilExchange::run_apart(Data data, const Route& route, const void* in,
-                                              void* out, const Blocks& blocks) {
-    const auto members = static_cast<std::size_t>(team_.size());
-    std::vector<std::size_t> in_counts(members);
-    std::vector<std::size_t> in_starts(members);
-    std::vector<std::size_t> out_counts(members);
-    std::vector<std::size_t> out_starts(members);
-    const Phase& phase = route.phases.front();
-    for (const Hop& hop : phase.sent) {
-        const auto peer = static_cast<std::size_t>(hop.peer);
-        in_counts[peer] = blocks.count;
-        in_starts[peer] = data == Data::own ? hop.before * blocks.count : 0;
-    }
-    for (const Hop& hop : phase.received) {
-        const auto peer = static_cast<std::size_t>(hop.peer);
-        out_counts[peer] = blocks.count;
-        out_starts[peer] = stencil_.opposite(hop.after) * blocks.count;
-    }
-    if (const base::Failure* const why = team_.run(Call::alltoallv(
-            in, {in_counts, in_starts}, out, {out_counts, out_starts}, blocks.type)))
+    const Call call{
+        .collective = Collective::alltoallv, .in = in, .out = out, .count = count, .type = type};
+    if (const base::Failure* const why =
+            team_.run(call, {.stencil = stencil_, .data = data, .way = *way}))
         return *why;
-    for (std::uint32_t i = 0; i < neighbors_.size(); ++i) {
-        if (!stays(stencil_.offsets()[i])) continue;
-        const std::size_t from = data == Data::own ? i * blocks.bytes : 0;
-        base::copy_bytes(static_cast<std::byte*>(out) + i * blocks.bytes,
-                         static_cast<const std::byte*>(in) + from, blocks.bytes);
-    }
-    return base::Done{};
-}
-
-/// Sends the blocks of a phase. Blocks for one rank are consecutive, in an order that
-/// both ranks know.
-base::Result<void> StencilExchange::pass(const Phase& phase, Blocks& blocks) {
-    const auto members = static_cast<std::size_t>(team_.size());
-    std::vector<std::size_t> in_counts(members);
-    std::vector<std::size_t> out_counts(members);
-    std::vector<std::byte> sent;
-    sent.reserve(phase.sent.size() * blocks.bytes);
-    for (const Hop& hop : phase.sent) {
-        in_counts[static_cast<std::size_t>(hop.peer)] += blocks.count;
-        const std::byte* const from = blocks.at[hop.before];
-        sent.insert(sent.end(), from, from + blocks.bytes);
-    }
-    for (const Hop& hop : phase.received)
-        out_counts[static_cast<std::size_t>(hop.peer)] += blocks.count;
-    std::vector<std::byte>& received =
-        blocks.received.emplace_back(phase.received.size() * blocks.bytes);
-    if (const base::Failure* const why = team_.run(Call::alltoallv(
-            sent.data(), {in_counts, {}}, received.data(), {out_counts, {}}, blocks.type)))
-        return *why;
-    std::vector<const std::byte*> after(blocks.at.size());
-    for (const auto& [from, to] : phase.kept) after[to] = blocks.at[from];
-    for (std::size_t i = 0; i < phase.received.size(); ++i)
-        after[phase.received[i].after] = received.data() + i * blocks.bytes;
-    blocks.at = std::move(after);
     return base::Done{};
 }
 
@@ -265,7 +156,7 @@ base::Result<StencilExchange::Way> StencilExchange::choose(Data data, std::uint6
     if (forced_) return *forced_;
     const std::pair asked(data, std::bit_ceil(std::max<std::uint64_t>(1, block_bytes)));
     if (const auto known = chosen_.find(asked); known != chosen_.end()) return known->second;
-    const auto way = quicker_way(team_.plans().machine(), stencil_, data, asked.second);
+    const auto way = quicker_way(team_.plans().machine(), *stencil_, data, asked.second);
     if (way) chosen_[asked] = *way;
     return way;
 }

@@ -35,6 +35,14 @@ const base::Failure* Team::run(const Call& call, Purpose purpose) {
     return run(*plan, memory);
 }
 
+const base::Failure* Team::run(const Call& call, const Neighborhood& neighborhood) {
+    Registers memory;
+    const Plan* const plan = accepted(look_up(call, Purpose::itself, &neighborhood), call, memory);
+    if (plan == nullptr) return &failure_;
+    plans_.trace(*plan);
+    return run(*plan, memory);
+}
+
 const base::Failure* Team::run(const Plan& plan, const Registers& memory) {
     if (engine_.run(*state_, plan.program, memory, plan.reducer)) [[likely]]
         return nullptr;
@@ -71,13 +79,14 @@ const Plan* Team::accepted(const Plan* plan, const Call& call, Registers& memory
     return nullptr;
 }
 
-const Plan* Team::look_up(const Call& call, Purpose purpose) {
+const Plan* Team::look_up(const Call& call, Purpose purpose, const Neighborhood* neighborhood) {
     if (const Turn::Hold hold = engine_.take_turn(); state_->failed) [[unlikely]] {
         failure_ = state_->failure;
         return nullptr;
     }
     if (plans_.crowded()) make_room();
-    const auto plan = plans_.find(as_seen(call, rank()), purpose);
+    const auto plan = neighborhood != nullptr ? plans_.find(call, *neighborhood)
+                                              : plans_.find(as_seen(call, rank()), purpose);
     if (!plan) {
         failure_ = plan.failure();
         return nullptr;

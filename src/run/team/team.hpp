@@ -94,6 +94,8 @@ class Team {
     /// Makes one blocking call. Returns nullptr, or the reason why it failed, valid until the next
     /// call. If the call is part of another call of the interface, ranks identify it by `purpose`.
     [[nodiscard]] const base::Failure* run(const Call& call, Purpose purpose = Purpose::itself);
+    /// Makes one exchange with the neighbors of a stencil.
+    [[nodiscard]] const base::Failure* run(const Call& call, const Neighborhood& neighborhood);
     /// Makes the same call again.
     [[nodiscard]] const base::Failure* run(const LastCall& last) {
         return run(*last.plan, last.memory);
@@ -132,7 +134,8 @@ class Team {
     /// Returns the plan of the next call, if possible that of the last call, and sets
     /// `memory`. If it returns nullptr, failure_ has the reason.
     [[nodiscard]] const Plan* find_plan(const Call& call, Purpose purpose, Registers& memory);
-    [[nodiscard]] const Plan* look_up(const Call& call, Purpose purpose);
+    [[nodiscard]] const Plan* look_up(const Call& call, Purpose purpose,
+                                      const Neighborhood* neighborhood = nullptr);
     /// Sets `memory`. Returns the plan if it accepts that memory, else nullptr.
     [[nodiscard]] const Plan* accepted(const Plan* plan, const Call& call, Registers& memory);
     void prepare_cells(std::uint32_t cells);

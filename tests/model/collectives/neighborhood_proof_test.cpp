@@ -4,6 +4,7 @@
 // exchanges take the expected number of messages.
 // Method: the verifier, on open and periodic grids, and on grids narrower than the stencil.
 #include <array>
+#include <bit>
 #include <map>
 
 #include "base/random.hpp"
@@ -24,18 +25,24 @@ struct Case {
     NeighborWay way = NeighborWay::direct;
     std::uint32_t segments = 1;
     std::uint64_t count = 5;  ///< elements of a block
+    Rank node = 0;            ///< ranks that read each other's blocks in place, 0: none
 };
 
 std::vector<plan::Program> programs_of(const Stencil& stencil, const Case& of) {
     std::vector<plan::Program> programs;
     const auto ranks = static_cast<Rank>(stencil.grid().ranks());
-    for (Rank rank = 0; rank < ranks; ++rank)
+    for (Rank rank = 0; rank < ranks; ++rank) {
+        std::vector<bool> mapped;
+        for (Rank peer = 0; peer < ranks && of.node > 0; ++peer)
+            mapped.push_back(peer / of.node == rank / of.node);
         programs.push_back(generate_neighbors({.stencil = &stencil,
                                                .data = of.data,
                                                .way = of.way,
                                                .rank = rank,
                                                .segments = of.segments,
-                                               .elements = of.count * stencil.offsets().size()}));
+                                               .elements = of.count * stencil.offsets().size(),
+                                               .mapped = of.node > 0 ? &mapped : nullptr}));
+    }
     return programs;
 }
 
@@ -81,8 +88,11 @@ TEST(NeighborhoodProof, EveryStencilIsRightOnEveryGrid) {
                         stencil_of(extents, periodic_in(extents.size(), bits), offsets);
                     for (const NeighborData data : kData) {
                         for (const NeighborWay way : kWays) {
-                            const Case of{data, way,
-                                          1U + (bits + static_cast<unsigned>(proven)) % 3};
+                            const Case of{
+                                .data = data,
+                                .way = way,
+                                .segments = 1U + (bits + static_cast<unsigned>(proven)) % 3,
+                                .node = proven / 4 % 4};
                             const auto verdict = prove(stencil, of);
                             ASSERT_TRUE(verdict.valid)
                                 << dimensions << " dimensions, grid " << extents.front() << ".., "
@@ -136,6 +146,28 @@ TEST(NeighborhoodProof, CombiningSendsACommonBlockOncePerNeighbor) {
               27U * 54 * 5 * 8);
 }
 
+/// The team has 4 n + 16 put targets for n ranks. Segments use two copies of each.
+TEST(NeighborhoodProof, NarrowGridsNeedNoMorePutTargetsThanTheTeamHas) {
+    const std::vector<std::vector<Rank>> grids{{1},    {2},       {3},       {6},         {9},
+                                               {17},   {2, 2},    {3, 3},    {2, 5},      {1, 2},
+                                               {4, 4}, {2, 2, 2}, {3, 3, 3}, {2, 2, 2, 2}};
+    for (const std::vector<Rank>& extents : grids) {
+        const auto dimensions = static_cast<int>(extents.size());
+        for (const unsigned bits : {0U, 1U, 15U}) {
+            const Stencil stencil = stencil_of(extents, closed(extents.size(), bits),
+                                               box_offsets(dimensions, dimensions < 3 ? 8 : 2));
+            for (const NeighborWay way : kWays) {
+                const auto programs = programs_of(
+                    stencil, {.way = way, .segments = 2, .node = stencil.grid().ranks() % 2 == 0});
+                const auto ranks = static_cast<std::uint32_t>(stencil.grid().ranks());
+                EXPECT_LE(programs.front().slots * programs.front().depth,
+                          std::bit_ceil(4 * ranks + 16))
+                    << extents.front() << ".., " << bits << ", way " << static_cast<int>(way);
+            }
+        }
+    }
+}
+
 /// Random lists of offsets with their opposites. A prefix of an offset need not be an offset.
 TEST(NeighborhoodProof, RandomStencilsAreRight) {
     base::Random random(11);
@@ -159,7 +191,7 @@ TEST(NeighborhoodProof, RandomStencilsAreRight) {
         for (const NeighborData data : kData) {
             for (const NeighborWay way : kWays) {
                 const Case of{data, way, 1 + static_cast<std::uint32_t>(random.below(3)),
-                              random.below(9)};
+                              random.below(9), static_cast<Rank>(random.below(4))};
                 const auto programs = programs_of(stencil, of);
                 const auto verdict = prove(stencil, of, programs);
                 ASSERT_TRUE(verdict.valid) << trial << ": " << verdict.error;

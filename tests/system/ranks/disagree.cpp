@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "weft/stencil.hpp"
 #include "weft/weft.hpp"
 
 namespace weft::test {
@@ -43,6 +44,18 @@ void call(Team& world, std::string_view what, bool differs) {
             Call::allreduce(in.data(), out.data(), differs ? 3 : 4, Type::float64, Op::sum));
         world.start(Call::barrier()).wait();
         request.wait();
+    } else if (what == "stencil") {
+        Stencil ring(world, std::vector<Rank>{world.size()}, {true});
+        ring.alltoall(in.data(), out.data(), differs ? 3 : 4, Type::float64);
+    } else if (what == "stencil-way") {
+        Stencil ring(world, std::vector<Rank>{world.size()}, {true});
+        ring.set_way(differs ? Stencil::Way::combined : Stencil::Way::direct);
+        ring.allgather(in.data(), out.data(), 4, Type::float64);
+    } else if (what == "stencil-grid") {
+        const Rank rows = differs ? 2 : 1;
+        Stencil box(world, std::vector<Rank>{rows, world.size() / rows}, {true, true});
+        box.set_way(Stencil::Way::direct);
+        box.alltoall(in.data(), out.data(), 4, Type::float64);
     } else if (what == "alloc") {
         if (differs) {
             const Memory memory(world, 64);

@@ -54,6 +54,12 @@ std::vector<Disagreement> disagreements() {
         {"collective", "barrier by", right},
         {"root-goes-on", "broadcast of 5 double from root 3", "broadcast of 4 double from root 3"},
         {"started", "allreduce of 3 double with sum by", right},
+        {"stencil", "neighbor_alltoall of 3 double by direct on a grid of 4 ",
+         "neighbor_alltoall of 4 double by direct on a grid of 4 "},
+        {"stencil-way", "neighbor_allgather of 4 double by combined on",
+         "neighbor_allgather of 4 double by direct on"},
+        {"stencil-grid", "neighbor_alltoall of 4 double by direct on a grid of 2x2 ",
+         "neighbor_alltoall of 4 double by direct on a grid of 1x4 "},
         {"alloc", "alloc", right},
         {"finalize", "finalize", right},
         {"after-broadcasts", "allreduce of 3 double with sum by", right, "710"}};
