@@ -3,12 +3,9 @@
 //
 // Idea     A 16-bit float is stored as its bits. It is widened to a float, used in
 //          computations, and rounded to nearest, ties to even. Conversions are integer
-//          arithmetic without branches, which the compiler vectorises. A pair is a value and an
-//          index, laid out as in C.
-// Why      As in kernels.hpp: an unnamed namespace, and no functions of the library.
+//          arithmetic without branches, which the compiler vectorises.
 // Holds    A NaN result of a 16-bit operation is the positive quiet NaN without payload. Padding
 //          bytes are written as 0, regardless of the operands.
-// Next     kernels.hpp for the operations.
 #pragma once
 
 #include <cstddef>

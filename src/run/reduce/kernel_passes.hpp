@@ -3,16 +3,11 @@
 //
 // Idea     A block of a few registers is loaded from the first operand. The blocks of the other
 //          operands are added, and the sum is stored to each target, without intermediate memory.
-//          Loops run over operands and targets, so one kernel serves all numbers. With one
-//          operand it copies.
-// Why      A kernel for each pair of numbers is not faster, and many times larger. A partial
-//          sum in the first-level cache is slower if the operands are in caches
-//          (perf/micro/reduce_passes.cpp). Other operations than sums do not justify the size
-//          of their kernels.
+//          With one operand the kernel copies.
+// Why      A kernel for each pair of numbers is not faster, and many times larger
+//          (perf/micro/reduce_passes.cpp). Other operations do not justify the size of kernels.
 // Holds    The bits equal those of the kernels of two operands, one after another. A target may be
-//          an operand: each block is read from all operands before it is stored. A fence orders
-//          streamed stores before later stores of this thread.
-// Next     kernels.hpp for the kernels of two operands; reduce.cpp for the decision to stream.
+//          an operand: each block is read from all operands before it is stored.
 #pragma once
 
 #if defined(__x86_64__)

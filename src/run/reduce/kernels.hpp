@@ -2,20 +2,14 @@
 // kernels.hpp - the reduction loops, written once and compiled for each instruction set.
 //
 // Idea     One loop over operations on single elements, which the compiler vectorises. Each
-//          kernels_*.cpp includes this file and is compiled with a different -march (CMakeLists.txt
-//          of this folder). Sums and products of binary16 use the processor's conversions if the
-//          instruction set has them.
+//          kernels_*.cpp includes this file and is compiled with a different -march.
 // Why      All code is in an unnamed namespace and does not call the library. So no function
 //          compiled for a newer processor can be linked into code for an older one.
-// Holds    Integers wrap. Floating-point sums and products are single IEEE operations in the order
-//          left, right. For 16-bit floats they are computed in float and rounded. A product of
-//          complex numbers is (ac - bd) + (ad + bc)i, with each of the six operations rounded.
-//          min and max of floating point give equal bits on every instruction set and for either
-//          order of the operands. Any NaN gives the positive quiet NaN without payload, and -0.0 is
-//          less than +0.0. minloc and maxloc order their values in the same way. For equal values,
-//          or NaNs, they take the lower index.
-//          Logical operations read x != 0 (a NaN is true). If both operands of a sum or product are
-//          NaN, the processor chooses the payload of the result, except for 16-bit floats.
+// Holds    docs/decisions/0008-elements-and-operations.md defines the bits of results. Integers
+//          wrap. Floating-point sums and products are single IEEE operations in the order left,
+//          right. Logical operations read x != 0 (a NaN is true). If
+//          both operands of a sum or product are NaN, the processor chooses the payload of the
+//          result, except for 16-bit floats.
 // Next     kernel_elements.hpp for the elements; kernel_table.hpp for the table; kernel_passes.hpp
 //          for many operands at once.
 #pragma once
@@ -40,75 +34,60 @@ namespace {  // one copy per instruction set: see above
 template <class T>
 using Wrapping = std::common_type_t<unsigned, std::make_unsigned_t<T>>;
 
-struct Sum {
+struct Plus {
+    static constexpr auto combine = [](auto left, auto right) { return left + right; };
+};
+struct Times {
+    static constexpr auto combine = [](auto left, auto right) { return left * right; };
+};
+
+template <class Operation>
+struct Arithmetic {
     template <class T>
     requires std::is_arithmetic_v<T>
     static T apply(T left, T right) noexcept {
         if constexpr (std::is_floating_point_v<T>) {
-            return left + right;
+            return Operation::combine(left, right);
         } else {
             using W = Wrapping<T>;
-            return static_cast<T>(static_cast<W>(left) + static_cast<W>(right));
+            return static_cast<T>(Operation::combine(static_cast<W>(left), static_cast<W>(right)));
         }
     }
+    template <Float16Bits T>
+    static T apply(T left, T right) noexcept {
+        return narrow<T>(Operation::combine(widen(left), widen(right)));
+    }
+};
+
+struct Sum : Arithmetic<Plus> {
+    using Arithmetic<Plus>::apply;
     template <class T>
     static Complex<T> apply(Complex<T> left, Complex<T> right) noexcept {
         return {left.real + right.real, left.imaginary + right.imaginary};
     }
-    template <Float16Bits T>
-    static T apply(T left, T right) noexcept {
-        return narrow<T>(widen(left) + widen(right));
-    }
 };
 
-struct Prod {
-    template <class T>
-    requires std::is_arithmetic_v<T>
-    static T apply(T left, T right) noexcept {
-        if constexpr (std::is_floating_point_v<T>) {
-            return left * right;
-        } else {
-            using W = Wrapping<T>;
-            return static_cast<T>(static_cast<W>(left) * static_cast<W>(right));
-        }
-    }
+struct Prod : Arithmetic<Times> {
+    using Arithmetic<Times>::apply;
     template <class T>
     static Complex<T> apply(Complex<T> left, Complex<T> right) noexcept {
         return {left.real * right.real - left.imaginary * right.imaginary,
                 left.real * right.imaginary + left.imaginary * right.real};
     }
-    template <Float16Bits T>
-    static T apply(T left, T right) noexcept {
-        return narrow<T>(widen(left) * widen(right));
-    }
-};
-
-template <class T>
-struct FloatBits;
-template <>
-struct FloatBits<float> {
-    using Word = std::uint32_t;
-    static constexpr Word kQuietNan = 0x7fc0'0000;
-};
-template <>
-struct FloatBits<double> {
-    using Word = std::uint64_t;
-    static constexpr Word kQuietNan = 0x7ff8'0000'0000'0000;
 };
 
 // Equal operands differ at most in the sign of a zero, so OR gives the lesser and AND the greater.
 // All comparisons are made, and masks select values, so no branch prevents vectorisation.
 template <bool kMinimum, class T>
 T float_extreme(T left, T right) noexcept {
-    using Word = typename FloatBits<T>::Word;
+    using Word = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
     const Word left_word = __builtin_bit_cast(Word, left);
     const Word right_word = __builtin_bit_cast(Word, right);
     const Word equal_word = kMinimum ? left_word | right_word : left_word & right_word;
     const bool take_left = kMinimum ? left < right : left > right;
     const T other = left == right ? __builtin_bit_cast(T, equal_word) : right;
     const T ordered = take_left ? left : other;
-    return __builtin_isunordered(left, right) ? __builtin_bit_cast(T, FloatBits<T>::kQuietNan)
-                                              : ordered;
+    return __builtin_isunordered(left, right) ? static_cast<T>(__builtin_nanf("")) : ordered;
 }
 
 /// Selects with branches, for a type without an integer of its size.
@@ -126,23 +105,14 @@ T float_extreme(T left, T right) noexcept {
     return {(is_nan(left) | is_nan(right)) ? T::kQuietNan : ordered};
 }
 
-struct Min {
+template <bool kMinimum>
+struct Extreme {
     template <class T>
     requires(std::is_arithmetic_v<T> || Float16Bits<T>) static T apply(T left, T right) noexcept {
         if constexpr (!std::is_integral_v<T>)
-            return float_extreme<true>(left, right);
+            return float_extreme<kMinimum>(left, right);
         else
-            return right < left ? right : left;
-    }
-};
-
-struct Max {
-    template <class T>
-    requires(std::is_arithmetic_v<T> || Float16Bits<T>) static T apply(T left, T right) noexcept {
-        if constexpr (!std::is_integral_v<T>)
-            return float_extreme<false>(left, right);
-        else
-            return left < right ? right : left;
+            return (kMinimum ? right < left : left < right) ? right : left;
     }
 };
 
@@ -160,32 +130,21 @@ bool comes_before(T value, T other) noexcept {
     }
 }
 
-template <bool kMinimum, ValueAndIndex T>
-T located_extreme(const T& left, const T& right) noexcept {
-    using V = typename T::Value;
-    const bool left_nan = left.value != left.value;
-    const bool right_nan = right.value != right.value;
-    const bool left_first = comes_before<kMinimum>(left.value, right.value) | left_nan;
-    const bool right_first = comes_before<kMinimum>(right.value, left.value) | right_nan;
-    // Neither or, with two NaNs, both: the values are equal.
-    const bool take_left = left_first != right_first ? left_first : left.index <= right.index;
-    T result = take_left ? left : right;
-    if constexpr (std::is_floating_point_v<V>)
-        if (left_nan | right_nan) result.value = static_cast<V>(__builtin_nanf(""));
-    return result;
-}
-
-struct MinLoc {
+template <bool kMinimum>
+struct LocatedExtreme {
     template <ValueAndIndex T>
     static T apply(const T& left, const T& right) noexcept {
-        return located_extreme<true>(left, right);
-    }
-};
-
-struct MaxLoc {
-    template <ValueAndIndex T>
-    static T apply(const T& left, const T& right) noexcept {
-        return located_extreme<false>(left, right);
+        using V = typename T::Value;
+        const bool left_nan = left.value != left.value;
+        const bool right_nan = right.value != right.value;
+        const bool left_first = comes_before<kMinimum>(left.value, right.value) | left_nan;
+        const bool right_first = comes_before<kMinimum>(right.value, left.value) | right_nan;
+        // Neither or, with two NaNs, both: the values are equal.
+        const bool take_left = left_first != right_first ? left_first : left.index <= right.index;
+        T result = take_left ? left : right;
+        if constexpr (std::is_floating_point_v<V>)
+            if (left_nan | right_nan) result.value = static_cast<V>(__builtin_nanf(""));
+        return result;
     }
 };
 
@@ -208,43 +167,31 @@ T as_element(bool truth) noexcept {
         return truth ? T{1} : T{0};
 }
 
-struct LogicalAnd {
+struct And {
+    static constexpr auto combine = [](auto left, auto right) { return left & right; };
+};
+struct Or {
+    static constexpr auto combine = [](auto left, auto right) { return left | right; };
+};
+struct Xor {
+    static constexpr auto combine = [](auto left, auto right) { return left ^ right; };
+};
+
+template <class Operation>
+struct Logical {
     template <HasTruth T>
     static T apply(T left, T right) noexcept {
-        return as_element<T>(truth_of(left) & truth_of(right));
+        return as_element<T>(Operation::combine(truth_of(left), truth_of(right)));
     }
 };
 
-struct LogicalOr {
-    template <HasTruth T>
+template <class Operation>
+struct Bitwise {
+    template <class T>
+    requires std::is_integral_v<T>
     static T apply(T left, T right) noexcept {
-        return as_element<T>(truth_of(left) | truth_of(right));
+        return static_cast<T>(Operation::combine(left, right));
     }
-};
-
-struct LogicalXor {
-    template <HasTruth T>
-    static T apply(T left, T right) noexcept {
-        return as_element<T>(truth_of(left) != truth_of(right));
-    }
-};
-
-struct BitAnd {
-    template <class T>
-    requires std::is_integral_v<T>
-    static T apply(T left, T right) noexcept { return static_cast<T>(left & right); }
-};
-
-struct BitOr {
-    template <class T>
-    requires std::is_integral_v<T>
-    static T apply(T left, T right) noexcept { return static_cast<T>(left | right); }
-};
-
-struct BitXor {
-    template <class T>
-    requires std::is_integral_v<T>
-    static T apply(T left, T right) noexcept { return static_cast<T>(left ^ right); }
 };
 
 template <class T, class Operation>
@@ -272,7 +219,8 @@ void reduce(void* target, const void* left, const void* right, std::size_t count
 /// Returns the kernel. Signed and unsigned integers share it unless order matters.
 template <class T, class Operation>
 constexpr ReduceFn kernel() noexcept {
-    constexpr bool kOrdered = std::is_same_v<Operation, Min> || std::is_same_v<Operation, Max>;
+    constexpr bool kOrdered =
+        std::is_same_v<Operation, Extreme<true>> || std::is_same_v<Operation, Extreme<false>>;
     if constexpr (!requires(T x) { Operation::apply(x, x); })
         return nullptr;
     else if constexpr (std::is_integral_v<T> && !kOrdered)
@@ -283,10 +231,11 @@ constexpr ReduceFn kernel() noexcept {
 
 template <class T>
 constexpr KernelRow row() noexcept {
-    return {{kernel<T, Sum>(), kernel<T, Prod>(), kernel<T, Min>(), kernel<T, Max>(),
-             kernel<T, LogicalAnd>(), kernel<T, LogicalOr>(), kernel<T, LogicalXor>(),
-             kernel<T, BitAnd>(), kernel<T, BitOr>(), kernel<T, BitXor>(), kernel<T, MinLoc>(),
-             kernel<T, MaxLoc>()},
+    return {{kernel<T, Sum>(), kernel<T, Prod>(), kernel<T, Extreme<true>>(),
+             kernel<T, Extreme<false>>(), kernel<T, Logical<And>>(), kernel<T, Logical<Or>>(),
+             kernel<T, Logical<Xor>>(), kernel<T, Bitwise<And>>(), kernel<T, Bitwise<Or>>(),
+             kernel<T, Bitwise<Xor>>(), kernel<T, LocatedExtreme<true>>(),
+             kernel<T, LocatedExtreme<false>>()},
             sum_pass_of<T>()};
 }
 static_assert(static_cast<int>(Op::sum) == 0 && static_cast<int>(Op::prod) == 1 &&
@@ -302,55 +251,53 @@ static_assert(row<Pair<float, int>>().operations[static_cast<int>(Op::sum)] == n
 /// A bool is a byte that is zero or not, so bitwise and logical operations are equal.
 constexpr KernelRow bool_row() noexcept {
     using Byte = std::uint8_t;
-    constexpr ReduceFn kAnd = kernel<Byte, LogicalAnd>();
-    constexpr ReduceFn kOr = kernel<Byte, LogicalOr>();
-    constexpr ReduceFn kXor = kernel<Byte, LogicalXor>();
+    constexpr ReduceFn kAnd = kernel<Byte, Logical<And>>();
+    constexpr ReduceFn kOr = kernel<Byte, Logical<Or>>();
+    constexpr ReduceFn kXor = kernel<Byte, Logical<Xor>>();
     return {
         {nullptr, nullptr, nullptr, nullptr, kAnd, kOr, kXor, kAnd, kOr, kXor, nullptr, nullptr},
         nullptr};
 }
 static_assert(sizeof(bool) == 1);
 
+constexpr void set(KernelTable& table, Type type, const KernelRow& filled) noexcept {
+    table.types[static_cast<int>(type)] = filled;
+}
+
 /// Makes a table of the types whose loops the compiler vectorises. The rows of other types
 /// are empty (kernels_scalar.cpp).
 constexpr KernelTable make_table(const char* name) noexcept {
     KernelTable table{name, {}, sum_pass_of<std::uint64_t>()};
-    const auto set = [&table](Type type, KernelRow filled) {
-        table.types[static_cast<int>(type)] = filled;
-    };
-    set(Type::int8, row<std::int8_t>());
-    set(Type::int16, row<std::int16_t>());
-    set(Type::int32, row<std::int32_t>());
-    set(Type::int64, row<std::int64_t>());
-    set(Type::uint8, row<std::uint8_t>());
-    set(Type::uint16, row<std::uint16_t>());
-    set(Type::uint32, row<std::uint32_t>());
-    set(Type::uint64, row<std::uint64_t>());
-    set(Type::float32, row<float>());
-    set(Type::float64, row<double>());
-    set(Type::cfloat, row<Complex<float>>());
-    set(Type::cdouble, row<Complex<double>>());
-    set(Type::boolean, bool_row());
-    set(Type::float16, row<Binary16>());
-    set(Type::bfloat16, row<Brain16>());
+    set(table, Type::int8, row<std::int8_t>());
+    set(table, Type::int16, row<std::int16_t>());
+    set(table, Type::int32, row<std::int32_t>());
+    set(table, Type::int64, row<std::int64_t>());
+    set(table, Type::uint8, row<std::uint8_t>());
+    set(table, Type::uint16, row<std::uint16_t>());
+    set(table, Type::uint32, row<std::uint32_t>());
+    set(table, Type::uint64, row<std::uint64_t>());
+    set(table, Type::float32, row<float>());
+    set(table, Type::float64, row<double>());
+    set(table, Type::cfloat, row<Complex<float>>());
+    set(table, Type::cdouble, row<Complex<double>>());
+    set(table, Type::boolean, bool_row());
+    set(table, Type::float16, row<Binary16>());
+    set(table, Type::bfloat16, row<Brain16>());
     return table;
 }
 
 /// Makes a table of the other types: x87 numbers and pairs.
 constexpr KernelTable make_scalar_table(const char* name) noexcept {
     KernelTable table{name, {}, nullptr};
-    const auto set = [&table](Type type, KernelRow filled) {
-        table.types[static_cast<int>(type)] = filled;
-    };
-    set(Type::longdouble, row<long double>());
-    set(Type::float_int, row<Pair<float, int>>());
-    set(Type::double_int, row<Pair<double, int>>());
-    set(Type::int16_int, row<Pair<std::int16_t, int>>());
-    set(Type::int32_int, row<Pair<std::int32_t, int>>());
-    set(Type::int64_int, row<Pair<std::int64_t, int>>());
-    set(Type::longdouble_int, row<Pair<long double, int>>());
-    set(Type::double_int64, row<Pair<double, std::int64_t>>());
-    set(Type::int64_int64, row<Pair<std::int64_t, std::int64_t>>());
+    set(table, Type::longdouble, row<long double>());
+    set(table, Type::float_int, row<Pair<float, int>>());
+    set(table, Type::double_int, row<Pair<double, int>>());
+    set(table, Type::int16_int, row<Pair<std::int16_t, int>>());
+    set(table, Type::int32_int, row<Pair<std::int32_t, int>>());
+    set(table, Type::int64_int, row<Pair<std::int64_t, int>>());
+    set(table, Type::longdouble_int, row<Pair<long double, int>>());
+    set(table, Type::double_int64, row<Pair<double, std::int64_t>>());
+    set(table, Type::int64_int64, row<Pair<std::int64_t, std::int64_t>>());
     return table;
 }
 

@@ -73,13 +73,9 @@ const KernelTable& best_table() noexcept {
     return *tables.front();
 }
 
-std::string joined(std::span<const std::string_view> names) {
-    std::string text;
-    for (const std::string_view name : names) {
-        if (!text.empty()) text += ", ";
-        text += name;
-    }
-    return text;
+void append(std::string& list, std::string_view separator, std::string_view name) {
+    if (!list.empty()) list += separator;
+    list += name;
 }
 
 std::size_t line_offset(const std::byte* pointer) noexcept {
@@ -259,12 +255,13 @@ void reduce_many_by_user(const UserOperation& operation, Targets targets, Operan
     }
     const std::size_t stride =
         (size + kUserAlignmentMax - 1) / kUserAlignmentMax * kUserAlignmentMax;
-    struct alignas(kUserAlignmentMax) Line {
+    struct alignas(kUserAlignmentMax) AlignedLine {
         std::byte bytes[kUserAlignmentMax];
     };
-    const std::unique_ptr<Line[]> buffers(new (std::nothrow) Line[2 * stride / sizeof(Line)]);
+    const std::unique_ptr<AlignedLine[]> buffers(new (std::nothrow)
+                                                     AlignedLine[2 * stride / sizeof(AlignedLine)]);
     WEFT_CHECK(buffers != nullptr, size);
-    UserTiles tiles(operation, buffers[0].bytes, buffers[stride / sizeof(Line)].bytes);
+    UserTiles tiles(operation, buffers[0].bytes, buffers[stride / sizeof(AlignedLine)].bytes);
     for (std::size_t i = 0; i < elements; ++i) reduce_tile(tiles, i, 1);
 }
 
@@ -294,17 +291,19 @@ std::vector<std::string_view> runnable_isas() {
 
 base::Result<ReduceTable> select_isa(std::string_view wanted) {
     if (wanted.empty() || wanted == "auto") return ReduceTable(best_table());
+    std::string runnable;
+    for (const std::string_view name : runnable_isas()) append(runnable, ", ", name);
     for (const KernelTable* table : built_tables()) {
         if (wanted != table->name) continue;
         if (runs_here(*table)) return ReduceTable(*table);
         return base::fail(Status::unsupported,
                           "reduction instruction set: found '{}', which this processor cannot run; "
                           "expected auto or one of {}",
-                          wanted, joined(runnable_isas()));
+                          wanted, runnable);
     }
     return base::fail(Status::argument,
                       "reduction instruction set: found '{}', expected auto or one of {}", wanted,
-                      joined(runnable_isas()));
+                      runnable);
 }
 
 ReduceFn reduce_kernel(Type type, Op op) noexcept {
@@ -316,8 +315,7 @@ std::string operations_of(Type type) {
     std::string names;
     for (int op = 0; op < kBuiltinOps; ++op) {
         if (reduce_kernel(type, static_cast<Op>(op)) == nullptr) continue;
-        if (!names.empty()) names += ' ';
-        names += base::name_of(static_cast<Op>(op));
+        append(names, " ", base::name_of(static_cast<Op>(op)));
     }
     return names;
 }

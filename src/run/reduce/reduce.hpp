@@ -2,12 +2,9 @@
 // reduce.hpp - kernels by type and operation, and reductions of many operands in one pass, to one
 // or many targets.
 //
-// Idea     A kernel combines two buffers element by element. It is looked up when a plan is bound,
-//          never in a loop. Several operands are added in registers. Other operations combine tile
-//          by tile, with the partial result in the first-level cache. In both cases, each byte of
-//          an operand is read from memory once, and each byte of a target written once.
-// Why      The table of the best instruction set is chosen once. Results do not depend on the
-//          choice (kernels.hpp defines them bit by bit).
+// Idea     Several operands are added in registers. Other operations combine tile by tile, with the
+//          partial result in the first-level cache. In both cases, each byte of an operand is read
+//          from memory once, and each byte of a target written once.
 // Next     kernels.hpp and kernel_passes.hpp for the loops; run/bind for the caller.
 #pragma once
 
