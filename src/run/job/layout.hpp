@@ -1,21 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // layout.hpp - the layout of every rank's segment.
 //
-// Idea     The parts of a segment, in order:
-//          - header, mailboxes, one-sided area;
-//          - for each team region, a word that counts members that have left the team;
-//          - active messages, and a fixed table of team regions;
-//          - room for copies of buffers that local peers cannot map;
-//          - heap.
-//          The layout depends on the size of the job and the settings alone, so an offset has one
-//          meaning on all ranks.
-// Why      A rank may receive a message of every other rank in a call, so the cells of a bank grow
-//          with the number of ranks. To limit the memory of a team, jobs of thousands of ranks
-//          have fewer banks.
-//          A network may pin registered memory. So a segment is registered in sections, at their
+// Idea     The parts of a segment, in order: header, mailboxes, one-sided area; for each team
+//          region, a word that counts members that have left the team; active messages; a fixed
+//          table of team regions; room for copies of buffers that local peers cannot map; heap.
+// Why      A network may pin registered memory. So a segment is registered in sections, at their
 //          first use: the part that every rank needs; for each team, the first cells of its banks
-//          and its bulk banks, and its other cells only if a call needs them; and the allocated
-//          parts of the heap. Sections stay registered, because regions and the heap are reused.
+//          and its bulk banks, and its other cells only if a call needs them; and parts of the
+//          heap. Sections stay registered, because regions and the heap are reused.
+// Holds    The layout depends on the size of the job and the settings alone, so an offset has one
+//          meaning on all ranks.
 #pragma once
 
 #include <algorithm>
@@ -29,7 +23,6 @@
 #include "base/region.hpp"
 #include "run/execute/inquiry.hpp"
 #include "run/onesided/area.hpp"
-#include "run/onesided/message_area.hpp"
 
 namespace weft::run {
 

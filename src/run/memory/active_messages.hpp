@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // active_messages.hpp - active messages of a runtime, and the service of peers' requests.
 //
-// Idea     The wire calls the service when it is polled. The service answers one-sided requests and
-//          runs handlers of messages.
 // Holds    Service starts when a handler is set, a message is sent, or peers may send requests. So
 //          other programs pay nothing.
 // Next     run/onesided/messages.hpp for messages; run/onesided/service.hpp for requests.
@@ -17,7 +15,7 @@
 #include "base/result.hpp"
 #include "run/job/engine_progress.hpp"
 #include "run/job/job.hpp"
-#include "run/onesided/message_area.hpp"
+#include "run/onesided/area.hpp"
 #include "weft/types.hpp"
 
 namespace weft::run {

@@ -1,31 +1,27 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // messages.hpp - active messages: a few bytes that are passed to a function at the peer.
 //
-// Idea     Messages of one rank to another are numbered, and written to a ring at the target.
-//          The target tests for the next number whenever it drives its wire, runs the
-//          handler, and returns a credit for every few messages. A sender without credit
-//          queues its messages locally.
-// Why      Sending never waits inside a handler, and handlers never wait. So each rank always
-//          accepts messages, credits always return, and no cycle of waits can arise. Outside of
-//          handlers, a sender waits if its queue is long, so only handlers can make a queue grow.
+// Idea     Messages of one rank to another are numbered, and written to a ring at the target. The
+//          target tests for the next number whenever it drives its wire, runs the handler, and
+//          returns a credit for every few messages. A sender without credit queues its messages.
+// Why      Sending never waits inside a handler, and handlers never wait. So credits always return,
+//          and no cycle of waits can arise.
 // Holds    Messages of one rank to another are handled in order, each once. Handlers run one at a
 //          time, on the thread that drives the engine, with its turn. Data of a peer is checked
-//          before use. A message for an unknown handler waits until the handler is set; later
-//          messages of that peer wait, too. Only the first messages allocate memory.
-// Next     message_area.hpp for the layout.
+//          before use. A message for an unknown handler, and later ones of that peer, wait until
+//          the handler is set. Only the first messages allocate memory.
 #pragma once
 
 #include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstring>
-#include <deque>
+#include <list>
 #include <memory>
-#include <span>
 #include <thread>
 #include <vector>
 
-#include "run/onesided/message_area.hpp"
+#include "run/onesided/area.hpp"
 #include "run/onesided/network.hpp"
 
 namespace weft::run {
@@ -61,16 +57,15 @@ class Messages {
     void send(Rank rank, std::uint32_t handler, const void* data, std::size_t bytes) {
         const MessageHead head{handler, static_cast<std::uint32_t>(bytes)};
         MessagePeer& to = peer(rank);
-        if (to.queued == 0 && to.there != nullptr && post_near(rank, to, head, data)) return;
-        QueuedMessage& message = take();
-        message.peer = rank;
+        if (to.queue.empty() && to.there != nullptr && post_near(rank, to, head, data)) return;
+        if (free_.empty())
+            free_.emplace_back().bytes = std::make_unique<std::byte[]>(sizeof head + bytes_max());
+        QueuedMessage& message = free_.front();
         std::memcpy(message.bytes.get(), &head, sizeof head);
         if (bytes != 0) std::memcpy(message.bytes.get() + sizeof head, data, bytes);
         message.part = {message.bytes.get(), sizeof head + bytes};
-        message.next = nullptr;
-        (to.queued == 0 ? to.first : to.last->next) = &message;
-        to.last = &message;
-        ++to.queued;
+        message.number = message.resume = 0;
+        to.queue.splice(to.queue.end(), free_, free_.begin());
         ++queued_;
         static_cast<void>(post_queue(rank));
     }
@@ -79,13 +74,13 @@ class Messages {
     bool post_at_once(Rank rank, std::uint32_t handler, const void* data,
                       std::size_t bytes) noexcept {
         MessagePeer& to = peer(rank);
-        if (to.queued != 0 || to.there == nullptr ||
+        if (!to.queue.empty() || to.there == nullptr ||
             bytes > base::kCellPayload - sizeof(MessageHead))
             return false;
         return post_near(rank, to, {handler, static_cast<std::uint32_t>(bytes)}, data);
     }
     /// Returns the number of messages that wait for room at that peer.
-    [[nodiscard]] std::size_t queued(Rank rank) { return peer(rank).queued; }
+    [[nodiscard]] std::size_t queued(Rank rank) { return peer(rank).queue.size(); }
     /// Returns true if no message is queued, and the sources of all messages have been read.
     [[nodiscard]] bool idle() const { return queued_ == 0 && reading_.empty(); }
     /// Returns the id of the thread in a handler, or no id. Any thread may read it.
@@ -118,16 +113,14 @@ class Messages {
     struct QueuedMessage {
         std::unique_ptr<std::byte[]> bytes;  ///< starts with the head
         base::PutPart part;
-        Rank peer = 0;
         std::uint64_t number = 0;  ///< 0: no number yet
         std::uint64_t resume = 0;
         std::uint32_t pending = 0;
-        QueuedMessage* next = nullptr;  ///< next in the queue
     };
+    /// Messages pass from list to list without a copy or an allocation.
+    using MessageList = std::list<QueuedMessage>;
     struct MessagePeer {
-        QueuedMessage* first = nullptr;  ///< of the queue
-        QueuedMessage* last = nullptr;
-        std::size_t queued = 0;
+        MessageList queue;                 ///< messages to it that are not posted
         std::uint64_t sent = 0;            ///< number of the last message sent to it
         std::uint64_t credits = 0;         ///< credits taken, each for kStep messages
         std::uint64_t handled = 0;         ///< number of its last handled message
@@ -140,27 +133,14 @@ class Messages {
 
     [[nodiscard]] MessagePeer& peer(Rank rank) { return peers_[static_cast<std::size_t>(rank)]; }
 
-    QueuedMessage& take() {
-        if (free_.empty()) {
-            QueuedMessage& made = pool_.emplace_back();
-            made.bytes = std::make_unique<std::byte[]>(sizeof(MessageHead) + bytes_max());
-            free_.reserve(pool_.size());
-            reading_.reserve(pool_.size());
-            return made;
-        }
-        QueuedMessage& message = *free_.back();
-        free_.pop_back();
-        message.number = message.resume = 0;
-        return message;
-    }
-
     /// Frees messages whose transfers have ended.
     [[gnu::noinline]] bool retire() noexcept {
-        return std::erase_if(reading_, [this](QueuedMessage* message) {
-                   if (message->pending != 0) return false;
-                   free_.push_back(message);
-                   return true;
-               }) != 0;
+        const std::size_t before = reading_.size();
+        for (auto at = reading_.begin(); at != reading_.end();) {
+            const auto message = at++;
+            if (message->pending == 0) free_.splice(free_.end(), reading_, message);
+        }
+        return reading_.size() != before;
     }
 
     void expect(Rank rank, std::uint64_t number) {
@@ -171,7 +151,7 @@ class Messages {
 
     /// Returns true if the peer has nothing to serve. Nearly all tests end here.
     [[nodiscard]] static bool is_idle(const MessagePeer& from) noexcept {
-        if (from.there == nullptr || from.queued != 0) return false;
+        if (from.there == nullptr || !from.queue.empty()) return false;
         return !has_come(from, from.next->flag.load(std::memory_order_relaxed));
     }
     [[nodiscard]] static bool has_come(const MessagePeer& from, base::FlagWord flag) noexcept {
@@ -195,7 +175,7 @@ class Messages {
             moved = true;
         }
         if (from.handled / MessageArea::kStep > from.credited) moved = post_credits(rank) || moved;
-        return (from.queued != 0 && post_queue(rank)) || moved;
+        return (!from.queue.empty() && post_queue(rank)) || moved;
     }
 
     [[nodiscard]] bool has_come(Rank rank, const MessagePeer& from) noexcept {
@@ -291,8 +271,8 @@ class Messages {
     bool post_queue(Rank rank) noexcept {
         MessagePeer& to = peer(rank);
         bool moved = false;
-        while (to.queued != 0) {
-            QueuedMessage& message = *to.first;
+        while (!to.queue.empty()) {
+            QueuedMessage& message = to.queue.front();
             if (message.number == 0) {
                 if (!has_room(rank, to)) break;
                 message.number = ++to.sent;
@@ -300,10 +280,9 @@ class Messages {
             base::Put put = put_of(rank, message.number, message.part);
             put.pending = &message.pending;
             if (wire_.try_put(put, message.resume) == base::Post::again) break;
-            to.first = message.next;
-            --to.queued;
+            MessageList& next = message.pending == 0 ? free_ : reading_;
+            next.splice(next.end(), to.queue, to.queue.begin());
             --queued_;
-            (message.pending == 0 ? free_ : reading_).push_back(&message);
             moved = true;
         }
         return moved;
@@ -315,12 +294,9 @@ class Messages {
     std::byte* own_;
     std::array<MessageHandler, kHandlers> handlers_{};
     std::vector<MessagePeer> peers_;  ///< by rank of the job
-    std::deque<QueuedMessage>
-        pool_;  ///< all messages; never moved, because the wire counts in them
-    std::vector<QueuedMessage*>
-        free_;  ///< both have capacity for all messages, so they never allocate
-    std::vector<QueuedMessage*> reading_;
-    std::size_t queued_ = 0;
+    MessageList free_;
+    MessageList reading_;     ///< posted messages whose sources the wire still reads
+    std::size_t queued_ = 0;  ///< messages in all queues
     std::size_t turn_ = 0;
     bool serving_ = false;
     const std::size_t count_;                  ///< number of peers

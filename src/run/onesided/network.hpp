@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // network.hpp - requirements of one-sided calls on a wire, and on the engine while they wait.
 //
-// Idea     As for the engine's transport: the interface belongs to its user and has
-//          no virtual calls.
 // Next     onesided.hpp for the calls.
 #pragma once
 

@@ -3,11 +3,8 @@
 //
 // Idea     Local peers are reached by loads, stores and atomic operations on mapped memory. Remote
 //          peers are reached by writes and reads of the network, and by requests for operations
-//          that the target itself must do. The wire grants one method to learn that all writes have
-//          been delivered: by order, by counting, or by delivery.
-// Why      A network write that is complete at the origin need not be delivered, and two writes may
-//          be delivered in any order. So fence and quiet cannot rest on completions alone
-//          (docs/one-sided.md, section 4).
+//          that the target itself must do. Section 4 of docs/one-sided.md says how a rank learns
+//          that all writes have been delivered: by order, by counting, or by delivery.
 // Holds    The caller checks places and ranks of the job. One thread at a time calls, with the
 //          engine's turn. Each wait may give the turn to other threads, so values read before a
 //          wait are not trusted after it. A call that returns false has failed permanently.
@@ -27,7 +24,6 @@
 #include "run/onesided/remote_address.hpp"
 #include "run/onesided/requests.hpp"
 #include "run/onesided/service.hpp"
-#include "run/onesided/signal.hpp"
 #include "run/onesided/stream.hpp"
 
 namespace weft::run {
@@ -121,7 +117,11 @@ class OneSided {
             return true;
         }
         if (bytes == 0) return true;
-        if (!from.in_network() && copy_from(rank, from, into, bytes)) return true;
+        if (!from.in_network() && from.memory->copied &&
+            wire_.memory().copy_from(rank, {.address = from.address()}, into, bytes)) {
+            std::atomic_thread_fence(std::memory_order_acquire);  // as in copy_near()
+            return true;
+        }
         if (!wire_.remote().reads || !from.in_network())
             return get_by_request(of_call(stream), rank, into, from, bytes);
         const base::Read read{rank, into, bytes, from.offset, &pending, from.region()};
@@ -182,9 +182,7 @@ class OneSided {
             return true;
         }
         old = 0;
-        const std::uint64_t number =
-            send_after_writes(of_call(stream), rank, onesided::request_for(atomic), true, &old);
-        if (number != 0 && requests_.await(rank, number)) return true;
+        if (send_and_await(of_call(stream), rank, onesided::request_for(atomic), &old)) return true;
         requests_.forget(rank, &old);
         return false;
     }
@@ -346,8 +344,12 @@ class OneSided {
 
     bool write(Stream& of, Rank rank, const RemoteAddress& to, const std::byte* from,
                std::size_t bytes, std::uint32_t& pending, std::uint64_t payload = 0) {
-        if (!to.in_network())
-            return copy_to(rank, to, from, bytes) || put_by_request(of, rank, to, from, bytes);
+        if (!to.in_network()) {
+            const bool copied =
+                to.memory->copied &&
+                wire_.memory().copy_to(rank, {.address = to.address()}, from, bytes);
+            return copied || put_by_request(of, rank, to, from, bytes);
+        }
         // Requests hold the number of transfers before them in 32 bits.
         constexpr std::uint64_t kTransfersMax = std::uint64_t{1} << 31;
         if (wire_.counts().written_to(rank) - peer(rank).requested > kTransfersMax &&
@@ -396,6 +398,11 @@ class OneSided {
         const std::uint64_t number = requests_.send(rank, request, asks, into, follow);
         of.mark_dirty(rank);
         return number;
+    }
+
+    bool send_and_await(Stream& of, Rank rank, const RemoteRequest& request, void* into = nullptr) {
+        const std::uint64_t number = send_after_writes(of, rank, request, true, into);
+        return number != 0 && requests_.await(rank, number);
     }
 
     /// Returns true if an earlier put or request may be incomplete at the peer.
@@ -463,10 +470,9 @@ class OneSided {
     }
 
     // Defined in registered.hpp.
-    bool copy_to(Rank rank, const RemoteAddress& to, const std::byte* from,
-                 std::size_t bytes) noexcept;
-    bool copy_from(Rank rank, const RemoteAddress& from, std::byte* into,
-                   std::size_t bytes) noexcept;
+    template <class Before, class After>
+    bool through_buffer(Stream& of, Rank rank, RequestKind kind, const RemoteAddress& there,
+                        std::size_t bytes, Before before, After after);
     bool get_by_request(Stream& of, Rank rank, std::byte* into, const RemoteAddress& from,
                         std::size_t bytes);
     bool put_by_request(Stream& of, Rank rank, const RemoteAddress& to, const std::byte* from,

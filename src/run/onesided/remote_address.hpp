@@ -2,10 +2,8 @@
 // remote_address.hpp - target of a one-sided call: a peer's segment, or memory that it registered.
 //
 // Idea     Segments have the same layout on all ranks, so an offset is enough. Registered memory is
-//          at any address. Its owner has a number for it. The caller knows how to reach it: by
-//          loads and stores (its own memory), by the kernel, by the network, or by requests, which
-//          always work. Requests carry number and offset in one word.
-// Why      One word for both kinds lets each request name either.
+//          at any address; its owner has a number for it. Requests carry number and offset in one
+//          word.
 // Next     onesided.hpp for the calls; service.hpp, which finds memory by number;
 //          run/memory/registered_memory.hpp for the exchange of numbers.
 #pragma once

@@ -3,10 +3,8 @@
 //
 // Idea     A reply to one request implies that all earlier ones are done. So only some requests ask
 //          for a reply: those with a result, flushes, and every few requests to free slots.
-// Holds    The slot of a request is reused only after a reply has shown that the request is done.
-//          The first request to a peer allocates memory; later ones do not. Several threads may
-//          send. Each wait may give the turn to other threads, so a request is numbered only after
-//          the wait for room.
+// Holds    The first request to a peer allocates memory; later ones do not. Each wait may give the
+//          turn to other threads, so a request is numbered only after the wait for room.
 // Next     service.hpp for the target's side; onesided.hpp for the caller.
 #pragma once
 
@@ -39,7 +37,7 @@ class Requests {
     /// a reply then.
     template <class Stamp>
     std::uint64_t send(Rank rank, RemoteRequest request, bool asks, void* into, Stamp stamp) {
-        RequestRing& peer = peers_[static_cast<std::size_t>(rank)];
+        RequestRing& peer = ring(rank);
         if (peer.slots == nullptr) peer.slots = std::make_unique<Slot[]>(area_.slots());
         if (!driver_.await([&] { return has_room(rank); },
                            [&] { return waits(rank, peer, "room for a request"); }))
@@ -67,29 +65,32 @@ class Requests {
 
     /// Returns true if send() would not wait for the peer.
     [[nodiscard]] bool has_room(Rank rank) noexcept {
-        RequestRing& peer = peers_[static_cast<std::size_t>(rank)];
+        RequestRing& peer = ring(rank);
         if (peer.slots == nullptr) return true;
-        return has_room(rank, peer, peer.slots[(peer.sent + 1) % area_.slots()]);
+        const std::uint64_t number = peer.sent + 1;
+        if (number - peer.done > area_.slots()) take_replies(rank, peer);
+        return number - peer.done <= area_.slots() &&
+               peer.slots[number % area_.slots()].pending == 0;
     }
     /// Returns true if a request that asked for a reply, and all earlier ones, are done.
     [[nodiscard]] bool is_done(Rank rank, std::uint64_t number) noexcept {
-        return take_replies(rank, peers_[static_cast<std::size_t>(rank)]) >= number;
+        return take_replies(rank, ring(rank)) >= number;
     }
     /// Waits until a request that asked for a reply, and all earlier ones, are done.
     bool await(Rank rank, std::uint64_t number) {
-        RequestRing& peer = peers_[static_cast<std::size_t>(rank)];
+        RequestRing& peer = ring(rank);
         return driver_.await([&] { return take_replies(rank, peer) >= number; },
                              [&] { return waits(rank, peer, "a reply"); });
     }
     /// Discards the result of a request.
     void forget(Rank rank, const void* into) {
-        RequestRing& peer = peers_[static_cast<std::size_t>(rank)];
+        RequestRing& peer = ring(rank);
         for (std::uint64_t i = 0; peer.slots != nullptr && i < area_.slots(); ++i)
             if (peer.slots[i].into == into) peer.slots[i].into = nullptr;
     }
     /// Returns true if some request to the peer may not be done.
     [[nodiscard]] bool outstanding(Rank rank) {
-        RequestRing& peer = peers_[static_cast<std::size_t>(rank)];
+        RequestRing& peer = ring(rank);
         return peer.sent != peer.done && take_replies(rank, peer) != peer.sent;
     }
 
@@ -110,11 +111,7 @@ class Requests {
         std::uint64_t answered = 0;  ///< replies taken
     };
 
-    bool has_room(Rank rank, RequestRing& peer, const Slot& slot) noexcept {
-        const std::uint64_t number = peer.sent + 1;
-        if (number - peer.done > area_.slots()) take_replies(rank, peer);
-        return number - peer.done <= area_.slots() && slot.pending == 0;
-    }
+    [[nodiscard]] RequestRing& ring(Rank rank) { return peers_[static_cast<std::size_t>(rank)]; }
 
     std::uint64_t take_replies(Rank rank, RequestRing& peer) noexcept {
         while (peer.answered != peer.asked) {

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // service.hpp - the target's side of requests: takes them from cells, does them, and replies.
 //
-// Idea     Whenever this rank's wire is driven, it calls serve(): in each wait and poll, and in a
-//          progress thread. serve() polls the next request cell of a few remote ranks, round robin,
-//          so a poll stays short in a large job.
+// Idea     This rank's wire calls serve() whenever it is driven. serve() polls the next request
+//          cell of a few remote ranks, round robin, so a poll stays short in a large job.
 // Holds    A request is checked before it is done. Requests of one origin are done in order, each
 //          after the delivery of the writes before it. Nothing blocks, or allocates after
 //          construction. If no reply entry is free, the request waits.
@@ -12,13 +11,13 @@
 
 #include <algorithm>
 #include <cstring>
+#include <list>
 #include <vector>
 
 #include "base/copy.hpp"
 #include "run/onesided/area.hpp"
 #include "run/onesided/network.hpp"
 #include "run/onesided/request.hpp"
-#include "run/onesided/signal.hpp"
 
 namespace weft::run {
 
@@ -30,7 +29,7 @@ class Service {
         for (Rank peer = 0; peer < area.ranks; ++peer) {
             if (wire.near(peer) == nullptr) origins_.push_back({peer, area.before_first + 1});
         }
-        if (!origins_.empty()) make_replies();
+        if (!origins_.empty()) free_.resize(kReplies);
     }
     Service(const Service&) = delete;
     Service& operator=(const Service&) = delete;
@@ -40,7 +39,7 @@ class Service {
     void serve_near(Rank rank) {
         const auto serves = [&](const Origin& origin) { return origin.rank == rank; };
         if (rank == rank_ || std::ranges::any_of(origins_, serves)) return;
-        if (origins_.empty()) make_replies();
+        if (origins_.empty()) free_.resize(kReplies);
         origins_.push_back({rank, area_.before_first + 1});
     }
     /// Returns this rank's memory that requests may name.
@@ -114,12 +113,6 @@ class Service {
         return offset <= wire_.segment_bytes() && bytes <= wire_.segment_bytes() - offset;
     }
 
-    void make_replies() {
-        replies_.resize(kReplies);
-        open_.reserve(kReplies);
-        for (std::size_t i = kReplies; i-- > 0;) free_.push_back(static_cast<std::uint16_t>(i));
-    }
-
     /// Returns this rank's memory that a request names (RemoteAddress::packed()), or nullptr if the
     /// origin may not access it.
     [[nodiscard]] std::byte* find(std::uint64_t place, std::uint64_t bytes) const noexcept {
@@ -169,9 +162,7 @@ class Service {
     }
 
     void reply(const Origin& origin, const RemoteRequest& request, std::uint64_t old) noexcept {
-        const std::uint16_t number = free_.back();
-        free_.pop_back();
-        Reply& reply = replies_[number];
+        Reply& reply = free_.front();
         reply.value = old;
         reply.part = {reinterpret_cast<const std::byte*>(&reply.value), sizeof reply.value};
         reply.put = {.peer = origin.rank,
@@ -186,22 +177,16 @@ class Service {
         reply.put.bytes = reply.part.bytes;
         reply.resume = 0;
         reply.posted = wire_.try_put(reply.put, reply.resume) == base::Post::posted;
-        if (reply.posted && reply.pending == 0) {
-            free_.push_back(number);
-        } else {
-            open_.push_back(number);
-        }
+        if (!reply.posted || reply.pending != 0) open_.splice(open_.end(), free_, free_.begin());
     }
 
     void post_replies() noexcept {
-        std::erase_if(open_, [this](std::uint16_t number) {
-            Reply& reply = replies_[number];
-            if (!reply.posted)
-                reply.posted = wire_.try_put(reply.put, reply.resume) == base::Post::posted;
-            if (!reply.posted || reply.pending != 0) return false;
-            free_.push_back(number);
-            return true;
-        });
+        for (auto at = open_.begin(); at != open_.end();) {
+            const auto reply = at++;
+            if (!reply->posted)
+                reply->posted = wire_.try_put(reply->put, reply->resume) == base::Post::posted;
+            if (reply->posted && reply->pending == 0) free_.splice(free_.begin(), open_, reply);
+        }
     }
 
     Wire& wire_;
@@ -211,9 +196,8 @@ class Service {
     RegisteredRanges registered_;
     std::vector<Origin> origins_;  ///< remote ranks, and local ones that send requests
     std::size_t turn_ = 0;
-    std::vector<Reply> replies_;  ///< never resized, because the wire counts in it
-    std::vector<std::uint16_t> free_;
-    std::vector<std::uint16_t> open_;
+    std::list<Reply> free_;
+    std::list<Reply> open_;  ///< not posted, or the wire still reads them
 };
 
 }  // namespace weft::run

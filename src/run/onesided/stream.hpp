@@ -2,10 +2,9 @@
 // stream.hpp - transfers of one context, and its fence.
 //
 // Idea     Requests, batches and peers' memory belong to the rank. Fence and quiet belong to a
-//          stream and cover its calls only, so streams do not wait for each other's puts. Counters
-//          record the covered calls, because other threads may put meanwhile.
+//          stream and cover its calls only. Counters record the covered calls, because other
+//          threads may put meanwhile.
 // Holds    The wire counts in a stream, so it must not move until it is quiet.
-// Next     onesided.hpp.
 #pragma once
 
 #include <cstdint>
