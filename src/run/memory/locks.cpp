@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// locks.cpp - locks of a team: queues in one word of symmetric memory on each member.
+// locks.cpp - locks of a team: queues in one word of symmetric memory on each member
+// (Mellor-Crummey and Scott).
 //
 // Idea     Each member's word has two halves. The upper half is used only on the lock's home
 //          member. It holds the last rank in the queue, counted from 1, or 0 if the lock is free.
 //          The lower half holds the member's successor in the queue, counted from 1. Its top bit
 //          shows that the lock has been passed to the member. A new waiter swaps itself in as the
 //          last, and tells its predecessor, which passes the lock on when it unlocks.
-// Why      A waiting member reads only its own memory (Mellor-Crummey and Scott).
 // Holds    The words are 0 when the lock is made and after its last use. Each waiter has one
 //          predecessor, so locking costs two atomic operations, and unlocking one or two.
-// Next     remote_memory.hpp.
 #include <atomic>
 
 #include "run/memory/remote_memory.hpp"

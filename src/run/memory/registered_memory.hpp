@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// registered_memory.hpp - users' memory that members of a team put to and get from.
+// registered_memory.hpp - users' memory that members of a team put to and get from, by a *name*
+// (docs/decisions/0020-registered-memory.md).
 //
-// Idea     Each member describes its memory to all others. A *name*, a range of addresses without
-//          memory, represents the memory of the peer that a call addresses. So every one-sided call
-//          accepts a name where it accepts symmetric memory.
-// Why      Handles with offsets would double the interfaces for C, for C++ and for the layers
-//          on them (docs/decisions/0020-registered-memory.md).
 // Holds    A call that fails changes nothing on any member. Registrations belong to one team and
 //          end with it. Puts to memory are complete before its registration ends. A name is not
 //          reused before kRetired later ones have ended.

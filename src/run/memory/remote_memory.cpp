@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "run/memory/remote_memory.hpp"
 
+#include <utility>
+
 #include "run/job/real_engine.hpp"
 #include "run/memory/registered_memory.hpp"
 #include "run/team/team.hpp"
@@ -119,13 +121,14 @@ static base::Failure null_blocks(std::string_view argument, const Strided& block
                       argument, blocks.count, blocks.block_bytes, direction, peer);
 }
 
-/// Runs a call. Calls that only touch mapped memory need no turn. They still drive the engine from
-/// time to time, because a program that polls a local word must not delay requests of remote ranks.
-template <class Call>
-base::Result<void> RemoteMemory::driven(bool near, Call call) {
+/// Runs a call of this stream. Calls that only touch mapped memory need no turn. They still drive
+/// the engine from time to time, because a program that polls a local word must not delay requests
+/// of remote ranks.
+template <auto kCall, class... Arguments>
+base::Result<void> RemoteMemory::driven(bool near, Arguments&&... arguments) {
     if (near) services_.progress.drive_now_and_then();
     const Turn::Hold hold = near ? Turn::Hold() : services_.engine.take_turn();
-    if (call(services_.onesided)) return {};
+    if ((services_.onesided.*kCall)(std::forward<Arguments>(arguments)..., stream_)) return {};
     return services_.engine.failure();
 }
 
@@ -148,10 +151,8 @@ base::Result<void> RemoteMemory::put(void* to, const void* from, std::size_t byt
     const auto found = place("put", "dst", to, bytes, peer);
     if (!found) return found.failure();
     if (from == nullptr && bytes != 0) return null_buffer("put: src", bytes, "to", peer);
-    return driven(is_near(*found), [&](RealOneSided& onesided) {
-        return onesided.put(found->rank, found->place, static_cast<const std::byte*>(from), bytes,
-                            when, stream_);
-    });
+    return driven<&RealOneSided::put>(is_near(*found), found->rank, found->place,
+                                      static_cast<const std::byte*>(from), bytes, when);
 }
 
 base::Result<void> RemoteMemory::get(void* into, const void* from, std::size_t bytes, Rank peer,
@@ -159,10 +160,8 @@ base::Result<void> RemoteMemory::get(void* into, const void* from, std::size_t b
     const auto found = place("get", "src", from, bytes, peer);
     if (!found) return found.failure();
     if (into == nullptr && bytes != 0) return null_buffer("get: dst", bytes, "from", peer);
-    return driven(is_near(*found), [&](RealOneSided& onesided) {
-        return onesided.get(found->rank, static_cast<std::byte*>(into), found->place, bytes, when,
-                            stream_);
-    });
+    return driven<&RealOneSided::get>(is_near(*found), found->rank, static_cast<std::byte*>(into),
+                                      found->place, bytes, when);
 }
 
 base::Result<void> RemoteMemory::put_strided(void* to, const void* from, const Strided& blocks,
@@ -173,10 +172,8 @@ base::Result<void> RemoteMemory::put_strided(void* to, const void* from, const S
     if (!fits(blocks, blocks.from_stride))
         return too_wide("put_strided", "src", blocks, blocks.from_stride, peer);
     if (from == nullptr) return null_blocks("put_strided: src", blocks, "to", peer);
-    return driven(is_near(*found), [&](RealOneSided& onesided) {
-        return onesided.put_strided(found->rank, found->place, static_cast<const std::byte*>(from),
-                                    blocks, stream_);
-    });
+    return driven<&RealOneSided::put_strided>(is_near(*found), found->rank, found->place,
+                                              static_cast<const std::byte*>(from), blocks);
 }
 
 base::Result<void> RemoteMemory::get_strided(void* into, const void* from, const Strided& blocks,
@@ -188,10 +185,8 @@ base::Result<void> RemoteMemory::get_strided(void* into, const void* from, const
     if (!fits(blocks, blocks.to_stride))
         return too_wide("get_strided", "dst", blocks, blocks.to_stride, peer);
     if (into == nullptr) return null_blocks("get_strided: dst", blocks, "from", peer);
-    return driven(is_near(*found), [&](RealOneSided& onesided) {
-        return onesided.get_strided(found->rank, static_cast<std::byte*>(into), found->place,
-                                    blocks, stream_);
-    });
+    return driven<&RealOneSided::get_strided>(is_near(*found), found->rank,
+                                              static_cast<std::byte*>(into), found->place, blocks);
 }
 
 base::Result<void> RemoteMemory::start_get(void* into, const void* from, std::size_t bytes,
@@ -199,10 +194,8 @@ base::Result<void> RemoteMemory::start_get(void* into, const void* from, std::si
     const auto found = place("get", "src", from, bytes, peer);
     if (!found) return found.failure();
     if (into == nullptr && bytes != 0) return null_buffer("get: dst", bytes, "from", peer);
-    return driven(is_near(*found), [&](RealOneSided& onesided) {
-        return onesided.start_get(found->rank, static_cast<std::byte*>(into), found->place, bytes,
-                                  pending, stream_);
-    });
+    return driven<&RealOneSided::start_get>(
+        is_near(*found), found->rank, static_cast<std::byte*>(into), found->place, bytes, pending);
 }
 
 base::Result<void> RemoteMemory::await(const std::uint32_t& pending, base::Deadline deadline) {
@@ -223,10 +216,9 @@ base::Result<void> RemoteMemory::put_signal(void* to, const void* from, std::siz
     const auto found = place("put_signal", "dst", to, bytes, peer);
     if (!found) return found.failure();
     if (from == nullptr && bytes != 0) return null_buffer("put_signal: src", bytes, "to", peer);
-    return driven(is_near(*found) && is_near(*signal), [&](RealOneSided& onesided) {
-        return onesided.put_signal(found->rank, found->place, static_cast<const std::byte*>(from),
-                                   bytes, {signal->place, value, adds}, when, stream_);
-    });
+    return driven<&RealOneSided::put_signal>(is_near(*found) && is_near(*signal), found->rank,
+                                             found->place, static_cast<const std::byte*>(from),
+                                             bytes, Signal{signal->place, value, adds}, when);
 }
 
 namespace {
@@ -254,9 +246,8 @@ base::Result<std::uint64_t> RemoteMemory::change(const WordChange& change, Rank 
     const auto found = place_of_word(name_of(change.kind), "word", change.word, change.width, peer);
     if (!found) return found.failure();
     std::uint64_t old = 0;
-    auto done = driven(is_near(*found), [&](RealOneSided& onesided) {
-        return onesided.change(found->rank, at(found->place, change), old, stream_);
-    });
+    auto done =
+        driven<&RealOneSided::change>(is_near(*found), found->rank, at(found->place, change), old);
     if (!done) return done.failure();
     return old;
 }
@@ -264,17 +255,14 @@ base::Result<std::uint64_t> RemoteMemory::change(const WordChange& change, Rank 
 base::Result<void> RemoteMemory::apply(const WordChange& change, Rank peer) {
     const auto found = place_of_word(name_of(change.kind), "word", change.word, change.width, peer);
     if (!found) return found.failure();
-    return driven(is_near(*found), [&](RealOneSided& onesided) {
-        return onesided.apply(found->rank, at(found->place, change), stream_);
-    });
+    return driven<&RealOneSided::apply>(is_near(*found), found->rank, at(found->place, change));
 }
 
 base::Result<void> RemoteMemory::start_change(const WordChange& change, Rank peer, void* into) {
     const auto found = place_of_word(name_of(change.kind), "word", change.word, change.width, peer);
     if (!found) return found.failure();
-    return driven(is_near(*found), [&](RealOneSided& onesided) {
-        return onesided.start_change(found->rank, at(found->place, change), into, stream_);
-    });
+    return driven<&RealOneSided::start_change>(is_near(*found), found->rank,
+                                               at(found->place, change), into);
 }
 
 base::Result<void> RemoteMemory::fence() {

@@ -2,12 +2,10 @@
 // remote_memory.hpp - one-sided calls of a team: checks arguments, translates ranks and addresses.
 //
 // Idea     Ranks are team ranks. Addresses are this rank's addresses of symmetric memory, and refer
-//          to the same offset at the peer. Calls that OpenSHMEM 1.5 has behave as defined there. A
-//          context is a team with a separate stream.
+//          to the same offset at the peer. A context is a team with a separate stream.
 // Holds    A refused call changes nothing. Calls on local peers take no lock and rarely
 //          drive the engine.
-// Next     run/onesided/onesided.hpp for the calls; word_waits.cpp for waits; locks.cpp for locks;
-//          include/weft/weft.hpp for the user's view.
+// Next     run/onesided/onesided.hpp for the calls; word_waits.cpp for waits; locks.cpp for locks.
 #pragma once
 
 #include <cstddef>
@@ -151,8 +149,8 @@ class RemoteMemory {
                                                        const void* address, std::int64_t stride,
                                                        const Strided& blocks, Rank peer);
     [[nodiscard]] base::Result<Rank> job_rank(std::string_view call, Rank peer) const;
-    template <class Call>
-    [[nodiscard]] base::Result<void> driven(bool near, Call call);
+    template <auto kCall, class... Arguments>
+    [[nodiscard]] base::Result<void> driven(bool near, Arguments&&... arguments);
     [[nodiscard]] bool is_near(const Target& target) const;
     [[nodiscard]] base::Failure misplaced(std::string_view call, std::string_view argument,
                                           const void* address, std::size_t bytes, Rank peer) const;

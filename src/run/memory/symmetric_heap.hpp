@@ -1,17 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// symmetric_heap.hpp - memory that has the same offset on all members of a team.
+// symmetric_heap.hpp - memory that has the same offset on all members of a team, which agree on it
+// by calls of the team (docs/decisions/0019-symmetric-memory.md).
 //
-// Idea     Members may belong to several teams, so their heaps may differ. They agree by calls of
-//          the team. Each member proposes its lowest free offset, and the search continues at the
-//          highest proposal. When all proposals are equal, the members allocate that offset. Equal
-//          heaps agree at once. A member prepares the memory before it proposes it, so agreed
-//          memory can be used at once.
-// Why      The same exchange shows whether all members request the same size. So disagreements and
-//          a full heap are reported on all members (docs/decisions/0019-symmetric-memory.md).
 // Holds    A call that fails changes nothing on any member. Blocks belong to one team and end with
 //          it. The number of exchanges is bounded, because each passes a free range of some member.
-//          Puts into a block are complete before it is freed: each caller completes its puts before
-//          the exchange that frees.
+//          A member prepares memory before it proposes it, so agreed memory can be used at once.
+//          Each caller completes its puts before the exchange that frees a block.
 // Next     link/heap for the offsets of one rank.
 #pragma once
 
