@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "run/job/cards.hpp"
 
-#include <array>
 #include <cstring>
 
 namespace weft::run {
@@ -21,48 +20,30 @@ struct MappingHead {
     std::int64_t error = 0;   ///< errno of the kernel's copies
 };
 
-/// Start of a published business card. The settings follow.
-struct CardHead {
-    std::array<std::byte, sizeof(link::SegmentCard)> segment{};
-    cpu_set_t cpus{};
-    std::uint64_t version = 0;
-    std::uint64_t probe = 0;
-    HostFacts host;
-};
-
 }  // namespace
 
 std::vector<std::byte> to_bytes(const BusinessCard& card) {
-    CardHead head{
-        .cpus = card.cpus, .version = card.version, .probe = card.probe, .host = card.host};
-    std::memcpy(head.segment.data(), card.segment.to_bytes().data(), sizeof head.segment);
     Bytes out;
-    append(out, &head, sizeof head);
+    append(out, static_cast<const RankFacts*>(&card), sizeof(RankFacts));
     append(out, card.settings.data(), card.settings.size());
     return out;
 }
 
 base::Result<BusinessCard> business_card_from(std::span<const std::byte> bytes, Rank rank) {
-    CardHead head;
-    if (bytes.size() < sizeof head)
+    RankFacts facts;
+    if (bytes.size() < sizeof facts)
         return base::fail(Status::environment,
                           "the card of rank {} has {} bytes, expected {} or more: it runs another "
                           "version of this library",
-                          rank, bytes.size(), sizeof head);
-    std::memcpy(&head, bytes.data(), sizeof head);
-    auto segment = link::SegmentCard::from_bytes(head.segment);
+                          rank, bytes.size(), sizeof facts);
+    std::memcpy(&facts, bytes.data(), sizeof facts);
+    const auto segment = link::SegmentCard::from_bytes(bytes.first(sizeof facts.segment));
     if (!segment) return segment.failure().within(fmt::format("card of rank {}", rank));
-    if (head.host.address_count > HostFacts::kAddressesMax)
+    if (facts.host.address_count > HostFacts::kAddressesMax)
         return base::fail(Status::environment, "the card of rank {} has {} addresses, at most {}",
-                          rank, head.host.address_count, HostFacts::kAddressesMax);
-    const auto settings = bytes.subspan(sizeof head);
-    return BusinessCard{
-        .segment = *segment,
-        .cpus = head.cpus,
-        .version = head.version,
-        .probe = head.probe,
-        .host = head.host,
-        .settings = {reinterpret_cast<const char*>(settings.data()), settings.size()}};
+                          rank, facts.host.address_count, HostFacts::kAddressesMax);
+    const auto settings = bytes.subspan(sizeof facts);
+    return BusinessCard{facts, {reinterpret_cast<const char*>(settings.data()), settings.size()}};
 }
 
 std::vector<std::byte> to_bytes(const MappingCard& card) {
@@ -78,12 +59,10 @@ std::vector<std::byte> to_bytes(const MappingCard& card) {
 base::Result<MappingCard> mapping_card_from(std::span<const std::byte> bytes, Rank rank,
                                             Rank size) {
     MappingHead head;
-    if (bytes.size() < sizeof head)
+    if (bytes.size() >= sizeof head) std::memcpy(&head, bytes.data(), sizeof head);
+    if (bytes.size() < sizeof head || head.bytes > bytes.size() - sizeof head)
         return base::fail(Status::environment, "the mapping verdict of rank {} is cut off", rank);
-    std::memcpy(&head, bytes.data(), sizeof head);
     const auto rest = bytes.subspan(sizeof head);
-    if (head.bytes > rest.size())
-        return base::fail(Status::environment, "the mapping verdict of rank {} is cut off", rank);
     auto verdict = link::MapVerdict::from_bytes(rest.first(head.bytes));
     if (!verdict) return verdict.failure();
     // Ranks are ascending and include its own, so the last one is the largest.

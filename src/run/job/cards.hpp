@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // cards.hpp - records that ranks publish at start-up, and their conversion to and from bytes.
 //
-// Idea     Two records: the business card before the first fence, the mapping card before the
-//          second. Each contains the lengths of its parts.
 // Holds    Records of other ranks are checked: every length and rank must be possible, and the
 //          record must name its publisher.
-// Next     job.cpp for the publisher; link/shared for their parts.
 #pragma once
 
 #include <sched.h>
@@ -23,8 +20,8 @@
 
 namespace weft::run {
 
-/// Record that a rank publishes before the first fence.
-struct BusinessCard {
+/// Facts about a rank. Sent as bytes.
+struct RankFacts {
     static constexpr std::uint64_t kVersion = 1;  ///< of all data that ranks exchange
 
     link::SegmentCard segment;
@@ -32,6 +29,11 @@ struct BusinessCard {
     std::uint64_t version = kVersion;
     std::uint64_t probe = 0;  ///< address of a word that holds the segment's nonce
     HostFacts host;
+};
+static_assert(std::is_trivially_copyable_v<RankFacts>);
+
+/// Record that a rank publishes before the first fence.
+struct BusinessCard : RankFacts {
     std::string settings;  ///< settings that must be equal on all ranks
 };
 [[nodiscard]] std::vector<std::byte> to_bytes(const BusinessCard& card);

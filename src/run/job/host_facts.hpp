@@ -1,18 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // host_facts.hpp - facts about a rank's host (network, addresses, processor time), and the
-// processor on which each rank starts.
+// processor on which each rank starts (docs/decisions/0016-how-ranks-wait.md).
 //
 // Idea     The facts are published on a rank's card. So all ranks decide from the same facts which
 //          of them share a network, and how many processors the ranks of a host have.
-//          If the launcher has not bound ranks, and all ranks of a host may use the same
-//          processors, each rank moves to a processor of its own once. If there are more ranks than
-//          processors, neighbours share a processor evenly.
 // Why      A container with a quota sees all processors of its host. If its ranks spin, their waits
-//          use up the quota. The container is then stopped for the rest of the period (100 ms).
-//          Two ranks that start on one processor stay there for long, even if another processor is
-//          idle. They never sleep, so the scheduler has no occasion to move them.
+//          use up the quota, and the container is stopped for the rest of the period (100 ms).
 // Holds    Ranks are not bound: the scheduler may move them later, so two jobs on a host do not
-//          collide.
+//          collide. If there are more ranks than processors, neighbours share one evenly.
 #pragma once
 
 #include <sched.h>

@@ -11,7 +11,6 @@
 #include <cstring>
 #include <functional>
 #include <map>
-#include <string>
 #include <thread>
 #include <tuple>
 #include <utility>
@@ -19,7 +18,6 @@
 #include "base/clock.hpp"
 #include "run/job/cards.hpp"
 #include "run/job/host_facts.hpp"
-#include "run/job/sigterm_report.hpp"
 
 namespace weft::run {
 
@@ -112,6 +110,17 @@ class Joiner {
                               "rank {}: start-up: WEFT_NODES={}: expected 1 to {} (the ranks of "
                               "the job)",
                               me_, settings_.nodes, size_);
+        struct JoinStep {
+            const char* name;
+            const char* stage;  ///< for reports about this rank's wait
+            base::Result<void> (Joiner::*step)();
+        };
+        constexpr JoinStep kSteps[] = {
+            {"cards", "start-up: waiting for the cards of all ranks", &Joiner::exchange_cards},
+            {"map", "start-up: mapping the memory of local peers", &Joiner::map_node},
+            {"network", "start-up: opening the network", &Joiner::open_network},
+            {"verdicts", "start-up: waiting for the mapping verdicts of all ranks",
+             &Joiner::exchange_verdicts}};
         for (const auto& [name, stage, step] : kSteps) {
             job_.sigterm_report->set_stage(stage);
             if (auto done = (this->*step)(); !done) {
@@ -137,6 +146,7 @@ class Joiner {
     }
 
     [[nodiscard]] SegmentLayout layout() const { return {size_, settings_}; }
+    [[nodiscard]] bool stages() const { return settings_.direct == base::DirectChoice::stage; }
 
     /// Checks that sizes and numbers of cells fit the integers that hold them.
     [[nodiscard]] base::Result<void> check_sizes() const {
@@ -159,24 +169,38 @@ class Joiner {
         return {};
     }
 
+    /// Publishes this rank's record. Returns the records of all ranks.
+    base::Result<std::vector<Bytes>> exchange(const char* name, const Bytes& mine) {
+        if (auto done = job_.bootstrap->publish(name, mine); !done) return done.failure();
+        std::vector<Bytes> records;
+        for (Rank rank = 0; rank < size_; ++rank) {
+            auto record = job_.bootstrap->card(name, rank);
+            if (!record) return record.failure();
+            records.push_back(std::move(*record));
+        }
+        return records;
+    }
+    [[nodiscard]] const BusinessCard& card_of(Rank rank) const {
+        return cards_[static_cast<std::size_t>(rank)];
+    }
+
     base::Result<void> exchange_cards() {
         if (auto fits = check_sizes(); !fits) return fits;
         auto segment = link::Segment::create(
             {.bytes = layout().bytes, .node = node_of(settings_, me_, size_)});
         if (!segment) return segment.failure();
         segment_ = std::make_unique<link::Segment>(std::move(*segment));
-        if (settings_.direct != base::DirectChoice::stage) link::DirectMemory::allow_copying();
+        if (!stages()) link::DirectMemory::allow_copying();
         probe_ = segment_->card().nonce;
-        BusinessCard mine{.segment = segment_->card(),
-                          .probe = reinterpret_cast<std::uintptr_t>(&probe_),
-                          .host = read_host_facts(),
-                          .settings = agreement_of(settings_)};
+        BusinessCard mine{{.segment = segment_->card(),
+                           .probe = reinterpret_cast<std::uintptr_t>(&probe_),
+                           .host = read_host_facts()},
+                          agreement_of(settings_)};
         if (sched_getaffinity(0, sizeof mine.cpus, &mine.cpus) != 0) CPU_ZERO(&mine.cpus);
-        if (auto done = job_.bootstrap->publish("weft.card", to_bytes(mine)); !done) return done;
-        for (Rank rank = 0; rank < size_; ++rank) {
-            auto bytes = job_.bootstrap->card("weft.card", rank);
-            if (!bytes) return bytes.failure();
-            auto card = business_card_from(*bytes, rank);
+        const auto records = exchange("weft.card", to_bytes(mine));
+        if (!records) return records.failure();
+        for (const Bytes& record : *records) {
+            auto card = business_card_from(record, static_cast<Rank>(cards_.size()));
             if (!card) return card.failure();
             cards_.push_back(std::move(*card));
         }
@@ -206,7 +230,7 @@ class Joiner {
             job_.crowd_ranks = counted.ranks;
             job_.crowd_processors = processors;
         }
-        const BusinessCard& mine = cards_[static_cast<std::size_t>(me_)];
+        const BusinessCard& mine = card_of(me_);
         const HostCount& own = hosts[mine.segment.boot];
         job_.host_ranks = own.ranks;
         job_.host_cpus = own.processors();
@@ -230,11 +254,9 @@ class Joiner {
     void take_place() {
         std::vector<cpu_set_t> allowed;  // of the ranks on this host
         std::size_t mine = 0;
-        for (Rank rank = 0; rank < size_; ++rank) {
-            const BusinessCard& card = cards_[static_cast<std::size_t>(rank)];
-            if (rank == me_) mine = allowed.size();
-            if (card.segment.boot == cards_[static_cast<std::size_t>(me_)].segment.boot)
-                allowed.push_back(card.cpus);
+        for (const BusinessCard& card : cards_) {
+            if (&card == &card_of(me_)) mine = allowed.size();
+            if (card.segment.boot == card_of(me_).segment.boot) allowed.push_back(card.cpus);
         }
         if (const auto processor = processor_for(allowed, mine)) move_to(*processor);
     }
@@ -250,12 +272,10 @@ class Joiner {
 
     /// Returns the process numbers of other ranks in this rank's pid namespace.
     [[nodiscard]] std::vector<std::int32_t> processes_of_peers() const {
-        const std::uint64_t here = cards_[static_cast<std::size_t>(me_)].segment.host;
         std::vector<std::int32_t> processes;
-        for (Rank rank = 0; rank < size_; ++rank) {
-            const link::SegmentCard& card = cards_[static_cast<std::size_t>(rank)].segment;
-            if (rank != me_ && card.host == here) processes.push_back(card.pid);
-        }
+        for (const BusinessCard& card : cards_)
+            if (&card != &card_of(me_) && card.segment.host == card_of(me_).segment.host)
+                processes.push_back(card.segment.pid);
         return processes;
     }
 
@@ -301,23 +321,16 @@ class Joiner {
     base::Result<void> exchange_verdicts() {
         MappingCard card{.verdict = job_.node_map->verdict(), .copy_error = error_of_copying()};
         if (port_) card.address = port_->address();
-        const Bytes mine = to_bytes(card);
-        if (auto done = job_.bootstrap->publish("weft.verdict", mine); !done) return done;
-        std::map<Rank, Bytes> published;
-        for (Rank rank = 0; rank < size_; ++rank) {
-            auto bytes = job_.bootstrap->card("weft.verdict", rank);
-            if (!bytes) return bytes.failure();
-            published[rank] = std::move(*bytes);
-        }
-        return settle(published);
+        const auto published = exchange("weft.verdict", to_bytes(card));
+        return published ? settle(*published) : published.failure();
     }
 
     /// Returns 0 if the kernel lets this rank copy from all mapped ranks, else an errno.
     [[nodiscard]] int error_of_copying() const {
         for (const Rank peer : job_.node_map->verdict().mapped) {
-            const BusinessCard& card = cards_[static_cast<std::size_t>(peer)];
+            const BusinessCard& card = card_of(peer);
             errno = 0;
-            if (peer != me_ && settings_.direct != base::DirectChoice::stage &&
+            if (peer != me_ && !stages() &&
                 !link::DirectMemory::can_copy(
                     card.segment.pid,
                     reinterpret_cast<const void*>(static_cast<std::uintptr_t>(card.probe)),
@@ -330,38 +343,37 @@ class Joiner {
     /// Returns the reason why ranks of the node cannot access each other's buffers, or
     /// an empty text.
     [[nodiscard]] std::string direct_problem(const std::vector<Rank>& peers,
-                                             const std::map<Rank, std::int64_t>& errors) const {
+                                             const std::vector<int>& errors) const {
         if (peers.size() < 2) return "";
-        if (settings_.direct == base::DirectChoice::stage) return "WEFT_DIRECT=stage";
+        if (stages()) return "WEFT_DIRECT=stage";
         for (const Rank peer : peers) {
-            const auto error = static_cast<int>(errors.at(peer));
-            if (error != 0)
+            if (const int error = errors[static_cast<std::size_t>(peer)]; error != 0)
                 return fmt::format("the kernel does not copy to rank {} from its local peers: {}",
                                    peer, std::strerror(error));
         }
         return "";
     }
 
-    base::Result<void> settle(const std::map<Rank, Bytes>& published) {
+    base::Result<void> settle(const std::vector<Bytes>& published) {
         std::vector<link::MapVerdict> verdicts;
-        std::map<Rank, std::span<const std::byte>> addresses;
-        std::map<Rank, std::int64_t> errors;  ///< errno of copies
-        for (const auto& [rank, bytes] : published) {
-            auto card = mapping_card_from(bytes, rank, size_);
+        std::vector<std::span<const std::byte>> addresses;
+        std::vector<int> errors;  ///< errno of copies
+        for (const Bytes& record : published) {
+            auto card = mapping_card_from(record, static_cast<Rank>(verdicts.size()), size_);
             if (!card) return card.failure();
             verdicts.push_back(std::move(card->verdict));
-            errors[rank] = card->copy_error;
-            addresses[rank] = card->address;
+            errors.push_back(static_cast<int>(card->copy_error));
+            addresses.push_back(card->address);
         }
         const link::NodeGroup group = link::clique(verdicts, me_);
         job_.node_map->settle(group);
         job_.node_ranks = group.ranks;
         job_.direct_problem = direct_problem(group.ranks, errors);
         job_.direct = group.ranks.size() > 1 && job_.direct_problem.empty();
-        job_.direct_everywhere =
-            settings_.direct != base::DirectChoice::stage && all_map_their_nodes(verdicts) &&
-            std::ranges::all_of(errors, [](auto& rank) { return rank.second == 0; });
-        for (const auto& [rank, address] : addresses) {
+        job_.direct_everywhere = !stages() && all_map_their_nodes(verdicts) &&
+                                 std::ranges::all_of(errors, [](int error) { return error == 0; });
+        for (Rank rank = 0; rank < size_; ++rank) {
+            const auto address = addresses[static_cast<std::size_t>(rank)];
             if (job_.node_map->base(rank) != nullptr) continue;
             if (!port_ || address.empty())
                 return base::fail(Status::environment,
@@ -436,20 +448,11 @@ class Joiner {
         options.limits.prices = prices_;
         options.processors = static_cast<std::uint32_t>(std::max(job_.host_cpus, 1));
         options.peers.resize(static_cast<std::size_t>(size_));
-        for (const Rank peer : job_.node_ranks) {
-            const auto at = static_cast<std::size_t>(peer);
-            options.peers[at] = {.pid = cards_[at].segment.pid,
-                                 .segment = job_.node_map->base(peer)};
-        }
+        for (const Rank peer : job_.node_ranks)
+            options.peers[static_cast<std::size_t>(peer)] = {.pid = card_of(peer).segment.pid,
+                                                             .segment = job_.node_map->base(peer)};
         return std::make_unique<link::DirectMemory>(std::move(options));
     }
-
-    struct Step {
-        const char* name;
-        const char* stage;  ///< for reports about this rank's wait
-        base::Result<void> (Joiner::*step)();
-    };
-    static const Step kSteps[4];
 
     const base::Settings& settings_;
     const link::AdoptionPrices& prices_;
@@ -461,14 +464,6 @@ class Joiner {
     std::uint64_t probe_ = 0;  ///< word that local peers copy as a test
     std::vector<BusinessCard> cards_;
     std::unique_ptr<link::FabricPort> port_;
-};
-
-const Joiner::Step Joiner::kSteps[4] = {
-    {"cards", "start-up: waiting for the cards of all ranks", &Joiner::exchange_cards},
-    {"map", "start-up: mapping the memory of local peers", &Joiner::map_node},
-    {"network", "start-up: opening the network", &Joiner::open_network},
-    {"verdicts", "start-up: waiting for the mapping verdicts of all ranks",
-     &Joiner::exchange_verdicts},
 };
 
 }  // namespace

@@ -3,8 +3,7 @@
 //
 // Idea     Two fences that exchange data. Before the first, each rank publishes its segment and
 //          settings. Before the second, it publishes the ranks that it has mapped, and its network
-//          address. Ranks that have all mapped each other are a node. The network is loaded only if
-//          some rank is remote.
+//          address. Ranks that have all mapped each other are a node.
 // Holds    Owners keep their descriptors open until the second fence has ended, when all ranks have
 //          mapped them. Different settings end the job with an error that names them.
 #pragma once

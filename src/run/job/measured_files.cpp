@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <charconv>
 #include <nlohmann/json.hpp>
-#include <optional>
+#include <sstream>
 #include <utility>
 #include <vector>
 
@@ -123,12 +123,6 @@ base::Result<void> check(const plan::TunedChoice& choice) {
     return {};
 }
 
-std::string_view trimmed(std::string_view text) {
-    const std::size_t first = text.find_first_not_of(" \t\r");
-    if (first == std::string_view::npos) return {};
-    return text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
-}
-
 base::Result<void> set_cost(plan::MeasuredCosts& costs, std::string_view key,
                             std::string_view value) {
     const auto done = costs.set(key, value);  // other keys are for other readers
@@ -196,15 +190,14 @@ base::Result<plan::MeasuredCosts> parse_costs(std::string_view text) {
         }
         return costs;
     }
-    while (!text.empty()) {
-        const std::size_t end = std::min(text.find('\n'), text.size());
-        std::string_view line = text.substr(0, end);
-        text.remove_prefix(std::min(end + 1, text.size()));
-        line = trimmed(line.substr(0, line.find('#')));
-        const std::size_t blank = std::min(line.find_first_of(" \t"), line.size());
-        if (line.empty()) continue;
-        if (auto done = set_cost(costs, line.substr(0, blank), trimmed(line.substr(blank))); !done)
-            return done.failure();
+    std::istringstream lines{std::string(text)};
+    for (std::string line; std::getline(lines, line);) {
+        std::istringstream words(line.substr(0, line.find('#')));
+        std::string key;
+        std::string value;
+        if (!(words >> key)) continue;
+        for (std::string word; words >> word;) value += value.empty() ? word : " " + word;
+        if (auto done = set_cost(costs, key, value); !done) return done.failure();
     }
     return costs;
 }

@@ -71,15 +71,15 @@ void write_to(int file, std::string_view text) noexcept {
 }
 
 /// A short line, built without allocation.
-class Line {
+class SignalSafeLine {
   public:
-    Line& operator<<(std::string_view text) noexcept {
+    SignalSafeLine& operator<<(std::string_view text) noexcept {
         const std::size_t count = std::min(text.size(), sizeof text_ - size_);
         std::memcpy(text_ + size_, text.data(), count);
         size_ += count;
         return *this;
     }
-    Line& operator<<(Rank rank) noexcept {
+    SignalSafeLine& operator<<(Rank rank) noexcept {
         if (rank < 0) return *this << "?";
         char digits[12];
         std::size_t at = sizeof digits;
@@ -131,7 +131,7 @@ void handle(int) {
             file = place.file;
             const char* const stage = place.stage;
             if (stage != nullptr) {
-                Line line;
+                SignalSafeLine line;
                 line << "weft: rank " << rank << ": " << stage;
                 // Acquire: pairs with the release in set_detail().
                 const char* const detail = place.detail.load(std::memory_order_acquire);
@@ -145,7 +145,8 @@ void handle(int) {
             }
         }
         if (!somebody_waits)
-            (Line() << "weft: rank " << rank << ": in the application, outside any weft call")
+            (SignalSafeLine() << "weft: rank " << rank
+                              << ": in the application, outside any weft call")
                 .write(file);
         if (--all.unanswered == 0) die_on_return();
     }
@@ -202,8 +203,7 @@ SigtermReport::~SigtermReport() {
 }
 
 void SigtermReport::retire() {
-    if (place_ == nullptr || retired_) return;
-    retired_ = true;
+    if (place_ == nullptr || !place_->speaks) return;
     HandlerMemory& all = memory();
     const std::lock_guard held(all.mutex);
     place_->speaks = false;

@@ -1,19 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // sigterm_report.hpp - report of a rank that receives SIGTERM, and detection of ranks that end
-// during start-up.
+// during start-up (docs/decisions/0023-sigterm-report.md).
 //
-// Idea     A launcher that ends a job sends SIGTERM and waits briefly. While the process has a
-//          runtime, a handler reports its state. In start-up or finalize it prints the stage. In a
-//          call it asks the engine (turn.hpp), which prints the awaited rank. Otherwise it prints
-//          that the rank is in the application. Then the signal ends the process.
-// Why      The waits of all ranks explain a hung or broken job, and only the ranks know them. A
-//          launcher may discard their output at that time (mpirun of Open MPI 5 does), so the lines
-//          are also written to the log file.
-// Holds    The handler replaces only the default action, and is removed with the last runtime. If
-//          the application has a handler or sets one later, its handler stays in effect. Each line
-//          is one write, so lines of ranks never mix. The handler's data is the only process-wide
-//          state in the library.
-// Next     docs/decisions/0023-sigterm-report.md.
+// Why      A launcher may discard the output of ranks that it ends (mpirun of Open MPI 5 does), so
+//          the lines are also written to the log file.
+// Holds    The handler replaces only the default action, and is removed with the last runtime. Each
+//          line is one write, so lines of ranks never mix. The handler's data is the only
+//          process-wide state in the library.
 #pragma once
 
 #include <condition_variable>
@@ -56,7 +49,6 @@ class SigtermReport {
 
   private:
     Place* place_ = nullptr;  ///< null: no reports, or too many runtimes
-    bool retired_ = false;
     StatusRequest unheard_;
 };
 

@@ -13,7 +13,7 @@
 #include "link/fabric/keys.hpp"
 #include "run/job/cards.hpp"
 #include "run/memory/registered_memory.hpp"
-#include "run/observe/trace.hpp"
+#include "run/observe/reports.hpp"
 #include "run/team/gather.hpp"
 
 namespace weft::run {
@@ -67,7 +67,7 @@ TEST(LengthsOfPeers, MappingCardsAreChecked) {
 TEST(LengthsOfPeers, BusinessCardsAreChecked) {
     auto segment = link::Segment::create({.bytes = 1 << 20});
     ASSERT_TRUE(segment.ok()) << segment.failure().text;
-    const Bytes record = to_bytes(BusinessCard{.segment = segment->card(), .settings = "A=1\n"});
+    const Bytes record = to_bytes(BusinessCard{{.segment = segment->card()}, "A=1\n"});
     const auto whole = business_card_from(record, 0);
     ASSERT_TRUE(whole.ok()) << whole.failure().text;
     EXPECT_EQ(whole->settings, "A=1\n");
