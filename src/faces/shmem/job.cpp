@@ -8,7 +8,7 @@
 
 namespace weft::shmem {
 
-Job job;
+JobState job;
 
 void refuse(const char* routine, const char* problem) {
     std::fprintf(stderr, "shmem_%s: PE %d: %s\n", routine, job.rank, problem);

@@ -51,7 +51,7 @@ struct SharedRange {
     std::ptrdiff_t to_heap = 0;  ///< distance from a variable to its address in the heap
 };
 
-struct Job {
+struct JobState {
     static constexpr std::ptrdiff_t kRemote = PTRDIFF_MIN;  ///< in to_peer: a PE of another node
     static constexpr std::size_t kRangesMax = 4;
 
@@ -75,7 +75,7 @@ struct Job {
     std::vector<std::ptrdiff_t> to_peer;        ///< by PE: its heap minus this heap, or kRemote
     std::atomic<std::uint32_t> local_calls{0};  ///< approximate: threads may lose increments
 };
-extern Job job;
+extern JobState job;
 
 /// Prints the routine, this PE and `problem` to standard error, and ends the job.
 [[noreturn]] void refuse(const char* routine, const char* problem);
@@ -150,7 +150,7 @@ inline std::byte* require_symmetric(const char* routine, const char* argument,
 /// remote peer.
 inline std::byte* local_copy(std::byte* place, int world_pe) {
     const std::ptrdiff_t distance = job.to_peer[static_cast<std::size_t>(world_pe)];
-    if (distance == Job::kRemote) [[unlikely]]
+    if (distance == JobState::kRemote) [[unlikely]]
         return nullptr;
     // A program that makes only local transfers must still serve requests of remote peers.
     if (!job.all_local) [[unlikely]]

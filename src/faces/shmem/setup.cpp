@@ -85,10 +85,10 @@ void share_variables(const std::vector<DataPages>& pages, std::size_t bytes) {
     auto* at = static_cast<std::byte*>(heap);
     for (int pe = 0; pe < job.size; ++pe) {
         auto* const copy = static_cast<std::byte*>(weft_ptr(job.world, heap, pe));
-        job.to_peer.push_back(copy == nullptr ? Job::kRemote : copy - at);
+        job.to_peer.push_back(copy == nullptr ? JobState::kRemote : copy - at);
         job.all_local = (pe == 0 || job.all_local) && copy != nullptr;
     }
-    if (pages.size() > Job::kRangesMax)
+    if (pages.size() > JobState::kRangesMax)
         refuse("init", "the program has more segments of variables than this library expects");
     for (std::size_t i = 0; i < pages.size(); ++i) {
         if (const int error = share_pages(pages[i], at); error != 0)
@@ -117,7 +117,7 @@ void leave_job_to_parent() {
     job.runtime = nullptr;
     job.world = nullptr;
     job.range_count = 0;
-    job.heap_begin = Job::kNoHeap;
+    job.heap_begin = JobState::kNoHeap;
     job.heap_end = 0;
 }
 
@@ -191,7 +191,7 @@ SHMEM_ROUTINE(void, finalize, (void)) {
     job.runtime = nullptr;
     job.size = 0;  // from now on every PE number is refused
     job.range_count = 0;
-    job.heap_begin = shmem::Job::kNoHeap;
+    job.heap_begin = shmem::JobState::kNoHeap;
     job.heap_end = 0;
     shmem::check("finalize", weft_finalize(runtime));
 }
