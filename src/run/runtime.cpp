@@ -22,9 +22,9 @@ bool wants_progress_thread(base::ProgressMode mode, int nodes) {
     return mode == base::ProgressMode::thread || (mode == base::ProgressMode::remote && nodes > 1);
 }
 
-Turn::Kind turn_for(const base::Settings& settings, int nodes) {
-    if (settings.threads == base::ThreadLevel::multiple) return Turn::Kind::divided;
-    return wants_progress_thread(settings.progress, nodes) ? Turn::Kind::shared : Turn::Kind::own;
+TurnKind turn_for(const base::Settings& settings, int nodes) {
+    if (settings.threads == base::ThreadLevel::multiple) return TurnKind::divided;
+    return wants_progress_thread(settings.progress, nodes) ? TurnKind::shared : TurnKind::own;
 }
 
 }  // namespace
@@ -150,7 +150,7 @@ base::Result<void> Runtime::finalize() {
     if (outcome.ok())
         outcome =
             reports_.write(exchange_of(world()), engine_->mapped_bytes(),
-                           statistics_of(engine_->mapped_bytes(), job_.wire->memory().direct()),
+                           memory_counts(engine_->mapped_bytes(), job_.wire->memory().direct()),
                            {.nodes = job_.node_of_rank, .hosts = job_.hosts, .clocks = {}});
     if (outcome.ok()) outcome = world().run(Call::barrier(), Purpose::finalize);
     job_.sigterm_report->set_stage("finalize: waiting for all ranks to be here");

@@ -29,6 +29,18 @@ const char* name_of(Area area) {
     return "";
 }
 
+/// Returns the slot (number * depth + copy) that contains an offset in a bulk bank.
+std::uint32_t slot_at(const run::BoundProgram& program, std::uint64_t offset) {
+    const std::vector<std::uint64_t>& starts = program.slot_starts;
+    if (starts.empty()) return static_cast<std::uint32_t>(offset / program.slot_bytes);
+    const auto next = std::ranges::upper_bound(starts, offset);
+    const auto number = static_cast<std::uint32_t>(next - starts.begin()) - 1;
+    if (number + 1 >= starts.size()) return number * program.depth;
+    const std::uint64_t copy_bytes = (starts[number + 1] - starts[number]) / program.depth;
+    return number * program.depth +
+           static_cast<std::uint32_t>((offset - starts[number]) / copy_bytes);
+}
+
 }  // namespace
 
 std::string to_text(const Violation& violation) {
@@ -157,7 +169,7 @@ void BankWatch::landing(const Landing& landing) {
         const std::uint64_t inside = landing.offset - setup.region - shape.start_of_class(number);
         found.area = Area::bulk;
         found.bank = static_cast<std::uint32_t>(inside / bank_bytes);
-        found.number = call->program->slot_at(inside % bank_bytes);
+        found.number = slot_at(*call->program, inside % bank_bytes);
         found.epoch = call->bulk_epoch;
         check(found, *(*owner)->bulk_of(*call->program), banks);
     }

@@ -26,7 +26,7 @@ Rank VirtualTeam::rank_of(Rank job_rank) const {
     return found == members.end() ? -1 : static_cast<Rank>(found - members.begin());
 }
 
-VirtualJob::VirtualJob(VirtualOptions options, run::WatchdogOptions watchdog, run::Turn::Kind turn)
+VirtualJob::VirtualJob(VirtualOptions options, run::WatchdogOptions watchdog, run::TurnKind turn)
     : network_(std::move(options)),
       heap_used_(static_cast<std::size_t>(network_.size()), run::Mailboxes::kEnd),
       random_(base::Random(network_.seed()).stream(1)) {
@@ -61,10 +61,10 @@ VirtualJob::VirtualJob(VirtualOptions options, const FabricSetting& setting,
                               .cells_end = network_.segment_bytes()});
         wires_.emplace_back(network_, rank, std::move(wire), *notify_watch_);
     }
-    add_engines(std::move(watchdog), run::Turn::Kind::own);
+    add_engines(std::move(watchdog), run::TurnKind::own);
 }
 
-void VirtualJob::add_engines(run::WatchdogOptions watchdog, run::Turn::Kind turn) {
+void VirtualJob::add_engines(run::WatchdogOptions watchdog, run::TurnKind turn) {
     if (!watchdog.report) watchdog.report = [](const std::string&) {};
     for (Rank rank = 0; rank < network_.size(); ++rank)
         engines_.emplace_back(wires_[static_cast<std::size_t>(rank)], rank,

@@ -60,7 +60,7 @@ class VirtualJob {
     /// Makes a job. `turn` is the lock of each engine; progress threads may help engines
     /// that share it.
     explicit VirtualJob(VirtualOptions options, run::WatchdogOptions watchdog = {},
-                        run::Turn::Kind turn = run::Turn::Kind::own);
+                        run::TurnKind turn = run::TurnKind::own);
     /// Makes a job with the real wire on a virtual fabric.
     VirtualJob(VirtualOptions options, const FabricSetting& setting,
                run::WatchdogOptions watchdog = {});
@@ -96,7 +96,7 @@ class VirtualJob {
 
   private:
     void draw_speeds();
-    void add_engines(run::WatchdogOptions watchdog, run::Turn::Kind turn);
+    void add_engines(run::WatchdogOptions watchdog, run::TurnKind turn);
 
     VirtualNetwork network_;
     BankWatch watch_;

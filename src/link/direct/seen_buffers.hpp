@@ -81,14 +81,14 @@ struct SeenBuffer {
 
 class SeenBuffers {
   public:
-    SeenBuffers() : buffers_(kSets * kWays) {}
+    SeenBuffers() : buffers_(kSets * kAccessMethods) {}
 
     /// Returns the entry of the buffer, or a new one. Valid until the next call.
     [[nodiscard]] SeenBuffer& find(std::uint64_t address, std::uint64_t bytes) noexcept {
-        SeenBuffer* const set = &buffers_[base::mix(address ^ base::mix(bytes)) % kSets * kWays];
+        SeenBuffer* const set = &buffers_[base::mix(address ^ base::mix(bytes)) % kSets * kAccessMethods];
         SeenBuffer* oldest = set;
         ++uses_;
-        for (SeenBuffer* buffer = set; buffer != set + kWays; ++buffer) {
+        for (SeenBuffer* buffer = set; buffer != set + kAccessMethods; ++buffer) {
             if (buffer->address == address && buffer->bytes == bytes) {
                 buffer->last_use = uses_;
                 return *buffer;
@@ -100,7 +100,7 @@ class SeenBuffers {
     }
 
     static constexpr std::size_t kSets = 256;
-    static constexpr std::size_t kWays = 4;
+    static constexpr std::size_t kAccessMethods = 4;
 
   private:
     std::vector<SeenBuffer> buffers_;

@@ -6,8 +6,6 @@
 #include <span>
 
 #include "base/check.hpp"
-#include "plan/schedule/step.hpp"
-#include "run/bind/scratch.hpp"
 
 namespace weft::run {
 
@@ -135,21 +133,21 @@ class Binder {
 
     PieceList cut(plan::BlockList list) {
         const auto start = static_cast<std::uint32_t>(bound_.pieces.size());
-        std::uint64_t packed = 0;
         for (std::uint32_t i = 0; i < list.count; ++i) {
             const Block& block = bound_.program.blocks[list.start + i];
             if (block.stride == 1 || block.count <= 1) {
-                packed = add_run(block, packed);
+                add_run(block);
                 continue;
             }
             for (std::uint32_t k = 0; k < block.count; ++k)
-                packed = add_piece(block, block.first + k * block.stride, 1, packed);
+                add_piece(block, block.first + k * block.stride, 1);
         }
         // If one piece of a list moves, the offsets of the others in the payload may change, too.
         const auto cut_here = std::span(bound_.pieces).subspan(start);
         if (std::ranges::any_of(cut_here, &Piece::moving)) {
             for (Piece& piece : cut_here) piece.moving = true;
         }
+        pack(cut_here);
         return {start, static_cast<std::uint32_t>(cut_here.size())};
     }
 
@@ -164,23 +162,20 @@ class Binder {
     /// Adds consecutive units. They are one piece, unless blocks have displacements in the caller's
     /// memory. In that case, units that move with the segment are one piece each, because they pass
     /// from block to block.
-    std::uint64_t add_run(const Block& block, std::uint64_t packed) {
+    void add_run(const Block& block) {
         if (!bound_.has_displacements(block.buffer))
-            return add_piece(block, block.first, block.count, packed);
+            return add_piece(block, block.first, block.count);
         const std::uint32_t end = block.first + block.count;
         for (std::uint32_t unit = block.first; unit < end;) {
             const std::uint32_t of_block = partition_.units_of_block();
             const std::uint32_t next =
                 block.advance != 0 ? unit + 1 : std::min(end, (unit / of_block + 1) * of_block);
-            packed = add_piece(block, unit, next - unit, packed);
+            add_piece(block, unit, next - unit);
             unit = next;
         }
-        return packed;
     }
 
-    /// Returns the offset of the next piece in a packed payload.
-    std::uint64_t add_piece(const Block& block, std::uint32_t first, std::uint32_t count,
-                            std::uint64_t packed) {
+    void add_piece(const Block& block, std::uint32_t first, std::uint32_t count) {
         Piece piece{.buffer = block.buffer,
                     .moving = block.advance != 0,
                     .peer = block.peer,
@@ -189,16 +184,10 @@ class Binder {
                     .first = first,
                     .count = count,
                     .advance = block.advance};
-        const std::uint64_t element = bound_.element_bytes;
-        piece.bytes = partition_.size(first, count) * element;
-        if (is_payload(block.buffer)) {
-            const std::uint64_t inside = partition_.begin(first) - partition_.begin(piece.origin);
-            piece.offset = (block.buffer == Buffer::mapped ? 0 : packed) + inside * element;
-        } else {
-            piece.offset = bound_.place(block.buffer, first) * element;
-        }
+        piece.bytes = partition_.size(first, count) * bound_.element_bytes;
+        if (!is_payload(block.buffer))
+            piece.offset = bound_.place(block.buffer, first) * bound_.element_bytes;
         bound_.pieces.push_back(piece);
-        return packed + piece.bytes;
     }
 
     /// Checks a reduction and packs its lists: every operand and every target is a separate list.
@@ -222,11 +211,11 @@ class Binder {
     void pack(std::span<Piece> list) const {
         std::uint64_t packed = 0;
         for (Piece& piece : list) {
-            if (!is_payload(piece.buffer)) continue;
             const std::uint64_t inside =
                 partition_.begin(piece.first) - partition_.begin(piece.origin);
-            piece.offset =
-                (piece.buffer == Buffer::mapped ? 0 : packed) + inside * bound_.element_bytes;
+            if (is_payload(piece.buffer))
+                piece.offset =
+                    (piece.buffer == Buffer::mapped ? 0 : packed) + inside * bound_.element_bytes;
             packed += piece.bytes;
         }
     }
@@ -295,14 +284,11 @@ class Binder {
     std::uint32_t root_exposes_ = 0;
 };
 
-}  // namespace
-
-std::uint64_t payload_bytes_max(const plan::Program& program, std::uint64_t elements,
-                                std::uint32_t element_bytes) {
-    return times(times(program.slot_units, program.partition(elements).unit_max()), element_bytes);
+/// Returns the size of the largest payload of the program's puts, in bytes.
+std::uint64_t payload_bytes_max(const plan::Program& program, const BindOptions& options) {
+    const std::uint64_t unit = program.partition(options.elements).unit_max();
+    return times(times(program.slot_units, unit), options.element_bytes);
 }
-
-namespace {
 
 /// Returns the starts of slots of different sizes in a bulk bank, and the end. Each slot
 /// has `depth` copies.
@@ -312,13 +298,6 @@ std::vector<std::uint64_t> slot_starts(const plan::Program& program, std::uint64
         starts.push_back(
             plus(starts.back(), times(program.depth, in_lines(times(room, unit_bytes)))));
     return starts;
-}
-
-/// Returns the number of slots for payloads.
-std::uint32_t slots_with_room(const plan::Program& program) {
-    std::uint32_t slots = 0;
-    while (slots < program.slots && program.room(slots) > 0) ++slots;
-    return slots;
 }
 
 /// Returns the bytes of all slots in a bulk bank.
@@ -348,7 +327,7 @@ constexpr std::uint64_t kPipelineDepth = 2;
 /// Units that all slots together hold, and the number of slots that hold any.
 struct Capacity {
     std::uint64_t units = 0;
-    std::uint64_t slots = 0;
+    std::uint32_t slots = 0;
 };
 Capacity capacity_of(const plan::Program& program) {
     Capacity capacity;
@@ -372,8 +351,7 @@ std::uint64_t whole_unit(const plan::Program& program, std::uint32_t segments,
 
 bool may_publish(const plan::Program& program, const BindOptions& options, bool one_node) {
     const Partition partition = program.partition(options.elements);
-    if (payload_bytes_max(program, options.elements, options.element_bytes) <= base::kCellPayload)
-        return true;
+    if (payload_bytes_max(program, options) <= base::kCellPayload) return true;
     if (!one_node || program.pairwise || program.segments > 1) return false;
     const std::uint64_t bytes =
         slots_bytes(program, times(partition.unit_max(), options.element_bytes));
@@ -413,8 +391,7 @@ bool fits_as_a_whole(const plan::Program& program, BindOptions options) {
 }
 
 std::uint32_t banks_for(const plan::Program& program, const BindOptions& options) {
-    if (payload_bytes_max(program, options.elements, options.element_bytes) <= base::kCellPayload)
-        return options.shape.banks;
+    if (payload_bytes_max(program, options) <= base::kCellPayload) return options.shape.banks;
     const std::uint64_t unit =
         times(program.partition(options.elements).unit_max(), options.element_bytes);
     const std::uint64_t bytes = slots_bytes(program, unit);
@@ -427,8 +404,7 @@ base::Result<BoundProgram> bind(plan::Program program, const BindOptions& option
         return base::fail(Status::argument, "{} elements of {} bytes overflow 63 bits",
                           options.elements, options.element_bytes);
     const Partition partition = program.partition(options.elements);
-    const std::uint64_t payload =
-        payload_bytes_max(program, options.elements, options.element_bytes);
+    const std::uint64_t payload = payload_bytes_max(program, options);
     bound.partition = partition;
     bound.input_starts = options.input_starts;
     bound.output_starts = options.output_starts;
@@ -456,7 +432,7 @@ base::Result<BoundProgram> bind(plan::Program program, const BindOptions& option
                           program.collective, program.algorithm, program.scratch,
                           options.elements * options.element_bytes);
     const std::uint64_t unit_bytes = times(partition.unit_max(), options.element_bytes);
-    const std::uint32_t rooms = program.pairwise ? slots_with_room(program) : 0;
+    const std::uint32_t rooms = program.pairwise ? capacity_of(program).slots : 0;
     if (rooms > 0) {
         bound.slot_bytes = even_slot_bytes(options.shape, rooms, program.depth);
         WEFT_CHECK(unit_bytes <= bound.slot_bytes, unit_bytes, bound.slot_bytes);

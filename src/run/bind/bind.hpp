@@ -27,10 +27,6 @@ struct BindOptions {
     std::vector<std::uint64_t> output_starts = {};
 };
 
-/// Returns the size of the largest payload of the program's puts, in bytes.
-[[nodiscard]] std::uint64_t payload_bytes_max(const plan::Program& program, std::uint64_t elements,
-                                              std::uint32_t element_bytes);
-
 /// Returns true if a program may publish its shared data (plan::localize()). Either all payloads
 /// fit cells, or all ranks share memory and a bulk bank has room for the published slots, too.
 [[nodiscard]] bool may_publish(const plan::Program& program, const BindOptions& options,
@@ -57,6 +53,11 @@ struct BindOptions {
 /// Binds a program. Fails if it needs more put targets than the team has; the message
 /// has both numbers.
 [[nodiscard]] base::Result<BoundProgram> bind(plan::Program program, const BindOptions& options);
+
+/// Sets scratch_in_output and scratch_in_input: scratch buffers that need no memory of their own.
+/// A buffer that is copied to the output at the end can be there from the beginning. An unchanged
+/// copy of the input can be replaced by the input. Applies only if input and output differ.
+void place_scratch(BoundProgram& bound);
 
 /// Returns the fused form of a bound program, for put targets of this shape. Returns an empty one
 /// if the steps do not allow it.

@@ -3,8 +3,6 @@
 
 #include <algorithm>
 
-#include "plan/schedule/step.hpp"
-
 namespace weft::run {
 
 void TouchedBuffer::add(std::uint64_t from, std::uint64_t to) {
@@ -38,15 +36,6 @@ std::uint32_t BoundProgram::tail_of(const plan::Lane& lane, const std::vector<bo
         if (!waits) tail = at + 1;
     }
     return tail;
-}
-
-std::uint32_t BoundProgram::slot_at(std::uint64_t offset) const {
-    if (slot_starts.empty()) return static_cast<std::uint32_t>(offset / slot_bytes);
-    const auto next = std::ranges::upper_bound(slot_starts, offset);
-    const auto number = static_cast<std::uint32_t>(next - slot_starts.begin()) - 1;
-    if (number + 1 >= slot_starts.size()) return number * depth;
-    const std::uint64_t copy_bytes = (slot_starts[number + 1] - slot_starts[number]) / depth;
-    return number * depth + static_cast<std::uint32_t>((offset - slot_starts[number]) / copy_bytes);
 }
 
 }  // namespace weft::run

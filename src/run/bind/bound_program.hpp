@@ -3,8 +3,7 @@
 //
 // Idea     Binding turns units into bytes, and slot numbers into offsets of put targets, once per
 //          shape of call. Only the caller's buffers (registers), the bank and the tick vary from
-//          call to call. So a call needs no lookup, hash or allocation.
-// Holds    A bound program is immutable and shared by all calls of its shape on its team.
+//          call to call. A bound program is immutable and shared by all calls of its shape.
 // Next     bind.hpp makes one; run/execute/engine.hpp runs it; fused.hpp is its shortest form.
 #pragma once
 
@@ -15,6 +14,7 @@
 #include "base/reach.hpp"
 #include "base/region.hpp"
 #include "plan/schedule/program.hpp"
+#include "plan/schedule/step.hpp"
 #include "run/bind/fused.hpp"
 
 namespace weft::run {
@@ -62,6 +62,12 @@ struct BoundStep {
     PieceList target = {};
     PieceList source = {};  ///< reduce: the operands' lists, of equal lengths
 };
+
+/// Returns true for steps that raise a flag at a peer.
+[[nodiscard]] constexpr bool puts_to_peer(plan::StepKind kind) {
+    return kind == plan::StepKind::put || kind == plan::StepKind::signal ||
+           kind == plan::StepKind::expose;
+}
 
 /// Range that a program touches in one of the caller's buffers, in bytes from its start, and the
 /// access of local peers to it.
@@ -144,8 +150,6 @@ struct BoundProgram {
     /// their data needs this rank's calls to arrive. `near` is as in BindOptions.
     [[nodiscard]] std::uint32_t tail_of(const plan::Lane& lane,
                                         const std::vector<bool>* near) const;
-    /// Returns the slot (number * depth + copy) that contains an offset in a bulk bank.
-    [[nodiscard]] std::uint32_t slot_at(std::uint64_t offset) const;
 };
 
 }  // namespace weft::run

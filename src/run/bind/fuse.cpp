@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <optional>
 
-#include "plan/schedule/step.hpp"
 #include "run/bind/bind.hpp"
 
 namespace weft::run {
@@ -16,7 +15,7 @@ using plan::StepKind;
 constexpr std::size_t kFusedSteps = 512;  ///< longer programs gain nothing from the fused form
 
 /// A buffer, or a payload in a cell or slot.
-struct Part {
+struct FusedPart {
     enum class Of : std::uint8_t { none, vector, cell, published };
     Of of = Of::none;
     std::uint32_t number = 0;  ///< number of the cell
@@ -25,7 +24,7 @@ struct Part {
 
     [[nodiscard]] bool in_slot() const { return place.move == FusedMove::bulk; }
     /// Returns true if both have the same flag.
-    [[nodiscard]] bool same_cell(const Part& other) const {
+    [[nodiscard]] bool same_cell(const FusedPart& other) const {
         return (of == Of::cell || of == Of::published) && of == other.of &&
                number == other.number && (of == Of::cell || owner == other.owner);
     }
@@ -33,13 +32,13 @@ struct Part {
 
 /// A cell whose flag is awaited.
 struct Awaited {
-    Part cell;
+    FusedPart cell;
     Rank peer = -1;
 };
 
 /// Part of a result, and the cell that is awaited for it.
 struct Operand {
-    Part part;
+    FusedPart part;
     std::optional<Awaited> awaited;
 };
 
@@ -105,14 +104,14 @@ class Fuser {
     bool take_store(const BoundStep& step, Rank peer) {
         await_rest();
         if (peer >= 0) fused_.teams = FusedTeams::one_node;
-        const Part target = peer < 0 ? published(bound_.program.rank, step.number, 0)
-                                     : payload(peer, step.number, 0, step.in_cell);
+        const FusedPart target = peer < 0 ? published(bound_.program.rank, step.number, 0)
+                                          : payload(peer, step.number, 0, step.in_cell);
         FusedStep store{.kind = FusedKind::raise, .peer = peer, .target = flag_of(target)};
         if (step.source.count > 1) return false;
         if (step.source.count == 1) {
-            const Part source = part_of(step.source.start);
+            const FusedPart source = part_of(step.source.start);
             store.amount = bound_.pieces[step.source.start].bytes;
-            if (source.of == Part::Of::none) return false;
+            if (source.of == FusedPart::Of::none) return false;
             if (!target.in_slot() && store.amount > base::kCellPayload) return false;
             if (store.amount != 0) store.kind = FusedKind::send;
             store.source = source.place;
@@ -133,8 +132,8 @@ class Fuser {
 
     bool take_result(const BoundStep& step) {
         if (step.target.count != 1) return false;
-        const Part target = part_of(step.target.start);
-        if (target.of != Part::Of::vector || target.place.base == kFusedInput) return false;
+        const FusedPart target = part_of(step.target.start);
+        if (target.of != FusedPart::Of::vector || target.place.base == kFusedInput) return false;
         const std::uint32_t operands = step.kind == StepKind::copy ? 1 : step.operands;
         if (step.source.count != operands) return false;
         if (operands > kFusedOperands) return false;
@@ -153,7 +152,7 @@ class Fuser {
 
     bool take_operand(std::uint32_t piece, Result& result) {
         Operand operand{part_of(piece), {}};
-        if (operand.part.of == Part::Of::none || bound_.pieces[piece].bytes != result.bytes)
+        if (operand.part.of == FusedPart::Of::none || bound_.pieces[piece].bytes != result.bytes)
             return false;
         const auto waited = std::ranges::find_if(
             awaited_, [&](const Awaited& one) { return one.cell.same_cell(operand.part); });
@@ -244,21 +243,21 @@ class Fuser {
     [[nodiscard]] static std::uint32_t region_of(Rank rank) {
         return kFusedRegions + static_cast<std::uint32_t>(rank);
     }
-    [[nodiscard]] FusedPlace flag_of(const Part& part) const {
-        if (part.of == Part::Of::published)
+    [[nodiscard]] FusedPlace flag_of(const FusedPart& part) const {
+        if (part.of == FusedPart::Of::published)
             return {shape_.published(0, part.number), part.place.base, FusedMove::published};
         return {shape_.cell(0, part.number), part.place.base, FusedMove::cells};
     }
 
     /// Returns the part of a piece, or an empty part if these steps cannot use it.
-    [[nodiscard]] Part part_of(std::uint32_t index) const {
+    [[nodiscard]] FusedPart part_of(std::uint32_t index) const {
         const Piece& piece = bound_.pieces[index];
         if (piece.moving) return {};
         if (piece.buffer == Buffer::slot)
             return payload(bound_.program.rank, piece.index, piece.offset, piece.in_cell);
         if (piece.buffer == Buffer::published)
             return published(piece.peer, piece.index, piece.offset);
-        Part part{.of = Part::Of::vector, .place = {.offset = piece.offset}};
+        FusedPart part{.of = FusedPart::Of::vector, .place = {.offset = piece.offset}};
         if (piece.buffer == Buffer::input) return part;
         part.place.base = kFusedOutput;
         if (piece.buffer == Buffer::output) return part;
@@ -270,8 +269,9 @@ class Fuser {
     }
 
     /// Returns data that a rank has published, in its cell or in a published slot.
-    [[nodiscard]] Part published(Rank owner, std::uint32_t number, std::uint64_t offset) const {
-        Part part{Part::Of::published, number * bound_.depth, owner, {}};
+    [[nodiscard]] FusedPart published(Rank owner, std::uint32_t number,
+                                      std::uint64_t offset) const {
+        FusedPart part{FusedPart::Of::published, number * bound_.depth, owner, {}};
         part.place = bound_.published_start == 0
                          ? FusedPlace{shape_.published(0, part.number) + base::kCellPayloadOffset,
                                       region_of(owner), FusedMove::published}
@@ -282,9 +282,9 @@ class Fuser {
     }
 
     /// Returns the payload of a put, in a cell or in a slot.
-    [[nodiscard]] Part payload(Rank owner, std::uint32_t number, std::uint64_t offset,
-                               bool in_cell) const {
-        Part part{Part::Of::cell, number * bound_.depth, owner, {}};
+    [[nodiscard]] FusedPart payload(Rank owner, std::uint32_t number, std::uint64_t offset,
+                                    bool in_cell) const {
+        FusedPart part{FusedPart::Of::cell, number * bound_.depth, owner, {}};
         part.place =
             bound_.bulk && !in_cell
                 ? FusedPlace{bound_.slot_offset(number, 0), region_of(owner), FusedMove::bulk}

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// fused.hpp - the shortest form of a bound program: a list of stores, waits and results.
+// fused.hpp - the shortest form of a bound program: a list of stores, waits and results
+// (docs/decisions/0015-fused-form.md).
 //
-// Idea     A program of one node and one segment is a list of steps: store a payload with its flag,
-//          await a flag, store a result. A place in a step consists of constants: a base (a buffer
-//          of the call or the region of a rank), an offset in the first bank, and the kind of its
-//          bank. The address is then two additions.
-// Holds    Made from the steps of the program alone (fuse.cpp). Has the same results, which the
-//          tests of the virtual wire check for each program.
+// Idea     A place in a step consists of constants: a base (a buffer of the call or the region of a
+//          rank), an offset in the first bank, and the kind of its bank. The address is then two
+//          additions.
 #pragma once
 
 #include <cstdint>

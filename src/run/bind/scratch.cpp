@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "run/bind/scratch.hpp"
+// scratch.cpp - finds scratch buffers that need no memory of their own.
 
 #include <algorithm>
 
 #include "plan/schedule/canonical.hpp"
-#include "plan/schedule/step.hpp"
+#include "run/bind/bind.hpp"
 
 namespace weft::run {
 

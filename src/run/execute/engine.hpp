@@ -4,13 +4,9 @@
 // Idea     Starting a call only numbers and queues it. Each call that waits polls everything: the
 //          wire, all running operations, and all queues whose front may start by the bank rule. So
 //          ranks may start calls of different teams in different orders without a deadlock.
-// Holds    One thread calls. If the turn is shared, a progress thread may help between its calls
-//          (help()). If the turn is divided, several threads call at once, on different teams. Only
-//          wait(), run() and drain() block. A call that runs alone on a node takes the fused path:
-//          no queue, no operation object, no decoding.
-//          In a fused call, an exchange of two ranks is compiled into its caller; other programs
-//          use the loop of fused_runner.hpp. If the watchdog gives up, or a user's operation
-//          throws, the team fails.
+// Holds    The thread that has the turn drives. Only wait(), run() and drain() block. A call that
+//          runs alone on a node takes the fused path: no queue, no operation object, no decoding.
+//          An exchange of two ranks is compiled into its caller.
 // Next     engine_failures.hpp for the definitions of the other members; window.hpp for the bank
 //          rule; stepper.hpp for steps; watchdog.hpp for long waits.
 #pragma once
@@ -21,11 +17,7 @@
 #include <string>
 #include <vector>
 
-#include "run/execute/engine_options.hpp"
-#include "run/execute/external_progress.hpp"
 #include "run/execute/fused_runner.hpp"
-#include "run/execute/operation_pool.hpp"
-#include "run/execute/recorded_wait.hpp"
 #include "run/execute/stepper.hpp"
 #include "run/execute/team_state.hpp"
 #include "run/execute/transport.hpp"
@@ -78,7 +70,7 @@ class Engine {
         detach(op);
     }
 
-    /// Returns true if the operation has ended for its caller. It is not reused before release().
+    /// It is not reused before release().
     [[nodiscard]] bool ended(const Operation& op) {
         const Turn::Hold hold = turn_.take();
         return op.ended();
@@ -337,11 +329,11 @@ class Engine {
 
     void end(Operation& op) {
         if (op.state == Operation::State::failed) {
-            stepper_.withdraw(op);
+            stepper_.conceal(op, true);
             fail(op);
             return end_failed(op);
         }
-        stepper_.conceal(op);
+        stepper_.conceal(op, false);
         op.team->cells->complete(op.epoch, op.program->synchronizing);
         if (op.bulk != nullptr) op.bulk->complete(op.bulk_epoch, op.program->synchronizing);
         if (op.detached) pool_.give(op);

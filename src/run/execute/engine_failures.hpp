@@ -35,7 +35,7 @@ void Engine<Wire>::fail_team(TeamState& team, const base::Failure& why) {
     team.queue.clear();
     std::erase_if(running_, [&](Operation* op) {
         if (op->team != &team) return false;
-        stepper_.withdraw(*op);
+        stepper_.conceal(*op, true);
         fail_one(op);
         return true;
     });

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // fused_runner.hpp - runs the fused form of a program: store, await and combine.
 //
-// Idea     A loop over the steps. A step is a few additions for its addresses, and a
-//          few loads and stores. The most frequent call, an exchange of two ranks,
-//          needs no loop (engine.hpp).
 // Why      The code is compiled into its caller to keep the state of a call in registers. For the
 //          same reason the hook that waits takes copies.
 // Holds    No allocation, lock, system call or choice of algorithm. The hook is called if a flag
@@ -203,5 +200,62 @@ bool run_steps(const FusedCall& call, Wait wait) {
         }
     }
 }
+
+/// Wraps `wait`, the hook of calls without a recorder.
+template <class Wait>
+struct RecordedWait {
+    Wait wait;
+    Recorder& recorder;
+    Rank own_rank;  ///< in the job
+    const FusedCall& call;
+    const Recorder::Open& open;
+    const FusedStep* last = nullptr;  ///< step in progress
+    std::uint64_t step_since_ns = 0;
+    std::uint64_t stage_since_ns = 0;
+
+    bool operator()(const FusedCall& awaiting, const FusedStep& awaited) {
+        return wait(awaiting, awaited);
+    }
+    void reaches(const FusedStep& step) {
+        const std::uint64_t now_ns = Recorder::now();
+        if (last != nullptr) ended(*last, now_ns);
+        const bool begins = last == nullptr || last->stage != step.stage;
+        if (last != nullptr && (begins || step.kind == FusedKind::end))
+            recorder.add(open, {.begin_ns = stage_since_ns,
+                                .end_ns = now_ns,
+                                .step = last->stage,
+                                .kind = EventKind::stage});
+        if (begins) stage_since_ns = now_ns;
+        step_since_ns = now_ns;
+        last = &step;
+    }
+
+  private:
+    void ended(const FusedStep& step, std::uint64_t now_ns) {
+        const bool stored = step.kind == FusedKind::raise || step.kind == FusedKind::send;
+        if (!stored && step.kind != FusedKind::await) return;
+        const Rank owner = job_rank(static_cast<Rank>(step.target.base - kFusedRegions));
+        const std::uint64_t cell =
+            step.target.offset + call.team.moves[static_cast<std::size_t>(step.target.move)];
+        recorder.add(open, {.begin_ns = step_since_ns,
+                            .end_ns = now_ns,
+                            .key = key_of(owner, call.team.setup.region + cell, call.flag),
+                            .bytes = step.amount,
+                            .step = step.stage,
+                            .peer = step.peer < 0 ? -1 : job_rank(step.peer),
+                            .kind = stored ? kind_of_store(step) : EventKind::wait});
+    }
+    [[nodiscard]] static EventKind kind_of_store(const FusedStep& step) {
+        if (step.peer < 0) return EventKind::publish;
+        return step.kind == FusedKind::raise ? EventKind::signal : EventKind::put;
+    }
+    [[nodiscard]] Rank job_rank(Rank member) const {
+        return call.team.setup.job_ranks[static_cast<std::size_t>(member)];
+    }
+};
+
+/// Deduction guide, which clang 16 needs.
+template <class Wait>
+RecordedWait(Wait, Recorder&, Rank, const FusedCall&, const Recorder::Open&) -> RecordedWait<Wait>;
 
 }  // namespace weft::run

@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // inquiry.hpp - detection of disagreements between ranks about a call.
 //
-// Idea     Flags carry a hash of the call, so the flag of a rank that disagrees never satisfies a
-//          wait. A rank that has waited for long describes its call in a mailbox of the peer that
-//          it waits for. The peer compares this inquiry with its own history. If they differ, it
-//          sends both sides to every rank that may wait for it, in the same form: a *verdict*. A
-//          rank that reads a verdict forwards it once.
-// Why      The rank that detects a disagreement fails its call and leaves. Ranks that agree with
-//          it, and wait for it, would otherwise wait forever.
-// Holds    Only the slow path of a wait uses this. Mailboxes are at the start of every segment. Two
-//          writers may share an entry. A torn entry fails its checksum, is ignored, and is sent
+// Idea     A rank that has waited for long describes its call in a mailbox of the peer that it
+//          waits for. The peer compares this inquiry with its own history. If they differ, it sends
+//          both sides to every rank that may wait for it, in the same form: a *verdict*. A rank
+//          that reads a verdict forwards it once.
+// Holds    Two writers may share an entry. A torn entry fails its checksum, is ignored, and is sent
 //          again a second later.
 #pragma once
 

@@ -4,11 +4,8 @@
 // Idea     A piece is resolved to an address that loads and stores reach, or to memory of a local
 //          peer that only the kernel can copy. Copies and reductions work on both. Data that the
 //          kernel copies passes through a block that stays in the cache.
-// Holds    After the first call of a shape, nothing allocates. Reductions with several targets read
-//          each operand once. A peer's description of its memory is checked against the size of
-//          that memory before use. If a move fails, fault() has the peer and the reason. In calls
-//          too large for the caches, stores that involve memory of local peers bypass the caches.
-// Next     stepper.hpp for the caller; base/reach.hpp for memory of local peers.
+// Holds    After the first call of a shape, nothing allocates. A peer's description of its memory
+//          is checked against the size of that memory before use.
 #pragma once
 
 #include <algorithm>
@@ -97,7 +94,7 @@ class Mover {
 
     /// Copies a source that list_parts() cannot reach to memory that the call keeps until its end.
     /// Copies once for each put, even if the put is retried. Returns false if the kernel refused.
-    [[nodiscard]] bool pack(Operation& op, LaneState& lane, PieceList list, std::size_t bytes) {
+    [[nodiscard]] bool pack(Operation& op, LaneCursor& lane, PieceList list, std::size_t bytes) {
         if (lane.packed != nullptr) return true;
         if (op.packed_used == op.packed.size()) op.packed.emplace_back();
         std::vector<std::byte>& room = op.packed[op.packed_used++];
@@ -123,9 +120,11 @@ class Mover {
         return bytes;
     }
 
-    /// Returns the memory of a list that has one piece.
-    [[nodiscard]] Memory only(Operation& op, PieceList list, std::uint32_t segment) {
-        return piece_of(op, list, 0, segment);
+    /// Returns a piece of a list. Its pieces must be of the user's buffers, or exposed alone.
+    [[nodiscard]] Memory piece_of(Operation& op, PieceList list, std::uint32_t segment,
+                                  std::uint32_t which = 0) {
+        std::uint64_t packed = 0;
+        return resolve(op, op.program->pieces[list.start + which], segment, packed);
     }
 
     /// Returns the touched part of the user's buffer that contains the block. Returns the block if
@@ -219,16 +218,7 @@ class Mover {
     /// Returns the address of a published slot of a bulk bank, of a rank that shares memory.
     [[nodiscard]] static std::byte* published_slot(const Operation& op, Rank owner,
                                                    std::uint32_t number, std::uint32_t segment) {
-        return op.team->near(owner) + op.program->published_start +
-               slot_offset(op, number, segment);
-    }
-    [[nodiscard]] static std::uint64_t slot_offset(const Operation& op, std::uint32_t number,
-                                                   std::uint32_t segment) {
-        return op.bulk_offset + op.program->slot_offset(number, segment % op.program->depth);
-    }
-    [[nodiscard]] static std::uint32_t cell_number(const Operation& op, std::uint32_t number,
-                                                   std::uint32_t segment) {
-        return number * op.program->depth + segment % op.program->depth;
+        return op.team->near(owner) + op.program->published_start + op.slot_offset(number, segment);
     }
 
   private:
@@ -267,18 +257,18 @@ class Mover {
                                             std::uint32_t segment) {
         if (target.count != 2 || source.count != 2) return false;
         if (op.registers.input != op.registers.output) return false;
-        const Memory to = piece_of(op, target, 0, segment);
-        const Memory from = piece_of(op, source, 1, segment);
+        const Memory to = piece_of(op, target, segment);
+        const Memory from = piece_of(op, source, segment, 1);
         if (to.bytes == 0 || to.data == nullptr || to.data != from.data) return false;
-        return from.bytes == to.bytes && piece_of(op, source, 0, segment).bytes == to.bytes &&
-               piece_of(op, target, 1, segment).bytes == to.bytes;
+        return from.bytes == to.bytes && piece_of(op, source, segment).bytes == to.bytes &&
+               piece_of(op, target, segment, 1).bytes == to.bytes;
     }
 
     /// Exchanges block by block, and keeps the block that would be overwritten in the cache.
     [[nodiscard]] bool exchange(Operation& op, PieceList target, PieceList source,
                                 std::uint32_t segment) {
-        const Memory to[] = {piece_of(op, target, 0, segment), piece_of(op, target, 1, segment)};
-        const Memory from[] = {piece_of(op, source, 0, segment), piece_of(op, source, 1, segment)};
+        const Memory to[] = {piece_of(op, target, segment), piece_of(op, target, segment, 1)};
+        const Memory from[] = {piece_of(op, source, segment), piece_of(op, source, segment, 1)};
         for (const int i : {0, 1}) {
             count(to[i], mapped_bytes_.written);
             count(from[i], mapped_bytes_.read);
@@ -295,13 +285,6 @@ class Mover {
         return true;
     }
 
-    /// Returns a piece of a list. Its pieces must be of the user's buffers, or exposed alone.
-    [[nodiscard]] Memory piece_of(Operation& op, PieceList list, std::uint32_t which,
-                                  std::uint32_t segment) {
-        std::uint64_t packed = 0;
-        return resolve(op, op.program->pieces[list.start + which], segment, packed);
-    }
-
     static void count(const Memory& at, std::array<std::uint64_t, base::kAccessMethods>& bytes) {
         if (at.of_peer()) bytes[static_cast<std::size_t>(at.reach.way)] += at.bytes;
     }
@@ -309,12 +292,10 @@ class Mover {
     void reduce_here(const Operation& op, std::uint32_t copies) {
         targets_.clear();
         operands_.clear();
-        for (std::size_t k = 0; k < memories_.size(); ++k) {
-            if (k < copies)
-                targets_.push_back(memories_[k].data);
-            else
-                operands_.push_back(memories_[k].data);
-        }
+        for (const Memory& target : std::span(memories_).first(copies))
+            targets_.push_back(target.data);
+        for (const Memory& operand : std::span(memories_).subspan(copies))
+            operands_.push_back(operand.data);
         reduce_many(op.reducer, targets_, operands_,
                     memories_.front().bytes / op.program->element_bytes, stores(op, memories_));
     }
@@ -384,13 +365,10 @@ class Mover {
         const bool vector = piece.buffer == plan::Buffer::input ||
                             piece.buffer == plan::Buffer::output ||
                             piece.buffer == plan::Buffer::scratch;
-        std::uint64_t offset = 0;
-        if (vector) {
-            offset = op.program->place(piece.buffer, piece.first + shift) * element;
-        } else {
-            const std::uint64_t before = piece.buffer == plan::Buffer::mapped ? 0 : packed;
-            offset = before + (begin - partition.begin(piece.origin + shift)) * element;
-        }
+        const std::uint64_t before = piece.buffer == plan::Buffer::mapped ? 0 : packed;
+        const std::uint64_t offset =
+            vector ? op.program->place(piece.buffer, piece.first + shift) * element
+                   : before + (begin - partition.begin(piece.origin + shift)) * element;
         packed += bytes;
         return part_of(op, piece, segment, offset, bytes);
     }
@@ -413,13 +391,12 @@ class Mover {
                 return scratch(op, piece.index);
             case plan::Buffer::slot:
                 if (op.program->bulk && !piece.in_cell)
-                    return op.team->own_region + slot_offset(op, piece.index, segment);
-                return op.team->cell(op.bank, cell_number(op, piece.index, segment))->payload;
+                    return op.team->own_region + op.slot_offset(piece.index, segment);
+                return op.team->cell(op.bank, op.cell_number(piece.index, segment))->payload;
             case plan::Buffer::published:
                 if (op.program->published_start != 0)
                     return published_slot(op, piece.peer, piece.index, segment);
-                return op.team
-                    ->published(piece.peer, op.bank, cell_number(op, piece.index, segment))
+                return op.team->published(piece.peer, op.bank, op.cell_number(piece.index, segment))
                     ->payload;
             case plan::Buffer::mapped:
                 break;
@@ -431,7 +408,7 @@ class Mover {
     [[nodiscard]] Memory mapped(const Operation& op, const Piece& piece, std::uint32_t segment,
                                 std::uint64_t bytes) const {
         Memory memory{.peer = op.team->setup.job_ranks[static_cast<std::size_t>(piece.peer)]};
-        const base::Cell* cell = op.team->cell(op.bank, cell_number(op, piece.index, segment));
+        const base::Cell* cell = op.team->cell(op.bank, op.cell_number(piece.index, segment));
         std::memcpy(&memory.reach, cell->payload, sizeof memory.reach);
         if (lies_within(memory.reach, bytes)) {
             memory.data = wire_.memory().reach(memory.peer, memory.reach, bytes);
@@ -456,21 +433,13 @@ class Mover {
     /// Returns true if the block is within its owner's segment, or within the object that it names.
     /// The kernel itself checks the memory that it copies.
     [[nodiscard]] bool lies_within(const base::Reach& reach, std::uint64_t bytes) const {
-        switch (reach.way) {
-            case base::AccessMethod::segment:
-            case base::AccessMethod::bounced:
-                return is_part(reach.offset, bytes, wire_.segment_bytes());
-            case base::AccessMethod::adopted:
-            case base::AccessMethod::registered:
-                return is_part(reach.offset, bytes, reach.object_bytes);
-            case base::AccessMethod::copied:
-                return true;
-        }
-        return false;  // invalid method
-    }
-    [[nodiscard]] static bool is_part(std::uint64_t offset, std::uint64_t bytes,
-                                      std::uint64_t whole) {
-        return offset <= whole && bytes <= whole - offset;
+        if (reach.way == base::AccessMethod::copied) return true;
+        std::uint64_t whole = reach.object_bytes;
+        if (reach.way == base::AccessMethod::segment || reach.way == base::AccessMethod::bounced)
+            whole = wire_.segment_bytes();
+        else if (reach.way != base::AccessMethod::adopted && reach.way != base::AccessMethod::registered)
+            return false;  // invalid method
+        return reach.offset <= whole && bytes <= whole - reach.offset;
     }
 
     Wire& wire_;

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// operation.hpp - one call in flight: a bound program and the data of this call.
+// operation.hpp - one call in flight: a bound program and the data of this call; and the pool of
+// operations.
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <vector>
 
 #include "base/reach.hpp"
@@ -28,7 +30,7 @@ struct Registers {
 };
 
 /// Position of one lane.
-struct LaneState : plan::Cursor {
+struct LaneCursor : plan::Cursor {
     std::uint64_t resume = 0;           ///< belongs to the wire while a put is partly posted
     const std::byte* packed = nullptr;  ///< source of the current put, if it was copied
     std::uint64_t tried_ns = 0;  ///< time of the first failed attempt at the step, if recorded
@@ -60,7 +62,7 @@ struct Operation {
     std::uint32_t bank = 0;
     std::uint64_t bulk_offset = 0;  ///< of its bulk bank, from the start of the region
     std::uint32_t pending = 0;      ///< transfers that still read their source
-    std::vector<LaneState> lanes;
+    std::vector<LaneCursor> lanes;
     std::vector<std::byte> scratch;  ///< kept between uses, so that steady state does not allocate
     /// Copies of sources that only the kernel reaches. Kept between uses.
     std::vector<std::vector<std::byte>> packed;
@@ -73,10 +75,18 @@ struct Operation {
     base::Failure failure;    ///< valid if state is failed
     Recorder::Open recorded;  ///< valid if the engine has a recorder
 
+    /// Returns the number in a bank of the cell that a segment of a step uses.
+    [[nodiscard]] std::uint32_t cell_number(std::uint32_t number, std::uint32_t segment) const {
+        return number * program->depth + segment % program->depth;
+    }
+    /// Returns the offset of its slot in the region.
+    [[nodiscard]] std::uint64_t slot_offset(std::uint32_t number, std::uint32_t segment) const {
+        return bulk_offset + program->slot_offset(number, segment % program->depth);
+    }
     /// Returns true if all steps are done, and transfers still read their sources.
     [[nodiscard]] bool ends_with_its_puts() const {
         return pending != 0 &&
-               std::ranges::all_of(lanes, [](const LaneState& lane) { return lane.ended(); });
+               std::ranges::all_of(lanes, [](const LaneCursor& lane) { return lane.ended(); });
     }
     /// Returns true if nothing remains to be done or awaited.
     [[nodiscard]] bool over() const { return state == State::complete || state == State::failed; }
@@ -95,5 +105,32 @@ struct Operation {
 
 /// Returns the failure of a call whose user operation threw. Call it in the handler.
 [[nodiscard]] base::Failure failure_of_user(const BoundProgram& program);
+
+/// Reuses operations, so that steady state does not allocate.
+class OperationPool {
+  public:
+    [[nodiscard]] Operation& take() {
+        if (free_.empty()) free_.push_back(&all_.emplace_back());
+        Operation& op = *free_.back();
+        free_.pop_back();
+        op.state = Operation::State::queued;
+        op.detached = false;
+        op.pending = 0;
+        return op;
+    }
+    /// Recycles an operation, unless it has transfers in flight: the wire still refers to it.
+    void give(Operation& op) {
+        if (op.pending == 0) free_.push_back(&op);
+    }
+    /// Returns true if transfers of the team's operations are in flight.
+    [[nodiscard]] bool has_transfers(const TeamState& team) const {
+        return std::ranges::any_of(
+            all_, [&](const Operation& op) { return op.team == &team && op.pending != 0; });
+    }
+
+  private:
+    std::deque<Operation> all_;
+    std::vector<Operation*> free_;
+};
 
 }  // namespace weft::run

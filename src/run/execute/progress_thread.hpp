@@ -1,16 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // progress_thread.hpp - drives an engine while the application computes (WEFT_PROGRESS).
 //
-// Idea     A thread repeatedly takes the engine's turn if it is free, polls, and sleeps. A call
-//          that waits holds the turn and drives the engine itself. Then the thread costs one failed
-//          attempt per sleep.
-// Why      Without the thread, started calls and requests of peers advance only inside the
-//          application's own calls.
-// Holds    The thread polls while polls advance something. While a call is in flight and the
-//          processor is free, it polls a millisecond longer. Sleeps are short while a call is in
-//          flight, and long otherwise, so an idle rank leaves the processor to others. wake() ends
-//          a sleep. The program's own threads handle its signals. The destructor ends the thread
-//          and needs the turn to be free.
+// Idea     A thread repeatedly takes the engine's turn if it is free, polls, and sleeps
+//          (docs/decisions/0017-one-lock-for-the-engine.md). A call that waits holds the turn and
+//          drives the engine itself. Then the thread costs one failed attempt per sleep.
+// Holds    The program's own threads handle its signals. The destructor ends the thread and needs
+//          the turn to be free.
 // Next     turn.hpp; docs/performance.md for cost and gain.
 #pragma once
 

@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // stepper.hpp - moves one operation forward, step by step, until each lane has to wait.
 //
-// Idea     The interpreter of bound programs. Addresses follow from the operation's registers, the
-//          team's regions and the operation's banks, without any other lookup.
 // Holds    No step blocks and, after the first call of a shape, no step allocates. Each step is
 //          done once. An operation is complete when all lanes have ended and no transfer still
 //          reads its buffers. It is *trailing* earlier, if it only waits for local peers that read
 //          copies of its exposed buffers. Then it has ended for its caller.
-// Next     mover.hpp for data movement; engine.hpp for the caller; fused.hpp for programs that
-//          need no interpreter.
+// Next     mover.hpp for data movement; fused.hpp for programs that need no interpreter.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +17,6 @@
 #include "base/clock.hpp"
 #include "base/copy.hpp"
 #include "base/put.hpp"
-#include "plan/schedule/step.hpp"
 #include "run/execute/mover.hpp"
 #include "run/execute/operation.hpp"
 #include "run/execute/team_state.hpp"
@@ -72,25 +68,26 @@ class Stepper {
         std::byte* const alias = expose(op, memory.output, out);
         if (out.access != base::Access::read) memory.output = alias;
     }
-    void conceal(Operation& op) {
-        for (const base::Exposure& exposure : op.exposures) wire_.memory().conceal(exposure);
-        op.exposures.clear();
-    }
-    /// Ends the exposures of a failed operation, whose buffers local peers may still access.
-    void withdraw(Operation& op) {
-        for (const base::Exposure& exposure : op.exposures) wire_.memory().withdraw(exposure);
+    /// Ends the exposures. Local peers may still access the buffers of a failed operation.
+    void conceal(Operation& op, bool failed) {
+        for (const base::Exposure& exposure : op.exposures) {
+            if (failed)
+                wire_.memory().withdraw(exposure);
+            else
+                wire_.memory().conceal(exposure);
+        }
         op.exposures.clear();
     }
 
     /// Adds a description of each waiting lane.
     void describe(const Operation& op, std::vector<WaitingLane>& lines) const {
         const std::size_t before = lines.size();
-        for (const LaneState& lane : op.lanes)
+        for (const LaneCursor& lane : op.lanes)
             if (lane.at < lane.end) lines.push_back(describe(op, lane));
         if (lines.size() == before) lines.push_back(describe_last(op));
     }
     /// Describes a waiting lane, with the flag in its cell and the expected one.
-    [[nodiscard]] WaitingLane describe(const Operation& op, const LaneState& lane) const {
+    [[nodiscard]] WaitingLane describe(const Operation& op, const LaneCursor& lane) const {
         WaitingLane waiting = describe_step(op, lane.at);
         if (waiting.waits_for_flush) return waiting;
         const BoundStep& step = op.program->steps[lane.at];
@@ -106,7 +103,7 @@ class Stepper {
     bool advance_lanes(Operation& op) {
         bool moved = false;
         bool lanes_ended = true;
-        for (LaneState& lane : op.lanes) {
+        for (LaneCursor& lane : op.lanes) {
             while (lane.at < lane.end) {
                 const Progress progress = kRecorded ? step_recorded(op, lane) : step(op, lane);
                 if (progress == Progress::failed) {
@@ -125,8 +122,7 @@ class Stepper {
         if (!op.exposures.empty() && trails(op)) op.state = Operation::State::trailing;
         return moved;
     }
-    /// Returns true if the remaining steps only wait for peers that use copies of
-    /// all exposed buffers.
+    /// Returns true if the remaining steps only wait for peers that use copies of all exposures.
     [[nodiscard]] static bool trails(const Operation& op) {
         if (op.pending != 0 || !std::ranges::all_of(op.exposures, &base::Exposure::apart))
             return false;
@@ -145,7 +141,7 @@ class Stepper {
         return exposure.alias - buffer.begin;
     }
 
-    Progress step(Operation& op, LaneState& lane) {
+    Progress step(Operation& op, LaneCursor& lane) {
         const BoundStep& step = op.program->steps[lane.at];
         Progress progress = Progress::advanced;
         switch (step.kind) {
@@ -153,7 +149,7 @@ class Stepper {
                 progress = put(op, lane, step);
                 break;
             case plan::StepKind::signal:
-                progress = signal(op, lane, step);
+                if (!lane.skips_signal(step.lag)) progress = post(lane, start_put(op, lane, step));
                 break;
             case plan::StepKind::expose:
                 progress = expose(op, lane, step);
@@ -184,30 +180,31 @@ class Stepper {
 
     // --- recording -----------------------------------------------------------------------------
 
-    Progress step_recorded(Operation& op, LaneState& lane) {
-        const LaneState before = lane;
+    Progress step_recorded(Operation& op, LaneCursor& lane) {
+        const LaneCursor before = lane;
         const std::uint64_t begin_ns = Recorder::now();
         const Progress progress = step(op, lane);
         if (progress == Progress::blocked && lane.tried_ns == 0) lane.tried_ns = begin_ns;
         if (progress != Progress::advanced || op.state == Operation::State::trailing)
             return progress;
         lane.tried_ns = 0;
-        record(op, before, before.tried_ns == 0 ? begin_ns : before.tried_ns);
+        record(op, before, static_cast<std::uint16_t>(&lane - op.lanes.data()),
+               before.tried_ns == 0 ? begin_ns : before.tried_ns);
         return progress;
     }
     /// Records the step that a lane has done. `lane` is the lane's state before the step.
-    void record(Operation& op, const LaneState& lane, std::uint64_t begin_ns) {
+    void record(Operation& op, const LaneCursor& lane, std::uint16_t number_of_lane,
+                std::uint64_t begin_ns) {
         const BoundStep& step = op.program->steps[lane.at];
         const bool waits = step.kind == plan::StepKind::wait;
         if (step.kind == plan::StepKind::loop) return;
         if (waits ? lane.skips_wait(step.lag) : lane.skips_signal(step.lag)) return;
         const TeamState& team = *op.team;
-        Event event{
-            .begin_ns = begin_ns,
-            .end_ns = Recorder::now(),
-            .step = lane.at,
-            .lane = static_cast<std::uint16_t>(&lane_of(op, lane) - op.program->lanes.data()),
-            .deed = deed_of(step.kind)};
+        RecordedEvent event{.begin_ns = begin_ns,
+                            .end_ns = Recorder::now(),
+                            .step = lane.at,
+                            .lane = number_of_lane,
+                            .kind = event_kind(step.kind)};
         if (step.peer != plan::kNoRank) {
             event.peer = team.setup.job_ranks[static_cast<std::size_t>(step.peer)];
             event.far = team.near(step.peer) == nullptr;
@@ -216,9 +213,9 @@ class Stepper {
             event.bytes = mover_.bytes_of(op, step.source, lane.segment);
         if (step.kind == plan::StepKind::reduce || step.kind == plan::StepKind::copy)
             event.bytes = mover_.bytes_of(op, step.target, lane.segment);
-        if (raises(step.kind) || waits) {
+        if (puts_to_peer(step.kind) || step.kind == plan::StepKind::publish || waits) {
             const std::uint32_t segment = waits ? lane.segment - step.lag : lane.segment;
-            const std::uint32_t number = cell_number(op, step.number, segment);
+            const std::uint32_t number = op.cell_number(step.number, segment);
             const bool published = step.kind == plan::StepKind::publish ||
                                    (waits && (step.flags & plan::kFromPublished) != 0);
             const base::RegionShape& shape = team.setup.shape;
@@ -230,42 +227,15 @@ class Stepper {
         }
         recorder_->add(op.recorded, event);
     }
-    [[nodiscard]] static const plan::Lane& lane_of(const Operation& op, const LaneState& lane) {
-        return *std::ranges::find_if(op.program->lanes, [&](const plan::Lane& one) {
-            return lane.at >= one.first && lane.at < one.first + one.count;
-        });
-    }
-    [[nodiscard]] static bool raises(plan::StepKind kind) {
-        return kind == plan::StepKind::put || kind == plan::StepKind::signal ||
-               kind == plan::StepKind::publish || kind == plan::StepKind::expose;
-    }
-    [[nodiscard]] static Deed deed_of(plan::StepKind kind) {
-        switch (kind) {
-            case plan::StepKind::put:
-                return Deed::put;
-            case plan::StepKind::signal:
-                return Deed::signal;
-            case plan::StepKind::expose:
-                return Deed::expose;
-            case plan::StepKind::publish:
-                return Deed::publish;
-            case plan::StepKind::wait:
-                return Deed::wait;
-            case plan::StepKind::flush:
-                return Deed::flush;
-            case plan::StepKind::reduce:
-                return Deed::reduce;
-            default:
-                return Deed::copy;
-        }
+    [[nodiscard]] static EventKind event_kind(plan::StepKind kind) {
+        constexpr int kFirst = static_cast<int>(EventKind::put);
+        static_assert(static_cast<int>(EventKind::copy) ==
+                      kFirst + static_cast<int>(plan::StepKind::copy));
+        return static_cast<EventKind>(kFirst + static_cast<int>(kind));
     }
 
     // --- signals -------------------------------------------------------------------------------
 
-    [[nodiscard]] static std::uint32_t cell_number(const Operation& op, std::uint32_t number,
-                                                   std::uint32_t segment) {
-        return Mover<Wire>::cell_number(op, number, segment);
-    }
     /// Returns the flag of a segment. Loops with more iterations than segments reuse ticks.
     /// Consecutive flags in a cell still differ, and a waiter has seen each flag before the next.
     [[nodiscard]] static base::FlagWord flag(const Operation& op, std::uint32_t segment,
@@ -276,13 +246,13 @@ class Stepper {
     }
     [[nodiscard]] const base::Cell* waited_cell(const Operation& op, const BoundStep& step,
                                                 std::uint32_t segment) const {
-        const std::uint32_t number = cell_number(op, step.number, segment);
+        const std::uint32_t number = op.cell_number(step.number, segment);
         if ((step.flags & plan::kFromPublished) != 0)
             return op.team->published(step.peer, op.bank, number);
         return op.team->cell(op.bank, number);
     }
 
-    bool arrived(const Operation& op, const LaneState& lane, const BoundStep& step) {
+    bool arrived(const Operation& op, const LaneCursor& lane, const BoundStep& step) {
         if (lane.skips_wait(step.lag)) return true;
         const std::uint32_t segment = lane.segment - step.lag;
         const base::Cell* cell = waited_cell(op, step, segment);
@@ -295,24 +265,24 @@ class Stepper {
         return cell->flag.load(std::memory_order_acquire) == want;
     }
 
-    base::Put start_put(Operation& op, const LaneState& lane, const BoundStep& step) const {
+    base::Put start_put(Operation& op, const LaneCursor& lane, const BoundStep& step) const {
         base::Put put;
         put.peer = op.team->setup.job_ranks[step.peer];
         put.cell = op.team->setup.region +
-                   op.team->setup.shape.cell(op.bank, cell_number(op, step.number, lane.segment));
+                   op.team->setup.shape.cell(op.bank, op.cell_number(step.number, lane.segment));
         put.flag = flag(op, lane.segment, step.salt);
         put.pending = &op.pending;
         return put;
     }
 
-    Progress post(LaneState& lane, const base::Put& put) {
+    Progress post(LaneCursor& lane, const base::Put& put) {
         if (wire_.try_put(put, lane.resume) == base::Post::again) return Progress::blocked;
         lane.resume = 0;
         lane.packed = nullptr;
         return Progress::advanced;
     }
 
-    Progress put(Operation& op, LaneState& lane, const BoundStep& step) {
+    Progress put(Operation& op, LaneCursor& lane, const BoundStep& step) {
         base::Put put = start_put(op, lane, step);
         base::PutPart packed;
         if (!mover_.list_parts(op, step.source, lane.segment, put.parts, put.bytes)) {
@@ -322,16 +292,15 @@ class Stepper {
         }
         if (step.target.count != 0) return put_in_place(op, lane, step, put);
         if (op.program->bulk && !step.in_cell) {
-            put.target =
-                op.team->setup.region + Mover<Wire>::slot_offset(op, step.number, lane.segment);
+            put.target = op.team->setup.region + op.slot_offset(step.number, lane.segment);
         }
         return post(lane, put);
     }
 
     /// Puts into memory that the peer exposed. For a local peer, copies the data and sends
     /// a bare signal.
-    Progress put_in_place(Operation& op, LaneState& lane, const BoundStep& step, base::Put put) {
-        const Memory target = mover_.only(op, step.target, lane.segment);
+    Progress put_in_place(Operation& op, LaneCursor& lane, const BoundStep& step, base::Put put) {
+        const Memory target = mover_.piece_of(op, step.target, lane.segment);
         if (op.team->near(step.peer) == nullptr) {
             if (put.bytes == 0) return post(lane, put);
             const bool there = target.reach.way == base::AccessMethod::segment ||
@@ -348,13 +317,8 @@ class Stepper {
         return post(lane, put);
     }
 
-    Progress signal(Operation& op, LaneState& lane, const BoundStep& step) {
-        if (lane.skips_signal(step.lag)) return Progress::advanced;
-        return post(lane, start_put(op, lane, step));
-    }
-
     /// Sends the peer a description of a block.
-    Progress expose(Operation& op, LaneState& lane, const BoundStep& step) {
+    Progress expose(Operation& op, LaneCursor& lane, const BoundStep& step) {
         base::Reach& payload =
             op.exposed[std::size_t{step.operands} * op.program->segments + lane.segment];
         if (op.team->near(step.peer) != nullptr) {
@@ -377,7 +341,7 @@ class Stepper {
     /// Describes a block for a remote peer. Registers the whole buffer, once for all remote peers.
     [[nodiscard]] base::Result<base::Reach> far_reach_of(Operation& op, const BoundStep& step,
                                                          std::uint32_t segment) {
-        const Memory block = mover_.only(op, step.source, segment);
+        const Memory block = mover_.piece_of(op, step.source, segment);
         if (block.bytes == 0) return base::Reach{};
         for (const base::Exposure& exposure : op.exposures) {
             if (exposure.reach.way == base::AccessMethod::registered &&
@@ -398,7 +362,7 @@ class Stepper {
 
     [[nodiscard]] base::Reach reach_of(Operation& op, const BoundStep& step,
                                        std::uint32_t segment) {
-        const Memory block = mover_.only(op, step.source, segment);
+        const Memory block = mover_.piece_of(op, step.source, segment);
         for (const base::Exposure& exposure : op.exposures) {
             if (exposure.reach.way == base::AccessMethod::registered) continue;
             for (const std::byte* const start : {exposure.data, exposure.alias}) {
@@ -410,8 +374,8 @@ class Stepper {
         return wire_.memory().expose(block.data, 0, base::Access::read, {}).reach;
     }
 
-    void publish(Operation& op, const LaneState& lane, const BoundStep& step) {
-        const std::uint32_t number = cell_number(op, step.number, lane.segment);
+    void publish(Operation& op, const LaneCursor& lane, const BoundStep& step) {
+        const std::uint32_t number = op.cell_number(step.number, lane.segment);
         base::Cell* cell = op.team->published(op.team->setup.rank, op.bank, number);
         std::span<const base::PutPart> parts;
         std::size_t bytes = 0;
@@ -429,7 +393,7 @@ class Stepper {
     }
 
     /// Handles a copy between this rank and a local peer that the kernel refused.
-    Progress unreachable(Operation& op, const LaneState& lane) {
+    Progress unreachable(Operation& op, const LaneCursor& lane) {
         const Fault& fault = mover_.fault();
         if (fault.error == 0) return outside(op, lane, fault.peer);
         if (fault.error == ESRCH && lingers()) return Progress::blocked;
@@ -449,7 +413,7 @@ class Stepper {
         return now - gone_since_ns_ < kLingerNs;
     }
     /// Handles a peer's wrong description of its memory.
-    Progress outside(Operation& op, const LaneState& lane, Rank peer) {
+    Progress outside(Operation& op, const LaneCursor& lane, Rank peer) {
         op.failure = base::fail(Status::peer,
                                 "{}: step {}: rank {} exposed a block that does not lie in its "
                                 "memory; is its memory damaged?",

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // transport.hpp - requirements of the engine on a wire.
 //
-// Idea     An interface belongs to its user. The real wire (link/wire) and the virtual wire of
-//          the tests both satisfy it. The engine is compiled once for each, without virtual calls
-//          in its loop.
 // Holds    A put is posted completely or not at all, as seen by the caller. On `again`, the caller
 //          repeats it with the same put and the same `resume`. No function blocks.
 #pragma once

@@ -1,17 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // turn.hpp - mutual exclusion of the threads that drive an engine, and requests for status.
 //
-// Idea     One thread drives an engine at a time:
-//          - *own*: only one thread of the application calls; a turn costs a branch.
-//          - *shared*: a progress thread also drives; the turn is a lock that calls hold.
-//          - *divided*: several threads of the application call at once. A waiting call drives the
-//            engine for all, and between polls gives way to waiting threads in order.
+// Idea     One thread drives an engine at a time (docs/decisions/0017-one-lock-for-the-engine.md).
 //          A signal handler cannot read an engine that it has interrupted, so it sets a flag. The
 //          driving thread tests the flag when it reads the clock, and prints the awaited signals.
-// Holds    A request for status costs a call two plain stores and a load. A call that runs alone
-//          and finds its flags at the first look pays nothing: it counts as inside only while it
-//          waits. A thread inside a call answers at its next check, or when it leaves. If no thread
-//          is inside, the handler itself prints the state.
+// Holds    A call that runs alone and finds its flags at the first look pays nothing for requests
+//          of status: it counts as inside only while it waits. A thread inside a call answers at
+//          its next check, or when it leaves. If none is inside, the handler prints the state.
 // Next     progress_thread.hpp for the progress thread; watchdog.hpp for the check;
 //          run/job/sigterm_report.hpp for the handler.
 #pragma once
@@ -19,33 +14,34 @@
 #include <atomic>
 #include <cstdint>
 #include <mutex>
+#include <thread>
 
 namespace weft::run {
 
+/// Threads that take a turn.
+enum class TurnKind : std::uint8_t {
+    own,     ///< one thread of the application
+    shared,  ///< also a progress thread, which gives way to calls
+    divided  ///< several threads of the application, whose calls wait for each other
+};
+
 class Turn {
   public:
-    /// Threads that take the turn.
-    enum class Kind : std::uint8_t {
-        own,     ///< one thread of the application
-        shared,  ///< also a progress thread, which gives way to calls
-        divided  ///< several threads of the application, whose calls wait for each other
-    };
-
-    explicit Turn(Kind kind) : kind_(kind) {}
+    explicit Turn(TurnKind kind) : kind_(kind) {}
 
     /// Holds the turn until it is destroyed. Holds nothing if only one thread takes the turn.
     using Hold = std::unique_lock<std::mutex>;
-    [[nodiscard]] bool shared() const { return kind_ != Kind::own; }
-    [[nodiscard]] bool divided() const { return kind_ == Kind::divided; }
+    [[nodiscard]] bool shared() const { return kind_ != TurnKind::own; }
+    [[nodiscard]] bool divided() const { return kind_ == TurnKind::divided; }
     [[nodiscard]] [[gnu::always_inline]] Hold take() {
-        if (kind_ == Kind::own) return Hold(mutex_, std::defer_lock);
-        if (kind_ == Kind::divided || !mutex_.try_lock()) queue_up();
+        if (kind_ == TurnKind::own) return Hold(mutex_, std::defer_lock);
+        if (kind_ == TurnKind::divided || !mutex_.try_lock()) queue_up();
         return Hold(mutex_, std::adopt_lock);
     }
     /// Lets waiting threads take a divided turn, and returns when this thread holds it again. The
     /// caller holds the turn.
     void give_way() {
-        if (kind_ != Kind::divided || !wanted()) return;
+        if (kind_ != TurnKind::divided || !wanted()) return;
         mutex_.unlock();
         queue_up();
     }
@@ -66,7 +62,7 @@ class Turn {
         waiting_.fetch_sub(1, std::memory_order_relaxed);
     }
 
-    const Kind kind_;
+    const TurnKind kind_;
     std::mutex mutex_;
     std::mutex next_;
     std::atomic<int> waiting_{0};  ///< threads in calls that wait for the turn
@@ -119,6 +115,33 @@ class Driving {
 
   private:
     Engine& engine_;
+};
+
+/// Holds the progress function of another library that shares the caller's thread. Waits, and polls
+/// without effect, call it. The function must not use the runtime.
+class ExternalProgress {
+  public:
+    /// Sets the function. nullptr removes it.
+    void set(void (*function)(void* argument), void* argument) {
+        function_ = function;
+        argument_ = argument;
+    }
+    /// Returns true if this thread is running the function.
+    [[nodiscard]] bool running() const {
+        return running_.load(std::memory_order_relaxed) == std::this_thread::get_id();
+    }
+
+    void drive() {
+        if (function_ == nullptr || running()) return;
+        running_.store(std::this_thread::get_id(), std::memory_order_relaxed);
+        function_(argument_);
+        running_.store(std::thread::id(), std::memory_order_relaxed);
+    }
+
+  private:
+    void (*function_)(void* argument) = nullptr;
+    void* argument_ = nullptr;
+    std::atomic<std::thread::id> running_{};  ///< the thread that runs the function
 };
 
 }  // namespace weft::run

@@ -2,10 +2,38 @@
 #include "run/execute/watchdog.hpp"
 
 #include <algorithm>
-
-#include "plan/schedule/step.hpp"
+#include <cstring>
 
 namespace weft::run {
+
+void set_text(Inquiry& inquiry, std::string_view text, std::string_view before) {
+    constexpr std::size_t kRoom = sizeof inquiry.text - 2;  // for two texts and their terminators
+    text = text.substr(0, before.empty() ? kRoom : kRoom / 2);
+    before = before.substr(0, kRoom - text.size());
+    char* const end = std::copy(text.begin(), text.end(), inquiry.text);
+    *end = '\0';
+    *std::copy(before.begin(), before.end(), end + 1) = '\0';
+    inquiry.checksum = checksum_of(inquiry);
+}
+
+std::string_view text_of(const Inquiry& inquiry) {
+    return {inquiry.text, strnlen(inquiry.text, sizeof inquiry.text)};
+}
+
+std::string_view text_before(const Inquiry& inquiry) {
+    const std::size_t start = std::min(text_of(inquiry).size() + 1, sizeof inquiry.text);
+    return {inquiry.text + start, strnlen(inquiry.text + start, sizeof inquiry.text - start)};
+}
+
+std::uint32_t checksum_of(const Inquiry& inquiry) {
+    Inquiry copy = inquiry;
+    copy.checksum = 0;
+    unsigned char bytes[sizeof copy];
+    std::memcpy(bytes, &copy, sizeof copy);
+    std::uint32_t sum = 2166136261U;  // FNV-1a
+    for (const unsigned char byte : bytes) sum = (sum ^ byte) * 16777619U;
+    return sum | 1U;  // never 0, so an entry of zeros is not an inquiry
+}
 
 WaitingLane describe_step(const Operation& op, std::uint32_t step) {
     WaitingLane waiting{.team = op.team,
@@ -18,9 +46,7 @@ WaitingLane describe_step(const Operation& op, std::uint32_t step) {
     if (step == op.program->steps.size()) return waiting;
     const BoundStep& at = op.program->steps[step];
     waiting.waits_for_flush = at.kind != plan::StepKind::wait;
-    const bool puts = at.kind == plan::StepKind::put || at.kind == plan::StepKind::signal ||
-                      at.kind == plan::StepKind::expose;
-    if (puts || !waiting.waits_for_flush) waiting.peer = at.peer;
+    if (puts_to_peer(at.kind) || !waiting.waits_for_flush) waiting.peer = at.peer;
     return waiting;
 }
 
@@ -176,12 +202,8 @@ std::vector<Rank> ranks_that_may_wait(const TeamState& team, const BoundProgram*
         if (rank != team.setup.rank && (near || team.size() <= kTellAllMax)) ranks.push_back(rank);
     }
     if (team.size() <= kTellAllMax || program == nullptr) return ranks;
-    for (const BoundStep& step : program->steps) {
-        const bool raises = step.kind == plan::StepKind::put ||
-                            step.kind == plan::StepKind::signal ||
-                            step.kind == plan::StepKind::expose;
-        if (raises && team.near(step.peer) == nullptr) ranks.push_back(step.peer);
-    }
+    for (const BoundStep& step : program->steps)
+        if (puts_to_peer(step.kind) && team.near(step.peer) == nullptr) ranks.push_back(step.peer);
     return ranks;
 }
 

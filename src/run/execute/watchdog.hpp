@@ -3,13 +3,9 @@
 //
 // Idea     After each failed poll the wire pauses or yields. Every few hundred polls the watchdog
 //          reads the clock. After a second it asks the peer whether both mean the same call
-//          (inquiry.hpp). After WEFT_TIMEOUT it reports which rank waits for which. Failures of
-//          the wire and answers of peers end the wait. On a request for status it prints the
-//          waiting lane (turn.hpp).
+//          (inquiry.hpp). After WEFT_TIMEOUT it reports which rank waits for which.
 // Why      A wire fails if a peer has died. The launcher should see the peer's end first, and this
 //          rank's SIGTERM report should describe its wait. So the wait continues for linger_ns.
-// Holds    A short wait only costs a pause per poll. A report does not end a wait unless the user
-//          asked for that.
 #pragma once
 
 #include <algorithm>
@@ -106,6 +102,13 @@ struct WatchdogOptions {
     std::function<void(const std::string&)> answer;
 };
 
+struct EngineOptions {
+    WatchdogOptions watchdog;
+    /// If divided, calls never take the fused path, which keeps the turn while it waits.
+    TurnKind turn = TurnKind::own;
+    Recorder* recorder = nullptr;  ///< if given, every call is recorded
+};
+
 template <Transport Wire>
 class Watchdog {
   public:
@@ -144,13 +147,11 @@ class Watchdog {
     }
 
     [[nodiscard]] const base::Failure& failure() const { return failure_; }
-    /// Returns true if the failure concerns this team.
-    [[nodiscard]] bool blames(const TeamState& team) const {
-        return blamed_team_ == nullptr || blamed_team_ == &team;
-    }
-
     /// Returns true if the failure concerns every wait.
     [[nodiscard]] bool blames_all() const { return blamed_team_ == nullptr; }
+    [[nodiscard]] bool blames(const TeamState& team) const {
+        return blames_all() || blamed_team_ == &team;
+    }
 
     /// Reads inquiries and verdicts of peers. Returns false if a peer disagrees about a call.
     bool read_inquiries(const Teams& teams) {
@@ -296,23 +297,25 @@ class Watchdog {
         Inquiry mine = make_inquiry(team, theirs.epoch, called, job_rank_);
         const CallNumbers numbers = numbers_of(team, theirs.epoch);
         if (called.digest != theirs.digest) return disagreement_text(theirs, mine, numbers);
-        const auto asker = std::ranges::find(team.setup.job_ranks, theirs.rank);
-        if (asker == team.setup.job_ranks.end()) return "";
-        add_pair(mine, *called.program, static_cast<Rank>(asker - team.setup.job_ranks.begin()));
+        const Rank asker = member_of(team, theirs.rank);
+        if (asker < 0) return "";
+        add_pair(mine, *called.program, asker);
         return pair_disagreement_text(theirs, mine, numbers);
     }
 
     /// Answers an inquiry about a team that has failed here.
     void resend_verdict(Inquiry inquiry, const TeamState& team) {
-        if (inquiry.call_hash == Inquiry::kVerdict) return;
         const Rank asker = inquiry.rank;
-        if (!is_member(team, asker)) return;
+        if (inquiry.call_hash == Inquiry::kVerdict || member_of(team, asker) < 0) return;
         make_verdict(inquiry, team.failure);
         send(inquiry, asker);
     }
 
-    [[nodiscard]] static bool is_member(const TeamState& team, Rank job_rank) {
-        return std::ranges::find(team.setup.job_ranks, job_rank) != team.setup.job_ranks.end();
+    /// Returns the team rank of a rank of the job, or -1.
+    [[nodiscard]] static Rank member_of(const TeamState& team, Rank job_rank) {
+        const auto found = std::ranges::find(team.setup.job_ranks, job_rank);
+        if (found == team.setup.job_ranks.end()) return -1;
+        return static_cast<Rank>(found - team.setup.job_ranks.begin());
     }
     /// Returns the status in a verdict. Disagreements are errors of arguments.
     [[nodiscard]] static Status status_of(const Inquiry& inquiry) {
@@ -337,7 +340,7 @@ class Watchdog {
         wait_until_sent(deadline);
         // Equal for all peers: a put may still read it while the next is posted.
         outgoing_ = verdict;
-        if (asker != job_rank_ && is_member(team, asker)) start_sending(asker, deadline);
+        if (asker != job_rank_ && member_of(team, asker) >= 0) start_sending(asker, deadline);
         for (const Rank rank : ranks_that_may_wait(team, mine)) {
             const Rank peer = team.setup.job_ranks[static_cast<std::size_t>(rank)];
             if (peer != asker) start_sending(peer, deadline);

@@ -1,33 +1,72 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // window.hpp - the bank rule: when a call may write into a bank that an earlier call used.
 //
-// Idea     A team's calls are numbered in call order; call e uses bank e mod W. A call is
-//          *synchronizing* if its completion at one rank implies that every rank has entered it.
-//          With H = W / 2, call e starts at a rank when all calls <= e-H are complete there, and
-//          one of these holds:
-//          - some synchronizing call in [e-H, e-1] is complete there;
-//          - all ranks have given credit for every call <= e-W (credits.hpp).
-//          Ranks that share memory give credits. Other ranks insert a barrier where no
-//          synchronizing call would be recent enough. Call order alone decides this, so all ranks
-//          insert it at the same place.
-// Why      Completion of the synchronizing call s >= e-H means that every rank has started s. By
-//          the same rule, every rank has completed all calls <= s-H, and s-H >= e-W. So no rank
-//          still reads bank e mod W. Credits state this directly.
+// Idea     A team's calls are numbered in call order; call e uses bank e mod W. Section 1 of
+//          docs/one-sided.md states the rule for H = W / 2, and proves it.
 // Holds    issue() depends on call order only, so ranks agree on the numbers without communication.
 //          Starting never waits: may_start() is polled. The decisions are virtual, so that tests
 //          can replace this rule by a faulty one and detect it.
-// Next     docs/one-sided.md for the proof; tests/virtual/engine runs its counter-examples.
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <vector>
 
-#include "run/execute/credits.hpp"
+#include "base/region.hpp"
+#include "weft/types.hpp"
 
 namespace weft::run {
+
+/// Number of a call in its team. The creation of the team, which is synchronizing, is -1.
+using Epoch = std::int64_t;
+
+/// Counts of completed calls, exchanged between ranks that share memory. Each rank stores the
+/// number of its completed calls in its own region, at most a quarter of a window late. A rank that
+/// wants to reuse a bank reads these words of all ranks. Words of an earlier team in the region are
+/// ignored: their ticks precede this team's first tick. If a rank disagrees about the last call
+/// that it counts, its count gives no credit.
+class Credits {
+  public:
+    using Word = std::atomic<base::FlagWord>;
+    /// Returns the hash that flags of a completed call carry, or 0 if the call is too old.
+    using HashOf = std::function<std::uint16_t(Epoch)>;
+
+    /// `words` are indexed by team rank. `first` is the number of the team's first call. Without
+    /// `hash_of`, only counts are compared.
+    Credits(std::vector<Word*> words, Rank own, base::Tick first_tick, Epoch first, HashOf hash_of);
+
+    /// Publishes that all calls before this one are complete here.
+    void give(Epoch completed);
+
+    /// Returns true if all ranks have completed every call before this one.
+    [[nodiscard]] bool reach(Epoch epoch) { return known_ >= epoch || ask(epoch); }
+
+    /// Returns the rank whose count was too low when reach() last returned false.
+    [[nodiscard]] Rank lacking() const { return at_; }
+    /// Returns the last call that this rank counts if lacking() disagrees about it, else -1.
+    [[nodiscard]] Epoch disputed() const { return disputed_; }
+    /// Returns the number of calls that a rank has published as complete.
+    [[nodiscard]] Epoch count_from(Rank rank) const;
+
+  private:
+    bool ask(Epoch epoch);
+    /// Returns false if the rank's last call before `completed` is known to differ
+    /// from this rank's.
+    [[nodiscard]] bool agrees(Rank rank, Epoch completed) const;
+
+    std::vector<Word*> words_;
+    Rank own_;
+    base::Tick first_tick_;
+    Epoch first_;
+    HashOf hash_of_;
+    Epoch known_;  ///< every rank has completed the calls before this one
+    Rank at_ = 0;  ///< the rank whose word is read next
+    Epoch disputed_ = -1;
+};
 
 class Window {
   public:

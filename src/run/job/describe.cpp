@@ -18,27 +18,26 @@ std::vector<Rank> count_by_node(const Job& job) {
     return ranks;
 }
 
-std::string counted(std::size_t number, std::string_view noun) {
+std::string counted(int number, std::string_view noun) {
     return fmt::format("{} {}{}", number, noun, number == 1 ? "" : "s");
 }
 
-void log_job(const base::Log& log, const Description& job) {
-    const auto size = static_cast<std::size_t>(job.ranks);
+void log_job(const base::Log& log, const Description& facts, const ReduceTable& kernels) {
+    const Job& job = facts.job;
     log.info(fmt::format("weft {}, PMIx {}; reductions with {}", WEFT_LIBRARY_VERSION,
-                         job.pmix_version, job.isa));
+                         link::pmix_version(), kernels.name()));
     log.info(fmt::format("{} on {} ({}); {} of this host may use {}, so waits {}",
-                         counted(size, "rank"), counted(job.ranks_per_node.size(), "node"),
-                         fmt::join(job.ranks_per_node, ", "),
-                         counted(static_cast<std::size_t>(job.host_ranks), "rank"),
-                         counted(static_cast<std::size_t>(job.host_cpus), "processor"),
-                         job.spins ? "spin" : "yield the processor"));
+                         counted(job.bootstrap->size(), "rank"), counted(job.nodes, "node"),
+                         fmt::join(facts.ranks_per_node, ", "), counted(job.host_ranks, "rank"),
+                         counted(job.host_cpus, "processor"),
+                         facts.waiting == "spin" ? "spin" : "yield the processor"));
     log.info(fmt::format("ranks of a node map each other's memory at {} addresses",
-                         job.equal_addresses ? "equal" : "different"));
-    if (!job.mapping_problems.empty()) log.info(job.mapping_problems);
+                         facts.addresses == "equal" ? "equal" : "different"));
+    if (!facts.mapping_problems.empty()) log.info(facts.mapping_problems);
     std::string buffers = "read and written in place";
-    if (!job.adoption_off.empty())
+    if (!facts.adoption_off.empty())
         buffers =
-            fmt::format("copied by the kernel; in place only in the heap ({})", job.adoption_off);
+            fmt::format("copied by the kernel; in place only in the heap ({})", facts.adoption_off);
     if (!job.direct)
         buffers = fmt::format("through put targets{}",
                               job.direct_problem.empty() ? "" : " (" + job.direct_problem + ")");
@@ -123,38 +122,29 @@ void log_settings(const base::Log& log, const base::Settings& settings) {
 
 }  // namespace
 
-Description describe(const Job& job, const base::Settings& settings, const ReduceTable& kernels,
-                     bool asks_network) {
-    Description description;
-    description.pmix_version = link::pmix_version();
-    description.launched = link::rank_by_environment().has_value();
-    description.ranks = job.bootstrap->size();
-    description.ranks_per_node = count_by_node(job);
-    description.host_ranks = job.host_ranks;
-    description.host_cpus = job.host_cpus;
-    description.spins = job.host_ranks <= job.host_cpus;
-    description.equal_addresses = job.node_map->mode() == link::AddressMode::equal;
-    description.direct = job.direct;
-    description.direct_problem = job.direct_problem;
+Description describe(const Job& job, const base::Settings& settings, bool asks_network) {
+    Description description{
+        .job = job,
+        .ranks_per_node = count_by_node(job),
+        .waiting = job.host_ranks <= job.host_cpus ? "spin" : "yield",
+        .addresses = job.node_map->mode() == link::AddressMode::equal ? "equal" : "offset",
+        .mapping_problems = job.node_map->problems()};
     if (job.wire->memory().direct() != nullptr)
         description.adoption_off = job.wire->memory().direct()->adoption_off();
-    description.mapping_problems = job.node_map->problems();
-    description.isa = kernels.name();
-    description.runnable_isas = runnable_isas();
     if (job.wire->port() != nullptr) description.port = job.wire->port()->facts();
     if (!asks_network) return description;
+    const Rank ranks = job.bootstrap->size();
     auto survey = link::load_survey({.provider = settings.provider,
                                      .address = settings.fabric_address,
                                      .module = settings.fabric_module,
                                      .rank = 0,
-                                     .size = description.ranks,
-                                     .one_host = job.host_ranks == description.ranks,
+                                     .size = ranks,
+                                     .one_host = job.host_ranks == ranks,
                                      .notify = settings.notify});
-    if (survey) {
+    if (survey)
         description.survey = *std::move(survey);
-    } else {
+    else
         description.survey_problem = survey.failure().text;
-    }
     return description;
 }
 
@@ -177,8 +167,8 @@ void log_start(const base::Log& log, const Job& job, const base::Settings& setti
         for (const std::string& unknown : base::report_unknown(settings)) log.warn(unknown);
     }
     if (!log.informs(first)) return;
-    const Description facts = describe(job, settings, kernels, job.nodes_linked());
-    log_job(log, facts);
+    const Description facts = describe(job, settings, job.nodes_linked());
+    log_job(log, facts, kernels);
     log_network(log, facts);
     log_memory(log, SegmentLayout(job.bootstrap->size(), settings), facts);
     log_settings(log, settings);
@@ -195,34 +185,33 @@ void log_end(const base::Log& log, const Job& job, const MappedBytes& moved) {
                          windows.mapped, windows.refused, windows.passed_over));
 }
 
-Statistics statistics_of(const MappedBytes& moved, const link::DirectMemory* direct) {
-    Statistics found{};
-    const auto at = [&](Statistic which) -> std::uint64_t& {
-        return found[static_cast<std::size_t>(which)];
-    };
+std::vector<MemoryCount> memory_counts(const MappedBytes& moved, const link::DirectMemory* direct) {
     const auto of = [](const auto& ways, base::AccessMethod way) {
         return ways[static_cast<std::size_t>(way)];
     };
-    at(Statistic::read_in_place) = base::in_place(moved.read);
-    at(Statistic::read_by_kernel) = of(moved.read, base::AccessMethod::copied);
-    at(Statistic::written_in_place) = base::in_place(moved.written);
-    at(Statistic::written_by_kernel) = of(moved.written, base::AccessMethod::copied);
-    at(Statistic::in_segment) = of(moved.buffers, base::AccessMethod::segment);
-    at(Statistic::adopted) = of(moved.buffers, base::AccessMethod::adopted);
-    at(Statistic::by_kernel) = of(moved.buffers, base::AccessMethod::copied);
-    at(Statistic::bounced) = of(moved.buffers, base::AccessMethod::bounced);
-    if (direct == nullptr) return found;
-    const auto& adoption = direct->adoption_counters();
-    at(Statistic::adoptions) = adoption.adoptions;
-    at(Statistic::adopted_bytes) = adoption.adopted_bytes;
-    at(Statistic::given_back) = adoption.given_back;
-    at(Statistic::lost) = adoption.lost;
-    at(Statistic::refused) =
-        std::accumulate(adoption.refusals.begin(), adoption.refusals.end(), std::uint64_t{0});
-    const auto& windows = direct->window_counters();
-    at(Statistic::mapped) = windows.mapped;
-    at(Statistic::not_mapped) = windows.refused + windows.passed_over;
-    return found;
+    link::RemappedMemory::Counters remapped;
+    link::PeerWindows::Counters windows;
+    if (direct != nullptr) {
+        remapped = direct->adoption_counters();
+        windows = direct->window_counters();
+    }
+    const std::uint64_t refused =
+        std::accumulate(remapped.refusals.begin(), remapped.refusals.end(), std::uint64_t{0});
+    return {{{"read", "in place"}, base::in_place(moved.read)},
+            {{"read", "by kernel"}, of(moved.read, base::AccessMethod::copied)},
+            {{"written", "in place"}, base::in_place(moved.written)},
+            {{"written", "by kernel"}, of(moved.written, base::AccessMethod::copied)},
+            {{"buffers", "segment"}, of(moved.buffers, base::AccessMethod::segment)},
+            {{"buffers", "adopted"}, of(moved.buffers, base::AccessMethod::adopted)},
+            {{"buffers", "by kernel"}, of(moved.buffers, base::AccessMethod::copied)},
+            {{"adop-", "tions"}, remapped.adoptions},
+            {{"adopted", "bytes now"}, remapped.adopted_bytes},
+            {{"given", "back"}, remapped.given_back},  // remapped, then private at a fork
+            {{"", "lost"}, remapped.lost},
+            {{"", "refused"}, refused},
+            {{"objects", "mapped"}, windows.mapped},
+            {{"objects", "not"}, windows.refused + windows.passed_over},
+            {{"buffers", "bounced"}, of(moved.buffers, base::AccessMethod::bounced)}};
 }
 
 }  // namespace weft::run

@@ -17,28 +17,19 @@
 #include "link/fabric/survey.hpp"
 #include "run/job/job.hpp"
 #include "run/observe/recorder.hpp"
-#include "run/observe/statistics.hpp"
+#include "run/observe/reports.hpp"
 #include "run/reduce/reduce.hpp"
 
 namespace weft::run {
 
+/// Facts about a job that its first rank derives.
 struct Description {
-    std::string pmix_version;
-    bool launched = false;  ///< by a PMIx host; else a job of one rank
-    Rank ranks = 1;
+    const Job& job;
     std::vector<Rank> ranks_per_node;
-    int host_ranks = 1;  ///< on the host of the first rank
-    int host_cpus = 1;   ///< processors that these ranks may use
-    bool spins = true;   ///< waits on the first rank's host spin; else they yield
-
-    bool equal_addresses = true;   ///< on the first rank's node
-    bool direct = false;           ///< its ranks access each other's buffers in place
-    std::string direct_problem;    ///< reason if not `direct`; empty if the first rank is alone
-    std::string adoption_off;      ///< reason why pages are never remapped, if `direct`
-    std::string mapping_problems;  ///< of the first rank; empty: none
-
-    std::string isa;
-    std::vector<std::string_view> runnable_isas;
+    std::string_view waiting;      ///< of ranks on the first rank's host: "spin" or "yield"
+    std::string_view addresses;    ///< of mappings on its node: "equal" or "offset"
+    std::string adoption_off;      ///< reason why pages are never remapped, if they could be
+    std::string mapping_problems;  ///< empty: none
 
     /// Network of the job, or the one that it would have on several nodes.
     std::optional<link::FabricSurvey> survey;
@@ -57,7 +48,7 @@ struct ProviderDescription {
 
 /// `asks_network` adds the survey, which takes a third of a second.
 [[nodiscard]] Description describe(const Job& job, const base::Settings& settings,
-                                   const ReduceTable& kernels, bool asks_network);
+                                   bool asks_network);
 
 /// Logs unknown settings, the facts of the job and their reasons: at most ten lines with
 /// WEFT_LOG=info. If a network joins the nodes, this takes a third of a second, because the network
@@ -69,6 +60,7 @@ void log_start(const base::Log& log, const Job& job, const base::Settings& setti
 void log_end(const base::Log& log, const Job& job, const MappedBytes& moved);
 
 /// Returns the counts of this rank for the table of WEFT_STATS=1.
-[[nodiscard]] Statistics statistics_of(const MappedBytes& moved, const link::DirectMemory* direct);
+[[nodiscard]] std::vector<MemoryCount> memory_counts(const MappedBytes& moved,
+                                                     const link::DirectMemory* direct);
 
 }  // namespace weft::run

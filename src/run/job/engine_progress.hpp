@@ -4,13 +4,13 @@
 // Idea     The application calls drive(). A thread (WEFT_PROGRESS) may drive between its calls.
 //          Waits drive the engine themselves.
 // Holds    After close(), drive() has no effect.
-// Next     run/execute/progress_thread.hpp, run/execute/external_progress.hpp.
+// Next     run/execute/progress_thread.hpp, run/execute/turn.hpp.
 #pragma once
 
 #include <atomic>
 #include <memory>
 
-#include "run/execute/external_progress.hpp"
+#include "run/execute/turn.hpp"
 #include "run/job/job.hpp"
 
 namespace weft::run {

@@ -14,11 +14,14 @@ Recorder::Recorder(Rank ranks, std::size_t events_max)
 
 std::uint32_t Recorder::line_of(const RecordedCall& call) {
     const std::uint64_t bytes_class = call.bytes == 0 ? 0 : std::bit_floor(call.bytes);
-    CallSums line{std::string(call.collective), std::string(call.algorithm), bytes_class};
-    const auto [at, is_new] = lines_by_name_.try_emplace(
-        {line.collective, line.algorithm, bytes_class}, static_cast<std::uint32_t>(lines_.size()));
-    if (is_new) lines_.push_back(std::move(line));
-    return at->second;
+    const auto found = std::ranges::find_if(lines_, [&](const CallSums& line) {
+        return line.collective == call.collective && line.algorithm == call.algorithm &&
+               line.bytes_class == bytes_class;
+    });
+    const auto number = static_cast<std::uint32_t>(found - lines_.begin());
+    if (found == lines_.end())
+        lines_.push_back({std::string(call.collective), std::string(call.algorithm), bytes_class});
+    return number;
 }
 
 std::uint32_t Recorder::name_of(const RecordedCall& call) {
@@ -29,14 +32,14 @@ std::uint32_t Recorder::name_of(const RecordedCall& call) {
     return at->second;
 }
 
-Recorder::Known Recorder::known(const RecordedCall& call) {
+Recorder::LineAndName Recorder::known(const RecordedCall& call) {
     const auto found = known_.find(call.program);
     if (found != known_.end()) return found->second;
-    return known_.emplace(call.program, Known{line_of(call), name_of(call)}).first->second;
+    return known_.emplace(call.program, LineAndName{line_of(call), name_of(call)}).first->second;
 }
 
 Recorder::Open Recorder::begin(const RecordedCall& call, bool blocking) {
-    const Known kind = known(call);
+    const LineAndName kind = known(call);
     return {now(), calls_++, kind.line, kind.name, blocking};
 }
 
@@ -51,24 +54,24 @@ void Recorder::end(const Open& call, std::uint32_t team, std::int64_t epoch) {
           .call = call.number,
           .step = call.name,
           .lane = static_cast<std::uint16_t>(team),
-          .deed = call.blocking ? Deed::call : Deed::started});
+          .kind = call.blocking ? EventKind::call : EventKind::started});
 }
 
-void Recorder::add(const Open& call, Event event) {
+void Recorder::add(const Open& call, RecordedEvent event) {
     event.call = call.number;
     CallSums& sums = lines_[call.line];
     const std::uint64_t took_ns = event.end_ns - event.begin_ns;
-    switch (event.deed) {
-        case Deed::wait:
+    switch (event.kind) {
+        case EventKind::wait:
             sums.waited_ns += took_ns;
             if (event.peer >= 0) waited_ns_[static_cast<std::size_t>(event.peer)] += took_ns;
             break;
-        case Deed::flush:
+        case EventKind::flush:
             sums.waited_ns += took_ns;
             flushed_ns_ += took_ns;
             break;
-        case Deed::put:
-        case Deed::publish:
+        case EventKind::put:
+        case EventKind::publish:
             (event.far ? sums.far_bytes : sums.put_bytes) += event.bytes;
             break;
         default:
@@ -77,7 +80,7 @@ void Recorder::add(const Open& call, Event event) {
     keep(event);
 }
 
-void Recorder::keep(const Event& event) {
+void Recorder::keep(const RecordedEvent& event) {
     if (events_max_ == 0) return;
     if (ring_.size() < events_max_)
         ring_.push_back(event);
@@ -86,8 +89,8 @@ void Recorder::keep(const Event& event) {
     ++kept_;
 }
 
-std::vector<Event> Recorder::events() const {
-    std::vector<Event> ordered = ring_;
+std::vector<RecordedEvent> Recorder::events() const {
+    std::vector<RecordedEvent> ordered = ring_;
     if (kept_ > ring_.size())
         std::ranges::rotate(ordered,
                             ordered.begin() + static_cast<std::ptrdiff_t>(kept_ % events_max_));

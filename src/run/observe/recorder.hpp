@@ -1,24 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // recorder.hpp - records the calls of one rank: sums for WEFT_STATS, steps for WEFT_TRACE.
 //
-// Idea     The engine reports the begin and end of each call, and each step. The recorder keeps
-//          one line of sums for each kind of call. It keeps the last steps in a ring of a given
-//          length.
-// Why      The step that raises a flag and the step that awaits it have the same key. So the steps
+// Idea     The recorder keeps one line of sums for each kind of call, and the last steps in a ring.
+//          The step that raises a flag and the step that awaits it have the same key. So the steps
 //          of all ranks can be paired, which gives the source and the flight time of each message.
-// Holds    An engine without a recorder skips all of this. Its calls that find their plan at once
-//          do not even test for a recorder (run/team/team.hpp). A step costs about two reads of
-//          the clock.
+// Holds    Calls that find their plan at once do not even test for a recorder (run/team/team.hpp).
 // Next     reports.hpp for the use of the records.
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <unordered_map>
 #include <vector>
 
@@ -29,23 +23,24 @@
 
 namespace weft::run {
 
-enum class Deed : std::uint8_t {
+enum class EventKind : std::uint8_t {
     call,     ///< a blocking call, from begin to end
     started,  ///< a started call, or a barrier inserted by the bank rule
     stage,    ///< a stage of a fused program
+    // the kinds of plan::StepKind, in its order
     put,
     signal,
-    publish,
     expose,
+    publish,
     wait,   ///< until a peer's flag has arrived
     flush,  ///< until transfers have read their sources
     reduce,
     copy,
 };
-inline constexpr std::size_t kDeeds = 11;
+inline constexpr std::size_t kEventKinds = 11;
 
 /// A step, a stage or a call. Trivially copyable, because ranks send events to each other.
-struct Event {
+struct RecordedEvent {
     std::uint64_t begin_ns = 0;
     std::uint64_t end_ns = 0;
     std::uint64_t key = 0;    ///< identifies the flag that it raises or awaits; 0: none
@@ -54,10 +49,10 @@ struct Event {
     std::uint32_t step = 0;   ///< for a call: its name
     Rank peer = -1;           ///< rank in the job
     std::uint16_t lane = 0;   ///< for a call: its team
-    Deed deed = Deed::call;
+    EventKind kind = EventKind::call;
     bool far = false;  ///< over the network
 };
-static_assert(sizeof(Event) == 48);
+static_assert(sizeof(RecordedEvent) == 48);
 
 /// Returns a key of a flag, from its owner, its offset in the owner's segment, and its value.
 [[nodiscard]] inline std::uint64_t key_of(Rank owner, std::uint64_t offset, base::FlagWord flag) {
@@ -117,7 +112,7 @@ class Recorder {
     [[nodiscard]] Open begin(const RecordedCall& call, bool blocking);
     void end(const Open& call, std::uint32_t team, std::int64_t epoch);
     /// Records a step of a call and sets `event.call`.
-    void add(const Open& call, Event event);
+    void add(const Open& call, RecordedEvent event);
 
     /// Forgets the addresses of programs, which may have been freed.
     void forget_programs() { known_.clear(); }
@@ -128,7 +123,7 @@ class Recorder {
     /// Returns the time until transfers had read their sources. It belongs to no single rank.
     [[nodiscard]] std::uint64_t flushed_ns() const { return flushed_ns_; }
     /// Returns the events in the order of their ends.
-    [[nodiscard]] std::vector<Event> events() const;
+    [[nodiscard]] std::vector<RecordedEvent> events() const;
     /// Returns the number of older events that were dropped.
     [[nodiscard]] std::uint64_t lost() const { return kept_ - ring_.size(); }
     /// Returns the names of calls, as reports print them.
@@ -136,26 +131,25 @@ class Recorder {
 
   private:
     /// Line and name of a kind of calls.
-    struct Known {
+    struct LineAndName {
         std::uint32_t line;
         std::uint32_t name;
     };
     static constexpr std::size_t kNames = 4096;  ///< later calls are named by their collective
 
-    void keep(const Event& event);
-    Known known(const RecordedCall& call);
+    void keep(const RecordedEvent& event);
+    LineAndName known(const RecordedCall& call);
     std::uint32_t line_of(const RecordedCall& call);
     std::uint32_t name_of(const RecordedCall& call);
 
     std::size_t events_max_;
-    std::vector<Event> ring_;
+    std::vector<RecordedEvent> ring_;
     std::uint64_t kept_ = 0;  ///< total number of events
     std::uint32_t calls_ = 0;
     std::vector<CallSums> lines_;
     std::vector<std::string> names_;
     std::unordered_map<std::string, std::uint32_t> numbers_of_names_;
-    std::map<std::tuple<std::string, std::string, std::uint64_t>, std::uint32_t> lines_by_name_;
-    std::unordered_map<const void*, Known> known_;  ///< by program
+    std::unordered_map<const void*, LineAndName> known_;  ///< by program
     std::vector<std::uint64_t> waited_ns_;
     std::uint64_t flushed_ns_ = 0;
 };

@@ -1,12 +1,183 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "run/observe/reports.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <iterator>
+#include <map>
+#include <numeric>
+#include <sstream>
+#include <tuple>
 #include <utility>
 
-#include "run/observe/call_tables.hpp"
+#include "base/units.hpp"
 
 namespace weft::run {
+
+namespace {
+
+using Row = std::vector<std::string>;
+
+/// Sums of all ranks over the calls of one kind.
+struct KindSums {
+    std::size_t ranks = 0;
+    std::uint64_t calls_most = 0;  ///< of one rank
+    CallSums all;
+};
+/// Collective, bytes, algorithm.
+using CallKind = std::tuple<std::string, std::uint64_t, std::string>;
+
+void add(CallSums& sums, const CallSums& more) {
+    sums.calls += more.calls;
+    sums.time_ns += more.time_ns;
+    sums.waited_ns += more.waited_ns;
+    sums.put_bytes += more.put_bytes;
+    sums.far_bytes += more.far_bytes;
+}
+
+/// Aligns columns to their widest cells. The first `left` columns contain words.
+void add_aligned(std::vector<std::string>& lines, const std::vector<Row>& rows, std::size_t left) {
+    std::vector<std::size_t> widths(rows.front().size());
+    for (const Row& row : rows)
+        for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+    for (const Row& row : rows) {
+        std::string line;
+        for (std::size_t i = 0; i < row.size(); ++i)
+            line += i < left ? fmt::format("  {:<{}}", row[i], widths[i])
+                             : fmt::format("  {:>{}}", row[i], widths[i]);
+        lines.push_back(line);
+    }
+}
+
+std::string microseconds(std::uint64_t ns, std::uint64_t calls) {
+    return fmt::format(
+        "{:.2f}", calls == 0 ? 0.0 : static_cast<double>(ns) * 1e-3 / static_cast<double>(calls));
+}
+std::string milliseconds(std::uint64_t ns) {
+    return fmt::format("{:.2f}", static_cast<double>(ns) * 1e-6);
+}
+
+/// Returns this rank's row of the table of ranks, without its number.
+std::string cells_of(const Recorder& recorder, const MappedBytes& moved) {
+    CallSums sums;
+    for (const CallSums& line : recorder.lines()) add(sums, line);
+    const std::vector<std::uint64_t>& waited = recorder.waited_ns();
+    const auto most = std::ranges::max_element(waited);
+    const bool waits = most != waited.end() && *most != 0;
+    std::uint64_t in_place = 0;
+    std::uint64_t by_kernel = 0;
+    for (const auto& ways : {moved.read, moved.written}) {
+        in_place += base::in_place(ways);
+        by_kernel += ways[static_cast<std::size_t>(base::AccessMethod::copied)];
+    }
+    return fmt::format(
+        "{} {} {} {} {} {} {} {} {} {}", sums.calls, milliseconds(sums.time_ns),
+        milliseconds(std::accumulate(waited.begin(), waited.end(), std::uint64_t{0})),
+        waits ? std::to_string(most - waited.begin()) : "-", milliseconds(waits ? *most : 0),
+        milliseconds(recorder.flushed_ns()), sums.put_bytes, in_place, by_kernel, sums.far_bytes);
+}
+
+void add_kinds(std::vector<std::string>& lines, const std::map<CallKind, KindSums>& kinds) {
+    std::vector<Row> rows{
+        {"call", "bytes", "algorithm", "ranks", "calls", "mean_us", "waited_us", "put", "far"}};
+    for (const auto& [kind, sums] : kinds) {
+        const auto& [collective, bytes, algorithm] = kind;
+        rows.push_back({collective, bytes == 0 ? "0" : base::format_bytes(bytes), algorithm,
+                        std::to_string(sums.ranks), std::to_string(sums.calls_most),
+                        microseconds(sums.all.time_ns, sums.all.calls),
+                        microseconds(sums.all.waited_ns, sums.all.calls),
+                        std::to_string(sums.all.put_bytes), std::to_string(sums.all.far_bytes)});
+    }
+    lines.push_back(
+        "calls by kind: bytes of the vector, rounded down to a power of two; means of one call "
+        "on one rank; bytes put to local peers, and to remote ones, of all ranks");
+    add_aligned(lines, rows, 3);
+}
+
+void add_ranks(std::vector<std::string>& lines, const std::vector<Row>& ranks) {
+    std::vector<Row> rows{{"rank", "calls", "in_calls_ms", "waited_ms", "most_for_rank",
+                           "for_it_ms", "own_puts_ms", "put", "in_place", "by_kernel", "far"}};
+    for (const Row& cells : ranks) {
+        rows.push_back({std::to_string(rows.size() - 1)});
+        rows.back().insert(rows.back().end(), cells.begin(), cells.end());
+        rows.back().resize(rows.front().size());
+    }
+    lines.push_back(
+        "ranks: time in calls, waits for others, the longest for one rank, waits for own puts; "
+        "bytes put, read and written in place, copied by the kernel, sent over the network");
+    add_aligned(lines, rows, 0);
+}
+
+void add_memory(std::vector<std::string>& lines, const std::vector<std::string>& ranks,
+                std::span<const MemoryCount> columns) {
+    std::vector<Row> rows{{""}, {"rank"}};
+    for (const MemoryCount& column : columns)
+        for (const std::size_t line : {0, 1}) rows[line].emplace_back(column.head[line]);
+    std::vector<std::uint64_t> sums(columns.size());
+    for (const std::string& counts : ranks) {
+        std::istringstream text(counts);
+        rows.push_back({std::to_string(rows.size() - 2)});
+        for (std::uint64_t& sum : sums) {
+            std::uint64_t count = 0;
+            text >> count;
+            sum += count;
+            rows.back().push_back(std::to_string(count));
+        }
+    }
+    rows.push_back({"all"});
+    for (const std::uint64_t sum : sums) rows.back().push_back(std::to_string(sum));
+    lines.push_back("memory of local peers: bytes read and written, buffers exposed");
+    add_aligned(lines, rows, 0);
+}
+
+}  // namespace
+
+std::string packed_counts(const Recorder& recorder, const MappedBytes& moved,
+                          std::span<const MemoryCount> memory) {
+    std::string text = cells_of(recorder, moved) + "\n";
+    for (const MemoryCount& column : memory) text += fmt::format("{} ", column.count);
+    text += "\n";
+    for (const CallSums& line : recorder.lines()) {
+        if (line.calls == 0) continue;
+        text += fmt::format("{} {} {} {} {} {}\t{}\t{}\n", line.bytes_class, line.calls,
+                            line.time_ns, line.waited_ns, line.put_bytes, line.far_bytes,
+                            line.collective, line.algorithm);
+    }
+    return text;
+}
+
+std::vector<std::string> tables_of(const std::vector<std::string>& ranks,
+                                   std::span<const MemoryCount> memory) {
+    std::map<CallKind, KindSums> kinds;
+    std::vector<Row> cells;
+    std::vector<std::string> counts;
+    for (const std::string& text : ranks) {
+        std::istringstream lines(text);
+        std::string first;
+        std::getline(lines, first);
+        std::istringstream words(first);
+        cells.emplace_back(std::istream_iterator<std::string>(words),
+                           std::istream_iterator<std::string>());
+        std::getline(lines, counts.emplace_back());
+        CallSums line;
+        while (lines >> line.bytes_class >> line.calls >> line.time_ns >> line.waited_ns >>
+               line.put_bytes >> line.far_bytes) {
+            lines.ignore();  // skips the tabulator
+            std::getline(lines, line.collective, '\t');
+            std::getline(lines, line.algorithm);
+            KindSums& sums = kinds[{line.collective, line.bytes_class, line.algorithm}];
+            ++sums.ranks;
+            sums.calls_most = std::max(sums.calls_most, line.calls);
+            add(sums.all, line);
+        }
+    }
+    std::vector<std::string> tables;
+    add_kinds(tables, kinds);
+    add_ranks(tables, cells);
+    add_memory(tables, counts, memory);
+    return tables;
+}
 
 Reports::Reports(const base::Settings& settings, const base::Log& log, Rank ranks)
     : settings_(settings), log_(log) {
@@ -25,24 +196,19 @@ base::Result<void> Reports::begin(const JobExchange& job) {
 }
 
 base::Result<void> Reports::write(const JobExchange& job, const MappedBytes& moved,
-                                  const Statistics& statistics, TraceAbout about) {
+                                  std::span<const MemoryCount> memory, TraceAbout about) {
     if (settings_.stats) {
-        if (auto printed = print_tables(job, moved, statistics); !printed) return printed;
+        if (auto printed = print_tables(job, moved, memory); !printed) return printed;
     }
     return clocks_ ? write_trace(job, std::move(about)) : base::Result<void>();
 }
 
 base::Result<void> Reports::print_tables(const JobExchange& job, const MappedBytes& moved,
-                                         const Statistics& statistics) {
-    const auto calls = job.gather_texts(packed_calls(*recorder_, moved));
-    if (!calls) return calls.failure();
-    const auto counts = job.gather_texts(packed(statistics));
+                                         std::span<const MemoryCount> memory) {
+    const auto counts = job.gather_texts(packed_counts(*recorder_, moved, memory));
     if (!counts) return counts.failure();
     if (job.rank != 0) return {};
-    const auto table = table_of(*counts);
-    if (!table) return table.failure();
-    for (const auto& lines : {call_tables(*calls), *table})
-        for (const std::string& line : lines) base::write_line("weft: " + line);
+    for (const std::string& line : tables_of(*counts, memory)) base::write_line("weft: " + line);
     return {};
 }
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "run/observe/trace.hpp"
-
+// trace.cpp - one timeline of all ranks of a job (WEFT_TRACE).
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -15,6 +14,7 @@
 
 #include "base/clock.hpp"
 #include "base/trace_events.hpp"
+#include "run/observe/reports.hpp"
 
 namespace weft::run {
 
@@ -22,23 +22,22 @@ namespace {
 
 constexpr int kClockRounds = 12;
 
-/// In the order of Deed.
-constexpr std::array<std::string_view, kDeeds> kDeedNames{"call",   "started", "stage",  "put",
-                                                          "signal", "publish", "expose", "wait",
-                                                          "flush",  "reduce",  "copy"};
+/// In the order of EventKind.
+constexpr std::array<std::string_view, kEventKinds> kEventNames{
+    "call",    "started", "stage", "put",    "signal", "expose",
+    "publish", "wait",    "flush", "reduce", "copy"};
 
 struct RankTrace {
     std::vector<std::string> names;
-    std::vector<Event> events;  ///< by begin; if equal, the longer ones first
+    std::vector<RecordedEvent> events;  ///< by begin; if equal, the longer ones first
     std::uint64_t lost = 0;
 };
 
-bool is_call(const Event& event) {
-    return event.deed == Deed::call || event.deed == Deed::started;
+bool is_call(const RecordedEvent& event) {
+    return event.kind == EventKind::call || event.kind == EventKind::started;
 }
-bool raises(const Event& event) {
-    return event.deed == Deed::put || event.deed == Deed::signal || event.deed == Deed::publish ||
-           event.deed == Deed::expose;
+bool raises(const RecordedEvent& event) {
+    return event.kind >= EventKind::put && event.kind <= EventKind::publish;
 }
 
 // ---- packing -----------------------------------------------------------------------------------
@@ -65,9 +64,9 @@ template <class T>
 }
 
 /// Checks an event of another rank.
-bool is_possible(const Event& event, const RankTrace& trace) {
+bool is_possible(const RecordedEvent& event, const RankTrace& trace) {
     const auto far = *reinterpret_cast<const unsigned char*>(&event.far);
-    return static_cast<std::size_t>(event.deed) < kDeeds && far <= 1 &&
+    return static_cast<std::size_t>(event.kind) < kEventKinds && far <= 1 &&
            (!is_call(event) || event.step < trace.names.size());
 }
 
@@ -82,11 +81,11 @@ std::optional<RankTrace> unpacked(std::string_view text) {
         trace.names.emplace_back(text.substr(0, length));
         text.remove_prefix(length);
     }
-    if (header.events != text.size() / sizeof(Event)) return std::nullopt;
+    if (header.events != text.size() / sizeof(RecordedEvent)) return std::nullopt;
     trace.events.resize(header.events);
     if (!take(text, trace.events.data(), header.events)) return std::nullopt;
     const bool possible = std::ranges::all_of(
-        trace.events, [&](const Event& event) { return is_possible(event, trace); });
+        trace.events, [&](const RecordedEvent& event) { return is_possible(event, trace); });
     if (!possible) return std::nullopt;
     return trace;
 }
@@ -96,31 +95,31 @@ std::optional<RankTrace> unpacked(std::string_view text) {
 /// Converts times to rank 0's clock, and sorts events as viewers nest them.
 void settle(RankTrace& trace, std::size_t rank, const TraceAbout& about) {
     if (about.hosts > 1) {
-        for (Event& event : trace.events) {
+        for (RecordedEvent& event : trace.events) {
             const std::int64_t ahead =
                 ahead_at(about.clocks[0], about.clocks[1], rank, event.begin_ns);
             event.begin_ns -= static_cast<std::uint64_t>(ahead);
             event.end_ns -= static_cast<std::uint64_t>(ahead);
         }
     }
-    std::ranges::stable_sort(trace.events, [](const Event& a, const Event& b) {
+    std::ranges::stable_sort(trace.events, [](const RecordedEvent& a, const RecordedEvent& b) {
         return a.begin_ns != b.begin_ns ? a.begin_ns < b.begin_ns : a.end_ns > b.end_ns;
     });
 }
 
-/// Threads of the trace. Thread 0 has the blocking calls. Steps use threads that are free
+/// TraceThreads of the trace. Thread 0 has the blocking calls. Steps use threads that are free
 /// during their call.
-class Threads {
+class TraceThreads {
   public:
-    explicit Threads(const RankTrace& trace) {
+    explicit TraceThreads(const RankTrace& trace) {
         std::unordered_map<std::uint32_t, std::uint32_t> lanes;
-        for (const Event& event : trace.events)
+        for (const RecordedEvent& event : trace.events)
             if (!is_call(event)) {
                 auto& count = lanes[event.call];
                 count = std::max(count, std::uint32_t{event.lane} + 1);
             }
         std::vector<std::uint64_t> free_ns;
-        for (const Event& call : trace.events) {
+        for (const RecordedEvent& call : trace.events) {
             if (!is_call(call)) continue;
             auto& own = threads_[call.call];
             std::size_t thread = 0;
@@ -135,7 +134,7 @@ class Threads {
     }
 
     /// Returns the thread of a step, or 0 if its call was dropped.
-    [[nodiscard]] int of(const Event& step) const {
+    [[nodiscard]] int of(const RecordedEvent& step) const {
         const auto found = threads_.find(step.call);
         return found == threads_.end() || step.lane >= found->second.size()
                    ? 0
@@ -154,25 +153,25 @@ struct Point {
     std::uint64_t ns = 0;
 };
 
-std::string name_of(const Event& step) {
-    const std::string_view deed = kDeedNames.at(static_cast<std::size_t>(step.deed));
-    switch (step.deed) {
-        case Deed::wait:
+std::string name_of(const RecordedEvent& step) {
+    const std::string_view name = kEventNames.at(static_cast<std::size_t>(step.kind));
+    switch (step.kind) {
+        case EventKind::wait:
             return fmt::format("wait for {}", step.peer);
-        case Deed::put:
-        case Deed::signal:
-        case Deed::expose:
-            return fmt::format("{} to {}", deed, step.peer);
-        case Deed::stage:
+        case EventKind::put:
+        case EventKind::signal:
+        case EventKind::expose:
+            return fmt::format("{} to {}", name, step.peer);
+        case EventKind::stage:
             return fmt::format("stage {}", step.step);
-        case Deed::flush:
+        case EventKind::flush:
             return "wait for own puts";
         default:
-            return std::string(deed);
+            return std::string(name);
     }
 }
 
-std::string arguments_of(const Event& step) {
+std::string arguments_of(const RecordedEvent& step) {
     std::string text = base::argument("step", std::int64_t{step.step});
     if (step.peer >= 0) text += "," + base::argument("peer", std::int64_t{step.peer});
     if (step.bytes != 0)
@@ -186,12 +185,12 @@ class Picture {
     Picture(base::TraceEvents& out, std::uint64_t zero_ns) : out_(out), zero_ns_(zero_ns) {}
 
     void add_rank(int rank, int node, const RankTrace& trace) {
-        const Threads threads(trace);
+        const TraceThreads threads(trace);
         out_.name_process(rank, fmt::format("rank {} (node {})", rank, node));
         out_.name_thread({rank, 0}, "calls");
         for (int thread = 1; thread <= threads.count(); ++thread)
             out_.name_thread({rank, thread}, fmt::format("steps {}", thread));
-        for (const Event& event : trace.events) {
+        for (const RecordedEvent& event : trace.events) {
             if (is_call(event))
                 add_call(rank, event, trace);
             else if (const int thread = threads.of(event); thread != 0)
@@ -212,26 +211,26 @@ class Picture {
         return ns < zero_ns_ ? 0 : ns - zero_ns_;
     }
 
-    void add_call(int rank, const Event& call, const RankTrace& trace) {
+    void add_call(int rank, const RecordedEvent& call, const RankTrace& trace) {
         const std::string arguments =
             base::argument("epoch", static_cast<std::int64_t>(call.bytes)) + "," +
             base::argument("team", std::int64_t{call.lane});
         const base::Slice slice{{rank, 0},         trace.names.at(call.step), "call",
                                 at(call.begin_ns), at(call.end_ns),           arguments};
-        if (call.deed == Deed::call)
+        if (call.kind == EventKind::call)
             out_.slice(slice);
         else
             out_.async(slice, call.call);
     }
-    void add_step(base::Track track, const Event& step) {
+    void add_step(base::Track track, const RecordedEvent& step) {
         const std::string name = name_of(step);
         const std::string arguments = arguments_of(step);
-        out_.slice({track, name, step.deed == Deed::stage ? "stage" : "step", at(step.begin_ns),
-                    at(step.end_ns), arguments});
+        out_.slice({track, name, step.kind == EventKind::stage ? "stage" : "step",
+                    at(step.begin_ns), at(step.end_ns), arguments});
         if (step.key == 0) return;
         if (raises(step)) raised_.insert_or_assign(step.key, Point{track, at(step.begin_ns)});
         // Uses its last nanosecond, so that arrows end inside the slice.
-        if (step.deed == Deed::wait)
+        if (step.kind == EventKind::wait)
             waits_.emplace_back(step.key,
                                 Point{track, std::max(at(step.begin_ns) + 1, at(step.end_ns)) - 1});
     }
@@ -316,7 +315,7 @@ base::Result<ClockOffsets> compare_clocks(const GatherArrivals& gather_arrivals)
 }
 
 std::string packed_trace(const Recorder& recorder) {
-    const std::vector<Event> events = recorder.events();
+    const std::vector<RecordedEvent> events = recorder.events();
     const Header header{recorder.names().size(), events.size(), recorder.lost()};
     std::string text;
     append(text, &header, 1);

@@ -32,16 +32,16 @@ struct InfoArguments {
     std::string provider;
 };
 
-Json job_json(const run::Description& job) {
-    return {{"launched", job.launched},
-            {"ranks", job.ranks},
-            {"nodes", job.ranks_per_node.size()},
-            {"ranks_per_node", job.ranks_per_node},
-            {"provider", job.port ? job.port->provider : "none"},
-            {"notify", job.port ? link::to_text(job.port->notify) : "none"},
-            {"host_ranks", job.host_ranks},
-            {"host_processors", job.host_cpus},
-            {"waiting", job.spins ? "spin" : "yield"}};
+Json job_json(const run::Description& facts) {
+    return {{"launched", link::rank_by_environment().has_value()},
+            {"ranks", facts.job.bootstrap->size()},
+            {"nodes", facts.ranks_per_node.size()},
+            {"ranks_per_node", facts.ranks_per_node},
+            {"provider", facts.port ? facts.port->provider : "none"},
+            {"notify", facts.port ? link::to_text(facts.port->notify) : "none"},
+            {"host_ranks", facts.job.host_ranks},
+            {"host_processors", facts.job.host_cpus},
+            {"waiting", facts.waiting}};
 }
 
 Json topology_json(const topology::MachineModel& machine, const run::Description& job) {
@@ -206,26 +206,27 @@ Json environment_json(const base::Settings& settings) {
 base::Result<Json> info_json(run::Runtime& runtime) {
     const auto machine = topology::read_machine();
     if (!machine) return machine.failure();
-    const run::Description job =
-        run::describe(runtime.job(), runtime.settings(), runtime.kernels(), true);
+    const run::Job& job = runtime.job();
+    const run::Description facts = run::describe(job, runtime.settings(), true);
     Json info{{"versions",
                {{"weft", WEFT_VERSION},
                 {"commit", build_commit()},
                 {"compiler", build_compiler()},
                 {"build", build_type()},
-                {"libfabric", job.survey ? job.survey->version : ""},
-                {"pmix", job.pmix_version},
+                {"libfabric", facts.survey ? facts.survey->version : ""},
+                {"pmix", link::pmix_version()},
                 {"hwloc", machine->reader_version}}},
-              {"job", job_json(job)}};
-    add_network(info, job);
+              {"job", job_json(facts)}};
+    add_network(info, facts);
     info["banks"] = banks_json(runtime.layout());
-    info["mapping"] = {{"mode", job.equal_addresses ? "equal" : "offset"},
+    info["mapping"] = {{"mode", facts.addresses},
                        {"direct", job.direct},
                        {"direct_problem", job.direct_problem},
-                       {"adoption_off", job.adoption_off},
-                       {"problems", job.mapping_problems}};
-    info["topology"] = topology_json(*machine, job);
-    info["reduction"] = {{"instruction_set", job.isa}, {"runnable", job.runnable_isas}};
+                       {"adoption_off", facts.adoption_off},
+                       {"problems", facts.mapping_problems}};
+    info["topology"] = topology_json(*machine, facts);
+    info["reduction"] = {{"instruction_set", runtime.kernels().name()},
+                         {"runnable", run::runnable_isas()}};
     info.update(environment_json(runtime.settings()));
     return info;
 }

@@ -4,8 +4,6 @@
 // writes the same format. Method: read back the files of jobs of 8 ranks, and check every event
 // against the rules of the format for its phase. The clocks of one host must be equal within
 // the reported error.
-#include "run/observe/trace.hpp"
-
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -17,6 +15,7 @@
 #include <set>
 #include <sstream>
 
+#include "run/observe/reports.hpp"
 #include "tests/system/ranks/ranks_job.hpp"
 #include "tools/lab/program/json.hpp"
 

@@ -35,7 +35,7 @@ struct TwoNodes {
                .node_of_rank = {0, 0, 1, 1},
                .seed = kSeed,
                .profile = {.delay_max = 10, .straggler_delay_max = 100, .threads = true}},
-              {.timeout_ns = kDeadlineNs, .abort_on_timeout = true}, run::Turn::Kind::shared),
+              {.timeout_ns = kDeadlineNs, .abort_on_timeout = true}, run::TurnKind::shared),
           team(job.add_team(
               {.members = {0, 1, 2, 3},
                .shape = {.cells = 32, .banks = 8, .bulk_banks = 4, .bulk_bytes = 65536}})) {}
@@ -161,7 +161,7 @@ TEST(ProgressThread, AStartedCallDoesNotProgressWithoutTheThread) {  // the nega
 }
 
 TEST(FifoLock, RepeatedTriesDoNotStarveAWaiter) {
-    run::Turn turn(run::Turn::Kind::shared);
+    run::Turn turn(run::TurnKind::shared);
     for (int round = 0; round < 50; ++round) {
         std::atomic<bool> served{false};
         run::Turn::Hold own = turn.try_take();

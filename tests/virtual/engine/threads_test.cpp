@@ -24,6 +24,7 @@ namespace {
 using run::RequestKind;
 using run::Return;
 using run::Turn;
+using run::TurnKind;
 
 constexpr std::uint64_t kDeadlineNs = 60'000'000'000;
 constexpr std::size_t kThreads = 4;
@@ -34,7 +35,7 @@ constexpr base::RegionShape kShape{.cells = 32, .banks = 8, .bulk_banks = 4, .bu
 
 /// Lets each thread of each rank make calls on the team with the thread's number, one after the
 /// other. Returns the first error of each thread, or an empty text.
-std::vector<std::string> call_at_once(Turn::Kind turn, std::uint64_t deadline_ns,
+std::vector<std::string> call_at_once(TurnKind turn, std::uint64_t deadline_ns,
                                       std::size_t rounds) {
     VirtualJob job({.segment_bytes = 1 << 22,
                     .node_of_rank = {0, 0, 1},
@@ -80,7 +81,7 @@ std::vector<std::string> call_at_once(Turn::Kind turn, std::uint64_t deadline_ns
 }
 
 TEST(Threads, CollectivesOfSeveralTeamsProgressConcurrently) {
-    EXPECT_EQ(call_at_once(Turn::Kind::divided, kDeadlineNs, 60),
+    EXPECT_EQ(call_at_once(TurnKind::divided, kDeadlineNs, 60),
               std::vector<std::string>(kThreads * 3));
 }
 
@@ -88,7 +89,7 @@ TEST(Threads, CollectivesOfSeveralTeamsProgressConcurrently) {
 // all ranks call in the same order, nothing blocks; so the test makes several attempts.
 TEST(Threads, WaitsThatKeepTheLockBlockOtherThreads) {
     for (int attempt = 0; attempt < 20; ++attempt) {
-        const auto errors = call_at_once(Turn::Kind::shared, 200'000'000, 400);
+        const auto errors = call_at_once(TurnKind::shared, 200'000'000, 400);
         if (errors != std::vector<std::string>(kThreads * 3)) return;
     }
     ADD_FAILURE() << "no call was blocked by a wait of another thread";
@@ -146,7 +147,7 @@ class Shared {
         return drives_[static_cast<std::size_t>(rank)].gave_up.text;
     }
 
-    Turn turn{Turn::Kind::divided};
+    Turn turn{TurnKind::divided};
     std::deque<Calls> calls;
 
   private:

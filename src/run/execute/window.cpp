@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "run/execute/credits.hpp"
+#include "run/execute/window.hpp"
 
 #include <algorithm>
 #include <limits>
