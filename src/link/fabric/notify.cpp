@@ -17,6 +17,7 @@ const Promise& promise_of(Notify notify, const Profile& profile) {
     constexpr Promise Profile::*kPromises[] = {&Profile::immediate, &Profile::cells,
                                                &Profile::delivery,  &Profile::fence,
                                                &Profile::ordered,   &Profile::counter};
+    static_assert(std::size(kPromises) == base::kNotifyNames.size());
     return profile.*kPromises[static_cast<std::size_t>(notify)];  // in the order of Notify
 }
 
