@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: the applications' checks show every fault that they are meant for.
-// Method: right answers with one change; for heat, pieces that never exchange edges, or exchange
-// them one step late.
+// Goal: the applications' checks of their results detect faults.
+// Method: right answers with one change; for heat, halves of the plate that never exchange edges,
+// or use edges of the previous step.
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -70,8 +70,8 @@ TEST(SerialSolver, AKnownSolutionIsFound) {
 
 enum class Exchange { right, none, late };
 
-/// Computes two halves of a plate, one above the other, with this exchange of
-/// edges. Returns the plate.
+/// Computes a plate in two halves, one above the other, with this exchange of edges. Returns the
+/// cells of the plate, row by row.
 std::vector<double> heat_in_halves(Exchange exchange, int steps) {
     constexpr std::int64_t kRows = 6;
     constexpr std::int64_t kColumns = 5;
@@ -86,7 +86,7 @@ std::vector<double> heat_in_halves(Exchange exchange, int steps) {
         }
     }
     for (int step = 0; step < steps; ++step) {
-        // `next` still holds the previous step.
+        // `next` still has the cells of the previous step.
         const std::vector<Field>& from = exchange == Exchange::late && step > 0 ? next : now;
         for (std::int64_t column = 0; column < kColumns && exchange != Exchange::none; ++column) {
             now[0].at(kRows / 2, column) = from[1].at(0, column);
@@ -104,6 +104,7 @@ std::vector<double> heat_in_halves(Exchange exchange, int steps) {
     return cells;
 }
 
+/// Computes the plate undivided, for comparison.
 std::vector<double> heat_in_one(int steps) {
     const Area area{0, 0, 6, 5};
     std::vector<double> memory(area.framed_cells());

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: the reader accepts everything that the Matrix Market format allows, and refuses all other
-// input with its line.
-// Method: small files as text; the matrix in the repository.
+// Goal: the reader accepts symmetric matrices in all forms of the Matrix Market format, and refuses
+// other input with its line.
+// Method: small files as text, and a generated matrix.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -24,7 +24,7 @@ std::string refusal_of(const std::string& text) {
     } catch (const FormatError& error) {
         return error.what();
     }
-    return "taken";
+    return "accepted";
 }
 
 constexpr const char* kBanner = "%%MatrixMarket matrix coordinate real symmetric\n";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: the parts of samplesort together sort stably and balance the shares, for all keys. The
-// check detects the faults that it is meant for.
+// Goal: the steps of samplesort sort stably and give ranks shares of similar size, for all keys.
+// Its checks detect faults in the output.
 // Method: the steps of all ranks run one after the other in this process and are compared with
 // std::stable_sort; right outputs with one change.
 #include <gtest/gtest.h>
@@ -60,7 +60,8 @@ Records records_from(const RecordShape& shape, const std::vector<std::byte>& byt
     return records;
 }
 
-/// Runs the steps of all ranks of a job one after the other. Returns each rank's share.
+/// Runs the steps of all ranks one after the other, with `samples` samples of each rank. Returns
+/// each rank's sorted share.
 std::vector<Records> shares_of(const Records& records, int ranks, std::size_t samples) {
     const Blocks blocks(static_cast<std::int64_t>(records.count()), ranks);
     std::vector<SortedPart> parts;
@@ -174,7 +175,7 @@ TEST(RecordChecks, TheDigestDependsOnEveryByteButNotOnOrder) {
     EXPECT_NE(digest(twice), whole);
 }
 
-TEST(MadeRecords, AnyPartEqualsTheWhole) {
+TEST(MadeRecords, APartIsMadeWithoutTheRest) {
     const RecordShape shape{.bytes = 30, .key_bytes = 10};
     const Records whole = make_records(shape, {.distinct = 3}, 0, 40);
     EXPECT_EQ(text_of(make_records(shape, {.distinct = 3}, 15, 10)),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: copies are right at every distance and size, and distances that are slow for a single
-// instruction are detected. Method: each byte and its surroundings are compared; distances
-// are computed by hand.
+// Goal: copies are right for all sizes, and for all distances of source and target modulo a page.
+// Slow distances are detected. Method: the copied bytes and the bytes around them are compared;
+// distances are computed by hand.
 #include "base/copy.hpp"
 
 #include <gtest/gtest.h>
@@ -30,7 +30,7 @@ TEST(Copy, ExactlyTheTargetBytesAreWrittenAtEveryDistance) {
     for (const std::size_t bytes : kSizes)
         for (const std::size_t distance : kDistances) {
             std::vector<std::byte> to(bytes + 3 * kPage, kOther);
-            // Places the target `distance` bytes further into its page than the source.
+            // The target's offset in its page is `distance` bytes larger than the source's.
             const std::size_t at = kPage + distance -
                                    page_distance(reinterpret_cast<std::uintptr_t>(to.data()),
                                                  reinterpret_cast<std::uintptr_t>(from.data())) %

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: names of element types and operations survive a round trip. Method: all of them.
+// Goal: the printed name of each element type and operation is read as this type or operation.
 #include "base/element_types.hpp"
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: settings are read from an environment as the table defines, bad values are named, and ranks
-// can tell whether and where they disagree.
+// Goal: settings are read from an environment as the table of variables defines. Errors name bad
+// values, and the first setting in which two ranks differ.
 // Method: handmade environments; the table is compared with its own texts and the guide.
 #include "base/environment.hpp"
 
@@ -228,7 +228,7 @@ Part table_of(const std::string& page) {
     return {page.find('\n', mark) + 1, end};
 }
 
-/// With WEFT_TESTS_WRITE=1, writes the table into the page instead.
+/// With WEFT_TESTS_WRITE=1, updates the page instead of comparing.
 TEST(Environment, TheGuidesTableEqualsTheSource) {
     std::string page = guide();
     const Part part = table_of(page);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: names of log files. Method: handmade examples. tests/system/ranks/log_test.cpp tests
-// on real ranks which rank writes which lines.
+// Goal: %h and %r in the name of a log file become host and rank. tests/system/ranks/log_test.cpp
+// tests on real ranks which rank writes which lines.
 #include "base/log.hpp"
 
 #include <gtest/gtest.h>

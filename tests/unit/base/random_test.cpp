@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: draws depend only on the seed and are even, and streams differ.
+// Goal: draws depend only on the seed and are uniform, and streams differ.
 // Method: repetition, counts, and frequencies within bounds of more than six standard deviations.
 #include "base/random.hpp"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: sizes, counts and lists are read as written, or refused with the reason.
-// Method: handmade examples, and round trips of printed forms.
+// Goal: sizes, counts, times and lists are read exactly, or refused with the reason.
+// Method: handmade examples; printed values are read again.
 #include "base/units.hpp"
 
 #include <gtest/gtest.h>

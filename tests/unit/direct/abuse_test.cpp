@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: local peers read the owner's bytes and the owner reads the bytes that peers wrote. The
 // program may free, move and clear its memory between calls, and fork during calls.
-// Method: two processes. The owner picks a buffer, a part of it and a misuse at random from a fixed
-// seed; the peer compares every byte.
+// Method: two processes. The owner picks a buffer, a part of the buffer and an action on its memory
+// at random from a fixed seed; the peer compares every byte.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -20,17 +20,17 @@ namespace {
 
 constexpr std::uint64_t kSeed = 20'261'122;
 
-/// A request of the owner to its peer, in shared memory.
+/// The owner's request that its peer read, and write if `access` permits, in shared memory.
 struct Request {
-    std::atomic<int> asked;
-    std::atomic<int> answered;
-    pid_t pids[2];
+    std::atomic<int> asked;     ///< round of the latest request
+    std::atomic<int> answered;  ///< round of the latest answer
+    pid_t pids[2];              ///< of the owner and the peer
     base::Reach reach;
     std::uint64_t bytes;
     Access access;
-    int salt;
-    bool last;
-    std::atomic<std::uint64_t> wrong;
+    int salt;   ///< selects the pattern of contents; the peer writes salt + 1
+    bool last;  ///< the peer ends
+    std::atomic<std::uint64_t> wrong;  ///< number of the peer's errors
 };
 
 class LocalPeer {
@@ -70,7 +70,7 @@ class LocalPeer {
     DirectMemory& direct_;
 };
 
-/// Allocates buffers of several kinds, misuses them as a program might, and checks their contents.
+/// Allocates, frees and remaps buffers as a program might, and checks their contents.
 class Owner {
   public:
     Owner(ForkedRank& rank, Request& request, DirectMemory& direct)
@@ -81,6 +81,7 @@ class Owner {
         for (const Buffer& buffer : buffers_) release(buffer);
     }
 
+    /// Exposes a part of a random buffer to the peer, and checks all bytes of the buffer.
     void call(int round) {
         Buffer& buffer = buffers_[random_.below(buffers_.size())];
         abuse(buffer);
@@ -108,7 +109,7 @@ class Owner {
     struct Buffer {
         std::byte* data;
         std::size_t bytes;
-        bool mapped;
+        bool mapped;  ///< from mmap(), not malloc()
     };
 
     Buffer allocate() {
@@ -171,6 +172,7 @@ class Owner {
         if (differs(buffer.data, buffer.bytes, 77) != buffer.bytes) complain("mremap: contents", 0);
         buffer.bytes = bytes;
     }
+    /// Forks a child that overwrites its copies of all buffers.
     void fork_and_scribble() {
         const pid_t child = ::fork();
         if (child == 0) {
@@ -185,9 +187,9 @@ class Owner {
         request_.bytes = exposure.bytes;
         request_.access = exposure.access;
         request_.salt = salt;
-        if (random_.chance(1, 30)) fork_and_scribble();  // before its peer begins
+        if (random_.chance(1, 30)) fork_and_scribble();  // before the peer begins
         request_.asked.store(round);
-        if (random_.chance(1, 30)) fork_and_scribble();  // while its peer works
+        if (random_.chance(1, 30)) fork_and_scribble();  // while the peer works
         rank_.wait_until([&] { return request_.answered.load() == round; });
     }
 
@@ -216,7 +218,7 @@ TEST_P(Abuse, EveryByteIsRight) {
                              .limits = {.ranges_max = 6}});
         if (rank.rank() == 1) {
             LocalPeer(request, direct).serve(rank);
-            rank.require(request.wrong.load() == 0, "the peer read other bytes");
+            rank.require(request.wrong.load() == 0, "the peer read wrong bytes");
             return;
         }
         {
@@ -225,10 +227,10 @@ TEST_P(Abuse, EveryByteIsRight) {
         }
         request.last = true;
         request.asked.store(rounds + 1);
-        rank.require(request.wrong.load() == 0, "the peer read other bytes");
+        rank.require(request.wrong.load() == 0, "the peer read wrong bytes");
         rank.require(GetParam() == DirectMode::copy || !direct.adoption_off().empty() ||
                          direct.adoption_counters().adoptions > 5,
-                     "hardly anything was adopted");
+                     "at most 5 buffers were adopted");
     });
 }
 

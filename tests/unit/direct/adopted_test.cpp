@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: the owner and local peers see the same bytes of an adopted buffer, at every offset within a
-// page and for every part, and no other bytes. Ranges are released with their memory, and their
-// number and size are limited.
-// Method: a process that is its own peer, so that a test can check both sides.
+// Goal: the owner and local peers see equal bytes of an adopted (remapped) buffer, for every offset
+// in its page and every part, and no other bytes change. A remapped range is released when its
+// memory is freed. The number and size of ranges are limited.
+// Method: a process that is its own peer, so that a test can check the owner's and the peer's view.
 #include <gtest/gtest.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -64,7 +64,7 @@ TEST_F(Adopted, WritesNextToAnExposedBufferAreKept) {
     EXPECT_EQ(data[-1], std::byte{0xb1});
     EXPECT_EQ(data[bytes], std::byte{0xb2});
     EXPECT_EQ(data[bytes - 1], std::byte{0});
-    // conceal() does not write to a buffer that peers only read.
+    // conceal() does not overwrite a buffer that peers only read.
     const auto read_only = direct.expose(data, bytes, Access::read);
     data[0] = std::byte{0xb3};
     direct.conceal(read_only);
@@ -90,7 +90,7 @@ TEST_F(Adopted, EveryPartOfARangeIsExposedThroughTheRange) {
         ASSERT_EQ(direct.map(0, exposure.reach.at(at)), seen + at);
         std::byte found{};
         ASSERT_TRUE(direct.read(0, exposure.reach.at(at).address, &found, 1));
-        ASSERT_EQ(found, data[start + at]) << "a peer that cannot map the object reads other bytes";
+        ASSERT_EQ(found, data[start + at]) << "a copy by the kernel has wrong bytes";
         seen[at] = static_cast<std::byte>(trial);
         direct.conceal(exposure);
         ASSERT_EQ(data[start + at], static_cast<std::byte>(trial)) << trial;
@@ -119,7 +119,7 @@ TEST_F(Adopted, ABufferThatPartlyOverlapsARangeIsCopied) {
     EXPECT_EQ(exposure.reach.way, AccessMethod::copied);
     EXPECT_EQ(refusals(direct, Refusal::overlap), 1U);
     direct.conceal(exposure);
-    EXPECT_TRUE(is_shared(pages.at() + 8 * kPage)) << "the call does not own this page";
+    EXPECT_TRUE(is_shared(pages.at() + 8 * kPage)) << "the first range must stay";
     EXPECT_FALSE(is_shared(pages.at() + 20 * kPage));
     EXPECT_EQ(differs(pages.at(), pages.bytes(), 3), pages.bytes());
 }
@@ -143,7 +143,7 @@ TEST_F(Adopted, ABufferIsAdoptedOnceItsCopiesCostAsMuch) {
     const AdoptionPrices prices;
     const std::uint64_t price = prices.of_adoption(256, 1, 256, 0);
     const std::uint64_t use = prices.of_copies({1, 256 * kPage});
-    const std::uint64_t copied = (price + use - 1) / use - 1;
+    const std::uint64_t copied = (price + use - 1) / use - 1;  // number of uses before adoption
     for (std::uint64_t i = 0; i <= copied; ++i) {
         const auto exposure = direct.expose(pages.at(), 256 * kPage, Access::read);
         EXPECT_EQ(exposure.reach.way, i < copied ? AccessMethod::copied : AccessMethod::adopted)
@@ -157,14 +157,14 @@ TEST_F(Adopted, ABufferIsAdoptedOnceItsCopiesCostAsMuch) {
 }
 
 TEST_F(Adopted, BuffersThatManyPeersCopyAreAdoptedSooner) {
-    // Each peer copies a slice, as in an allreduce of 64 KiB by eight ranks.
+    // Each of seven peers copies a slice, as in an allreduce of 64 KiB by eight ranks.
     DirectOptions options = own_peer(DirectMode::automatic);
     options.peers.assign(8, options.peers.front());
     DirectMemory direct(options);
     if (!direct.adoption_off().empty()) GTEST_SKIP() << direct.adoption_off();
     const Pages pages(16);
     const base::Copies copies{7, pages.bytes() / 8 * 7};
-    // With one peer that copies the whole buffer, adoption would take eight uses.
+    // With one peer that copies the whole buffer, the eighth use would adopt.
     for (int use = 1; use <= 5; ++use) {
         const auto exposure = direct.expose(pages.at(), pages.bytes(), Access::read, copies);
         EXPECT_EQ(exposure.reach.way, use < 5 ? AccessMethod::copied : AccessMethod::adopted)
@@ -174,7 +174,8 @@ TEST_F(Adopted, BuffersThatManyPeersCopyAreAdoptedSooner) {
 }
 
 TEST_F(Adopted, GivenPricesDecideWhenABufferIsAdopted) {
-    std::vector<std::unique_ptr<Pages>> kept;  // other addresses each time
+    std::vector<std::unique_ptr<Pages>> kept;  // so that each case has new addresses
+    // `uses`: the use that adopts; 0: none.
     for (const auto& [copy_ns, uses] :
          {std::pair<std::uint64_t, int>{1, 0}, {1'000'000, 1}, {100'000, 3}}) {
         DirectMemory direct(own_peer(DirectMode::automatic, {.prices = {.adopt_ns = 200'000,
@@ -196,7 +197,7 @@ TEST_F(Adopted, GivenPricesDecideWhenABufferIsAdopted) {
 }
 
 /// Frees the memory and maps new memory at its address.
-void map_anew(const Pages& pages) {
+void map_again(const Pages& pages) {
     ::munmap(pages.at(), pages.bytes());
     ASSERT_EQ(::mmap(pages.at(), pages.bytes(), PROT_READ | PROT_WRITE,
                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0),
@@ -216,30 +217,31 @@ TEST_F(Adopted, NewMappingsAreNeverReachedThroughTheOldRange) {
         last = exposure.reach.generation;
         direct.conceal(exposure);
         if (round % 2 == 0)
-            map_anew(pages);
-        else  // replaces one page
+            map_again(pages);
+        else  // maps one page again
             ::mmap(pages.at() + 12 * kPage, kPage, PROT_READ | PROT_WRITE,
                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
     }
     EXPECT_GE(direct.adoption_counters().lost, 19U);
 }
 
+// The control of the previous test: without the query of the kernel before each use.
 TEST_F(Adopted, OldBytesAppearIfTheKernelIsNotAsked) {
     in_child([] {
         DirectMemory direct(own_peer(DirectMode::adopt, {.ask_before_use = false}));
         const Pages pages(16);
         fill(pages.at(), pages.bytes(), 1);
         adopt(direct, pages.at(), pages.bytes());
-        map_anew(pages);
+        map_again(pages);
         fill(pages.at(), pages.bytes(), 2);
         const auto exposure = direct.expose(pages.at(), pages.bytes(), Access::read);
         EXPECT_EQ(differs(direct.map(0, exposure.reach), pages.bytes(), 1), pages.bytes())
-            << "the test above proves nothing";
+            << "the previous test would pass without the query";
         direct.conceal(exposure);
     });
 }
 
-/// Returns the bytes of memory that an object takes, given a duplicate of its descriptor.
+/// Returns the memory of a shared-memory object in bytes.
 std::uint64_t object_bytes(const base::FileDescriptor& copy) {
     struct stat status {};
     EXPECT_EQ(::fstat(copy.number(), &status), 0);
@@ -260,7 +262,7 @@ TEST_F(Adopted, FreedMemoryIsReleasedWhenOtherBuffersAreUsed) {
         direct.conceal(exposure);
     }
     for (int i = 0; i < 64 * 300; ++i) adopt(direct, kept.at(), kept.bytes());
-    EXPECT_EQ(object_bytes(copy), 0U) << "the object still has memory";
+    EXPECT_EQ(object_bytes(copy), 0U);
 }
 
 TEST_F(Adopted, AFreedPartOfABufferIsReleasedWhenOthersAreUsed) {
@@ -300,7 +302,7 @@ TEST_F(Adopted, BuffersBeyondTheLimitOfRangesAreCopied) {
                 direct.conceal(exposure);
                 ASSERT_EQ(is_shared(buffer.at()), i < kRanges);
             }
-        // Freeing a buffer makes room for another one.
+        // After a buffer is freed, another can be adopted.
         buffers[3].reset();
         const Pages& last = *buffers[kBuffers - 1];
         adopt(direct, last.at(), last.bytes());
@@ -319,7 +321,7 @@ TEST_F(Adopted, BuffersBeyondTheLimitOfBytesAreCopied) {
             EXPECT_EQ(direct.expose(refused->at(), refused->bytes(), Access::read).reach.way,
                       AccessMethod::copied);
         EXPECT_EQ(refusals(direct, Refusal::limit), 2U);
-        EXPECT_TRUE(is_shared(a.at())) << "given back for another buffer";
+        EXPECT_TRUE(is_shared(a.at())) << "released for another buffer";
     });
 }
 
@@ -331,9 +333,9 @@ TEST_F(Adopted, BuffersStayRemappedAfterTheEnd) {
         DirectMemory direct(own_peer());
         adopt(direct, pages.at() + 7, pages.bytes() - 7);
     }
-    EXPECT_TRUE(is_shared(pages.at() + kPage)) << "given back without a reason";
+    EXPECT_TRUE(is_shared(pages.at() + kPage)) << "the buffer must stay remapped";
     EXPECT_EQ(mappings_with("weft-adopted"), mappings + 1)
-        << "munmap() of the buffer would free no memory";
+        << "a second mapping would keep memory after munmap() of the buffer";
     EXPECT_EQ(differs(pages.at(), pages.bytes(), 9), pages.bytes());
     EXPECT_EQ(::madvise(pages.at() + kPage, kPage, MADV_DONTNEED), 0);
     EXPECT_EQ(pages.at()[kPage], std::byte{0});
@@ -358,7 +360,7 @@ TEST_F(Adopted, AKnownBufferTakesOneQueryAndNoAllocation) {
     adopt(direct, pages.at() + 5, 60 * kPage);
     static_cast<void>(
         direct.map(0, direct.expose(pages.at() + 5, 60 * kPage, Access::write).reach));
-    const std::uint64_t asked = direct.adoption_counters().questions;
+    const std::uint64_t queries = direct.adoption_counters().questions;
     allocations = 0;
     for (int i = 0; i < 1000; ++i) {
         const auto exposure = direct.expose(pages.at() + 5, 60 * kPage, Access::write);
@@ -366,7 +368,7 @@ TEST_F(Adopted, AKnownBufferTakesOneQueryAndNoAllocation) {
         direct.conceal(exposure);
     }
     EXPECT_EQ(allocations, 0);
-    EXPECT_EQ(direct.adoption_counters().questions, asked + 1000);
+    EXPECT_EQ(direct.adoption_counters().questions, queries + 1000);
 }
 
 /// Makes every system call except ioctl() and exit_group() end the process.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: a buffer that local peers cannot map is copied to the segment if that costs less than the
-// kernel's copies. Bytes that peers write are copied back, and no other bytes change. Method: a
-// process that is its own peer, with ordinary memory as its segment.
+// Goal: a buffer that local peers cannot map is copied to the owner's segment (bounced) if that
+// costs less than copies by the kernel. Bytes that peers write are copied back, and no other bytes
+// change. Method: a process that is its own peer, with ordinary memory as its segment.
 #include "link/direct/bounce_area.hpp"
 #include "tests/unit/direct/own_peer.hpp"
 
@@ -25,7 +25,7 @@ TEST(BounceArea, TheLowestFreePieceIsTaken) {
     EXPECT_EQ(area.take(2 * kPage), second + kPage);
     area.give_back(first);
     EXPECT_EQ(area.take(kPage), first);
-    area.give_back(memory.at() + 7 * kPage);  // never lent
+    area.give_back(memory.at() + 7 * kPage);  // no piece starts there
     EXPECT_EQ(area.take(1), nullptr);
     BounceArea many({memory.at(), memory.bytes()});
     for (std::size_t i = 0; i < BounceArea::kPieces; ++i) EXPECT_NE(many.take(1), nullptr);
@@ -42,7 +42,7 @@ class Bounced : public ::testing::Test {
                 .mode = mode,
                 .limits = {.bytes_max = 1U << 30}};
     }
-    /// Returns the copies of a buffer that each of `peers` peers needs as a whole.
+    /// Returns the copies that `peers` peers make if each reads the whole buffer.
     static base::Copies for_peers(std::uint32_t peers, std::uint64_t bytes) {
         return {peers, peers * bytes};
     }
@@ -75,7 +75,8 @@ TEST_F(Bounced, PeersUseTheCopyAndTheirWritesAreCopiedBack) {
     direct.conceal(again);
 }
 
-/// The owner continues before peers have read a copy, if its next buffer will find room.
+/// An owner need not wait until peers have read a copy (`apart`) if the area has room for another
+/// copy of this size.
 TEST_F(Bounced, AnOwnerMayReuseABufferThatPeersOnlyRead) {
     DirectMemory direct(options());
     const auto expose = [&](std::uint64_t bytes, Access access) {
@@ -106,7 +107,7 @@ TEST_F(Bounced, AnOverwrittenBufferIsOnlyCopiedBack) {
     const auto exposure =
         direct.expose(buffer_.at(), kBytes, Access::overwrite, for_peers(3, kBytes));
     ASSERT_EQ(exposure.reach.way, AccessMethod::bounced);
-    EXPECT_EQ(differs(exposure.alias, kBytes, 1), 0U) << "the old contents were copied";
+    EXPECT_EQ(differs(exposure.alias, kBytes, 1), 0U) << "the old contents must not be copied";
     fill(direct.map(0, exposure.reach), kBytes, 2);
     direct.conceal(exposure);
     EXPECT_EQ(differs(buffer_.at(), kBytes, 2), kBytes);
@@ -130,7 +131,7 @@ TEST_F(Bounced, TheKernelCopiesIfThatIsCheaperOrTheAreaIsFull) {
     EXPECT_EQ(
         side_by_side.expose(buffer_.at(), 16 * kPage, Access::read, {3, 3 * kPage, 3}).reach.way,
         AccessMethod::copied)
-        << "peers copy their parts at the same time";
+        << "with four processors, peers copy their parts at the same time";
     const auto first = direct.expose(buffer_.at(), 16 * kPage, Access::read, {7, 7 * 16 * kPage});
     const auto second = direct.expose(buffer_.at(), 16 * kPage, Access::read, {7, 7 * 16 * kPage});
     const auto third = direct.expose(buffer_.at(), 16 * kPage, Access::read, {7, 7 * 16 * kPage});
@@ -146,8 +147,8 @@ TEST_F(Bounced, TheKernelCopiesIfThatIsCheaperOrTheAreaIsFull) {
               AccessMethod::copied);
 }
 
-/// Peers that do not know of a failure may still write to a copy. So its piece is not used again,
-/// and it is not copied back.
+/// Peers that do not know of a failure may still write to the copy. So the copy is not copied
+/// back, and its memory is not used again.
 TEST_F(Bounced, TheCopyOfAFailedCallIsNeverReused) {
     DirectMemory direct(options());
     constexpr std::size_t kBytes = 8 * kPage;

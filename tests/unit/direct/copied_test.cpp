@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: every buffer can be exposed. Blocks of the segment are accessed in the peer's mapping of
-// it, the kernel copies all others, and its refusals are reported. Method: two processes.
+// Goal: every buffer can be exposed. Peers access blocks of the segment through their mapping of
+// it; the kernel copies all other blocks, and its refusals are reported. Method: two processes.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -14,11 +14,11 @@
 namespace weft::link::testing {
 namespace {
 
-/// Data that the two ranks share besides the board.
+/// Memory that the two ranks share.
 struct Shown {
-    pid_t pids[2];
-    base::Reach reach[2];
-    std::byte segment[4096];
+    pid_t pids[2];            ///< by rank
+    base::Reach reach[2];     ///< by rank: its exposed block
+    std::byte segment[4096];  ///< of rank 0
 };
 
 class Copied : public ::testing::Test {
@@ -67,7 +67,7 @@ TEST_F(Copied, TheKernelReadsAndWritesAnyExposedBlock) {
             rank.require(direct.read(0, reach.address, found.data(), found.size()),
                          "read() failed");
             rank.require(std::equal(found.begin(), found.end(), buffer.begin() + 1),
-                         "read other bytes");
+                         "read() returned wrong bytes");
             std::memset(found.data(), 0x55, found.size());
             rank.require(direct.write(0, reach.address, found.data(), found.size()),
                          "write() failed");
@@ -76,10 +76,11 @@ TEST_F(Copied, TheKernelReadsAndWritesAnyExposedBlock) {
     });
 }
 
-/// Copies between every kind of offsets within a page. The kernel is slow if the target begins 1 to
-/// 31 bytes further into its page than the source, so DirectMemory uses a detour then.
+/// Copies between different offsets in a page. If the target's offset is 1 to 31 bytes larger than
+/// the source's, the kernel is slow, and DirectMemory copies in two steps.
 TEST_F(Copied, TheKernelReadsAndWritesAtAnyDistance) {
-    constexpr std::size_t kBytes = 100'001;  // several pieces of the detour; the last is partial
+    constexpr std::size_t kBytes =
+        100'001;  // several pieces if copied in two steps; the last is partial
     expect_ranks(2, [&](ForkedRank& rank) {
         DirectMemory direct(options(rank));
         auto buffer = numbered(kBytes);
@@ -101,11 +102,12 @@ TEST_F(Copied, TheKernelReadsAndWritesAtAnyDistance) {
             std::byte* const to =
                 memory.data() + 1 + base::page_distance(there + distance, start + 1);
             rank.require(direct.read(0, there, to, kBytes), "read() failed");
-            rank.require(std::equal(to, to + kBytes, buffer.begin()), "read other bytes");
+            rank.require(std::equal(to, to + kBytes, buffer.begin()),
+                         "read() returned wrong bytes");
             rank.require(to[-1] == std::byte{0xEE} && to[kBytes] == std::byte{0xEE},
                          "wrote beyond the block");
         }
-        // The target of a write is the peer's memory.
+        // In a write, the target is the peer's memory.
         for (const std::size_t distance : {0U, 16U}) {
             std::byte* const from = memory.data() + base::page_distance(there - distance, start);
             std::memset(from, distance == 0 ? 0x33 : 0x55, kBytes);
@@ -123,15 +125,16 @@ TEST_F(Copied, ABlockOfTheSegmentIsReachedThroughItsMapping) {
             const auto inner = direct.expose(shown_->segment + 100, 200, Access::read);
             rank.require(whole.reach.way == AccessMethod::segment &&
                              inner.reach.way == AccessMethod::segment,
-                         "not found in the segment");
+                         "a block of the segment is not exposed as such");
             const auto across = direct.expose(shown_->segment + 100, 4000, Access::read);
             rank.require(across.reach.way == AccessMethod::copied,
-                         "a buffer that ends after the segment counts as part of it");
+                         "a buffer that ends after the segment is exposed as part of it");
             shown_->reach[0] = inner.reach.at(5);
             rank.fence();
         } else {
             rank.fence();
-            rank.require(direct.map(0, shown_->reach[0]) == shown_->segment + 105, "address");
+            rank.require(direct.map(0, shown_->reach[0]) == shown_->segment + 105,
+                         "map() returned a wrong address");
         }
     });
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: after a fork, parent and child do not see each other's writes to adopted memory, no write
-// of a thread is lost, and calls in progress return the right result. Method: both sides of a fork
-// write and compare.
+// of a thread is lost, and calls in progress return the right result. Method: parent and child
+// write to the memory and compare its contents.
 #include <gtest/gtest.h>
 #include <spawn.h>
 
@@ -27,7 +27,7 @@ class Meeting {
         const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
         while (arrived_->load() < met_) {
             ::sched_yield();
-            // A child that found an error has exited.
+            // The child may have found an error and exited.
             if (std::chrono::steady_clock::now() > deadline) return;
         }
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: handlers of forks and signals may free pages and fork at any moment, as with private
-// memory. Method: such handlers, in a child, so that an alarm ends a deadlock.
+// Goal: handlers of forks and signals may free pages of adopted memory and fork at any moment, as
+// with private memory. Method: such handlers run in a child process; an alarm ends a deadlock.
 #include <gtest/gtest.h>
 #include <pthread.h>
 #include <sys/resource.h>
@@ -18,7 +18,7 @@
 namespace weft::link::testing {
 namespace {
 
-/// Called by a fork handler that was registered before the library's, and so runs after it.
+/// Called before a fork by a handler that runs after the library's, as it is registered earlier.
 void (*before_a_fork)() = nullptr;
 [[gnu::constructor]] void register_handler() {
     ::pthread_atfork(
@@ -53,7 +53,7 @@ TEST_F(Adopted, AForkHandlerMayFreePagesAndFork) {
         if (child == 0) ::_exit(cleared && kept ? 0 : 1);
         EXPECT_EQ(status_of(child), 0) << "in the child";
         EXPECT_TRUE(cleared && kept);
-        // The lock is free again.
+        // The library's lock is free again.
         fill(pages.at(), pages.bytes(), 2);
         adopt(direct, pages.at(), pages.bytes());
         EXPECT_EQ(differs(pages.at(), pages.bytes(), 2), pages.bytes());
@@ -62,7 +62,7 @@ TEST_F(Adopted, AForkHandlerMayFreePagesAndFork) {
 
 std::atomic<bool> is_forked{false};
 std::atomic<bool> child_is_slow{false};
-/// These handlers run before those of the library, which are registered later.
+/// After a fork, these handlers run before the library's, as they are registered earlier.
 [[maybe_unused]] const int kRegistered = ::pthread_atfork(
     nullptr, [] { is_forked = true; },
     [] {
@@ -133,8 +133,8 @@ TEST_F(Adopted, ASignalHandlerMayForkAtAnyMoment) {
     });
 }
 
-/// Forks again and again in several threads. Each child must see its thread's last write before the
-/// fork, and not the one after it.
+/// Forks repeatedly in several threads. Each child must see its thread's last write before the
+/// fork, but no write after it.
 void fork_in_threads(int threads, int rounds) {
     in_child([&] {
         DirectMemory direct(own_peer());

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: calls of madvise() and mremap() reach the shared library, from the program and from its
-// other libraries, and work on memory that is not remapped. Method: a program that never starts a
-// job.
+// Goal: calls of madvise() and mremap() by the program and its libraries reach libweft.so, and work
+// on memory that is not remapped. Method: a program that never starts a job.
 #include <dlfcn.h>
 #include <sys/mman.h>
 
@@ -13,7 +12,7 @@ namespace {
 
 bool is_in_the_library(const char* name) {
     Dl_info info{};
-    void* const found = ::dlsym(RTLD_DEFAULT, name);  // the definition that all libraries get
+    void* const found = ::dlsym(RTLD_DEFAULT, name);  // the definition that all libraries use
     return found != nullptr && ::dladdr(found, &info) != 0 &&
            std::strstr(info.dli_fname, "libweft.so") != nullptr;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: large pages are tried while the kernel makes them quickly. Method: given times.
+// Goal: large pages are tried as long as the kernel makes them quickly. Method: the test passes the
+// times that the kernel has supposedly taken.
 #include "link/direct/large_pages.hpp"
 
 #include <gtest/gtest.h>
@@ -11,22 +12,23 @@ TEST(LargePages, LargePagesAreAvoidedForAWhileAfterASlowOne) {
     using std::chrono::milliseconds;
     LargePages large;
     if (!large.expected()) GTEST_SKIP() << "large pages are switched off on this system";
-    const auto left_out = [&] {
+    // Returns the number of buffers until large pages are tried again.
+    const auto skipped = [&] {
         int times = 0;
         while (!large.worth_trying()) ++times;
         return times;
     };
     large.tried(true, milliseconds(0));
-    EXPECT_EQ(left_out(), 0);
+    EXPECT_EQ(skipped(), 0);
     large.tried(true, milliseconds(5));
     EXPECT_FALSE(large.expected());
-    const int first = left_out();
+    const int first = skipped();
     EXPECT_GT(first, 0);
     large.tried(false, milliseconds(0));
-    EXPECT_EQ(left_out(), 2 * first);
+    EXPECT_EQ(skipped(), 2 * first);
     large.tried(true, milliseconds(0));
     large.tried(false, milliseconds(0));
-    EXPECT_EQ(left_out(), first);
+    EXPECT_EQ(skipped(), first);
 }
 
 }  // namespace

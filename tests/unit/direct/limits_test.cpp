@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: adoption respects the limits of the process and the properties of memory, or does not
-// happen, and no data is lost. Method: a child sets limits before and after memory is adopted.
+// Goal: memory is not adopted if that would exceed a limit of the process or lose a property of the
+// memory, and no data is lost. Method: a child sets limits before and after memory is adopted.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <linux/mempolicy.h>
@@ -17,7 +17,7 @@
 namespace weft::link::testing {
 namespace {
 
-/// mbind() without libnuma.
+/// Calls mbind(), whose wrapper is in libnuma.
 long bind_memory(const Pages& pages, const unsigned long* nodes, unsigned flags) {
     return ::syscall(SYS_mbind, pages.at(), pages.bytes(), MPOL_BIND, nodes, 64, flags);
 }
@@ -99,7 +99,8 @@ TEST_F(Adopted, AnAddressSpaceLimitIsRespected) {
     });
 }
 
-/// Uses up all mappings that the process may have, except a few.
+/// Makes mappings until the process may make no more, by alternating the protection of pages. Makes
+/// at most `count`.
 class FullMap {
   public:
     explicit FullMap(std::size_t count)
@@ -114,7 +115,7 @@ class FullMap {
     FullMap& operator=(const FullMap&) = delete;
     ~FullMap() { ::munmap(at_, bytes_); }
     [[nodiscard]] bool is_full() const { return used_ + 2 * kPage <= bytes_; }
-    /// Joins mappings, so that the process may have two more.
+    /// Merges three mappings, so that the process may make two more.
     void free_one() {
         used_ -= 2 * kPage;
         ::mprotect(at_ + used_, kPage, PROT_READ);
@@ -147,7 +148,7 @@ TEST_F(Adopted, NoDataIsLostAtTheLimitOfMappings) {
             adopted += exposure.reach.way == AccessMethod::adopted ? 1 : 0;
             direct.conceal(exposure);
             ASSERT_EQ(differs(pages.at(), pages.bytes(), 2), pages.bytes()) << free;
-            // The fork makes the range private, which needs no further mapping.
+            // The fork makes the range private, which needs no more mappings.
             const pid_t child = ::fork();
             if (child == 0) ::_exit(differs(known.at(), known.bytes(), 1) == known.bytes() ? 0 : 1);
             ASSERT_EQ(status_of(child), 0) << free;
@@ -156,7 +157,7 @@ TEST_F(Adopted, NoDataIsLostAtTheLimitOfMappings) {
         }
         EXPECT_GT(adopted, 0);
         EXPECT_LT(adopted, 12);
-        // Advice can clear a page in the middle even if no mapping can be split.
+        // madvise() can clear a page in the middle even if no mapping can be split.
         adopt(direct, known.at(), known.bytes());
         const FullMap rest(mappings_max);
         ASSERT_TRUE(rest.is_full());
@@ -187,7 +188,7 @@ TEST_F(Adopted, GuardPagesAreKept) {
     }
     EXPECT_NE(status_of(child), 0) << "the child could read a guard page";
     ASSERT_EQ(::madvise(pages.at() + 4 * kPage, kPage, kRemove), 0);
-    EXPECT_EQ(pages.at()[4 * kPage + 5], std::byte{0}) << "the old contents came back";
+    EXPECT_EQ(pages.at()[4 * kPage + 5], std::byte{0}) << "the old contents are back";
     EXPECT_EQ(differs(pages.at(), 4 * kPage, 1), 4 * kPage);
 }
 

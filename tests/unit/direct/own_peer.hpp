@@ -25,7 +25,7 @@ using base::AccessMethod;
 
 inline constexpr std::size_t kPage = kPageBytes;
 
-/// Returns options whose only rank is this process: map() returns the memory that a peer would see.
+/// Returns options with this process as the only rank, so that map() returns a peer's view.
 inline DirectOptions own_peer(DirectMode mode = DirectMode::adopt, AdoptionLimits limits = {}) {
     return {.peers = {{::getpid(), nullptr}}, .mode = mode, .limits = limits};
 }
@@ -52,6 +52,7 @@ class Pages {
     std::size_t bytes_;
 };
 
+/// Returns byte `i` of the pattern with this salt.
 inline std::byte pattern(std::size_t i, int salt) {
     return static_cast<std::byte>(i * 7 + i / 251 + static_cast<std::size_t>(salt));
 }
@@ -89,6 +90,7 @@ inline std::uint64_t kib_of(const char* file, const std::string& name) {
 inline std::uint64_t refusals(const DirectMemory& direct, Refusal reason) {
     return direct.adoption_counters().refusals[static_cast<std::size_t>(reason)];
 }
+/// Returns the reason why nothing is adopted, if any, and the number of refusals for each reason.
 inline std::string why(const DirectMemory& direct) {
     std::string text(direct.adoption_off());
     for (const auto count : direct.adoption_counters().refusals)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: a local peer's object is mapped once, found again and replaced by its next generation. No
-// other file is mapped. Method: a process that is its own peer makes objects.
+// Goal: a local peer's object (the shared memory of an adopted buffer) is mapped once, found again
+// and replaced by its next generation. No other file is mapped. Method: a process that is its own
+// peer makes objects.
 #include "link/direct/peer_windows.hpp"
 
 #include <fcntl.h>
@@ -20,6 +21,7 @@ namespace {
 
 constexpr std::uint64_t kBytes = 8192;
 
+/// An object whose first word is its generation.
 struct Object {
     explicit Object(std::uint32_t generation, const char* name = nullptr, int seals = F_SEAL_SHRINK,
                     std::uint64_t bytes = kBytes)
@@ -130,7 +132,7 @@ TEST(PeerWindows, AnObjectThatDiffersFromItsDescriptionIsNotMapped) {
         << "its owner could shrink the object";
     EXPECT_EQ(windows.counters().refused, 7U);
     EXPECT_EQ(windows.find(0, 0, object.reach, kBytes) != nullptr, true)
-        << "not found without /proc";
+        << "a mapped object must be found without its process";
 }
 
 TEST(PeerWindows, ARefusalIsKeptUntilTheNextGeneration) {
@@ -154,7 +156,7 @@ TEST(PeerWindows, TheLeastRecentlyUsedObjectIsEvicted) {
     std::vector<std::byte*> starts;
     for (Rank peer = 0; peer < PeerWindows::kKept; ++peer) starts.push_back(find(peer));
     EXPECT_EQ(find(0), starts[0]);
-    // A new object evicts that of peer 1 once its copies have cost as much as mapping.
+    // The object of a new peer evicts peer 1's when its copies have cost as much as a mapping.
     int copied = 0;
     while (find(PeerWindows::kKept) == nullptr) ASSERT_LT(++copied, 30);
     EXPECT_GT(copied, 3);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: adopted memory keeps the promises in the table of docs/direct-memory.md, or memory is not
-// adopted. Method: each test adopts memory and checks one promise.
+// Goal: adopted memory keeps the promises in the table of docs/direct-memory.md; memory for which
+// that is impossible is not adopted. Method: each test adopts memory and checks one promise.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <linux/io_uring.h>
@@ -24,7 +24,7 @@
 namespace weft::link::testing {
 namespace {
 
-/// Makes idle ranges private memory.
+/// Forks, which makes the pages of ranges that no call uses private again.
 void fork_once() {
     const pid_t child = ::fork();
     if (child == 0) ::_exit(0);
@@ -207,7 +207,7 @@ TEST_F(Adopted, WritesDuringTheChangeToPrivatePagesAreKept) {
         may_write.store(false);
         while (writing.load()) std::this_thread::yield();
         adopt(direct, pages.at(),
-              pages.bytes());  // a program does not write to a buffer during a call
+              pages.bytes());  // no writes meanwhile: a call is using the buffer
         may_write.store(true);
         for (int i = 0; i < 20; ++i) std::this_thread::yield();
         fork_once();
@@ -232,7 +232,7 @@ TEST_F(Adopted, LockedMemoryIsNotAdoptedAndStaysLocked) {
     if (locked == 0) GTEST_SKIP() << "a sanitizer ignores mlock()";
     EXPECT_EQ(locked, pages.bytes() / 1024);
     fork_once();
-    EXPECT_TRUE(is_shared(pages.at())) << "private memory would not be locked";
+    EXPECT_TRUE(is_shared(pages.at())) << "new private pages would not be locked";
     EXPECT_EQ(kib_of("status", "VmLck:"), locked);
 }
 
@@ -255,14 +255,15 @@ TEST_F(Adopted, MemoryOfAnIoRingIsNeitherAdoptedNorMadePrivate) {
         EXPECT_EQ(direct.expose(other.at(), other.bytes(), Access::read).reach.way,
                   AccessMethod::copied);
         EXPECT_EQ(refusals(direct, Refusal::held), 1U);
-        // Advice changes its own pages only; the ring still has the others.
+        // madvise() changes only the named pages; the ring still uses the other pages.
         fill(pages.at(), pages.bytes(), 1);
         EXPECT_EQ(::madvise(pages.at() + 4 * kPage, kPage, MADV_DONTNEED), 0);
         EXPECT_EQ(pages.at()[4 * kPage], std::byte{0});
         EXPECT_EQ(::madvise(pages.at() + 8 * kPage, kPage, MADV_DONTDUMP), 0);
         EXPECT_EQ(::madvise(pages.at() + 9 * kPage, kPage, MADV_REMOVE), -1);
         EXPECT_EQ(pages.at()[9 * kPage], pattern(9 * kPage, 1));
-        EXPECT_TRUE(is_shared(pages.at() + 8 * kPage)) << "the ring would write other pages";
+        EXPECT_TRUE(is_shared(pages.at() + 8 * kPage))
+            << "the ring would write pages that the program does not see";
         in_child([&] {
             unsigned char resident = 0;
             if (is_shared(pages.at())) ::_exit(1);
@@ -337,14 +338,14 @@ void adopt_in_large_pages(int advice, std::size_t start) {
     direct.conceal(exposure);
     for (std::size_t i = 0; i < bytes; ++i) ASSERT_EQ(pages.at()[start + i], std::byte{3});
     EXPECT_EQ(pages.at()[start + bytes], pattern(start + bytes, 1));
-    // Mapped in the buffer, in the owner's window and in the peer's. One large page is enough: a
-    // slow one stops further attempts.
+    // The object is mapped three times: in the buffer, the owner's window and the peer's window.
+    // One large page in each is enough, as a slow large page stops further attempts.
     EXPECT_GE(mapped_by_large_pages(), before + 3 * kLarge / 1024) << start << " " << advice;
 }
 
 TEST_F(Adopted, LargeBuffersUseLargePages) {
     if (!LargePages().expected()) GTEST_SKIP() << "large pages are switched off on this system";
-    // Once 16 bytes after the start of a page, as from malloc(), and once further into it.
+    // 16 bytes after the start of a page, as malloc() returns, and 100 pages later.
     for (const std::size_t start : {std::size_t{16}, 100 * kPage + 16})
         for (const int advice : {MADV_HUGEPAGE, MADV_NOHUGEPAGE})
             adopt_in_large_pages(advice, start);
@@ -430,7 +431,7 @@ TEST_F(Adopted, RuntimesOfOneProcessShareARange) {
     adopt(*first, pages.at(), pages.bytes());
     adopt(second, pages.at(), pages.bytes());
     EXPECT_EQ(second.adoption_counters().adoptions, 0U)
-        << "the second runtime did not use the first one's range";
+        << "the second runtime did not use the range of the first runtime";
     first.reset();
     adopt(second, pages.at(), pages.bytes());
     EXPECT_EQ(differs(pages.at(), pages.bytes(), 1), pages.bytes());
@@ -440,7 +441,7 @@ TEST_F(Adopted, ThisProgramUsesTheAllocatorOfTheLibrary) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
     EXPECT_FALSE(has_library_allocator());
 #else
-    EXPECT_TRUE(has_library_allocator()) << "own_malloc.cpp tests a program where it is not";
+    EXPECT_TRUE(has_library_allocator()) << "own_malloc.cpp tests a program without it";
 #endif
     EXPECT_TRUE(interposers_are_reached());
 }

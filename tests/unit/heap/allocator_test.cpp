@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: blocks never overlap for any sequence of calls, freed memory is merged again, and equal
 // calls give equal offsets.
-// Method: random sequences are compared with a plain map of the bytes in use.
+// Method: random sequences of calls are compared with a map of the blocks in use.
 #include "link/heap/allocator.hpp"
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ namespace {
 
 constexpr base::Extent kRange{4096, 1 << 20};
 
-/// Takes the block at the lowest offset that fits. Returns kNoOffset if none fits.
+/// Allocates at the lowest possible offset, and returns it. Returns kNoOffset if no range fits.
 std::uint64_t allocate(HeapAllocator& heap, HeapRequest request) {
     const std::uint64_t offset = heap.find(request, 0);
     if (offset != kNoOffset) heap.take(offset, request);
@@ -85,9 +85,9 @@ class Sequence {
 
     base::Random random_;
     HeapAllocator heap_;
-    std::map<std::uint64_t, std::uint64_t> alive_;  // start to end
-    std::vector<std::uint64_t> offsets_;
-    std::size_t failures_ = 0;
+    std::map<std::uint64_t, std::uint64_t> alive_;  // start and end of each live block
+    std::vector<std::uint64_t> offsets_;            // of all allocations; 0: failed
+    std::size_t failures_ = 0;                      // number of failed allocations
 };
 
 TEST(HeapAllocator, BlocksNeverOverlapAndFreeRangesMerge) {
@@ -178,8 +178,8 @@ TEST(HeapAllocator, OffsetsAreAlignedAndTheRangeIsRoundedToGranules) {
     EXPECT_EQ(HeapAllocator({10, 60}).find({0}, 0), kNoOffset);
 }
 
-/// Members of a team agree in this way: each names the lowest possible offset from some offset on,
-/// and takes it later.
+/// Members of a team agree on an offset with find(): each returns its lowest possible offset from a
+/// start, and take() allocates at the agreed offset later.
 TEST(HeapAllocator, FindReturnsTheLowestFreeOffsetFromAStart) {
     HeapAllocator heap(kRange);
     std::vector<std::uint64_t> blocks;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: no call gets a buffer of an earlier call, and the memory in use is bounded.
-// Method: addresses of many supplies are compared, and the kernel is asked about the
-// memory of old ones.
+// Method: addresses of the buffers of several supplies are compared. mincore() tells whether old
+// buffers still have memory.
 #include "tools/measure/fresh_buffers.hpp"
 
 #include <gtest/gtest.h>

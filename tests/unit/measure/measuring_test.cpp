@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: the loop counts calls, samples and wrong results as its description says.
-// Method: a subject whose clock advances by a given cost for each action, and
-// which records its calls.
+// Goal: the measuring loop makes the requested calls and samples, times only calls, and reports
+// wrong results.
+// Method: a subject whose clock advances by a given cost for each action, and which records its
+// calls.
 #include "tools/measure/measuring.hpp"
 
 #include <gtest/gtest.h>
@@ -11,20 +12,20 @@
 namespace weft::lab {
 namespace {
 
-/// One rank of a job in which the other rank is slower by the factor `slower` in all timed parts.
+/// One of two ranks. The other rank is slower by the factor `slower` in all timed parts.
 struct FakeSubject {
     std::uint64_t clock_ns = 0;
-    std::uint64_t align_ns = 5000;
+    std::uint64_t align_ns = 5000;  // cost of align()
     double slower = 1;
     std::function<std::uint64_t(std::uint64_t call)> cost_ns = [](std::uint64_t) { return 100; };
-    std::uint64_t wrong_batch = 0;  // 0: none
+    std::uint64_t wrong_batch = 0;  // batch whose check fails; 0: none
 
     std::uint64_t calls = 0;
-    std::uint64_t aligned = 0;
-    std::vector<std::uint64_t> prepared;
-    std::vector<std::uint64_t> calls_at_check;
+    std::uint64_t aligned = 0;                  // number of calls of align()
+    std::vector<std::uint64_t> prepared;        // batches, in order
+    std::vector<std::uint64_t> calls_at_check;  // number of calls before each check
     bool aligned_after_calls = false;
-    std::uint64_t checked_at_once = 0;  // checks while other ranks may still be timed
+    std::uint64_t unaligned_checks = 0;  // checks while other ranks may still be timed
 
     std::uint64_t now_ns() const { return clock_ns; }
     void align() {
@@ -43,7 +44,7 @@ struct FakeSubject {
     bool check(std::uint64_t batch) {
         clock_ns += 1'000'000;
         calls_at_check.push_back(calls);
-        checked_at_once += aligned_after_calls ? 0 : 1;
+        unaligned_checks += aligned_after_calls ? 0 : 1;
         return batch != wrong_batch;
     }
     void largest(std::span<double> values) const {
@@ -62,7 +63,7 @@ TEST(Measuring, IterationsAreSpreadOverTheBatches) {
     EXPECT_DOUBLE_EQ(measurement.call_us.median, 0.1);
     EXPECT_DOUBLE_EQ(measurement.call_us.max, 0.1);
     EXPECT_TRUE(measurement.checked);
-    EXPECT_EQ(subject.checked_at_once, 0U);
+    EXPECT_EQ(subject.unaligned_checks, 0U);
     for (std::size_t i = 0; i < subject.prepared.size(); ++i) EXPECT_EQ(subject.prepared[i], i);
 }
 
@@ -91,7 +92,7 @@ TEST(Measuring, TheTimeLimitHoldsForLongCalls) {
     const auto measurement = measure(subject, {.seconds = 0.1, .warmup = 0, .batches = 4});
     EXPECT_EQ(measurement.iterations, 1U);
     EXPECT_DOUBLE_EQ(measurement.call_us.median, 1e6);
-    // Twenty batches of one call would take twice the time.
+    // Twenty batches of one call would take twice the permitted time.
     subject.cost_ns = [](std::uint64_t) { return 20'000'000; };
     subject.calls = 0;
     EXPECT_EQ(measure(subject, {.seconds = 0.2, .warmup = 1000, .batches = 20}).iterations, 10U);
@@ -163,8 +164,8 @@ TEST(Measuring, SingleCallsAreTimedOneByOne) {
     }
 }
 
-/// A subject that needs a new supply after at most `most` calls.
-struct HungrySubject : FakeSubject {
+/// A subject that needs a new supply (of buffers) after at most `most` calls.
+struct SuppliedSubject : FakeSubject {
     std::uint64_t most = 4;
     std::uint64_t left = 0;
     std::uint64_t supplies = 0;
@@ -182,8 +183,8 @@ struct HungrySubject : FakeSubject {
     }
 };
 
-TEST(Measuring, SuppliesForEveryCallAreNotTimed) {
-    HungrySubject subject;
+TEST(Measuring, SuppliesAreNotTimed) {
+    SuppliedSubject subject;
     const auto given = measure(subject, {.iterations = 43, .warmup = 10, .batches = 5});
     EXPECT_EQ(given.iterations, 43U);
     EXPECT_EQ(given.call_us.count, 11U) << "one batch for each supply";

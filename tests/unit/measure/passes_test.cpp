@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: from several passes, local costs are taken from a middle pass in the machine's fast
-// mode, remote costs from the middle pass, and copies from the median of each size. Changes of
-// the mode are detected.
+// Goal: of several passes of the calibrator, local costs are taken from the median of the passes in
+// which the machine is fast, remote costs from the median of all passes, and copies from the median
+// of each size. Changes of the machine's speed (mode) are detected by the latency of flags.
 #include "tools/measure/passes.hpp"
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@ namespace weft::lab {
 namespace {
 
 TEST(Passes, LocalCostsComeFromPassesInTheFastMode) {
-    // The mode changes within a pass.
+    // The mode changes during the second pass.
     const std::vector<Pass> passes{{.flags_ns = {240, 230}, .near_ns = 400, .memory_ns = 12},
                                    {.flags_ns = {60, 240}, .near_ns = 150, .memory_ns = 13},
                                    {.flags_ns = {61, 60}, .near_ns = 160, .memory_ns = 11}};

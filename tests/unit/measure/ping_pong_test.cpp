@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: the calibrator gives a plausible time, restores this process's affinity, and reports the
-// reason if it cannot run.
-// Method: a run; a run with too few processors; a processor that does not exist.
+// Goal: the ping-pong measurement returns a plausible time, restores the process's affinity, and
+// reports the reason if it cannot run.
+// Method: a measurement; one with too few processors; one on a processor that does not exist.
 #include "tools/measure/ping_pong.hpp"
 
 #include <gtest/gtest.h>
@@ -24,7 +24,7 @@ TEST_P(PingPongWords, TheTimeIsPlausibleAndTheAffinityIsKept) {
     if (CPU_COUNT(&before) < 2) GTEST_SKIP() << "one usable processor";
     const auto result = measure_ping_pong({.seconds = 0.01, .two_words = GetParam()});
     ASSERT_TRUE(result.ok()) << result.failure().text;
-    EXPECT_GT(result->min_ns, 1.0) << "faster than light between two cores";
+    EXPECT_GT(result->min_ns, 1.0) << "too fast for a message between two cores";
     EXPECT_LT(result->min_ns, 1e6);
     EXPECT_LE(result->min_ns, result->median_ns);
     EXPECT_NE(result->first_processor, result->second_processor);

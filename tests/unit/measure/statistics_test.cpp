@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: medians and percentiles match the definition. Method: small cases by hand,
-// larger ones by counting.
+// Goal: medians, percentiles and histograms match their definitions. Method: small cases by hand,
+// random samples by counting.
 #include "tools/measure/statistics.hpp"
 
 #include <gtest/gtest.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: a strategy is chosen only where profile and grant both promise it. The profile's preference
-// is kept, and refusals explain themselves. The table in the manual agrees with the profiles.
+// Goal: a notify strategy is chosen only if both the provider's profile and its grant permit it.
+// The profile's order of preference is kept, and refusals name the reason. The table in
+// docs/one-sided.md agrees with the profiles.
 // Method: profiles and grants are built attribute by attribute; the page is read and compared.
 #include "link/fabric/notify.hpp"
 
@@ -17,7 +18,7 @@
 namespace weft::link {
 namespace {
 
-/// Returns a grant of everything that a strategy may need.
+/// Returns a grant of all features that strategies need.
 Grant generous() {
     Grant grant;
     grant.immediate_bytes = grant.key_bytes = 8;
@@ -60,7 +61,7 @@ TEST(Notify, AnUnknownProviderGetsImmediates) {
     }
 }
 
-TEST(Notify, AForcedMethodIsUsedForAllPayloads) {
+TEST(Notify, AForcedStrategyIsUsedForAllPayloads) {
     for (const Notify notify :
          {Notify::immediate, Notify::delivery, Notify::fence, Notify::ordered, Notify::counter})
         EXPECT_EQ(plan_of(trusted(), generous(), notify), (NotifyPlan{notify, notify}));
@@ -89,7 +90,7 @@ TEST(Notify, TheFirstPromisedPreferenceIsChosen) {
     EXPECT_EQ(plan_of(profile, grant, {}), (NotifyPlan{Notify::delivery, Notify::delivery}));
 }
 
-TEST(Notify, MethodsWithoutTheirGrantsAreNotPromised) {
+TEST(Notify, StrategiesWithoutTheirGrantsAreNotPromised) {
     Grant grant = generous();
     grant.immediate_bytes = 2;
     EXPECT_NE(judge_notify(Notify::immediate, trusted(), grant).why.find("cq_data_size"),
@@ -108,7 +109,7 @@ TEST(Notify, MethodsWithoutTheirGrantsAreNotPromised) {
 
 TEST(Notify, AFenceRequiresDeliveryCompletions) {
     Profile profile = trusted();
-    profile.delivery = {false, "they do not"};
+    profile.delivery = {false, "completions precede delivery"};
     EXPECT_FALSE(judge_notify(Notify::fence, profile, generous()).promised);
     EXPECT_FALSE(judge_notify(Notify::counter, profile, generous()).promised);
 }
@@ -133,7 +134,7 @@ TEST(Completion, OrderIsPreferredToImmediatesAndDelivery) {
     EXPECT_EQ(choose_completion(profile, grant, {}), RemoteCompletion::delivered);
 }
 
-TEST(Completion, AForcedMethodDeterminesTheCompletion) {
+TEST(Completion, AForcedStrategyDeterminesTheCompletion) {
     using base::RemoteCompletion;
     for (const auto& [forced, completion] :
          {std::pair{Notify::immediate, RemoteCompletion::counted},

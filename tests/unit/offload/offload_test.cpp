@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: the descriptors of all ranks have the effect of the programs, for any start times and
 // any order of delivery.
-// Method: virtual NICs in one process run them in an order drawn from a seed.
-// Planted faults must show.
+// Method: virtual NICs in one process execute the descriptors in an order drawn from a seed. Two
+// controls change the plans, and must give wrong results.
 #include "plan/offload/offload.hpp"
 
 #include <gtest/gtest.h>
@@ -26,11 +26,13 @@ struct Case {
     std::string algorithm;
     Rank ranks;
     std::uint64_t elements = 1;
-    bool any_order = true;
-    std::uint64_t combine_bytes_max = 4096;
+    bool any_order = true;                   ///< operands may be combined in any order
+    std::uint64_t combine_bytes_max = 4096;  ///< limit of a NIC for one combining message
     Rank root = kNoRank;
 };
 
+/// Returns the plans of all ranks. If offload is refused, returns none and sets `refusal`, or fails
+/// the test if that is null.
 std::vector<OffloadPlan> plans_of(const Case& shape, std::string* refusal = nullptr) {
     const auto programs = test::generate_all(
         shape.collective, shape.algorithm,
@@ -75,18 +77,18 @@ class Cards {
         }
     }
 
-    /// Runs until no event is possible. Returns true if some rank was through
-    /// before all had started.
+    /// Runs until no event is possible. Returns true if some rank completed before all ranks had
+    /// started.
     bool run() {
         bool early = false;
         while (step()) {
             const bool all_started = std::ranges::all_of(cards_, &Card::started);
             for (std::size_t rank = 0; rank < cards_.size(); ++rank)
-                early = early || (!all_started && through(rank));
+                early = early || (!all_started && complete(rank));
         }
         return early;
     }
-    [[nodiscard]] bool through(std::size_t rank) const {
+    [[nodiscard]] bool complete(std::size_t rank) const {
         return cards_[rank].started && cards_[rank].counts == plans_[rank].events &&
                cards_[rank].next_undone() == plans_[rank].descriptors.size();
     }
@@ -101,8 +103,8 @@ class Cards {
   private:
     struct Card {
         Bytes memory;
-        std::vector<std::uint64_t> counts;
-        std::vector<bool> begun;
+        std::vector<std::uint64_t> counts;  ///< number of events, by stage
+        std::vector<bool> begun;            ///< by descriptor
         bool started = false;
         [[nodiscard]] std::size_t next_undone() const {
             return static_cast<std::size_t>(std::ranges::find(begun, false) - begun.begin());
@@ -130,7 +132,8 @@ class Cards {
             std::memcpy(card.memory.data() + copy.offset, inputs_[rank].data() + copy.first,
                         copy.count * 8);
     }
-    void land(std::size_t number) {
+    /// Delivers a message in flight.
+    void deliver(std::size_t number) {
         const Message message = messages_[number];
         messages_.erase(messages_.begin() + static_cast<std::ptrdiff_t>(number));
         const Descriptor& descriptor = *message.descriptor;
@@ -169,7 +172,7 @@ class Cards {
         if (all == 0) return false;
         const std::size_t drawn = random_() % all;
         if (drawn >= choices.size()) {
-            land(drawn - choices.size());
+            deliver(drawn - choices.size());
             return true;
         }
         const Choice choice = choices[drawn];
@@ -207,6 +210,7 @@ std::vector<std::vector<double>> inputs_of(const Case& shape) {
     return inputs;
 }
 
+/// Returns an element of the result: of the root's input, or a sum.
 double expected(const Case& shape, std::uint64_t element) {
     if (shape.root != kNoRank) return sample(shape.root, element);
     double sum = 0;
@@ -224,7 +228,7 @@ void check(const Case& shape, unsigned seeds) {
         const bool early = cards.run();
         EXPECT_FALSE(synchronizes && early) << "seed " << seed;
         for (std::size_t rank = 0; rank < plans.size(); ++rank) {
-            ASSERT_TRUE(cards.through(rank)) << "rank " << rank << " seed " << seed;
+            ASSERT_TRUE(cards.complete(rank)) << "rank " << rank << " seed " << seed;
             if (shape.collective == "barrier") continue;
             const auto output = cards.output(rank, shape.elements);
             for (std::uint64_t e = 0; e < shape.elements; ++e)
@@ -252,11 +256,11 @@ TEST(OffloadTest, LongBuffersAreSentInPieces) {
     const auto whole = plans_of({"allreduce", "recursive-doubling", 4, 7});
     const auto pieces = plans_of({"allreduce", "recursive-doubling", 4, 7, true, 16});
     ASSERT_FALSE(whole.empty() || pieces.empty());
-    EXPECT_EQ(whole[0].descriptors.size(), 4U);    // two rounds: one to the partner, one local
+    EXPECT_EQ(whole[0].descriptors.size(), 4U);    // in two rounds a remote and a local operand
     EXPECT_EQ(pieces[0].descriptors.size(), 16U);  // 56 bytes in four pieces of two elements
 }
 
-/// Sums whose bits depend on the order.
+/// Sums of values whose bits depend on the order of additions.
 TEST(OffloadTest, AFixedOrderGivesEqualBitsForAnyArrivalOrder) {
     for (const char* algorithm : {"reduce-broadcast", "recursive-doubling"}) {
         const Case shape{"allreduce", algorithm, 8, 1, false};
@@ -277,7 +281,7 @@ TEST(OffloadTest, AFixedOrderGivesEqualBitsForAnyArrivalOrder) {
     }
 }
 
-/// Control: the same sums with operands combined in any order.
+/// Control: with operands combined in any order, the bits of such sums differ.
 TEST(OffloadTest, AnUnorderedReductionGivesDifferentBits) {
     const Case shape{"allreduce", "reduce-broadcast", 8, 1, true};
     const auto plans = plans_of(shape);
@@ -293,7 +297,8 @@ TEST(OffloadTest, AnUnorderedReductionGivesDifferentBits) {
     EXPECT_NE(*std::ranges::min_element(found), *std::ranges::max_element(found));
 }
 
-/// Control: if a stage does not imply the previous one, ranks get through too early.
+/// Control: without the events that make a stage wait for the previous stage, ranks complete too
+/// early.
 TEST(OffloadTest, ARankCompletesTooEarlyWithoutEventsBetweenStages) {
     auto plans = plans_of({"barrier", "dissemination", 8});
     const std::vector<std::vector<double>> inputs(8);
@@ -308,7 +313,7 @@ TEST(OffloadTest, ARankCompletesTooEarlyWithoutEventsBetweenStages) {
     EXPECT_TRUE(early);
 }
 
-/// The paper counts each message that a rank sends, and each of its own operands.
+/// The paper's formulas count each message that a rank sends, and each of its own operands.
 TEST(OffloadTest, DescriptorCountsMatchTheFormulas) {
     for (const Rank ranks : {2, 4, 8, 16, 32}) {
         const auto rounds =

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: the oracle accepts only the right result of every collective.
-// Method: the trials of all members in one process, with results computed by hand from the inputs,
-// for three ranks and blocks of different sizes. Then one byte of the output, of the input, or of a
-// gap between blocks is changed.
+// Method: trials of the last of three ranks, with results computed by hand from the inputs, also
+// for blocks of different sizes. Then one byte of the output, of the input, or of a gap between
+// blocks is changed.
 #include "tools/lab/oracle/oracle.hpp"
 
 #include <gtest/gtest.h>
@@ -38,12 +38,14 @@ const oracle::Samples& words() {
     return oracle::samples_of(Type::int64);
 }
 
+/// Returns a block of a rank's input. Units number the blocks of a buffer.
 Values inputs(Rank rank, std::uint32_t unit, std::size_t count) {
     Values values(count);
     words().write(reinterpret_cast<std::byte*>(values.data()),
                   {.rank = rank, .unit = unit, .count = count, .batch = 5});
     return values;
 }
+/// Returns the sum of the inputs of ranks `first` to `last`.
 Values sums(Rank first, Rank last, std::uint32_t unit, std::size_t count) {
     Values total(count);
     for (Rank rank = first; rank <= last; ++rank) {
@@ -60,7 +62,7 @@ Values joined(std::initializer_list<Values> parts) {
     return all;
 }
 
-/// Returns the handmade result of rank 2 of three; empty: no result.
+/// Returns the result of rank 2 of three, or nothing if only the root has a result.
 Values result_at_last_rank(Collective collective) {
     const Rank me = kSize - 1;
     switch (collective) {
@@ -120,7 +122,7 @@ TEST_P(OracleTest, EveryChangedByteIsDetected) {
     auto* const in = static_cast<std::byte*>(const_cast<void*>(call.in));
     const auto bytes = static_cast<std::ptrdiff_t>(result.size() * sizeof result[0]);
     for (std::byte* const at : {out - 1, out, out + bytes - 1, out + bytes, in}) {
-        if (at == nullptr) continue;  // no input here
+        if (at == nullptr) continue;  // the collective has no input at this rank
         *at ^= std::byte{1};
         EXPECT_NE(trial.check(), "") << at - out;
         *at ^= std::byte{1};
@@ -171,7 +173,7 @@ TEST(OracleTest, TheOrderOfOperandsMatters) {
     }
 }
 
-/// Gaps must keep their contents.
+/// A change of a gap is detected.
 TEST(OracleTest, SeparateOrReversedBlocksKeepTheirGaps) {
     for (const Spacing spacing : {Spacing::gaps, Spacing::backwards}) {
         Trial trial(facts_of(Collective::allgatherv, words(), Op::sum), 0,

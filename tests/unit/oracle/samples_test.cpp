@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: samples distinguish a wrong result from a right one, for every type.
-// Method: inputs of several ranks, folded in both directions; one changed element; changed padding.
+// Goal: with samples as inputs, every wrong result differs from the right result, for every type.
+// Method: inputs of several ranks are folded in both directions; one element or the padding is
+// changed.
 #include "tools/lab/oracle/samples.hpp"
 
 #include <gtest/gtest.h>
@@ -44,7 +45,7 @@ TEST(SamplesTest, SamplesDifferByRankUnitAndBatch) {
     }
 }
 
-TEST(SamplesTest, AnyRangeEqualsTheWhole) {
+TEST(SamplesTest, ARangeEqualsThatRangeOfAllSamples) {
     for (int i = 0; i < kBuiltinTypes; ++i) {
         const Samples& samples = samples_of(static_cast<Type>(i));
         const auto all = inputs(samples, 2, 1);
@@ -70,7 +71,7 @@ TEST(SamplesTest, AnyOrderOfFoldingGivesTheSameResult) {
     }
 }
 
-/// Returns true for types whose products neither wrap nor leave the range.
+/// Returns true for floating types in which products of thousands of samples do not overflow.
 bool is_wide_floating(Type type) {
     return type >= Type::float32 && type <= Type::cdouble;
 }
@@ -95,7 +96,7 @@ TEST(SamplesTest, ProductsOfThousandsOfRanksAreExact) {
         }
         EXPECT_TRUE(samples.equal(forward.data(), backward.data(), kCount));
         EXPECT_FALSE(samples.equal(forward.data(), without_one.data(), kCount));
-        // The product has not left the range.
+        // The product has not overflowed: a further factor changes it.
         auto doubled = forward;
         samples.fold(Op::prod, doubled.data(), inputs(samples, 1, 1).data(), kCount);
         EXPECT_FALSE(samples.equal(forward.data(), doubled.data(), kCount));

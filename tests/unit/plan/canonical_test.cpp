@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: the index of a table of blocks finds the same entries as a search of the table, for
 // tables of any length.
-// Method: thousands of random lists of a few different blocks, so that the table contains many
-// runs more than once.
-// table more than once.
+// Method: thousands of random lists of a few different blocks, so that many lists are in the table
+// already.
 #include "plan/schedule/canonical.hpp"
 
 #include <gtest/gtest.h>
@@ -21,7 +20,7 @@ TEST(BlockIndex, TheIndexAgreesWithASearch) {
         BlockIndex index;
         std::vector<Block> indexed;
         std::vector<Block> searched;
-        for (int turn = 0; turn < 3000; ++turn) {
+        for (int lists = 0; lists < 3000; ++lists) {
             std::vector<Block> list(random.below(4));
             for (Block& block : list) {
                 const auto which = static_cast<std::uint32_t>(random.below(kinds));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: fingerprints and symbolic execution agree about programs, except for races.
-// Method: both check known algorithms, unchanged and with single mistakes. Handwritten faults are
-// checked with their error texts, as are programs that are discarded while their rank waits.
+// Goal: fingerprints and symbolic execution accept and reject equal programs, except for races.
+// Method: both checkers run known algorithms, unchanged and with single mistakes, also if programs
+// are discarded and generated again while their rank waits. Handwritten faults have known errors.
 #include "tests/support/fingerprint.hpp"
 
 #include <gtest/gtest.h>
@@ -47,7 +47,7 @@ TEST(Fingerprint, OrderIsCheckedOnRequest) {
         FingerprintInput input = input_of(doubling, contract);
         input.ordered = ordered;
         EXPECT_TRUE(verify_by_fingerprints(input).valid);
-        const auto ring = test::ring(5);  // begins at any rank
+        const auto ring = test::ring(5);  // combines blocks from different ranks on
         input = input_of(ring, contract);
         input.ordered = ordered;
         EXPECT_EQ(verify_by_fingerprints(input).valid, !ordered);
@@ -65,8 +65,7 @@ TEST(Fingerprint, EveryTargetOfAReductionGetsTheResult) {
     EXPECT_TRUE(found.valid) << found.error;
 }
 
-/// Both checkers must find mistakes that lead to a wrong result or an endless wait, and both
-/// must accept sound programs.
+/// Mistakes of these kinds lead to a wrong result or an endless wait, not to a race.
 TEST(Fingerprint, FingerprintsAndSymbolicExecutionFindTheSameMistakes) {
     using enum test::MutationKind;
     int wrong = 0;

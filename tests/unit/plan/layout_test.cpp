@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: a layout agrees with the table of nodes that it was made from, in
-// each of its representations.
-// Method: random tables are compared with a plain search.
+// Goal: a layout agrees with the table of nodes from which it was made, in each of its
+// representations.
+// Method: layouts of random tables are compared with a search of the table.
 #include "plan/schedule/layout.hpp"
 
 #include <gtest/gtest.h>
@@ -14,7 +14,8 @@
 namespace weft::plan {
 namespace {
 
-void expect_like(const Layout& layout, const std::vector<Rank>& node_of) {
+/// Expects that a layout agrees with a table of the node of each rank.
+void expect_agrees(const Layout& layout, const std::vector<Rank>& node_of) {
     std::map<Rank, Rank> numbers;
     std::map<Rank, std::vector<Rank>> ranks;
     for (std::size_t i = 0; i < node_of.size(); ++i) {
@@ -54,7 +55,7 @@ TEST(Layout, ALayoutAgreesWithItsTable) {
                            static_cast<Rank>(7 * node % 11));
         if (trial % 3 == 0)
             for (Rank& node : node_of) node = static_cast<Rank>(random.below(nodes));
-        expect_like(Layout::of(node_of), node_of);
+        expect_agrees(Layout::of(node_of), node_of);
     }
 }
 
@@ -63,7 +64,7 @@ TEST(Layout, ALayoutOfEqualNodesIsOneNumber) {
         for (Rank each = 1; each <= size; ++each) {
             std::vector<Rank> node_of;
             for (Rank rank = 0; rank < size; ++rank) node_of.push_back(rank / each);
-            expect_like(Layout(size, each), node_of);
+            expect_agrees(Layout(size, each), node_of);
             EXPECT_EQ(Layout::of(node_of), Layout(size, each));
         }
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: a mistake in a sound set of programs changes the verdict or one of the facts.
-// Method: thousands of single mutations of known algorithms. The test prints those that change
-// nothing; they must be mutations without an effect.
+// Goal: a mistake in a valid set of programs changes the verifier's verdict or counts.
+// Method: thousands of single mutations of known algorithms. The test prints mutations that change
+// nothing; only mutations without an effect may do so.
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -22,8 +22,8 @@ TEST(Mutation, EachMutationChangesTheVerdictOrAFact) {
     int faults = 0;
     std::map<std::string, int> survivors;
     for (const test::Sample& sample : test::samples()) {
-        const Verdict sound = judge(sample, sample.programs);
-        ASSERT_TRUE(sound.valid) << sample.name << ": " << sound.error;
+        const Verdict original = judge(sample, sample.programs);
+        ASSERT_TRUE(original.valid) << sample.name << ": " << original.error;
         for (std::uint64_t seed = 0; seed < 1000; ++seed) {
             const test::Mutation mutation = test::mutate(sample.programs, seed);
             const Verdict verdict = judge(sample, mutation.programs);
@@ -32,11 +32,11 @@ TEST(Mutation, EachMutationChangesTheVerdictOrAFact) {
                 ++faults;
                 EXPECT_NE(verdict.error.find("rank "), std::string::npos) << verdict.error;
             }
-            if (test::same_facts(sound, verdict))
+            if (test::same_facts(original, verdict))
                 ++survivors[std::string(sample.name) + ": " + mutation.description];
         }
     }
-    std::printf("%d mutations, %d found unsound, %zu kinds changed nothing:\n", mutations, faults,
+    std::printf("%d mutations, %d rejected, %zu kinds changed nothing:\n", mutations, faults,
                 survivors.size());
     for (const auto& [description, times] : survivors)
         std::printf("  %s (%d times)\n", description.c_str(), times);
@@ -52,12 +52,12 @@ TEST(Mutation, EachKindOfMutationIsDetected) {
     const auto found = [](const test::Sample& sample, test::MutationKind kind) {
         int changed = 0;
         int tried = 0;
-        const Verdict sound = judge(sample, sample.programs);
+        const Verdict original = judge(sample, sample.programs);
         for (std::uint64_t seed = 0; seed < 60; ++seed) {
             const auto mutation = test::mutate(sample.programs, kind, seed);
             if (!mutation) continue;
             ++tried;
-            if (!test::same_facts(sound, judge(sample, mutation->programs))) ++changed;
+            if (!test::same_facts(original, judge(sample, mutation->programs))) ++changed;
         }
         EXPECT_GT(tried, 0);
         return changed == tried;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: units tile a buffer exactly, for all sizes. Method: sums and bounds over small cases.
+// Goal: the units of a buffer cover each element once, for all sizes. Method: sums and bounds over
+// small cases.
 #include "plan/schedule/partition.hpp"
 
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: the arithmetic of stages is right in both directions, and programs read from stages are the
-// programs of a group.
-// Method: every number of small numberings, groups and remainders; one handmade stage, verified.
+// Goal: the arithmetic of stages and its inverse are right, and stages are converted to the right
+// programs.
+// Method: every number of small numberings, groups and remainders; one handmade exchange, verified.
 #include "plan/schedule/stages.hpp"
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ namespace weft::plan {
 namespace {
 
 TEST(Numbering, OuterAndInnerNumbersAreInverse) {
-    // The last of each of four triples, then the rest; and two of every five after the first.
+    // The last rank of each of four triples and three more; and two of every five ranks from 1 on.
     const Numbering last{.count = 7,
                          .runs = {{.first = 2, .count = 4, .pitch = 3},
                                   {.first = 12, .count = 3, .width = 3, .pitch = 3}}};
@@ -88,8 +88,7 @@ TEST(Remainders, EachNumberIsInOneGroup) {
     }
 }
 
-/// Returns two groups of two members that all put to each other. One remainder sends
-/// to the first group.
+/// Returns an exchange of two groups of two members. Rank 0, a remainder, sends to the first group.
 Stages example() {
     Stages stages = begin_stages({.size = 5});
     stages.carries = true;

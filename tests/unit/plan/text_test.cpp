@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: programs survive a round trip through their text form, and mistakes in a file are
-// reported with their place.
-// Method: round trips of built programs and of every form of step; files with one mistake each.
+// Goal: programs that are printed and parsed again are equal, and mistakes in a file are reported
+// with their line and column.
+// Method: built programs and every form of step, printed and parsed; files with one mistake each.
 #include "plan/schedule/text.hpp"
 
 #include <gtest/gtest.h>
@@ -81,12 +81,12 @@ TEST(Text, EveryFormOfStepAndBlockIsReadBackEqual) {
     const Block four[] = {slot(1, 0), slot(1, 2), scratch(0, 0), scratch(0, 2)};
     build.copy(two, std::span(four).first(2));
     Program program = std::move(build).finish();
-    // The builder has no call for a reduction of lists.
+    // The builder has no call for a reduction whose operands are lists,
     const BlockList to = intern_blocks(program.blocks, two);
     const BlockList from = intern_blocks(program.blocks, four);
     program.steps.push_back(
         {.kind = StepKind::reduce, .operands = 2, .target = to, .source = from});
-    // Nor has it a call for several lists of targets.
+    // nor for a reduction with several lists of targets.
     program.steps.push_back(
         {.kind = StepKind::reduce, .operands = 1, .target = from, .source = to});
     program.lanes.back().count += 2;
@@ -155,7 +155,7 @@ TEST(Text, OldKeywordsAreAccepted) {
     EXPECT_EQ(programs[0].steps.back().kind, StepKind::flush);
 }
 
-TEST(Text, StepsArePrintedAsSentences) {
+TEST(Text, StepsHaveTheDocumentedText) {
     Program program = test::all_to_all_reduce(4)[3];
     EXPECT_EQ(to_text(program, program.steps[0]), "put to 0 slot 3 from input[0+1] shared");
     program = test::chain_broadcast(3, 4, 2)[1];

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: the verifier finds each kind of fault, and its message names rank, step and reason.
-// Method: small sets of programs in text form, each sound except for one fault.
+// Method: small sets of programs in text form, each with one fault. Some rows without an error are
+// valid variants.
 #include <gtest/gtest.h>
 
 #include "plan/schedule/step.hpp"
@@ -73,7 +74,7 @@ const Fault kFaults[] = {
      "rank 0 step 1 segment 2 (put to 1 slot 0 from input[0+1 advance 1]) overwrites slot 0 "
      "(segment 0) of rank 1 before rank 1 is known to have awaited what rank 0 step 1 segment 0 "
      "put there"},
-    {"a credit that is given before the read",
+    {"a credit signalled before the read",
      "segments 3; units 3; "
      "rank 0; loop; wait from 1 slot 1 lag 1; put to 1 slot 0 from input[0 advance 1]; end; "
      "rank 1; loop; wait from 0 slot 0; signal to 0 slot 1 lag 1; copy output[0 advance 1] = "
@@ -204,7 +205,7 @@ const Fault kFaults[] = {
      "rank 1; wait from 0 slot 0; reduce output, mapped 0 of 0 = input, input; signal to 0 slot 1",
      "rank 0 step 1 (copy scratch 0[0+1] = output[0+1]) reads output[0] of rank 0, which nothing "
      "has written"},
-    {"one place in two targets", "rank 0; reduce output, output = input, input",
+    {"one block as two targets", "rank 0; reduce output, output = input, input",
      "rank 0 step 0 (reduce output[0+1], output[0+1] = input[0+1], input[0+1]) writes output[0] "
      "of rank 0 twice"},
     {"a target that is also read elsewhere",
@@ -225,10 +226,10 @@ const Fault kFaults[] = {
      "rank 0 step 0 (reduce output[0+1], output[1+1] = input[0+1], input[0+1]) combines units of 2 "
      "and 1 elements",
      3},
-    {"input that others may write", "rank 0; expose to 0 slot 0 from input for writing",
+    {"an input exposed for writing", "rank 0; expose to 0 slot 0 from input for writing",
      "rank 0 step 0 (expose to 0 slot 0 from input[0+1] for writing): exposes for writing what "
      "must not be written"},
-    {"another step that is for writing", "rank 0; signal to 0 slot 0 for writing",
+    {"a signal marked for writing", "rank 0; signal to 0 slot 0 for writing",
      "rank 0 step 0 (signal to 0 slot 0 for writing): is marked for writing (only exposes are)"},
     {"a published cell read without waiting",
      "rank 0; publish slot 0 from input; rank 1; wait from 0 slot 0 published; "
@@ -261,7 +262,7 @@ const Fault kFaults[] = {
      "signal to 0 slot 1 lag 1; end; rank 2; loop; wait from 1 slot 0; "
      "copy output[0 advance 1] = slot 0[0 advance 1]; signal to 1 slot 1 lag 1; end",
      ""},
-    // The slot's unit 1 has another size, so unit 2 would be read from the address of unit 1.
+    // Unit 2 would be read from the address of unit 1, whose size differs.
     {"units of different sizes mixed up",
      "units 4; rank 0; put to 1 slot 0 from input[1+2]; rank 1; wait from 0 slot 0; "
      "copy output[1] = slot 0[1]; copy output[2] = slot 0[2]",
@@ -308,8 +309,8 @@ TEST(VerifyFaults, EachFaultIsNamed) {
         EXPECT_EQ(error_of(fault.programs, nullptr, fault.elements), fault.error) << fault.name;
 }
 
-/// Programs that are right with separate input and output may be wrong if one rank has both
-/// in the same memory.
+/// Programs that are right with separate input and output may be wrong if a call is in place on
+/// some ranks only.
 TEST(VerifyFaults, MixedInPlaceRanksAreCheckedOnRequest) {
     const auto programs = test::programs_of(
         "rank 0; expose to 1 slot 0 from input; reduce output = input, input; wait from 1 slot 0; "

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: sound programs are accepted, and the verdict has the right facts.
+// Goal: the verifier accepts valid programs, and its verdict has the right counts.
 // Method: known algorithms with rounds, messages and bytes that can be counted by hand.
 #include "plan/verify/verify.hpp"
 
@@ -20,7 +20,7 @@ Verdict judge(const std::vector<Program>& programs, const Contract& contract,
     return verify({.programs = programs, .contract = &contract, .elements = elements});
 }
 
-/// Facts to compare; unset facts are ignored.
+/// Expected values of the verdict; unset values are not compared.
 struct Facts {
     std::optional<std::uint64_t> rounds, messages, signals, bytes_total, bytes_sent_max,
         reduced_bytes_max, slots_max, descriptors_max;
@@ -136,7 +136,7 @@ TEST(Verify, ExposedMemoryIsReadBetweenExposeAndDone) {
 }
 
 TEST(Verify, PutsIntoExposedOutputUseAFixedOrigin) {
-    // The origin moves with the segment, so segment 1 would be put to the start of the output.
+    // An origin in a loop moves with the segment, so segment 1 would be put to the output's start.
     const auto moving = test::programs_of(
         "root 1; units 2; segments 2;"
         "rank 0; expose to 1 slot 0 from output for writing; loop; wait from 1 slot 1; end;"

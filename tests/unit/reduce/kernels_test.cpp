@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: every kernel of every instruction set gives the right bits, for any
-// count, alignment and aliasing.
-// Method: all types, operations and instruction sets are compared with one-element references
+// Goal: every kernel of every instruction set gives the right bits, for any count, alignment and
+// aliasing of target and operands. more_types_test.cpp has the other element types.
+// Method: kernels of integers, float and double are compared with one-element references
 // (known_elements.hpp), with guard bytes around the buffers.
 #include <tuple>
 
@@ -27,7 +27,7 @@ TEST(Kernels, EveryTypeAndOperationIsRightForEveryCountAlignmentAndAlias) {
     for_c_types([](auto element) { check_type<decltype(element)>(70); });
 }
 
-/// Combines every pair of special values, in a long buffer and in one of a single element. The
+/// Combines every pair of special values, in a long buffer and in a buffer of one element. The
 /// result must not depend on position, instruction set or order of the operands.
 template <class T>
 void check_extremes(const ReduceTable& table, Op op) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // known_elements.hpp - references for tests of the kernels: random elements of each type, results
-// of operations, and bytes with clean padding.
+// of operations, and elements as bytes with zeros as padding.
 //
 // Holds    References share no code with the kernels: integers in twice their width, floats by
 //          cases, 16-bit floats by scaled rounding in double, complex numbers by their parts.
@@ -64,7 +64,8 @@ inline bool truth(Op op, bool a, bool b) {
     return a != b;
 }
 
-/// Functions of a type: draw an element, combine two elements, write its bytes with clean padding.
+/// Reference functions of a type: draw() a random element, combine() two elements, write() an
+/// element's bytes without padding. any_nan(): an operation may return any NaN for this result.
 template <class T>
 struct Known;
 
@@ -147,7 +148,7 @@ struct Known<bool> {
     static bool is_nan(bool) { return false; }
 };
 
-/// The two kinds of 16-bit floats, by the width of their parts.
+/// Widths and limits of the two kinds of 16-bit floats.
 template <class T>
 struct Parts;
 template <>
@@ -283,17 +284,18 @@ T read(const std::byte* from) {
     return value;
 }
 
-/// Returns true if the specified bits are right, padding included.
+/// Returns true if the bytes are those of the expected element, with zeros as padding, or another
+/// NaN where any NaN is allowed.
 template <class T>
-bool as_promised(Op op, const std::byte* found, const T& expected) {
+bool as_specified(Op op, const std::byte* found, const T& expected) {
     if (Known<T>::any_nan(op, expected)) return Known<T>::is_nan(read<T>(found));
     return std::memcmp(found, image_of(expected).data(), sizeof(T)) == 0;
 }
 
 inline constexpr std::size_t kGuard = 64;
 
-/// A buffer of `count` elements at an offset of `shift` bytes, between guard bytes. Padding has
-/// other contents at first.
+/// A buffer of `count` elements at an offset of `shift` bytes, between guard bytes. All bytes,
+/// padding included, are 0xa5 at first.
 template <class T>
 class Guarded {
   public:
@@ -337,7 +339,7 @@ void check_call(ReduceFn kernel, Op op, std::size_t count, std::array<std::size_
     kernel(target.data(), from_left.data(), from_right.data(), count);
     for (std::size_t i = 0; i < count; ++i)
         ASSERT_TRUE(
-            as_promised<T>(op, target.data() + i * sizeof(T), Known<T>::combine(op, a[i], b[i])))
+            as_specified<T>(op, target.data() + i * sizeof(T), Known<T>::combine(op, a[i], b[i])))
             << base::name_of(op) << ", count " << count << ", element " << i;
     ASSERT_TRUE(target.guards_hold() && left.guards_hold() && right.guards_hold());
 }

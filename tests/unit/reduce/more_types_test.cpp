@@ -20,8 +20,8 @@ TEST(MoreTypes, KernelsAreRightForEveryCountAlignmentAndAlias) {
         nullptr));
 }
 
-/// Combines all 65,536 elements with zeros, ones, extremes, subnormals,
-/// infinities, NaNs and others.
+/// Combines all 65,536 elements with zeros, ones, extremes, subnormals, infinities, NaNs and random
+/// elements.
 template <class T>
 void check_all_elements() {
     constexpr std::size_t kAll = 65536;
@@ -107,8 +107,8 @@ TEST(MoreTypes, TheLowerIndexOfEqualValuesWinsInEitherOrder) {
                 P found;
                 reduce_kernel(Type::double_int, least ? Op::minloc : Op::maxloc)(&found, &left,
                                                                                  &right, 1);
-                EXPECT_TRUE(as_promised<P>(Op::minloc, reinterpret_cast<std::byte*>(&found),
-                                           least ? row.least : row.greatest))
+                EXPECT_TRUE(as_specified<P>(Op::minloc, reinterpret_cast<std::byte*>(&found),
+                                            least ? row.least : row.greatest))
                     << found.value << " at " << found.index;
             }
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: many operands are combined from the left, in order, for any operand that is the target,
-// with built-in kernels and with user operations of any element size, into one or several targets.
-// Method: comparison with a fold, element by element, of non-commutative matrices and of
-// floating-point values, whose sums show the order.
+// Goal: many operands are combined in order from the left, also if an operand is the target, with
+// built-in kernels and with user operations of any element size, into one or several targets.
+// Method: comparison with a fold, element by element, of matrices, whose product does not commute,
+// and of floating-point values, whose sums depend on the order.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -17,8 +17,8 @@ namespace {
 
 using Bytes = std::vector<std::byte>;
 
-/// Operand buffers at a given misalignment. If `target_is` is not negative, that operand
-/// is the last target.
+/// Operands and targets of `bytes` bytes, misaligned by `shift`. If `target_is` is not negative,
+/// the operand with this index is the last target.
 class Case {
   public:
     Case(std::size_t operands, std::size_t bytes, std::size_t shift, int target_is,
@@ -92,9 +92,10 @@ Matrix<N> product(const Matrix<N>& a, const Matrix<N>& b) {
     return c;
 }
 
+/// Records the calls of a user operation.
 struct Calls {
-    std::size_t elements = 0;
-    bool misaligned = false;
+    std::size_t elements = 0;  ///< sum over all calls
+    bool misaligned = false;   ///< some call had misaligned buffers
 };
 
 template <std::size_t N>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: any number of operands is combined from the left into any number of targets, for
-// every count, alignment and operand that is a target: in registers, in tiles and with stores
-// that bypass the caches.
+// Goal: any number of operands is combined from the left into any number of targets, for every
+// count and alignment, also if an operand is a target. This covers passes in registers, passes in
+// tiles, and stores that bypass the caches.
 // Method: comparison with a fold of one-element references (known_elements.hpp), with guard
 // bytes around the buffers.
 #include <algorithm>
@@ -17,10 +17,10 @@ struct Shape {
     std::size_t operands = 1;
     std::size_t targets = 1;
     std::size_t elements = 0;
-    /// Misalignment in bytes of the first target, and the increment from pointer to pointer.
+    /// Misalignment in bytes of the first target, and its increment for each further buffer.
     std::size_t shift = 0;
     std::size_t shift_step = 0;
-    int in_place = -1;  ///< operand that is a target: the first target for the first operand, ...
+    int in_place = -1;  ///< operand that is also a target (its index modulo `targets`); -1: none
 
     friend std::ostream& operator<<(std::ostream& out, const Shape& shape) {
         return out << shape.operands << " operands, " << shape.targets << " targets, "
@@ -59,7 +59,7 @@ class Buffers {
             for (std::size_t k = 1; k < values_.size(); ++k)
                 expected = Known<T>::combine(op, expected, values_[k][i]);
             for (const std::byte* const target : to_)
-                ASSERT_TRUE(as_promised<T>(op, target + i * sizeof(T), expected))
+                ASSERT_TRUE(as_specified<T>(op, target + i * sizeof(T), expected))
                     << base::name_of(op) << ", element " << i;
         }
         for (const auto& list : {&targets_, &operands_})
@@ -135,7 +135,7 @@ TEST(ReducePass, EveryTypeAndOperationIsRightOnEveryInstructionSet) {
                           ValueIndex<double, int>, ValueIndex<std::int16_t, int>>());
 }
 
-TEST(ReducePass, MoreOperandsAndTargetsThanOnePassTakesAreRight) {
+TEST(ReducePass, MoreOperandsAndTargetsThanOfOnePassAreRight) {
     const ReduceTable table = select_isa("auto").value();
     std::mt19937_64 random(7);
     for (const std::size_t operands : {1, 2, 15, 16, 17, 31, 32, 64})
@@ -169,10 +169,11 @@ TEST(ReducePass, LargeTargetsWithNontemporalStoresAreRight) {
     check_shape<double>(table, Op::sum, {2, 1, kElements}, random);
     check_shape<double>(table, Op::sum, {2, 2, kElements, 8}, random);
     check_shape<double>(table, Op::sum, {1, 2, kElements, 8}, random);
-    check_shape<double>(table, Op::max, {2, 2, kElements, 8}, random);        // tile by tile
-    check_shape<double>(table, Op::sum, {2, 2, kElements, 3, 0}, random);     // no whole lines
-    check_shape<double>(table, Op::sum, {2, 2, kElements, 8, 8}, random);     // lines differ
-    check_shape<double>(table, Op::sum, {2, 2, kElements, 8, 0, 1}, random);  // in place
+    check_shape<double>(table, Op::max, {2, 2, kElements, 8}, random);  // tile by tile
+    // Not aligned to elements; at different offsets in cache lines; in place.
+    check_shape<double>(table, Op::sum, {2, 2, kElements, 3, 0}, random);
+    check_shape<double>(table, Op::sum, {2, 2, kElements, 8, 8}, random);
+    check_shape<double>(table, Op::sum, {2, 2, kElements, 8, 0, 1}, random);
     check_shape<double>(table, Op::sum, {3, 17, 250'000, 8}, random);
 }
 
