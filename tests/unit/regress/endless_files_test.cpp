@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Bug: a file named by a variable or an option was read to its end before its size was checked, so
-// /dev/zero took all memory. Method: use such names where files are expected.
+// /dev/zero used up all memory. Method: /dev/zero as the name of each such file is refused.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -43,7 +43,7 @@ TEST(EndlessFiles, EndlessFilesInVariablesAreRefused) {
 TEST(EndlessFiles, EndlessFilesOfCommandsAreRefused) {
     struct Case {
         const char* arguments;
-        const char* said;
+        const char* message;  ///< start of the message
     };
     for (const Case& c :
          {Case{"verify allreduce --program /dev/zero",
@@ -59,10 +59,10 @@ TEST(EndlessFiles, EndlessFilesOfCommandsAreRefused) {
             fmt::format("timeout 60 '{}' {} 2>&1", WEFT_PROGRAM, c.arguments);
         std::FILE* const output = popen(command.c_str(), "r");
         ASSERT_NE(output, nullptr);
-        char said[300] = {};
-        EXPECT_NE(std::fgets(said, sizeof said, output), nullptr);
+        char line[300] = {};
+        EXPECT_NE(std::fgets(line, sizeof line, output), nullptr);
         EXPECT_EQ(WEXITSTATUS(pclose(output)), 2) << c.arguments;
-        EXPECT_EQ(std::string(said).substr(0, std::string(c.said).size()), c.said);
+        EXPECT_EQ(std::string(line).substr(0, std::string(c.message).size()), c.message);
     }
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bug: the network module accepted any caller whose types have the same sizes, from any build. If
-// members were in another order, it read the wrong ones. Method: this build and a build whose types
-// have the same sizes call the module. Without the fix the second caller is served.
+// Bug: the network module accepted a caller from any build whose types have equal sizes. If the
+// order of members differed, the module read wrong members. Method: this build calls the module,
+// and calls it under the number of another build, which the module must refuse.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bug: a second num_ranks in a GOAL text wrote beyond the clocks of the first, sums of times
-// wrapped to wrong results, and num_ranks alone allocated memory for that number of clocks. Method:
-// such texts are refused with a message, and ranks without operations cost nothing.
+// Bug: a second num_ranks in a GOAL text made ranks write beyond the array of clocks, sums of times
+// wrapped to wrong results, and num_ranks alone allocated a clock for each rank. Method: such texts
+// are refused with a message, and ranks without operations need no memory.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -48,7 +48,7 @@ TEST(GoalNumbers, AMessageTimeThatOverflowsIsRefused) {
                    "rank 0 computes and sends beyond the range of the clock", 1'000'000'000'000);
 }
 
-TEST(GoalNumbers, RanksWithoutOperationsCostNothing) {
+TEST(GoalNumbers, RanksWithoutOperationsNeedNoMemory) {
     const auto outcome =
         simulate_goal("num_ranks 2147483647\nrank 2147483646 {\ncalc 7\n}\n", model_of(400'000));
     ASSERT_TRUE(outcome.ok()) << outcome.failure().text;

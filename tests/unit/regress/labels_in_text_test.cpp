@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bug: a label directly after its word (`collective#x`) was accepted, but printed with a space
-// before it, which makes it a comment. Found by the fuzzer of program texts.
+// Bug: a name that begins with `#` was accepted directly after its keyword (`collective#x`), but
+// printed after a space, which makes the name a comment. The fuzzer of program texts found this.
 #include <gtest/gtest.h>
 
 #include "plan/schedule/text.hpp"

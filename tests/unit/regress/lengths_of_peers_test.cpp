@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Bug: lengths, ranks and offsets from a peer were trusted in the records of start-up, in
-// immediates and requests, and later in traces. Registration keys were 0 to 3. Method: records cut
-// at each length and with each byte changed are refused or read without harm; keys are different
-// and random. Without the fix, a record with a length beyond its data was read beyond its end.
+// immediates and requests, and in traces, so a record could be read beyond its end. Registration
+// keys were 0 to 3. Method: records that are cut at each length, or have one byte changed, are
+// refused or read without harm; keys are different and random.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -21,13 +21,14 @@ namespace {
 
 using Bytes = std::vector<std::byte>;
 
-/// Calls `read` with each prefix of the record, and with each of its bytes changed.
+/// Calls `read` with each prefix of the record, and with changes of each byte. Returns the number
+/// of records that `read` accepted.
 template <class Read>
 int damaged(const Bytes& record, Read read) {
     int accepted = 0;
     for (std::size_t bytes = 0; bytes < record.size(); ++bytes) {
         const Bytes beginning(record.begin(), record.begin() + static_cast<std::ptrdiff_t>(bytes));
-        accepted += read(beginning) ? 1 : 0;  // copied, so that a sanitizer sees its end
+        accepted += read(beginning) ? 1 : 0;  // a copy: a sanitizer detects reads beyond it
     }
     for (std::size_t at = 0; at < record.size(); ++at) {
         for (const int bits : {1, 0x80, 0xff}) {
@@ -54,8 +55,8 @@ TEST(LengthsOfPeers, MappingCardsAreChecked) {
     EXPECT_EQ(whole->verdict.mapped, (std::vector<Rank>{1, 3, 4}));
     EXPECT_EQ(whole->address.size(), address.size());
     EXPECT_EQ(whole->copy_error, 13);
-    EXPECT_FALSE(mapping_card_from(record, 4, 5).ok()) << "it is the card of another rank";
-    EXPECT_FALSE(mapping_card_from(record, 3, 4).ok()) << "it names a rank beyond the job";
+    EXPECT_FALSE(mapping_card_from(record, 4, 5).ok()) << "the card of another rank";
+    EXPECT_FALSE(mapping_card_from(record, 3, 4).ok()) << "a rank beyond the job";
     const int accepted =
         damaged(record, [](const Bytes& bytes) { return mapping_card_from(bytes, 3, 5).ok(); });
     EXPECT_LT(accepted, 5 * static_cast<int>(record.size()));
@@ -73,7 +74,7 @@ TEST(LengthsOfPeers, BusinessCardsAreChecked) {
     EXPECT_EQ(whole->settings, "A=1\n");
     const int accepted =
         damaged(record, [](const Bytes& bytes) { return business_card_from(bytes, 0).ok(); });
-    EXPECT_GT(accepted, 0) << "a changed setting is a setting";
+    EXPECT_GT(accepted, 0) << "a changed text of settings is valid";
 }
 
 TEST(LengthsOfPeers, MemoryCardsAreChecked) {
@@ -86,12 +87,12 @@ TEST(LengthsOfPeers, MemoryCardsAreChecked) {
     EXPECT_TRUE(passes({.bytes = 8, .address = 4096, .number = 1}));
     EXPECT_TRUE(passes({.bytes = end - heap, .segment_end = end}));
     EXPECT_TRUE(passes({.bytes = 8, .region_base = 4096, .region_bytes = 8}));
-    EXPECT_FALSE(passes({.bytes = kMost, .address = 0})) << "no memory is that long";
+    EXPECT_FALSE(passes({.bytes = kMost, .address = 0})) << "longer than any memory";
     EXPECT_FALSE(passes({.bytes = 4096, .address = kMost - 8})) << "beyond the last address";
     EXPECT_FALSE(passes({.bytes = 8, .segment_end = end + 8})) << "beyond the segment";
     EXPECT_FALSE(passes({.bytes = 16, .segment_end = heap + 8})) << "before the heap";
     EXPECT_FALSE(passes({.bytes = 16, .segment_end = 8})) << "before the segment";
-    EXPECT_FALSE(passes({.bytes = 16, .region_base = 4096, .region_bytes = 8})) << "not all of it";
+    EXPECT_FALSE(passes({.bytes = 16, .region_base = 4096, .region_bytes = 8})) << "a short region";
     EXPECT_FALSE(passes({.bytes = 8, .region_base = kMost, .region_bytes = 8}));
     EXPECT_FALSE(passes({.bytes = 8, .number = kMost}));
     EXPECT_FALSE(passes({.fault = static_cast<MemoryFault>(6)})) << "unknown fault";
@@ -120,7 +121,7 @@ TEST(LengthsOfPeers, TracesAreChecked) {
     EXPECT_TRUE(written(record));
     const int accepted = damaged(record, written);
     EXPECT_LT(accepted, 3 * static_cast<int>(record.size()));
-    EXPECT_GT(accepted, 0) << "another time is a time";
+    EXPECT_GT(accepted, 0) << "a changed time is valid";
     std::filesystem::remove_all(folder);
 }
 
@@ -133,7 +134,7 @@ TEST(LengthsOfPeers, LengthsAreCheckedBeforeTextsAreGathered) {
               "a rank has a text of 131073 words, expected at most 131072 from each of 4096 ranks");
     EXPECT_FALSE(check_longest(~std::uint64_t{0}, 2, 2).ok());
     const auto shorter = check_longest(2, 3, 2);
-    ASSERT_FALSE(shorter.ok()) << "mine would be copied beyond its end";
+    ASSERT_FALSE(shorter.ok()) << "this rank's text would be copied beyond the end of its memory";
     EXPECT_EQ(shorter.failure().text, "the longest text of a rank has 2 words, this rank's has 3");
 }
 

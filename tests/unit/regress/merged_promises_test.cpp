@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bug: the properties of an algorithm were a template of a reference to a constant in its own
-// file. g++ 14 exports such a template to the linker, which kept one instance for all files: the
-// ring of allreduce promised rank order, and some multi-object algorithms identical bits. With g++
-// 12 it was right.
+// Bug: the properties of an algorithm were a template whose argument was a reference to a constant
+// in the algorithm's file. g++ 14, unlike g++ 12, exports such a template to the linker, which kept
+// one instance for all files: the allreduce ring promised rank order, and some multi-object
+// algorithms identical bits.
 #include <gtest/gtest.h>
 
 #include "collectives/notation/spec.hpp"
@@ -11,7 +11,7 @@
 namespace weft::collectives {
 namespace {
 
-bool is_hierarchical(const Algorithm& algorithm) {  // it has the properties of its two parts
+bool is_hierarchical(const Algorithm& algorithm) {  // its properties are those of its parts
     return algorithm.name == "hierarchical";
 }
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bug: the text of a disagreement named the call before the call of a peer's inquiry, even if
-// that was the first one: the lowest number overflowed. Ranks look up no such call, so such a
-// text was never printed. Method: the text for the lowest numbers. Without the fix it names
-// the highest number.
+// Bug: the text of a disagreement named the call before the call of a peer's inquiry, even if the
+// inquiry was for the first call: the number overflowed to the highest number. Ranks never look up
+// such a call, so the text was never printed. Method: the text for the lowest numbers.
 #include <gtest/gtest.h>
 
 #include <limits>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bug: for buffers of nearly 2^64 elements the units were rounded up to zero and the bytes of a
-// bank wrapped to a few, so that such calls seemed to fit. Method: bind programs, with slots of one
-// size and of many, for counts near the points where sums and products of sizes wrap.
+// Bug: for buffers of nearly 2^64 elements the size of a unit wrapped to zero and the bytes of a
+// bank to a small number, so that such calls seemed to fit. Method: programs with slots of one size
+// and of several sizes are bound for counts near those at which sums and products of sizes wrap.
 #include <gtest/gtest.h>
 
 #include "collectives/registry.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Bug: if the choices of a tuning file were an object instead of a list, its keys were used as
 // indices of a list. A key that is not a number ended the process by an exception, a large key
-// allocated as much memory, and 2^64 - 1 wrote out of bounds. Found when the reader got a fuzzer.
+// allocated memory for all lower indices, and 2^64 - 1 wrote out of bounds. A fuzzer found this.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -22,7 +22,7 @@ TEST(PlacesInTuning, KeysOfAnObjectAreNotListIndices) {
     }
 }
 
-/// A key of up to the text's length made that number of choices, each larger than the key.
+/// A key up to the length of the text was accepted, and made this number of choices.
 TEST(PlacesInTuning, AnIndexBeyondTheValuesIsRefused) {
     const std::string text = fmt::format(
         R"({{"schema": "weft-tuning-1", "choices": {{"900000": {{"algorithm": "ring"}}}}{}}})",
@@ -32,7 +32,7 @@ TEST(PlacesInTuning, AnIndexBeyondTheValuesIsRefused) {
     EXPECT_EQ(tuning.failure().text, "choices: '900000' is no place in a list");
 }
 
-/// Each value of a list had a copy of the long key above it.
+/// Each value of a list stored a copy of the list's key.
 TEST(PlacesInTuning, LongKeysAreRefused) {
     const std::string text =
         fmt::format(R"({{"{}": [1, 2, 3], "schema": "weft-tuning-1"}})", std::string(1 << 20, 'k'));

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Bug: three inputs could allocate any amount of memory, until the kernel killed the process: a
 // line of a program's text (`units 4000000000`), a number of --layout or --ranks, and `ranks N` in
-// a file with one program. Buffers of 2^32 units wrapped the numbers of the verifier's cells.
-// Method: such sizes are refused at once, with their position. Large programs that a text of their
-// length can need are accepted.
+// a file with one program. In the verifier, the indices of buffers with 2^32 units wrapped.
+// Method: such sizes are refused at once, with their position. The texts of large generated
+// programs are accepted.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -90,55 +90,57 @@ TEST(SizesInText, LargeGeneratedProgramsAreReadBack) {
     }
 }
 
-/// Checks the first line of `weft` under a limit of its address space. Sanitizers reserve far more
-/// for themselves, so they have no limit.
-void expect_said(const std::string& arguments, const std::string& line, int kilobytes = 4'000'000) {
+/// Runs `weft` with a limit of its address space; expects status 2 and this first line. Sanitizers
+/// reserve more address space, so with a sanitizer there is no limit.
+void expect_refusal(const std::string& arguments, const std::string& line,
+                    int kilobytes = 4'000'000) {
     const std::string limit = test::kSanitized ? "" : fmt::format("ulimit -v {}; ", kilobytes);
     const std::string command = fmt::format("{}'{}' {} 2>&1", limit, WEFT_PROGRAM, arguments);
     std::FILE* const output = popen(command.c_str(), "r");
     ASSERT_NE(output, nullptr);
-    char said[300] = {};
-    EXPECT_NE(std::fgets(said, sizeof said, output), nullptr);
+    char found[300] = {};
+    EXPECT_NE(std::fgets(found, sizeof found, output), nullptr);
     EXPECT_EQ(WEXITSTATUS(pclose(output)), 2) << arguments;
-    EXPECT_EQ(said, "weft: " + line + '\n');
+    EXPECT_EQ(found, "weft: " + line + '\n');
 }
 
 TEST(SizesInText, ALayoutOfTooManyRanksIsRefused) {
-    expect_said("show allreduce --algorithm a2 --ranks 2 --layout 2147483647,1",
-                "--layout 2147483647,1 has 2147483648 ranks, expected 2");
+    expect_refusal("show allreduce --algorithm a2 --ranks 2 --layout 2147483647,1",
+                   "--layout 2147483647,1 has 2147483648 ranks, expected 2");
 }
 
 TEST(SizesInText, MoreRanksThanTheLimitAreRefused) {
     const std::string many = " --algorithm ring --ranks 2147483647";
     const std::string refused = "--ranks: 2147483647 is not in 1..4194304";
     const std::string layout = " --layout 2147483647";
-    expect_said("show allreduce" + many, refused);
-    expect_said("show allreduce" + many + " --rank 0", refused);
-    expect_said("verify allreduce" + many + layout, refused);
-    expect_said("verify allgatherv" + many, refused);
-    expect_said("cost allreduce --params infiniband-2007" + many + layout, refused);
-    expect_said("simulate allreduce --latency-ns 1000" + many, refused);
-    expect_said("simulate allreduce --latency-ns 1000" + many + layout, refused);
-    expect_said("show neighbor_alltoall --algorithm direct --grid 46340x46340",
-                "--grid 46340x46340: 2147395600 ranks, at most 4194304");
+    expect_refusal("show allreduce" + many, refused);
+    expect_refusal("show allreduce" + many + " --rank 0", refused);
+    expect_refusal("verify allreduce" + many + layout, refused);
+    expect_refusal("verify allgatherv" + many, refused);
+    expect_refusal("cost allreduce --params infiniband-2007" + many + layout, refused);
+    expect_refusal("simulate allreduce --latency-ns 1000" + many, refused);
+    expect_refusal("simulate allreduce --latency-ns 1000" + many + layout, refused);
+    expect_refusal("show neighbor_alltoall --algorithm direct --grid 46340x46340",
+                   "--grid 46340x46340: 2147395600 ranks, at most 4194304");
 }
 
 TEST(SizesInText, APictureOfTooManyRanksIsRefused) {
-    expect_said("show allgather --algorithm ring --ranks 100000 --svg",
-                "--svg: 100000 ranks are more than 1024");
+    expect_refusal("show allgather --algorithm ring --ranks 100000 --svg",
+                   "--svg: 100000 ranks are more than 1024");
 }
 
 TEST(SizesInText, ProgramsLargerThanTheLimitAreRefused) {
     if (!test::full_mode()) GTEST_SKIP() << "only with WEFT_TESTS_FULL: takes 4 GB of memory";
-    expect_said("show allgather --algorithm ring --ranks 100000",
-                "--ranks: the programs of 100000 ranks have more than 134217728 steps and blocks",
-                8'000'000);
+    expect_refusal(
+        "show allgather --algorithm ring --ranks 100000",
+        "--ranks: the programs of 100000 ranks have more than 134217728 steps and blocks",
+        8'000'000);
 }
 
 TEST(SizesInText, AFileWithFewerProgramsThanRanksIsRefused) {
     const std::string path = testing::TempDir() + "weft_sizes_in_text.txt";
     std::ofstream(path) << "ranks 2147483647\nrank 0\n";
-    expect_said(
+    expect_refusal(
         "verify gatherv --program " + path,
         fmt::format("--program: {} says 'ranks 2147483647', but holds the programs of 1", path));
     std::remove(path.c_str());

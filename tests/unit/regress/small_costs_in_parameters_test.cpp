@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bug: `weft fit` wrote a cost of 0.000083 ns a byte as 8.3e-05, the form of JSON, and no command
-// could read the file: "is not a number of nanoseconds". Method: costs of every size are rounded,
-// written and read. The form without the fix is refused.
+// Bug: `weft fit` wrote a cost of 0.000083 ns a byte as 8.3e-05, and no command could read the
+// file: "is not a number of nanoseconds". Method: costs of different sizes are rounded, written and
+// read.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bug: the product of a torus's dimensions exceeded 64 bits and became zero, and the route of a
-// message divides by it: the process ended by SIGFPE. Method: dimensions whose product is near the
-// largest number of a rank.
+// Bug: the product of a torus's dimensions wrapped to zero, and route() divides by the product: the
+// process ended by SIGFPE. Method: dimensions whose product is above, or just below, the largest
+// number of ranks.
 #include <gtest/gtest.h>
 
 #include "tools/lab/simulate/topology.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bug: a request that named a number of counted writes was served by networks that do not count
-// them, and the wire read outside of its empty table of batches. Method: requests to a rank whose
-// network delivers writes in order. Without the fix, the request is valid.
+// Bug: a request to wait for a number of writes was served on networks that do not count writes,
+// and the wire read outside of its empty table of batches. Method: requests to a rank whose network
+// delivers writes in order and counts none.
 #include <gtest/gtest.h>
 
 #include "run/onesided/service.hpp"
@@ -10,7 +10,7 @@
 namespace weft::run {
 namespace {
 
-TEST(UncountedRequests, AreRefused) {
+TEST(UncountedRequests, RequestsToWaitForAnUncountedNumberAreRefused) {
     fuzz::FarWire wire;
     const Service<fuzz::FarWire> service(wire, {.offset = 0, .ranks = 2}, 0);
     EXPECT_EQ(service.fault_of({.kind = RequestKind::flush}), nullptr);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bug: the transfers to a peer were counted in 32 bits and compared for equality, so 2^32 transfers
-// after a quiet the next quiet assumed that all were delivered. Method: one-sided calls over a
-// network whose counter jumps by 2^32 must send the peer a request before they continue. Without
-// the fix, they send none.
+// Bug: the transfers to a peer were counted in 32 bits and compared for equality. If 2^32 transfers
+// followed a quiet, the next quiet assumed that they were delivered. Method: over a network whose
+// counter jumps by 2^32, a quiet must send the peer a request.
 #include <gtest/gtest.h>
 
 #include "run/onesided/registered.hpp"
@@ -13,9 +12,9 @@ namespace weft::run {
 /// Counts writes and requests. The other rank never answers.
 class CountingWire : public fuzz::FarWire {
   public:
-    std::uint64_t transfers = 0;
-    std::uint64_t per_write = 1;
-    int requests = 0;
+    std::uint64_t transfers = 0;  ///< number counted so far
+    std::uint64_t per_write = 1;  ///< transfers that each write counts as
+    int requests = 0;             ///< number sent
 
     base::Post try_put(const base::Put& put, std::uint64_t&) noexcept {
         if (put.cell != base::Put::kNoCell)
@@ -34,8 +33,8 @@ class CountingWire : public fuzz::FarWire {
 };
 static_assert(Network<CountingWire>);
 
-/// Waiter that gives up at the first wait.
-struct Impatience {
+/// Waits for nothing: gives up unless the awaited event has happened.
+struct NoWait {
     base::Failure gave_up;
     template <class Ended, class Waits>
     bool await(Ended ended, Waits) {
@@ -48,12 +47,12 @@ namespace {
 
 class WrappedCounts : public testing::Test {
   protected:
-    WrappedCounts() : calls_(wire_, patience_, {.offset = 0, .ranks = 2}, 0) {}
+    WrappedCounts() : calls_(wire_, no_wait_, {.offset = 0, .ranks = 2}, 0) {}
     bool put() { return calls_.put(1, 4096, data_.data(), data_.size(), Return::at_once); }
 
     CountingWire wire_;
-    Impatience patience_;
-    OneSided<CountingWire, Impatience> calls_;
+    NoWait no_wait_;
+    OneSided<CountingWire, NoWait> calls_;
     std::vector<std::byte> data_ = std::vector<std::byte>(100);
 };
 

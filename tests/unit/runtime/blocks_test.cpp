@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: unusable counts and displacements of a call are refused. Blocks are kept while they are
-// needed, and compared by value.
+// Goal: invalid counts and displacements of a call are refused. Calls keep copies of the arrays,
+// which are compared by value. Plans for calls with counts are found again, and evicted when
+// unused.
 // Method: small calls; a cache of plans without a job.
 #include <gtest/gtest.h>
 
@@ -164,9 +165,9 @@ TEST(Plans, LeastRecentlyUsedPlansAreEvicted) {
     EXPECT_GT(before, 100U);
     cache.retire(static_cast<Epoch>(count));
     EXPECT_NEAR(static_cast<double>(cache.size()), static_cast<double>(before) / 2, 2);
-    EXPECT_EQ(*cache.find(call(count - 1)), latest) << "it is among the recently used plans";
+    EXPECT_EQ(*cache.find(call(count - 1)), latest) << "a recently used plan must be kept";
     cache.retire(0);
-    EXPECT_FALSE(cache.crowded()) << "if all are in use, the cache may hold more";
+    EXPECT_FALSE(cache.crowded()) << "if all plans are in use, the cache may exceed its limit";
 }
 
 TEST(PlansWithCounts, PlansOfTwoEndsHaveEqualCallHashes) {
@@ -189,7 +190,7 @@ TEST(PlansWithCounts, PlansOfTwoEndsHaveEqualCallHashes) {
 }
 
 TEST(PlansWithCounts, LongMessagesAreReadInPlaceByLocalPeers) {
-    const Words counts{10, 20'000, 10, 20'000};  // of the last rank to all, and of all to it
+    const Words counts{10, 20'000, 10, 20'000};  // from rank 3 to each rank, and back
     const auto exposes = [&](bool direct) {
         PlanCache cache = cache_of(3, 4, direct);
         const auto plan =
@@ -201,7 +202,7 @@ TEST(PlansWithCounts, LongMessagesAreReadInPlaceByLocalPeers) {
         EXPECT_EQ((*plan)->program.pairs.size(), 3U);
         return (*plan)->program.exposes;
     };
-    EXPECT_EQ(exposes(true), 1U);  // to rank 1; its message to itself needs no peer
+    EXPECT_EQ(exposes(true), 1U);  // to rank 1; the message to itself is copied
     EXPECT_EQ(exposes(false), 0U);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: binding gives the number of bytes that the ranks of a node touch in a call in place. From
-// it the engine decides whether stores bypass the caches.
+// Goal: binding computes the number of bytes of user buffers that the ranks of a node access in
+// place in a call. The engine uses this number to decide whether stores bypass the caches.
 // Method: programs with known buffers.
 #include <gtest/gtest.h>
 
@@ -41,7 +41,7 @@ TEST(NodeBytes, BuffersOfAllRanksAreCounted) {
     EXPECT_EQ(node_bytes("broadcast", "mapped", 3), 6 * kBytes);
 }
 
-/// A rank that exposes nothing counts the memory of others that it uses.
+/// A rank that exposes no memory counts the memory of peers that it uses.
 TEST(NodeBytes, MemoryThatThisRankUsesIsCounted) {
     EXPECT_EQ(node_bytes("scatter", "mapped", 0), 6 * kBytes / 6);
 }
@@ -51,7 +51,7 @@ TEST(NodeBytes, OnlyRanksOfThisNodeAreCounted) {
     EXPECT_EQ(node_bytes("alltoall", "mapped", 0, &near), 3 * 2 * kBytes);
 }
 
-/// Data in put targets moves in pieces that stay in the caches.
+/// Data moves through put targets in pieces that stay in the caches.
 TEST(NodeBytes, DataInPutTargetsIsNotCounted) {
     EXPECT_EQ(node_bytes("alltoall", "direct", 0), 0U);
 }

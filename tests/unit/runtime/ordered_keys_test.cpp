@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: minima and maxima of keys agree with the numbers' as the operations define them: a NaN
-// wins, and -0.0 is less than +0.0.
-// Method: all pairs of numbers at the limits.
+// Goal: integer keys, with which networks compute minima and maxima of floating-point numbers, have
+// the order of the numbers: a NaN wins, and -0.0 is less than +0.0.
+// Method: all pairs of limits and special numbers.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// placement_test.cpp - ranks of a host start on different processors, and stay free to move.
+// Goal: ranks of a host start on different processors, but are not bound to them.
 #include <gtest/gtest.h>
 
 #include <initializer_list>
@@ -19,7 +19,7 @@ cpu_set_t set_of(std::initializer_list<int> processors) {
     return set;
 }
 
-TEST(Placement, GivesEachRankAProcessorOfItsOwn) {
+TEST(Placement, EachRankGetsItsOwnProcessor) {
     const std::vector<cpu_set_t> allowed(3, set_of({1, 4, 6, 7}));
     std::set<int> taken;
     for (std::size_t index = 0; index < allowed.size(); ++index) {
@@ -31,20 +31,20 @@ TEST(Placement, GivesEachRankAProcessorOfItsOwn) {
     EXPECT_EQ(taken.size(), allowed.size());
 }
 
-TEST(Placement, SpreadsRanksEvenlyOverProcessors) {
+TEST(Placement, RanksAreSpreadEvenlyOverProcessors) {
     const std::vector<cpu_set_t> allowed(5, set_of({2, 6}));
     const int expected[] = {2, 2, 2, 6, 6};
     for (std::size_t index = 0; index < allowed.size(); ++index)
         EXPECT_EQ(processor_for(allowed, index), expected[index]) << index;
 }
 
-TEST(Placement, DoesNotMoveRanksThatTheLauncherHasBound) {
+TEST(Placement, RanksThatTheLauncherHasBoundAreNotMoved) {
     const std::vector<cpu_set_t> allowed{set_of({0, 1}), set_of({2, 3})};
     for (std::size_t index = 0; index < allowed.size(); ++index)
         EXPECT_EQ(processor_for(allowed, index), std::nullopt);
 }
 
-TEST(Placement, MovesAThreadWithoutBindingIt) {
+TEST(Placement, AMovedThreadIsNotBound) {
     std::thread([] {
         cpu_set_t before;
         ASSERT_EQ(sched_getaffinity(0, sizeof before, &before), 0);

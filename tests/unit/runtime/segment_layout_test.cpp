@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: put targets of jobs of any size fit with the default settings. A bank has a cell for every
-// message that a rank may get, and the size of all banks is bounded.
-// Method: only the layout, which decides this; 128 banks for any number of ranks would
-// refuse 16,384 ranks. For bulk banks, calls of several sizes are bound and the banks
-// of their payloads checked.
+// Goal: with the default settings, the put targets of jobs of any size fit into the segment. A bank
+// has a cell for every message that a rank may get, and the size of all banks is bounded.
+// Method: layouts for different numbers of ranks. A fixed number of banks, such as 128, would not
+// fit 16,384 ranks. For bulk banks, calls of several sizes are bound and their banks checked.
 #include <gtest/gtest.h>
 
 #include "collectives/registry.hpp"
@@ -38,7 +37,8 @@ TEST(SegmentLayout, FewRanksGetAllRequestedBanks) {
     }
 }
 
-/// Returns the bulk banks of a call of rank 0 of 4.
+/// Returns the bulk banks that a call of four ranks uses at rank 0. Returns no banks if its payload
+/// fits into cells.
 base::BankClass banks_of(const base::RegionShape& shape, std::string_view collective,
                          std::uint64_t bytes) {
     const bool rooted = collective == "broadcast";
@@ -81,7 +81,7 @@ TEST(SegmentLayout, LocalBanksSuitStreamsAndSynchronizingCalls) {
         EXPECT_EQ(banks_of(shape, collective, 512 << 10).banks, SegmentLayout::kBulkBanks);
 }
 
-/// A broadcast that publishes: its bank holds the published payload and the slots.
+/// If a broadcast publishes its payload, its bank has room for the published payload and the slots.
 TEST(SegmentLayout, PublishedPayloadsUseBanksThatFitPayloadAndSlots) {
     base::RegionShape shape = SegmentLayout(4, {}).shape;
     SegmentLayout::keep_near_banks(shape);
@@ -95,7 +95,7 @@ TEST(SegmentLayout, PublishedPayloadsUseBanksThatFitPayloadAndSlots) {
         EXPECT_LE(2 * bytes, shape.bulk_class(bound->bulk_class).bytes) << bytes;
         EXPECT_LT(bound->bulk_class, base::kSmallClasses) << bytes;
     }
-    // The large banks hold both, but they are few, so such a call puts.
+    // Large banks have room for both, but there are few large banks, so a long call puts.
     const BindOptions long_ones{.elements = 12 << 10, .element_bytes = 1, .shape = shape};
     EXPECT_FALSE(may_publish(*program, long_ones, true));
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: one generated program gives the number of segments that a call needs.
-// Method: every algorithm of the registry, on several layouts. Programs of one segment, of two and
-// of more must give the same number; a program of one segment may give less for some. For direct
-// delivery, the size from which it needs more segments.
+// Goal: segments_needed() computes the number of segments of a call from one generated program.
+// Method: every algorithm of the registry, on several layouts. Programs of two segments and of more
+// must give equal numbers; a program of one segment gives this number, or less if its blocks are
+// sent together. For direct delivery, the sizes at which a call no longer fits as a whole.
 #include <gtest/gtest.h>
 
 #include "collectives/registry.hpp"
@@ -61,7 +61,7 @@ class Segments : public testing::TestWithParam<std::string_view> {
 TEST_P(Segments, OneProgramGivesTheNumberOfSegments) {
     std::vector<std::string> specs = collectives::specs_to_try(GetParam());
     if (GetParam() == "allreduce") specs.insert(specs.end(), {"a2", "a8", "m1g2a3,n1g3a2"});
-    std::erase_if(specs, [](const std::string& text) {  // these are sent whole
+    std::erase_if(specs, [](const std::string& text) {  // direct delivery has one segment
         return collectives::delivers_directly(*collectives::parse_spec(text));
     });
     for (const std::string& text : specs) {
@@ -92,8 +92,7 @@ INSTANTIATE_TEST_SUITE_P(OfEachCollective, Segments,
                                            collectives::collectives().end()),
                          [](const auto& instance) { return std::string(instance.param); });
 
-/// Only reduced data needs put targets: four ranks send a buffer of 2 MiB whole. A buffer that does
-/// not fit is no candidate, because it would be sent in pieces through put targets.
+/// Only reduced data needs put targets, so four ranks can send a buffer of 2 MiB in one segment.
 TEST(DirectDeliverySegments, ARingIsDeliveredDirectlyIfABankHoldsItsReductions) {
     const auto ring = collectives::parse_spec("ring:into=vector");
     const auto program = collectives::generate("allreduce", *ring, {.size = 4, .elements = 4});
@@ -103,7 +102,7 @@ TEST(DirectDeliverySegments, ARingIsDeliveredDirectlyIfABankHoldsItsReductions) 
     EXPECT_TRUE(fits_as_a_whole(*program, options));
     options.elements = 1U << 19;
     EXPECT_FALSE(fits_as_a_whole(*program, options));
-    // Without direct delivery the call takes more, and needs pieces from half a bank on.
+    // Without direct delivery the call needs more of a bank, and two segments from 1 MiB on.
     const auto slots = collectives::generate("allreduce", *collectives::parse_spec("ring"),
                                              {.size = 4, .elements = 4});
     options.elements = 1U << 17;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: from equal verdicts all ranks derive the same division into groups whose members have
-// all mapped each other.
+// Goal: from equal verdicts (lists of the ranks that each rank has mapped) all ranks compute equal
+// groups, whose members have all mapped each other.
 // Method: chosen cases, and random graphs whose groups are checked pair by pair.
 #include <gtest/gtest.h>
 

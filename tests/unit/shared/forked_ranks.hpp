@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// forked_ranks.hpp - N real processes that exchange bytes over a shared board, for tests.
+// forked_ranks.hpp - N real processes that exchange bytes through shared memory, for tests.
 //
 // Idea     The parent makes a board, forks the ranks and collects their reports. Ranks create their
 //          segments after the fork, so they inherit none.
-// Holds    Every rank has an alarm as its deadline. A failing rank sets a mark that ends the
-//          waits of the others.
+// Holds    Every rank has an alarm as its deadline. A failing rank sets Board::failed, which ends
+//          the waits of the other ranks.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -33,16 +33,16 @@ inline constexpr unsigned kDeadlineSeconds = 30;
 
 /// Memory that the ranks share. Zero at the start.
 struct Board {
-    std::atomic<int> arrived;  ///< ranks that have entered a fence, over all fences
+    std::atomic<int> arrived;  ///< ranks that have entered a fence, summed over all fences
     std::atomic<bool> failed;
-    std::atomic<bool> flags[4];
+    std::atomic<bool> flags[4];  ///< for the test
     SegmentCard cards[kRanksMax];
     struct {
         std::size_t bytes;
         std::byte data[512];
     } verdicts[kRanksMax];
-    std::uint64_t numbers[kRanksMax];
-    char complaints[kRanksMax][1024];
+    std::uint64_t numbers[kRanksMax];  ///< for the test
+    char complaints[kRanksMax][1024];  ///< error of each rank; empty: none
 };
 
 class ForkedRank {
@@ -120,7 +120,8 @@ class ForkedRank {
         NodeMap map;
         NodeGroup group;
     };
-    /// Creates, exchanges, opens, decides and settles. `before_open` may change the cards.
+    /// Creates a segment, exchanges cards, maps the other segments and settles the group.
+    /// `before_open` may change the cards.
     Node map_node(SegmentOptions of_segment, NodeMapOptions of_map = {},
                   const std::function<void(std::vector<SegmentCard>&)>& before_open = nullptr) {
         Segment segment = create(of_segment);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: processes that share only cards map each other's segments at equal addresses, or report the
-// reason and share them by offset.
+// Goal: processes that have exchanged only cards map each other's segments at equal addresses, or
+// report the reason and use offsets.
 // Method: forked ranks follow raw pointers through each other's memory, with occupied addresses,
 // forced modes and killed owners.
 #include "link/shared/node_map.hpp"
@@ -24,8 +24,8 @@ using testing::ForkedRank;
 constexpr std::uint64_t kBytes = std::uint64_t{8} << 20;
 constexpr std::size_t kAt = 5 << 20;  // near the middle of a segment
 
-/// Returns true if equal addresses are possible. The thread sanitizer reserves the
-/// ranges that they need.
+/// Returns true if equal addresses are possible. They are not under the thread sanitizer, which
+/// reserves the necessary ranges.
 bool equal_addresses_possible() {
     const auto segment = Segment::create({.bytes = kBytes});
     return segment.ok() && segment.value().card().free_bases != 0;
@@ -36,7 +36,7 @@ struct Bead {
     Bead* next;  ///< raw pointer into the next rank's segment
 };
 
-/// Each rank stores a bead that points to the next rank's bead; all follow the whole ring.
+/// Each rank stores a bead that points to the next rank's bead. Then each follows the whole ring.
 void follow_ring(ForkedRank& self, const NodeMap& map) {
     const auto bead_of = [&](Rank rank) { return reinterpret_cast<Bead*>(map.base(rank) + kAt); };
     const Rank next = (self.rank() + 1) % self.size();
@@ -52,7 +52,7 @@ void follow_ring(ForkedRank& self, const NodeMap& map) {
     self.fence();
 }
 
-/// Each rank reads the others' words at the same offset, through its own addresses.
+/// Each rank reads the other ranks' words at one offset, through its own mappings.
 void read_by_offset(ForkedRank& self, const NodeMap& map) {
     const auto word_of = [&](Rank rank) {
         return reinterpret_cast<std::atomic<std::uint64_t>*>(map.base(rank) + kAt + 64);
@@ -61,7 +61,7 @@ void read_by_offset(ForkedRank& self, const NodeMap& map) {
     self.fence();
     for (Rank rank = 0; rank < self.size(); ++rank)
         self.require(word_of(rank)->load() == static_cast<std::uint64_t>(1000 + rank),
-                     "another rank's word is not seen");
+                     "another rank's word is wrong");
     self.fence();
 }
 
@@ -71,7 +71,7 @@ std::vector<Rank> all_ranks(int size) {
     return ranks;
 }
 
-TEST(NodeMap, PointersOfOneRankAreValidInTheOthers) {
+TEST(NodeMap, PointersOfOneRankAreValidInAllRanks) {
     if (!equal_addresses_possible()) GTEST_SKIP() << "no common range of addresses is free here";
     for (int size = 1; size <= 5; ++size) {
         expect_ranks(size, [](ForkedRank& self) {
@@ -141,7 +141,7 @@ TEST(NodeMap, VirtualNodesNeverMapEachOther) {
     });
 }
 
-TEST(NodeMap, ARankThatOneCannotMapIsInNoOthersGroup) {
+TEST(NodeMap, ARankThatOneRankCannotMapIsInNoGroupWithOthers) {
     expect_ranks(3, [](ForkedRank& self) {
         const auto node = self.map_node({.bytes = kBytes}, {}, [&](auto& cards) {
             if (self.rank() == 0) cards[2].nonce ^= 1;
@@ -152,14 +152,14 @@ TEST(NodeMap, ARankThatOneCannotMapIsInNoOthersGroup) {
         for (Rank rank = 0; rank < 3; ++rank) {
             const bool member = (rank == 2) == (self.rank() == 2);
             self.require((node.map.base(rank) != nullptr) == member,
-                         "what is mapped is not the group");
+                         "the mapped segments are not those of the group");
         }
         self.fence();
     });
 }
 
-/// Returns names under /dev/shm and the temporary folder that may be segments of weft.
-std::set<std::string> traces_on_disk() {
+/// Returns the names of files in /dev/shm and /tmp that may be segments of weft.
+std::set<std::string> segment_files() {
     std::set<std::string> names;
     for (const char* const folder : {"/dev/shm", "/tmp"}) {
         DIR* const open = ::opendir(folder);
@@ -200,11 +200,11 @@ TEST(NodeMap, MemoryOfAKilledOwnerStaysReadableAndNoFileRemains) {
             self.fence();
             self.board().flags[0].store(true);  // the owner may be killed
             self.wait_until([&] { return self.board().flags[1].load(); });
-            self.require(is_mapped_here(cards[0].inode), "the mapping of the dead owner is gone");
+            self.require(is_mapped_here(cards[0].inode), "the dead owner's segment is not mapped");
             self.require(
                 std::strcmp(reinterpret_cast<const char*>(map.base(0) + kAt), "still here") == 0,
                 "the dead owner's memory has changed");
-            self.require(traces_on_disk().empty(), "something is left on disk");
+            self.require(segment_files().empty(), "a file of a segment is left");
         }
         self.require(!is_mapped_here(cards[0].inode), "closing the map keeps segments mapped");
         const NodeMap again = self.open(segment, cards);
@@ -219,7 +219,7 @@ TEST(NodeMap, MemoryOfAKilledOwnerStaysReadableAndNoFileRemains) {
     EXPECT_NE(testing::end_of_rank(board, 0, owner).find("signal 9"), std::string::npos);
     board.flags[1].store(true);
     EXPECT_EQ(testing::end_of_rank(board, 1, reader), "");
-    EXPECT_TRUE(traces_on_disk().empty());
+    EXPECT_TRUE(segment_files().empty());
 }
 
 TEST(NodeMap, SeveralMapsInOneProcessShareByOffset) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: a segment is sealed and sparse. A card that leads to another segment than it describes is
-// refused with the difference.
-// Method: forged cards, one field each.
+// Goal: a segment is sealed and sparse. A card that differs from the segment to which it leads is
+// refused, and the difference is named.
+// Method: cards with one changed field.
 #include "link/shared/segment.hpp"
 
 #include <fcntl.h>
@@ -27,7 +27,7 @@ TEST(Segment, ASegmentIsSparseSealedAndHoldsItsNonce) {
     struct stat status;
     ASSERT_EQ(::fstat(segment.descriptor(), &status), 0);
     EXPECT_EQ(static_cast<std::uint64_t>(status.st_size), kBytes);
-    EXPECT_LE(status.st_blocks * 512, 1 << 21);  // at most one page, which may be large
+    EXPECT_LE(status.st_blocks * 512, 1 << 21);  // at most one page, possibly a large page
     EXPECT_NE(::ftruncate(segment.descriptor(), 4096), 0);
     EXPECT_NE(::ftruncate(segment.descriptor(), 2 * kBytes), 0);
     SegmentHeader header;
@@ -71,8 +71,9 @@ TEST(SegmentCard, ACardIsReadBack) {
     EXPECT_NE(refused.failure().text.find("kind"), std::string::npos);
 }
 
-/// Returns a rank's complaint about a peer with a changed card. The peer must not be mapped.
-std::string complaint(const Segment& mine, const SegmentCard& forged) {
+/// Opens a map with a changed card of a peer, which must not be mapped. Returns the reported
+/// problem.
+std::string problem_with(const Segment& mine, const SegmentCard& forged) {
     const SegmentCard cards[] = {mine.card(), forged};
     const auto map = NodeMap::open(mine, cards, 0);
     EXPECT_TRUE(map.ok());
@@ -82,7 +83,7 @@ std::string complaint(const Segment& mine, const SegmentCard& forged) {
     return map.value().problems();
 }
 
-#define EXPECT_SAYS(text, words) EXPECT_NE((text).find(words), std::string::npos) << (text)
+#define EXPECT_CONTAINS(text, words) EXPECT_NE((text).find(words), std::string::npos) << (text)
 
 class ForgedCard : public ::testing::Test {
   protected:
@@ -99,20 +100,20 @@ TEST_F(ForgedCard, TheUnchangedCardIsMapped) {
 
 TEST_F(ForgedCard, AWrongNonceIsRefused) {
     card_.nonce ^= 0x10;
-    const std::string text = complaint(mine_, card_);
-    EXPECT_SAYS(text, "rank 0 does not share memory with rank 1: it is another segment");
-    EXPECT_SAYS(text, "nonce");
+    const std::string text = problem_with(mine_, card_);
+    EXPECT_CONTAINS(text, "rank 0 does not share memory with rank 1: it is another segment");
+    EXPECT_CONTAINS(text, "nonce");
 }
 
 TEST_F(ForgedCard, AWrongInodeIsRefused) {
     card_.inode += 1;
-    EXPECT_SAYS(complaint(mine_, card_), "inode " + std::to_string(theirs_.card().inode) +
-                                             ", expected " + std::to_string(card_.inode));
+    EXPECT_CONTAINS(problem_with(mine_, card_), "inode " + std::to_string(theirs_.card().inode) +
+                                                    ", expected " + std::to_string(card_.inode));
 }
 
 TEST_F(ForgedCard, TheDescriptorOfAnotherSegmentIsRefused) {
     card_.descriptor = mine_.descriptor();
-    EXPECT_SAYS(complaint(mine_, card_), "is another file: found inode");
+    EXPECT_CONTAINS(problem_with(mine_, card_), "is another file: found inode");
 }
 
 TEST_F(ForgedCard, TheDescriptorOfAPipeIsNotOpened) {
@@ -124,7 +125,7 @@ TEST_F(ForgedCard, TheDescriptorOfAPipeIsNotOpened) {
     struct stat status;
     ASSERT_EQ(::fstat(ends[0], &status), 0);
     card_.inode = status.st_ino;
-    EXPECT_SAYS(complaint(mine_, card_), "is no file in memory");
+    EXPECT_CONTAINS(problem_with(mine_, card_), "is no file in memory");
 }
 
 TEST_F(ForgedCard, ThePidOfADeadProcessIsRefused) {
@@ -132,12 +133,12 @@ TEST_F(ForgedCard, ThePidOfADeadProcessIsRefused) {
     if (pid == 0) ::_exit(0);
     ASSERT_EQ(::waitpid(pid, nullptr, 0), pid);
     card_.pid = pid;
-    EXPECT_SAYS(complaint(mine_, card_), "cannot stat /proc/" + std::to_string(pid));
+    EXPECT_CONTAINS(problem_with(mine_, card_), "cannot stat /proc/" + std::to_string(pid));
 }
 
 TEST_F(ForgedCard, ThePidOfAnotherProcessIsRefused) {
     card_.pid = ::getppid();
-    EXPECT_SAYS(complaint(mine_, card_), "rank 0 does not share memory with rank 1");
+    EXPECT_CONTAINS(problem_with(mine_, card_), "rank 0 does not share memory with rank 1");
 }
 
 TEST_F(ForgedCard, AFileThatCouldShrinkIsRefused) {
@@ -152,16 +153,16 @@ TEST_F(ForgedCard, AFileThatCouldShrinkIsRefused) {
     ASSERT_EQ(::fstat(file.number(), &status), 0);
     card_.descriptor = file.number();
     card_.inode = status.st_ino;
-    EXPECT_SAYS(complaint(mine_, card_), "not sealed");
+    EXPECT_CONTAINS(problem_with(mine_, card_), "not sealed");
 }
 
 TEST_F(ForgedCard, OtherSizesAreRefused) {
     const Segment smaller = create(kBytes / 2);
-    EXPECT_SAYS(complaint(mine_, smaller.card()),
-                "its segment has 536870912 bytes, this rank's has");
+    EXPECT_CONTAINS(problem_with(mine_, smaller.card()),
+                    "its segment has 536870912 bytes, this rank's has");
     card_ = smaller.card();
     card_.bytes = kBytes;
-    EXPECT_SAYS(complaint(mine_, card_), "its size is 536870912 bytes, expected 1073741824");
+    EXPECT_CONTAINS(problem_with(mine_, card_), "its size is 536870912 bytes, expected 1073741824");
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// sleep_test.cpp - a long wait sleeps, but not while peers use the rank: requests, arrivals and
-// completions count, even if the wait itself makes no progress.
+// Goal: a long wait sleeps between polls, but not while peers use the rank. Served requests,
+// arrivals and completions end the sleeping, even if the awaited event has not happened.
+// Method: a port that returns the events that the test sets.
 #include <gtest/gtest.h>
 
 #include "link/wire/wire.hpp"
@@ -8,16 +9,17 @@
 namespace weft::link {
 namespace {
 
-constexpr unsigned kLong = 1000;  ///< failed polls: a rank with a CPU quota sleeps after fewer
+/// Number of failed polls, more than the number after which a rank with a CPU quota sleeps.
+constexpr unsigned kLong = 1000;
 
-/// A network whose events are given by the test.
-class ToldPort final : public FabricPort {
+/// A port whose events the test sets.
+class ScriptedPort final : public FabricPort {
   public:
-    struct Told {
-        std::size_t immediates = 0;  ///< for the next poll; each is a write of rank 1
-        std::size_t in_flight = 0;
+    struct Events {
+        std::size_t immediates = 0;  ///< number at the next poll; each is a write of rank 1
+        std::size_t in_flight = 0;   ///< number of puts
     };
-    explicit ToldPort(Told& told) : told_(told) {
+    explicit ScriptedPort(Events& events) : events_(events) {
         facts_.notify = {Notify::ordered, Notify::ordered};
     }
 
@@ -36,17 +38,17 @@ class ToldPort final : public FabricPort {
         return base::Post::posted;
     }
     [[nodiscard]] std::size_t poll(std::span<std::uint64_t> immediates) noexcept override {
-        const std::size_t count = std::exchange(told_.immediates, 0);
+        const std::size_t count = std::exchange(events_.immediates, 0);
         constexpr std::uint64_t kWriteOfRank1 = (std::uint64_t{64} << 2) | 3;
         for (std::size_t i = 0; i < count; ++i) immediates[i] = kWriteOfRank1;
         return count;
     }
     void cancel() noexcept override {}
-    [[nodiscard]] std::size_t in_flight() const noexcept override { return told_.in_flight; }
+    [[nodiscard]] std::size_t in_flight() const noexcept override { return events_.in_flight; }
     [[nodiscard]] const base::Failure* failure() const noexcept override { return nullptr; }
 
   private:
-    Told& told_;
+    Events& events_;
     FabricFacts facts_;
 };
 
@@ -60,10 +62,10 @@ class SleepTest : public testing::Test {
         }
     }
 
-    ToldPort::Told told_;
+    ScriptedPort::Events events_;
     std::vector<std::byte> segment_ = std::vector<std::byte>(4096);
     Wire wire_{{segment_.data(), nullptr},
-               std::make_unique<ToldPort>(told_),
+               std::make_unique<ScriptedPort>(events_),
                WireOptions{.limited_time = true}};
 };
 
@@ -76,18 +78,18 @@ TEST_F(SleepTest, AnIdleWaitSleeps) {
 
 TEST_F(SleepTest, AnArrivalEndsTheSleep) {
     wait_long();
-    told_.immediates = 1;
+    events_.immediates = 1;
     wire_.progress();
     EXPECT_FALSE(wire_.waiter().sleeps_after(kLong));
 }
 
 TEST_F(SleepTest, ACompletionEndsTheSleep) {
     wait_long();
-    told_.in_flight = 3;
+    events_.in_flight = 3;
     wire_.progress();
     EXPECT_FALSE(wire_.waiter().sleeps_after(kLong));
     wait_long();
-    told_.in_flight = 2;
+    events_.in_flight = 2;
     wire_.progress();
     EXPECT_FALSE(wire_.waiter().sleeps_after(kLong));
 }

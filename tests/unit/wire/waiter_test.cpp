@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// waiter_test.cpp - waits learn whether pausing helps, and adapt when that changes.
+// Goal: waits pause between polls if pauses end waits, else yield, and adapt when that changes.
+// Method: waits for events after a given number of polls, or at the first yield.
 #include "link/wire/waiter.hpp"
 
 #include <gtest/gtest.h>
@@ -9,10 +10,10 @@ namespace {
 
 constexpr unsigned kMost = 4096;
 
-/// Waits for an event that occurs after `looks` failed looks. Returns the number of pauses.
-unsigned wait_for(SpinLimit& limit, unsigned looks) {
+/// Waits for an event that occurs after `polls` failed polls. Returns the number of pauses.
+unsigned wait_for(SpinLimit& limit, unsigned polls) {
     unsigned pauses = 0;
-    for (unsigned failures = 1; failures <= looks; ++failures)
+    for (unsigned failures = 1; failures <= polls; ++failures)
         pauses += limit.allows(failures) ? 1 : 0;
     return pauses;
 }
@@ -56,7 +57,8 @@ TEST(SpinLimit, PausesResumeOnceTheyHelp) {
     EXPECT_EQ(limit.usual(), kMost);
 }
 
-/// Waits until a yield during which the scheduler ran another process for `ns`. Returns the pauses.
+/// Waits until a yield in which the scheduler ran another process for `ns`. Returns the number of
+/// pauses.
 unsigned wait_with_yield(SpinLimit& limit, std::uint64_t ns) {
     const unsigned pauses = wait_for_neighbour(limit);
     limit.yielded(ns);
@@ -70,14 +72,14 @@ TEST(SpinLimit, LongYieldsDoNotIndicateALocalPeer) {
     EXPECT_EQ(wait_with_yield(limit, 1000), SpinLimit::kCrowdedFactor * kMost - 1);
 }
 
-TEST(SpinLimit, AnotherProcessIsForgottenAfterAWhile) {
+TEST(SpinLimit, ShortYieldsEndTheEffectOfALongYield) {
     SpinLimit limit(kMost);
     wait_with_yield(limit, SpinLimit::kTurnNs);
     for (unsigned wait = 0; wait < SpinLimit::kCrowdedFor + 100; ++wait)
         wait_with_yield(limit, 1000);
     EXPECT_EQ(limit.usual(), 1U);
     EXPECT_EQ(wait_with_yield(limit, 1000), 0U);
-    wait_with_yield(limit, SpinLimit::kTurnNs);  // now the other process is a stranger
+    wait_with_yield(limit, SpinLimit::kTurnNs);  // another process has run again
     EXPECT_EQ(wait_with_yield(limit, 1000), SpinLimit::kCrowdedFactor * kMost - 1);
 }
 
