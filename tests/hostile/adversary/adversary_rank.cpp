@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // adversary_rank.cpp - a rank that uses all network functions of weft, for many seeds.
 //
-// Idea     One launch is enough for a profile. It has one runtime after another, each with its
-//          notify strategy and a seed, which is also the adversary's. From the seed all ranks draw
-//          the same calls: every collective by some algorithm, one-sided calls, teams.
-// Holds    Exits with status 1 and a line on stderr if a result is wrong; rank 0 prints a
-//          line of JSON.
+// Idea     One job tests a profile: it makes one runtime after another, for each seed and notify
+//          strategy. The adversary gets the same seed. All ranks draw equal calls from it: every
+//          collective with a random algorithm, one-sided calls, teams.
+// Holds    A rank with a wrong result prints a line to stderr and exits with status 1. Rank 0
+//          prints a line of JSON.
 #include <fmt/format.h>
 #include <pmix.h>
 
@@ -24,16 +24,16 @@ namespace weft::test {
 namespace {
 
 struct Options {
-    std::vector<std::string> notifies{""};
+    std::vector<std::string> notifies{""};  ///< notify strategies; "": the default
     std::uint64_t first_seed = 1;
     std::uint64_t seeds = 1;
-    std::uint64_t rounds = 1;  ///< of all calls, in each runtime
+    std::uint64_t rounds = 1;  ///< repetitions of all calls in each runtime
 };
 
 /// Draws and makes the calls of one runtime.
-class Draw {
+class RandomCalls {
   public:
-    Draw(Runtime& runtime, std::uint64_t seed)
+    RandomCalls(Runtime& runtime, std::uint64_t seed)
         : world_(runtime.world()), caller_(world_), random_(seed) {}
 
     void run() {
@@ -51,8 +51,8 @@ class Draw {
 
     [[nodiscard]] std::size_t below(std::size_t end) { return random_() % end; }
 
-    /// Returns "" (the default), or an algorithm for this number of ranks with one rank on a node.
-    std::string some_spec(const Traits& traits) {
+    /// Returns "" (the default), or an algorithm that works for this number of ranks on any nodes.
+    std::string draw_spec(const Traits& traits) {
         const std::string_view name = collectives::traits_of(traits.even).name;
         const std::vector<std::string> specs = collectives::specs_to_try(name);
         if (specs.empty() || below(4) == 0) return {};
@@ -66,7 +66,7 @@ class Draw {
                                                                 .element_bytes = 8})
                                              .ok();
         if (!fits || (*collectives::find_algorithm(name, *parsed))->properties_of(*parsed).direct)
-            return {};  // the second condition: it uses memory of local peers
+            return {};  // direct algorithms only work between local peers
         return spec;
     }
 
@@ -75,7 +75,7 @@ class Draw {
             for (int i = 0; i < 3; ++i) world_.barrier();
             return;
         }
-        const std::string spec = traits.has_pairwise_counts() ? "" : some_spec(traits);
+        const std::string spec = traits.has_pairwise_counts() ? "" : draw_spec(traits);
         world_.set_algorithm(traits.name, spec);
         constexpr std::array<std::size_t, 8> kCounts{0, 1, 3, 6, 7, 100, 700, 6007};
         MatrixCall wanted{
@@ -192,13 +192,13 @@ int run_all(const Options& options) {
         for (const std::string& notify : options.notifies) {
             if (!notify.empty()) ::setenv("WEFT_NOTIFY", notify.c_str(), 1);
             Runtime runtime;
-            Draw draw(runtime, options.first_seed + i);
-            for (std::uint64_t round = 0; round < options.rounds; ++round) draw.run();
-            wrong += draw.wrong();
-            if (draw.wrong() != 0)
+            RandomCalls calls(runtime, options.first_seed + i);
+            for (std::uint64_t round = 0; round < options.rounds; ++round) calls.run();
+            wrong += calls.wrong();
+            if (calls.wrong() != 0)
                 fmt::print(stderr, "rank {}: seed {}, {}, {}\n", runtime.world().rank(), seed,
                            runtime.provider(), runtime.notify());
-            report["checked"] = report["checked"].get<int>() + draw.checked();
+            report["checked"] = report["checked"].get<int>() + calls.checked();
             report["runtimes"] = report["runtimes"].get<int>() + 1;
             report["writes"] = report["writes"].get<std::uint64_t>() + runtime.network_writes();
             report["provider"] = runtime.provider();
@@ -217,7 +217,7 @@ int run_all(const Options& options) {
 
 int main(int count, char** arguments) {
     const weft::test::Options options = weft::test::read_options(count, arguments);
-    // The process stays in the job while one runtime follows another.
+    // Keeps this process in the job after the end of a runtime.
     pmix_proc_t self;
     if (PMIx_Init(&self, nullptr, 0) != PMIX_SUCCESS) return 3;
     int status = 3;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: over each fabric of profiles/, a port of weft delivers right data and obeys the rules of
-// the fabric. A port that relies on guarantees that the fabric does not give is caught, and the
-// fault is named.
-// Method: each case has its own process, which loads libfabric with the adversary as its provider.
-// A few ports make random puts of each promised kind. Each put is checked when its data must be
-// there. Planted faults change the guarantees that the port assumes, or the moment of the check.
+// Goal: over each fabric of profiles/, weft's ports deliver right data and obey the fabric's rules.
+// A port that relies on a guarantee that the fabric does not have is caught, with a message that
+// names the fault.
+// Method: each case runs in a child process that loads the adversary as its libfabric provider.
+// Three ports make random puts of each promised kind. Each put is checked when its data must be
+// delivered. Planted faults change the guarantees that a port assumes, or check earlier.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -27,21 +27,22 @@ using Clock = std::chrono::steady_clock;
 using base::PutKind;
 
 constexpr Rank kRanks = 3;
-constexpr std::uint32_t kSlots = 24;  ///< of one sender at one target
+constexpr std::uint32_t kSlots = 24;  ///< for each pair of sender and target
 constexpr std::size_t kSlotBytes = std::size_t{48} << 10;
 constexpr std::size_t kSenderBytes = kSlots * kSlotBytes;
-constexpr std::size_t kSourcesAt = kRanks * kSenderBytes;  ///< sources inside the segment
+constexpr std::size_t kSourcesAt =
+    kRanks * kSenderBytes;  ///< offset of the sources in a rank's memory
 constexpr std::size_t kMemoryBytes = 2 * kSourcesAt;
 
 /// A planted error of a port or of its caller.
 struct Fault {
     std::string name;
-    std::string told;  ///< part of the expected message
-    std::function<void(link::Grant&)> believes = {};
-    std::function<void(link::Profile&)> assumes = {};
-    std::vector<PutKind> kinds = {};  ///< used instead of the promised ones
-    bool assumes_delivery = false;    ///< takes local completion of a put for its delivery
-    bool assumes_order = false;       ///< takes a delivered put as proof for the previous one
+    std::string message;  ///< expected in the output; "": any message
+    std::function<void(link::Grant&)> change_grant = {};
+    std::function<void(link::Profile&)> change_profile = {};
+    std::vector<PutKind> kinds = {};  ///< used instead of the promised kinds
+    bool assumes_delivery = false;    ///< treats local completion as delivery
+    bool assumes_order = false;       ///< expects earlier puts to be delivered first
     bool reuses_sources = false;      ///< overwrites a source as soon as its put is posted
 };
 
@@ -50,29 +51,30 @@ struct Fabric {
     std::string provider;
     std::vector<PutKind> kinds;  ///< promised by the fabric
     std::vector<Fault> faults;
-    bool made_up = false;  ///< weft has no profile of it and relies on the fabric's grants
+    bool unknown_to_weft = false;  ///< weft has no profile of the provider
 };
 
-/// Returns the offer for a port. For a made-up provider, all that it grants is used.
-base::Result<link::Found> found_offer(const Fabric& fabric, const link::FabricOptions& options) {
-    if (!fabric.made_up) return link::discover(options);
+/// Returns the provider's offer. For a provider that weft does not know, the profile here uses all
+/// that the provider grants.
+base::Result<link::Found> discover_offer(const Fabric& fabric, const link::FabricOptions& options) {
+    if (!fabric.unknown_to_weft) return link::discover(options);
     link::Profile profile;
     profile.provider = options.provider;
-    profile.cells = profile.delivery = profile.fence = {true, "it is made so"};
+    profile.cells = profile.delivery = profile.fence = {true, "defined by this test"};
     profile.writes_empty = profile.small_keys = profile.asks_fence = true;
     return link::discover(options, profile);
 }
 
-/// State of one put, for its check.
+/// State of the put that uses a slot.
 struct Slot {
     bool busy = false;
-    bool landed = false;  ///< its immediate has arrived and the data has been checked
-    std::uint32_t use = 0;
+    bool delivered = false;    ///< the immediate has arrived and the data has been checked
+    std::uint32_t use = 0;     ///< number of earlier puts in this slot; part of the pattern
     std::uint64_t number = 0;  ///< index among all posted puts
     PutKind kind = PutKind::with_immediate;
     std::size_t bytes = 0;
-    std::uint32_t pending = 0;
-    std::vector<std::byte> outside;  ///< its source, if it is not in the segment
+    std::uint32_t pending = 0;       ///< 0: the source may be reused (base::Put)
+    std::vector<std::byte> outside;  ///< the source, if it is not in the segment
 };
 
 std::byte pattern(Rank from, Rank to, std::uint32_t slot, std::uint32_t use, std::size_t at) {
@@ -82,6 +84,7 @@ std::byte pattern(Rank from, Rank to, std::uint32_t slot, std::uint32_t use, std
                                   0xFF);
 }
 
+/// Three ports of this process and their random puts.
 class Traffic {
   public:
     Traffic(const Fabric& fabric, const Fault& fault, std::uint64_t seed)
@@ -95,10 +98,10 @@ class Traffic {
             options.one_host = true;
             options.puts_in_flight = 24;
             options.puts_in_flight_per_peer = 12;
-            auto found = found_offer(fabric, options);
+            auto found = discover_offer(fabric, options);
             if (!found) throw std::runtime_error(found.failure().text);
-            if (fault.believes) fault.believes(found->grant);
-            if (fault.assumes) fault.assumes(found->profile);
+            if (fault.change_grant) fault.change_grant(found->grant);
+            if (fault.change_profile) fault.change_profile(found->profile);
             auto port = link::open_port({memory_.back().data(), kMemoryBytes}, options, *found);
             if (!port) throw std::runtime_error(port.failure().text);
             ports_.push_back(std::move(port).value());
@@ -128,7 +131,7 @@ class Traffic {
     }
 
   private:
-    /// Exposes memory outside the segment: the fabric must accept its key; then revokes it.
+    /// Exposes memory outside the segment and revokes it: the fabric must accept the key.
     void expose_outside() {
         std::vector<std::byte> outside(kSlotBytes);
         for (const auto& port : ports_) {
@@ -145,7 +148,7 @@ class Traffic {
         return memory_[index(to)].data() + index(from) * kSenderBytes + which * kSlotBytes;
     }
 
-    std::size_t some_bytes() {
+    std::size_t draw_bytes() {
         switch (random_() % 4) {
             case 0:
                 return random_() % 17 + 1;
@@ -164,7 +167,7 @@ class Traffic {
         Slot& put = slot(from, to, which);
         if (put.busy || put.pending != 0) return false;
         put.kind = kinds_[random_() % kinds_.size()];
-        put.bytes = std::min(some_bytes(), ports_[index(from)]->facts().message_bytes_max);
+        put.bytes = std::min(draw_bytes(), ports_[index(from)]->facts().message_bytes_max);
         std::byte* source =
             memory_[index(from)].data() + kSourcesAt + (index(to) * kSlots + which) * kSlotBytes;
         if (random_() % 2 == 0) {
@@ -184,11 +187,11 @@ class Traffic {
         message.pending = &put.pending;
         if (ports_[index(from)]->try_put(message) != base::Post::posted) return false;
         put.busy = true;
-        put.landed = false;
+        put.delivered = false;
         put.number = ++posted_;
         ++busy_;
         if (put.pending != 0 && fault_.reuses_sources) std::memset(source, 0xEE, put.bytes);
-        // An unchanged counter means that the source was copied, so it may be freed at once.
+        // `pending` is still 0 if the port has copied the source, which may then be freed.
         if (put.pending == 0 && put.kind == PutKind::with_immediate) {
             std::memset(source, 0xEE, put.bytes);
             std::vector<std::byte>().swap(put.outside);
@@ -202,11 +205,11 @@ class Traffic {
         for (std::size_t i = 0; i < got; ++i) {
             const auto from = static_cast<Rank>(immediates[i] >> 24);
             Slot& put = slot(from, rank, immediates[i] & 0xFFFF);
-            if (!put.busy || put.kind != PutKind::with_immediate || put.landed)
+            if (!put.busy || put.kind != PutKind::with_immediate || put.delivered)
                 problem_ += "an immediate without its put\n";
-            put.landed = true;
+            put.delivered = true;
             check(from, rank, immediates[i] & 0xFFFF);
-            // If writes kept their order, earlier puts to this rank would be delivered now.
+            // A fabric that keeps the order of writes would have delivered earlier puts.
             if (fault_.assumes_order) check_before(from, rank, put.number);
         }
         // Local completions of this rank's puts.
@@ -214,7 +217,7 @@ class Traffic {
             for (std::uint32_t which = 0; which < kSlots; ++which) {
                 Slot& put = slot(rank, to, which);
                 if (!put.busy || put.pending != 0) continue;
-                const bool waits = put.kind == PutKind::with_immediate && !put.landed;
+                const bool waits = put.kind == PutKind::with_immediate && !put.delivered;
                 if (fault_.assumes_delivery && waits) check(rank, to, which);
                 if (waits) continue;
                 if (put.kind != PutKind::with_immediate) check(rank, to, which);
@@ -238,8 +241,8 @@ class Traffic {
         const std::byte* at = target(from, to, which);
         for (std::size_t i = 0; i < put.bytes; ++i) {
             if (at[i] == pattern(from, to, which, put.use, i)) continue;
-            problem_ += fmt::format("put of {} bytes, kind {}: byte {} is not there\n", put.bytes,
-                                    static_cast<int>(put.kind), i);
+            problem_ += fmt::format("put of {} bytes, kind {}: byte {} is not delivered\n",
+                                    put.bytes, static_cast<int>(put.kind), i);
             return;
         }
     }
@@ -261,9 +264,9 @@ class Traffic {
     std::_Exit(problem.empty() ? 0 : 1);
 }
 
-/// Runs the traffic over the adversary in a child process. Returns its message, or "" if
-/// all is right.
-std::string told_by_child(const Fabric& fabric, const Fault& fault, std::uint64_t seed, int puts) {
+/// Runs the traffic over the adversary in a child process. Returns the child's error, or "".
+std::string message_of_child(const Fabric& fabric, const Fault& fault, std::uint64_t seed,
+                             int puts) {
     int ends[2];
     if (::pipe(ends) != 0) return "no pipe";
     const pid_t child = ::fork();
@@ -296,51 +299,55 @@ constexpr auto kImmediate = PutKind::with_immediate;
 constexpr auto kDelivered = PutKind::delivered;
 constexpr auto kFenced = PutKind::fenced;
 
-const Fault kDelivery{
-    .name = "completion_taken_for_delivery", .told = "is not there", .assumes_delivery = true};
-const Fault kOrder{.name = "order_assumed", .told = "is not there", .assumes_order = true};
+const Fault kDelivery{.name = "completion_taken_for_delivery",
+                      .message = "is not delivered",
+                      .assumes_delivery = true};
+const Fault kOrder{.name = "order_assumed", .message = "is not delivered", .assumes_order = true};
 const Fault kSource{.name = "source_reused_early",
-                    .told = "was changed before its operation was complete",
+                    .message = "was changed before its operation was complete",
                     .reuses_sources = true};
 const Fault kInject{.name = "more_injected_than_granted",
-                    .told = "Message too long",
-                    .believes = [](link::Grant& grant) { grant.inject_bytes = 4000; }};
+                    .message = "Message too long",
+                    .change_grant = [](link::Grant& grant) { grant.inject_bytes = 4000; }};
 const Fault kFence{
-    .name = "fence_not_granted", .told = "a fence, without the capability", .kinds = {kFenced}};
-const Fault kUnregistered{.name = "sources_not_registered",
-                          .told = "FI_MR_LOCAL",
-                          .believes = [](link::Grant& grant) { grant.local_registration = false; }};
-// Reported by the write that fails, or by the end of the rank that closes the region of the write.
+    .name = "fence_not_granted", .message = "a fence, without the capability", .kinds = {kFenced}};
+const Fault kUnregistered{
+    .name = "sources_not_registered",
+    .message = "FI_MR_LOCAL",
+    .change_grant = [](link::Grant& grant) { grant.local_registration = false; }};
+// These faults fail in a write, or when the target closes the region: the message varies.
 const Fault kOffsets{.name = "offsets_for_addresses",
-                     .told = "",
-                     .believes = [](link::Grant& grant) { grant.virtual_addresses = false; }};
-const Fault kUnbound{.name = "region_not_bound", .told = "", .believes = [](link::Grant& grant) {
-                         grant.endpoint_registration = false;
-                     }};
+                     .message = "",
+                     .change_grant = [](link::Grant& grant) { grant.virtual_addresses = false; }};
+const Fault kUnbound{
+    .name = "region_not_bound", .message = "", .change_grant = [](link::Grant& grant) {
+        grant.endpoint_registration = false;
+    }};
 const Fault kWideImmediate{.name = "immediate_too_wide",
-                           .told = "an immediate is wider",
-                           .believes = [](link::Grant& grant) { grant.immediate_bytes = 8; }};
+                           .message = "an immediate is wider",
+                           .change_grant = [](link::Grant& grant) { grant.immediate_bytes = 8; }};
 const Fault kReceives{.name = "receives_not_posted",
-                      .told = "found no posted receive",
-                      .believes = [](link::Grant& grant) { grant.consumes_receives = false; }};
-const Fault kLargeKeys{.name = "keys_off_the_fast_path",
-                       .told = "is off the fast path",
-                       .assumes = [](link::Profile& profile) { profile.small_keys = false; }};
+                      .message = "found no posted receive",
+                      .change_grant = [](link::Grant& grant) { grant.consumes_receives = false; }};
+const Fault kLargeKeys{
+    .name = "keys_off_the_fast_path",
+    .message = "is off the fast path",
+    .change_profile = [](link::Profile& profile) { profile.small_keys = false; }};
 const Fault kWideKeys{.name = "keys_too_wide",
-                      .told = "fi_mr_reg of ",
-                      .believes = [](link::Grant& grant) { grant.key_bytes = 8; },
-                      .assumes = [](link::Profile& profile) { profile.small_keys = false; }};
+                      .message = "fi_mr_reg of ",
+                      .change_grant = [](link::Grant& grant) { grant.key_bytes = 8; },
+                      .change_profile = [](link::Profile& profile) { profile.small_keys = false; }};
 const Fault kLong{.name = "longer_than_granted",
-                  .told = "Message too long",
-                  .believes = [](link::Grant& grant) { grant.message_bytes_max = 1U << 20; }};
-Fault completion_believed() {
-    return {.name = "completion_believed", .told = "is not there", .kinds = {PutKind::plain}};
+                  .message = "Message too long",
+                  .change_grant = [](link::Grant& grant) { grant.message_bytes_max = 1U << 20; }};
+Fault completion_trusted() {
+    return {.name = "completion_trusted", .message = "is not delivered", .kinds = {PutKind::plain}};
 }
-Fault delivery_believed() {
-    return {.name = "delivery_believed", .told = "is not there", .kinds = {kDelivered}};
+Fault delivery_trusted() {
+    return {.name = "delivery_trusted", .message = "is not delivered", .kinds = {kDelivered}};
 }
-Fault refused(PutKind kind, const char* told) {
-    return {.name = "refused_writes", .told = told, .kinds = {kind}};
+Fault refused(PutKind kind, const char* message) {
+    return {.name = "refused_writes", .message = message, .kinds = {kind}};
 }
 
 const std::vector<Fabric>& fabrics() {
@@ -348,18 +355,18 @@ const std::vector<Fabric>& fabrics() {
         {"cxi",
          "cxi",
          {kDelivered},
-         {completion_believed(), kSource, kUnbound, kLargeKeys, kWideKeys,
+         {completion_trusted(), kSource, kUnbound, kLargeKeys, kWideKeys,
           refused(kImmediate, "Operation not supported")}},
         {"psm2", "psm2", {kImmediate, kDelivered}, {kDelivery, kOrder, kSource, kInject, kFence}},
         {"psm3", "psm3", {kImmediate, kDelivered}, {kDelivery, kOrder, kSource, kInject, kFence}},
         {"verbs_ofi_rxm",
          "verbs;ofi_rxm",
          {kImmediate},
-         {kDelivery, kOrder, kSource, kUnregistered, kOffsets, delivery_believed()}},
+         {kDelivery, kOrder, kSource, kUnregistered, kOffsets, delivery_trusted()}},
         {"efa",
          "efa",
          {kImmediate},
-         {kDelivery, kOrder, kSource, kUnregistered, kOffsets, delivery_believed()}},
+         {kDelivery, kOrder, kSource, kUnregistered, kOffsets, delivery_trusted()}},
         {"opx",
          "opx",
          {kImmediate, kDelivered},
@@ -384,16 +391,16 @@ void PrintTo(const Fabric& fabric, std::ostream* out) {
 }
 class Adversary : public testing::TestWithParam<Fabric> {};
 
-TEST_P(Adversary, AllDataArrivesWithoutFindings) {
-    EXPECT_EQ(told_by_child(GetParam(), {}, 1, 800), "");
+TEST_P(Adversary, AllDataArrivesAndNoRuleIsViolated) {
+    EXPECT_EQ(message_of_child(GetParam(), {}, 1, 800), "");
 }
 
 TEST_P(Adversary, EachPlantedFaultIsCaughtAndNamed) {
     EXPECT_GE(GetParam().faults.size(), 3U);
     for (const Fault& fault : GetParam().faults) {
-        const std::string told = told_by_child(GetParam(), fault, 7, 500);
-        EXPECT_NE(told, "") << fault.name;
-        EXPECT_NE(told.find(fault.told), std::string::npos) << fault.name << ": " << told;
+        const std::string message = message_of_child(GetParam(), fault, 7, 500);
+        EXPECT_NE(message, "") << fault.name;
+        EXPECT_NE(message.find(fault.message), std::string::npos) << fault.name << ": " << message;
     }
 }
 

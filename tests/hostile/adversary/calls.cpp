@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// calls.cpp - libfabric's calls on registered memory and endpoints.
+// calls.cpp - libfabric's functions for registered memory and endpoints.
 #include <rdma/fi_errno.h>
 
 #include <algorithm>
@@ -149,8 +149,8 @@ fi_ops_cm name_ops{.size = sizeof(fi_ops_cm),
                    .shutdown = nullptr,
                    .join = nullptr};
 
-/// Arguments of a data transfer, common to all such calls.
-struct Move {
+/// Arguments of all functions that transfer data.
+struct Transfer {
     fid_ep* endpoint;
     MessageKind kind;
     const iovec* sources;
@@ -163,7 +163,7 @@ struct Move {
     void* context;
 };
 
-ssize_t move(const Move& wanted, std::uint64_t flags, bool reports) {
+ssize_t transfer(const Transfer& wanted, std::uint64_t flags, bool reports) {
     Endpoint& endpoint = endpoint_of(&wanted.endpoint->fid);
     const std::lock_guard hold(endpoint.domain().lock);
     Operation operation;
@@ -175,76 +175,80 @@ ssize_t move(const Move& wanted, std::uint64_t flags, bool reports) {
     operation.reports = reports;
     return endpoint.post(std::move(operation), wanted.to, wanted.descs, flags);
 }
-/// Makes a call without flags, which uses the flags of the endpoint.
-ssize_t move_usual(const Move& wanted, std::uint64_t more) {
+/// Transfers with the default flags of the endpoint and `more`.
+ssize_t transfer_by_default(const Transfer& wanted, std::uint64_t more) {
     const Endpoint& endpoint = endpoint_of(&wanted.endpoint->fid);
-    const std::uint64_t flags = endpoint.usual_flags() | more;
-    return move(wanted, flags, !endpoint.selective() || (flags & FI_COMPLETION) != 0);
+    const std::uint64_t flags = endpoint.default_flags() | more;
+    return transfer(wanted, flags, !endpoint.selective() || (flags & FI_COMPLETION) != 0);
 }
-ssize_t move_flagged(const Move& wanted, std::uint64_t flags) {
+ssize_t transfer_with_flags(const Transfer& wanted, std::uint64_t flags) {
     const Endpoint& endpoint = endpoint_of(&wanted.endpoint->fid);
-    return move(wanted, flags, !endpoint.selective() || (flags & FI_COMPLETION) != 0);
+    return transfer(wanted, flags, !endpoint.selective() || (flags & FI_COMPLETION) != 0);
 }
 
-using End = std::uint64_t;  // an address or key at the target
+using End = std::uint64_t;  // address or key at the target
 
 ssize_t write(fid_ep* ep, const void* buffer, std::size_t bytes, void* desc, fi_addr_t to,
               End address, End key, void* context) {
     const iovec source{const_cast<void*>(buffer), bytes};
     const fi_rma_iov place{address, bytes, key};
-    return move_usual({ep, MessageKind::write, &source, 1, &desc, to, &place, 1, 0, context}, 0);
+    return transfer_by_default(
+        {ep, MessageKind::write, &source, 1, &desc, to, &place, 1, 0, context}, 0);
 }
 ssize_t write_vector(fid_ep* ep, const iovec* sources, void** descs, std::size_t count,
                      fi_addr_t to, End address, End key, void* context) {
     std::size_t bytes = 0;
     for (std::size_t i = 0; i < count; ++i) bytes += sources[i].iov_len;
     const fi_rma_iov place{address, bytes, key};
-    return move_usual({ep, MessageKind::write, sources, count, descs, to, &place, 1, 0, context},
-                      0);
+    return transfer_by_default(
+        {ep, MessageKind::write, sources, count, descs, to, &place, 1, 0, context}, 0);
 }
 ssize_t write_message(fid_ep* ep, const fi_msg_rma* m, std::uint64_t flags) {
-    return move_flagged({ep, MessageKind::write, m->msg_iov, m->iov_count, m->desc, m->addr,
-                         m->rma_iov, m->rma_iov_count, m->data, m->context},
-                        flags);
+    return transfer_with_flags({ep, MessageKind::write, m->msg_iov, m->iov_count, m->desc, m->addr,
+                                m->rma_iov, m->rma_iov_count, m->data, m->context},
+                               flags);
 }
 ssize_t write_data(fid_ep* ep, const void* buffer, std::size_t bytes, void* desc,
                    std::uint64_t data, fi_addr_t to, End address, End key, void* context) {
     const iovec source{const_cast<void*>(buffer), bytes};
     const fi_rma_iov place{address, bytes, key};
-    return move_usual({ep, MessageKind::write, &source, 1, &desc, to, &place, 1, data, context},
-                      FI_REMOTE_CQ_DATA);
+    return transfer_by_default(
+        {ep, MessageKind::write, &source, 1, &desc, to, &place, 1, data, context},
+        FI_REMOTE_CQ_DATA);
 }
 ssize_t inject_write(fid_ep* ep, const void* buffer, std::size_t bytes, fi_addr_t to, End address,
                      End key) {
     const iovec source{const_cast<void*>(buffer), bytes};
     const fi_rma_iov place{address, bytes, key};
-    return move({ep, MessageKind::write, &source, 1, nullptr, to, &place, 1, 0, nullptr}, FI_INJECT,
-                false);
+    return transfer({ep, MessageKind::write, &source, 1, nullptr, to, &place, 1, 0, nullptr},
+                    FI_INJECT, false);
 }
 ssize_t inject_write_data(fid_ep* ep, const void* buffer, std::size_t bytes, std::uint64_t data,
                           fi_addr_t to, End address, End key) {
     const iovec source{const_cast<void*>(buffer), bytes};
     const fi_rma_iov place{address, bytes, key};
-    return move({ep, MessageKind::write, &source, 1, nullptr, to, &place, 1, data, nullptr},
-                FI_INJECT | FI_REMOTE_CQ_DATA, false);
+    return transfer({ep, MessageKind::write, &source, 1, nullptr, to, &place, 1, data, nullptr},
+                    FI_INJECT | FI_REMOTE_CQ_DATA, false);
 }
 ssize_t read(fid_ep* ep, void* buffer, std::size_t bytes, void* desc, fi_addr_t from, End address,
              End key, void* context) {
     const iovec into{buffer, bytes};
     const fi_rma_iov place{address, bytes, key};
-    return move_usual({ep, MessageKind::read, &into, 1, &desc, from, &place, 1, 0, context}, 0);
+    return transfer_by_default(
+        {ep, MessageKind::read, &into, 1, &desc, from, &place, 1, 0, context}, 0);
 }
 ssize_t read_vector(fid_ep* ep, const iovec* into, void** descs, std::size_t count, fi_addr_t from,
                     End address, End key, void* context) {
     std::size_t bytes = 0;
     for (std::size_t i = 0; i < count; ++i) bytes += into[i].iov_len;
     const fi_rma_iov place{address, bytes, key};
-    return move_usual({ep, MessageKind::read, into, count, descs, from, &place, 1, 0, context}, 0);
+    return transfer_by_default(
+        {ep, MessageKind::read, into, count, descs, from, &place, 1, 0, context}, 0);
 }
 ssize_t read_message(fid_ep* ep, const fi_msg_rma* m, std::uint64_t flags) {
-    return move_flagged({ep, MessageKind::read, m->msg_iov, m->iov_count, m->desc, m->addr,
-                         m->rma_iov, m->rma_iov_count, 0, m->context},
-                        flags);
+    return transfer_with_flags({ep, MessageKind::read, m->msg_iov, m->iov_count, m->desc, m->addr,
+                                m->rma_iov, m->rma_iov_count, 0, m->context},
+                               flags);
 }
 fi_ops_rma rma_ops{.size = sizeof(fi_ops_rma),
                    .read = read,
@@ -274,34 +278,36 @@ ssize_t receive_message(fid_ep* ep, const fi_msg* m, std::uint64_t) {
 ssize_t send(fid_ep* ep, const void* buffer, std::size_t bytes, void* desc, fi_addr_t to,
              void* context) {
     const iovec source{const_cast<void*>(buffer), bytes};
-    return move_usual({ep, MessageKind::send, &source, 1, &desc, to, nullptr, 0, 0, context}, 0);
+    return transfer_by_default(
+        {ep, MessageKind::send, &source, 1, &desc, to, nullptr, 0, 0, context}, 0);
 }
 ssize_t send_vector(fid_ep* ep, const iovec* sources, void** descs, std::size_t count, fi_addr_t to,
                     void* context) {
-    return move_usual({ep, MessageKind::send, sources, count, descs, to, nullptr, 0, 0, context},
-                      0);
+    return transfer_by_default(
+        {ep, MessageKind::send, sources, count, descs, to, nullptr, 0, 0, context}, 0);
 }
 ssize_t send_message(fid_ep* ep, const fi_msg* m, std::uint64_t flags) {
-    return move_flagged({ep, MessageKind::send, m->msg_iov, m->iov_count, m->desc, m->addr, nullptr,
-                         0, m->data, m->context},
-                        flags);
+    return transfer_with_flags({ep, MessageKind::send, m->msg_iov, m->iov_count, m->desc, m->addr,
+                                nullptr, 0, m->data, m->context},
+                               flags);
 }
 ssize_t send_data(fid_ep* ep, const void* buffer, std::size_t bytes, void* desc, std::uint64_t data,
                   fi_addr_t to, void* context) {
     const iovec source{const_cast<void*>(buffer), bytes};
-    return move_usual({ep, MessageKind::send, &source, 1, &desc, to, nullptr, 0, data, context},
-                      FI_REMOTE_CQ_DATA);
+    return transfer_by_default(
+        {ep, MessageKind::send, &source, 1, &desc, to, nullptr, 0, data, context},
+        FI_REMOTE_CQ_DATA);
 }
 ssize_t inject_send(fid_ep* ep, const void* buffer, std::size_t bytes, fi_addr_t to) {
     const iovec source{const_cast<void*>(buffer), bytes};
-    return move({ep, MessageKind::send, &source, 1, nullptr, to, nullptr, 0, 0, nullptr}, FI_INJECT,
-                false);
+    return transfer({ep, MessageKind::send, &source, 1, nullptr, to, nullptr, 0, 0, nullptr},
+                    FI_INJECT, false);
 }
 ssize_t inject_send_data(fid_ep* ep, const void* buffer, std::size_t bytes, std::uint64_t data,
                          fi_addr_t to) {
     const iovec source{const_cast<void*>(buffer), bytes};
-    return move({ep, MessageKind::send, &source, 1, nullptr, to, nullptr, 0, data, nullptr},
-                FI_INJECT | FI_REMOTE_CQ_DATA, false);
+    return transfer({ep, MessageKind::send, &source, 1, nullptr, to, nullptr, 0, data, nullptr},
+                    FI_INJECT | FI_REMOTE_CQ_DATA, false);
 }
 fi_ops_msg message_ops{.size = sizeof(fi_ops_msg),
                        .recv = receive,

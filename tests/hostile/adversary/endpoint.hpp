@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// endpoint.hpp - operations in flight of an endpoint, as origin and as target, and their tricks.
+// endpoint.hpp - an endpoint and its operations in flight, as origin and as target.
 //
-// Idea     A write waits at its origin for a random time, and then leaves in pieces through the
-//          target's mailbox; only then is its source read. At the target each piece waits again and
-//          may be cut further. It is delivered at a random moment that the promised order permits.
-//          Completions wait, too. So everything happens at the latest moment and in the worst order
-//          that the profile permits.
-// Holds    All calls are made under the domain's lock.
+// Idea     A write waits at its origin for a random number of polls. Then its source is read and
+//          sent in pieces to the target's mailbox. At the target each piece waits again, may be cut
+//          into parts, and is delivered at a random time that the promised order permits.
+//          Completions wait, too. So events are late and reordered as far as the profile permits.
+// Holds    All functions are called under the domain's lock.
 #pragma once
 
 #include <list>
@@ -18,58 +17,62 @@
 
 namespace adversary {
 
+/// State of this endpoint about another one.
 struct Peer {
     std::unique_ptr<Outbox> outbox;
     Address address;
-    int refusals = 0;                 ///< left until the peer counts as connected
-    std::set<std::uint64_t> pending;  ///< operations for which a fence must wait
+    int refusals = 0;                 ///< posts to refuse until the peer is connected
+    std::set<std::uint64_t> pending;  ///< operations that a fence waits for
     std::set<std::uint64_t> fences;   ///< fenced operations that still wait
 };
 
+/// An operation of this endpoint as origin.
 struct Operation {
     MessageKind kind = MessageKind::write;
     std::uint64_t id = 0;
     Peer* to = nullptr;
-    std::vector<iovec> sources;  ///< for a read: the destinations
-    std::vector<fi_rma_iov> places;
-    std::vector<Region*> regions;  ///< that contain the sources
+    std::vector<iovec> sources;      ///< for a read: the destinations
+    std::vector<fi_rma_iov> places;  ///< targets
+    std::vector<Region*> regions;    ///< regions that contain the sources
     std::size_t bytes = 0;
     std::uint64_t flags = 0;
     std::uint64_t data = 0;
     void* context = nullptr;
-    bool reports = false;
-    bool delivery = false;
+    bool reports = false;   ///< adds an entry to the completion queue
+    bool delivery = false;  ///< completes after delivery
     bool fenced = false;
-    int delay = 0;
-    std::uint64_t checksum = 0;
-    std::vector<std::byte> copy;  ///< of the source, after it has been read
-    std::vector<Header> pieces;   ///< not sent yet; the last one is sent next
-    bool leaving = false;
-    bool lost = false;
-    std::size_t missing = 0;  ///< bytes of a read that have not arrived
+    int delay = 0;                ///< polls to wait
+    std::uint64_t checksum = 0;   ///< of the sources when the operation was posted
+    std::vector<std::byte> copy;  ///< of the sources, after they have been read
+    std::vector<Header> pieces;   ///< to send, from the last to the first
+    bool leaving = false;         ///< the sources have been read
+    bool lost = false;            ///< its connection is lost
+    std::size_t missing = 0;      ///< bytes of a read that are not delivered
 };
 
-/// An operation of an origin that has started to arrive here and is not complete.
+/// An operation of another endpoint of which a piece has arrived; kept until all are delivered.
 struct Arrival {
-    Header first;  ///< header of any piece
+    Header first;  ///< header of the piece that arrived first
     std::uint32_t pieces_missing = 0;
     int error = 0;
     std::vector<std::byte> message;  ///< data of a send
 };
 
-struct Landing {
+/// A piece, or a part of one, that waits for its delivery to memory.
+struct PendingPiece {
     Arrival* arrival = nullptr;
-    Operation* read = nullptr;  ///< the read that it answers, at the origin
+    Operation* read = nullptr;  ///< the read of this endpoint that the piece answers
     Header header;
     std::vector<std::byte> bytes;
     std::size_t landed = 0;
     int delay = 0;
     std::uint64_t number = 0;
     bool last_of_piece = true;
-    std::shared_ptr<int> parts;  ///< number of parts of its piece that are not delivered yet
+    std::shared_ptr<int> parts;  ///< number of undelivered parts of the piece
 };
 
-struct LateEntry {
+/// A completion to report after `delay` polls.
+struct DelayedCompletion {
     Queue* queue;
     Counter* counter;
     Entry entry;
@@ -95,52 +98,52 @@ class Endpoint {
     int enable();
     [[nodiscard]] bool enabled() const { return enabled_; }
     [[nodiscard]] Address address() const { return mailbox_.address(); }
-    /// Posts an operation. Returns a negative error if it is refused.
+    /// Posts an operation. Returns 0, or a negative error if it is refused.
     ssize_t post(Operation operation, fi_addr_t to, void** descs, std::uint64_t flags);
     ssize_t post_receive(const iovec* into, std::size_t count, void* context);
     void progress();
     /// Removes a region that is being closed from the operations in flight.
     void forget(const Region& region);
-    [[nodiscard]] std::uint64_t usual_flags() const { return op_flags_; }
+    [[nodiscard]] std::uint64_t default_flags() const { return op_flags_; }
     [[nodiscard]] bool selective() const { return selective_; }
     [[nodiscard]] Domain& domain() { return domain_; }
 
   private:
     [[nodiscard]] bool chance(unsigned in) { return random_() % in == 0; }
-    [[nodiscard]] int some_delay();
+    [[nodiscard]] int draw_delay();
     [[nodiscard]] Peer* peer_at(fi_addr_t to);
-    [[nodiscard]] bool refused_for_now(Peer& peer);
+    [[nodiscard]] bool must_retry(Peer& peer);
     [[nodiscard]] int check(Operation& operation, void** descs, std::uint64_t flags);
     [[nodiscard]] int check_sources(Operation& operation, void** descs);
-    void take_context(const Operation& operation);
-    void give_context(const Operation& operation);
+    void acquire_context(const Operation& operation);
+    void return_context(const Operation& operation);
 
-    // As origin.
-    void let_leave();
-    [[nodiscard]] bool held_back(const Operation& operation) const;
+    // Functions as origin.
+    void send_some();
+    [[nodiscard]] bool waits_for_fence(const Operation& operation) const;
     void prepare(Operation& operation);
     [[nodiscard]] bool push_pieces(Operation& operation);
-    void has_left(std::unique_ptr<Operation> operation);
+    void after_sending(std::unique_ptr<Operation> operation);
     void release_sources(Operation& operation);
     void complete(const Operation& operation, int error);
-    void has_landed(std::uint64_t id, int error);
+    void delivery_confirmed(std::uint64_t id, int error);
 
-    // As target.
+    // Functions as target.
     void receive();
-    void take(const Slot& slot);
-    void take_piece(const Slot& slot);
+    void handle(const Slot& slot);
+    void receive_piece(const Slot& slot);
     void answer(const Header& request);
-    void land_some();
+    void deliver_some();
     [[nodiscard]] bool must_wait(std::size_t which) const;
-    void land(std::size_t which);
-    [[nodiscard]] std::byte* place_of(const Landing& landing);
-    void piece_is_there(const Landing& landing);
-    void arrival_is_there(std::map<std::pair<std::uint64_t, std::uint64_t>, Arrival>::iterator at);
+    void deliver(std::size_t which);
+    [[nodiscard]] std::byte* target_address(const PendingPiece& piece);
+    void piece_delivered(const PendingPiece& piece);
+    void arrival_complete(std::map<std::pair<std::uint64_t, std::uint64_t>, Arrival>::iterator at);
     void match_messages();
-    void send_back(const Address& to, const Header& header, std::vector<std::byte> bytes);
-    void flush_back();
-    void add_late(Queue* queue, Counter* counter, const Entry& entry, bool report);
-    void let_complete();
+    void add_reply(const Address& to, const Header& header, std::vector<std::byte> bytes);
+    void send_replies();
+    void delay_completion(Queue* queue, Counter* counter, const Entry& entry, bool report);
+    void report_completions();
     void serve();
 
     Domain& domain_;
@@ -149,10 +152,10 @@ class Endpoint {
     Mailbox mailbox_;
     std::uint64_t caps_;
     std::uint64_t op_flags_;
-    bool ordered_;  ///< write order was asked for and granted
-    bool slow_ = false;
+    bool ordered_;       ///< writes keep their order
+    bool slow_ = false;  ///< all delays are three times longer
     bool enabled_ = false;
-    bool selective_ = false;
+    bool selective_ = false;  ///< only operations with FI_COMPLETION report
     Addresses* addresses_ = nullptr;
     Queue* transmitted_ = nullptr;
     Queue* received_ = nullptr;
@@ -160,21 +163,21 @@ class Endpoint {
     std::map<std::uint64_t, std::unique_ptr<Peer>> peers_;  ///< by nonce
     std::uint64_t next_id_ = 1;
     std::uint64_t posts_ = 0;
-    std::uint64_t lost_after_ = ~std::uint64_t{0};
-    int storm_ = 0;
+    std::uint64_t lost_after_ = ~std::uint64_t{0};  ///< posts before the connections are lost
+    int storm_ = 0;                                 ///< posts that are still to be refused
     std::vector<std::unique_ptr<Operation>> outgoing_;
-    std::map<std::uint64_t, std::unique_ptr<Operation>> awaited_;  ///< sent and not yet answered
-    std::set<void*> contexts_;
+    std::map<std::uint64_t, std::unique_ptr<Operation>> awaited_;  ///< sent, not confirmed
+    std::set<void*> contexts_;  ///< contexts of operations in flight
     std::map<std::pair<std::uint64_t, std::uint64_t>, Arrival> arrivals_;
-    std::deque<Landing> landings_;
-    std::uint64_t next_landing_ = 0;
-    struct Back {
+    std::deque<PendingPiece> pending_;
+    std::uint64_t next_number_ = 0;
+    struct Reply {
         Address to;
         Header header;
         std::vector<std::byte> bytes;
     };
-    std::deque<Back> back_;
-    std::vector<LateEntry> late_;
+    std::deque<Reply> replies_;
+    std::vector<DelayedCompletion> delayed_;
     std::deque<Receive> receives_;
     std::deque<Arrival> messages_;
     std::atomic<bool> stop_{false};

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// mailbox.hpp - connects endpoints: a ring of messages in memory that both map.
+// mailbox.hpp - a ring of messages in shared memory, from all endpoints to one.
 //
-// Idea     The owner of a mailbox creates it as an unnamed file; other processes map it through
-//          /proc. It has many writers and one reader. A writer takes the next slot by a ticket and
-//          hands it over by setting the slot's turn.
-// Holds    Leaves no file, however a process ends. All endpoints are on one host.
+// Idea     The reading endpoint creates the ring in an unnamed file; other processes map it through
+//          /proc. A writer reserves the next slot by a ticket and publishes its message by setting
+//          the slot's turn.
+// Holds    No file remains, however a process ends. All endpoints are on one host.
 #pragma once
 
 #include <atomic>
@@ -17,14 +17,14 @@ namespace adversary {
 /// Address of an endpoint.
 struct Address {
     std::int32_t process = 0;
-    std::int32_t file = 0;
-    std::uint64_t nonce = 0;
+    std::int32_t file = 0;    ///< descriptor of the ring in that process
+    std::uint64_t nonce = 0;  ///< random; identifies the ring
     bool operator==(const Address&) const = default;
 };
 
 enum class MessageKind : std::uint32_t {
     write,
-    landed,  ///< confirms the delivery of a write; `data` is 0 or an error
+    delivered,  ///< confirms the delivery of a write; `data` is 0 or an error
     read,
     answer,  ///< data for a read
     send,
@@ -32,25 +32,25 @@ enum class MessageKind : std::uint32_t {
 
 struct Header {
     MessageKind kind = MessageKind::write;
-    std::uint32_t bytes = 0;  ///< of data after the header
+    std::uint32_t bytes = 0;  ///< bytes of data after the header
     Address from;
-    std::uint64_t operation = 0;  ///< identifies it at the endpoint that started it
+    std::uint64_t operation = 0;  ///< id of the operation at its origin
     std::uint64_t address = 0;
     std::uint64_t key = 0;
     std::uint64_t total = 0;   ///< bytes of all pieces
-    std::uint64_t offset = 0;  ///< of this piece
-    std::uint64_t data = 0;
+    std::uint64_t offset = 0;  ///< offset of this piece in the data
+    std::uint64_t data = 0;    ///< immediate, or an error
     std::uint32_t pieces = 1;  ///< number of pieces of the operation
     std::uint32_t flags = 0;
 };
-inline constexpr std::uint32_t kWithData = 1;
-inline constexpr std::uint32_t kWantsLanded = 2;
+inline constexpr std::uint32_t kWithData = 1;       ///< flag: has an immediate
+inline constexpr std::uint32_t kWantsDelivery = 2;  ///< flag: the target confirms the delivery
 
 inline constexpr std::size_t kPieceBytes = 3968;
 inline constexpr std::size_t kSlots = 256;
 
 struct Slot {
-    std::atomic<std::uint64_t> turn;
+    std::atomic<std::uint64_t> turn;  ///< ticket: free for it; ticket + 1: has its message
     Header header;
     std::byte bytes[kPieceBytes];
 };
@@ -58,14 +58,14 @@ struct Slot {
 struct Ring {
     std::uint64_t nonce;
     std::atomic<std::uint32_t> closed;
-    std::atomic<std::uint32_t> bell;      ///< incremented with each message
-    std::atomic<std::uint32_t> sleepers;  ///< number of threads that wait for `bell`
-    alignas(64) std::atomic<std::uint64_t> tail;
-    alignas(64) std::uint64_t head;  ///< used by the owner only
+    std::atomic<std::uint32_t> bell;              ///< incremented with each message
+    std::atomic<std::uint32_t> sleepers;          ///< number of threads that wait for `bell`
+    alignas(64) std::atomic<std::uint64_t> tail;  ///< next ticket
+    alignas(64) std::uint64_t head;               ///< next ticket to read; only the reader uses it
     Slot slots[kSlots];
 };
 
-/// The calling endpoint's own mailbox, which it reads.
+/// The mailbox that this endpoint reads.
 class Mailbox {
   public:
     Mailbox();
@@ -76,10 +76,12 @@ class Mailbox {
     [[nodiscard]] Address address() const;
     /// Returns the next message or nullptr. The message stays valid until done().
     [[nodiscard]] const Slot* next();
+    /// Frees the slot of next().
     void done();
-    /// Sleeps until `bell` differs from `seen`, or for a short time.
+    /// Sleeps until `bell` differs from `seen`, at most 2 ms.
     void wait(std::uint32_t seen) const;
     [[nodiscard]] std::uint32_t bell() const { return ring_->bell.load(); }
+    /// Wakes the thread in wait().
     void ring();
 
   private:
@@ -87,7 +89,7 @@ class Mailbox {
     int file_ = -1;
 };
 
-/// Another endpoint's mailbox, for writing.
+/// The mailbox of another endpoint, to which this one writes.
 class Outbox {
   public:
     explicit Outbox(const Address& address);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// objects.hpp - libfabric's objects, each at the start of a struct with its state.
+// objects.hpp - structs of the adversary's state, each with libfabric's object as first member.
 //
-// Holds    A domain and all objects opened on it share one lock. Progress holds it, whether it is
-//          made by a call or by the thread of an endpoint that writes without the program.
+// Holds    Calls of the program and the threads of endpoints hold the domain's lock while they use
+//          the domain or an object opened on it.
 // Next     endpoint.hpp for operations in flight; calls.cpp for libfabric's calls.
 #pragma once
 
@@ -43,7 +43,7 @@ struct Domain {
     std::vector<Endpoint*> endpoints;
     std::size_t registered_bytes;
     std::uint64_t next_key;
-    int open;  ///< number of objects open on it
+    int open;  ///< number of objects that are open on the domain
 };
 
 struct Region {
@@ -54,7 +54,7 @@ struct Region {
     std::uint64_t access;
     Endpoint* bound;
     bool enabled;
-    int readers;  ///< operations in flight that read from it
+    int readers;  ///< operations in flight that read from the region
     [[nodiscard]] bool covers(const void* first, std::size_t size) const {
         const auto* at = static_cast<const std::byte*>(first);
         return at >= base && size <= bytes && at <= base + bytes - size;
@@ -72,7 +72,7 @@ struct Queue {
     Domain* domain;
     fi_cq_format format;
     std::size_t size;
-    std::uint64_t overrun_after;  ///< number of completions before it reports an overrun
+    std::uint64_t overrun_after;  ///< completions until an overrun is reported
     std::deque<Entry> entries;
 };
 
@@ -89,12 +89,12 @@ struct Addresses {
     std::vector<Address> known;
 };
 
-/// Makes a little progress on all endpoints of a domain.
+/// Makes progress on all endpoints of a domain: one step of each.
 void progress(Domain& domain);
-/// Adds a completion. Exceeding the size of the queue is a violation.
+/// Adds a completion. It is a violation if the queue is full.
 void add_entry(Queue* queue, const Entry& entry);
 
-/// Creates an object; used by the calls that open objects.
+/// Creates an object of a domain.
 template <class Object>
 Object* open_object(Domain& domain) {
     auto* object = new Object{};
@@ -110,8 +110,7 @@ int open_region(fid* domain, const void* buffer, std::size_t bytes, std::uint64_
                 void* context);
 int open_region_of(fid* domain, const fi_mr_attr* attributes, std::uint64_t flags, fid_mr** out);
 int open_endpoint(fid_domain* domain, fi_info* info, fid_ep** out, void* context);
-/// Returns the profile that the environment names. If there is an error, prints it, returns
-/// nullptr.
+/// Returns the profile that ADVERSARY_PROFILE names; nullptr if it names none or prints an error.
 [[nodiscard]] const Profile* chosen_profile();
 
 }  // namespace adversary

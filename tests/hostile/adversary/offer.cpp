@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// offer.cpp - the provider that libfabric finds here, with the name of a profile, and its offer.
+// offer.cpp - the provider that libfabric loads, with the name and the offer of the profile.
 //
-// Idea     If two providers have one name, libfabric uses the one with the higher version. So this
-//          provider also replaces a built-in provider of that name. For a layered name
-//          ("core;layer") it uses the name of the layer: libfabric puts the core's name in front.
+// Idea     Of two providers with one name, libfabric uses the higher version, so this provider
+//          replaces a built-in one. For a layered name ("core;layer") the provider has the name of
+//          the layer: libfabric puts the core's name in front.
 #include <rdma/fi_errno.h>
 #include <rdma/providers/fi_prov.h>
 
@@ -35,21 +35,22 @@ std::uint64_t order_of(const Profile& profile) {
     return FI_ORDER_WAW | FI_ORDER_RMA_WAW | FI_ORDER_SAS;
 }
 
-int demanded_mr(const fi_info* hints, const Profile& profile) {
+/// Returns the memory registration modes that the caller supports.
+int supported_mr_modes(const fi_info* hints, const Profile& profile) {
     if (hints == nullptr || hints->domain_attr == nullptr) return profile.mr_mode;
     const int mode = hints->domain_attr->mr_mode;
-    // FI_MR_BASIC, a value older than the bits; libfabric 2 warns if its name is used.
+    // 1 is FI_MR_BASIC, from before mode bits; libfabric 2 warns if its name is used.
     if (mode == 1) return profile.mr_mode & ~FI_MR_LOCAL;
     return mode;
 }
 
 /// Returns true if the profile can satisfy the hints.
-bool meets(const Profile& profile, const fi_info* hints) {
+bool satisfies(const Profile& profile, const fi_info* hints) {
     if (hints == nullptr) return true;
     const std::uint64_t caps = kAlways | profile.caps;
     if ((hints->caps & ~caps) != 0) return false;
     if ((profile.mode & ~hints->mode) != 0) return false;
-    if ((profile.mr_mode & ~demanded_mr(hints, profile)) != 0) return false;
+    if ((profile.mr_mode & ~supported_mr_modes(hints, profile)) != 0) return false;
     if (hints->ep_attr != nullptr) {
         const fi_ep_type type = hints->ep_attr->type;
         if (type != FI_EP_UNSPEC && type != FI_EP_RDM) return false;
@@ -105,7 +106,7 @@ void fill(fi_info& info, const Profile& profile, const fi_info* hints) {
     info.fabric_attr->name = ::strdup("adversary");
 }
 
-/// Returns true if the hints name another provider. They may name this one, or only its core.
+/// Returns true if the hints name another provider; the name, core and layer of this one are right.
 bool names_another(const fi_info* hints, const Profile& profile) {
     if (hints == nullptr || hints->fabric_attr == nullptr ||
         hints->fabric_attr->prov_name == nullptr)
@@ -118,7 +119,7 @@ bool names_another(const fi_info* hints, const Profile& profile) {
 int get_info(std::uint32_t, const char*, const char*, std::uint64_t, const fi_info* hints,
              fi_info** out) {
     const Profile* profile = chosen_profile();
-    if (profile == nullptr || names_another(hints, *profile) || !meets(*profile, hints))
+    if (profile == nullptr || names_another(hints, *profile) || !satisfies(*profile, hints))
         return -FI_ENODATA;
     fi_info* info = fi_allocinfo();
     if (info == nullptr) return -FI_ENOMEM;
@@ -155,8 +156,7 @@ extern "C" fi_provider* fi_prov_ini() {
     static fi_provider provider{};
     const adversary::Profile* profile = adversary::chosen_profile();
     name = profile == nullptr ? "adversary" : adversary::layer_of(profile->name);
-    // libfabric takes the newer of two providers with one name; its own have 117 (1.17)
-    // or 201 (2.1).
+    // Higher than the versions of libfabric's own providers: 117 (1.17) or 201 (2.1).
     provider.version = FI_VERSION(30000, 0);
     provider.fi_version = FI_VERSION(1, 17);
     provider.name = name.c_str();

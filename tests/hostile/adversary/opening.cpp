@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// opening.cpp - libfabric's calls on queues, counters, addresses, and the objects that own them.
+// opening.cpp - libfabric's functions for queues, counters, address vectors, domains and fabrics.
 #include <rdma/fi_errno.h>
 
 #include <algorithm>
@@ -66,7 +66,7 @@ ssize_t read_queue(fid_cq* handle, void* buffer, std::size_t count) {
     const std::lock_guard hold(queue.domain->lock);
     progress(*queue.domain);
     if (queue.overrun_after == 0) {
-        played(Trick::queue_overrun);
+        count_trick(Trick::queue_overrun);
         return -FI_EOVERRUN;
     }
     count = std::min<std::size_t>(count, queue.overrun_after);
@@ -74,7 +74,7 @@ ssize_t read_queue(fid_cq* handle, void* buffer, std::size_t count) {
     std::size_t got = 0;
     for (; got < count && !queue.entries.empty(); ++got) {
         if (queue.entries.front().error != 0) break;
-        // Each format is a prefix of the longest one.
+        // Each format is a prefix of fi_cq_tagged_entry.
         std::memcpy(static_cast<std::byte*>(buffer) + got * bytes, &queue.entries.front().entry,
                     bytes);
         queue.entries.pop_front();
@@ -200,11 +200,11 @@ int open_queue(fid_domain* domain, fi_cq_attr* attributes, fid_cq** out, void* c
     auto* queue = open_object<Queue>(*reinterpret_cast<Domain*>(domain));
     queue->queue.fid = {FI_CLASS_CQ, context, &plain_ops<Queue>};
     queue->queue.ops = &queue_ops;
-    const bool unsaid = attributes->format == FI_CQ_FORMAT_UNSPEC;
-    queue->format = unsaid ? FI_CQ_FORMAT_CONTEXT : attributes->format;
+    const bool unspecified = attributes->format == FI_CQ_FORMAT_UNSPEC;
+    queue->format = unspecified ? FI_CQ_FORMAT_CONTEXT : attributes->format;
     attributes->format = queue->format;
     queue->size = attributes->size == 0 ? 1024 : attributes->size;
-    queue->overrun_after = end_for_this_rank("ADVERSARY_OVERRUN");
+    queue->overrun_after = limit_for_this_rank("ADVERSARY_OVERRUN");
     *out = &queue->queue;
     return 0;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// origin.cpp - an endpoint as origin: posts operations, sends them later, and completes them.
+// origin.cpp - functions of an endpoint as origin: post operations, send and complete them later.
 #include <rdma/fi_errno.h>
 
 #include <algorithm>
@@ -12,8 +12,9 @@
 namespace adversary {
 namespace {
 
-constexpr unsigned char kScribble = 0xC7;
+constexpr unsigned char kScribble = 0xC7;  ///< written to contexts that the provider may use
 
+/// Returns a hash of a number (splitmix64).
 std::uint64_t mixed(std::uint64_t value) {
     value += 0x9E3779B97F4A7C15U;
     value = (value ^ (value >> 30)) * 0xBF58476D1CE4E5B9U;
@@ -21,7 +22,7 @@ std::uint64_t mixed(std::uint64_t value) {
     return value ^ (value >> 31);
 }
 
-/// Combines the seed with the rank: ranks of a job draw differently, and a job can be repeated.
+/// Combines the seed with the rank, so that ranks draw differently and a job can be repeated.
 std::uint64_t seed_of(const Domain& domain) {
     const char* rank = std::getenv("PMIX_RANK");
     const std::uint64_t process = rank != nullptr ? std::strtoull(rank, nullptr, 10) : 0;
@@ -54,12 +55,12 @@ Endpoint::Endpoint(Domain& domain, const fi_info& info)
       ordered_(profile_.order == Order::stream ||
                (profile_.order == Order::location && info.tx_attr != nullptr &&
                 (info.tx_attr->msg_order & (FI_ORDER_WAW | FI_ORDER_RMA_WAW)) != 0)),
-      lost_after_(end_for_this_rank("ADVERSARY_LOSE")) {
+      lost_after_(limit_for_this_rank("ADVERSARY_LOSE")) {
     slow_ = chance(4);
-    if (slow_) played(Trick::slow_endpoint);
+    if (slow_) count_trick(Trick::slow_endpoint);
     ++domain_.open;
     domain_.endpoints.push_back(this);
-    if (profile_.lands_by_itself) server_ = std::thread([this] { serve(); });
+    if (profile_.hardware_delivers) server_ = std::thread([this] { serve(); });
 }
 
 Endpoint::~Endpoint() {
@@ -82,7 +83,7 @@ void Endpoint::serve() {
         {
             const std::lock_guard hold(domain_.lock);
             if (enabled_) progress();
-            idle = landings_.empty() && outgoing_.empty() && back_.empty() && late_.empty();
+            idle = pending_.empty() && outgoing_.empty() && replies_.empty() && delayed_.empty();
         }
         if (idle)
             mailbox_.wait(seen);
@@ -117,7 +118,7 @@ int Endpoint::enable() {
     return 0;
 }
 
-int Endpoint::some_delay() {
+int Endpoint::draw_delay() {
     const std::uint64_t drawn = random_();
     int delay = 0;
     if (drawn % 8 >= 4) delay = static_cast<int>(drawn / 8 % 8);
@@ -139,17 +140,17 @@ Peer* Endpoint::peer_at(fi_addr_t to) {
     return peer.get();
 }
 
-/// Returns true if a post must be repeated: no connection yet, a storm, or a full queue.
-bool Endpoint::refused_for_now(Peer& peer) {
+/// Returns true if the caller must retry: no connection yet, a random refusal, or a full queue.
+bool Endpoint::must_retry(Peer& peer) {
     if (peer.refusals > 0) {
         --peer.refusals;
-        played(Trick::refused_unconnected);
+        count_trick(Trick::refused_unconnected);
         return true;
     }
     if (storm_ == 0 && chance(24)) storm_ = 1 + static_cast<int>(random_() % 20);
     if (storm_ > 0) {
         --storm_;
-        played(Trick::refused_again);
+        count_trick(Trick::refused_again);
         return true;
     }
     return outgoing_.size() + awaited_.size() >= profile_.transfers;
@@ -158,15 +159,14 @@ bool Endpoint::refused_for_now(Peer& peer) {
 int Endpoint::check(Operation& operation, void** descs, std::uint64_t flags) {
     if (operation.sources.size() > profile_.sources || operation.places.size() > profile_.places) {
         violation("an operation of " + std::to_string(operation.sources.size()) + " sources and " +
-                  std::to_string(operation.places.size()) + " places, where " +
-                  std::to_string(profile_.sources) + " and " + std::to_string(profile_.places) +
-                  " were granted");
+                  std::to_string(operation.places.size()) + " targets; granted: " +
+                  std::to_string(profile_.sources) + " and " + std::to_string(profile_.places));
     }
     for (const iovec& source : operation.sources) operation.bytes += source.iov_len;
     std::size_t room = 0;
     for (const fi_rma_iov& place : operation.places) room += place.len;
     if (operation.kind != MessageKind::send && room != operation.bytes)
-        violation("an operation whose sources and places differ in size");
+        violation("an operation whose sources and targets differ in size");
     if (operation.bytes > profile_.message_bytes) return -FI_EMSGSIZE;
     if ((flags & FI_REMOTE_CQ_DATA) != 0 && operation.kind == MessageKind::write) {
         if (!profile_.immediate_writes || profile_.immediate_bytes == 0) return -FI_EOPNOTSUPP;
@@ -178,7 +178,7 @@ int Endpoint::check(Operation& operation, void** descs, std::uint64_t flags) {
         operation.kind == MessageKind::write)
         return -FI_EINVAL;
     if ((flags & FI_FENCE) != 0 && (caps_ & FI_FENCE) == 0)
-        violation("a fence, without the capability that is asked for it");
+        violation("a fence, without the capability FI_FENCE");
     if ((flags & FI_INJECT) == 0) return check_sources(operation, descs);
     if (operation.bytes > profile_.inject_bytes) return -FI_EMSGSIZE;
     return 0;
@@ -195,24 +195,24 @@ int Endpoint::check_sources(Operation& operation, void** descs) {
             if (region.second == desc) found = region.second;
         if (found == nullptr || !found->enabled || !found->covers(source.iov_base, source.iov_len))
             violation("a source of " + std::to_string(source.iov_len) +
-                      " bytes is not in the registered memory that is named with it (FI_MR_LOCAL)");
+                      " bytes is not in the region of its descriptor (FI_MR_LOCAL)");
         operation.regions.push_back(found);
         ++found->readers;
     }
     return 0;
 }
 
-void Endpoint::take_context(const Operation& operation) {
+void Endpoint::acquire_context(const Operation& operation) {
     if (!operation.reports || (profile_.mode & (FI_CONTEXT | FI_CONTEXT2)) == 0) return;
-    if (operation.context == nullptr) violation("an operation without the context demanded");
+    if (operation.context == nullptr) violation("an operation without a context (FI_CONTEXT)");
     if (!contexts_.insert(operation.context).second)
         violation("a context was used for two operations at once");
-    played(Trick::context_scribbled);
+    count_trick(Trick::context_scribbled);
     const bool second = (profile_.mode & FI_CONTEXT2) != 0;
     std::memset(operation.context, kScribble, second ? sizeof(fi_context2) : sizeof(fi_context));
 }
 
-void Endpoint::give_context(const Operation& operation) {
+void Endpoint::return_context(const Operation& operation) {
     if (contexts_.erase(operation.context) == 0) return;
     const bool second = (profile_.mode & FI_CONTEXT2) != 0;
     const auto* bytes = static_cast<const unsigned char*>(operation.context);
@@ -225,20 +225,20 @@ ssize_t Endpoint::post(Operation operation, fi_addr_t to, void** descs, std::uin
     if (!enabled_) violation("an operation on an endpoint that is not enabled");
     Peer* peer = peer_at(to);
     if (peer == nullptr) return -FI_EINVAL;
-    if (refused_for_now(*peer)) return -FI_EAGAIN;
+    if (must_retry(*peer)) return -FI_EAGAIN;
     if (const int refused = check(operation, descs, flags); refused != 0) return refused;
-    take_context(operation);
+    acquire_context(operation);
     const bool delivery = (flags & FI_DELIVERY_COMPLETE) != 0;
-    if (delivery && profile_.delivery == Delivery::early) played(Trick::delivery_ignored);
+    if (delivery && profile_.delivery == Delivery::early) count_trick(Trick::delivery_ignored);
     operation.id = next_id_++;
     operation.to = peer;
     operation.flags = flags;
     operation.delivery = delivery && profile_.delivery == Delivery::real;
     operation.fenced = (flags & FI_FENCE) != 0;
-    operation.delay = some_delay();
+    operation.delay = draw_delay();
     operation.lost = posts_++ >= lost_after_;
-    if (operation.lost) played(Trick::connection_lost);
-    if (operation.delay > 0) played(Trick::write_delayed);
+    if (operation.lost) count_trick(Trick::connection_lost);
+    if (operation.delay > 0) count_trick(Trick::write_delayed);
     if ((flags & FI_INJECT) != 0)
         prepare(operation);
     else
@@ -249,12 +249,12 @@ ssize_t Endpoint::post(Operation operation, fi_addr_t to, void** descs, std::uin
     return 0;
 }
 
-/// Reads the source and cuts the pieces.
+/// Reads the sources and makes the pieces in the order in which they are sent.
 void Endpoint::prepare(Operation& operation) {
     if (!operation.pieces.empty()) return;
     if (operation.kind != MessageKind::read && operation.copy.empty()) {
         if ((operation.flags & FI_INJECT) == 0) {
-            played(Trick::source_read_late);
+            count_trick(Trick::source_read_late);
             if (checksum(operation.sources) != operation.checksum)
                 violation("a source of " + std::to_string(operation.bytes) +
                           " bytes was changed before its operation was complete");
@@ -270,7 +270,7 @@ void Endpoint::prepare(Operation& operation) {
                   .total = operation.bytes,
                   .data = operation.data};
     if ((operation.flags & FI_REMOTE_CQ_DATA) != 0) header.flags |= kWithData;
-    if (operation.delivery || (caps_ & FI_FENCE) != 0) header.flags |= kWantsLanded;
+    if (operation.delivery || (caps_ & FI_FENCE) != 0) header.flags |= kWantsDelivery;
     std::uint64_t offset = 0;
     std::vector<fi_rma_iov> places = operation.places;
     if (places.empty()) places.push_back({0, operation.bytes, 0});  // for a send
@@ -292,21 +292,21 @@ void Endpoint::prepare(Operation& operation) {
     const bool in_order = ordered_ || operation.kind != MessageKind::write;
     if (!in_order && operation.pieces.size() > 1) {
         std::shuffle(operation.pieces.begin(), operation.pieces.end(), random_);
-        played(Trick::pieces_out_of_order);
+        count_trick(Trick::pieces_out_of_order);
     } else {
-        std::reverse(operation.pieces.begin(), operation.pieces.end());  // the last is sent first
+        std::reverse(operation.pieces.begin(), operation.pieces.end());  // sent from the last on
     }
 }
 
-/// Returns true if a fence delays an operation: its own, or an earlier one to the same peer.
-bool Endpoint::held_back(const Operation& operation) const {
+/// Returns true if the operation's own fence or an earlier fence to the same peer delays it.
+bool Endpoint::waits_for_fence(const Operation& operation) const {
     const Peer& peer = *operation.to;
     if (operation.fenced && !peer.pending.empty() && *peer.pending.begin() < operation.id)
         return true;
     return !peer.fences.empty() && *peer.fences.begin() < operation.id;
 }
 
-void Endpoint::let_leave() {
+void Endpoint::send_some() {
     const std::size_t tries = std::min<std::size_t>(outgoing_.size(), 4 + outgoing_.size() / 4);
     for (std::size_t i = 0; i < tries && !outgoing_.empty(); ++i) {
         const std::size_t which = random_() % outgoing_.size();
@@ -320,18 +320,18 @@ void Endpoint::let_leave() {
         if (!operation.leaving) {
             if (operation.delay-- > 0) continue;
             if (!is_first) continue;
-            if (held_back(operation)) {
-                played(Trick::fence_waited);
+            if (waits_for_fence(operation)) {
+                count_trick(Trick::fence_waited);
                 continue;
             }
-            if (which != 0) played(Trick::write_overtook);
+            if (which != 0) count_trick(Trick::write_overtook);
             prepare(operation);
             operation.leaving = true;
         }
         if (!push_pieces(operation)) continue;
         auto owned = std::move(outgoing_[which]);
         outgoing_.erase(outgoing_.begin() + static_cast<std::ptrdiff_t>(which));
-        has_left(std::move(owned));
+        after_sending(std::move(owned));
     }
 }
 
@@ -356,7 +356,7 @@ void Endpoint::release_sources(Operation& operation) {
     operation.regions.clear();
 }
 
-void Endpoint::has_left(std::unique_ptr<Operation> operation) {
+void Endpoint::after_sending(std::unique_ptr<Operation> operation) {
     Peer& peer = *operation->to;
     peer.fences.erase(operation->id);
     const bool reads = operation->kind == MessageKind::read;
@@ -368,7 +368,7 @@ void Endpoint::has_left(std::unique_ptr<Operation> operation) {
     const bool fences = (caps_ & FI_FENCE) != 0;
     if (profile_.fence == Fence::completion) peer.pending.erase(operation->id);
     if (!reads && !operation->delivery) {
-        played(Trick::completed_before_landing);
+        count_trick(Trick::completed_before_delivery);
         complete(*operation, 0);
         operation->reports = false;
         if (!fences) return;
@@ -377,12 +377,11 @@ void Endpoint::has_left(std::unique_ptr<Operation> operation) {
     awaited_.emplace(operation->id, std::move(operation));
 }
 
-void Endpoint::has_landed(std::uint64_t id, int error) {
+void Endpoint::delivery_confirmed(std::uint64_t id, int error) {
     const auto found = awaited_.find(id);
     if (found == awaited_.end()) {
-        // It completed here when it was sent; its failure at the target is reported without
-        // context.
-        if (error != 0) add_late(transmitted_, nullptr, {{}, error}, true);
+        // The operation was complete when it was sent; its failure at the target has no context.
+        if (error != 0) delay_completion(transmitted_, nullptr, {{}, error}, true);
         return;
     }
     Operation& operation = *found->second;
@@ -393,7 +392,7 @@ void Endpoint::has_landed(std::uint64_t id, int error) {
 }
 
 void Endpoint::complete(const Operation& operation, int error) {
-    if (operation.reports) give_context(operation);
+    if (operation.reports) return_context(operation);
     if (!operation.reports && error == 0 && counters_.empty()) return;
     const bool reads = operation.kind == MessageKind::read;
     const bool sends = operation.kind == MessageKind::send;
@@ -402,8 +401,8 @@ void Endpoint::complete(const Operation& operation, int error) {
     entry.entry.flags = sends ? FI_MSG | FI_SEND : reads ? FI_RMA | FI_READ : FI_RMA | FI_WRITE;
     entry.error = error;
     const auto counter = counters_.find(sends ? FI_SEND : reads ? FI_READ : FI_WRITE);
-    add_late(transmitted_, counter == counters_.end() ? nullptr : counter->second, entry,
-             operation.reports || error != 0);
+    delay_completion(transmitted_, counter == counters_.end() ? nullptr : counter->second, entry,
+                     operation.reports || error != 0);
 }
 
 void Endpoint::forget(const Region& region) {

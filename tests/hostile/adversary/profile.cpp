@@ -92,7 +92,8 @@ const std::map<std::string, Setter>& setters() {
                                            {"delivery", Fence::delivery},
                                            {"completion", Fence::completion}})},
         {"words", choice(&Profile::whole_words, {{"whole", true}, {"torn", false}})},
-        {"landing", choice(&Profile::lands_by_itself, {{"hardware", true}, {"target", false}})},
+        {"delivered_by",
+         choice(&Profile::hardware_delivers, {{"hardware", true}, {"target", false}})},
         {"progress", choice(&Profile::auto_progress, {{"auto", true}, {"manual", false}})},
         {"connect", choice(&Profile::connects_late, {{"late", true}, {"at_once", false}})},
     };
@@ -103,7 +104,7 @@ void read_line(Profile& profile, const std::string& line) {
     const std::size_t hash = line.find('#');
     std::istringstream fields(line.substr(0, hash));
     std::string name;
-    if (!(fields >> name)) return;  // a line of comment
+    if (!(fields >> name)) return;  // an empty line or a comment
     const auto source =
         hash == std::string::npos ? std::string::npos : line.find_first_not_of(" \t", hash + 1);
     if (source == std::string::npos) throw std::runtime_error("no source after '#'");

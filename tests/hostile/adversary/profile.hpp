@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// profile.hpp - the offers and demands of one fabric, read from a text with one line for each fact.
+// profile.hpp - properties of a fabric, read from a file with one line for each property.
 //
 // Idea     A line has a name, its values, and after '#' the source of the fact. Lines without a
-//          source are refused, so that a profile has references and no guesses.
+//          source are refused, so that a profile has no guesses.
 // Next     profiles/ for the fabrics; README.md for all names.
 #pragma once
 
@@ -30,33 +30,33 @@ enum class Fence : std::uint8_t {
 
 struct Profile {
     std::string path;
-    std::string name;        ///< of the provider, "core;layer" if it is layered
-    std::uint64_t caps = 0;  ///< in addition to FI_RMA and its directions
-    std::uint64_t mode = 0;
-    int mr_mode = 0;
+    std::string name;        ///< name of the provider, "core;layer" if it is layered
+    std::uint64_t caps = 0;  ///< bits FI_*, without FI_RMA and its directions
+    std::uint64_t mode = 0;  ///< bits FI_* that the program must support
+    int mr_mode = 0;         ///< bits FI_MR_* that the program must support
     std::size_t key_bytes = 8;
-    std::uint64_t fast_keys_below = 0;  ///< larger keys chosen by the caller are slow; 0: no limit
+    std::uint64_t fast_keys_below = 0;  ///< the program must use smaller keys; 0: no limit
     std::size_t immediate_bytes = 8;
     bool immediate_writes = true;
     std::size_t inject_bytes = 64;
     std::size_t message_bytes = std::size_t{1} << 30;
     std::size_t registered_bytes = ~std::size_t{0};
     std::size_t registrations = ~std::size_t{0};
-    std::size_t sources = 1;      ///< limit for one write
-    std::size_t places = 1;       ///< limit of targets for one write
+    std::size_t sources = 1;      ///< limit of source buffers of one write
+    std::size_t places = 1;       ///< limit of target buffers of one write
     std::size_t transfers = 256;  ///< limit of operations in flight
     std::size_t ranks = 0;        ///< limit of an address vector; 0: no limit
     Order order = Order::none;
-    std::size_t order_bytes = 0;
+    std::size_t order_bytes = 0;  ///< size of the largest write that keeps the order
     Delivery delivery = Delivery::real;
     Fence fence = Fence::none;
-    bool whole_words = true;       ///< aligned 8-byte words are stored whole
-    bool lands_by_itself = false;  ///< delivery needs no progress of the target
-    bool auto_progress = false;    ///< as advertised
-    bool connects_late = false;    ///< first writes to a peer are refused for a while
+    bool whole_words = true;         ///< aligned 8-byte words are stored by one instruction
+    bool hardware_delivers = false;  ///< delivery needs no progress of the target
+    bool auto_progress = false;      ///< advertised as FI_PROGRESS_AUTO
+    bool connects_late = false;      ///< the first posts to a peer are refused
 };
 
-/// Throws std::runtime_error with path and line.
+/// Reads a profile. Throws std::runtime_error with path and line of an error.
 [[nodiscard]] Profile read_profile(const std::string& path);
 
 }  // namespace adversary

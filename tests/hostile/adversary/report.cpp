@@ -15,25 +15,37 @@ namespace {
 
 constexpr std::size_t kTricks = static_cast<std::size_t>(Trick::count);
 constexpr std::array<const char*, kTricks> kNames{
-    "write_delayed",     "write_overtook",        "pieces_out_of_order",
-    "landed_in_pieces",  "landed_without_target", "completed_before_landing",
-    "completion_late",   "completion_overtook",   "immediate_late",
-    "refused_again",     "refused_unconnected",   "source_read_late",
-    "context_scribbled", "fence_waited",          "delivery_ignored",
-    "slow_endpoint",     "connection_lost",       "queue_overrun",
+    "write_delayed",
+    "write_overtook",
+    "pieces_out_of_order",
+    "delivered_in_parts",
+    "delivered_without_target",
+    "completed_before_delivery",
+    "completion_late",
+    "completion_overtook",
+    "immediate_late",
+    "refused_again",
+    "refused_unconnected",
+    "source_read_late",
+    "context_scribbled",
+    "fence_waited",
+    "delivery_ignored",
+    "slow_endpoint",
+    "connection_lost",
+    "queue_overrun",
 };
 
-/// Counts of this process, printed when it ends.
+/// Counts the tricks of this process; writes the counts when the process ends.
 class Report {
   public:
-    ~Report() { tell(); }
+    ~Report() { write_counts(); }
     void count(Trick trick) {
         counts_[static_cast<std::size_t>(trick)].fetch_add(1, std::memory_order_relaxed);
     }
     void set_profile(const std::string& profile) { profile_ = profile; }
     [[nodiscard]] const std::string& profile() const { return profile_; }
 
-    /// Writes a line in one system call, because several processes append to the file.
+    /// Appends a line by one system call, because several processes write to the file.
     void line(const std::string& text) const {
         const char* path = std::getenv("ADVERSARY_REPORT");
         if (path == nullptr || *path == 0) return;
@@ -45,10 +57,10 @@ class Report {
         [[maybe_unused]] const ssize_t written = ::write(file, whole.data(), whole.size());
         ::close(file);
     }
-    void tell() {
+    void write_counts() {
         for (std::size_t i = 0; i < kTricks; ++i) {
-            const std::uint64_t often = counts_[i].exchange(0);
-            if (often != 0) line(std::string(kNames[i]) + "\t" + std::to_string(often));
+            const std::uint64_t times = counts_[i].exchange(0);
+            if (times != 0) line(std::string(kNames[i]) + "\t" + std::to_string(times));
         }
     }
 
@@ -64,7 +76,7 @@ Report& report() {
 
 }  // namespace
 
-void played(Trick trick) {
+void count_trick(Trick trick) {
     report().count(trick);
 }
 
@@ -75,24 +87,24 @@ void refused_access(const std::string& text) {
 void violation(const std::string& text) {
     std::fprintf(stderr, "adversary (%s): %s\n", report().profile().c_str(), text.c_str());
     report().line("violation: " + text + "\t1");
-    report().tell();
+    report().write_counts();
     std::_Exit(kViolationStatus);
 }
 
-std::uint64_t end_for_this_rank(const char* variable) {
+std::uint64_t limit_for_this_rank(const char* variable) {
     constexpr std::uint64_t kNoEnd = ~std::uint64_t{0};
     const char* text = std::getenv(variable);
     const char* rank = std::getenv("PMIX_RANK");
     if (text == nullptr || rank == nullptr) return kNoEnd;
     char* end = nullptr;
-    const auto whose = std::strtoull(text, &end, 10);
-    if (*end != ':' || whose != std::strtoull(rank, nullptr, 10)) return kNoEnd;
+    const auto lost_rank = std::strtoull(text, &end, 10);
+    if (*end != ':' || lost_rank != std::strtoull(rank, nullptr, 10)) return kNoEnd;
     return std::strtoull(end + 1, nullptr, 10);
 }
 
 void report_for(const std::string& profile) {
     if (report().profile() == profile) return;
-    report().tell();
+    report().write_counts();
     report().set_profile(profile);
 }
 

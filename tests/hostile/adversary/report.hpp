@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// report.hpp - counts of the tricks, and violations of a fabric's rules by the program.
+// report.hpp - counts the adversary's tricks, and reports violations of the fabric's rules.
 #pragma once
 
 #include <cstdint>
@@ -7,13 +7,14 @@
 
 namespace adversary {
 
+/// Legal but unfavourable events, which the adversary causes at random.
 enum class Trick : std::uint8_t {
     write_delayed,
     write_overtook,
     pieces_out_of_order,
-    landed_in_pieces,
-    landed_without_target,
-    completed_before_landing,
+    delivered_in_parts,
+    delivered_without_target,
+    completed_before_delivery,
     completion_late,
     completion_overtook,
     immediate_late,
@@ -26,17 +27,17 @@ enum class Trick : std::uint8_t {
     slow_endpoint,
     connection_lost,
     queue_overrun,
-    count
+    count  ///< number of tricks
 };
-inline constexpr int kViolationStatus = 86;
+inline constexpr int kViolationStatus = 86;  ///< exit status after a violation
 
-void played(Trick trick);
-/// Reports a write with a wrong key or address. The write is refused; the program may be right.
+void count_trick(Trick trick);
+/// Reports a write with a wrong key or address, which is refused. The program goes on.
 void refused_access(const std::string& text);
 /// Reports a violation of the fabric's rules and ends the process with kViolationStatus.
 void violation(const std::string& text);
-/// Returns N if the variable is "RANK:N" for this rank, else the largest number.
-[[nodiscard]] std::uint64_t end_for_this_rank(const char* variable);
+/// Returns N if the variable is "RANK:N" and RANK is this rank, else the largest number.
+[[nodiscard]] std::uint64_t limit_for_this_rank(const char* variable);
 /// Sets the profile of later reports.
 void report_for(const std::string& profile);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// target.cpp - an endpoint as target: receives pieces, delivers them later, and reports them.
+// target.cpp - functions of an endpoint as target: receive pieces, deliver and report them later.
 #include <rdma/fi_errno.h>
 
 #include <algorithm>
@@ -11,10 +11,10 @@
 namespace adversary {
 namespace {
 
-constexpr std::size_t kLandingsMax = 512;
+constexpr std::size_t kPendingMax = 512;  ///< pieces; further messages stay in the mailbox
 
+/// Copies bytes; stores aligned words by one instruction, as some fabrics promise.
 void copy_words(std::byte* to, const std::byte* from, std::size_t bytes) {
-    // Stores aligned words whole, like fabrics that promise it.
     std::size_t i = 0;
     for (; i < bytes && (reinterpret_cast<std::uintptr_t>(to + i) & 7U) != 0; ++i) to[i] = from[i];
     for (; i + 8 <= bytes; i += 8) {
@@ -35,47 +35,47 @@ bool overlap(const Header& a, std::size_t a_bytes, const Header& b, std::size_t 
 void Endpoint::progress() {
     if (!enabled_) return;
     receive();
-    if (!outgoing_.empty()) let_leave();
-    if (!landings_.empty()) land_some();
-    if (!back_.empty()) flush_back();
-    if (!late_.empty()) let_complete();
+    if (!outgoing_.empty()) send_some();
+    if (!pending_.empty()) deliver_some();
+    if (!replies_.empty()) send_replies();
+    if (!delayed_.empty()) report_completions();
 }
 
 void Endpoint::receive() {
-    while (landings_.size() < kLandingsMax) {
+    while (pending_.size() < kPendingMax) {
         const Slot* slot = mailbox_.next();
         if (slot == nullptr) return;
-        take(*slot);
+        handle(*slot);
         mailbox_.done();
     }
 }
 
-void Endpoint::take(const Slot& slot) {
+void Endpoint::handle(const Slot& slot) {
     switch (slot.header.kind) {
-        case MessageKind::landed:
-            return has_landed(slot.header.operation, static_cast<int>(slot.header.data));
+        case MessageKind::delivered:
+            return delivery_confirmed(slot.header.operation, static_cast<int>(slot.header.data));
         case MessageKind::read:
             return answer(slot.header);
         case MessageKind::write:
         case MessageKind::answer:
         case MessageKind::send:
-            return take_piece(slot);
+            return receive_piece(slot);
     }
 }
 
-void Endpoint::take_piece(const Slot& slot) {
-    Landing landing;
-    landing.header = slot.header;
-    landing.bytes.assign(slot.bytes, slot.bytes + slot.header.bytes);
-    landing.delay = some_delay() / (slot.header.pieces > 4 ? 8 : 1);
-    if (landing.delay > 0) played(Trick::write_delayed);
-    landing.parts = std::make_shared<int>(1);
+void Endpoint::receive_piece(const Slot& slot) {
+    PendingPiece piece;
+    piece.header = slot.header;
+    piece.bytes.assign(slot.bytes, slot.bytes + slot.header.bytes);
+    piece.delay = draw_delay() / (slot.header.pieces > 4 ? 8 : 1);
+    if (piece.delay > 0) count_trick(Trick::write_delayed);
+    piece.parts = std::make_shared<int>(1);
     if (slot.header.kind == MessageKind::answer) {
         const auto found = awaited_.find(slot.header.operation);
         if (found == awaited_.end()) return;
-        landing.read = found->second.get();
+        piece.read = found->second.get();
         if (slot.header.data != 0)
-            return has_landed(slot.header.operation, static_cast<int>(slot.header.data));
+            return delivery_confirmed(slot.header.operation, static_cast<int>(slot.header.data));
     } else {
         auto& arrival = arrivals_[{slot.header.from.nonce, slot.header.operation}];
         if (arrival.pieces_missing == 0) {
@@ -83,30 +83,30 @@ void Endpoint::take_piece(const Slot& slot) {
             arrival.pieces_missing = slot.header.pieces;
             if (slot.header.kind == MessageKind::send) arrival.message.resize(slot.header.total);
         }
-        landing.arrival = &arrival;
+        piece.arrival = &arrival;
     }
-    landings_.push_back(std::move(landing));
+    pending_.push_back(std::move(piece));
 }
 
-/// Sends pieces of this memory to a peer that reads.
+/// Answers a piece of a peer's read with data of this endpoint's memory.
 void Endpoint::answer(const Header& request) {
-    Landing place;
+    PendingPiece place;
     place.header = request;
     place.header.kind = MessageKind::write;
     place.bytes.resize(request.bytes);
-    const std::byte* at = place_of(place);
+    const std::byte* at = target_address(place);
     Header header = request;
     header.kind = MessageKind::answer;
     header.from = address();
     header.data = at == nullptr ? FI_EREMOTEIO : 0;
     std::vector<std::byte> bytes;
     if (at != nullptr) bytes.assign(at, at + request.bytes);
-    send_back(request.from, header, std::move(bytes));
+    add_reply(request.from, header, std::move(bytes));
 }
 
-/// Returns the address for a piece, or nullptr if peers may not write there.
-std::byte* Endpoint::place_of(const Landing& landing) {
-    const Header& header = landing.header;
+/// Returns the address of a piece's target; nullptr if peers may not access it.
+std::byte* Endpoint::target_address(const PendingPiece& piece) {
+    const Header& header = piece.header;
     const auto found = domain_.regions.find(header.key);
     if (found == domain_.regions.end()) return nullptr;
     const Region& region = *found->second;
@@ -116,80 +116,81 @@ std::byte* Endpoint::place_of(const Landing& landing) {
     const bool absolute = (profile_.mr_mode & FI_MR_VIRT_ADDR) != 0;
     const std::uint64_t base = absolute ? reinterpret_cast<std::uintptr_t>(region.base) : 0;
     if (header.address < base || header.address - base > region.bytes ||
-        landing.bytes.size() > region.bytes - (header.address - base))
+        piece.bytes.size() > region.bytes - (header.address - base))
         return nullptr;
     return region.base + (header.address - base);
 }
 
 bool Endpoint::must_wait(std::size_t which) const {
-    const Landing& landing = landings_[which];
-    const bool message = landing.header.kind == MessageKind::send;
+    const PendingPiece& piece = pending_[which];
+    const bool message = piece.header.kind == MessageKind::send;
     if (!ordered_ && !message) return false;
     for (std::size_t i = 0; i < which; ++i) {
-        const Landing& earlier = landings_[i];
-        if (earlier.header.from != landing.header.from || earlier.read != landing.read) continue;
+        const PendingPiece& earlier = pending_[i];
+        if (earlier.header.from != piece.header.from || earlier.read != piece.read) continue;
         if (message && earlier.header.kind == MessageKind::send) return true;
         if (profile_.order == Order::stream && !message) return true;
         if (ordered_ &&
-            overlap(earlier.header, earlier.bytes.size(), landing.header, landing.bytes.size()))
+            overlap(earlier.header, earlier.bytes.size(), piece.header, piece.bytes.size()))
             return true;
     }
     return false;
 }
 
-void Endpoint::land_some() {
-    const std::size_t tries = 4 + landings_.size() / 4;
-    for (std::size_t i = 0; i < tries && !landings_.empty(); ++i) {
+void Endpoint::deliver_some() {
+    const std::size_t tries = 4 + pending_.size() / 4;
+    for (std::size_t i = 0; i < tries && !pending_.empty(); ++i) {
         const bool in_turn = profile_.order == Order::stream && !chance(4);
-        const std::size_t which = in_turn ? 0 : random_() % landings_.size();
-        if (landings_[which].delay-- > 0 || must_wait(which)) continue;
-        land(which);
+        const std::size_t which = in_turn ? 0 : random_() % pending_.size();
+        if (pending_[which].delay-- > 0 || must_wait(which)) continue;
+        deliver(which);
     }
 }
 
-void Endpoint::land(std::size_t which) {
-    Landing& landing = landings_[which];
-    // Cuts once more: the rest is delivered at another time, before or after later pieces.
+void Endpoint::deliver(std::size_t which) {
+    PendingPiece& piece = pending_[which];
+    // Cuts the piece: the rest is delivered at another time, before or after later pieces.
     const std::size_t least = profile_.whole_words ? 16 : 2;
-    if (landing.bytes.size() >= least && landing.header.kind != MessageKind::send && chance(3)) {
-        played(Trick::landed_in_pieces);
+    if (piece.bytes.size() >= least && piece.header.kind != MessageKind::send && chance(3)) {
+        count_trick(Trick::delivered_in_parts);
         const std::size_t grain = profile_.whole_words ? 8 : 1;
         // Aligned words stay whole.
-        const std::size_t skew = profile_.whole_words ? landing.header.address % 8 : 0;
-        const std::size_t cut = std::min(landing.bytes.size(),
-                                         grain * (1 + random_() % (landing.bytes.size() / grain)));
-        if (cut > skew && cut < landing.bytes.size()) {
+        const std::size_t skew = profile_.whole_words ? piece.header.address % 8 : 0;
+        const std::size_t cut =
+            std::min(piece.bytes.size(), grain * (1 + random_() % (piece.bytes.size() / grain)));
+        if (cut > skew && cut < piece.bytes.size()) {
             const auto at = static_cast<std::ptrdiff_t>(cut - skew);
-            Landing rest = landing;
+            PendingPiece rest = piece;
             rest.bytes.erase(rest.bytes.begin(), rest.bytes.begin() + at);
             rest.header.address += cut - skew;
             rest.header.offset += cut - skew;
-            rest.delay = some_delay();
-            landing.bytes.resize(cut - skew);
-            ++*landing.parts;
-            if (!ordered_ && chance(2)) std::swap(landing, rest);
-            landings_.insert(landings_.begin() + static_cast<std::ptrdiff_t>(which) + 1,
-                             std::move(rest));
+            rest.delay = draw_delay();
+            piece.bytes.resize(cut - skew);
+            ++*piece.parts;
+            if (!ordered_ && chance(2)) std::swap(piece, rest);
+            pending_.insert(pending_.begin() + static_cast<std::ptrdiff_t>(which) + 1,
+                            std::move(rest));
         }
     }
-    const Landing chosen = std::move(landings_[which]);
-    landings_.erase(landings_.begin() + static_cast<std::ptrdiff_t>(which));
-    if (std::this_thread::get_id() == server_.get_id()) played(Trick::landed_without_target);
-    piece_is_there(chosen);
+    const PendingPiece chosen = std::move(pending_[which]);
+    pending_.erase(pending_.begin() + static_cast<std::ptrdiff_t>(which));
+    if (std::this_thread::get_id() == server_.get_id())
+        count_trick(Trick::delivered_without_target);
+    piece_delivered(chosen);
 }
 
-void Endpoint::piece_is_there(const Landing& landing) {
-    const std::size_t bytes = landing.bytes.size();
-    if (landing.read != nullptr) {
-        if (!awaited_.contains(landing.header.operation)) return;  // the read has failed meanwhile
-        Operation& read = *landing.read;
-        std::size_t at = landing.header.offset;
+void Endpoint::piece_delivered(const PendingPiece& piece) {
+    const std::size_t bytes = piece.bytes.size();
+    if (piece.read != nullptr) {
+        if (!awaited_.contains(piece.header.operation)) return;  // the read has failed
+        Operation& read = *piece.read;
+        std::size_t at = piece.header.offset;
         std::size_t done = 0;
         for (const iovec& into : read.sources) {
             if (at < into.iov_len && done < bytes) {
                 const std::size_t part = std::min(into.iov_len - at, bytes - done);
-                std::memcpy(static_cast<std::byte*>(into.iov_base) + at,
-                            landing.bytes.data() + done, part);
+                std::memcpy(static_cast<std::byte*>(into.iov_base) + at, piece.bytes.data() + done,
+                            part);
                 done += part;
                 at = 0;
             } else {
@@ -197,25 +198,25 @@ void Endpoint::piece_is_there(const Landing& landing) {
             }
         }
         read.missing -= bytes;
-        if (read.missing == 0) has_landed(read.id, 0);
+        if (read.missing == 0) delivery_confirmed(read.id, 0);
         return;
     }
-    Arrival& arrival = *landing.arrival;
-    if (landing.header.kind == MessageKind::send) {
-        std::copy(landing.bytes.begin(), landing.bytes.end(),
-                  arrival.message.begin() + static_cast<std::ptrdiff_t>(landing.header.offset));
-    } else if (std::byte* at = place_of(landing); at != nullptr) {
-        copy_words(at, landing.bytes.data(), bytes);
+    Arrival& arrival = *piece.arrival;
+    if (piece.header.kind == MessageKind::send) {
+        std::copy(piece.bytes.begin(), piece.bytes.end(),
+                  arrival.message.begin() + static_cast<std::ptrdiff_t>(piece.header.offset));
+    } else if (std::byte* at = target_address(piece); at != nullptr) {
+        copy_words(at, piece.bytes.data(), bytes);
     } else {
         refused_access("a write of " + std::to_string(bytes) + " bytes to key " +
-                       std::to_string(landing.header.key));
+                       std::to_string(piece.header.key));
         arrival.error = FI_EREMOTEIO;
     }
-    if (--*landing.parts > 0 || --arrival.pieces_missing > 0) return;
-    arrival_is_there(arrivals_.find({landing.header.from.nonce, landing.header.operation}));
+    if (--*piece.parts > 0 || --arrival.pieces_missing > 0) return;
+    arrival_complete(arrivals_.find({piece.header.from.nonce, piece.header.operation}));
 }
 
-void Endpoint::arrival_is_there(
+void Endpoint::arrival_complete(
     std::map<std::pair<std::uint64_t, std::uint64_t>, Arrival>::iterator at) {
     Arrival arrival = std::move(at->second);
     arrivals_.erase(at);
@@ -224,11 +225,11 @@ void Endpoint::arrival_is_there(
         messages_.push_back(std::move(arrival));
         return match_messages();
     }
-    if ((header.flags & kWantsLanded) != 0 || arrival.error != 0) {
+    if ((header.flags & kWantsDelivery) != 0 || arrival.error != 0) {
         Header answer{
-            .kind = MessageKind::landed, .from = address(), .operation = header.operation};
+            .kind = MessageKind::delivered, .from = address(), .operation = header.operation};
         answer.data = static_cast<std::uint64_t>(arrival.error);
-        send_back(header.from, answer, {});
+        add_reply(header.from, answer, {});
     }
     if (arrival.error != 0) return;
     const auto counter = counters_.find(FI_REMOTE_WRITE);
@@ -242,8 +243,8 @@ void Endpoint::arrival_is_there(
         receives_.pop_front();
     }
     if (with_data || counter != counters_.end())
-        add_late(received_, counter == counters_.end() ? nullptr : counter->second, entry,
-                 with_data);
+        delay_completion(received_, counter == counters_.end() ? nullptr : counter->second, entry,
+                         with_data);
 }
 
 ssize_t Endpoint::post_receive(const iovec* into, std::size_t count, void* context) {
@@ -273,19 +274,20 @@ void Endpoint::match_messages() {
         }
         if (done < message.message.size()) entry.error = FI_ETRUNC;
         const auto counter = counters_.find(FI_RECV);
-        add_late(received_, counter == counters_.end() ? nullptr : counter->second, entry, true);
+        delay_completion(received_, counter == counters_.end() ? nullptr : counter->second, entry,
+                         true);
         messages_.pop_front();
         receives_.pop_front();
     }
 }
 
-void Endpoint::send_back(const Address& to, const Header& header, std::vector<std::byte> bytes) {
-    back_.push_back({to, header, std::move(bytes)});
+void Endpoint::add_reply(const Address& to, const Header& header, std::vector<std::byte> bytes) {
+    replies_.push_back({to, header, std::move(bytes)});
 }
 
-void Endpoint::flush_back() {
-    while (!back_.empty()) {
-        const Back& back = back_.front();
+void Endpoint::send_replies() {
+    while (!replies_.empty()) {
+        const Reply& back = replies_.front();
         std::unique_ptr<Peer>& peer = peers_[back.to.nonce];
         if (peer == nullptr) {
             peer = std::make_unique<Peer>();
@@ -293,36 +295,36 @@ void Endpoint::flush_back() {
             peer->outbox = std::make_unique<Outbox>(back.to);
         }
         if (!peer->outbox->gone() && !peer->outbox->push(back.header, back.bytes)) return;
-        back_.pop_front();
+        replies_.pop_front();
     }
 }
 
-void Endpoint::add_late(Queue* queue, Counter* counter, const Entry& entry, bool report) {
-    const int delay = some_delay();
+void Endpoint::delay_completion(Queue* queue, Counter* counter, const Entry& entry, bool report) {
+    const int delay = draw_delay();
     if (delay > 0) {
         const bool remote = (entry.entry.flags & FI_REMOTE_WRITE) != 0;
-        played(remote ? Trick::immediate_late : Trick::completion_late);
+        count_trick(remote ? Trick::immediate_late : Trick::completion_late);
     }
-    late_.push_back({queue, counter, entry, delay, report});
+    delayed_.push_back({queue, counter, entry, delay, report});
 }
 
-void Endpoint::let_complete() {
+void Endpoint::report_completions() {
     const bool in_order = profile_.order == Order::stream;
     std::size_t kept = 0;
-    for (std::size_t i = 0; i < late_.size(); ++i) {
-        LateEntry& late = late_[i];
+    for (std::size_t i = 0; i < delayed_.size(); ++i) {
+        DelayedCompletion& late = delayed_[i];
         const bool waits = late.delay-- > 0 || (in_order && kept != 0);
         if (waits) {
-            if (kept != i) late_[kept] = late;
+            if (kept != i) delayed_[kept] = late;
             ++kept;
             continue;
         }
-        if (kept != 0) played(Trick::completion_overtook);
+        if (kept != 0) count_trick(Trick::completion_overtook);
         if (late.counter != nullptr)
             ++(late.entry.error == 0 ? late.counter->value : late.counter->errors);
         if (late.report && late.queue != nullptr) add_entry(late.queue, late.entry);
     }
-    late_.resize(kept);
+    delayed_.resize(kept);
 }
 
 }  // namespace adversary
