@@ -85,7 +85,8 @@ class SeenBuffers {
 
     /// Returns the entry of the buffer, or a new one. Valid until the next call.
     [[nodiscard]] SeenBuffer& find(std::uint64_t address, std::uint64_t bytes) noexcept {
-        SeenBuffer* const set = &buffers_[base::mix(address ^ base::mix(bytes)) % kSets * kAccessMethods];
+        SeenBuffer* const set =
+            &buffers_[base::mix(address ^ base::mix(bytes)) % kSets * kAccessMethods];
         SeenBuffer* oldest = set;
         ++uses_;
         for (SeenBuffer* buffer = set; buffer != set + kAccessMethods; ++buffer) {

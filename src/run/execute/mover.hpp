@@ -437,7 +437,8 @@ class Mover {
         std::uint64_t whole = reach.object_bytes;
         if (reach.way == base::AccessMethod::segment || reach.way == base::AccessMethod::bounced)
             whole = wire_.segment_bytes();
-        else if (reach.way != base::AccessMethod::adopted && reach.way != base::AccessMethod::registered)
+        else if (reach.way != base::AccessMethod::adopted &&
+                 reach.way != base::AccessMethod::registered)
             return false;  // invalid method
         return reach.offset <= whole && bytes <= whole - reach.offset;
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Data that ranks publish at start-up: the card of a segment, the list of ranks that one rank has
-// mapped, and the two records that contain them.
+// card.cpp - parsers of records that ranks publish at start-up: business card and mapping card, and
+// their parts, the card of a segment and the list of ranks whose memory a rank has mapped.
 #include "base/check.hpp"
 #include "link/shared/node_map.hpp"
 #include "link/shared/segment.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The lines of the input are the environment.
+// environment.cpp - reader of weft's environment variables; each line of the input is a variable.
 #include "base/environment.hpp"
 
 #include "base/check.hpp"

@@ -11,8 +11,8 @@ void weft::fuzz::layout(std::string_view input) {
     if (!ranks_per_node) return;
     const std::int64_t ranks =
         std::accumulate(ranks_per_node->begin(), ranks_per_node->end(), std::int64_t{0});
-    constexpr std::int64_t kStarted = 1 << 16;  // bound that callers check first
-    if (ranks > kStarted) return;
+    constexpr std::int64_t kRanksMax = 1 << 16;  // callers check a bound before node_of_ranks()
+    if (ranks > kRanksMax) return;
     const std::vector<Rank> node_of = tools::node_of_ranks(*ranks_per_node);
     WEFT_CHECK(static_cast<std::int64_t>(node_of.size()) == ranks, ranks);
     (void)tools::rank_list(node_of);

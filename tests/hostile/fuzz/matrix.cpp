@@ -16,6 +16,6 @@ void weft::fuzz::matrix(std::string_view input) {
             WEFT_CHECK(entry->column >= 0 && entry->column < reader.columns(), entry->column);
         }
         WEFT_CHECK(read == reader.listed(), read, reader.listed());
-    } catch (const apps::FormatError&) {  // says the error and its line
+    } catch (const apps::FormatError&) {  // an invalid file is no finding
     }
 }

@@ -1,32 +1,34 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Active messages of a remote rank: cells, slots and credits with any content, while this rank
-// answers and sends messages of its own. A handler gets bytes of the segment only.
+// messages.cpp - active messages from a remote rank: cells, slots and credits with any content,
+// while this rank answers. Handlers must only get bytes in the segment.
 #include "run/onesided/messages.hpp"
 
-#include "tests/hostile/fuzz/far_wire.hpp"
+#include "tests/hostile/fuzz/hostile_wire.hpp"
 #include "tests/hostile/fuzz/targets.hpp"
 
 namespace weft::fuzz {
 
 namespace {
 
-using Messages = run::Messages<FarWire>;
+using Messages = run::Messages<HostileWire>;
 
 /// Handler that reads all its bytes and answers.
 struct Reader {
-    FarWire& wire;
+    HostileWire& wire;
     Messages& messages;
     std::uint64_t sum = 0;
 
-    static void take(void* self, Rank peer, const std::byte* data, std::size_t bytes) {
+    static void handle(void* self, Rank peer, const std::byte* data, std::size_t bytes) {
         auto& reader = *static_cast<Reader*>(self);
         const auto at = static_cast<std::uint64_t>(data - reader.wire.bytes());
-        WEFT_CHECK(at <= FarWire::kSegmentBytes && bytes <= FarWire::kSegmentBytes - at, at, bytes);
+        WEFT_CHECK(at <= HostileWire::kSegmentBytes && bytes <= HostileWire::kSegmentBytes - at, at,
+                   bytes);
         for (std::size_t i = 0; i < bytes; ++i) reader.sum += std::to_integer<unsigned>(data[i]);
         if (peer == 1) reader.messages.send(1, 3, data, bytes);
     }
 };
 
+/// Removes up to `bytes` bytes from the front of the input and returns them.
 std::string_view take(std::string_view& input, std::size_t bytes) {
     const std::string_view front = input.substr(0, bytes);
     input.remove_prefix(front.size());
@@ -35,15 +37,15 @@ std::string_view take(std::string_view& input, std::size_t bytes) {
 
 }  // namespace
 
-/// Runs the steps of the input. A step is a kind, a number of bytes, and the bytes that arrive.
+/// Executes the steps of the input. A step is a kind, a number of bytes, and bytes from the peer.
 void messages(std::string_view input) {
-    FarWire wire;
+    HostileWire wire;
     const run::MessageArea area{.offset = 4096, .ranks = 2};
-    WEFT_CHECK(area.offset + area.bytes() <= FarWire::kSegmentBytes, area.bytes());
+    WEFT_CHECK(area.offset + area.bytes() <= HostileWire::kSegmentBytes, area.bytes());
     Messages messages(wire, area, 0);
     Reader reader{wire, messages};
     for (std::uint32_t handler = 0; handler < 4; ++handler)
-        messages.set_handler(handler, {&Reader::take, &reader});
+        messages.set_handler(handler, {&Reader::handle, &reader});
     std::uint64_t arrived = 0;
     std::uint64_t credits = 0;
     while (input.size() > 1 && !wire.distrusted && arrived < 1000) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The first byte selects the format of the rest: a parameter file, or a value of an option.
+// parameters.cpp - parsers of options and parameter files; the first byte selects the parser.
 #include "tools/lab/cost/parameters.hpp"
 
 #include "base/check.hpp"
@@ -20,7 +20,7 @@ void weft::fuzz::parameters(std::string_view input) {
         WEFT_CHECK(topology->latency(0, 63) >= 0, text);
         std::vector<std::uint64_t> links;
         topology->route(0, 63, links);
-        WEFT_CHECK(links.size() != 1, text);  // a port at each end, or the memory of a node
+        WEFT_CHECK(links.size() != 1, text);  // 0 within a node, else at least a port at each end
     } else if (kind == 'n') {
         (void)lab::parse_noise(text, 1);
     } else if (kind == 'd') {

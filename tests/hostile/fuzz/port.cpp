@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The network address of a rank, as its peers read it.
+// port.cpp - decoder of the network address of a peer.
 #include "base/check.hpp"
 #include "link/fabric/card.hpp"
 #include "tests/hostile/fuzz/targets.hpp"

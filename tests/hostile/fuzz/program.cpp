@@ -12,5 +12,6 @@ void weft::fuzz::program(std::string_view input) {
     if (!verdict.valid) return;
     const std::string printed = plan::to_text(*programs);
     const auto again = plan::parse_programs(printed);
-    if (again) WEFT_CHECK(*again == *programs, printed);  // it may expand to too much
+    if (again)
+        WEFT_CHECK(*again == *programs, printed);  // fails if its loops expand to too many steps
 }

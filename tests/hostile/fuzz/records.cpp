@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Records that peers write to a rank's memory: two inquiries, which the watchdog
-// reads and compares.
+// records.cpp - two inquiries, records that ranks exchange and the watchdog compares.
 #include <algorithm>
 #include <cstring>
 

@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Requests of remote ranks in this rank's cells and in immediates, which the service of one-sided
-// calls reads and executes. It must not access memory outside of the segment and registered memory,
-// here or at the peer.
+// requests.cpp - requests of remote ranks, in cells and immediates, which the service of one-sided
+// calls executes. It must only access the segment and registered memory, on this rank and the peer.
 #include <cstring>
 #include <vector>
 
 #include "run/onesided/service.hpp"
-#include "tests/hostile/fuzz/far_wire.hpp"
+#include "tests/hostile/fuzz/hostile_wire.hpp"
 #include "tests/hostile/fuzz/targets.hpp"
 
 void weft::fuzz::requests(std::string_view input) {
-    FarWire wire;
+    HostileWire wire;
     const run::OneSidedArea area{.offset = 4096, .ranks = 2};
-    WEFT_CHECK(area.offset + area.bytes() <= FarWire::kSegmentBytes, area.bytes());
-    run::Service<FarWire> service(wire, area, 0);
-    std::vector<std::byte> registered(1000);  // the address sanitizer knows where it ends
+    WEFT_CHECK(area.offset + area.bytes() <= HostileWire::kSegmentBytes, area.bytes());
+    run::Service<HostileWire> service(wire, area, 0);
+    std::vector<std::byte> registered(1000);  // the address sanitizer reports accesses past its end
     WEFT_CHECK(service.registered().add(registered) == 1, registered.size());
     for (std::uint64_t number = 1; !input.empty() && number < 100 && !wire.distrusted; ++number) {
         run::RemoteRequest request;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // targets.hpp - the fuzz targets: functions that accept any bytes and must return.
 //
-// Idea     A target reads its input as the library reads a user's file or a peer's record. It
-//          checks the result where it can: printed output must read back equal. Findings are a
-//          crash, a failed check, an allocation beyond the limit, and a run that does not end.
+// Idea     A target passes its input to a parser of user files or peers' records. If parsed data
+//          can be printed, the output must parse to equal data. Findings are a crash, a failed
+//          check, an allocation beyond the limit, and a run that does not end.
 // Next     run for libFuzzer; replay.cpp for the corpus in an ordinary build; tests/unit/regress
 //          for past findings.
 #pragma once

@@ -1,26 +1,26 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Kills real ranks at random and lets jobs exhaust resources. Each job must end soon and leave nothing behind.
+"""Kills ranks of jobs at random and lets jobs exhaust resources. Each job must end soon and leave no process or file.
 
     tests/hostile/storm/storm.py --build build --kills 1000 [--launchers weft,mpirun,srun] [--seed S]
     tests/hostile/storm/storm.py --build build --exhaustion
 
-Goal    Whatever happens to a rank or to the launcher, the job ends within 5 seconds and leaves no process, no file in
-        /dev/shm and no temporary folder. weft run names the rank; the storm counts how often other launchers do.
+Goal    After any fault of a rank or the launcher, the job ends within 5 seconds and leaves no process, no file in
+        /dev/shm and no temporary folder. weft run names the failed rank; for other launchers, the output has the
+        number of jobs in which they name it.
 Method  Ranks make all kinds of calls (storm_rank.cpp), on one node and on virtual nodes. A fault occurs at a random
-        moment, from before the ranks join until well into their calls. An environment variable marks all processes of
-        a job.
-Faults  kill, segv: these signals. exit0, exit5: the rank exits in the middle of a call. stop_kill: one rank is stopped
-        and another one killed. stop_cont: a rank is stopped and continued, and the job must run on; then it is killed.
-        launcher: the launcher gets SIGKILL. term: the launcher gets SIGTERM.
+        time, before the ranks join or while they make calls. An environment variable marks all processes of a job.
+Faults  kill, segv: the rank gets SIGKILL or SIGSEGV. exit0, exit5: the rank exits in the middle of a call. stop_kill:
+        a rank is stopped, and another rank is killed. stop_cont: a rank is stopped and continued, the job must go on,
+        and then the rank is killed. launcher, term: the launcher gets SIGKILL or SIGTERM.
 Others  Two faults of other software are counted, not reported as errors:
-        - A foreign launcher stays although all its processes have ended. Open MPI's launcher does so if a rank is
-          killed while PMIx answers its connection, with any program (docs/reliability.md).
-        - srun leaves files of endpoints (provider shm). A step that is cancelled ends with all its processes at once,
-          even those that would remove files; the user's next job removes them.
-        srun is not killed: Slurm lets the ranks go on. Ranks of mpirun do not exit with status 0 before they have
-        joined: mpirun takes that for a normal end.
-        Under srun all of this takes place in an allocation: tests/system/slurm/run -- tests/hostile/storm/storm.py ...
+        - A foreign launcher does not end although all its processes have ended. Open MPI's launcher does this with any
+          program if a rank is killed while PMIx answers its connection (docs/reliability.md).
+        - srun leaves files of endpoints (provider shm): Slurm kills all processes of a cancelled step at once, also
+          those that would remove the files. The user's next job removes them.
+        Two faults are left out. srun is not killed, because Slurm lets its ranks continue. Ranks of mpirun do not exit
+        with status 0 before they have joined, because mpirun takes this for a normal end.
+        Tests with srun need an allocation: tests/system/slurm/run -- tests/hostile/storm/storm.py ...
 """
 import argparse
 import collections
@@ -37,16 +37,16 @@ import tempfile
 import threading
 import time
 
-END_S = 5.0
+END_S = 5.0  # maximum time from a fault to the end of the job
 FAULTS = ["kill", "kill", "segv", "exit0", "exit5", "stop_kill", "stop_cont", "launcher", "term"]
-KEEPER = "weft-keeper"  # process that removes a file if its rank dies; it has the rank's environment
-ENDPOINT = re.compile(r"weft-[0-9a-f]{32}")  # in /dev/shm
-LEFT_OUT = {"srun": ["launcher"]}
+KEEPER = "weft-keeper"  # process that removes a rank's file if the rank dies; has the rank's environment
+ENDPOINT = re.compile(r"weft-[0-9a-f]{32}")  # file of an endpoint in /dev/shm
+LEFT_OUT = {"srun": ["launcher"]}  # faults that are not tested, by launcher
 SIGNALS = {"kill": signal.SIGKILL, "segv": signal.SIGSEGV, "exit0": signal.SIGUSR2, "exit5": signal.SIGUSR1}
 
 
 class Trouble(Exception):
-    """An error that the storm has found."""
+    """An error of weft."""
 
 
 def environ_of(pid):
@@ -64,13 +64,13 @@ def name_of(pid):
 
 
 def state_of(pid):
-    """Returns the state, parent, wait channel and pending and blocked signals of a process."""
+    """Returns a text with state, parent, signals and wait channel of a process."""
     try:
         text = pathlib.Path(f"/proc/{pid}/status").read_text()
-        place = pathlib.Path(f"/proc/{pid}/wchan").read_text()
+        wait_channel = pathlib.Path(f"/proc/{pid}/wchan").read_text()
     except OSError:
-        return "gone meanwhile"
-    return ", ".join(re.findall(r"^(?:State|PPid|ShdPnd|SigBlk):\s.*", text, re.M) + [place])
+        return "ended meanwhile"
+    return ", ".join(re.findall(r"^(?:State|PPid|ShdPnd|SigBlk):\s.*", text, re.M) + [wait_channel])
 
 
 def processes():
@@ -82,9 +82,9 @@ def shared_files():
 
 
 class Watch:
-    """Clock that stops while the storm itself does not run, as in a frozen control group."""
+    """Clock that stops while this script does not run, for example in a frozen control group."""
 
-    STILL_S = 0.5
+    STEP_MAX_S = 0.5  # longer times between two looks at the clock do not count
 
     def __init__(self):
         self.last = time.monotonic()
@@ -92,13 +92,13 @@ class Watch:
 
     def seconds(self):
         now = time.monotonic()
-        self.sum += min(now - self.last, self.STILL_S)
+        self.sum += min(now - self.last, self.STEP_MAX_S)
         self.last = now
         return self.sum
 
 
 class Job:
-    """A job under one launcher, with its own temporary folder and mark."""
+    """A job under a launcher, with a temporary folder and an environment variable that marks its processes."""
 
     def __init__(self, command, settings=None):
         self.folder = tempfile.mkdtemp(prefix="weft-storm.")
@@ -121,6 +121,7 @@ class Job:
         return [pid for pid in processes() if self.mark.encode() in environ_of(pid)]
 
     def rank(self, number):
+        """Returns the process id of a rank; None if it does not run."""
         wanted = f"PMIX_RANK={number}".encode()
         for pid in self.marked():
             if wanted in environ_of(pid) and name_of(pid) != KEEPER:
@@ -146,8 +147,8 @@ class Job:
         return self.output.decode(errors="replace")
 
     def wait(self, seconds, launcher="weft"):
-        """Waits for the end of the launcher and all processes of the job. Returns the seconds that it took, or None if
-        only a foreign launcher is left, which is not weft's fault.
+        """Waits for the end of the launcher and of all processes of the job. Returns the waiting time in seconds, or
+        None if only a foreign launcher is left, which is not an error of weft.
         """
         watch = Watch()
         while watch.seconds() < seconds:
@@ -161,7 +162,7 @@ class Job:
         raise Trouble(f"not over after {seconds} s, left: {states}, status {self.process.poll()}")
 
     def leftovers(self, launcher="weft"):
-        """Returns files that stay for 3 s. Other jobs of this storm make and remove files meanwhile."""
+        """Returns the files that exist for 3 s: other jobs on the machine make and remove files meanwhile."""
         left = self.files(launcher)
         for _ in range(30):
             if not left:
@@ -171,14 +172,14 @@ class Job:
         return left
 
     def files(self, launcher):
-        """Returns the files left. A foreign launcher that was killed leaves files of its own, which do not count."""
+        """Returns new files of weft. Files of a foreign launcher that was killed do not count."""
         files = [str(path) for path in pathlib.Path(self.folder).rglob("*")]
         files = [file for file in files if launcher == "weft" or "weft" in os.path.relpath(file, self.folder)]
         return files + sorted(name for name in shared_files() - self.shared_before if self.is_ours(name))
 
     @staticmethod
     def is_ours(name):
-        """Returns true for files of weft. Other networks and launchers may leave files, which do not count."""
+        """Returns true for files of weft and of its provider shm."""
         return "weft" in name or re.fullmatch(r"\d+:\d+:\d+.*", name) is not None
 
     def clean_up(self):
@@ -215,6 +216,7 @@ def command_of(launcher, build, ranks, nodes, program):
 
 
 def is_named(launcher, rank, text):
+    """Returns true if a launcher's output names the failed rank."""
     if launcher == "weft":
         return re.search(rf"^weft run: rank {rank} (was killed|exited)", text, re.M) is not None
     # Slurm's PMIx names a rank that left without finalizing: source = [slurm.pmix.STEP:RANK].
@@ -245,24 +247,25 @@ def strike(job, launcher, fault, ranks, draw):
     os.kill(pid, signal.SIGCONT)
     time.sleep(0.1)
     if job.process.poll() is not None:
-        raise Trouble("a rank that was stopped for a moment ended the job")
+        raise Trouble("the job ended while a rank was stopped for a short time")
     os.kill(pid, signal.SIGKILL)
     return victim
 
 
 def count_named(options, number, figures, job, ended):
-    """Counts jobs whose failed rank is named. A foreign launcher that hangs counts separately: it may name it later."""
+    """Counts jobs whose failed rank is named. Foreign launchers that hang count separately: they may print it later."""
     launcher, fault, rank, seconds = ended
     named = is_named(launcher, rank, job.text())
     if not named and launcher == "weft":
         raise Trouble(f"rank {rank} is not named")
-    figures[launcher, "named" if seconds is not None else "named by those that stayed"].append(named)
+    figures[launcher, "named" if seconds is not None else "named by launchers that stayed"].append(named)
     if not named:
         print(f"not named: kill {number} (--seed {options.seed}): rank {rank} by {launcher}, {fault}"
               f"{' (stays)' if seconds is None else ''}\n{job.text()}")
 
 
 def one_kill(options, number, figures):
+    """Runs a job with a fault, both drawn from seed and number. Returns false if weft has an error."""
     draw = random.Random(options.seed * 1_000_003 + number)
     launcher = options.launchers[number % len(options.launchers)]
     fault = draw.choice([each for each in FAULTS if each not in LEFT_OUT.get(launcher, [])])
@@ -322,22 +325,22 @@ def storm(options):
 
 
 def shortages(build):
-    """Yields name, shell text before the job, options, and True if the job must succeed nevertheless."""
+    """Yields name, shell commands before the job, options of weft run, and True if the job must still succeed."""
     small = "mount -t tmpfs -o size={} tmpfs {} && "
     yield from ((f"{n} open files", f"ulimit -n {n};", "-n 4", None) for n in (8, 12, 16, 24, 32, 64))
-    yield from ((f"{kib} KiB of addresses", f"ulimit -v {kib};", "-n 2", None) for kib in (50_000, 300_000, 2_000_000))
+    yield from ((f"{kib} KiB of address space", f"ulimit -v {kib};", "-n 2", None) for kib in (50_000, 300_000, 2_000_000))
     yield "no locked memory", "ulimit -l 0;", "-n 2", True
-    yield "no file may grow", "ulimit -f 0;", "-n 2", None
-    yield "no room in /dev/shm", small.format("64k", "/dev/shm"), "-n 2", True
-    yield "no room in /dev/shm for the provider that needs it", small.format("64k", "/dev/shm"), \
+    yield "files cannot grow", "ulimit -f 0;", "-n 2", None
+    yield "no space in /dev/shm", small.format("64k", "/dev/shm"), "-n 2", True
+    yield "no space in /dev/shm for the provider shm", small.format("64k", "/dev/shm"), \
         "-n 2 --nodes 2 -x WEFT_PROVIDER=shm", None
     yield "a full disk", "mkdir -p $TMPDIR/d && " + small.format("4k", "$TMPDIR/d") + \
         "dd if=/dev/zero of=$TMPDIR/d/full bs=4k count=2 2>/dev/null; TMPDIR=$TMPDIR/d", "-n 2", None
     yield "no /proc", small.format("4k", "/proc"), "-n 2", None
-    yield "little room in /dev/shm for the provider that needs it", small.format("20m", "/dev/shm"), \
+    yield "little space in /dev/shm for the provider shm", small.format("20m", "/dev/shm"), \
         "-n 2 --nodes 2 -x WEFT_PROVIDER=shm", None
-    as_another = "chmod 777 $TMPDIR; setpriv --reuid=65534 --regid=65534 --clear-groups prlimit --nproc={}"
-    yield from ((f"{n} processes", as_another.format(n), "-n 4", None) for n in (1, 2, 4, 8, 16))
+    as_other_user = "chmod 777 $TMPDIR; setpriv --reuid=65534 --regid=65534 --clear-groups prlimit --nproc={}"
+    yield from ((f"{n} processes", as_other_user.format(n), "-n 4", None) for n in (1, 2, 4, 8, 16))
 
 
 def one_shortage(options, name, before, arguments, must_succeed):
@@ -368,7 +371,7 @@ def one_shortage(options, name, before, arguments, must_succeed):
 
 def exhaustion(options):
     if os.geteuid() != 0:
-        print("exhaustion: skipped, only root can take /dev/shm, /proc and processes away")
+        print("exhaustion: skipped, only root can limit /dev/shm, /proc and processes")
         return True
     return all([one_shortage(options, *shortage) for shortage in shortages(options.build)])
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// storm_rank.cpp - a rank that makes all kinds of calls until it is ended from outside.
+// storm_rank.cpp - a rank that makes all kinds of calls until storm.py ends it.
 //
 // Usage: storm_rank SEED [CALLS]. All ranks draw the same calls, forms and sizes. They finalize
-// after CALLS calls, or never. SIGUSR1 makes a rank exit with status 5 in the middle of a call,
-// SIGUSR2 with status 0.
+// after CALLS calls; by default, they make calls forever. SIGUSR1 makes a rank exit with status 5,
+// SIGUSR2 with status 0, even in the middle of a call.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -22,12 +22,13 @@ using weft::Op;
 using weft::Rank;
 using weft::Type;
 
-constexpr std::size_t kCountMax = 20'000;
+constexpr std::size_t kCountMax = 20'000;  ///< elements
 
-constexpr unsigned kCollectives = 18;
-constexpr unsigned kForms = 3;
-constexpr unsigned kOneSided = 8;
+constexpr unsigned kCollectives = 18;  ///< calls of Storm::call_of()
+constexpr unsigned kForms = 3;         ///< forms of Storm::collective()
+constexpr unsigned kOneSided = 8;      ///< calls of Storm::one_sided()
 
+/// Buffers and calls of a rank.
 struct Storm {
     weft::Team team;
     std::vector<double> in;
@@ -36,7 +37,7 @@ struct Storm {
     std::uint64_t* words;  ///< symmetric: a counter and a signal
     weft::Neighbors ring;  ///< each rank's neighbor is the next rank
     std::uint64_t signals = 0;
-    std::vector<std::size_t> counts = {};  ///< of the current call, by member
+    std::vector<std::size_t> counts = {};  ///< counts of the current call, by member
     std::vector<std::size_t> equal = {};   ///< equal counts, by member
 
     [[nodiscard]] weft::Call call_of(unsigned which, std::size_t count, Rank root);

@@ -20,10 +20,10 @@ namespace weft::test {
 namespace {
 
 constexpr const char* kProvider = "tcp;ofi_rxm";
-/// The library's value (providers/tcp_ofi_rxm.cpp); the layer refuses peers with another size.
+/// FI_OFI_RXM_BUFFER_SIZE of weft (providers/tcp_ofi_rxm.cpp): ofi_rxm refuses peers with another.
 constexpr const char* kBufferBytes = "256";
 
-/// Never closes its objects, because the process ends soon.
+/// An endpoint. Its objects are never closed, because the process ends soon.
 struct Intruder {
     bool open();
     Intrusion write(fi_addr_t peer, std::uint64_t key, std::uint64_t offset, int milliseconds);
@@ -78,7 +78,7 @@ Intrusion Intruder::write(fi_addr_t peer, std::uint64_t key, std::uint64_t offse
     return send(message, FI_DELIVERY_COMPLETE, milliseconds);
 }
 
-/// Writes 0 bytes with an immediate, which needs no key. Its completion says nothing.
+/// Writes 0 bytes with an immediate, which needs no key. The result is ignored.
 void Intruder::notify(fi_addr_t peer, std::uint64_t immediate) {
     fi_msg_rma message{};
     message.addr = peer;
@@ -95,7 +95,7 @@ Intrusion Intruder::send(const fi_msg_rma& what, std::uint64_t flags, int millis
     while (std::chrono::steady_clock::now() < end) {
         if (outcome == Intrusion::refused) {
             const ssize_t rc = fi_writemsg(endpoint, &message, flags);
-            if (rc == 0) outcome = Intrusion::reached;  // taken by a connection
+            if (rc == 0) outcome = Intrusion::reached;  // a connection has accepted the write
             if (rc != 0 && rc != -FI_EAGAIN) return outcome;
         }
         fi_cq_data_entry done{};
@@ -115,26 +115,27 @@ Intrusion Intruder::send(const fi_msg_rma& what, std::uint64_t flags, int millis
 Intrusion write_over_fabric(std::uint16_t port) {
     Intruder intruder;
     if (!intruder.open()) return Intrusion::refused;
-    sockaddr_in there{};
-    there.sin_family = AF_INET;
-    there.sin_port = htons(port);
-    there.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    sockaddr_in target{};
+    target.sin_family = AF_INET;
+    target.sin_port = htons(port);
+    target.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     fi_addr_t peer = 0;
-    if (fi_av_insert(intruder.addresses, &there, 1, &peer, 0, nullptr) != 1)
+    if (fi_av_insert(intruder.addresses, &target, 1, &peer, 0, nullptr) != 1)
         return Intrusion::refused;
+    // Small and large immediates, with and without the highest bit.
     for (const std::uint64_t immediate :
          {std::uint64_t{0x7fff'ffff}, std::uint64_t{3}, std::uint64_t{1} << 63,
           std::uint64_t{1} << 63 | 1, ~std::uint64_t{0}})
         intruder.notify(peer, immediate);
-    Intrusion most = Intrusion::refused;
+    Intrusion result = Intrusion::refused;
     for (std::uint64_t key = 0; key < 4; ++key) {
         for (const std::uint64_t offset : {std::uint64_t{0}, std::uint64_t{1} << 20}) {
-            const int milliseconds = most == Intrusion::refused ? 1000 : 100;
-            most = std::max(most, intruder.write(peer, key, offset, milliseconds));
-            if (most == Intrusion::refused) return most;  // another protocol
+            const int milliseconds = result == Intrusion::refused ? 1000 : 100;
+            result = std::max(result, intruder.write(peer, key, offset, milliseconds));
+            if (result == Intrusion::refused) return result;  // no fabric at this port
         }
     }
-    return most;
+    return result;
 }
 
 }  // namespace weft::test

@@ -2,10 +2,10 @@
 // stranger.cpp - another user of the machine who tries to join or end a job.
 //
 // Usage: stranger PIDS PORTS [NAME]. PIDS are the processes of the job and PORTS the TCP ports at
-// which they listen, as ps and ss show them, both separated by commas. The program attacks them. It
-// prints a line that begins with BROKE for each attack that worked, and with "reached" for each
-// port that took a write over libfabric without executing it. The last line has the number of
-// attacks. NAME is the name of the job; if it is given, the program only tries to join.
+// which they listen, both separated by commas; every user can list them with ps and ss. The program
+// attacks them. It prints a line that begins with BROKE for each attack that worked, and with
+// "reached" for each port that accepted a write over libfabric without executing it. The last line
+// has the number of attacks. With NAME, the name of the job, the program only tries to join.
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -31,8 +31,7 @@
 
 #include "tests/hostile/strangers/fabric_intruder.hpp"
 
-/// Replaces the C library's function, so that PMIx claims to the server that this process belongs
-/// to the user of the job.
+/// Replaces the C library's function: PMIx sends its result to the server as this process's user.
 extern "C" uid_t geteuid() noexcept {
     return 0;
 }
@@ -46,16 +45,18 @@ namespace fs = std::filesystem;
 
 int tried = 0;
 
+/// Counts an attack, and reports it if it worked.
 void attempt(bool worked, const std::string& what) {
     ++tried;
     if (worked) fmt::print("BROKE {}\n", what);
 }
 
 std::vector<int> numbers(const std::string& list) {
-    std::vector<int> found;
+    std::vector<int> result;
     std::istringstream text(list);
-    for (std::string each; std::getline(text, each, ',');) found.push_back(std::atoi(each.c_str()));
-    return found;
+    for (std::string each; std::getline(text, each, ',');)
+        result.push_back(std::atoi(each.c_str()));
+    return result;
 }
 
 void against_process(pid_t pid) {
@@ -82,8 +83,8 @@ void against_process(pid_t pid) {
         attempt(::kill(pid, signal) == 0, fmt::format("signal {} to {}", signal, pid));
 }
 
-/// Attacks the files whose names look like the job's, except the files in OLD_FILES: these paths, a
-/// line each, existed before the job.
+/// Attacks files with names as a job uses, except the paths in OLD_FILES (one on a line), which
+/// existed before the job.
 void against_files() {
     const char* const old = std::getenv("OLD_FILES");
     const std::string old_files = old == nullptr ? "" : old;
@@ -105,19 +106,20 @@ void against_files() {
     }
 }
 
+/// Returns a socket that is connected to a port of this host; -1: no connection.
 int connected(int port) {
     const int connection = ::socket(AF_INET, SOCK_STREAM, 0);
-    sockaddr_in there{};
-    there.sin_family = AF_INET;
-    there.sin_port = htons(static_cast<std::uint16_t>(port));
-    there.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    if (::connect(connection, reinterpret_cast<const sockaddr*>(&there), sizeof there) == 0)
+    sockaddr_in target{};
+    target.sin_family = AF_INET;
+    target.sin_port = htons(static_cast<std::uint16_t>(port));
+    target.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    if (::connect(connection, reinterpret_cast<const sockaddr*>(&target), sizeof target) == 0)
         return connection;
     ::close(connection);
     return -1;
 }
 
-/// Sends random bytes, and the start of a message that never ends.
+/// Sends random bytes; keeps every second connection open, as if the message had no end.
 void send_junk(int port, std::mt19937& random) {
     for (const std::size_t bytes : std::initializer_list<std::size_t>{1, 7, 16, 64, 1024, 100000}) {
         const int connection = connected(port);
@@ -131,7 +133,7 @@ void send_junk(int port, std::mt19937& random) {
     }
 }
 
-/// Tries to join, in a child process, because PMIx caches answers.
+/// Tries to join the job and to abort it. In a child process, because PMIx caches answers.
 void join_as_rank(int port, const std::string& name) {
     const pid_t child = ::fork();
     if (child == 0) {
@@ -165,11 +167,11 @@ void over_fabric(int port) {
     }
     int status = 0;
     ::waitpid(child, &status, 0);
-    const auto came_to = [&](Intrusion much) {
-        return WIFEXITED(status) && WEXITSTATUS(status) == static_cast<int>(much);
+    const auto ended_with = [&](Intrusion result) {
+        return WIFEXITED(status) && WEXITSTATUS(status) == static_cast<int>(result);
     };
-    if (came_to(Intrusion::reached)) fmt::print("reached port {}\n", port);
-    attempt(came_to(Intrusion::wrote), fmt::format("a write over libfabric to port {}", port));
+    if (ended_with(Intrusion::reached)) fmt::print("reached port {}\n", port);
+    attempt(ended_with(Intrusion::wrote), fmt::format("a write over libfabric to port {}", port));
 }
 
 }  // namespace
@@ -183,7 +185,7 @@ int main(int argc, char** argv) {
     std::mt19937 random(1);
     const std::vector<int> pids = numbers(argv[1]);
     const std::vector<int> ports = numbers(argv[2]);
-    std::vector<int> silent;
+    std::vector<int> silent;  // connections that send nothing
     for (const int port : ports) {
         for (int i = 0; i < 4; ++i) silent.push_back(connected(port));
     }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // strangers_test.cpp - another user of the machine cannot harm a job.
 //
-// Goal: a process of another user can use everything that /proc, ss and the file system show. It
-// neither joins a job of `weft run`, nor writes to it, nor ends it, before the ranks join and while
-// they run. Method: ranks check everything they read. A stranger (started with setpriv) knows every
-// process and port of the job and attacks them (stranger.cpp). Only root can become another user,
-// so for other users the test is skipped.
+// Goal: a process of another user knows what /proc, ss and the file system show. It cannot join a
+// job of `weft run`, write to its memory or end it, neither before the ranks join nor later.
+// Method: setpriv starts stranger.cpp as another user, which attacks every process and port of the
+// job. Ranks check all results (watched_job.cpp). Only root can become another user, so the test is
+// skipped for other users.
 #include <dirent.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -25,9 +25,9 @@
 namespace weft::test {
 namespace {
 
-constexpr const char* kStranger = "65534";
+constexpr const char* kStranger = "65534";  // user and group "nobody"
 
-/// Returns the numbers of the sockets that these processes have open.
+/// Returns the inode numbers of the processes' sockets.
 std::set<std::string> sockets_of(const std::vector<pid_t>& processes) {
     std::set<std::string> found;
     for (const pid_t pid : processes) {
@@ -70,7 +70,7 @@ std::set<int> wait_for_ports(const RunningProgram& job, std::size_t count) {
     return ports;
 }
 
-/// Returns the launcher, its guardian and both ranks. Waits for all, since a rank may start late.
+/// Waits until the launcher, its guardian process and both ranks run. Returns their ids.
 std::vector<pid_t> wait_for_processes(const RunningProgram& job) {
     const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
     std::vector<pid_t> processes = job.processes();
@@ -82,7 +82,7 @@ std::vector<pid_t> wait_for_processes(const RunningProgram& job) {
     return processes;
 }
 
-/// Returns the job's name from a rank's environment, which is not readable during its exec.
+/// Returns the job's name from a rank's environment. Waits until a rank has started.
 std::string wait_for_name(const RunningProgram& job) {
     const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
     while (std::chrono::steady_clock::now() < end) {
@@ -98,9 +98,9 @@ std::string wait_for_name(const RunningProgram& job) {
 }
 
 /// Runs the stranger and checks that no attack worked. Returns its output.
-std::string expect_nothing_to_work(const RunningProgram& job, const std::set<int>& ports) {
+std::string expect_no_attack_works(const RunningProgram& job, const std::set<int>& ports) {
     const std::vector<pid_t> processes = wait_for_processes(job);
-    // In a session of its own, as a stranger's processes are: within a session SIGCONT is allowed.
+    // In another session than the job: within a session, a process of any user may send SIGCONT.
     const Words command{"setsid",
                         "--wait",
                         "setpriv",
@@ -124,7 +124,7 @@ bool can_become_another_user() {
                    .status == 2;
 }
 
-/// Lists the files of other programs in the folders that the stranger searches.
+/// Sets OLD_FILES to the files that exist before the job in the folders that the stranger searches.
 void set_old_files() {
     std::string paths = "\n";
     for (const char* const folder : {"/tmp", "/dev/shm", "/run", "/var/tmp"}) {
@@ -135,15 +135,15 @@ void set_old_files() {
     ASSERT_EQ(::setenv("OLD_FILES", paths.c_str(), 1), 0);
 }
 
-/// Attacks a job before it joins, and again when it listens at `ports` ports. Returns the output of
-/// the second attack.
+/// Attacks a job before its ranks join, and again when it listens at `ports` ports. Returns the
+/// output of the second attack.
 std::string attack(const Words& options, std::size_t ports) {
-    const char* const seconds = ports > 1 ? "7" : "3";  // the duration of an attack
+    const char* const seconds = ports > 1 ? "7" : "3";  // longer than an attack takes
     set_old_files();
     RunningProgram job(weft_run(options, {rank_program("watched_job"), seconds}), {}, 60);
     EXPECT_TRUE(job.wait_for_output("here\n"));
-    expect_nothing_to_work(job, wait_for_ports(job, 1));
-    std::string printed = expect_nothing_to_work(job, wait_for_ports(job, ports));
+    expect_no_attack_works(job, wait_for_ports(job, 1));
+    std::string printed = expect_no_attack_works(job, wait_for_ports(job, ports));
     const Outcome outcome = job.wait();
     EXPECT_EQ(outcome.status, 0) << outcome.errors;
     EXPECT_NE(outcome.output.find("untouched\n"), std::string::npos) << outcome.errors;
@@ -156,17 +156,17 @@ TEST(Strangers, AStrangerCannotAffectAJobOnOneNode) {
     attack({"-n", "2"}, 1);
 }
 
-/// Each rank listens at a port and accepts connections that use libfabric as the library does.
+/// Each rank also listens at a port of libfabric, where the stranger's writes must be refused.
 TEST(Strangers, AStrangerCannotAffectAJobOnVirtualNodes) {
     if (!can_become_another_user()) GTEST_SKIP() << "only root can become another user";
     const std::string printed =
         attack({"-n", "2", "--nodes", "2", "-x", "WEFT_PROVIDER=tcp;ofi_rxm"}, 3);
     EXPECT_NE(printed.find("reached port"), std::string::npos)
-        << "the stranger came to no rank, so nothing was shown:\n"
+        << "no port accepted a write of the stranger, so the test shows nothing:\n"
         << printed;
 }
 
-/// Control: with the job's name and as its user, the same method of joining works.
+/// Control: the stranger's method of joining works for the job's user who knows the job's name.
 TEST(Strangers, TheOwnerOfTheJobCanJoin) {
     RunningProgram job(weft_run({"-n", "2"}, {"sh", "-c", "echo $PMIX_NAMESPACE; exec sleep 30"}));
     ASSERT_TRUE(job.wait_for_output("\n"));

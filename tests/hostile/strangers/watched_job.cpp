@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// watched_job.cpp - ranks that notice if someone changes their memory or disturbs their calls. They
-// check every result, and symmetric memory that no rank writes must keep its bytes.
+// watched_job.cpp - ranks that detect changes of their memory: they check every result, and that
+// symmetric memory that no rank writes keeps its contents.
 //
-// Usage: watched_job SECONDS. Waits a little before it joins, so that attacks can hit
-// the start-up, too.
+// Usage: watched_job SECONDS. The ranks sleep before they join, to permit an attack at this time.
 #include <execinfo.h>
 #include <fmt/format.h>
 #include <signal.h>
@@ -27,7 +26,7 @@ constexpr std::size_t kWords = 1 << 16;
 constexpr std::uint64_t kPattern = 0x5757'5757'5757'5757;
 
 /// Prints the stack of a rank that an attack kills.
-void tell_where(int signal) {
+void print_stack(int signal) {
     std::array<void*, 50> frames{};
     const int count = ::backtrace(frames.data(), frames.size());
     ::backtrace_symbols_fd(frames.data(), count, STDERR_FILENO);
@@ -41,9 +40,9 @@ int run(double seconds) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1500));
     weft::Runtime runtime;
     weft::Team world = runtime.world();
-    const std::span quiet(
+    const std::span unwritten(
         static_cast<std::uint64_t*>(world.allocate(kWords * sizeof(std::uint64_t))), kWords);
-    std::ranges::fill(quiet, kPattern);
+    std::ranges::fill(unwritten, kPattern);
     world.barrier();
     const auto end = Clock::now() + std::chrono::duration<double>(seconds);
     std::vector<double> in(1000);
@@ -57,7 +56,8 @@ int run(double seconds) {
         const int over = Clock::now() > end ? 1 : 0;
         if (world.allreduce(over, weft::Op::max) != 0) break;
     }
-    if (std::ranges::any_of(quiet, [](std::uint64_t each) { return each != kPattern; })) return 8;
+    if (std::ranges::any_of(unwritten, [](std::uint64_t each) { return each != kPattern; }))
+        return 8;
     const bool first = world.rank() == 0;
     runtime.finalize();
     if (first) fmt::print("untouched\n");
@@ -67,8 +67,8 @@ int run(double seconds) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    ::signal(SIGSEGV, tell_where);
-    ::signal(SIGBUS, tell_where);
+    ::signal(SIGSEGV, print_stack);
+    ::signal(SIGBUS, print_stack);
     try {
         return run(argc > 1 ? std::atof(argv[1]) : 1);
     } catch (const weft::Error& error) {

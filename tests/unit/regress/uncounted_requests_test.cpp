@@ -5,14 +5,14 @@
 #include <gtest/gtest.h>
 
 #include "run/onesided/service.hpp"
-#include "tests/hostile/fuzz/far_wire.hpp"
+#include "tests/hostile/fuzz/hostile_wire.hpp"
 
 namespace weft::run {
 namespace {
 
 TEST(UncountedRequests, RequestsToWaitForAnUncountedNumberAreRefused) {
-    fuzz::FarWire wire;
-    const Service<fuzz::FarWire> service(wire, {.offset = 0, .ranks = 2}, 0);
+    fuzz::HostileWire wire;
+    const Service<fuzz::HostileWire> service(wire, {.offset = 0, .ranks = 2}, 0);
     EXPECT_EQ(service.fault_of({.kind = RequestKind::flush}), nullptr);
     EXPECT_NE(service.fault_of({.kind = RequestKind::flush, .after = 1}), nullptr);
 }

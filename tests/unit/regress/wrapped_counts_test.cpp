@@ -5,12 +5,12 @@
 #include <gtest/gtest.h>
 
 #include "run/onesided/registered.hpp"
-#include "tests/hostile/fuzz/far_wire.hpp"
+#include "tests/hostile/fuzz/hostile_wire.hpp"
 
 namespace weft::run {
 
 /// Counts writes and requests. The other rank never answers.
-class CountingWire : public fuzz::FarWire {
+class CountingWire : public fuzz::HostileWire {
   public:
     std::uint64_t transfers = 0;  ///< number counted so far
     std::uint64_t per_write = 1;  ///< transfers that each write counts as

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// far_wire.hpp - the wire of rank 0 in a job of two ranks. Its peer is remote and sends arbitrary
-// data. The wire accepts all puts, and checks their sources and targets.
+// hostile_wire.hpp - the wire of rank 0 in a job of two ranks on two nodes, for targets that play
+// rank 1 with arbitrary data. It accepts all puts of rank 0 and checks their sources and targets.
 #pragma once
 
 #include <cstdint>
@@ -11,12 +11,12 @@
 
 namespace weft::fuzz {
 
-class FarWire {
+class HostileWire {
   public:
     static constexpr std::uint64_t kSegmentBytes = std::uint64_t{1} << 18;
 
     std::byte* near(Rank rank) noexcept { return rank == 0 ? bytes() : nullptr; }
-    FarWire& memory() noexcept { return *this; }
+    HostileWire& memory() noexcept { return *this; }
     std::uint64_t segment_bytes() noexcept { return kSegmentBytes; }
     base::Post try_put(const base::Put& put, std::uint64_t&) noexcept {
         for (const base::PutPart& part : put.parts) read(part.data, part.bytes);
@@ -31,7 +31,7 @@ class FarWire {
     }
     void settle(std::uint64_t) noexcept {}
     const base::RemoteFacts& remote() const noexcept { return facts_; }
-    FarWire& counts() noexcept { return *this; }
+    HostileWire& counts() noexcept { return *this; }
     std::uint64_t written_to(Rank) noexcept { return 0; }
     std::uint32_t close_batch(Rank) noexcept { return 0; }
     bool take_batch(Rank, std::uint32_t) noexcept { return true; }
@@ -41,7 +41,7 @@ class FarWire {
     base::Cell& cell(std::uint64_t offset) noexcept {
         return *reinterpret_cast<base::Cell*>(bytes() + offset);
     }
-    bool distrusted = false;
+    bool distrusted = false;  ///< rank 0 has reported invalid data of its peer
 
   private:
     static void check(std::uint64_t offset, std::uint64_t bytes) {
