@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: the applications give the serial answers on 1..9 ranks in every layout, with each notify
-// strategy of the network, and under a foreign launcher. Method: launch them with --check; their
-// reports must say that something was compared. Some options make a check fail, and these are tried
-// here. tests/unit/apps tests the comparing functions.
+// Goal: the applications of perf/apps get the results of a serial run on 1..9 ranks in every
+// layout, with each notify strategy of the network, and under a foreign launcher.
+// Method: run them with --check, which compares with a serial run; the report must have the number
+// of compared values. Runs with wrong results must fail. tests/unit/apps tests the comparisons.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -22,7 +22,7 @@ namespace {
 
 constexpr const char* kMesh = RANK_PROGRAMS "/mesh_300.mtx";
 
-/// An application with arguments that make a short run of real work.
+/// An application with arguments for a short run.
 struct App {
     std::string name;
     Words arguments;
@@ -78,7 +78,7 @@ Words command_of(const App& app, const Words& more) {
     return words;
 }
 
-/// Returns layouts: ranks spread evenly over the nodes, or one node with a single rank.
+/// Returns launches: even and uneven layouts, all providers and notify strategies, other launchers.
 std::vector<Launch> launches() {
     std::vector<Launch> all;
     for (int n = 1; n <= 9; ++n)
@@ -104,7 +104,7 @@ std::vector<Launch> launches() {
     return all;
 }
 
-/// Returns true for launches that also run in the short form.
+/// Returns true for launches that also run without WEFT_TESTS_FULL.
 bool is_ordinary(const Launch& launch) {
     constexpr std::string_view kOrdinary[] = {"n1_nodes1", "n4_nodes1", "n9_nodes1", "n3_nodes3",
                                               "n5_nodes2", "n7_nodes3", "mpirun"};
@@ -114,7 +114,7 @@ bool is_ordinary(const Launch& launch) {
 using Case = std::tuple<App, Launch>;
 class AppsTest : public testing::TestWithParam<Case> {};
 
-TEST_P(AppsTest, ResultsEqualTheSerialOnes) {
+TEST_P(AppsTest, ResultsEqualThoseOfASerialRun) {
     const auto& [app, launch] = GetParam();
     if (!is_ordinary(launch) && !long_forms()) GTEST_SKIP() << "only in the long form";
     const std::optional<Outcome> ran = run_launch(launch, command_of(app, {"--check", "--json"}));
@@ -139,17 +139,17 @@ INSTANTIATE_TEST_SUITE_P(Launches, AppsTest,
                                     std::get<1>(chosen.param).name;
                          });
 
-/// Options for an unusual shape, and the layout to try it in.
+/// An application with an unusual distribution of data.
 struct Shape {
     std::string name;
-    Words options;
+    Words options;  ///< of weft run
     App app;
-    Words more;
+    Words more;  ///< arguments of the application
 };
 
 class ShapesTest : public testing::TestWithParam<Shape> {};
 
-TEST_P(ShapesTest, ResultsEqualTheSerialOnesForUnusualShapes) {
+TEST_P(ShapesTest, ResultsEqualThoseOfASerialRunForUnusualShapes) {
     const Shape& shape = GetParam();
     const Outcome outcome = run_ranks(shape.options, command_of(shape.app, shape.more));
     EXPECT_EQ(outcome.errors, "");
@@ -234,14 +234,14 @@ TEST(Samplesort, OutputEqualsAStableSort) {
         const std::string input = read_file(folder().path() + "/in");
         EXPECT_EQ(input.size(), 20 * std::stoul(job.records));
         EXPECT_EQ(read_file(folder().path() + "/out"), sorted_by_the_library(input));
-        // Shares are even for any distribution of keys: each rank gives 64 samples.
+        // With 64 samples from each rank, shares are nearly even for any distribution of keys.
         const auto ranks = report.at("ranks").get<std::size_t>();
         EXPECT_LE(report.at("share_max").get<std::size_t>(),
                   std::stoul(job.records) / ranks + std::stoul(job.records) / 64 + ranks + 1);
     }
 }
 
-TEST(Samplesort, AnExistingOutputIsReplacedButNeverTheInput) {
+TEST(Samplesort, AnExistingOutputIsReplacedAndTheInputIsNot) {
     const App app{"samplesort", {"FOLDER/in", "FOLDER/out", "--record-bytes", "20"}, ""};
     const Words program = command_of(app, {"--check"});
     const std::string input(20, 'b');
@@ -268,7 +268,7 @@ TEST(Samplesort, AnExistingOutputIsReplacedButNeverTheInput) {
 }
 
 TEST(AppChecks, AResultOutsideTheToleranceIsWrong) {
-    // Four ranks add in another order: the last bits differ, which this tolerance forbids.
+    // Four ranks add in another order than one, so the last bits differ; tolerance 0 forbids that.
     const Outcome outcome = run_ranks(
         {"-n", "4"}, command_of(apps()[0], {"--check", "--check-tolerance", "0", "--json"}));
     EXPECT_EQ(outcome.status, 1) << outcome.errors;

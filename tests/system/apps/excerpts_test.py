@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-# Goal: the guide's excerpts agree with their files. Method: each block after `<!-- from: FILE -->` must be a run of
-# lines of FILE; only the indentation may differ.
+# Goal: the pages' excerpts of programs agree with the files.
+# Method: each block after `<!-- from: FILE -->` must be consecutive lines of FILE; only the indentation may differ.
 import re
 import textwrap
 import unittest

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-# Goal: the script writes the same matrix on every machine, and it is symmetric positive definite.
+# Goal: make_mesh.py writes the same matrix on every machine; the matrix is symmetric positive definite.
 # Method: compare a digest; factor the matrix (Cholesky).
 import hashlib
 import subprocess

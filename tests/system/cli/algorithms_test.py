@@ -40,8 +40,8 @@ def run(*arguments):
     return subprocess.run([WEFT, *arguments], capture_output=True, text=True, timeout=DEADLINE_S, check=False, env=environment)
 
 
-def ask(command, algorithm, spec, layout, *more):
-    """Runs a command about the programs of a spec on nodes of these sizes."""
+def run_on(command, algorithm, spec, layout, *more):
+    """Runs a command on a spec's programs for a layout; on one node if the algorithm requires it."""
     ranks = sum(int(number) for number in layout.split(","))
     if algorithm["one_node"]:
         layout = str(ranks)
@@ -50,21 +50,21 @@ def ask(command, algorithm, spec, layout, *more):
 
 
 def spec_of(algorithm):
-    """Returns the spec with all defaults that are values, and a list of the other parameters."""
+    """Returns the spec with all parameters whose default is a value, and a list of the other parameters."""
     given, others = [], []
     for parameter in algorithm["parameters"]:
         word = f"{parameter['name']}={parameter['default'] or '(a4,a2)'}"  # a schedule has no default
-        parses = ask("show", algorithm, f"{algorithm['algorithm']}:{word}", LAYOUTS[0]).returncode == 0
+        parses = run_on("show", algorithm, f"{algorithm['algorithm']}:{word}", LAYOUTS[0]).returncode == 0
         (given if parses else others).append(word)
     return ":".join(filter(None, (algorithm["algorithm"], ",".join(given)))), others
 
 
 def proved(algorithm, layout):
-    """Returns the verifier's counts, or None if the plain name has no program for this number of ranks."""
+    """Returns the verifier's result; None if the algorithm without parameters does not serve this number of ranks."""
     spec = algorithm["algorithm"]
     if any(parameter["default"] == "" for parameter in algorithm["parameters"]):
         spec, _ = spec_of(algorithm)
-    done = ask("verify", algorithm, spec, layout, "--json")
+    done = run_on("verify", algorithm, spec, layout, "--json")
     if done.returncode == 2:
         return None  # refused: needs a power of two, or a schedule
     verdict = json.loads(done.stdout)
@@ -130,7 +130,7 @@ class Algorithms(unittest.TestCase):
                 collective = heading[1]
             for spec in re.findall(r"^\| `([^`]+)`", line):
                 algorithm = known[collective, spec.split(":")[0]]
-                shown = ask("show", algorithm, spec, LAYOUTS[0])
+                shown = run_on("show", algorithm, spec, LAYOUTS[0])
                 self.assertEqual(shown.returncode, 0, f"{collective} {spec}: {shown.stderr}")
                 specs += 1
         self.assertEqual(specs, len(algorithms))

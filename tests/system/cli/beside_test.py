@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-# Goal: values shown next to a time are right: other MPI libraries (bench --compare), predictions (explain --measure),
-#       and work of the ranks themselves (bench overlap).
-# Method: real jobs of two ranks. A program in place of an MPI library's bench, next to a copy of weft,
-# prints known times.
+# Goal: values that commands print beside weft's times are right: times of MPI libraries (bench --compare), predictions
+#       (explain --measure), and hidden shares of the ranks' own work (bench overlap).
+# Method: jobs of two ranks. A copy of weft finds a script in place of the MPI libraries' bench, which prints known times.
 import json
 import os
 import shutil
@@ -19,6 +18,7 @@ echo "$@" >> "$(dirname "$0")/calls"
 echo a line of a launcher
 echo '{"results": [{"bytes": 8, "median_us": 1000000, "checked": true}, {"bytes": 1024, "median_us": 0.001, "checked": true}]}'
 """
+# Stands for mpirun: executes the bench without its options.
 LAUNCHER = """#!/bin/sh
 while [ $# -gt 0 ]; do case $1 in */peer_*) exec "$@" ;; *) shift ;; esac; done
 """
@@ -86,8 +86,8 @@ class Measure(unittest.TestCase):
         times = [candidate["measured_us"] for candidate in found["candidates"]]
         self.assertTrue(all(time is None or time > 0 for time in times), times)
         self.assertTrue(any(times))
-        told = weft(*call, "--measure").stdout
-        self.assertRegex(told, r"predicted_us +measured_us +order")
+        text = weft(*call, "--measure").stdout
+        self.assertRegex(text, r"predicted_us +measured_us +order")
 
     def test_only_jobs_of_this_machine_are_measured(self):
         check_refusals(self, ((("explain", "barrier", "--ranks", "4", "--nodes", "2", "--hosts", "2", "--measure"),
@@ -104,7 +104,7 @@ class Overlap(unittest.TestCase):
                 self.assertTrue(row["checked"])
                 self.assertEqual(row["iterations"], 4)
                 for kind in ("computing", "sleeping"):
-                    # The work and the call alone take equal times, so both together take at least this time.
+                    # The work takes as long as the call, so both together take at least the time of the call.
                     self.assertGreaterEqual(row[f"{kind}_us"], row["blocking_us"] - 0.01)
                     hidden = (2 * row["blocking_us"] - row[f"{kind}_us"]) / row["blocking_us"]
                     self.assertAlmostEqual(row[f"hidden_{kind}"], hidden, places=3)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""command - runs the executable under test, which is the first argument of each script here."""
+"""command - runs the executable of weft under test, the first argument of each test script in this folder."""
 import json
 import os
 import subprocess
@@ -16,14 +16,14 @@ def weft(*arguments, settings=None, **more):
 
 
 def run(program, *arguments, settings=None, **more):
-    """Runs a program to its end. Its only variables of weft are in `settings`."""
+    """Runs a program to its end. Of the variables WEFT_*, its environment only has those in `settings`."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("WEFT_")}
     return subprocess.run([program, *arguments], capture_output=True, text=True, timeout=DEADLINE_S, check=False,
                           env=environment | (settings or {}), **more)
 
 
 def answer(case, *arguments, status=0):
-    """Returns the object that a command prints: one line, and no other output if it succeeds."""
+    """Runs a command with --json. Returns its object, which must be its only output if it succeeds."""
     done = weft(*arguments, "--json")
     case.assertEqual(done.returncode, status, done.stderr)
     case.assertEqual(done.stdout.count("\n"), 1)
@@ -32,7 +32,7 @@ def answer(case, *arguments, status=0):
 
 
 def check_refusals(case, refusals, *before):
-    """Checks that each command gives status 2, the words on stderr, and nothing on stdout."""
+    """Checks that each command ends with status 2, prints the words to stderr, and nothing to stdout."""
     for arguments, words in refusals:
         refused = weft(*before, *arguments)
         case.assertEqual((refused.returncode, refused.stdout), (2, ""), arguments)

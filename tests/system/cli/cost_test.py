@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-# Goal: weft cost and weft formula give the papers' values to the printed digits, counted and by formula. Their fields,
-# limits and statuses are as documented.
-# Method: call the built executable as a person or a script would.
+# Goal: weft cost and weft formula print the papers' values to the papers' digits, by counting and by formula. Their
+# fields, limits and statuses are as documented.
+# Method: run weft and compare its output with values from the papers.
 import json
 import os
 import tempfile
@@ -23,7 +23,7 @@ def formula(name, **values):
 
 class Formulas(unittest.TestCase):
     def check(self, value, printed):
-        """Compares with `printed`, a string with the digits of a paper or of its correction."""
+        """Compares a value with `printed`, the digits in a paper or in a correction of the paper."""
         digits = len(printed.partition(".")[2])
         self.assertEqual(f"{value:.{digits}f}", printed)
 
@@ -179,7 +179,7 @@ class Cost(unittest.TestCase):
                 self.assertEqual(row["difference"]["messages"], 0)
             for row in (rows[0], rows[2]):
                 self.assertAlmostEqual(row["difference"]["time_us"], 0, 9)
-            # One rank's part of two trees is less than twice its part of one: no rank is busiest in both.
+            # The busiest rank of one tree is not the busiest of the other, so two trees cost less than twice one tree.
             self.assertLess(rows[1]["difference"]["time_us"], 0)
             self.assertEqual(rows[1]["descriptor_bytes"], 96)
             self.assertEqual(rows[2]["descriptor_bytes"], 32 * (ranks.bit_length() - 1))
@@ -197,18 +197,18 @@ class Cost(unittest.TestCase):
         self.assertEqual(found["messages"], 24)
 
     def test_objectives_limits_and_fronts_choose_schedules(self):
-        question = ("allreduce", "--ranks", "16")
-        quick = self.cost(*question, "--objective", "time")
-        frugal = self.cost(*question, "--objective", "energy")
-        small = self.cost(*question, "--objective", "memory")
+        call = ("allreduce", "--ranks", "16")
+        quick = self.cost(*call, "--objective", "time")
+        frugal = self.cost(*call, "--objective", "energy")
+        small = self.cost(*call, "--objective", "memory")
         self.assertLess(quick["time_us"], small["time_us"])
         self.assertLessEqual(frugal["total_energy_uj"], quick["total_energy_uj"])
         self.assertLess(small["descriptor_bytes"], quick["descriptor_bytes"])
-        limited = self.cost(*question, "--max-descriptor-bytes", str(quick["descriptor_bytes"] - 1))
+        limited = self.cost(*call, "--max-descriptor-bytes", str(quick["descriptor_bytes"] - 1))
         self.assertLess(limited["descriptor_bytes"], quick["descriptor_bytes"])
         self.assertGreaterEqual(limited["time_us"], quick["time_us"])
-        self.cost(*question, "--max-energy-uj", "0.001", status=1)
-        front = self.cost(*question, "--pareto")["front"]
+        self.cost(*call, "--max-energy-uj", "0.001", status=1)
+        front = self.cost(*call, "--pareto")["front"]
         self.assertGreater(len(front), 1)
         for row in front:
             self.assertEqual(list(row), FIELDS.split())
@@ -287,8 +287,8 @@ class Offload(unittest.TestCase):
         return json.loads(done.stdout)
 
     def test_descriptor_counts_match_their_formulas(self):
-        # n = 2^k ranks. A rank of a tree with c children sends one message up, except the root, and c down. Where the
-        # order shows, it sends up its own vector and c - 1 sums, otherwise its own vector alone.
+        # n = 2^k ranks. In a tree, a rank with c children sends c messages down. It sends up its own vector and c - 1
+        # sums if the order of operands matters, otherwise only its own vector.
         for k in (1, 2, 3, 5):
             n = str(2**k)
             self.assertEqual(self.count("barrier", "--ranks", n)["descriptors"], [k] * 2**k)

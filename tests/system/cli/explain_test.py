@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 # Goal: weft explain has the documented fields, order, requirements and statuses.
-# Method: call the built executable as a person or a script would.
+# Method: run weft and compare its output with other commands and with known values.
 import json
 import os
 import tempfile
@@ -57,16 +57,16 @@ class Explain(unittest.TestCase):
 
     def test_other_algorithms_are_predicted_on_request(self):
         call = ("allreduce", "--ranks", "12", "--nodes", "12")
-        usual = self.explain(*call)
-        found = self.explain(*call, "--algorithm", "a2,a3,a2", "--algorithm", usual["chosen"])
-        self.assertEqual(found["chosen"], usual["chosen"])
+        default = self.explain(*call)
+        found = self.explain(*call, "--algorithm", "a2,a3,a2", "--algorithm", default["chosen"])
+        self.assertEqual(found["chosen"], default["chosen"])
         names = [candidate["algorithm"] for candidate in found["candidates"]]
-        self.assertEqual(sorted(names), sorted([*(one["algorithm"] for one in usual["candidates"]), "a2,a3,a2"]))
+        self.assertEqual(sorted(names), sorted([*(one["algorithm"] for one in default["candidates"]), "a2,a3,a2"]))
         times = [candidate["predicted_us"] for candidate in found["candidates"]]
         self.assertEqual(times, sorted(times))
 
     def test_blocks_on_a_node_use_the_faster_method(self):
-        """Costs (97 million messages/s, 100 Gb/s) decide how blocks move on a node, not a threshold of 8 KiB."""
+        """Costs of a machine (97 million messages/s, 100 Gb/s) select the method within nodes, not a fixed threshold."""
         machine = Path(__file__).resolve().parents[3] / "perf/papers/published/huang_machine.txt"
         for size in ("16", "32", "64", "512"):
             found = self.explain("allgather", "--ranks", "2304", "--layout", "18x128", "--hosts", "128",
@@ -78,7 +78,8 @@ class Explain(unittest.TestCase):
             self.assertLess(3 * multi, single, size)
 
     def test_all_commands_add_the_same_cost_above_a_cell(self):
-        near = {"48": 0.08384, "56": 0.08448 + 0.015}  # us: 10 + 0.08 a byte, 50, 20, and the slot
+        # us by size in bytes: issue + bytes + latency + receive, and the slot for data above a cell
+        near = {"48": 0.08384, "56": 0.08448 + 0.015}
         far = {"48": 1.1448, "56": 1.1456 + 0.12}
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "machine.txt")
@@ -104,7 +105,7 @@ class Explain(unittest.TestCase):
             check_refusals(self, ((call, "far_cell_ns: unknown key"),), "simulate")
 
     def test_simulate_and_cost_agree_with_predictions(self):
-        """They predict the same times with the same file and options, also if ranks share processors."""
+        """The commands predict equal times from equal files and options, also if ranks share processors."""
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "machine.txt")
             with open(path, "w") as file:  # other costs have their defaults
@@ -150,14 +151,14 @@ class Explain(unittest.TestCase):
             check_refusals(self, ((call, "choice 0"),), "explain")
 
     def test_the_reason_names_the_deciding_facts(self):
-        crowded = self.explain("allreduce", "--ranks", "8", "--processors", "2")
-        self.assertIn("8 ranks of a host share 2 processors", crowded["reason"])
-        alone = self.explain("allreduce", "--ranks", "8", "--processors", "8")
-        self.assertNotIn("share", alone["reason"])
+        oversubscribed = self.explain("allreduce", "--ranks", "8", "--processors", "2")
+        self.assertIn("8 ranks of a host share 2 processors", oversubscribed["reason"])
+        enough = self.explain("allreduce", "--ranks", "8", "--processors", "8")
+        self.assertNotIn("share", enough["reason"])
         text = weft("explain", "allreduce", "--ranks", "8").stdout.splitlines()
         self.assertIn("least predicted time", text[0])
 
-    # Huang et al.: 97 million messages per second and 100 Gb/s for each node; plausible costs of puts on their machine.
+    # The machine of Huang et al.: 97 million messages/s and 100 Gb/s for each node; costs of puts are assumptions.
     PIP = ("near_latency_ns 300\nnear_issue_ns 50\nnear_ns_per_byte 0.05\nfar_latency_ns 1000\nfar_issue_ns 200\n"
            "card_message_ns 10.309\ncard_ns_per_byte 0.08\nreduce_ns_per_byte 0.06\n")
 

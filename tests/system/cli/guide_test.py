@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-# Goal: the guide is right about the interfaces: existing collectives, functions of one language only, compile lines of
-# programs, input of ranks.
-# Method: compare sentences of docs/guide with the headers and with jobs. Each check finds a fault planted in the page.
+# Goal: the guide is right about the collectives, functions of only one language, compile commands and input of ranks.
+# Method: compare sentences of docs/guide with the headers and with jobs. Each check must detect a fault that the test
+# plants in the page.
 import re
 import unittest
 from pathlib import Path
@@ -16,7 +16,7 @@ BLOCK = re.compile(r"^```sh\n(.*?)^```", re.DOTALL | re.MULTILINE)
 
 
 def declared(pattern, suffix):
-    """Returns the names that the headers of one language declare."""
+    """Returns the matches of a pattern in the headers of a language."""
     text = "".join(header.read_text(encoding="utf-8") for header in (ROOT / "include/weft").glob(f"*.{suffix}"))
     return set(re.findall(pattern, text))
 
@@ -28,15 +28,15 @@ COLLECTIVES = {name.removesuffix("_init") for name in C_FUNCTIONS
                if name.endswith("_init") and not name.startswith("neighbor")}
 
 
-def in_the_table(page):
-    """Returns the names in the first column of the table of collectives, without those for neighbours."""
+def collectives_in_table(page):
+    """Returns the names in the first column of the page's table of collectives, except neighborhood collectives."""
     table = page.split("## The collectives\n")[1].split("\n## ")[0]
     columns = [line.split("|")[1] for line in table.splitlines() if line.startswith("| `") and "eighbor" not in line]
     return {name for column in columns for name in re.findall(r"`(\w+)`", column)}
 
 
 def wrong_claims(page):
-    """Returns the names that the introduction wrongly attributes to one language alone."""
+    """Returns the names for which the introduction wrongly claims that only one language has them."""
     introduction = " ".join(page.split("\n## ")[0].split())
     of_cpp, of_c = re.search(r"C\+\+ alone (.*?)[;.] C alone (.*?)\. [A-Z]", introduction).groups()
     names = re.findall(r"`(\w+)`", of_cpp)
@@ -51,6 +51,7 @@ def wrong_claims(page):
 
 
 def compile_lines(page):
+    """Returns the compilers in the page's commands that compile a program with weft."""
     return {line.split()[0] for block in BLOCK.findall(page) for line in block.splitlines()
             if line.startswith(("cc -std=c99 ", "c++ -std=c++20 ")) and "pkg-config --cflags --libs weft" in line}
 
@@ -58,8 +59,8 @@ def compile_lines(page):
 class Guide(unittest.TestCase):
     def test_the_table_has_every_collective(self):
         self.assertEqual(len(COLLECTIVES), 16)
-        self.assertEqual(in_the_table(PROGRAMMING), COLLECTIVES)
-        self.assertNotEqual(in_the_table(PROGRAMMING.replace("| `scan` |", "| scan |")), COLLECTIVES)
+        self.assertEqual(collectives_in_table(PROGRAMMING), COLLECTIVES)
+        self.assertNotEqual(collectives_in_table(PROGRAMMING.replace("| `scan` |", "| scan |")), COLLECTIVES)
 
     def test_functions_of_only_one_language_exist_there(self):
         self.assertEqual(wrong_claims(PROGRAMMING), [])

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-# Goal: man pages and completion agree with --help, and man and bash can read them.
-# Method: compare the texts of each command; groff must not complain; bash completes words.
+# Goal: man pages and completion agree with --help, and groff and bash can read them.
+# Method: compare the texts of each command; format pages with groff without warnings; complete words with bash.
 import json
 import re
 import shutil
@@ -16,6 +16,7 @@ DEADLINE_S = 30
 
 
 def weft(*arguments, status=0):
+    """Runs a command, which must end with this status."""
     done = subprocess.run([WEFT, *arguments], capture_output=True, text=True, timeout=DEADLINE_S, check=False)
     if done.returncode != status:
         raise AssertionError(f"{arguments}: status {done.returncode}: {done.stderr}")
@@ -42,16 +43,16 @@ class Help(unittest.TestCase):
         listed = re.findall(r"^  ([\w-]+) {2,}", weft("--help").stdout.split("Subcommands:")[1], re.MULTILINE)
         self.assertEqual(list(self.commands), listed)
         self.assertGreaterEqual(len(listed), 11)
-        said = weft(status=2).stderr
-        self.assertIn(f"a command ({', '.join(listed)}) is missing", said)
+        printed = weft(status=2).stderr
+        self.assertIn(f"a command ({', '.join(listed)}) is missing", printed)
 
     def test_options_equal_those_of_help(self):
         for name, command in self.commands.items():
-            said = weft(name, "--help").stdout
-            self.assertEqual(said, weft("help", name).stdout)
-            shown = re.findall(r"^  (-[-\w,]+)", said, re.MULTILINE)
-            said = [",".join(option["names"]) for option in command["options"]]
-            self.assertEqual(said, shown, name)
+            printed = weft(name, "--help").stdout
+            self.assertEqual(printed, weft("help", name).stdout)
+            shown = re.findall(r"^  (-[-\w,]+)", printed, re.MULTILINE)
+            printed = [",".join(option["names"]) for option in command["options"]]
+            self.assertEqual(printed, shown, name)
 
     def test_all_texts_start_in_lower_case(self):
         """Texts start in lower case, unless the first word is a name or a placeholder for a value."""
@@ -67,15 +68,15 @@ class Help(unittest.TestCase):
     def test_pages_agree_with_the_parser(self):
         self.assertEqual(set(self.pages), {"weft", *(f"weft-{name}" for name in self.commands)})
         for name, command in self.commands.items():
-            page, said = plain(self.pages[f"weft-{name}"]), weft(name, "--help").stdout
+            page, printed = plain(self.pages[f"weft-{name}"]), weft(name, "--help").stdout
             self.assertEqual(page, plain(weft("help", "--man", name).stdout))
             self.assertIn(command["summary"], page)
             self.assertIn(command["footer"], page)
             for option in command["arguments"] + command["options"]:
                 self.assertIn(option["help"], page, option)
                 self.assertIn(option["default"], page, option)
-                for choice in option["choices"]:  # some commands check their collective themselves
-                    self.assertEqual(choice in said, choice in page, option)
+                for choice in option["choices"]:  # --help does not list the collectives of some commands
+                    self.assertEqual(choice in printed, choice in page, option)
 
     @unittest.skipUnless(shutil.which("help2man"), "no help2man here")
     def test_the_main_page_has_all_commands_and_variables(self):
@@ -88,7 +89,7 @@ class Help(unittest.TestCase):
 
     @unittest.skipUnless(shutil.which("groff") and shutil.which("help2man"), "no groff or no help2man here")
     def test_groff_reads_the_pages(self):
-        """Lists of values without blanks are longer than a line, so -Wbreak allows lines that are not adjusted."""
+        """-Wbreak disables warnings about lists of values without blanks, which are longer than a line."""
         for name, page in self.pages.items():
             done = subprocess.run(["groff", "-man", "-ww", "-Wbreak", "-Tascii", "-P-cbou"], input=page, capture_output=True,
                                   text=True, timeout=DEADLINE_S, check=False)
@@ -120,8 +121,8 @@ class Help(unittest.TestCase):
         self.assertIn("put-latency", self.complete("weft", "bench", "put"))
         self.assertIn("allreduce", self.complete("weft", "verify", "all"))
         for name, command in self.commands.items():
-            said = {one for option in command["options"] for one in option["names"]}
-            self.assertEqual(set(self.complete("weft", name, "-")), said, name)
+            printed = {one for option in command["options"] for one in option["names"]}
+            self.assertEqual(set(self.complete("weft", name, "-")), printed, name)
 
     def test_completion_after_two_dashes_is_for_the_program(self):
         self.assertIn("bash", self.complete("weft", "run", "-n", "2", "--", "bas"))

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-# Goal: `weft info` describes this machine and a job correctly, in text and as one object.
-# Method: call it under different settings. Compare the answer with the system, with the page of settings, with the
-# job's options, and with other parts of the answer.
+# Goal: `weft info` describes this machine and a job correctly, as text and as JSON.
+# Method: run it with different settings. Compare its output with the system, with docs/guide/environment.md, with the
+# job's options, and with other parts of the output.
 import json
 import os
 import re
@@ -16,8 +16,9 @@ FIELDS = ("versions job provider provider_reason providers granted notify comple
           "reduction environment unknown").split()
 
 
-class Asking(unittest.TestCase):
-    def told(self, *arguments, says="", **more):
+class InfoTest(unittest.TestCase):
+    def answer(self, *arguments, says="", **more):
+        """Runs a command with --json. Returns its object; `says`: part of the expected standard error."""
         done = weft(*arguments, **more)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertTrue(done.stderr == says or says and says in done.stderr, done.stderr)
@@ -25,38 +26,38 @@ class Asking(unittest.TestCase):
         return json.loads(done.stdout)
 
     def info(self, before=None, says="", **settings):
-        return self.told("info", "--json", settings=settings, preexec_fn=before, says=says)
+        return self.answer("info", "--json", settings=settings, preexec_fn=before, says=says)
 
     def without_network(self, **more):
-        """Returns the answer without loading libfabric, which is fast."""
+        """Runs weft info without libfabric, which is faster. Returns the object."""
         return self.info(WEFT_FABRIC_MODULE="/nowhere/weft_fabric.so", **more)
 
 
-class KnownProviders(Asking):
-    """Tests about networks that this machine does not have."""
+class KnownProviders(InfoTest):
+    """Tests with providers that this machine does not have."""
 
     def test_each_provider_has_a_decision_without_being_installed(self):
         for name, ways in {"cxi": ["cells", "delivery", "fence"], "psm2": ["immediate", "delivery"],
                            "verbs;ofi_rxm": ["immediate"], "gni": ["immediate"]}.items():
-            said = self.told("info", "--provider", name, "--json")
-            promised = [way["way"] for way in said["notify"]["ways"] if way["promised"]]
+            info = self.answer("info", "--provider", name, "--json")
+            promised = [way["way"] for way in info["notify"]["ways"] if way["promised"]]
             self.assertEqual(sorted(promised), sorted(ways))
-            self.assertTrue(all(way["reason"] for way in said["notify"]["ways"]))
-            self.assertEqual(said["provider"], name)
+            self.assertTrue(all(way["reason"] for way in info["notify"]["ways"]))
+            self.assertEqual(info["provider"], name)
 
     def test_the_text_of_a_provider_agrees_with_its_json(self):
-        said = self.told("info", "--provider", "psm2", "--json")
+        info = self.answer("info", "--provider", "psm2", "--json")
         text = weft("info", "--provider", "psm2").stdout
         self.assertIn("FI_PSM2_LAZY_CONN=1", text)
-        self.assertFalse(said["offload"]["promised"])
-        for part in (said["declared_by"], said["cost"]["source"], said["offload"]["reason"],
-                     *(way["reason"] for way in said["notify"]["ways"])):
+        self.assertFalse(info["offload"]["promised"])
+        for part in (info["declared_by"], info["cost"]["source"], info["offload"]["reason"],
+                     *(way["reason"] for way in info["notify"]["ways"])):
             self.assertIn(part, text)
         self.assertIn("libfabric#12542", weft("info", "--provider", "efa").stdout)
 
     def test_an_unpromised_notification_is_refused(self):
-        said = self.told("info", "--provider", "efa", "--json", settings={"WEFT_NOTIFY": "fence"})
-        self.assertIn("does not promise that, because it has none", said["notify"]["problem"])
+        info = self.answer("info", "--provider", "efa", "--json", settings={"WEFT_NOTIFY": "fence"})
+        self.assertIn("does not promise that, because it has none", info["notify"]["problem"])
 
     def test_an_unknown_provider_is_refused_with_the_known_names(self):
         done = weft("info", "--provider", "cxl")
@@ -64,7 +65,7 @@ class KnownProviders(Asking):
         self.assertIn('"cxl" has no profile; these have one: "cxi"', done.stderr)
 
 
-class OutsideAJob(Asking):
+class OutsideAJob(InfoTest):
     @classmethod
     def setUpClass(cls):
         cls.plain = json.loads(weft("info", "--json").stdout)
@@ -134,8 +135,8 @@ class OutsideAJob(Asking):
     def test_the_notification_follows_the_setting(self):
         promised = {way["way"]: way["promised"] for way in self.plain["notify"]["ways"]}
         self.assertEqual(set(promised), {"cells", "immediate", "delivery", "fence", "ordered", "counter"})
-        few = [next((way for way in promised if promised[way] == holds), None) for holds in (True, False)]
-        for way in filter(None, few):
+        examples = [next((way for way in promised if promised[way] == holds), None) for holds in (True, False)]
+        for way in filter(None, examples):
             holds = promised[way]
             notify = self.info(WEFT_NOTIFY=way)["notify"]
             if not holds:
@@ -166,29 +167,29 @@ class OutsideAJob(Asking):
             self.assertIn("WEFT_BANKS=3: expected", done.stderr)
 
 
-class Environment(Asking):
+class Environment(InfoTest):
     def table(self, **settings):
-        return self.told("info", "--environment", "--json", settings=settings)
+        return self.answer("info", "--environment", "--json", settings=settings)
 
-    def test_the_table_equals_the_one_in_the_guide(self):
+    def test_the_table_equals_the_guides_table(self):
         page = PAGE.read_text(encoding="utf-8")
         rows = re.findall(r"^\| `(WEFT_\w+)` \| (?:`(.*?)`)? ?\| (yes|no) \|", page, re.MULTILINE)
         mentioned = set(re.findall(r"`(WEFT_[A-Z_]+)(?:=[^`]*)?`", page)) - {"WEFT_"}
         table = self.table()["environment"]
         self.assertEqual({line["name"] for line in table}, mentioned)
-        told = {line["name"]: (line["default"], "yes" if line["alike"] else "no") for line in table}
+        info = {line["name"]: (line["default"], "yes" if line["alike"] else "no") for line in table}
         self.assertGreater(len(rows), 10)
         for name, default, same in rows:
-            self.assertEqual(told[name], (default, same), name)
+            self.assertEqual(info[name], (default, same), name)
 
     def test_settings_are_in_effect_and_unknown_names_are_reported(self):
         settings = {"WEFT_TIMEOUT": "2.50", "WEFT_ALLREDUCE": "a2,a2", "WEFT_SPEED": "high"}
-        for told in (self.table(**settings), self.without_network(says="WEFT_SPEED in the environment", **settings)):
-            in_force = {line["name"]: line["value"] for line in told["environment"]}
-            self.assertEqual((in_force["WEFT_TIMEOUT"], in_force["WEFT_ALLREDUCE"]), ("2.5", "a2,a2"))
-            given = {line["name"] for line in told["environment"] if line["given"]}
+        for info in (self.table(**settings), self.without_network(says="WEFT_SPEED in the environment", **settings)):
+            values = {line["name"]: line["value"] for line in info["environment"]}
+            self.assertEqual((values["WEFT_TIMEOUT"], values["WEFT_ALLREDUCE"]), ("2.5", "a2,a2"))
+            given = {line["name"] for line in info["environment"] if line["given"]}
             self.assertEqual(given - {"WEFT_FABRIC_MODULE"}, {"WEFT_TIMEOUT", "WEFT_ALLREDUCE"})
-            self.assertEqual(told["unknown"], ["WEFT_SPEED"])
+            self.assertEqual(info["unknown"], ["WEFT_SPEED"])
 
     def test_the_text_has_every_variable(self):
         text = weft("info", "--environment").stdout
@@ -198,11 +199,11 @@ class Environment(Asking):
             self.assertIn(line["meaning"], text)
 
 
-class InAJob(Asking):
-    """Tests within a job; only the first rank prints."""
+class InAJob(InfoTest):
+    """Tests of weft info as the program of a job; only rank 0 prints."""
 
     def job(self, *options, **settings):
-        return self.told("run", *options, "--", WEFT, "info", "--json", settings=settings)
+        return self.answer("run", *options, "--", WEFT, "info", "--json", settings=settings)
 
     def test_ranks_that_share_memory_use_no_network(self):
         info = self.job("-n", "3")

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Goal: docs/interfaces.md agrees with the programs and the header.
-Method: lists that can be generated from a program or the header are generated and compared. Fields of JSON objects are
-compared with the fields of objects that the programs print.
+"""Goal: docs/interfaces.md agrees with the programs and the headers.
+Method: generate the lists that programs or headers contain, and compare them with the page. Compare the fields of JSON
+objects on the page with objects that the programs print.
 
 usage: interfaces_test.py WEFT [--write]        --write puts the generated lists into the page"""
 import importlib
@@ -25,7 +25,7 @@ WRITTEN = re.compile(r"(<!-- written: (\S+) -->\n)(.*?)(<!-- end -->)", re.DOTAL
 
 FOUR = ["--algorithm", "a2,a2", "--ranks", "4"]
 GOAL = "FILE"  # placeholder for a GOAL file that the test writes
-SAMPLES = {  # calls of each command that prints JSON; together they show all fields
+SAMPLES = {  # arguments for each command that prints JSON, so that all fields occur
     "verify": [["allreduce", *FOUR]],
     "list": [[]],
     "show": [["allreduce", *FOUR]],
@@ -132,7 +132,7 @@ def write_page(text):
 
 
 def fields_of(page, title):
-    """Returns {path: fields} for the section with that title."""
+    """Returns {path: fields} of the objects in the section `title` of the page; None: no such section."""
     section = re.search(rf"^### `{re.escape(title)}`\n(.*?)(?=^##|\Z)", page, re.MULTILINE | re.DOTALL)
     if section is None:
         return None
@@ -141,7 +141,7 @@ def fields_of(page, title):
 
 
 def at_path(value, path):
-    """Yields all objects at a path such as results[].histogram[]."""
+    """Returns all objects at a path such as results[].histogram[]."""
     found = [value]
     for part in [] if path == "." else path.split("."):
         name, many = part.removesuffix("[]"), part.endswith("[]")
@@ -176,23 +176,23 @@ class Interfaces(unittest.TestCase):
             self.assertEqual(prints_json, name in SAMPLES, name)
 
     def check_fields(self, title, objects):
-        said = fields_of(self.page, title)
-        for path, fields in said.items():
+        documented = fields_of(self.page, title)
+        for path, fields in documented.items():
             found = {field for value in objects for one in at_path(value, path) for field in one}
             self.assertEqual(found, set(fields), f"{title}: {path}")
         # No object that contains objects may be missing.
         for value in objects:
-            self.check_paths(title, value, "", said)
+            self.check_paths(title, value, "", documented)
 
-    def check_paths(self, title, value, path, said):
+    def check_paths(self, title, value, path, documented):
         for name, inner in value.items():
             below = f"{path}.{name}" if path else name
             if isinstance(inner, dict) and name not in FREE:
-                self.assertIn(below, said, title)
-                self.check_paths(title, inner, below, said)
+                self.assertIn(below, documented, title)
+                self.check_paths(title, inner, below, documented)
             elif isinstance(inner, list) and inner and isinstance(inner[0], dict):
-                self.assertIn(below + "[]", said, title)
-                self.check_paths(title, inner[0], below + "[]", said)
+                self.assertIn(below + "[]", documented, title)
+                self.check_paths(title, inner[0], below + "[]", documented)
 
     def test_objects_have_the_fields_of_the_page(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -205,7 +205,7 @@ class Interfaces(unittest.TestCase):
                                       [json.loads(run(WEFT, name, *call, "--json")) for call in written])
 
     def test_objects_of_the_scripts_have_the_fields_of_the_page(self):
-        """Runs the scripts as their own tests do: with programs that print planned times."""
+        """Runs the scripts as tests/system/perf does: with fake programs that print given times."""
         sys.path.insert(0, str(ROOT / "tests/system/perf"))
         for name, call, plan, arguments in (
                 ("compare", "Job", {"mpiexec": [3]}, ("--quick", "--collectives", "barrier")),

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-# Goal: weft run accepts options as mpirun does and runs one rank under a tool; weft doctor names missing parts.
-# Method: jobs of shell scripts; fake tools at the front of PATH that print their arguments; a pseudo-terminal.
+# Goal: weft run accepts the options of mpirun and runs one rank under a tool; weft doctor names missing parts.
+# Method: jobs of shell commands; fake tools, first in PATH, that print their arguments; a pseudo-terminal.
 import json
 import os
 import pty
@@ -15,10 +15,11 @@ from pathlib import Path
 
 from command import WEFT, answer, check_refusals, weft
 
-SAYS_RANK = ("sh", "-c", "echo rank $PMIX_RANK")
+PRINT_RANK = ("sh", "-c", "echo rank $PMIX_RANK")
 
 
 def ranks(text):
+    """Returns the ranks that have printed a line, in order."""
     return sorted(int(number) for number in re.findall(r"^rank (\d+)$", text, re.MULTILINE))
 
 
@@ -26,7 +27,7 @@ class LauncherArguments(unittest.TestCase):
     def test_the_program_needs_no_dashes_before_it(self):
         for options in (("-n", "3"), ("-n3",), ("-np", "3"), ("-np3",), ("--np=3",), ("--np", "3"), ("--ranks=3",),
                         ("--layout", "2,1"), ("-x", "A=1", "-n", "3"), ("-n", "3", "--")):
-            done = weft("run", *options, *SAYS_RANK)
+            done = weft("run", *options, *PRINT_RANK)
             self.assertEqual((done.returncode, ranks(done.stdout)), (0, [0, 1, 2]), (options, done.stderr))
 
     def test_words_after_the_program_are_its_arguments(self):
@@ -52,7 +53,7 @@ class Tools(unittest.TestCase):
         cls.folder = Path(tempfile.mkdtemp(prefix="weft-tools."))
         cls.addClassCleanup(shutil.rmtree, cls.folder, ignore_errors=True)
         for name in ("gdb", "valgrind"):
-            # The fake tool prints its words up to the program, and then executes the program.
+            # The fake tool prints its options, and a line that is typed, and then executes the program.
             (cls.folder / name).write_text(
                 '#!/bin/sh\nwords=\nwhile case $1 in -*|run|bt) true;; *) false;; esac; do words="$words $1"; shift; done\n'
                 f'echo "{name}$words"\n[ -t 0 ] && read line && echo "typed $line"\nexec "$@"\n', encoding="utf-8")
@@ -62,7 +63,7 @@ class Tools(unittest.TestCase):
     def test_one_rank_runs_under_the_tool(self):
         for tool, words in (("gdb", "gdb -q --batch -return-child-result -ex run -ex bt --args"),
                             ("valgrind", "valgrind --error-exitcode=9 --trace-children=yes")):
-            done = weft("run", "-n", "3", f"--{tool}", "1", *SAYS_RANK, settings=self.path, stdin=subprocess.DEVNULL)
+            done = weft("run", "-n", "3", f"--{tool}", "1", *PRINT_RANK, settings=self.path, stdin=subprocess.DEVNULL)
             self.assertEqual((done.returncode, ranks(done.stdout)), (0, [0, 1, 2]), done.stderr)
             self.assertEqual(done.stdout.count(words + "\n"), 1, done.stdout)
 
@@ -72,16 +73,16 @@ class Tools(unittest.TestCase):
 
     def test_the_debugger_gets_the_keyboard(self):
         master, slave = pty.openpty()
-        job = subprocess.Popen([WEFT, "run", "-n", "2", "--gdb", "1", *SAYS_RANK], stdin=slave, stdout=subprocess.PIPE,
+        job = subprocess.Popen([WEFT, "run", "-n", "2", "--gdb", "1", *PRINT_RANK], stdin=slave, stdout=subprocess.PIPE,
                                stderr=subprocess.STDOUT, text=True, start_new_session=True, env=os.environ | self.path,
                                preexec_fn=lambda: __import__("fcntl").ioctl(0, __import__("termios").TIOCSCTTY, 0))
         os.write(master, b"backtrace\n")
-        said = job.communicate(timeout=60)[0]
+        output = job.communicate(timeout=60)[0]
         os.close(slave)
         os.close(master)
-        self.assertEqual(job.returncode, 0, said)
-        self.assertIn("gdb -q --args\n", said)
-        self.assertIn("typed backtrace\n", said)
+        self.assertEqual(job.returncode, 0, output)
+        self.assertIn("gdb -q --args\n", output)
+        self.assertIn("typed backtrace\n", output)
 
     def test_invalid_options_for_tools_are_refused(self):
         check_refusals(self, (((*"run -n 2 --gdb 2 true".split(),), "--gdb 2: expected a rank, 0 to 1"),
@@ -94,7 +95,7 @@ class Tools(unittest.TestCase):
 
 
 class Doctor(unittest.TestCase):
-    def test_the_doctor_finds_that_jobs_run(self):
+    def test_doctor_reports_that_jobs_run(self):
         found = answer(self, "doctor")
         self.assertEqual(list(found), ["jobs_run", "checks"])
         self.assertTrue(found["jobs_run"], found)
@@ -117,8 +118,8 @@ class Doctor(unittest.TestCase):
             self.assertTrue(note["state"] == "ok" or "it takes" in note["found"] or "not" in note["found"], note)
 
     def test_low_limits_and_unknown_settings_are_noted(self):
-        few = lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (512, 512))
-        done = weft("doctor", "--json", preexec_fn=few, settings={"WEFT_TMEOUT": "3"})
+        limit_files = lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (512, 512))
+        done = weft("doctor", "--json", preexec_fn=limit_files, settings={"WEFT_TMEOUT": "3"})
         checks = {check["what"]: check for check in json.loads(done.stdout)["checks"]}
         self.assertEqual((checks["open files"]["state"], checks["open files"]["mend"]), ("note", "ulimit -n 4096"))
         self.assertIn("did you mean WEFT_TIMEOUT?", checks["settings"]["found"])

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 # Goal: weft verify, show and list have the documented statuses, fields and streams.
-# Method: call the built executable as a person or a script would.
+# Method: run weft and compare its output with known values and with its other forms.
 import os
 import re
 import tempfile
@@ -27,7 +27,7 @@ class Verify(unittest.TestCase):
         self.assertEqual(verdict["bytes_total"], 23 * 1024)
         self.assertEqual(verdict["error"], "")
 
-    def test_the_papers_placement_breaks_rank_order(self):
+    def test_placement_paper_breaks_rank_order(self):
         arguments = ("allreduce", "--algorithm", "m3g2a2,n3g2a2", "--ranks", "7")
         self.assertTrue(self.verdict(*arguments)["ordered"])
         self.assertFalse(self.verdict(*arguments, "--placement", "paper")["ordered"])
@@ -58,27 +58,27 @@ class Verify(unittest.TestCase):
     def test_ranks_publish_to_local_peers_of_a_layout(self):
         arguments = ("allreduce", "--algorithm", "a8", "--ranks", "8")
         self.assertEqual(self.verdict(*arguments)["messages"], 56)
-        # 7 of 8 ranks publish, since one is alone on its node; 38 pairs are on different nodes
+        # one message for each of 7 ranks with local peers, and one for each of 38 pairs on different nodes
         self.assertEqual(self.verdict(*arguments, "--layout", "3,1,4")["messages"], 7 + 38)
         self.assertEqual(self.verdict(*arguments, "--layout", "3,1,4", "--bytes", "1K")["messages"],
                          56)
 
     def test_programs_are_shown_as_graph_picture_and_json(self):
-        question = ("show", "allreduce", "--algorithm", "a2,a2", "--ranks", "4")
-        shown = answer(self, *question)
+        call = ("show", "allreduce", "--algorithm", "a2,a2", "--ranks", "4")
+        shown = answer(self, *call)
         self.assertEqual([program["rank"] for program in shown["programs"]], [0, 1, 2, 3])
         steps = [step for program in shown["programs"] for step in program["steps"]]
         self.assertEqual(sum(step["kind"] == "put" for step in steps), 8)
         self.assertEqual(steps[0]["text"], "put to 1 slot 0 from input[0+1] shared")
-        graph = weft(*question, "--dot").stdout
+        graph = weft(*call, "--dot").stdout
         self.assertEqual(graph.count("subgraph cluster_"), 4)
         self.assertEqual(graph.count("constraint=false"), 8, "an edge for each message")
-        picture = xml.etree.ElementTree.fromstring(weft(*question, "--svg").stdout)
+        picture = xml.etree.ElementTree.fromstring(weft(*call, "--svg").stdout)
         texts = [text.text for text in picture.iter() if text.tag.endswith("text")]
         self.assertIn("message under way", texts)
         self.assertTrue(any("allreduce by a2,a2 of 4 ranks" in text for text in texts))
         check_refusals(self, ((("--dot", "--svg"), "exclude each other"), (("--svg", "--rank", "1"), "--svg")),
-                       *question)
+                       *call)
 
     def test_a_shown_program_is_valid_and_a_damaged_one_is_not(self):
         shown = weft("show", "broadcast", "--algorithm", "binomial", "--ranks", "4")
@@ -178,17 +178,17 @@ class ShowAndList(unittest.TestCase):
                 self.assertTrue(parameter["name"] and parameter["help"])
             for held in ("ordered", "bit_identical", "synchronizing", "rooted", "power_of_two", "notation"):
                 self.assertIsInstance(entry[held], bool)
-        # Every collective that has programs has algorithms, and the text agrees with the object.
+        # Every collective except those with counts has algorithms, and the text agrees with the object.
         commands = {command["name"]: command for command in answer(self, "help")["commands"]}
         self.assertEqual(sorted({collective for collective, _ in names}), sorted(name for name in commands["list"]["arguments"][0]["choices"] if not name.endswith("v")))
         everything = weft("list").stdout
         for entry in listed:
-            told = everything.split(f"{entry['collective']} {entry['algorithm']}: {entry['summary']}\n", 1)[1]
-            told = re.split(r"^\S", told, maxsplit=1, flags=re.MULTILINE)[0]
-            self.assertIn(f"from {entry['source']}\n", told)
-            self.assertEqual("rooted" in told, entry["rooted"])
+            text_of_entry = everything.split(f"{entry['collective']} {entry['algorithm']}: {entry['summary']}\n", 1)[1]
+            text_of_entry = re.split(r"^\S", text_of_entry, maxsplit=1, flags=re.MULTILINE)[0]
+            self.assertIn(f"from {entry['source']}\n", text_of_entry)
+            self.assertEqual("rooted" in text_of_entry, entry["rooted"])
             for parameter in entry["parameters"]:
-                self.assertIn(f"    {parameter['name']}={parameter['default'] or '...'}  {parameter['help']}\n", told)
+                self.assertIn(f"    {parameter['name']}={parameter['default'] or '...'}  {parameter['help']}\n", text_of_entry)
         text = weft("list", "barrier").stdout
         self.assertIn("dissemination", text)
         self.assertNotIn("broadcast", text)

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-# Goal: all commands in help texts and pages can be copied: they end with status 0.
-# Method: run the examples of each help text in their order, and each block of the pages whose commands are all of weft,
-#         in an empty folder with ./a.out, ./hello and ./program, which use the library.
+# Goal: all commands shown in help texts and pages work: they end with status 0.
+# Method: run the examples of each help text in their order, and each block of the pages that only has commands of weft,
+#         in a new folder with the programs ./a.out, ./hello and ./program.
 import json
 import os
 import re
@@ -21,7 +21,7 @@ PARAMETERS = "latency_ns 1000\nissue_ns 100\n"
 
 
 def own_commands(block):
-    """Returns true if each command is one of weft and needs no other program."""
+    """Returns true if each command is of weft and needs no other program."""
     lines = [line for line in block.replace("\\\n", " ").splitlines() if line.strip() and not line.startswith("#")]
     return all(line.startswith("weft ") and "gdb" not in line and " sh -c" not in line for line in lines)
 

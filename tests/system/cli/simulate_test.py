@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 # Goal: weft simulate and enumerate have the documented values, fields, statuses and streams.
-# Method: call the built executable as a person or a script would.
+# Method: run weft and compare its output with values of papers and with values computed by hand.
 import json
 import os
 import subprocess
@@ -92,15 +92,15 @@ class Simulate(unittest.TestCase):
                          (13669.2, 81000000000, "folded"))
 
     def test_auto_chooses_a_suitable_engine(self):
-        question = ("allreduce", "--algorithm", "a2,a4", "--ranks", "8", *MODEL)
+        call = ("allreduce", "--algorithm", "a2,a4", "--ranks", "8", *MODEL)
         for more, engine in (((), "folded"), (("--noise", "uniform:20"), "structured"),
                              (("--skew", "3:100"), "structured"), (("--contention", "ports"), "events")):
-            self.assertEqual(self.outcome(*question, *more)["engine"], engine)
+            self.assertEqual(self.outcome(*call, *more)["engine"], engine)
         tree = ("broadcast", "--algorithm", "binomial", "--ranks", "8", *MODEL)
         self.assertEqual(self.outcome(*tree)["engine"], "generic")
 
     def test_ranks_that_share_processors_take_turns(self):
-        """Two ranks of each of two nodes share one processor; the times are added up by hand (docs/selection.md)."""
+        """The two ranks of a node share a processor; expected times are sums by the rules of docs/selection.md."""
         call = ("allreduce", "--algorithm", "hierarchical:node=(a2),net=(a2)", "--ranks", "4", "--layout", "2,2")
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "machine.txt")
@@ -124,7 +124,7 @@ class Simulate(unittest.TestCase):
             uneven = ("barrier", "--algorithm", "central", "--ranks", "4", "--layout", "3,1", "--params", path)
             self.assertEqual(answer(self, "simulate", *uneven, "--processors", "3")["engine"], "generic")
             self.assertEqual(answer(self, "simulate", *uneven, "--processors", "2")["engine"], "turns")
-            alone = self.outcome(*call)  # each rank has a processor: the same waits without turns
+            alone = self.outcome(*call)  # each rank has a processor: equal waits, without turns
             self.assertEqual(alone["makespan_ns"], 138 + 616 + 138)
             for enough in (("--processors", "2"), ("--processors", "4", "--hosts", "1")):
                 found = self.outcome(*call, *enough)
@@ -167,13 +167,13 @@ class Simulate(unittest.TestCase):
                               ((*two, *MODEL, "--turn-ns", "x"), "--turn-ns: 'x' is not a number")), "simulate")
 
     def test_noise_depends_only_on_the_seed(self):
-        question = ("allreduce", "--algorithm", "a3,a3", "--ranks", "9", *MODEL, "--noise", "exponential:80")
-        spans = {self.outcome(*question, "--seed", seed, "--engine", engine)["makespan_ns"]
+        call = ("allreduce", "--algorithm", "a3,a3", "--ranks", "9", *MODEL, "--noise", "exponential:80")
+        spans = {self.outcome(*call, "--seed", seed, "--engine", engine)["makespan_ns"]
                  for seed in ("1", "2") for engine in ("generic", "events", "structured")}
         self.assertEqual(len(spans), 2)
 
     def test_topologies_change_the_order_of_stages(self):
-        # The stage of the neighbours first: fewer messages leave the node by its port.
+        # With the stage within nodes first, fewer messages use the ports of nodes.
         def makespan(schedule):
             return self.outcome("allreduce", "--algorithm", schedule, "--ranks", "96", *MODEL,
                                 "--topology", "two-level:ranks=24,near=50", "--contention", "ports",
@@ -195,14 +195,14 @@ class Simulate(unittest.TestCase):
                     self.assertTrue(xml.etree.ElementTree.fromstring(text).tag.endswith("svg"))
 
     def test_invalid_arguments_of_simulate_are_named(self):
-        question = ("simulate", "allreduce", "--algorithm", "a2,a4", "--ranks", "8")
+        call = ("simulate", "allreduce", "--algorithm", "a2,a4", "--ranks", "8")
         check_refusals(self, ((("--latency-ns", "x"), "--latency-ns"), (("--model", "alpha"), "--model"),
                               (("--noise", "gauss:1"), "--noise"), (("--skew", "9:1"), "--skew"),
                               (("--topology", "ring"), "--topology"), (("--engine", "fast"), "--engine"),
                               (("--timeline", "a.png"), "--timeline"),
                               (("--trace", "a.json", "--engine", "folded", "--latency-ns", "5"), "--trace"),
                               (("--bytes", "1024G", "--ns-per-byte", "1000000"), "the simulator's clock"),
-                              (("--engine", "folded", "--skew", "1:5", "--latency-ns", "5"), "--engine folded")), *question)
+                              (("--engine", "folded", "--skew", "1:5", "--latency-ns", "5"), "--engine folded")), *call)
         refused = weft("simulate", "broadcast", "--algorithm", "flat", "--ranks", "4", "--engine", "structured")
         self.assertEqual(refused.returncode, 2)
 

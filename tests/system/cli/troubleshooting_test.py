@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-# Goal: the program prints each message that docs/troubleshooting.md explains.
-# Method: each message is found among the string literals of the sources, with {} in place of its <parts>. Messages that
-# are easy to provoke are provoked and searched in the output.
+# Goal: weft prints each message that docs/troubleshooting.md explains.
+# Method: search each message in the string literals of the sources, with {} in place of its <parts>. Run the commands of
+# CASES, and search their messages in the output.
 import os
 import re
 import subprocess
@@ -20,7 +20,7 @@ DEADLINE_S = 60
 
 BENCH = f"exec {WEFT} bench barrier --iterations 1"
 TWO_NODES = [WEFT, "run", "-n", "2", "--nodes", "2", "--", WEFT, "bench", "barrier", "--iterations", "1"]
-CASES = {  # number: command, settings
+CASES = {  # number of the entry: command that causes its message, settings
     1: ([WEFT, "run", "-n", "1", "--", "no-such-program"], {}),
     2: ([WEFT, "run", "-n", "1"], {}),
     3: ([WEFT, "run", "-n", "3", "--layout", "1,1", "--", "true"], {}),
@@ -40,7 +40,7 @@ CASES = {  # number: command, settings
 
 
 def messages():
-    """Returns {number: messages} of the page; a message is an indented line."""
+    """Returns {number of the entry: messages} of the page; a message is an indented line."""
     found = {}
     for number, body in re.findall(r"^### (\d+)\. [^\n]*\n(.*?)(?=^##|\Z)", PAGE.read_text(encoding="utf-8"),
                                    re.MULTILINE | re.DOTALL):
@@ -49,7 +49,7 @@ def messages():
 
 
 def literals():
-    """Returns all texts of the sources, with adjacent pieces joined and {...} as {}."""
+    """Returns all string literals of the sources, with adjacent literals joined and {...} as {}."""
     texts = set()
     for folder in SOURCES:
         for path in sorted((ROOT / folder).rglob("*.?pp")):
@@ -59,8 +59,8 @@ def literals():
     return texts
 
 
-def is_said(message, texts):
-    """Returns true if one literal contains the message, or two literals contain its parts."""
+def is_printed(message, texts):
+    """Returns true if a literal contains the message, or two literals contain its start and its rest."""
     if any(message in text for text in texts):
         return True
     return any(any(message[:cut] in text for text in texts) and any(message[cut:] in text for text in texts)
@@ -83,11 +83,11 @@ class Troubleshooting(unittest.TestCase):
         for number, lines in self.messages.items():
             for line in lines:
                 with self.subTest(entry=number, message=line):
-                    self.assertTrue(is_said(re.sub(r"<[^<>]*>", "{}", line), self.texts))
+                    self.assertTrue(is_printed(re.sub(r"<[^<>]*>", "{}", line), self.texts))
 
-    def test_a_message_that_no_source_prints_is_found(self):
+    def test_a_message_that_no_source_contains_is_detected(self):
         for line in ("cannot run {}: no such programme in PATH", "the program to walk is missing"):
-            self.assertFalse(is_said(line, self.texts), line)
+            self.assertFalse(is_printed(line, self.texts), line)
 
     def test_messages_are_printed_in_their_situations(self):
         plain = {name: value for name, value in os.environ.items() if not name.startswith("WEFT_")}

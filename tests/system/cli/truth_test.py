@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-# Goal: mistyped words are refused with the word that was probably meant, and messages are true.
-# Method: call the built executable as a person would, with one letter wrong.
+# Goal: mistyped words and invalid values are refused with a suggestion or the expected values; calls with counts work.
+# Method: run weft with mistyped and invalid arguments.
 import tempfile
 import unittest
 
@@ -50,9 +50,9 @@ class Suggestions(unittest.TestCase):
         check_refusals(self, ((("list", "allreduce", "more"), "'more' is one word more than weft list takes"),))
 
     def test_unknown_variables_get_a_suggestion(self):
-        said = weft("run", "-n", "2", "env", "WEFT_TMEOUT=3", "WEFT_QZXJY=1", WEFT, "info").stderr
-        self.assertIn("WEFT_TMEOUT (did you mean WEFT_TIMEOUT?)", said)
-        self.assertNotIn("WEFT_QZXJY (", said)
+        errors = weft("run", "-n", "2", "env", "WEFT_TMEOUT=3", "WEFT_QZXJY=1", WEFT, "info").stderr
+        self.assertIn("WEFT_TMEOUT (did you mean WEFT_TIMEOUT?)", errors)
+        self.assertNotIn("WEFT_QZXJY (", errors)
 
 
 class Refusals(unittest.TestCase):
@@ -75,7 +75,7 @@ class Refusals(unittest.TestCase):
         self.assertEqual((done.returncode, done.stdout), (2, ""))
         self.assertIn("WEFT_NODES=9: expected 1 to 4 (the ranks of the job)", done.stderr)
         self.assertEqual(weft("run", "-n", "4", *program, settings={"WEFT_NODES": "4"}).returncode, 0)
-        self.assertEqual(weft("info", settings={"WEFT_NODES": "9"}).returncode, 0, "it is for jobs")
+        self.assertEqual(weft("info", settings={"WEFT_NODES": "9"}).returncode, 0, "without a job, WEFT_NODES has no effect")
 
 
 class CallsWithCounts(unittest.TestCase):
@@ -108,7 +108,7 @@ class CallsWithCounts(unittest.TestCase):
         late = answer(self, "simulate", "gatherv", "--ranks", "3", "--counts", "1,3,5", "--ns-per-byte", "1")
         self.assertEqual(late["makespan_ns"], 5 * 8)
 
-    def test_a_wrong_program_is_found(self):
+    def test_a_wrong_program_is_detected(self):
         program = weft("show", "scatterv", "--ranks", "3", "--counts", "1,2,3").stdout
         self.assertIn("output", program)
         with tempfile.NamedTemporaryFile("w", suffix=".txt") as file:
@@ -139,8 +139,8 @@ class Texts(unittest.TestCase):
         for command in (("cost", "allreduce", "--algorithm", "a4", "--ranks", "4"), ("cost", "allgatherv", "--ranks", "4"),
                         ("simulate", "allreduce", "--algorithm", "a4", "--ranks", "4", "--latency-ns", "1"),
                         ("verify", "allreduce", "--algorithm", "a4", "--ranks", "4")):
-            told = weft(*command).stdout
-            self.assertNotRegex(told, r"[{}\"\[\]]|null", command)
+            output = weft(*command).stdout
+            self.assertNotRegex(output, r"[{}\"\[\]]|null", command)
         self.assertRegex(weft("cost", "allreduce", "--algorithm", "a4", "--ranks", "4").stdout, r"(?m)^formula time_us +\d")
 
 

@@ -4,9 +4,9 @@
 
 usage: install_test.py SOURCE_FOLDER BUILD_FOLDER CMAKE
 
-Idea     Installs to a scratch prefix, moves that elsewhere, and builds every example of the guide there: in C with
-         pkg-config, in C++ with pkg-config and with find_package. Runs each under the installed launcher, and under
-         mpirun if it is installed.
+Idea     Installs to a temporary prefix, moves the prefix, and builds every example of the guide: in C with pkg-config,
+         in C++ with pkg-config and with find_package. Runs each example under the installed launcher, and under mpirun
+         if it is installed.
 """
 import os
 import re
@@ -21,7 +21,7 @@ SOURCE, BUILD, CMAKE = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]
 GUIDE = [SOURCE / "docs/guide" / page for page in ("programming.md", "moving.md")]
 EXAMPLE = re.compile(r"<!-- example: (\S+) prints: ([^\n]*) -->\n```(c|cpp)\n(.*?)```", re.DOTALL)
 DEADLINE_S = 60
-SHOWN_CLASSES = {"Runtime", "Team", "OwnedTeam", "Memory", "Request", "PersistentRequest", "UserOp", "Error",
+EXPORTED_CLASSES = {"Runtime", "Team", "OwnedTeam", "Memory", "Request", "PersistentRequest", "UserOp", "Error",
                  "OneSidedCalls", "Stencil"}
 
 
@@ -35,7 +35,7 @@ def run(command, **more):
 
 
 def environment(**more):
-    """Returns an environment without variables that could lead to the build folder."""
+    """Returns this environment without variables by which programs could find the build folder."""
     kept = {name: value for name, value in os.environ.items()
             if not name.startswith(("WEFT_", "PKG_CONFIG", "LD_LIBRARY", "CMAKE_"))}
     return kept | more
@@ -63,6 +63,7 @@ class InstallTest(unittest.TestCase):
              f"-Wl,-rpath,{self.lib}", "-lm"])
 
     def examples(self):
+        """Yields source file, language and expected output of each example of the guide."""
         for name, printed, language, text in EXAMPLE.findall("".join(page.read_text(encoding="utf-8") for page in GUIDE)):
             source = self.scratch / name
             source.write_text(text, encoding="utf-8")
@@ -72,15 +73,15 @@ class InstallTest(unittest.TestCase):
         weft = self.prefix / "bin/weft"
         for ranks, nodes in ((2, 1), (2, 2), (3, 1), (3, 2)):
             with self.subTest(program=program.name, ranks=ranks, nodes=nodes):
-                said = run([weft, "run", "-n", ranks, "--nodes", nodes, "--", program],
+                output = run([weft, "run", "-n", ranks, "--nodes", nodes, "--", program],
                            env=environment())
-                self.assertIn(printed.replace("RANKS", str(ranks)), said)
+                self.assertIn(printed.replace("RANKS", str(ranks)), output)
         mpirun = shutil.which("mpirun.openmpi")
         if mpirun:
             with self.subTest(program=program.name, launcher=mpirun):
-                said = run([mpirun, "--allow-run-as-root", "--oversubscribe", "-n", 2, program],
+                output = run([mpirun, "--allow-run-as-root", "--oversubscribe", "-n", 2, program],
                            env=environment())
-                self.assertIn(printed.replace("RANKS", "2"), said)
+                self.assertIn(printed.replace("RANKS", "2"), output)
 
     def test_all_files_are_installed(self):
         for file in ("bin/weft", "include/weft/weft.h", "include/weft/weft.hpp", "include/openshmem/shmem.h", "share/man/man1/weft.1",
@@ -98,7 +99,7 @@ class InstallTest(unittest.TestCase):
         self.assertIn(f"libweft.so.{info}", {path.name for path in self.lib.iterdir()})
 
     def test_the_library_exports_only_the_interface(self):
-        shown = set()
+        exported = set()
         for line in run(["nm", "-DC", "--defined-only", self.lib / "libweft.so"]).splitlines():
             _, kind, name = line.split(" ", 2)
             name = name.split("@")[0]
@@ -109,15 +110,15 @@ class InstallTest(unittest.TestCase):
             plain = re.sub(r"^(?:typeinfo name for|typeinfo for|vtable for) ", "", name)
             owner = re.match(r"weft::(\w+)", plain)
             if re.match(r"weft_\w+$", name):
-                shown.add(name)
+                exported.add(name)
             else:
-                self.assertTrue(owner and owner[1] in SHOWN_CLASSES, f"shows {name}")
-                shown.add(owner[1])
-        self.assertEqual(shown & SHOWN_CLASSES, SHOWN_CLASSES)
+                self.assertTrue(owner and owner[1] in EXPORTED_CLASSES, f"exports {name}")
+                exported.add(owner[1])
+        self.assertEqual(exported & EXPORTED_CLASSES, EXPORTED_CLASSES)
         headers = "".join(path.read_text(encoding="utf-8") for path in (self.prefix / "include/weft").glob("*.h"))
         declared = set(re.findall(r"WEFT_API [\w *]*?\b(weft_\w+)\(", headers))
         self.assertGreater(len(declared), 30)
-        self.assertEqual(declared, {name for name in shown if name.startswith("weft_")})
+        self.assertEqual(declared, {name for name in exported if name.startswith("weft_")})
 
     def test_an_openshmem_program_builds_with_pkg_config(self):
         source, program = self.scratch / "shmem.c", self.scratch / "shmem"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// bootstrap_test.cpp - joining a job without the launcher of weft.
+// bootstrap_test.cpp - programs that join a job without the launcher of weft.
 //
-// Goal: without a launcher, the client is a job of one rank. Under a foreign PMIx host it is part
-// of a whole job. Under a launcher without PMIx it refuses to start as N jobs of one rank.
+// Goal: without a launcher, a program is a job of one rank. Under a foreign launcher with PMIx, the
+// ranks form one job. Under a launcher without PMIx, ranks refuse to start as N jobs of one rank.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -70,19 +70,20 @@ TEST_F(ForeignLauncher, RanksExchangeCards) {
     }
 }
 
-/// The launchers of Open MPI 4.1.4 and 5.0.7 rarely die of a segmentation fault in their PMIx
-/// server when a rank aborts. Such a run shows nothing about weft.
-bool launcher_died(const Outcome& outcome) {
-    const auto says = [&](const char* text) {
+/// Returns true if the launcher has crashed. Open MPI 4.1.4 and 5.0.7 rarely have a segmentation
+/// fault in their PMIx server when a rank aborts, which is no error of weft.
+bool launcher_crashed(const Outcome& outcome) {
+    const auto has_text = [&](const char* text) {
         return outcome.errors.find(text) != std::string::npos;
     };
     return outcome.status == 128 + SIGSEGV &&
-           (says("calling\n\"abort\"") || says("PMIx_server_finalize"));
+           (has_text("calling\n\"abort\"") || has_text("PMIx_server_finalize"));
 }
 TEST_F(ForeignLauncher, AbortEndsTheJobWithItsStatus) {
-    constexpr int kTries = 3;
+    constexpr int kAttempts = 3;
     Outcome outcome;
-    for (int tries = 0; tries == 0 || (tries < kTries && launcher_died(outcome)); ++tries)
+    for (int attempt = 0; attempt == 0 || (attempt < kAttempts && launcher_crashed(outcome));
+         ++attempt)
         outcome = mpirun(3, {"abort", "1", "42"}).wait();
     EXPECT_EQ(outcome.status, 42) << outcome.errors;
 }

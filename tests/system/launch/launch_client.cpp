@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// launch_client.cpp - a rank for tests of the launcher: joins the job and behaves
-// as its arguments tell.
+// launch_client.cpp - a rank for tests of the launcher. Its mode selects what it does in the job.
 //
-// Usage: launch_client cards | MODE RANK [NUMBER]; the modes are below. Rank RANK behaves as the
-// mode tells. All others wait for it in a fence that cannot succeed.
+// Usage: launch_client cards | stray | cpus | MODE RANK [NUMBER]. Rank RANK executes the MODE of
+// misbehave(), or ends without joining (never-join). All other ranks wait in a fence.
 #include <fmt/format.h>
 #include <sched.h>
 #include <signal.h>
@@ -23,10 +22,10 @@ namespace {
 using weft::Rank;
 using weft::link::Bootstrap;
 
-constexpr int kWrongAnswer = 90;
-constexpr int kFailed = 91;
+constexpr int kWrongAnswer = 90;  ///< exit status: a card is wrong
+constexpr int kFailed = 91;       ///< exit status: another failure
 
-/// Returns a card whose contents and length depend on rank and key.
+/// Returns a card whose contents and length depend on rank and `bytes`.
 std::vector<std::byte> card_of(Rank rank, std::size_t bytes) {
     std::vector<std::byte> card(bytes + static_cast<std::size_t>(rank));
     for (std::size_t i = 0; i < card.size(); ++i) {
@@ -35,6 +34,7 @@ std::vector<std::byte> card_of(Rank rank, std::size_t bytes) {
     return card;
 }
 
+/// Ends the process if a call has failed.
 void require(const weft::base::Result<void>& result) {
     if (result) return;
     fmt::print(stderr, "client: {}\n", result.failure().text);
@@ -69,6 +69,7 @@ void exchange_cards(Bootstrap& job) {
     while (true) ::pause();
 }
 
+/// Returns the processors that this process may use, separated by commas.
 std::string cpus() {
     cpu_set_t set;
     ::sched_getaffinity(0, sizeof set, &set);
@@ -79,7 +80,7 @@ std::string cpus() {
     return text;
 }
 
-/// Misbehaves while the other ranks are in a fence.
+/// Ends or blocks this rank as `mode` requires, while the other ranks are in a fence.
 void misbehave(Bootstrap& job, std::string_view mode, int number) {
     if (mode == "exit") std::_Exit(number);
     if (mode == "kill") ::kill(::getpid(), number);
@@ -92,7 +93,7 @@ void misbehave(Bootstrap& job, std::string_view mode, int number) {
     std::_Exit(kFailed);
 }
 
-/// Starts a process that leaves its rank's group and session, and would outlive the rank.
+/// Starts a process in another group and session, which does not end with the rank.
 void start_stray_child() {
     if (::fork() != 0) return;
     ::setsid();

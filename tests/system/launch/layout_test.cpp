@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: messages of the launcher list ranks in the usual form, and layouts match the options.
+// Goal: lists of ranks in messages use ranges, and options give the right layouts.
 #include "tools/launch/layout.hpp"
 
 #include <gtest/gtest.h>
@@ -25,7 +25,7 @@ TEST(RankList, OnlyThreeOrMoreConsecutiveRanksFormARange) {
     for (const auto& [ranks, text] : cases) EXPECT_EQ(rank_list(ranks), text);
 }
 
-TEST(Layout, TheFirstNodesGetTheExtraRanks) {
+TEST(Layout, OptionsGiveTheRanksOfEachNode) {
     EXPECT_EQ(spread_over_nodes(7, 3).value(), (std::vector<Rank>{3, 2, 2}));
     EXPECT_EQ(parse_layout("3,1,4").value(), (std::vector<Rank>{3, 1, 4}));
     EXPECT_EQ(parse_layout("18x3,2").value(), (std::vector<Rank>{18, 18, 18, 2}));

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// rank_processes_test.cpp - reports about the ranks of a node from a folder like /proc.
+// rank_processes_test.cpp - reports about missing ranks of a node, from a folder like /proc.
 //
-// Goal: ranks that have ended, and ranks that never started, are named. Without enough facts
-// the report is empty.
-// Method: environments written in the kernel's form.
+// Goal: ranks that have ended, and ranks that never started, are named. If the folder does not show
+// enough processes, the report is empty.
+// Method: the test writes files `environ` and `stat` as the kernel does.
 #include "link/bootstrap/rank_processes.hpp"
 
 #include <fmt/format.h>
@@ -34,6 +34,7 @@ class RankProcessesTest : public testing::Test {
     }
     ~RankProcessesTest() override { std::filesystem::remove_all(folder_); }
 
+    /// Adds a process with the environment of a rank.
     void add(const std::string& process, Rank rank, const std::string& job = "ours") const {
         std::filesystem::create_directory(folder_ / process);
         const std::string text =
@@ -130,7 +131,7 @@ TEST_F(RankProcessesTest, OnlyTheFirstOfManyMissingRanksAreNamed) {
     EXPECT_TRUE(text.ends_with("rank 9 has no process, and 2 more")) << text;
 }
 
-TEST_F(RankProcessesTest, OnlySeenRanksAreCheckedIfTheListIsUnknown) {
+TEST_F(RankProcessesTest, WithoutAListOfRanksOnlyRanksSeenBeforeAreChecked) {
     set_parent("self", 1);
     add("11", 4);
     RankProcesses processes = node({});

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // run_command_test.cpp - properties of `weft run` that users rely on, with real processes.
 //
-// Goal: exit statuses, messages, output and environment are right, and jobs leave nothing behind.
-// Method: jobs of a small client program. Every process of a job carries a mark in its environment,
-// by which leftovers are found; its temporary folder is private.
+// Goal: exit statuses, messages, output and environment are right, and jobs leave no process or file.
+// Method: run jobs of launch_client.cpp. An environment variable marks all processes of a job, and
+// each job has its own temporary folder.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sched.h>
@@ -34,7 +34,7 @@ Words client(const Words& words) {
     return Words{CLIENT_PROGRAM} + words;
 }
 
-/// Runs a job to its end, and checks that it has left nothing behind.
+/// Runs a job to its end, and checks that it leaves no process and no file.
 Outcome run_job(const Words& options, const Words& program, const Words& settings = {}) {
     RunningProgram running(weft_run(options, program), settings);
     Outcome outcome = running.wait();
@@ -54,6 +54,7 @@ Words sorted_lines(const std::string& text) {
     return lines;
 }
 
+/// Returns "RANK:NODE " for each rank of a job with these options.
 std::string node_ids(const Words& options) {
     const Outcome outcome =
         run_job(options, {"sh", "-c", "echo $PMIX_RANK:${WEFT_NODE_ID-none}"}, {"WEFT_NODE_ID=77"});
@@ -78,7 +79,7 @@ TEST_P(JobOfRanks, RanksExchangeCardsAndFence) {
     EXPECT_EQ(sorted_lines(outcome.output), expected);
 }
 
-// 16 and 24 are below and above the size at which the server changes its storage of job data.
+// The PMIx server stores job data in another way between 16 and 24 ranks.
 INSTANTIATE_TEST_SUITE_P(Sizes, JobOfRanks, testing::Values(1, 2, 5, 16, 24));
 
 TEST(RunCommand, RanksOfVirtualNodesExchangeCards) {
@@ -106,7 +107,7 @@ TEST(RunCommand, LayoutReachesTheRanks) {
 }
 
 TEST(RunCommand, TheFirstFailedRankGivesTheStatusOfTheJob) {
-    for (int attempt = 0; attempt < 4; ++attempt) {  // The other ranks fail right after it.
+    for (int attempt = 0; attempt < 4; ++attempt) {  // The other ranks fail later.
         const Outcome outcome = run_job({"-n", "4"}, client({"exit", "2", "7"}));
         expect_end(outcome, 7, "weft run: rank 2 exited with status 7\n");
         EXPECT_EQ(outcome.output, "");
@@ -137,10 +138,10 @@ TEST(RunCommand, TimeoutEndsTheJobWithStatus124) {
     const Outcome outcome = run_job({"-n", "2", "--timeout", "0.3"}, client({"wait", "0"}));
     expect_end(outcome, 124, "weft run: the job did not end within 0.3 s\n");
     EXPECT_GE(outcome.seconds, 0.3);
-    EXPECT_LT(outcome.seconds, 2.0) << "ranks that end at SIGTERM need no grace";
+    EXPECT_LT(outcome.seconds, 2.0) << "ranks that end at SIGTERM need no grace period";
 }
 
-TEST(RunCommand, TheGraceIsTwoSeconds) {
+TEST(RunCommand, RanksThatIgnoreSigtermAreKilledAfterTwoSeconds) {
     const Outcome outcome =
         run_job({"-n", "2", "--timeout", "0.3"}, client({"ignore-sigterm", "1"}));
     EXPECT_EQ(outcome.status, 124);
@@ -148,7 +149,7 @@ TEST(RunCommand, TheGraceIsTwoSeconds) {
     EXPECT_LT(outcome.seconds, 4.5);
 }
 
-TEST(RunCommand, RanksMayReportDuringTheGrace) {
+TEST(RunCommand, RanksMayPrintAfterSigterm) {
     const std::string script =
         "trap 'echo $PMIX_RANK reports; exit 0' TERM; "
         "if [ $PMIX_RANK = 1 ]; then sleep 0.3; exit 5; fi; while :; do sleep 0.05; done";
@@ -209,8 +210,7 @@ TEST(RunCommand, BindCorePutsRanksOnCoresInTurn) {
     ASSERT_EQ(lines.size(), 3U);
     if (CPU_COUNT(&usable) == 1) GTEST_SKIP() << "one usable CPU: no choice";
     EXPECT_NE(lines[0].substr(2), unbound.output.substr(2, unbound.output.size() - 3));
-    // With two or more cores neighbors differ; with exactly two, the third rank uses
-    // the first core again.
+    // With two or more cores, ranks 0 and 1 have different ones; with two, rank 2 has that of rank 0.
     EXPECT_NE(lines[0].substr(2), lines[1].substr(2));
     if (CPU_COUNT(&usable) == 2) {
         EXPECT_EQ(lines[0].substr(2), lines[2].substr(2));
@@ -242,7 +242,7 @@ TEST(RunCommand, ASignalToTheLauncherEndsTheJob) {
 }
 
 TEST(RunCommand, AKilledLauncherLeavesNoProcessOrFile) {
-    // With 20 ranks the server keeps files.
+    // With 20 ranks the PMIx server has files.
     const std::string script = "sleep 60 & " + std::string(CLIENT_PROGRAM) + " wait 0";
     RunningProgram running(weft_run({"-n", "20"}, {"sh", "-c", script}));
     ASSERT_TRUE(running.wait_for_output("waiting"));
