@@ -16,7 +16,7 @@ sys.dont_write_bytecode = True
 
 from comparing.jobs import (  # noqa: E402
     Broken,
-    Onlookers,
+    OtherLoad,
     OpenMpi,
     processors,
     run_json,
@@ -119,7 +119,7 @@ def main():
         sys.exit("usage: quickstart_table.py FOLDER")
     print(f"allreduce of {BYTES} bytes, sum of double; time of a call on the slowest rank, averaged over\nbatches of calls\n")
     print(ROW.format("ranks", "nodes", "schedule", "rounds", "messages", "min us", "median us", "").rstrip())
-    others = Onlookers()
+    others = OtherLoad()
     for layout in LAYOUTS:
         print_layout(sys.argv[1], *layout)
     busy = others.processors()

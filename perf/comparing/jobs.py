@@ -274,7 +274,7 @@ def first_line(command, containing=""):
         return "unknown"
 
 
-class Onlookers:
+class OtherLoad:
     """Measures how many processors other programs used since the object was created."""
 
     def __init__(self):

@@ -77,7 +77,7 @@ def mean_ratio(rows):
     return statistics.geometric_mean(ratios) if ratios else None
 
 
-def first_words(results):
+def head(results):
     """Returns the machine and the overall result, which precede all single numbers."""
     found = results.get("compare")
     if found is None:
@@ -189,7 +189,7 @@ def spread(found):
             f"(limit {percent(found['limit'])}). The largest difference is {percent(found['largest'])}{where}.", ""]
 
 
-def telling(results):
+def detection(results):
     found = results.get("tell_apart")
     lines = ["## Detecting a slower call", ""]
     if found is None:
@@ -275,7 +275,7 @@ def simulator(results):
             *table(("case", "least s", "median s", "goal s", "messages or schedules", ""), rows)]
 
 
-SECTIONS = (first_words, machine, collectives, telling, puts, startup, overlap, simulator)
+SECTIONS = (head, machine, collectives, detection, puts, startup, overlap, simulator)
 
 
 def write_text(results):
@@ -284,7 +284,7 @@ def write_text(results):
     return "\n".join((MARKS[0], "", *lines, MARKS[1])) + "\n"
 
 
-def put_into(page, part):
+def replace_results(page, part):
     """Returns the page with its old part replaced. An empty page becomes the part; a page without marks gives None."""
     if not page:
         return part

@@ -9,7 +9,7 @@ Next     docs/performance.md, "perf/compare".
 import statistics
 import time
 
-from comparing.jobs import Broken, Onlookers, Unusable, report, run_json
+from comparing.jobs import Broken, OtherLoad, Unusable, report, run_json
 
 WITHOUT_BYTES = ("barrier",)
 CALIBRATOR_FACTOR = 1.5
@@ -144,9 +144,9 @@ def measure_cell(cell, sides, calibrator, options, allowance):
         if len(rounds) >= options.rounds and not allowance.lasts():
             report(f"{cell}: no time left for disturbed rounds")
             break
-        onlookers = Onlookers()
+        other_load = OtherLoad()
         times = make_round(cell, sides, options, left_out, failures, allowance.failed_before)
-        foreign = onlookers.processors()
+        foreign = other_load.processors()
         after_ns = calibrator.measure_ns()
         rounds.append({"before_ns": before_ns, "after_ns": after_ns, "foreign": foreign, "times": times,
                        "flagged": why_flagged(before_ns, after_ns, foreign)})

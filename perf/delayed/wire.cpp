@@ -5,10 +5,10 @@
 //
 // Idea     Each of the network namespaces PREFIX0, PREFIX1, ... gets an interface `delayed`. This
 //          program reads the packets that a namespace sends, holds them, and writes them to the
-//          interface of their destination: number n has the address 10.83.0.(n + 1). All packets
+//          interface of their destination. Namespace n has the address 10.83.0.(n + 1). All packets
 //          are held for the same time, so they keep their order.
-// Why      The kernels of small machines often have no netem. Two processors behave like a large
-//          machine only if waits for the network are long.
+// Why      Kernels of virtual machines often lack netem. If waits for the network are long, ranks
+//          that share two processors finish as if each had its own.
 // Holds    Prints "up" when all interfaces exist; ends when its standard input is closed.
 // Next     ../papers/delayed, which creates the namespaces and starts this program.
 #include <fcntl.h>
@@ -48,7 +48,7 @@ std::int64_t now_ns() {
     std::exit(3);
 }
 
-/// Enters a namespace permanently and opens its interface.
+/// Enters a network namespace and opens its interface. The process stays in this namespace.
 int open_interface(const std::string& network) {
     const std::string path = "/run/netns/" + network;
     const int space = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
@@ -63,8 +63,8 @@ int open_interface(const std::string& network) {
 }
 
 struct Packet {
-    std::int64_t due_ns = 0;
-    std::size_t to = 0;
+    std::int64_t due_ns = 0;  ///< time of delivery, on the monotonic clock
+    std::size_t to = 0;       ///< index of the destination's interface
     std::vector<char> bytes;
 };
 
@@ -88,7 +88,7 @@ class Wire {
 
   private:
     static constexpr std::size_t kPacketBytesMax = 65'536;
-    static constexpr std::size_t kDestination = 19;  // its last byte, in an IPv4 header
+    static constexpr std::size_t kDestination = 19;  ///< offset of the address's last byte in IPv4
 
     void wait() {
         std::int64_t left = kNsPerSecond;
@@ -111,7 +111,7 @@ class Wire {
     void pass_on() {
         while (!held_.empty() && held_.front().due_ns <= now_ns()) {
             const Packet& packet = held_.front();
-            // A packet without room at its receiver is lost, as on any network.
+            // If the receiver's queue is full, the packet is lost, as on any network.
             static_cast<void>(
                 ::write(interfaces_[packet.to], packet.bytes.data(), packet.bytes.size()));
             held_.pop_front();

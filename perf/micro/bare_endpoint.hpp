@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// bare_endpoint.hpp - libfabric with as little code as possible, for comparison with
-// the library's puts.
+// bare_endpoint.hpp - libfabric with as little code as possible, for comparison with weft's puts.
 //
 // Idea     An endpoint with one completion queue and one registered buffer, connected to one peer.
 //          Programs derive from it and write to the peer directly.
-// Holds    Errors are not handled: a failed call throws std::runtime_error or ends the program.
+// Holds    A failed call throws std::runtime_error or ends the program.
 #pragma once
 
 #include <fmt/format.h>
@@ -72,7 +71,7 @@ class BareEndpoint {
   protected:
     /// Repeats post() until libfabric accepts the operation, with progress() in between.
     template <class Post, class Progress>
-    static void insist(std::string_view call, Post post, Progress progress) {
+    static void post_until_accepted(std::string_view call, Post post, Progress progress) {
         for (ssize_t code = post(); code != 0; code = post()) {
             if (code != -FI_EAGAIN) require(code, call);
             progress();
@@ -89,9 +88,9 @@ class BareEndpoint {
     link::Fid<fid_ep> endpoint_;
     link::Fid<fid_mr> region_;
     fi_addr_t peer_ = FI_ADDR_UNSPEC;
-    std::uint64_t key_ = 0;   ///< of the peer's buffer
-    std::uint64_t base_ = 0;  ///< start of the peer's buffer
-    std::size_t inject_bytes_ = 0;
+    std::uint64_t key_ = 0;         ///< of the peer's buffer
+    std::uint64_t base_ = 0;        ///< start of the peer's buffer in remote addresses
+    std::size_t inject_bytes_ = 0;  ///< limit of fi_inject_write()
 
   private:
     BareEndpoint(base::Result<link::Found> found, std::vector<std::byte> owned)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ping_pong.cpp - prints the calibrator: the transfer time of one cache line
-// between two processors.
+// ping_pong.cpp - prints the calibrator: the time in which one cache line moves from one processor
+// to another.
 #include "tools/measure/ping_pong.hpp"
 
 #include <fmt/format.h>
@@ -24,7 +24,7 @@ int main(int argument_count, char** arguments) {
     line.option("--processors", processors, "Two processors (default: the first two usable)")
         .comma_separated();
     line.flag("--two-words", options.two_words,
-              "A word for each direction, as a put and its answer have it");
+              "Use one word for each direction, as puts do, instead of one shared word");
     line.flag("--json", json, "One JSON object on stdout");
     if (const auto status = line.read(argument_count, arguments)) return *status;
     options.first_processor = processors.first;

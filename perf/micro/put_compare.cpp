@@ -3,9 +3,9 @@
 //
 // Idea     Two ranks under `weft run`. Both sides of each figure are measured alternately, round by
 //          round, so that changes of the machine affect both. The bare side does as little as
-//          possible. It has its own endpoint with the job's provider, writes without bookkeeping,
-//          and one write with an immediate that the peer answers, to know that all data is
-//          delivered. On a node it is memcpy into the peer's mapped memory and a flag.
+//          possible. Between nodes it has its own endpoint with the job's provider and writes
+//          without bookkeeping. To detect delivery, it sends a write with an immediate, which the
+//          peer answers. On a node it is memcpy into the peer's mapped memory and a flag.
 //          Usage: weft run -n 2 [--nodes 2] -- perf_put_compare [--rounds R] [--json]
 // Holds    Prints medians over rounds, and the ratio weft / bare of times.
 // Next     src/tools/cli/bench_puts.hpp for the figures without a bare side.
@@ -38,22 +38,23 @@ using weft::micro::give_up;
 
 constexpr std::size_t kBytesMax = std::size_t{1} << 20;
 constexpr std::size_t kWindowBytesMax = std::size_t{16} << 20;
-constexpr int kTurns = 500;  ///< for a latency
+constexpr int kTurns = 500;  ///< round trips of a round, a tenth above 4096 bytes
 constexpr std::array<std::size_t, 5> kSizes{8, 256, 4096, 65536, kBytesMax};
 
 std::size_t window_of(std::size_t bytes) {
     return std::clamp<std::size_t>(kWindowBytesMax / bytes, 1, 1024);
 }
 
-/// Interface of both sides: a round trip with one put each way, and a window of delivered puts.
-class Way {
+/// Interface of both sides: a round trip with one put in each direction, and a window of puts that
+/// ends when all are delivered.
+class Side {
   public:
-    virtual ~Way() = default;
+    virtual ~Side() = default;
     virtual void ping(std::size_t bytes) = 0;
     virtual void window(std::size_t bytes, std::size_t puts) = 0;
 };
 
-class Weft final : public Way {
+class Weft final : public Side {
   public:
     explicit Weft(weft::Team world)
         : world_(world),
@@ -93,8 +94,8 @@ class Weft final : public Way {
     std::uint64_t turn_ = 0;
 };
 
-/// Side with memcpy into the peer's mapped memory, then a flag there.
-class Copy final : public Way {
+/// Bare side on a node: memcpy into the peer's mapped memory, then a store of the peer's flag.
+class Copy final : public Side {
   public:
     explicit Copy(weft::Team world)
         : rank_(world.rank()),
@@ -116,7 +117,8 @@ class Copy final : public Way {
         if (rank_ == 1) return await();
         for (std::size_t i = 0; i < puts; ++i) {
             std::memcpy(there_ + 64, source_.data(), bytes);
-            std::atomic_signal_fence(std::memory_order_seq_cst);  // keeps each copy
+            // Without the fence, the compiler could omit all copies but the last.
+            std::atomic_signal_fence(std::memory_order_seq_cst);
         }
         raise();
     }
@@ -142,8 +144,8 @@ class Copy final : public Way {
     std::uint64_t turn_ = 0;
 };
 
-/// Side with libfabric alone.
-class Bare final : public Way, private BareEndpoint {
+/// Bare side between nodes: libfabric without weft.
+class Bare final : public Side, private BareEndpoint {
   public:
     Bare(weft::Team world, const std::string& provider)
         : BareEndpoint(provider, kBytesMax), rank_(world.rank()) {
@@ -189,7 +191,7 @@ class Bare final : public Way, private BareEndpoint {
         --arrived_;
     }
     void write(std::size_t bytes) {
-        insist(
+        post_until_accepted(
             "write",
             [&] {
                 return bytes <= inject_bytes_
@@ -204,7 +206,7 @@ class Bare final : public Way, private BareEndpoint {
         while (open_ > 64) progress();
     }
     void announce(std::size_t bytes) {
-        insist(
+        post_until_accepted(
             "writedata",
             [&] {
                 return bytes <= inject_bytes_
@@ -221,25 +223,25 @@ class Bare final : public Way, private BareEndpoint {
     Rank rank_;
     std::array<fi_context2, 256> contexts_{};
     std::size_t next_ = 0;
-    std::size_t open_ = 0;
-    std::size_t arrived_ = 0;
+    std::size_t open_ = 0;     ///< writes without a completion
+    std::size_t arrived_ = 0;  ///< immediates of the peer that await() has not consumed
 };
 
 /// Returns the microseconds of one put: half of a round trip.
-double time_pings(weft::Team world, Way& way, std::size_t bytes) {
+double time_pings(weft::Team world, Side& side, std::size_t bytes) {
     const int turns = bytes > 4096 ? kTurns / 10 : kTurns;
     world.barrier();
     const std::uint64_t start = weft::base::monotonic_ns();
-    for (int turn = 0; turn < turns; ++turn) way.ping(bytes);
+    for (int turn = 0; turn < turns; ++turn) side.ping(bytes);
     return static_cast<double>(weft::base::monotonic_ns() - start) / turns / 2000;
 }
 
 /// Returns the microseconds of one put in a window.
-double time_window(weft::Team world, Way& way, std::size_t bytes) {
+double time_window(weft::Team world, Side& side, std::size_t bytes) {
     const std::size_t puts = window_of(bytes);
     world.barrier();
     const std::uint64_t start = weft::base::monotonic_ns();
-    way.window(bytes, puts);
+    side.window(bytes, puts);
     return static_cast<double>(weft::base::monotonic_ns() - start) / static_cast<double>(puts) /
            1000;
 }
@@ -253,7 +255,7 @@ struct Figures {
     double bare_window_us = 0;
 };
 
-Figures compare(weft::Team world, Way& ours, Way& bare, std::size_t bytes, int rounds) {
+Figures compare(weft::Team world, Side& ours, Side& bare, std::size_t bytes, int rounds) {
     std::vector<double> ping[2];
     std::vector<double> window[2];
     for (int round = 0; round < rounds; ++round) {
@@ -289,10 +291,10 @@ Json to_json(const Figures& found) {
 int run(int rounds, bool json) {
     weft::Runtime runtime;
     weft::Team world = runtime.world();
-    if (world.size() != 2) give_up("two ranks are expected");
+    if (world.size() != 2) give_up("expected two ranks");
     const bool one_node = runtime.nodes() == 1;
     Weft ours(world);
-    std::unique_ptr<Way> bare;
+    std::unique_ptr<Side> bare;
     if (one_node) {
         bare = std::make_unique<Copy>(world);
     } else {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// reduce_passes.cpp - times the combination of operands against a bare loop with a constant
-// number of operands.
+// reduce_passes.cpp - times reduce_many() against a bare loop with constant numbers of operands and
+// targets.
 //
 // Idea     Sums of 2 to 8 operands into 1 to 8 targets, in one thread, with buffers that are used
 //          repeatedly. The bare loop has the numbers of operands and targets as constants, and is
-//          compiled with the flags of the kernels; reduce_many gets lists. Both are timed
-//          alternately, round by round, and the best round counts.
+//          compiled with the flags of the kernels. reduce_many() gets lists of operands and
+//          targets. Both are timed alternately, round by round, and the best round counts.
 //          Usage: perf_reduce_passes [--rounds R]
 // Holds    GB/s count each byte of an operand and of a target once.
-// Next     src/run/reduce/kernel_passes.hpp.
+// Next     src/run/reduce/kernel_passes.hpp for the kernels.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -29,9 +29,10 @@ namespace {
 constexpr std::array<std::size_t, 4> kSizes{std::size_t{64} << 10, std::size_t{1} << 20,
                                             std::size_t{4} << 20, std::size_t{64} << 20};
 constexpr std::size_t kListMax = 8;
-constexpr std::size_t kRoundBytes = std::size_t{32} << 20;  ///< minimum for a round
+constexpr std::size_t kRoundBytes = std::size_t{32} << 20;  ///< bytes that a round processes
 
-/// Buffers for the longest list, with starts a few cache lines off each other.
+/// Buffers for the longest list. Their starts differ modulo the page size, so that they do not
+/// compete for the same cache sets.
 class Buffers {
   public:
     Buffers() {

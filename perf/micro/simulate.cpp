@@ -35,13 +35,13 @@ using weft::lab::Json;
 namespace plan = weft::plan;
 namespace collectives = weft::collectives;
 
-struct Question {
+struct SimulatedCall {
     std::string collective;
     std::string spec;
     Rank ranks;
 };
 
-const std::string kMillion = "a4,a4,a4,a5,a5,a5,a5,a5,a5";
+const std::string kMillion = "a4,a4,a4,a5,a5,a5,a5,a5,a5";  ///< a schedule of 10^6 ranks
 
 plan::Surroundings surroundings(plan::Time noise) {
     plan::Surroundings around;
@@ -51,54 +51,53 @@ plan::Surroundings surroundings(plan::Time noise) {
     return around;
 }
 
-plan::Stages stages_of(const Question& question) {
-    const auto spec = collectives::parse_spec(question.spec);
-    return *collectives::generate_stages(question.collective, *spec,
-                                         {.size = question.ranks, .elements = 8});
+plan::Stages stages_of(const SimulatedCall& call) {
+    const auto spec = collectives::parse_spec(call.spec);
+    return *collectives::generate_stages(call.collective, *spec,
+                                         {.size = call.ranks, .elements = 8});
 }
 
 const plan::VectorSize kEightBytes{8, 1};
 
-/// Builds the image of all programs here, because the goals are for one core.
+/// Builds the image of all programs in this thread, because the goals are for one core.
 plan::ImagePart image_of(const plan::Stages& stages, const plan::MessageModel& model) {
     plan::ImagePart part(model, kEightBytes);
     (void)weft::lab::add_programs(part, stages, 0, stages.size());
     return part;
 }
 
-/// Result of a case: messages (or schedules), waits, and a value that must not change.
-struct Done {
-    std::uint64_t count = 0;
+struct CaseResult {
+    std::uint64_t count = 0;  ///< messages, or schedules
     std::uint64_t waits = 0;
-    double makespan_ns = 0;
+    double makespan_ns = 0;  ///< or the sum of costs; equal in all runs
 };
 
-Done done(const weft::base::Result<plan::Outcome>& outcome, std::uint64_t waits) {
+CaseResult result_of(const weft::base::Result<plan::Outcome>& outcome, std::uint64_t waits) {
     return {outcome->messages, waits, static_cast<double>(outcome->makespan) / 1000};
 }
 
-Done structured(const Question& question, plan::Time noise) {
+CaseResult structured(const SimulatedCall& call, plan::Time noise) {
     const auto outcome =
-        plan::simulate_structured(stages_of(question), kEightBytes, surroundings(noise));
-    return done(outcome, outcome->events - outcome->messages);
+        plan::simulate_structured(stages_of(call), kEightBytes, surroundings(noise));
+    return result_of(outcome, outcome->events - outcome->messages);
 }
 
-Done by_programs(const Question& question, plan::Time noise, bool by_time) {
+CaseResult by_programs(const SimulatedCall& call, plan::Time noise, bool by_time) {
     const plan::Surroundings around = surroundings(noise);
-    const plan::ImagePart part = image_of(stages_of(question), around.model);
-    return done(by_time ? weft::lab::simulate_events({&part, 1}, around)
-                        : plan::simulate_generic({&part, 1}, around),
-                part.waits());
+    const plan::ImagePart part = image_of(stages_of(call), around.model);
+    return result_of(by_time ? weft::lab::simulate_events({&part, 1}, around)
+                             : plan::simulate_generic({&part, 1}, around),
+                     part.waits());
 }
 
-Done folded(const Question& question) {
-    const auto outcome = plan::simulate_folded(stages_of(question), kEightBytes, surroundings(0));
-    return done(outcome, outcome->events - outcome->messages);
+CaseResult folded(const SimulatedCall& call) {
+    const auto outcome = plan::simulate_folded(stages_of(call), kEightBytes, surroundings(0));
+    return result_of(outcome, outcome->events - outcome->messages);
 }
 
 /// Enumerates all schedules of all sizes up to 128, with their costs.
-Done enumerate() {
-    Done all;
+CaseResult enumerate() {
+    CaseResult all;
     std::int64_t least = 0;
     for (Rank size = 2; size <= 128; ++size) {
         std::int64_t best = std::numeric_limits<std::int64_t>::max();
@@ -116,7 +115,7 @@ Done enumerate() {
     return all;
 }
 
-Done search() {
+CaseResult search() {
     const collectives::OptimumSearch search(999'983, {1340, 340});
     return {1, 0, static_cast<double>(search.find(999'983).cost)};
 }
@@ -124,11 +123,11 @@ Done search() {
 struct Case {
     const char* name;
     double goal_s;
-    std::function<Done()> run;
+    std::function<CaseResult()> run;
 };
 
 std::vector<Case> make_cases() {
-    const Question million{"allreduce", kMillion, 1'000'000};
+    const SimulatedCall million{"allreduce", kMillion, 1'000'000};
     return {
         {"structured, 10^6 ranks, noise", 0.1, [=] { return structured(million, 50'000); }},
         {"structured, 10^6 ranks", 0.1, [=] { return structured(million, 0); }},
@@ -189,7 +188,7 @@ int main(int argument_count, char** arguments) {
     for (const Case& each : make_cases()) {
         if (std::string_view(each.name).find(wanted) == std::string_view::npos) continue;
         std::vector<double> seconds;
-        Done result;
+        CaseResult result;
         for (int i = 0; i < repeats; ++i) {
             const std::uint64_t begin = weft::base::monotonic_ns();
             result = each.run();

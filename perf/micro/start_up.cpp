@@ -5,10 +5,10 @@
 // Idea     Every rank times its phases and reads its memory from /proc. Rank 0 prints the largest
 //          time of each phase and the average memory of a rank. PERF_STARTED_NS in the environment
 //          is the start time of the launcher on the monotonic clock.
-// Why      PSS divides a shared page by the number of processes that map it. Summed over the ranks
-//          of a node, it is the memory that the job really uses. It rounds down in each mapping;
-//          with many ranks that hides the whole segment. So the touched pages of the own segment
-//          are counted separately.
+// Why      PSS divides a shared page by the number of processes that map it, so its sum over the
+//          ranks of a node is the memory that the job uses. But it rounds down in each mapping, and
+//          with many ranks the segment then counts as 0. So the touched pages of the rank's own
+//          segment are counted separately.
 #include <fmt/format.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -31,12 +31,12 @@ namespace {
 using namespace weft;
 
 struct Memory {
-    double pss = 0;      ///< bytes, all mappings
-    double rss = 0;      ///< bytes, all mappings; shared pages in full
-    double segment = 0;  ///< pages of the own segment that any process has touched
+    double pss = 0;      ///< bytes of all mappings; shared pages divided among the processes
+    double rss = 0;      ///< bytes of all mappings; shared pages in full
+    double segment = 0;  ///< bytes of this rank's segment that any process has touched
 };
 
-/// Returns the bytes of the pages that are present, touched by any process.
+/// Returns the size of the pages that any process has touched.
 double touched_bytes(std::byte* start, std::uint64_t bytes) {
     const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
     std::vector<unsigned char> pages((bytes + page - 1) / page);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// mpi_bench.cpp - the peer: the same calls through MPI, in the same measuring loop.
+// mpi_bench.cpp - the peer of `weft bench`: times the calls of an MPI library in the same loop.
 //
 // Idea     One source for every MPI library. It takes the options of `weft bench` and prints the
 //          same fields, so that perf/compare treats both sides in the same way.
 // Why      A ratio is fair only if one loop times both sides. That loop is
-//          tools/measure/measuring.hpp; here only the check of the barrier also reads the clock.
+//          tools/measure/measuring.hpp. This program reads the clock only to check the barrier.
 // Holds    Every result is checked against a value computed without MPI. Exit status: 0 right, 1 a
 //          result was wrong, 2 invalid arguments.
 // Next     docs/performance.md.
@@ -74,10 +74,10 @@ void declare(weft::lab::CommandLine& line, Options& options) {
         .one_of({"back-to-back", "separated"})
         .shows_default();
     line.option("--buffers", options.buffers,
-                "The same for every call, or for each call one that no call had before")
+                "reused: the same buffers in every call; fresh: unused buffers in each call")
         .one_of({"reused", "fresh"})
         .shows_default();
-    line.option("--root", options.call.root, "Root, where there is one").shows_default();
+    line.option("--root", options.call.root, "Root of rooted collectives").shows_default();
     line.flag("--json", options.json, "One JSON object on stdout");
 }
 

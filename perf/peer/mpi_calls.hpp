@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // mpi_calls.hpp - the measured MPI calls, each with inputs and expected results.
 //
-// Idea     Inputs and results are from the oracle, as in `weft bench`. Bytes are of one block, or
-//          of the vector if the collective has no blocks.
-// Holds    One subject serves all collectives. The switch over constants takes a
-//          nanosecond or less.
+// Idea     Inputs and expected results are from the oracle, as in `weft bench`. A size is the size
+//          of one block, or of the buffer if the collective has no blocks.
+// Holds    The class Call serves all collectives. Its switch takes a nanosecond or less.
 // Next     mpi_bench.cpp for the program.
 #pragma once
 
@@ -30,7 +29,7 @@
 
 namespace weft::peer {
 
-/// Returns weft's names of MPI's collectives with a single count.
+/// Returns weft's names of the collectives in which all blocks have the same count.
 inline std::vector<std::string> collective_names() {
     std::vector<std::string> names;
     for (const auto& traits : collectives::kCollectives)
@@ -38,8 +37,8 @@ inline std::vector<std::string> collective_names() {
     return names;
 }
 
-/// Page-aligned memory, so that alignment is no disadvantage for any side. If fresh, each call gets
-/// unused memory, as in `weft bench`.
+/// Page-aligned memory, so that both sides have the same alignment. If `fresh`, next() provides
+/// unused memory for each call, as in `weft bench`.
 class Buffer {
   public:
     Buffer(std::size_t bytes, bool fresh)
@@ -75,7 +74,7 @@ class Buffer {
     std::optional<lab::FreshBuffers> fresh_;
 };
 
-/// Common base of the subjects: rank, size and agreement.
+/// Base of the classes that measure() times: rank, size, and collective operations of the loop.
 class Job {
   public:
     Job() {
@@ -105,6 +104,7 @@ class Barrier : public Job {
     /// machine and share its clock.
     [[nodiscard]] bool check(std::uint64_t batch) {
         const std::uint64_t begin = now_ns();
+        // 50 us give other ranks time to leave a faulty barrier.
         if (batch % static_cast<std::uint64_t>(size()) == static_cast<std::uint64_t>(rank()))
             while (now_ns() < begin + 50'000) continue;
         const auto entry = static_cast<double>(now_ns());
@@ -121,7 +121,7 @@ struct CallOptions {
     Type type = Type::float64;
     Op op = Op::sum;
     int root = 0;
-    bool fresh = false;  ///< each call has its own buffers
+    bool fresh = false;  ///< each call uses buffers that no call has used before
 };
 
 class Call : public Job {

@@ -16,7 +16,7 @@
 
 namespace weft::peer {
 
-/// Returns MPI's type, or MPI_DATATYPE_NULL if it has none.
+/// Returns MPI's type, or MPI_DATATYPE_NULL if MPI has no such type.
 inline MPI_Datatype mpi_type(Type type) {
     const MPI_Datatype none = MPI_DATATYPE_NULL;
     const std::array<MPI_Datatype, kBuiltinTypes> types = {MPI_INT8_T,

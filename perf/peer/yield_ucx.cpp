@@ -3,10 +3,10 @@
 // while they wait.
 //
 // Idea     MPICH spins in ucp_worker_progress(). If ranks outnumber processors, each wait then
-//          lasts some milliseconds, until the kernel preempts the rank, and that dominates every
-//          figure. Here a call without progress yields.
-// Holds    perf/compare preloads it only if ranks outnumber processors; otherwise it would cost the
-//          peer at least 0.2 us.
+//          takes some milliseconds, until the kernel preempts the spinning rank, which dominates
+//          every measured time. This library yields after each call without progress.
+// Holds    perf/compare preloads it only if ranks outnumber processors; otherwise it would slow the
+//          peer by at least 0.2 us a call.
 // Next     docs/performance.md.
 #include <dlfcn.h>
 #include <sched.h>
@@ -16,7 +16,7 @@
 extern "C" __attribute__((visibility("default"))) unsigned ucp_worker_progress(void* worker) {
     using Progress = unsigned (*)(void*);
     static const auto next = reinterpret_cast<Progress>(dlsym(RTLD_NEXT, "ucp_worker_progress"));
-    if (next == nullptr) std::abort();  // preloaded into a program that calls it without UCX
+    if (next == nullptr) std::abort();  // the program has no UCX
     const unsigned done = next(worker);
     if (done == 0) sched_yield();
     return done;

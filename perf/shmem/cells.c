@@ -4,7 +4,8 @@
  * usage: cells [SCALE]
  *
  * Idea     PEs 0 and 1 measure transfers, all PEs the collectives. Each line has a name, a value
- *          and a unit; us: smaller is better, M/s and GB/s: larger. perf/shmem/run compares them.
+ *          and a unit. In us, smaller is better, in M/s and GB/s, larger. perf/shmem/run compares
+ *          the values of two libraries.
  * Holds    Received values are checked, so that a library cannot be fast by doing nothing.
  */
 #define _POSIX_C_SOURCE 200809L
@@ -21,14 +22,14 @@ typedef struct {
     uint64_t signal_word;
     char large[kLarge];
 } memory;
-static memory* at; /* in the heap: access to variables differs most between libraries */
+static memory* at; /* in the heap: access to static variables differs most between libraries */
 static long source_word = 5;
 static char source[kLarge];
 static long sync_words[2][SHMEM_BCAST_SYNC_SIZE];
 static int me, pes, wrong;
 static double scale = 1;
 
-/* OpenSHMEM 1.4 lacks a put with a signal; programs use this instead. */
+/* OpenSHMEM 1.4 lacks a put with a signal; programs for it put, fence and put the signal word. */
 static void put_signal(long* to, const long* from, uint64_t* signal, uint64_t value, int pe) {
 #if SHMEM_MAJOR_VERSION > 1 || SHMEM_MINOR_VERSION >= 5
     shmem_long_put_signal(to, from, 1, signal, value, SHMEM_SIGNAL_SET, pe);
@@ -39,7 +40,7 @@ static void put_signal(long* to, const long* from, uint64_t* signal, uint64_t va
 #endif
 }
 
-/* Uses the routine that all versions have. */
+/* Uses the deprecated broadcast, which all versions of OpenSHMEM have. */
 static void broadcast(void* to, const void* from, size_t words) {
     static int next = 0;
     next = !next;
@@ -57,7 +58,8 @@ static int by_size(const void* a, const void* b) {
     return difference < 0 ? -1 : difference > 0;
 }
 
-/* Repeats calls(count) and prints the median: time of a call, or calls or bytes per time. */
+/* Repeats calls(count), which returns the number of calls made, and prints the median in `unit`.
+ * bytes: size of a call for GB/s. */
 static void measure(const char* name, const char* unit, long (*calls)(long count), double bytes,
                     long count) {
     double values[kRepeats];

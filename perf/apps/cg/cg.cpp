@@ -36,18 +36,18 @@ struct Options {
 void declare(CommandLine& line, Options& options) {
     line.option("matrix", options.file, "Matrix Market file of a symmetric positive matrix")
         .required();
-    line.option("--blocks", options.blocks, "Rows of each rank, as in 100,0,200; default: evenly")
+    line.option("--blocks", options.blocks, "Rows of each rank, such as 100,0,200; default: even")
         .comma_separated()
         .within(0, 2'147'483'647);
     line.option("--tolerance", options.solver.tolerance,
-                "Residual to reach, relative to the right side")
+                "Residual norm to reach, relative to the norm of b")
         .within(1e-15, 1.0)
         .shows_default();
-    line.option("--iterations", options.solver.iterations_max, "At most so many")
+    line.option("--iterations", options.solver.iterations_max, "Limit of iterations")
         .within(1, 1'000'000'000)
         .shows_default();
     line.option("--check-tolerance", options.check_tolerance,
-                "How far the solutions may differ, relative to the largest element")
+                "Largest accepted difference of solutions, relative to the largest element")
         .within(0.0, 1.0)
         .shows_default();
 }
@@ -91,20 +91,19 @@ Part read_part_of_all(const Options& options, weft::Team team) {
     } catch (const std::runtime_error& error) {
         problem = error.what();
     }
-    apps::all_or_none(team, problem);
+    apps::raise_on_all(team, problem);
     return part;
 }
 
-/// Returns elements [begin, end) of the right side. Values differ, and do not depend on the
-/// number of ranks.
+/// Returns elements [begin, end) of b. An element depends only on its row.
 std::vector<double> right_side(std::int64_t begin, std::int64_t end) {
     std::vector<double> b;
     for (std::int64_t row = begin; row < end; ++row) b.push_back(static_cast<double>(1 + row % 7));
     return b;
 }
 
-/// Collective: returns the whole vector on rank 0, and an empty one elsewhere. Rank 0 gets the
-/// blocks while the other ranks wait in a barrier.
+/// Collective: returns the whole vector on rank 0, and an empty vector on other ranks. Rank 0 gets
+/// the blocks while the other ranks wait in a barrier.
 std::vector<double> gather(weft::Team team, const Blocks& blocks, std::span<const double> mine) {
     const auto largest = static_cast<std::size_t>(std::max<std::int64_t>(blocks.largest(), 1));
     const weft::Memory memory(team, largest * sizeof(double));

@@ -4,8 +4,7 @@
 // Idea     Hestenes and Stiefel, Methods of Conjugate Gradients for Solving Linear Systems (1952),
 //          section 3: one product with the matrix and two dot products an iteration. On a team
 //          every rank has a block of each vector; a dot product is an allreduce.
-// Why      The serial form is written independently, so that both are unlikely to have
-//          the same error.
+// Why      The serial form is separate code, so the two forms are unlikely to have the same error.
 // Holds    An allreduce gives all ranks the same bits, so all ranks make the same decisions
 //          without further messages. It is also the call that DistributedMatrix requires
 //          between two products.
@@ -22,7 +21,7 @@
 namespace apps {
 
 struct SolverOptions {
-    double tolerance = 1e-10;  ///< residual norm, relative to the right side
+    double tolerance = 1e-10;  ///< residual norm to reach, relative to the norm of b
     int iterations_max = 10'000;
 };
 
@@ -30,7 +29,7 @@ struct Solution {
     std::vector<double> x;  ///< this rank's block
     int iterations = 0;
     bool converged = false;
-    bool definite = true;  ///< false if a direction showed that the matrix is not positive
+    bool definite = true;  ///< false if an iteration showed that A is not positive definite
     double residual = 0;   ///< |b - A x| / |b|, computed from the final x
 };
 

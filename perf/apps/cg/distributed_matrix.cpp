@@ -7,7 +7,7 @@ namespace apps {
 
 namespace {
 
-/// Returns the columns outside [begin, end) that occur in these rows, each once, ascending.
+/// Returns the columns outside [begin, end) that have entries, each once, ascending.
 std::vector<std::int64_t> columns_outside(const SparseRows& rows, std::int64_t begin,
                                           std::int64_t end) {
     std::vector<std::int64_t> columns;
@@ -27,7 +27,7 @@ DistributedMatrix::DistributedMatrix(weft::Team team, const SparseRows& rows, co
     const std::int64_t end = blocks.end(team.rank());
     const std::vector<std::int64_t> needed = columns_outside(rows, begin, end);
     halo_elements_ = needed.size();
-    take_apart(rows, needed, begin, end);
+    split_columns(rows, needed, begin, end);
 
     // Symmetric memory has the same size on all ranks: the size of the largest halo.
     const std::size_t largest = team.allreduce(halo_elements_, weft::Op::max);
@@ -36,11 +36,11 @@ DistributedMatrix::DistributedMatrix(weft::Team team, const SparseRows& rows, co
     signal_memory_ = weft::Memory(team, sizeof(std::uint64_t));
     arrived_ = signal_memory_.as<std::uint64_t>().data();
     *arrived_ = 0;
-    learn_who_needs(needed, blocks);  // ends with a barrier, so signals are clear before any put
+    find_receivers(needed, blocks);  // ends with a barrier, so signals are clear before any put
 }
 
-void DistributedMatrix::take_apart(const SparseRows& rows, std::span<const std::int64_t> needed,
-                                   std::int64_t begin, std::int64_t end) {
+void DistributedMatrix::split_columns(const SparseRows& rows, std::span<const std::int64_t> needed,
+                                      std::int64_t begin, std::int64_t end) {
     for (std::size_t row = 0; row < rows.count(); ++row) {
         for (std::size_t at = rows.starts[row]; at < rows.starts[row + 1]; ++at) {
             const std::int64_t column = rows.columns[at];
@@ -56,11 +56,9 @@ void DistributedMatrix::take_apart(const SparseRows& rows, std::span<const std::
     }
 }
 
-/// Each rank tells every owner which part of its list belongs to that owner. The owner gets that
-/// part. So the owner needs no memory for all lists, and no rank has to know in advance how many
-/// ranks will read its list.
-void DistributedMatrix::learn_who_needs(std::span<const std::int64_t> needed,
-                                        const Blocks& blocks) {
+/// Each rank puts to every owner the position of the owner's columns in its list `needed`. The
+/// owner gets these columns from the list, so it needs memory for one part of a list at a time.
+void DistributedMatrix::find_receivers(std::span<const std::int64_t> needed, const Blocks& blocks) {
     struct Part {
         std::int64_t first, count;
     };
@@ -90,23 +88,24 @@ void DistributedMatrix::learn_who_needs(std::span<const std::int64_t> needed,
         std::vector<std::int64_t> columns(static_cast<std::size_t>(part.count));
         team_.get(std::span(columns),
                   list.subspan(static_cast<std::size_t>(part.first), columns.size()), rank);
-        Needer needer{rank, part.first, {}};
+        HaloReceiver receiver{rank, part.first, {}};
         for (const std::int64_t column : columns)
-            needer.elements.push_back(
+            receiver.elements.push_back(
                 static_cast<std::size_t>(column - blocks.begin(team_.rank())));
         packed_.resize(std::max(packed_.size(), columns.size()));
-        needers_.push_back(std::move(needer));
+        receivers_.push_back(std::move(receiver));
     }
     list_memory.free();  // collective: completes after all ranks have read the lists
     part_memory.free();
 }
 
 void DistributedMatrix::multiply(std::span<const double> x, std::span<double> y) {
-    for (const Needer& needer : needers_) {
-        for (std::size_t i = 0; i < needer.elements.size(); ++i) packed_[i] = x[needer.elements[i]];
-        team_.put_signal(halo_.data() + needer.place, packed_.data(),
-                         needer.elements.size() * sizeof(double), arrived_, 1, weft::SignalOp::add,
-                         needer.rank);
+    for (const HaloReceiver& receiver : receivers_) {
+        for (std::size_t i = 0; i < receiver.elements.size(); ++i)
+            packed_[i] = x[receiver.elements[i]];
+        team_.put_signal(halo_.data() + receiver.place, packed_.data(),
+                         receiver.elements.size() * sizeof(double), arrived_, 1,
+                         weft::SignalOp::add, receiver.rank);
     }
     std::ranges::fill(y, 0.0);
     inner_.multiply_add(x, y);

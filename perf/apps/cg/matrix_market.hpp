@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // matrix_market.hpp - reads sparse matrices in the Matrix Market exchange format.
 //
-// Idea     Reads one entry at a time, so that a rank that needs some rows does not store
-//          all of them.
+// Idea     Returns one entry at a time, so that a rank stores only the entries of its rows.
 // Holds    Coordinate format; real, integer or pattern (each entry is 1); general or symmetric
 //          (entries of the lower triangle only, as the format requires). Any other file, and any
 //          entry that contradicts the size line, gives a FormatError with file and line.
@@ -30,7 +29,7 @@ struct Entry {
     std::int64_t row = 0;
     std::int64_t column = 0;
     double value = 0;
-    std::int64_t line = 0;  ///< in the file
+    std::int64_t line = 0;  ///< line of the file, from 1
 };
 
 class MatrixMarketReader {
@@ -66,14 +65,14 @@ class MatrixMarketReader {
 
     std::istream& in_;
     std::string name_;
-    std::string text_;  ///< of the current line
-    std::int64_t line_ = 0;
+    std::string text_;       ///< current line
+    std::int64_t line_ = 0;  ///< its number, from 1
     Field field_ = Field::real;
     bool symmetric_ = false;
     std::int64_t rows_ = 0;
     std::int64_t columns_ = 0;
     std::int64_t listed_ = 0;
-    std::int64_t read_ = 0;
+    std::int64_t read_ = 0;  ///< number of entries that next() has returned
 };
 
 }  // namespace apps

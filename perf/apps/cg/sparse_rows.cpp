@@ -31,9 +31,9 @@ SparseRows compress(const MatrixMarketReader& reader, std::vector<Entry>& entrie
         for (; at < entries.size() && entries[at].row == row; ++at) {
             const Entry& entry = entries[at];
             if (at > 0 && entries[at - 1].row == row && entries[at - 1].column == entry.column)
-                throw reader.error(
-                    entry.line, fmt::format("this entry stands already in line {}; expected once",
-                                            entries[at - 1].line));
+                throw reader.error(entry.line,
+                                   fmt::format("this entry is also in line {}; expected once",
+                                               entries[at - 1].line));
             rows.add(entry.column, entry.value);
         }
         rows.end_row();
@@ -51,8 +51,8 @@ SparseRows read_symmetric_rows(MatrixMarketReader& reader, std::int64_t begin, s
     const auto take = [&](const Entry& entry) {
         if (entry.row >= begin && entry.row < end) entries.push_back(entry);
     };
-    // Adds each entry and subtracts its mirror image; the result is 0 if the matrix is symmetric. A
-    // search for the mirror images would have to keep all entries in memory.
+    // Adds the hash of each entry and subtracts the hash of its mirror image. The sum is 0 if the
+    // matrix is symmetric. A search for mirror images would have to keep all entries in memory.
     std::uint64_t left = 0;
     while (const auto entry = reader.next()) {
         take(*entry);

@@ -11,11 +11,12 @@
 
 namespace apps {
 
-/// The owner defines the meaning of columns: columns of the matrix, or indices of a vector.
+/// Rows in compressed form. Columns are columns of the matrix, or indices of a vector that the user
+/// of the rows defines.
 struct SparseRows {
-    std::vector<std::size_t> starts{0};  ///< of each row in the arrays, and the end of the last
-    std::vector<std::int64_t> columns;   ///< ascending in each row
-    std::vector<double> values;
+    std::vector<std::size_t> starts{0};  ///< index of each row's first entry; then of the end
+    std::vector<std::int64_t> columns;   ///< of each entry, ascending in each row
+    std::vector<double> values;          ///< of each entry
 
     [[nodiscard]] std::size_t count() const { return starts.size() - 1; }
     void add(std::int64_t column, double value) {
@@ -35,9 +36,9 @@ struct SparseRows {
     }
 };
 
-/// Returns the rows [begin, end) of a symmetric matrix; reads the whole file. A general file is
-/// accepted if its entries are symmetric. Throws FormatError if they are not, or if an entry of
-/// these rows is listed twice.
+/// Returns the rows [begin, end) of a symmetric matrix; reads the whole file. A file in general
+/// format is accepted if its entries are symmetric. Throws FormatError if the matrix is not
+/// symmetric, or if the file lists an entry of these rows twice.
 [[nodiscard]] SparseRows read_symmetric_rows(MatrixMarketReader& reader, std::int64_t begin,
                                              std::int64_t end);
 

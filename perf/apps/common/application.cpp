@@ -47,7 +47,7 @@ int parse_and_work(const Application& application, int argc, char** argv, weft::
     line.flag("--json", json, "One JSON object on stdout");
     try {
         if (const auto status = line.read(argc, argv, speaks)) return *status;
-        const Check check = shared(job.world, application.work(job));
+        const Check check = broadcast_check(job.world, application.work(job));
         job.report["check"] = name_of(check);
         if (speaks) print_report(job.report, json);
         return check == Check::wrong || job.failed ? kWrong : kRight;
@@ -74,7 +74,7 @@ int run(const Application& application, int argc, char** argv) {
     }
 }
 
-void all_or_none(weft::Team team, const std::string& problem) {
+void raise_on_all(weft::Team team, const std::string& problem) {
     const weft::Rank mine = problem.empty() ? team.size() : team.rank();
     const weft::Rank first = team.allreduce(mine, weft::Op::min);
     if (first == team.size()) return;
@@ -86,7 +86,7 @@ void all_or_none(weft::Team team, const std::string& problem) {
     throw Unusable(text);
 }
 
-Check shared(weft::Team team, Check of_rank_0) {
+Check broadcast_check(weft::Team team, Check of_rank_0) {
     auto word = static_cast<std::int32_t>(of_rank_0);
     team.broadcast(std::span(&word, 1), 0);
     return static_cast<Check>(word);

@@ -2,12 +2,12 @@
 // application.hpp - common parts of the applications: start, errors, and results.
 //
 // Idea     An application has options and a function that works on a job and fills its report.
-//          run() joins the job first and reads the arguments then. All ranks have equal arguments,
-//          so all refuse invalid ones, rank 0 prints the reason, and the job ends normally.
+//          run() joins the job first, then reads the arguments. All ranks have equal arguments, so
+//          all refuse invalid arguments, rank 0 prints the reason, and the job ends normally.
 // Why      A problem of one rank (such as a missing file) must not leave the other ranks in a
-//          collective that never completes. all_or_none() makes it a failure of all ranks.
+//          collective that never completes. raise_on_all() makes it a failure of all ranks.
 // Holds    Exit status: 0 done and right, 1 the check found a wrong result, 2 invalid arguments or
-//          input, 3 the environment failed. Results are on stdout, all else is on stderr.
+//          input, 3 the environment failed. Results are on stdout, messages on stderr.
 #pragma once
 
 #include <chrono>
@@ -29,7 +29,7 @@ class Unusable : public std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
-/// Result of a check against a serial run.
+/// Result of a check against a serial run; none: --check was not given.
 enum class Check { none, right, wrong };
 
 using Report = nlohmann::ordered_json;
@@ -47,7 +47,7 @@ struct Application {
     const char* name;
     const char* summary;
     std::function<void(CommandLine&)> declare;  ///< adds the options besides --check and --json
-    std::function<Check(Job&)> work;            ///< the result at rank 0 counts
+    std::function<Check(Job&)> work;            ///< the result of rank 0 becomes that of all ranks
     const char* check_help = "Compare with a run in one process";
 };
 /// Runs the application on every rank. Returns the exit status of the program.
@@ -55,10 +55,10 @@ int run(const Application& application, int argc, char** argv);
 
 /// Collective. If any rank has a problem (a text that is not empty), all ranks throw Unusable with
 /// the text of the first such rank.
-void all_or_none(weft::Team team, const std::string& problem);
+void raise_on_all(weft::Team team, const std::string& problem);
 
 /// Collective: returns rank 0's result on all ranks.
-[[nodiscard]] Check shared(weft::Team team, Check of_rank_0);
+[[nodiscard]] Check broadcast_check(weft::Team team, Check of_rank_0);
 
 /// Measures the seconds since its construction.
 class Stopwatch {

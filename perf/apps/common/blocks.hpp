@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// blocks.hpp - consecutive items, a block of them for each rank; blocks may be empty.
+// blocks.hpp - division of consecutive items into blocks, one for each rank; blocks may be empty.
 #pragma once
 
 #include <algorithm>
@@ -12,12 +12,12 @@ namespace apps {
 
 class Blocks {
   public:
-    /// Divides evenly; the first blocks may have one item more. Requires count > 0.
+    /// Divides the items into `count` > 0 blocks; the first blocks may have one item more.
     Blocks(std::int64_t items, int count) {
         for (std::int64_t block = 0; block <= count; ++block)
             starts_.push_back(block * (items / count) + std::min(block, items % count));
     }
-    /// Uses the given sizes, at least one.
+    /// Makes blocks of these sizes. Requires at least one size.
     explicit Blocks(std::span<const std::int64_t> sizes) : starts_{0} {
         for (const std::int64_t size : sizes) starts_.push_back(starts_.back() + size);
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// differences.hpp - differences between the results of the ranks and of one process.
+// differences.hpp - differences between the results of a job and of a serial run.
 #pragma once
 
 #include <algorithm>

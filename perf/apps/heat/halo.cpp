@@ -7,7 +7,7 @@ namespace apps {
 
 namespace {
 
-constexpr std::size_t kBoxes = 2 * kSides.size();
+constexpr std::size_t kBuffers = 2 * kSides.size();
 
 Side opposite(Side side) {
     switch (side) {
@@ -27,7 +27,7 @@ std::int64_t edge_cells(const Area& area, Side side) {
     return side == Side::north || side == Side::south ? area.width : area.height;
 }
 
-/// Returns cell `index` of the edge on that side, or of the frame beyond it if `out` is 1.
+/// Returns cell `index` of the edge on a side. `out`: 0 for the edge, 1 for the frame beyond it.
 double& edge_cell(const Field& field, Side side, std::int64_t index, std::int64_t out) {
     switch (side) {
         case Side::north:
@@ -72,35 +72,35 @@ Halo::Halo(weft::Team team, const std::array<weft::Rank, 4>& neighbours, std::si
       neighbours_(neighbours),
       edge_cells_max_(edge_cells_max),
       packed_(edge_cells_max),
-      memory_(team, kBoxes * edge_cells_max * sizeof(double)),
-      signal_memory_(team, kBoxes * sizeof(Signal)),
+      memory_(team, kBuffers * edge_cells_max * sizeof(double)),
+      signal_memory_(team, kBuffers * sizeof(Signal)),
       signals_(signal_memory_.as<Signal>()) {
     std::ranges::fill(signals_, Signal{0});
     team_.barrier();  // no rank puts before all signals are clear
 }
 
-void Halo::put_edges(const Field& field, std::uint64_t step) {
+void Halo::send_edges(const Field& field, std::uint64_t step) {
     for (const Side side : kSides) {
         const weft::Rank neighbour = neighbours_[static_cast<std::size_t>(side)];
         if (neighbour < 0) continue;
         const std::int64_t count = edge_cells(field.area(), side);
         for (std::int64_t i = 0; i < count; ++i)
             packed_[static_cast<std::size_t>(i)] = edge_cell(field, side, i, 0);
-        const std::size_t there = box(opposite(side), step);
-        team_.put_signal(cells_of(there).data(), packed_.data(),
-                         static_cast<std::size_t>(count) * sizeof(double), &signals_[there].steps,
+        const std::size_t target = buffer_of(opposite(side), step);
+        team_.put_signal(cells_of(target).data(), packed_.data(),
+                         static_cast<std::size_t>(count) * sizeof(double), &signals_[target].steps,
                          step + 1, weft::SignalOp::set, neighbour);
     }
 }
 
-void Halo::take_edges(const Field& field, std::uint64_t step) {
+void Halo::receive_edges(const Field& field, std::uint64_t step) {
     for (const Side side : kSides) {
         if (neighbours_[static_cast<std::size_t>(side)] < 0) continue;
-        const std::size_t here = box(side, step);
-        team_.wait_until(&signals_[here].steps, weft::Compare::eq, step + 1);
+        const std::size_t buffer = buffer_of(side, step);
+        team_.wait_until(&signals_[buffer].steps, weft::Compare::eq, step + 1);
         const std::int64_t count = edge_cells(field.area(), side);
         for (std::int64_t i = 0; i < count; ++i)
-            edge_cell(field, side, i, 1) = cells_of(here)[static_cast<std::size_t>(i)];
+            edge_cell(field, side, i, 1) = cells_of(buffer)[static_cast<std::size_t>(i)];
     }
 }
 
@@ -119,13 +119,13 @@ EdgeExchange::EdgeExchange(weft::Team team, const std::array<weft::Rank, 4>& nei
                                                  {counts, {}}, weft::Type::float64));
 }
 
-void EdgeExchange::put_edges(const Field& field, std::uint64_t) {
+void EdgeExchange::send_edges(const Field& field, std::uint64_t) {
     std::size_t next = 0;
     for_each_cell(field, sides_, 0, [&](double cell) { sent_[next++] = cell; });
     request_.start();
 }
 
-void EdgeExchange::take_edges(const Field& field, std::uint64_t) {
+void EdgeExchange::receive_edges(const Field& field, std::uint64_t) {
     request_.wait();
     std::size_t next = 0;
     for_each_cell(field, sides_, 1, [&](double& cell) { cell = received_[next++]; });

@@ -47,11 +47,12 @@ void declare(CommandLine& line, Options& options) {
                 "Ranks from north to south and from west to east, as in 3x2; default: the "
                 "shortest edges");
     line.option("--exchange", options.exchange,
-                "How edges get to the neighbours: puts (with signals) or neighbors (a call)")
+                "How edges are sent: puts (with signals) or neighbors (a neighborhood call)")
         .shows_default();
 }
 
-/// Division of the plate: rank = row of the grid x columns of the grid + column of the grid.
+/// Division of the plate into pieces. The piece at (row, column) belongs to rank
+/// row * columns.count() + column.
 struct Grid {
     Blocks rows{0, 1};
     Blocks columns{0, 1};
@@ -63,7 +64,7 @@ struct Grid {
         const int column = column_of(rank);
         return {rows.begin(row), columns.begin(column), rows.size(row), columns.size(column)};
     }
-    /// Returns the neighbor at each side, or -1.
+    /// Returns the neighbor at each side, in the order of apps::Side, or -1.
     [[nodiscard]] std::array<weft::Rank, 4> neighbours(int rank) const {
         const int row = row_of(rank);
         const int column = column_of(rank);
@@ -80,7 +81,8 @@ std::pair<int, int> read_grid(const std::string& text, int ranks) {
     const bool has_rows = rows.ec == std::errc() && rows.ptr != end && *rows.ptr == 'x';
     const auto columns = std::from_chars(has_rows ? rows.ptr + 1 : end, end, grid.second);
     if (columns.ec != std::errc() || columns.ptr != end || grid.first < 1 || grid.second < 1)
-        throw apps::Unusable(fmt::format("--grid: \"{}\" is no grid, expected one as 3x2", text));
+        throw apps::Unusable(
+            fmt::format("--grid: \"{}\" is not a grid, expected a form such as 3x2", text));
     if (std::int64_t{grid.first} * grid.second != ranks)
         throw apps::Unusable(
             fmt::format("--grid: {} has {} pieces, expected one for each of {} ranks", text,
@@ -88,7 +90,7 @@ std::pair<int, int> read_grid(const std::string& text, int ranks) {
     return grid;
 }
 
-/// Returns the grid (rows, columns) of all ranks with the shortest edges of a piece.
+/// Returns the grid (rows, columns) whose pieces have the shortest edges.
 std::pair<int, int> best_grid(const Options& options, int ranks) {
     std::pair<int, int> best{ranks, 1};
     auto shortest = std::numeric_limits<std::int64_t>::max();
@@ -110,8 +112,8 @@ Grid make_grid(const Options& options, int ranks) {
         options.grid.empty() ? best_grid(options, ranks) : read_grid(options.grid, ranks);
     if (rows > options.rows || columns > options.columns)
         throw apps::Unusable(
-            fmt::format("{} x {} cells cannot be cut into {} x {} pieces, expected a cell in each "
-                        "at least",
+            fmt::format("{} x {} cells cannot be cut into {} x {} pieces, expected at least one "
+                        "cell in each",
                         options.rows, options.columns, rows, columns));
     return {Blocks(options.rows, rows), Blocks(options.columns, columns)};
 }
@@ -138,7 +140,7 @@ std::vector<double> compute_serially(const Options& options) {
     Field now(whole, memory);
     Field next(whole, other);
     now.begin();
-    next.begin();  // for the frame
+    next.begin();  // sets the frame; the steps compute all other cells
     for (std::uint64_t step = 0; step < options.steps; ++step) {
         next.step(now, 0, options.rows, 0, options.columns);
         std::swap(now, next);
@@ -149,8 +151,8 @@ std::vector<double> compute_serially(const Options& options) {
     return cells;
 }
 
-/// Collective: returns the whole plate on rank 0, and nothing elsewhere. `mine`: symmetric memory
-/// with the pieces.
+/// Collective: returns the whole plate on rank 0, and an empty vector on other ranks. `mine`: this
+/// rank's piece, in symmetric memory.
 std::vector<double> gather(weft::Team team, const Grid& grid, std::span<double> mine) {
     team.barrier();  // all ranks have computed
     std::vector<double> cells;
@@ -170,12 +172,13 @@ std::vector<double> gather(weft::Team team, const Grid& grid, std::span<double> 
     return cells;
 }
 
-/// Runs all steps from `now` on; `now` and `next` are swapped after each.
-void go_on(const Options& options, auto& halo, Field now, Field next) {
+/// Runs all steps. `now` has the initial values. After an odd number of steps, the memory of `next`
+/// has the result, else the memory of `now`.
+void run_steps(const Options& options, auto& halo, Field now, Field next) {
     for (std::uint64_t step = 0; step < options.steps; ++step) {
-        halo.put_edges(now, step);
+        halo.send_edges(now, step);
         step_inside(now, next);
-        halo.take_edges(now, step);
+        halo.receive_edges(now, step);
         step_outermost(now, next);
         std::swap(now, next);
     }
@@ -183,8 +186,8 @@ void go_on(const Options& options, auto& halo, Field now, Field next) {
 
 Check work(apps::Job& job, const Options& options) {
     if (options.exchange != "puts" && options.exchange != "neighbors")
-        throw apps::Unusable(fmt::format("--exchange: \"{}\" is no way, expected puts or neighbors",
-                                         options.exchange));
+        throw apps::Unusable(
+            fmt::format("--exchange: \"{}\", expected puts or neighbors", options.exchange));
     weft::Team world = job.world;
     const Grid grid = make_grid(options, world.size());
     const Area area = grid.area(world.rank());
@@ -204,9 +207,9 @@ Check work(apps::Job& job, const Options& options) {
     world.barrier();
     const apps::Stopwatch watch;
     if (options.exchange == "puts")
-        go_on(options, halo, now, next);
+        run_steps(options, halo, now, next);
     else
-        go_on(options, exchange, now, next);
+        run_steps(options, exchange, now, next);
     const double seconds = world.allreduce(watch.seconds(), weft::Op::max);
     if (options.steps % 2 == 1) std::ranges::copy(other, cells.begin());
 

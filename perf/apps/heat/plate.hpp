@@ -3,9 +3,9 @@
 //
 // Idea     The explicit scheme for the heat equation: each cell moves towards the mean of its four
 //          neighbors. The frame around the plate keeps its temperature.
-// Holds    One function computes a cell at any place and on any rank, so a plate in pieces gives
-//          the same bits as a whole one. (It is compiled without contraction of products and sums,
-//          which a compiler might use at one place only.)
+// Holds    One function computes each cell of every piece, so a plate in pieces gives the same bits
+//          as a whole plate. It is compiled without contraction of products and sums, which a
+//          compiler might use for some cells only.
 #pragma once
 
 #include <cstddef>
@@ -14,13 +14,14 @@
 
 namespace apps {
 
-/// Part of the difference to the neighbors' mean that a cell moves in a step; stable up to 1.
+/// Fraction of the difference to its neighbors' mean by which a cell changes in a step. The scheme
+/// is stable up to 1.
 inline constexpr double kConductivity = 0.8;
 
 /// A rectangle of cells inside the plate.
 struct Area {
-    std::int64_t row = 0;  ///< of the first cell, in the plate
-    std::int64_t column = 0;
+    std::int64_t row = 0;     ///< row of the first cell in the plate
+    std::int64_t column = 0;  ///< column of the first cell in the plate
     std::int64_t height = 0;
     std::int64_t width = 0;
 
@@ -36,8 +37,8 @@ class Field {
     Field(const Area& area, std::span<double> cells) : area_(area), cells_(cells) {}
 
     [[nodiscard]] const Area& area() const { return area_; }
-    /// Returns a cell: 0..height-1 and 0..width-1 in the area, and one more on each side
-    /// for the frame.
+    /// Returns a cell of the area (rows 0..height-1, columns 0..width-1) or of the frame (row -1 or
+    /// height, column -1 or width).
     [[nodiscard]] double& at(std::int64_t row, std::int64_t column) const {
         return cells_[static_cast<std::size_t>((row + 1) * (area_.width + 2) + column + 1)];
     }

@@ -3,10 +3,11 @@
 // weft's own interface.
 //
 // Idea     Keys are uniform, so each PE owns an equal range of keys: its bucket. A PE orders its
-//          keys by bucket. It reserves room at each owner by an atomic addition, and puts the keys
-//          there. Owners then count their keys.
-// Check    Each PE checks its range, its neighbor's edge, and three sums that must not change when
-//          the keys move: their number, their sum, and the sum of a hash of each.
+//          keys by bucket. It reserves space in each owner's bucket by an atomic addition, and puts
+//          the keys there. Owners then sort their bucket by counting.
+// Check    Each PE checks that its keys are ascending and in its range, and that they do not
+//          precede the last key of the PE before. Three sums must not change when the keys move:
+//          the number of keys, the sum of keys, and the sum of a hash of each key.
 //
 // usage: intsort [KEYS_PER_PE [ROUNDS [SEED]]]      status: 0 sorted, 1 not, 2 unusable arguments
 #include <shmem.h>
@@ -18,11 +19,11 @@
 #define KEY_BITS 21
 
 static long filled;  // keys in this PE's bucket; other PEs add to it
-static uint64_t before[3], after[3], sum_before[3], sum_after[3];
-static double seconds, longest;
-static uint32_t last_key;  // largest key of this bucket
+static uint64_t before[3], after[3], sum_before[3], sum_after[3];  // of this PE, of all PEs
+static double seconds, longest;  // time of this PE, and of the slowest PE
+static uint32_t last_key;        // largest key of this bucket, if has_keys
 static long has_keys;
-static long wrong, wrong_in_all;
+static long wrong, wrong_in_all;  // errors found by this PE, and by all PEs
 
 static double now(void) {
     struct timespec time;
@@ -72,7 +73,7 @@ static void exchange(const uint32_t* ordered, const long* ends, uint32_t* bucket
     shmem_barrier_all();
 }
 
-// Writes the sorted keys of the bucket, from the number of keys of each value.
+// Writes the sorted keys of the bucket. counts: memory for the number of keys of each value.
 static void count_keys(const uint32_t* bucket, uint32_t first, uint32_t width, uint32_t* counts,
                        uint32_t* sorted) {
     memset(counts, 0, width * sizeof *counts);

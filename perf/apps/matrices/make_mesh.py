@@ -4,10 +4,10 @@
 
 usage: make_mesh.py [POINTS] [SEED] > mesh.mtx
 
-Idea     Points are scattered over a square, and each is joined to its nearest points. Each joint has a spring of random
-         strength, and another spring ties each point to its place. The matrix is the response of this net to forces:
-         the graph's Laplacian with a small diagonal. Points are numbered in stripes. So a block of rows is a region
-         with few neighbors, which are not always the two adjacent blocks.
+Idea     Points are scattered over a square. A spring of random strength connects each point with each of its nearest
+         points, and another spring holds the point at its position. The matrix is the stiffness of this net: the
+         graph's Laplacian plus a small diagonal. Points are numbered in stripes. So a block of rows is a region with
+         few neighbors, which are not always the two adjacent blocks.
 Holds    Equal arguments give the same file on every machine, because only integers are used.
 """
 import sys
@@ -25,7 +25,7 @@ def mix(word):
 
 
 def scatter(points, seed):
-    """Returns places in the square, in stripes from left to right, each from bottom to top."""
+    """Returns the points' positions, in stripes from left to right, each stripe from bottom to top."""
     stripes = max(1, round(points ** 0.5) // 2)
     places = [(mix(seed * 1000003 + 2 * i) % SIDE, mix(seed * 1000003 + 2 * i + 1) % SIDE)
               for i in range(points)]
@@ -33,7 +33,7 @@ def scatter(points, seed):
 
 
 def joints(places):
-    """Returns the pairs (i, j), i > j, of which one is among the nearest points of the other."""
+    """Returns the pairs (i, j), i > j, of points where one is among the nearest points of the other."""
     pairs = set()
     for i, (x, y) in enumerate(places):
         others = sorted((j for j in range(len(places)) if j != i),
@@ -45,7 +45,7 @@ def joints(places):
 def main(arguments):
     points = int(arguments[0]) if arguments else 300
     seed = int(arguments[1]) if len(arguments) > 1 else 7
-    # All values are in hundredths.
+    # Values are integers in hundredths, so that every machine computes the same ones.
     diagonal = [2 + mix(seed ^ (i << 20)) % 9 for i in range(points)]
     entries = {}
     for i, j in joints(scatter(points, seed)):

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // record_file.hpp - a file of records; each rank reads and writes a part.
 //
-// Holds    A function returns its problem as a text, empty on success, for all_or_none(). So a rank
-//          that lacks the file does not leave the other ranks waiting.
+// Holds    Functions return a problem as text, empty on success, as raise_on_all() takes it. So a
+//          rank that lacks the file does not leave the other ranks waiting.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ struct RecordCount {
 [[nodiscard]] std::string read_records(const std::string& path, std::int64_t first,
                                        Records& records);
 
-/// Creates the file, or resizes it, to `bytes` bytes.
+/// Creates a file of `bytes` bytes, or resizes an existing file.
 [[nodiscard]] std::string make_record_file(const std::string& path, std::uint64_t bytes);
 
 /// Writes records into an existing file, from number `first` on.

@@ -37,8 +37,8 @@ std::uint64_t word_of(std::span<const std::byte> bytes) {
     return word;
 }
 
-/// Writes bytes derived from a number. With 8 or more bytes, different numbers
-/// give different bytes.
+/// Fills `to` with bytes derived from a number. If it has 8 bytes or more, different numbers give
+/// different bytes.
 void write_mixed(std::span<std::byte> to, std::uint64_t number) {
     for (std::size_t at = 0; at < to.size(); at += sizeof(std::uint64_t)) {
         const std::uint64_t word = mix(number + at * 0x9e3779b97f4a7c15U);
@@ -65,7 +65,7 @@ Records merge_blocks(const Records& records, std::span<const std::size_t> starts
     const auto at = [&](std::size_t block) {
         return order.begin() + static_cast<std::ptrdiff_t>(starts[std::min(block, blocks)]);
     };
-    // Merges neighbors, then pairs of twice the size, and so on.
+    // Merges pairs of adjacent blocks, then pairs of the merged blocks, and so on.
     for (std::size_t width = 1; width < blocks; width *= 2) {
         for (std::size_t block = 0; block + width < blocks; block += 2 * width)
             std::inplace_merge(at(block), at(block + width), at(block + 2 * width),

@@ -46,21 +46,21 @@ class Records {
 /// Compares keys of equal length, like memcmp: returns a negative number, 0 or a positive number.
 [[nodiscard]] int compare_keys(std::span<const std::byte> left, std::span<const std::byte> right);
 
-/// Records in the order of their keys, and the previous index of each.
 struct Sorted {
-    Records records;
-    std::vector<std::size_t> places;
+    Records records;                  ///< in the order of their keys
+    std::vector<std::size_t> places;  ///< index of each record before sorting
 };
 [[nodiscard]] Sorted sort_records(const Records& records);
 
-/// Merges sorted blocks into one. `starts`: start of each block, and the end of the last.
+/// Merges consecutive sorted blocks of records. `starts`: index of the first record of each block,
+/// then the number of records.
 [[nodiscard]] Records merge_blocks(const Records& records, std::span<const std::size_t> starts);
 
 /// Returns the number of records with a smaller key than the record before.
 [[nodiscard]] std::size_t count_descents(const Records& records);
 
-/// Sum over records. It does not depend on their order, and sums of parts add up to the sum of the
-/// whole. Two different sets of records have equal sums with a probability of 2^-128.
+/// Sum of the hashes of records. It does not depend on their order, and the sums of parts add up to
+/// the sum of the whole. Two different sets of records have equal sums with probability 2^-128.
 struct Digest {
     std::uint64_t words[2] = {0, 0};
 

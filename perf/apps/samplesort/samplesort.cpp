@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // samplesort.cpp - sorts a file of records by their keys into another file; each rank sorts a part.
 //
-// Idea     Each rank reads its part and sorts it. From samples of all parts (allgatherv) every rank
-//          computes the same splitters, cuts its part by them and sends each rank its share
-//          (alltoallv). Each rank merges its shares. Their position in the output is the sum of the
-//          shares of lower ranks (exscan).
+// Idea     Each rank reads its part of the input and sorts it. From samples of all parts
+//          (allgatherv) every rank computes the same splitters, which divide the sorted records
+//          into a share for each rank. Each rank sends the pieces of its part to the ranks of their
+//          shares (alltoallv) and merges the pieces that it receives. The position of its share in
+//          the output is the number of records in the shares of lower ranks (exscan).
 // Holds    The output does not depend on the number of ranks: records with equal keys keep their
-//          order. With --check the ranks read the output again, in parts other than those they
-//          wrote. Keys must not descend, and an order-independent digest must equal the digest
-//          of the input.
+//          order. With --check the ranks read the output, in parts of equal size. Keys must not
+//          descend, and a digest that ignores order must equal the digest of the input.
 // Next     splitters.hpp for even shares; README.md for how to run it.
 #include <fmt/format.h>
 
@@ -41,7 +41,7 @@ struct Options {
 
 void declare(CommandLine& line, Options& options) {
     line.option("input", options.input, "File of records").required();
-    line.option("output", options.output, "File to write them to, sorted").required();
+    line.option("output", options.output, "File for the sorted records").required();
     line.option("--record-bytes", options.shape.bytes, "Size of a record")
         .within(1, 1'000'000)
         .shows_default();
@@ -49,15 +49,15 @@ void declare(CommandLine& line, Options& options) {
                 "Size of the key that a record begins with, compared byte by byte")
         .within(1, 1'000'000)
         .shows_default();
-    line.option("--samples", options.samples, "Records of each rank to find the shares by")
+    line.option("--samples", options.samples, "Samples of each rank, from which splitters follow")
         .within(1, 1'000'000)
         .shows_default();
     line.option("--make", options.make,
-                "Make the input first, of so many records; there must be no such file")
+                "Make an input of this number of records first; the file must not exist")
         .within(0, 1'000'000'000);
     line.option("--distinct", options.made.distinct,
-                "Different keys of an input that is made; default: all differ");
-    line.option("--seed", options.made.seed, "Of an input that is made").shows_default();
+                "With --make: number of different keys; default: all differ");
+    line.option("--seed", options.made.seed, "With --make: seed of the records").shows_default();
 }
 
 std::size_t index_of(weft::Rank rank) {
@@ -80,21 +80,21 @@ Digest digest_of_all(weft::Team team, const Records& records) {
 void write_file(weft::Team team, const std::string& path, std::int64_t first,
                 const Records& records, std::int64_t records_of_all) {
     const auto bytes = static_cast<std::uint64_t>(records_of_all) * records.shape().bytes;
-    apps::all_or_none(team, team.rank() == 0 ? apps::make_record_file(path, bytes) : "");
-    apps::all_or_none(team, apps::write_records(path, first, records));
+    apps::raise_on_all(team, team.rank() == 0 ? apps::make_record_file(path, bytes) : "");
+    apps::raise_on_all(team, apps::write_records(path, first, records));
 }
 
 /// Collective: returns this rank's part of a file.
 Records read_part(weft::Team team, const std::string& path, const apps::RecordShape& shape,
                   const Blocks& blocks) {
     Records part(shape, static_cast<std::size_t>(blocks.size(team.rank())));
-    apps::all_or_none(team, apps::read_records(path, blocks.begin(team.rank()), part));
+    apps::raise_on_all(team, apps::read_records(path, blocks.begin(team.rank()), part));
     return part;
 }
 
 void make_input(weft::Team team, const Options& options) {
-    const bool there = std::filesystem::exists(options.input);
-    apps::all_or_none(team, there ? fmt::format("--make: {} is there already", options.input) : "");
+    const bool exists = std::filesystem::exists(options.input);
+    apps::raise_on_all(team, exists ? fmt::format("--make: {} exists already", options.input) : "");
     const Blocks blocks(options.make, team.size());
     const auto first = blocks.begin(team.rank());
     const Records part =
@@ -110,15 +110,16 @@ Blocks cut_input(weft::Team team, const Options& options) {
         count = apps::count_records(options.input, options.shape);
         std::error_code no_output_yet;
         if (std::filesystem::equivalent(options.input, options.output, no_output_yet))
-            count.problem = fmt::format("{}: is the input, expected another file", options.output);
+            count.problem =
+                fmt::format("{}: is also the input, expected another file", options.output);
     }
-    apps::all_or_none(team, count.problem);
+    apps::raise_on_all(team, count.problem);
     team.broadcast(std::span(&count.records, 1), 0);
     return {count.records, team.size()};
 }
 
-/// Collective: returns the samples of all ranks. Ranks with few records have fewer; `blocks`
-/// tells how many.
+/// Collective: returns the samples of all ranks. Ranks with fewer than `samples` records have one
+/// sample of each record. `blocks`: records of each rank.
 Records gather_samples(weft::Team team, const apps::SortedPart& part, const Blocks& blocks,
                        std::size_t samples) {
     const Records mine = apps::take_samples(part, samples);
@@ -132,8 +133,8 @@ Records gather_samples(weft::Team team, const apps::SortedPart& part, const Bloc
     return all;
 }
 
-/// Collective: returns this rank's share, from the sorted parts of all ranks. `starts`: start of
-/// each rank's share in this part.
+/// Collective: returns this rank's share, merged from the sorted parts of all ranks. `starts`:
+/// index of each share's first record in this part, then the number of records.
 Records exchange(weft::Team team, const Records& sorted, const std::vector<std::size_t>& starts) {
     const std::size_t record_bytes = sorted.shape().bytes;
     const std::size_t ranks = index_of(team.size());
@@ -170,16 +171,16 @@ std::int64_t place_of(weft::Team team, const Records& share) {
     return before;
 }
 
-/// Collective: checks the output. Each rank also reads the record before its part, so that some
-/// rank sees every pair of neighbors.
+/// Collective: checks the output. Each rank also reads the record before its part, so that the
+/// ranks together compare every pair of adjacent records.
 Check check_output(weft::Team team, const Options& options, const Blocks& blocks,
                    const Digest& wanted, apps::Report& report) {
     const apps::RecordCount count = apps::count_records(options.output, options.shape);
-    apps::all_or_none(team, count.problem);
+    apps::raise_on_all(team, count.problem);
     const Records part = read_part(team, options.output, options.shape, blocks);
     const std::int64_t first = blocks.begin(team.rank());
     Records pairs(options.shape, part.count() + (first > 0 ? 1 : 0));
-    apps::all_or_none(team, apps::read_records(options.output, first > 0 ? first - 1 : 0, pairs));
+    apps::raise_on_all(team, apps::read_records(options.output, first > 0 ? first - 1 : 0, pairs));
 
     const Digest found = digest_of_all(team, part);
     const auto descents = team.allreduce(apps::count_descents(pairs), weft::Op::sum);
@@ -188,14 +189,14 @@ Check check_output(weft::Team team, const Options& options, const Blocks& blocks
     report["digest_input"] = fmt::format("{:016x}{:016x}", wanted.words[0], wanted.words[1]);
     report["digest_output"] = fmt::format("{:016x}{:016x}", found.words[0], found.words[1]);
     const bool right = descents == 0 && found == wanted && count.records == blocks.items();
-    return apps::shared(team, right ? Check::right : Check::wrong);
+    return apps::broadcast_check(team, right ? Check::right : Check::wrong);
 }
 
 Check work(apps::Job& job, const Options& options) {
     weft::Team world = job.world;
     if (options.shape.key_bytes > options.shape.bytes)
         throw apps::Unusable(
-            fmt::format("--key-bytes: {}, expected no more than the {} of a record",
+            fmt::format("--key-bytes: {}, expected at most the {} bytes of a record",
                         options.shape.key_bytes, options.shape.bytes));
     if (options.make >= 0) make_input(world, options);
     const Blocks blocks = cut_input(world, options);

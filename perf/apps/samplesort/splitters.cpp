@@ -7,7 +7,7 @@ namespace apps {
 
 namespace {
 
-/// Writes the sample of a record of the part.
+/// Writes the sample of record `index` of the sorted part.
 void write_sample(const SortedPart& part, std::size_t index, std::span<std::byte> to) {
     const auto key = part.sorted.records.key(index);
     std::ranges::copy(key, to.begin());

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // splitters.hpp - cuts the sorted records of all ranks into shares, one for each rank.
 //
-// Idea     Each rank provides evenly spaced samples of its sorted records. Of all sorted samples
-//          every n-th is a splitter. A sample has the key, followed by the record's position in the
-//          input as a big-endian number. So bytes compare in the order of (key, position).
+// Idea     Each rank provides evenly spaced samples of its sorted records. All samples are sorted,
+//          and every n-th becomes a splitter. A sample is a key, followed by the record's position
+//          in the input as a big-endian number. So bytes compare in the order of (key, position).
 // Why      Positions make all samples differ, so records with equal keys are also divided evenly.
 //          They keep their order, because lower ranks have earlier positions.
-// Holds    With s samples of each rank no share has more than about total / ranks + total
-//          / s records.
-// Next     Shi and Schaeffer, Parallel Sorting by Regular Sampling (1992).
+// Holds    With s samples of each rank, a share has at most about total / ranks + total / s
+//          records.
+// Next     Shi and Schaeffer, Parallel Sorting by Regular Sampling (1992), for the method.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@
 
 namespace apps {
 
-/// Returns the shape of the samples of such records.
+/// Returns the shape of samples of records of this shape.
 [[nodiscard]] RecordShape sample_shape(const RecordShape& shape);
 
 /// The sorted records of one rank, and the position in the input where its part begins.
@@ -34,7 +34,7 @@ struct SortedPart {
 /// Returns the shares - 1 splitters between `shares` shares; empty without samples.
 [[nodiscard]] Records choose_splitters(const Records& samples, std::size_t shares);
 
-/// Returns the start of each share in this part, and the end of the last.
+/// Returns the index of each share's first record in this part, then the number of records.
 [[nodiscard]] std::vector<std::size_t> cut(const SortedPart& part, const Records& splitters,
                                            std::size_t shares);
 

@@ -14,7 +14,7 @@ DistributedTable::DistributedTable(weft::Team team, std::uint64_t slots_per_rank
     team_.barrier();  // no rank adds before all slots are free
 }
 
-DistributedTable::Place DistributedTable::place(std::uint64_t key, std::uint64_t probe) {
+DistributedTable::SlotAddress DistributedTable::address_of(std::uint64_t key, std::uint64_t probe) {
     ++probes_;
     const std::uint64_t number = (mix(key) % slots() + probe) % slots();
     return {&slots_[number % slots_.size()], static_cast<weft::Rank>(number / slots_.size())};
@@ -22,7 +22,7 @@ DistributedTable::Place DistributedTable::place(std::uint64_t key, std::uint64_t
 
 bool DistributedTable::add(std::uint64_t key) {
     for (std::uint64_t probe = 0; probe < slots(); ++probe) {
-        const auto [slot, rank] = place(key, probe);
+        const auto [slot, rank] = address_of(key, probe);
         const std::uint64_t found = team_.compare_swap(&slot->key, kNoKey, key, rank);
         if (found != kNoKey && found != key) continue;  // belongs to another key
         team_.fetch_add(&slot->count, 1, rank);
@@ -33,7 +33,7 @@ bool DistributedTable::add(std::uint64_t key) {
 
 std::optional<std::uint64_t> DistributedTable::count_of(std::uint64_t key) {
     for (std::uint64_t probe = 0; probe < slots(); ++probe) {
-        const auto [slot, rank] = place(key, probe);
+        const auto [slot, rank] = address_of(key, probe);
         Slot found{};
         team_.get(&found, slot, sizeof found, rank);
         if (found.key == key) return found.count;

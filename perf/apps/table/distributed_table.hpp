@@ -6,9 +6,9 @@
 //          a free slot, and fetch_add increments a counter. Both act on the slot's rank without its
 //          help: the program needs no locks and answers no messages.
 // Holds    Any rank can add any key at any time. A slot keeps its key, so a search may always skip
-//          a slot with another key. Both operations are complete when they return. Readers need a
-//          barrier between the last add and the first count, because a slot gets its key before
-//          its first count.
+//          a slot with another key. Both operations are complete when they return. Callers need a
+//          barrier between the last add() and the first count_of(), because add() stores the key of
+//          a slot before it increments the counter.
 // Next     table.cpp for its use; docs/guide/programming.md.
 #pragma once
 
@@ -48,19 +48,19 @@ class DistributedTable {
     [[nodiscard]] std::uint64_t probes() const { return probes_; }
 
   private:
-    /// Place of a slot. `slot` is an address in this rank's memory; symmetric memory has the same
-    /// slot on `rank`.
-    struct Place {
+    /// Address of a slot of `rank`, in symmetric memory: `slot` is at the same place in this rank's
+    /// memory.
+    struct SlotAddress {
         Slot* slot;
         weft::Rank rank;
     };
-    /// Returns the slot to examine after `probe` others.
-    [[nodiscard]] Place place(std::uint64_t key, std::uint64_t probe);
+    /// Returns the slot that a search for the key examines after `probe` other slots.
+    [[nodiscard]] SlotAddress address_of(std::uint64_t key, std::uint64_t probe);
 
     weft::Team team_;
     std::uint64_t ranks_;
     weft::Memory memory_;
-    std::span<Slot> slots_;  ///< this rank's
+    std::span<Slot> slots_;  ///< slots of this rank
     std::uint64_t probes_ = 0;
 };
 

@@ -2,11 +2,11 @@
 // table.cpp - all ranks count keys in one hash table that is spread over them.
 //
 // Idea     Keys are draws of a counter-based generator: draw k is a function of seed and k. Rank
-//          r of n takes the draws r, r + n, r + 2n, ... So any number of ranks counts the same
-//          keys. Keys with small numbers are drawn most often, so all ranks use some slots at
-//          the same time.
+//          r of n counts the draws r, r + n, r + 2n, ... So any number of ranks counts the same
+//          keys. Keys with small numbers are drawn most often, so ranks often add to the same slot
+//          at the same time.
 // Holds    With --check rank 0 counts all draws in a std::unordered_map and compares each slot.
-//          Then it looks up each key, and equally many keys that no rank added.
+//          Then it looks up each key, and as many keys that no rank added.
 // Next     distributed_table.hpp for the table; README.md for how to run it.
 #include <fmt/format.h>
 
@@ -25,12 +25,12 @@ using apps::DistributedTable;
 struct Options {
     std::uint64_t draws = 20'000;
     std::uint64_t distinct = 5'000;
-    std::uint64_t slots = 0;  ///< 0: twice the distinct keys
+    std::uint64_t slots = 0;  ///< of all ranks; 0: twice `distinct`
     std::uint64_t seed = 1;
 };
 
 void declare(CommandLine& line, Options& options) {
-    line.option("--draws", options.draws, "Keys to count, of all ranks together")
+    line.option("--draws", options.draws, "Number of keys to count, on all ranks together")
         .within(1, 1'000'000'000)
         .shows_default();
     line.option("--distinct", options.distinct, "Different keys to draw from")
@@ -40,10 +40,10 @@ void declare(CommandLine& line, Options& options) {
                 "Slots of all ranks together, rounded up to a multiple of the ranks; default: "
                 "twice the different keys")
         .within(1, 1'000'000'000);
-    line.option("--seed", options.seed, "Of the generator").shows_default();
+    line.option("--seed", options.seed, "Seed of the generator").shows_default();
 }
 
-/// Returns key number `index` of a seed. It is odd and so never kNoKey.
+/// Returns key number `index` of a seed. Keys are odd, so never kNoKey, which is 0.
 std::uint64_t key_at(std::uint64_t seed, std::uint64_t index) {
     return apps::mix(apps::mix(seed) + index) | 1U;
 }
@@ -74,7 +74,7 @@ Check compare(const Options& options, DistributedTable& table, int ranks, apps::
     std::uint64_t wrong_searches = 0;
     for (const auto& [key, count] : expected) {
         wrong_searches += table.count_of(key) != count;
-        wrong_searches += table.count_of(key ^ 1U).has_value();  // even, so no rank added it
+        wrong_searches += table.count_of(key ^ 1U).has_value();  // an even key: no rank added it
     }
     report["keys_found"] = expected.size() - faults.missing;
     report["keys_missing"] = faults.missing;
@@ -104,15 +104,15 @@ Check work(apps::Job& job, const Options& options) {
     const std::uint64_t slots = options.slots == 0 ? 2 * options.distinct : options.slots;
     DistributedTable table(world, (slots + ranks - 1) / ranks);
 
-    std::uint64_t homeless = 0;
+    std::uint64_t uncounted = 0;
     const double add_s =
-        for_own_draws(world, options, [&](std::uint64_t key) { homeless += !table.add(key); });
-    homeless = world.allreduce(homeless, weft::Op::sum);
-    if (homeless != 0)
+        for_own_draws(world, options, [&](std::uint64_t key) { uncounted += !table.add(key); });
+    uncounted = world.allreduce(uncounted, weft::Op::sum);
+    if (uncounted != 0)
         throw apps::Unusable(
-            fmt::format("--slots: {} were all taken before {} of {} draws could "
-                        "be counted; expected more slots than different keys",
-                        table.slots(), homeless, options.draws));
+            fmt::format("--slots: {} were full, so {} of {} draws could not be "
+                        "counted; expected more slots than different keys",
+                        table.slots(), uncounted, options.draws));
     const std::uint64_t probes = world.allreduce(table.probes(), weft::Op::sum);
 
     // The reduction above also acts as the barrier after the last count.
@@ -130,7 +130,7 @@ Check work(apps::Job& job, const Options& options) {
     Check check = Check::none;
     if (job.check) {
         if (world.rank() == 0) check = compare(options, table, world.size(), report);
-        check = apps::shared(world, check);  // the other ranks serve rank 0's gets meanwhile
+        check = apps::broadcast_check(world, check);  // other ranks serve rank 0's gets meanwhile
     }
     report["searches_lost"] = lost;
     job.failed = lost != 0;

@@ -258,7 +258,7 @@ TEST(Samplesort, AnExistingOutputIsReplacedAndTheInputIsNot) {
             << outcome.errors;
     };
     const std::string in = folder().path() + "/in";
-    refused({in, in, "--record-bytes", "20"}, "/in: is the input");
+    refused({in, in, "--record-bytes", "20"}, "/in: is also the input");
     refused({in, folder().path() + "/out", "--record-bytes", "30"},
             "/in: 40 bytes, expected a multiple of the 30 bytes of a record");
     refused({in, folder().path() + "/no/out", "--record-bytes", "20"},
@@ -292,17 +292,17 @@ TEST(AppRefusals, BadArgumentsAreNamedOnceAndEndAllRanks) {
         {{cg, "/does/not/exist"}, "/does/not/exist: cannot be opened"},
         {{cg, kMesh, "--blocks", "1,2"}, "--blocks: 2 numbers, expected one for each of 3 ranks"},
         {{cg, kMesh, "--blocks", "1,2,3"}, "--blocks: 6 rows in all, expected the 300 rows"},
-        {{cg, SOURCE_FOLDER "/README.md"}, "README.md:1: this is no banner"},
+        {{cg, SOURCE_FOLDER "/README.md"}, "README.md:1: invalid banner"},
         {{heat, "--grid", "2x2"}, "--grid: 2x2 has 4 pieces, expected one for each of 3 ranks"},
-        {{heat, "--grid", "3"}, "--grid: \"3\" is no grid"},
-        {{heat, "--exchange", "mail"}, "--exchange: \"mail\" is no way"},
+        {{heat, "--grid", "3"}, "--grid: \"3\" is not a grid"},
+        {{heat, "--exchange", "mail"}, "--exchange: \"mail\", expected"},
         {{heat, "--grid", "3x1", "--rows", "2"}, "2 x 640 cells cannot be cut into 3 x 1 pieces"},
-        {{table, "--slots", "30", "--distinct", "100"}, "--slots: 30 were all taken before"},
+        {{table, "--slots", "30", "--distinct", "100"}, "--slots: 30 were full"},
         {{table, "--draws", "0"}, "--draws"},
         {{samplesort, "/does/not/exist"}, "samplesort: output is required"},
         {{samplesort, "/does/not/exist", "/tmp/x"}, "/does/not/exist: cannot be opened"},
-        {{samplesort, "a", "b", "--key-bytes", "101"}, "--key-bytes: 101, expected no more than"},
-        {{samplesort, kMesh, "b", "--make", "5"}, "mesh_300.mtx is there already"},
+        {{samplesort, "a", "b", "--key-bytes", "101"}, "--key-bytes: 101, expected at most"},
+        {{samplesort, kMesh, "b", "--make", "5"}, "mesh_300.mtx exists already"},
     };
     for (const auto& [program, text] : cases) {
         const Outcome outcome = run_ranks({"-n", "3"}, program);
