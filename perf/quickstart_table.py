@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""quickstart_table.py - schedules of an 8-byte allreduce: their costs in theory and their times on this machine.
+"""quickstart_table.py - schedules of an 8-byte allreduce: rounds, messages, and times on this machine.
 
-Idea     The verifier counts rounds and messages; the times are from real ranks with the same specs. One launch measures
-         all schedules of a layout, so they share the machine's noise.
+Idea     The verifier counts rounds and messages; jobs with the same specs measure the times. One launch measures all
+         schedules of a layout, so changes of the machine affect all of them.
 Holds    Only verified schedules are shown, and only times with a checked result.
 
 usage: quickstart_table.py FOLDER        folder of the programs weft and, optionally, peer_openmpi
@@ -25,7 +25,7 @@ from comparing.jobs import (  # noqa: E402
 )
 
 BYTES = 8
-SECONDS_PER_LAUNCH = 120  # limit; on an idle machine a launch takes three
+SECONDS_PER_LAUNCH = 120  # limit; on an idle machine a launch takes three seconds
 SCHEDULES = {
     8: ["a2,a2,a2", "a2,a4", "a8", "c8m2,a2,a2,e8m2", "m2g3a2,n2g2a3"],
     4: ["a2,a2", "a4", "c4m2,a2,e4m2"],
@@ -45,7 +45,7 @@ def layout_of(ranks, nodes):
 
 
 def verify(weft, spec, ranks, nodes):
-    """Returns facts about the programs that the run executes. Data that local peers read in place is sent once."""
+    """Returns the facts of `weft verify`, with this layout. Data that local peers read in place counts as one message."""
     facts = run([weft, "verify", "allreduce", "--algorithm", spec, "--ranks", str(ranks),
                  "--layout", layout_of(ranks, nodes), "--bytes", str(BYTES), "--json"])
     if not facts["valid"]:
@@ -54,7 +54,7 @@ def verify(weft, spec, ranks, nodes):
 
 
 def measure(weft, specs, ranks, nodes):
-    """Returns the results by spec, and the calibrator of that launch in ns."""
+    """Returns the results by spec, and the time of a cache line in ns during the launch."""
     algorithms = [word for spec in specs for word in ("--algorithm", spec)]
     answer = run(weft_run(weft, ranks, nodes if nodes > 1 else 0, weft, "bench", "allreduce", "--bytes", str(BYTES),
                           *algorithms, "--seconds", str(SECONDS_PER_ROW), "--json"))
@@ -68,11 +68,11 @@ def measure(weft, specs, ranks, nodes):
 
 
 ROW = "{:>5} {:>6}  {:<18} {:>6} {:>9} {:>9} {:>10} {}"
-BUSY = 0.2  # processors used by others; above that the figures are unreliable
+BUSY = 0.2  # processors used by other programs; above this value the times are unreliable
 
 
 class Cell(types.SimpleNamespace):
-    """The interface of a cell that comparing.jobs needs."""
+    """A cell, as the sides of comparing.jobs expect it."""
 
     def bytes_text(self):
         return str(self.bytes)
@@ -110,14 +110,14 @@ def print_layout(folder, ranks, nodes):
     peer = measure_open_mpi(folder, ranks, nodes)
     if peer:
         ratio = peer["median_us"] / results[best]["median_us"]
-        print_row(ranks, nodes, "Open MPI", ("", ""), peer, f"{ratio:.2f} of the best's time")
+        print_row(ranks, nodes, "Open MPI", ("", ""), peer, f"{ratio:.2f} times the best schedule's time")
     print(f"{'':>14}one cache line between two cores took {calibrator:.0f} ns meanwhile\n", flush=True)
 
 
 def main():
     if len(sys.argv) != 2:
         sys.exit("usage: quickstart_table.py FOLDER")
-    print(f"allreduce of {BYTES} bytes, sum of double; time of a call on the slowest rank, averaged over\nbatches of calls\n")
+    print(f"allreduce of {BYTES} bytes, sum of double; time of a call on the slowest rank, as the mean of\na batch of calls\n")
     print(ROW.format("ranks", "nodes", "schedule", "rounds", "messages", "min us", "median us", "").rstrip())
     others = OtherLoad()
     for layout in LAYOUTS:
@@ -125,9 +125,9 @@ def main():
     busy = others.processors()
     if busy > BUSY:
         print(f"This machine was busy: other programs used {busy:.1f} of its {processors()} processors meanwhile (load "
-              f"{os.getloadavg()[0]:.1f}).\nThe figures are too high; run perf/quickstart again when it is idle.\n")
-    print("Nodes are virtual: parts of this machine that reach each other over libfabric only.\n"
-          "Ranks that outnumber cores take turns, which costs more than the messages; compare\n"
+              f"{os.getloadavg()[0]:.1f}).\nThe times are too high; run perf/quickstart again when it is idle.\n")
+    print("Nodes are virtual: parts of this machine that communicate only over libfabric.\n"
+          "Ranks that outnumber cores take turns, which costs more than the messages. Compare\n"
           "schedules within one block, and blocks only if their cache-line times are close.")
     return 0
 

@@ -10,7 +10,7 @@ from comparing.jobs import BIN, OTHERS, PEERS, require
 
 
 def read_collectives():
-    """Returns the collectives of the enumeration, except calls with counts, which the peers do not run."""
+    """Returns the collectives of weft/types.hpp, except those with a count for each block: the peers lack them."""
     header = pathlib.Path(__file__).resolve().parent.parent.parent / "include/weft/types.hpp"
     names = re.search(r"enum class Collective[^{]*\{([^}]*)\}", header.read_text(encoding="utf-8"))[1]
     return tuple(name for name in re.findall(r"\w+", names) if not name.endswith("v"))
@@ -20,10 +20,10 @@ COLLECTIVES = read_collectives()
 ROUNDS_MIN = 9
 SUFFIXES = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
-SECONDS_MIN = 0.03  # for one size, for any number of sizes
+SECONDS_MIN = 0.03  # least default time for one size
 
-# Defaults. The sizes of a launch share `seconds`. The full set takes some ten minutes on two idle processors: 189
-# launches of each side.
+# Defaults. All sizes of a launch share `seconds`. FULL takes about ten minutes on two idle processors: 189 launches of
+# each side.
 USUAL = {"collectives": "barrier,allreduce", "ranks": "2,4,8,16", "bytes": "8", "seconds": 0.2, "timeout": 120.0,
          "minutes": 24 * 60.0}
 QUICK = {**USUAL, "ranks": "2,4", "seconds": 0.05}
@@ -102,8 +102,8 @@ def declare_measuring(parser):
     parser.add_argument("--timeout", type=float, metavar="SECONDS",
                         help=f"for one launch (default {USUAL['timeout']:g}; with --full {FULL['timeout']:g})")
     parser.add_argument("--repeat", type=int, default=1, metavar="N",
-                        help="runs, one after the other; prints how much they differ")
-    parser.add_argument("--self-test", action="store_true", help="the peer on both sides")
+                        help="runs, one after the other; prints the differences of their ratios")
+    parser.add_argument("--self-test", action="store_true", help="compares the peer with itself")
     parser.add_argument("--mpi", choices=tuple(PEERS),
                         help="the program of this MPI on both sides; our side has the layer of docs/guide/mpi-backing.md, "
                              "with WEFT_MPI from the environment")
@@ -112,7 +112,7 @@ def declare_measuring(parser):
 def declare_results(parser):
     parser.add_argument("--limit", type=float, metavar="RATIO", help="status 1 if any ratio is above (default: none)")
     parser.add_argument("--against", metavar="FILE",
-                        help="a compare.json of another run: prints how much the ratios differ")
+                        help="a compare.json of another run: prints the differences of the ratios")
     parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
     parser.add_argument("--results", metavar="FOLDER",
                         help="also write compare.json, table.md and a plot for each collective (Matplotlib); cells of "
@@ -137,7 +137,7 @@ def fill_in(options):
 
 def check(options):
     require(options.rounds >= ROUNDS_MIN,
-            f"--rounds: {options.rounds} is fewer than {ROUNDS_MIN}: a median over fewer says little")
+            f"--rounds: {options.rounds} is fewer than {ROUNDS_MIN}, too few for a reliable median")
     require(options.limit is None or 0 < options.limit < math.inf,
             f"--limit: {options.limit} is not a ratio; expected a number above 0 such as 1.0")
     require(1e-3 <= options.seconds <= 3600, f"--seconds: {options.seconds:g} is not from 0.001 to 3600")
@@ -146,7 +146,7 @@ def check(options):
     require(not (options.self_test and options.mpi), "--self-test and --mpi exclude each other")
     require(options.repeat >= 1, f"--repeat: {options.repeat} is not 1 or more")
     require(options.against is None or options.repeat == 1,
-            "--against and --repeat exclude each other: a run has one other to differ from")
+            "--against and --repeat exclude each other: results are compared with one other run")
 
 
 def read_arguments(arguments, summary):

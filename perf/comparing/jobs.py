@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """jobs - the command of each side, and the other load of the machine.
 
-Idea     A side knows the command of a cell; all else is equal on all sides.
-Holds    No side inherits a setting from the environment that its library would choose itself. MPICH has no setting to
-         yield. If ranks outnumber processors, a preloaded library makes it yield.
+Idea     A side is a library with a program that calls it. Its class returns the command that measures a cell; options,
+         timing and checks are equal on all sides.
+Holds    Settings that a library would choose itself are removed from the environment. MPICH has no setting that makes
+         waiting ranks yield; if ranks outnumber processors, a preloaded library does.
 Next     rounds.py for the order of the launches.
 """
 
@@ -18,7 +19,7 @@ import subprocess
 import sys
 
 BIN = str(pathlib.Path(__file__).resolve().parent.parent.parent / "build/release/bin")
-GRACE_S = 5  # time for a launcher that gets a signal to end its ranks
+GRACE_S = 5  # seconds in which a launcher must end its ranks after SIGTERM
 
 
 class Unusable(Exception):
@@ -40,8 +41,8 @@ def report(text):
 
 
 def run_script(name, work):
-    """Runs a script's work and returns its exit status; errors are printed and give status 2 or 3."""
-    # SIGTERM becomes an exception, so that a running job is ended, too.
+    """Returns the exit status that work() returns. Prints Unusable and Broken, and returns 2 or 3 for them."""
+    # SIGTERM becomes an exception, so that run_program() ends a running job.
     signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
     try:
         return work()
@@ -55,14 +56,14 @@ def processors():
 
 
 def clean_environment():
-    """Returns the environment of both sides, without a setting that Open MPI chooses itself."""
+    """Returns the environment of all sides, without a setting that Open MPI chooses itself."""
     environment = dict(os.environ)
     environment.pop("OMPI_MCA_mpi_yield_when_idle", None)
     return environment
 
 
 def end_group(process):
-    """Ends a launcher and its ranks. SIGTERM is first, since some ranks are in separate process groups."""
+    """Ends a launcher and its ranks. SIGTERM first lets the launcher end ranks in other process groups."""
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGTERM)
     with contextlib.suppress(subprocess.TimeoutExpired):
@@ -75,7 +76,7 @@ def end_group(process):
 def run_program(command, timeout, environment=(), **options):
     """Runs a command in its own process group. Returns stdout, stderr and exit status.
 
-    SIGTERM is blocked while the process is created, so that end_group() knows every process."""
+    SIGTERM is blocked while the process is created, so that an exception cannot leave an unknown process."""
     process = None
     held = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
     try:
@@ -101,7 +102,7 @@ def run_json(command, timeout, environment=(), stderr=subprocess.PIPE):
     """Runs a command and returns the JSON object that it prints."""
     shown = " ".join(command)
     out, err, status = run_program(command, timeout, environment, stderr=stderr)
-    # Status 1 means that a result was wrong; the object shows which.
+    # Status 1 means that a result was wrong; the object shows which result.
     if status not in (0, 1):
         raise Broken(f"status {status}: {shown}\n{err.strip() or out.strip()}")
     try:
@@ -111,6 +112,8 @@ def run_json(command, timeout, environment=(), stderr=subprocess.PIPE):
 
 
 class Calibrator:
+    """Measures the transfer time of a cache line between two processors, a measure of the machine's state."""
+
     def __init__(self, options):
         self.command = [f"{options.bin}/ping_pong", "--json"]
         self.timeout = options.timeout
@@ -156,7 +159,7 @@ class WeftCopying(Weft):
 
 
 class OpenMpi:
-    """The peer program under Open MPI's launcher; Open MPI decides itself when to yield."""
+    """The peer program under Open MPI's launcher. Open MPI itself chooses whether waiting ranks yield."""
 
     name = "openmpi"
     TCP = ["--mca", "pml", "ob1", "--mca", "btl", "tcp,self", "--mca", "btl_tcp_if_include", "lo"]
@@ -185,7 +188,7 @@ class OpenMpi:
 
 
 class Mpich:
-    """The peer program under MPICH's launcher; preloaded to yield if ranks share processors."""
+    """The peer program under MPICH's launcher; a preloaded library yields if ranks share processors."""
 
     name = "mpich"
     TCP = ["-genv", "UCX_TLS", "tcp,self", "-genv", "MPIR_CVAR_NOLOCAL", "1"]
@@ -237,18 +240,18 @@ def under_layer(peer):
 
 
 PEERS = {side.name: side for side in (OpenMpi, Mpich)}
-OTHERS = {WeftCopying.name: WeftCopying}  # only on request
+OTHERS = {WeftCopying.name: WeftCopying}  # sides that run only if --peers names them
 
 
 def measuring(cell, options):
-    """Returns the options that all sides share."""
+    """Returns the measuring options, equal on all sides."""
     buffers = [] if options.buffers == "reused" else ["--buffers", options.buffers]
     return ["--bytes", cell.bytes_text(), "--loop", options.loop, *buffers,
             "--seconds", f"{options.seconds:g}", "--json"]
 
 
 def digest(path):
-    """Returns a digest that differs between builds of a file."""
+    """Returns a hash of a file's contents, or "none" if it cannot be read."""
     try:
         return hashlib.sha256(pathlib.Path(path).read_bytes()).hexdigest()[:16]
     except OSError:
@@ -275,7 +278,7 @@ def first_line(command, containing=""):
 
 
 class OtherLoad:
-    """Measures how many processors other programs used since the object was created."""
+    """Measures the processor time that other programs have used since the object was created."""
 
     def __init__(self):
         self.begin = self.read()
@@ -287,7 +290,7 @@ class OtherLoad:
             fields = pathlib.Path("/proc/stat").read_text().split(None, 9)
         except OSError:
             return times.elapsed, 0.0
-        # user, nice, system and steal; time in interrupts belongs to no process.
+        # Fields user, nice, system and steal. Time in interrupts is left out.
         busy = sum(int(fields[index]) for index in (1, 2, 3, 8)) / os.sysconf("SC_CLK_TCK")
         own = times.user + times.system + times.children_user + times.children_system
         return times.elapsed, busy - own

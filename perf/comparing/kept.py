@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""kept - finished cells as files, so that an interrupted run continues where it stopped.
+"""kept - stores finished cells in files, so that an interrupted run continues where it stopped.
 
 Holds    A cell is read from its file only if it was measured with the same options and the same builds of all programs.
          Files are written completely or not at all.
@@ -13,7 +13,7 @@ from comparing.jobs import digest
 
 
 def identity_of(options, sides):
-    """Returns all facts that a cell's figures depend on, except the machine."""
+    """Returns all inputs of a cell's results except the machine: options and builds."""
     return {"rounds": options.rounds, "seconds": options.seconds, "loop": options.loop, "buffers": options.buffers,
             "bytes": options.bytes,
             "self_test": options.self_test,
@@ -29,7 +29,7 @@ class Kept:
         self.identity = identity
 
     def load(self, cell):
-        """Returns the rows of a cell, or None."""
+        """Returns the stored rows of a cell, or None if it must be measured."""
         if self.folder is None:
             return None
         try:

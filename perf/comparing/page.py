@@ -40,7 +40,7 @@ def place_of(nodes, ranks):
 
 
 def scale_log(axes, values):
-    """Sets a logarithmic axis with plain numbers, with more ticks if the values span less than two decades."""
+    """Sets a logarithmic y axis with plain numbers, and more ticks if the values span less than two decades."""
     values = [value for value in values if value]
     few = bool(values) and max(values) < 100 * min(values)
     axes.set_yscale("log", subs=())
@@ -51,7 +51,7 @@ def scale_log(axes, values):
 
 
 def scale_powers(axes, ticks, words):
-    """Sets an axis of powers of two, with words at the ticks."""
+    """Sets a logarithmic x axis to base 2; words(tick) returns the text of a tick."""
     axes.set_xscale("log", base=2)
     axes.set_xticks(ticks)
     axes.xaxis.set_major_formatter(lambda value, _: words(round(value)))

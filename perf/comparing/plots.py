@@ -10,7 +10,7 @@ from comparing.page import BYTES, draw, format_bytes, scale_log, scale_powers
 
 PLACES = (("puts_node", "one node"), ("puts_network", "two virtual nodes"))
 OURS, BARE = "#0b5fa5", "#808080"
-# Colors of the summary's lines, which must be distinguishable: dark and light ones of six hues.
+# Colors for the summary's many lines: a dark and a light color of six hues.
 DISTINCT = ("#1f77b4", "#7fb8e6", "#d95f02", "#f7b267", "#2a7f3b", "#8fcf8a", "#a81e2c", "#ef8a8a", "#5e3c99", "#b9a3d9",
             "#404040", "#a0a0a0")
 
@@ -62,7 +62,7 @@ def draw_startup(pyplot, results):
 
 
 def mean_ratios(rows, collective):
-    """Returns the sizes, each with the geometric mean of the ratios of its rows."""
+    """Returns pairs of size and geometric mean of the ratios over all ranks and nodes. A barrier has size 1."""
     ratios = {}
     for row in rows:
         if row["collective"] == collective and row["ratio"]:

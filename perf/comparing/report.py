@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""report - text and tables of docs/performance.md, from the results of a run only.
+"""report - the results in docs/performance.md: text and tables between the page's two marks.
 
-Idea     A section is a function from the results of its step to lines. Without results it prints the command that
-         measures them. The part between the marks consists of all sections in order; the rest of the page is
-         written by hand.
-Holds    Every number of the part is from the results. Equal results give equal bytes.
+Idea     A section is a function that returns lines from the results of its steps (steps.py). Without results it prints
+         the command that measures them. The text outside the marks is written by hand.
+Holds    Every number between the marks is from the results. Equal results give equal bytes.
 Next     plots.py for the drawings; steps.py for the commands.
 """
 
@@ -28,8 +27,7 @@ def percent(value, digits=0):
 
 
 def figures(value):
-    """Formats a value with three significant digits and without an exponent, so that small values do
-    not become 0.00."""
+    """Formats a value with three significant digits and without an exponent."""
     return f"{decimal.Decimal(f'{value:.3g}'):f}"
 
 
@@ -39,7 +37,8 @@ def seconds(value):
 
 
 def hidden(row, kind):
-    """Formats the hidden part of a call. If both together took longer than one after the other, shows the excess."""
+    """Formats the part of a call that overlapped. If call and computation together took longer than one after the
+    other, shows the excess."""
     part, both = row[f"hidden_{kind}"], row[f"{kind}_us"]
     return percent(part) if part is None or part >= 0 else f"none (+{both - 2 * row['blocking_us']:.1f} us)"
 
@@ -51,12 +50,12 @@ def not_measured(name):
 
 
 def by_command(name, found):
-    """Shows the command of this run, which may be a shorter trial."""
+    """Returns the command that was run; it may have options of a shorter run."""
     return [f"`{found.get('command', COMMANDS[name].command)}`", ""]
 
 
 def parts(results, titles, body):
-    """Returns a part for each step: its title, and its body or the command that would measure it."""
+    """Returns a subsection for each step: its title, and its body or the command that would measure it."""
     lines = []
     for name, title in titles:
         found = results.get(name)
@@ -64,7 +63,7 @@ def parts(results, titles, body):
     return lines
 
 
-# ---- Head -------------------------------------------------------------------------------------------
+# ---- Introduction -----------------------------------------------------------------------------------
 
 def compared_rows(results):
     """Returns the rows of all collectives, from both steps that measure them."""
@@ -78,7 +77,7 @@ def mean_ratio(rows):
 
 
 def head(results):
-    """Returns the machine and the overall result, which precede all single numbers."""
+    """Returns a warning about the machine, and the mean ratios."""
     found = results.get("compare")
     if found is None:
         return ["## Results", ""]
@@ -279,13 +278,14 @@ SECTIONS = (head, machine, collectives, detection, puts, startup, overlap, simul
 
 
 def write_text(results):
-    """Returns the part with its marks, from the objects by name of step. It names missing steps."""
+    """Returns all sections between the two marks. `results`: objects by name of step."""
     lines = [line for section in SECTIONS for line in section(results)]
     return "\n".join((MARKS[0], "", *lines, MARKS[1])) + "\n"
 
 
 def replace_results(page, part):
-    """Returns the page with its old part replaced. An empty page becomes the part; a page without marks gives None."""
+    """Returns the page with the text between its marks replaced by `part`. An empty page becomes the part. Returns None
+    if the page has no marks."""
     if not page:
         return part
     before, begin, rest = page.partition(MARKS[0])

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """rounds - cells, the order of the launches, and the rows of the result.
 
-Idea     A round is: calibrator, each side once, calibrator. Medians over rounds are the result. Flags mark rounds that
-         the machine has disturbed. They depend on the machine only, never on the times.
+Idea     A round measures the calibrator, each side once, and the calibrator again. Medians over rounds are the result.
+         A round is flagged if calibrators or other load show that the machine changed. Times of the sides never
+         affect a flag.
 Next     docs/performance.md, "perf/compare".
 """
 
@@ -12,8 +13,8 @@ import time
 from comparing.jobs import Broken, OtherLoad, Unusable, report, run_json
 
 WITHOUT_BYTES = ("barrier",)
-CALIBRATOR_FACTOR = 1.5
-FOREIGN_LIMIT = 0.1  # processors
+CALIBRATOR_FACTOR = 1.5  # a larger ratio of a round's calibrators flags the round
+FOREIGN_LIMIT = 0.1  # processors used by other programs; more flags the round
 
 
 class Cell:
@@ -49,14 +50,14 @@ def make_cells(options):
 
 
 class Allowance:
-    """Time limit of all cells together. The wanted rounds always run. Disturbed rounds are repeated while the cell's
-    share of the remaining time lasts."""
+    """Time limit of all cells together. Each cell gets an equal share of the remaining time. Disturbed rounds are
+    repeated until the share is over; the wanted number of rounds always runs."""
 
     def __init__(self, minutes, cells):
         self.end = time.monotonic() + 60 * minutes
         self.cells = cells
         self.share_end = self.end
-        self.failed_before = set()  # sides left out of an earlier cell: one failed launch leaves them out again
+        self.failed_before = set()  # sides left out of an earlier cell: their first failed launch is not repeated
 
     def begin_cell(self):
         now = time.monotonic()
@@ -78,7 +79,7 @@ def times_by_size(side, cell, timeout):
 
 
 def why_flagged(before_ns, after_ns, foreign):
-    """Returns the causes that disturbed a round, as words."""
+    """Returns the reasons for flagging a round: calibrator, load, both or none. foreign: processors used by others."""
     reasons = []
     if max(before_ns, after_ns) > CALIBRATOR_FACTOR * min(before_ns, after_ns):
         reasons.append("calibrator")
@@ -98,7 +99,7 @@ def counted(rounds, wanted):
 
 
 def launch(side, cell, options, failures, tries):
-    """Returns the times of one launch. Repeats a failed launch up to `tries` launches, then returns None."""
+    """Returns the times of one launch, as times_by_size(). Launches up to `tries` times; None if all launches fail."""
     for _ in range(tries):
         try:
             return times_by_size(side, cell, options.timeout)
@@ -131,11 +132,11 @@ def describe_progress(cell, sides, entry):
 
 
 def measure_cell(cell, sides, calibrator, options, allowance):
-    """Measures all rounds of a cell. Returns a list of {calibrators, foreign load, reasons, times of all sides by
-    size}, and the failures.
+    """Measures all rounds of a cell. Returns a list of rounds (calibrators, other load, reasons of a flag, times of
+    each side by size) and a list of failures.
 
-    A flagged round is repeated, up to twice the wanted number of rounds. A side with two failed launches of a round is
-    left out of the cell. A side that was left out before is left out after one.
+    A flagged round is repeated, up to twice the wanted number of rounds. A side is left out of the cell after two
+    failed launches in a round; after one if an earlier cell left it out.
     """
     allowance.begin_cell()
     rounds, left_out, failures = [], set(), []
@@ -188,7 +189,7 @@ def times_of(rounds, side, size):
 
 
 def compare_sides(ours, theirs):
-    """Returns the ratio of the medians, and median and quartiles of the ratios of each round."""
+    """Returns the ratio of the medians, and the median and quartiles of the rounds' own ratios."""
     if not ours or not theirs:
         return dict.fromkeys(("ratio", "ratio_paired", "ratio_low", "ratio_high"))
     paired = [one / other for one, other in zip(ours, theirs)]
@@ -198,7 +199,7 @@ def compare_sides(ours, theirs):
 
 
 def make_row(cell, size, rounds, peers, options, failures=()):
-    """Returns one line of the table. A round has weft's times first, then the peers' times in their order."""
+    """Returns a row of the results, for one size. In a round, weft's times are first, then those of `peers` in order."""
     used = counted(rounds, options.rounds)
     ours = times_of(used, 0, size)
     by_peer = {peer: times_of(used, 1 + place, size) for place, peer in enumerate(peers)}

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""spread - compares the ratios of two runs of the same cells.
+"""spread - differences between the ratios of two runs of the same cells.
 
-Idea     A ratio that is a property of the two libraries does not change in a second run. The quality of a run is |first
-         / second - 1| over its rows: the median, and the rows with the largest values.
+Idea     If a ratio depends only on the two libraries, it does not change in a second run. The difference of a row is
+         |first / second - 1|. The result has the median over the rows, and the rows with the largest differences.
 """
 
 import statistics
 
-LIMIT = 0.15  # for the median over the rows
-WORST = 5
+LIMIT = 0.15  # accepted median difference
+WORST = 5  # number of rows that are listed
 KEY = ("collective", "ranks", "nodes", "bytes", "loop")
 
 

@@ -11,7 +11,8 @@ OVERLAP = "build/release/bin/weft bench overlap --bytes 8,64K,1M --json"
 
 
 class Step:
-    """A command as shown, relative to the repository. `quick` is added for a trial, `short` for half an hour."""
+    """A command, relative to the repository. `quick` and `short` are options for shorter runs; `needs` are the targets
+    to build; `minutes` is the time limit."""
 
     def __init__(self, name, command, needs=(), quick="", short="", minutes=10):
         self.name = name
@@ -21,7 +22,7 @@ class Step:
         self.minutes = minutes
 
     def words(self, folder, extent):
-        """Returns the words of the command, for the repository's root. `extent` is full, short or quick."""
+        """Returns the words of the command, to run in the repository's root. `extent` is full, short or quick."""
         words = shlex.split(self.command) + shlex.split(self.added[extent])
         if words[0].startswith("perf/"):
             words.insert(0, sys.executable)  # the interpreter that has the required modules

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""telling - decides whether two sides of the same rounds differ, from the ratios of the rounds.
+"""telling - decides whether two sides of the same rounds differ, from the ratio of their times in each round.
 
 Idea     If both sides are equally fast, each is the slower one in half of the rounds. The sign test returns the
-         probability of a count as uneven as the observed one. It assumes nothing about the distribution of
-         times, and one extreme round counts like any other. The interval of the median ratio follows from the
-         same binomial distribution.
-Holds    For equally fast sides the probability of `told_apart` is at most the error level.
+         probability that a fair coin gives a count at least as uneven as the observed count. It makes no assumption
+         about the distribution of times, and one extreme round counts like any other. The interval of the median
+         ratio follows from the same binomial distribution.
+Holds    For equally fast sides the probability of `told_apart` (a difference was detected) is at most the error level.
 """
 
 import math
@@ -13,19 +13,19 @@ import statistics
 
 
 def tail(count, most):
-    """Returns the probability of at most `most` heads in `count` throws."""
+    """Returns the probability of at most `most` heads in `count` throws of a fair coin."""
     return sum(math.comb(count, heads) for heads in range(most + 1)) / 2**count
 
 
 def sign_test(ratios):
-    """Returns the probability, between equally fast sides, of a count of rounds above 1 at least as uneven."""
+    """Returns the probability that equally fast sides give as uneven a count of ratios above 1, or a more uneven one."""
     above, below = sum(ratio > 1 for ratio in ratios), sum(ratio < 1 for ratio in ratios)
     return min(1.0, 2 * tail(above + below, min(above, below)))
 
 
 def median_interval(ratios, error):
-    """Returns an interval for the median ratio, between two of the ratios. It is wrong with probability
-    `error` at most."""
+    """Returns an interval that contains the true median ratio with a probability of at least 1 - error. Its ends are
+    two of the ratios."""
     ordered = sorted(ratios)
     cut = 0
     while cut < (len(ordered) - 1) // 2 and 2 * tail(len(ordered), cut) <= error:

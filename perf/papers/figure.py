@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""figure - a figure or table of a paper, made from the output of weft commands: values, a drawing, and text."""
+"""figure - a figure or table of a paper: values from the output of weft commands, a drawing, and text for the page."""
 import csv
 import io
 import json
@@ -15,24 +15,24 @@ PUBLISHED = Path(__file__).resolve().parent / "published"
 @dataclass
 class Made:
     """The result of making a figure."""
-    columns: tuple
-    rows: list
-    got: str  # sentences for the page
-    svg: str = ""  # one drawing, or a dictionary of suffix and text
-    shown: int = 0  # number of rows that the page shows, too
+    columns: tuple  # names of the columns
+    rows: list  # tuples of values, for the CSV file
+    got: str  # sentences about the result, for the page
+    svg: str = ""  # one drawing, or {suffix of the file name: drawing}
+    shown: int = 0  # number of rows that the page also shows
 
 
 @dataclass
 class Figure:
-    name: str  # of files, and on the command line
+    name: str  # name of its files, and argument of perf/papers/run
     title: str
     says: str  # the paper's statement
     why: str  # reasons for differences, and parts that are not shown
-    make: object  # make(weft, quick) -> Made
+    make: object  # function make(weft, quick) that returns Made; quick: fewer points
 
 
 class Weft:
-    """Runs the weft command; equal questions are asked once."""
+    """Runs the weft command; equal commands run once."""
 
     def __init__(self, path):
         self.path = str(path)
@@ -50,10 +50,10 @@ class Weft:
             self.known[words] = json.loads(done.stdout)
         return self.known[words]
 
-    def all(self, questions):
-        """Asks many questions, some at once, and returns the answers in their order."""
+    def all(self, commands):
+        """Runs many commands, some at the same time, and returns their objects in order."""
         with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-            return list(pool.map(lambda words: self(*words), questions))
+            return list(pool.map(lambda words: self(*words), commands))
 
     def text(self, *words):
         """Runs a command that writes files."""
@@ -61,7 +61,7 @@ class Weft:
 
 
 def published(name):
-    """Returns the rows of a data file, with numbers converted."""
+    """Returns the rows of a file of published/, as dictionaries; texts that are numbers become float."""
     lines = [line for line in (PUBLISHED / name).read_text(encoding="utf-8").splitlines() if not line.startswith("#")]
 
     def value(text):

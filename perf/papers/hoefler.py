@@ -34,8 +34,8 @@ def table_1(weft, quick):
 def table_2(weft, quick):
     rows = [row for ranks, size in ((64, 8), (64, 65536))
             for row in cells(weft, ranks, size, {**UNROOTED, **TWICE}, TWICE)]
-    return Made(COLUMNS, rows, "Butterfly is the quickest of the non-personalised ones and takes more energy than two "
-                "trees, as the paper has it.", shown=len(rows))
+    return Made(COLUMNS, rows, "Butterfly is the fastest non-personalised algorithm and takes more energy than two "
+                "trees, as in the paper.", shown=len(rows))
 
 
 def figure_5(weft, quick):
@@ -71,24 +71,25 @@ def from_programs(weft, quick):
                          formula.get("total_energy_uj", ""), found["descriptor_bytes"],
                          formula.get("descriptor_bytes", "")))
     return Made(("algorithm", "ranks", "time_us", "formula_us", "total_uj", "formula_uj", "descriptor_bytes",
-                 "formula_bytes"), rows, "Counted from the programs that run, beside the formulas.", shown=len(rows))
+                 "formula_bytes"), rows, "Values counted from the programs that weft executes, beside the formulas.",
+                shown=len(rows))
 
 
 FIGURES = (
     Figure("hoefler-table1", "Table 1: trees for rooted collectives",
            "Time, energy and descriptors of flat, k-ary, binomial, pipelined binary and double trees.",
-           "The table drops terms: the time of KT lacks an o in each level, and BT has a factor P that its text does "
-           "not (`time_table` beside `time`). K-ary and pipelined binary trees of personalised data have no formula "
-           "here yet.", table_1),
+           "The table differs from the paper's text: the time of KT lacks an o in each level, and BT has an additional "
+           "factor P. `time_table` is the value by the table, `time` by the text. K-ary and pipelined binary trees of "
+           "personalised data have no formula here yet.", table_1),
     Figure("hoefler-table2", "Table 2: unrooted collectives",
-           "Direct sends, butterflies and two trees one after the other.",
-           "As above; two personalised trees are missing.", table_2),
+           "Direct sends, butterflies, and two trees one after the other.",
+           "As for table 1; two personalised trees are missing.", table_2),
     Figure("hoefler-fig5", "Fig. 5: 8 bytes over the number of ranks",
            "Butterfly has the least time, binomial trees take the least energy, regular trees the least memory.",
-           "One static term is counted. With a term for each rank, butterflies would win in energy, too, which the "
-           "paper denies.", figure_5),
+           "Static power counts once, not for each rank. Otherwise butterflies would also take the least energy, which "
+           "contradicts the paper.", figure_5),
     Figure("hoefler-fig5-programs", "Fig. 5 from programs",
-           "The three algorithms of the figure, as formulas.",
+           "Formulas for the three algorithms of Fig. 5.",
            "Levels of a complete binary tree are counted exactly, not as log P rounded up.", from_programs),
 )
 NOT_SHOWN = "Figs. 1 to 4 are drawings of trees and patterns."

@@ -7,18 +7,19 @@ from plot import Axis, Panel, Series, drawing, sizes
 
 TITLE = "Huang et al.: PiP-MColl"
 EACH = 18  # ranks of a node
-# A name counts as multi-object or single-object (one object for each node); flat algorithms ignore nodes.
 COLLECTIVES = ("scatter", "allgather", "allreduce")
 
 
 def kind_of(algorithm):
+    """Returns the kind of an algorithm. multi-object: several ranks of a node use the network; single-object: one rank
+    of each node does; flat: nodes are ignored."""
     if algorithm.startswith("multi-object"):
         return "multi-object"
     return "single-object" if algorithm.startswith("hierarchical") else "flat"
 
 
 def predicted(weft, cells):
-    """Returns the best algorithm of each kind and its microseconds, for each (collective, nodes, bytes)."""
+    """Returns {kind: (best algorithm, its microseconds)} for each (collective, nodes, bytes)."""
     answers = weft.all([("explain", collective, "--ranks", nodes * EACH, "--nodes", nodes, "--hosts", nodes,
                          "--processors", EACH, "--bytes", size, "--params", PUBLISHED / "huang_machine.txt",
                          "--type", "int32", "--stage")
@@ -93,7 +94,8 @@ def figures_12_to_14(weft, quick):
 
 
 def formulas(weft, quick):
-    """Section III: N nodes of P ranks, C bytes a rank; costs a of a message, b of a byte, g of a reduced byte."""
+    """Section III: `nodes` (N) nodes of `each` (P) ranks, `size` (C) bytes a rank; a_r and a_e: us of a message on a
+    node and between nodes, b: of a byte, g: of a reduced byte."""
     nodes, each, size, a_r, a_e, b, g = 128, 18, 128, 0.2, 1.5, 0.0001, 0.0002
     rounds, levels = 0, math.ceil(math.log2(each))
     while (each + 1) ** rounds < nodes:
@@ -108,31 +110,31 @@ def formulas(weft, quick):
             ("large allreduce, reduce-scatter, us", a_e * (each - 1) + (nodes - 1) * size / nodes * (b + g),
              a_e * math.ceil(nodes / each) + (nodes - 1) * size / nodes * (b + g))]
     return Made(("quantity", "printed", "corrected"), rows,
-                f"{nodes} nodes of {each} ranks, {size} bytes, messages of {a_r:g} us near and {a_e:g} us far, 0.1 ns "
-                "a byte, 0.2 ns a reduced byte.", shown=len(rows))
+                f"{nodes} nodes of {each} ranks, {size} bytes. Assumed costs: {a_r:g} us a message on a node, {a_e:g} "
+                "us between nodes, 0.1 ns a byte, 0.2 ns a reduced byte.", shown=len(rows))
 
 
 FIGURES = (
     Figure("huang-formulas", "Section III: cost formulas",
            "The time of each collective as a sum over its phases.",
-           "Two printed formulas cannot be meant: the small allgather moves N - 1 blocks of a node, not C P - 1, and "
-           "each rank of the large reduce-scatter talks to N / P nodes, not to P - 1.", formulas),
+           "Two printed formulas contain errors. The small allgather moves N - 1 blocks of a node, not C P - 1. Each "
+           "rank of the large reduce-scatter exchanges data with N / P nodes, not with P - 1.", formulas),
     Figure("huang-fig6-8", "Figs. 6 to 8: over the number of nodes",
            "Multi-object scatter, allgather and allreduce beat the libraries at any number of nodes, for 16 bytes "
            "and 1 KB.",
-           "Predicted with message rate and bandwidth of the paper's network card; the cost of a put is assumed "
-           "(`published/huang_machine.txt`). Single-object is our best hierarchy; the libraries are not here.",
-           figures_6_to_8),
+           "Predicted with message rate and bandwidth of the paper's NIC; the cost of a put is assumed "
+           "(`published/huang_machine.txt`). Single-object is weft's best hierarchical algorithm, in place of the "
+           "libraries of the paper.", figures_6_to_8),
     Figure("huang-fig9-11", "Figs. 9 to 11: few bytes, 128 nodes",
-           "At most 65 times faster than the slowest library; 3 to 5 times than the best for allgather.",
-           "Flat is the best algorithm without nodes. The small multi-object allreduce is the quickest up to 256 "
+           "At most 65 times faster than the slowest library; for allgather 3 to 5 times faster than the best library.",
+           "Flat is the best algorithm that ignores nodes. The small multi-object allreduce is the fastest up to 256 "
            "bytes, because it sends whole vectors.", figures_9_to_11),
     Figure("huang-fig12-14", "Figs. 12 to 14: many bytes, 128 nodes",
            "Allgather switches to the ring at 64 kB, allreduce to its large-message algorithm at 8k doubles; gains "
            "shrink with the size.",
-           "Switch points follow from costs here; the paper tuned them. Our ring pays from 512 bytes, because it "
-           "hides the copies on the node. A border at 64 kB would need rounds that take 60 us longer. The large "
-           "allreduce does not pay: its ring of 127 messages is slower than logarithmic algorithms up to 256 KB.",
-           figures_12_to_14),
+           "Here switch points follow from costs; the paper tuned them. weft's ring is faster from 512 bytes on, "
+           "because its copies on the node overlap with messages. A switch at 64 kB would need rounds that take 60 us "
+           "longer. The large allreduce is not faster here: its ring of 127 messages is slower than logarithmic "
+           "algorithms up to 256 KB.", figures_12_to_14),
 )
-NOT_SHOWN = "Fig. 1 needs two machines with such a card (`weft bench put-rate --pairs`). Figs. 2 to 5 are drawings."
+NOT_SHOWN = "Fig. 1 needs two machines with such a NIC (`weft bench put-rate --pairs`). Figs. 2 to 5 are drawings."

@@ -15,7 +15,7 @@ def simulated(weft, cells):
 
 
 def generalized(ranks):
-    """Returns a spec for each number of steps left out."""
+    """Returns a spec for each r, the number of steps that the algorithm leaves out."""
     return [f"generalized:r={r}" for r in range((ranks - 1).bit_length() + 1)]
 
 
@@ -51,8 +51,8 @@ def ratios(weft, quick):
     above = [row for row in rows if row[3] > 1.001]
     most = max(rows, key=lambda row: row[3])
     return Made(("ranks", "bytes", "best_of_others", "ratio"), rows,
-                f"Better than the best of the three in {len(above)} of {len(rows)} cells, at most "
-                f"{most[3]:.2f} times ({most[0]} ranks, {sizes(most[1])} bytes); never worse than "
+                f"Faster than the best of the three in {len(above)} of {len(rows)} cells, by a factor of at most "
+                f"{most[3]:.2f} ({most[0]} ranks, {sizes(most[1])} bytes); the least factor is "
                 f"{min(row[3] for row in rows):.2f}.",
                 drawing(Panel("Best of ring, halving and doubling over the proposed one",
                               Axis("ranks", True, (3, 7, 15, 31, 63, 127)), Axis("ratio"), series)))
@@ -100,29 +100,31 @@ def over_ranks(weft, quick):
     wins = [sum(row[2] < min(row[4:]) * 0.999 for row in rows if row[0] == size) for size in (424, 9216)]
     return Made(("bytes", "ranks", "best_us", "latency_optimal_us", "recursive_halving_us", "recursive_doubling_us"),
                 rows,
-                f"Quicker than both others on {wins[0]} of {len(counts)} numbers of ranks with 424 bytes, on {wins[1]} "
-                "with 9 KB.", drawing(*panels))
+                "Faster than recursive halving and doubling on "
+                f"{wins[0]} of {len(counts)} numbers of ranks with 424 bytes, on {wins[1]} with 9 KB.",
+                drawing(*panels))
 
 
 FIGURES = (
     Figure("kolmakov-r", "The number of steps, 127 ranks and 9144 bytes",
            "Equation 36 has a minimum between the bandwidth-optimal and the latency-optimal version; equation 37 "
-           "says where.",
-           "The costs of the paper's cluster are lost. 10 us, 1 ns a byte and 0.2 ns a reduced byte are assumed "
-           "throughout.", over_r),
+           "gives its r.",
+           "The costs of the paper's cluster are unknown. All figures assume 10 us a message, 1 ns a byte and 0.2 ns "
+           "a reduced byte.", over_r),
     Figure("kolmakov-fig1", "Fig. 1: gain over the best of the others",
-           "Best of ring, recursive halving and recursive doubling over the proposed algorithm.",
-           "In powers of two the proposed algorithm gains only from an r in between. With many bytes it moves the "
-           "bytes of the ring.", ratios),
+           "Least time of ring, recursive halving and recursive doubling, divided by the time of the proposed "
+           "algorithm.",
+           "On powers of two the proposed algorithm gains only with an r between the extremes. With many bytes it "
+           "moves as many bytes as the ring.", ratios),
     Figure("kolmakov-fig7-10", "Figs. 7 to 10: over the size, 127 ranks",
-           "Faster than recursive halving, more so for larger data; the ring overtakes it for very large data, "
-           "because of caches.",
-           "The model has no caches, so the ring is never quicker here.", over_sizes),
+           "The proposed algorithm is faster than recursive halving, more so for larger data. For very large data the "
+           "ring is faster, because of caches.",
+           "The model has no caches, so the ring is never faster here.", over_sizes),
     Figure("kolmakov-fig11-12", "Figs. 11 and 12: over the number of ranks",
-           "With 425 bytes the latency-optimal version is best; with 9 KB the proposed one wins also in powers of "
-           "two.",
-           "Blocks are whole doubles, so 424 bytes replace 425. In the postal model recursive doubling grows by "
-           "steps, too.", over_ranks),
+           "With 425 bytes the latency-optimal version is best; with 9 KB the proposed version with the best r is "
+           "also best on powers of two.",
+           "Blocks are whole doubles, so 424 bytes replace 425. In the postal model recursive doubling also grows in "
+           "steps.", over_ranks),
 )
 NOT_SHOWN = ("Figs. 2 to 6 are drawings: `weft show allreduce --algorithm generalized --ranks 7` prints the "
              "schedules.")

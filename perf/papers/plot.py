@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """plot - drawings as SVG text: lines over two axes, and maps of cells with a color for each name.
 
-Idea     A drawing is a value: axes with a scale, series of points, cells. The output has no random parts, so equal
-         figures give equal bytes.
+Idea     A drawing is described by axes, series of points, and cells. The output has no random parts, so equal drawings
+         give equal bytes.
 Why      Machines that run weft may not have a library for plots, and these plots are simple.
 """
 import math
@@ -27,9 +27,9 @@ class Axis:
 @dataclass
 class Series:
     name: str
-    points: list  # pairs
-    line: bool = True
-    mark: bool = True
+    points: list  # pairs (x, y)
+    line: bool = True  # connect the points
+    mark: bool = True  # draw a mark at each point
 
 
 @dataclass
@@ -98,7 +98,7 @@ LEFT, RIGHT, TOP, BOTTOM = 62, 12, 28, 44
 
 
 def scale(axis, low, high, start, end):
-    """Returns a function from values to positions."""
+    """Returns a function from values to positions between start and end, for an axis from low to high."""
     if axis.log:
         low, high = math.log(low), math.log(high)
     span = high - low or 1.0

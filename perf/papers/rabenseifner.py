@@ -6,31 +6,30 @@ from figure import Figure, Made
 from plot import Axis, Panel, Series, drawing, sizes
 
 TITLE = "Rabenseifner: optimization of collective reduction operations"
-# A Cray T3E 900, rounded: 10 us a message, 300 MB/s, 150 MB/s of reductions.
+# Rounded costs of a Cray T3E 900: 10 us a message, 300 MB/s, reductions at 150 MB/s.
 COSTS = {"latency_ns": 10000, "ns_per_byte": 3.3, "reduce_ns_per_byte": 6.7}
 MODEL = ("--model", "postal", "--latency-ns", COSTS["latency_ns"], "--ns-per-byte", COSTS["ns_per_byte"],
          "--reduce-ns-per-byte", COSTS["reduce_ns_per_byte"])
 ALGORITHMS = {"binary tree": "reduce-broadcast", "recursive doubling": "recursive-doubling",
               "halving and doubling": "halving-doubling", "binary blocks": "binary-blocks", "ring": "ring"}
-BINARY_FROM = 3  # ranks; powers of two have no blocks
-
 
 def delta(ranks):
-    """Returns the largest difference between consecutive exponents of the binary form."""
+    """Returns the largest difference between consecutive exponents of the sum of powers of two that gives `ranks`."""
     exponents = [i for i in range(ranks.bit_length()) if ranks >> i & 1]
     return max((b - a for a, b in zip(exponents, exponents[1:])), default=0)
 
 
 def times(weft, cells):
     """Returns the microseconds by algorithm for each (ranks, bytes)."""
-    questions = [("simulate", "allreduce", "--algorithm", algorithm, "--ranks", ranks, "--bytes", size, *MODEL)
-                 for ranks, size in cells for algorithm in ALGORITHMS.values()]
-    answers = iter(weft.all(questions))
+    commands = [("simulate", "allreduce", "--algorithm", algorithm, "--ranks", ranks, "--bytes", size, *MODEL)
+                for ranks, size in cells for algorithm in ALGORITHMS.values()]
+    answers = iter(weft.all(commands))
     return [{name: next(answers)["makespan_ns"] / 1000 for name in ALGORITHMS} for _ in cells]
 
 
 def best_of(found):
-    """Returns the first of the fastest, because binary blocks equal halving and doubling for powers of two."""
+    """Returns the fastest algorithm; the first one of equally fast ones. On powers of two, binary blocks equal halving
+    and doubling."""
     return min(found, key=lambda name: (round(found[name], 6), list(ALGORITHMS).index(name)))
 
 
@@ -51,9 +50,9 @@ def figure_4(weft, quick):
     by_rule = sum((winner == "binary blocks") == (delta(ranks) < math.log2(size) / 2 - 2.5)
                   for ranks, size, winner in ruled)
     return Made(("ranks", "bytes", "quickest"), rows,
-                f"Up to 32 bytes recursive doubling is the quickest in {agree} of {len(short)} cells. The paper's rule "
-                "for binary blocks (the largest difference of exponents is below lg(bytes) / 2 - 2.5, from 16 KB and "
-                f"33 ranks on) agrees with the simulation in {by_rule} of {len(ruled)} cells.",
+                f"Up to 32 bytes recursive doubling is the fastest in {agree} of {len(short)} cells. From 16 KB and 33 "
+                "ranks on, the paper prefers binary blocks if the largest difference of exponents is below lg(bytes) / "
+                f"2 - 2.5. This rule agrees with the simulation in {by_rule} of {len(ruled)} cells.",
                 drawing(Panel("Quickest protocol of an allreduce", Axis("ranks"), Axis("bytes", form=sizes), [],
                               rows)))
 
@@ -67,9 +66,9 @@ def figure_5(weft, quick):
     halving = [ranks for ranks, one in zip(counts, found)
                if ranks > 32 and ranks & (ranks - 1) and one["halving and doubling"] < one["binary blocks"]]
     return Made(("ranks", *(f"{name} MB/s" for name in ALGORITHMS)), rows,
-                f"The ring is the quickest on {', '.join(map(str, ring)) or 'no number of'} ranks; halving and "
-                "doubling beats binary blocks, of those above 32, on "
-                f"{', '.join(map(str, halving)) or 'none'}.",
+                f"The ring is the fastest on {', '.join(map(str, ring)) or 'no number of'} ranks. On more than 32 "
+                "ranks, halving and doubling is faster than binary blocks on "
+                f"{', '.join(map(str, halving)) or 'no number of'} ranks.",
                 drawing(Panel("Allreduce of 32 KB", Axis("ranks", True, (2, 4, 8, 16, 32, 64, 128)),
                               Axis("vector / time, MB/s"), series)))
 
@@ -93,19 +92,20 @@ def figures_6_to_8(weft, quick):
 
 FIGURES = (
     Figure("rabenseifner-fig4", "Fig. 4: which protocol is the fastest",
-           "Cray T3E: recursive doubling up to 32 bytes, trees or the vendor's algorithm up to 1 KB, the ring for "
-           "some sizes below 32 ranks, binary blocks above if the exponents are close.",
-           "The costs are round figures for that machine (10 us, 300 MB/s, reductions at 150 MB/s). One-way and "
-           "two-way messages have equal costs, so trees never win where recursive doubling exists.", figure_4),
+           "Cray T3E: recursive doubling up to 32 bytes, trees or the vendor's algorithm up to 1 KB. For more bytes, "
+           "the ring on some numbers of ranks below 32, and binary blocks on more ranks if the exponents of the binary "
+           "form differ little.",
+           "The costs are rounded values for that machine (10 us, 300 MB/s, reductions at 150 MB/s). One-way and "
+           "two-way messages have equal costs, so trees are never faster than recursive doubling.", figure_4),
     Figure("rabenseifner-fig5", "Fig. 5: bandwidth over the number of ranks, 32 KB",
            "The new protocols beat the vendor's and the tree everywhere. Halving and doubling beats binary blocks on "
            "33, 65, 66, 97, 128 to 131 ranks; the ring wins on 3, 5, 7, 9 to 11 and 17.",
-           "Costs are round figures. In the postal model binary blocks lose less on distant exponents than on the "
+           "Costs are rounded. In the postal model, exponents that differ much slow binary blocks less than on the "
            "T3E.", figure_5),
     Figure("rabenseifner-fig6-8", "Figs. 6 to 8: gain over older algorithms",
            "1.5 to 5 times on an IBM SP, 3 to 7 times over the old MPICH on Myrinet, up to 100 times for MAXLOC "
            "because of slow derived types.",
-           "The divisor is MPICH's old binary tree; vendors' libraries are not here. MAXLOC costs weft the time of "
-           "SUM.", figures_6_to_8),
+           "The ratio compares with MPICH's old binary tree; vendors' libraries are not available. In weft MAXLOC is as "
+           "fast as SUM.", figures_6_to_8),
 )
 NOT_SHOWN = "Figs. 1 to 3 are drawings. Ratios to MPI libraries are in `performance.md`."

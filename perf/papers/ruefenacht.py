@@ -8,7 +8,7 @@ from figure import Figure, Made, published
 from plot import Axis, Panel, Series, drawing, sizes
 
 TITLE = "Ruefenacht, Bull, Booth: recursive multiplying"
-# Section 6.2: latency 500 ns, 100 ns for each further message, 0.4 ns a byte, 10 ns to combine one.
+# Section 6.2: latency 500 ns, 100 ns for each further message, 0.4 ns a byte, 10 ns to combine an operand.
 SIMULATOR = ("--latency-ns", "500", "--issue-ns", "100", "--ns-per-byte", "0.4", "--reduce-ns", "10")
 POWERS_OF_TWO = (4, 8, 16, 32, 64, 128)
 
@@ -54,8 +54,8 @@ def table_2(weft, quick):
     return Made(("ranks", "schedule", "statistic", "rd_us", "rm_us", "published_percent", "recomputed_percent",
                  "model_percent", "simulated_percent"), rows,
                 f"All 22 percentages follow from the published times within {worst:.2f} points. The last two "
-                "columns are of the model and of our simulator, with latency and issue of Table 1. They promise more "
-                "than was measured for many ranks.", shown=22)
+                "columns are from the model and from weft's simulator, with latency and issue of Table 1. For many ranks "
+                "they predict a larger decrease than was measured.", shown=22)
 
 
 def figure_3(weft, quick):
@@ -67,7 +67,7 @@ def figure_3(weft, quick):
               Series("as it is printed", [(row[0], row[2]) for row in rows], mark=False)]
     at_four = next(row for row in rows if row[0] == 4)
     return Made(("ratio", "messages", "messages_printed"), rows,
-                f"At a ratio of 4 the formula gives {at_four[1]:.6f} messages, as printed it would give "
+                f"At a ratio of 4 the corrected formula gives {at_four[1]:.6f} messages, the printed formula "
                 f"{at_four[2]:.6f}.",
                 drawing(Panel("Messages in a row that make a stage cheapest", Axis("latency / issue"),
                               Axis("messages"), series)))
@@ -82,7 +82,7 @@ def figure_4(weft, quick):
               for i, ranks in enumerate(counts)]
     least = [min(rows, key=lambda row, i=i: row[1 + i])[0] for i in range(len(counts))]
     return Made(("messages", *(f"us_for_{ranks}" for ranks in counts)), rows,
-                f"The least cost is at {least[0]:g} messages for all N, as far as a grid of quarters tells.",
+                f"The least cost is at {least[0]:g} messages for all N, to within a quarter of a message.",
                 drawing(Panel("Cost of recursive multiplying, latency 1 us, issue 0.25 us", Axis("messages of a stage"),
                               Axis("microseconds"), series)))
 
@@ -97,8 +97,8 @@ def figure_9(weft, quick):
              "recursive doubling, simulated", "best schedule, simulated")
     series = [Series(name, [(row[0], row[1 + i]) for row in rows]) for i, name in enumerate(names)]
     return Made(("ranks", "published_rd_us", "published_rm_us", "simulated_rd_us", "simulated_rm_us"), rows,
-                "Simulated times keep the order of the published ones for every number of ranks; published minima grow "
-                "faster from 24 ranks on.",
+                "For every number of ranks, simulated times have the same order as published times. From 24 ranks on, "
+                "published minima grow faster.",
                 drawing(Panel("Allreduce of 8 bytes", Axis("ranks", True, (4, 8, 16, 32, 64, 128)),
                               Axis("microseconds", True), series)))
 
@@ -106,9 +106,9 @@ def figure_9(weft, quick):
 def sweep(weft, quick, ranks, schedules):
     counts = (1, 2, 4, 8, 16, 24, 32, 64, 128, 256, 512)
     counts = counts[::3] if quick else counts
-    questions = [("simulate", "allreduce", "--algorithm", schedule, "--ranks", ranks, "--bytes", 8 * count, *SIMULATOR)
-                 for count in counts for schedule in schedules]
-    answers = iter(weft.all(questions))
+    commands = [("simulate", "allreduce", "--algorithm", schedule, "--ranks", ranks, "--bytes", 8 * count, *SIMULATOR)
+                for count in counts for schedule in schedules]
+    answers = iter(weft.all(commands))
     rows = [(8 * count, *(next(answers)["makespan_ns"] / 1000 for _ in schedules)) for count in counts]
     series = [Series(schedule, [(row[0], row[1 + i]) for row in rows]) for i, schedule in enumerate(schedules)]
     winners = {sizes(row[0]): schedules[min(range(len(schedules)), key=lambda i, row=row: row[1 + i])] for row in rows}
@@ -177,7 +177,8 @@ def timelines(weft, quick):
             found = weft(*call)
             rows.append((number, ranks, schedule, found["makespan_ns"], found["earliest_finish_ns"], found["skew_ns"]))
     return Made(("figure", "ranks", "schedule", "makespan_ns", "earliest_finish_ns", "skew_ns"), rows,
-                f"The merges save {rows[2][3] - rows[3][3]:.0f} ns against the split.", svg, shown=len(rows))
+                f"The schedules with merges take {rows[2][3] - rows[3][3]:.0f} ns less than the schedule with a split.",
+                svg, shown=len(rows))
 
 
 def program_tasks(weft):
@@ -237,11 +238,11 @@ def figure_17(weft, quick):
 
 FIGURES = (
     Figure("ruefenacht-table2", "Table 2: recursive doubling against the best schedule",
-           "The best schedule takes 8 to 40 % less time than recursive doubling, by minima and by medians.",
+           "The best schedule takes 8 to 40 % less time than recursive doubling, both in minima and in medians.",
            "The model has no noise and no other traffic.", table_2),
     Figure("ruefenacht-fig3", "Fig. 3: the best number of messages",
-           "Equation 5: the number of messages that makes a stage cheapest, over latency by issue.",
-           "The printed equation has lost a factor 1/e; both forms are shown.", figure_3),
+           "Equation 5: the number of messages that makes a stage cheapest, over the ratio of latency to issue time.",
+           "The printed equation lacks a factor 1/e; both forms are shown.", figure_3),
     Figure("ruefenacht-fig4", "Fig. 4: cost over the messages of a stage",
            "Equation 4 with a latency of 1 us and an issue of 0.25 us: the minimum does not depend on N.",
            "None.", figure_4),
@@ -249,21 +250,21 @@ FIGURES = (
            "Recursive multiplying is faster at every size; both grow faster than a logarithm.",
            "The simulator has no congestion and no late ranks.", figure_9),
     Figure("ruefenacht-fig10", "Fig. 10: sizes of messages, 8 ranks",
-           "Latency bounds short messages, bandwidth those from 24 to 32 doubles on; a2,a4 does best.",
+           "Latency limits short messages, bandwidth limits messages from 24 to 32 doubles on; a2,a4 is the fastest.",
            "The costs are those of the paper's simulator (0.4 ns a byte), so schedules cross at other sizes.",
            figure_10),
     Figure("ruefenacht-fig11", "Fig. 11: sizes of messages, 64 ranks",
-           "Recursive doubling is best for few bytes and clearly worse at 4096 bytes, without an explanation.",
-           "The model says the opposite. The paper suspects the adaptive network, which no model here has.", figure_11),
+           "Recursive doubling is best for few bytes and clearly worse at 4096 bytes; the paper does not explain this.",
+           "The model predicts the opposite. The paper suspects adaptive routing, which the simulator lacks.", figure_11),
     Figure("ruefenacht-fig12", "Figs. 12, 14, 15: model and measurement",
-           "Minima follow the model up to 24 nodes and then exceed it; medians differ more.",
-           "From published times only.", figure_12),
+           "Minima agree with the model up to 24 nodes and exceed it beyond; medians differ more.",
+           "Only published times are used.", figure_12),
     Figure("ruefenacht-fig17", "Fig. 17: the program of six ranks",
            "A program diagram of a3,a2 on six ranks.",
            "Receptions are separate tasks, as in GOAL.", figure_17),
     Figure("ruefenacht-fig18-23", "Figs. 18 to 23: timelines",
-           "Merges end about 1 us before the split of seven ranks, with skews within 100 and 200 ns; the split has "
-           "700 ns.",
-           "The skew of the split is 1000 ns here (`docs/selection.md`).", timelines),
+           "On seven ranks, schedules with merges end about 1 us before the schedule with a split. Ranks finish within "
+           "100 and 200 ns of each other with merges, within 700 ns with the split.",
+           "The skew of the split is 1000 ns here (conventions in `docs/selection.md`).", timelines),
 )
 NOT_SHOWN = "Table 1 and Fig. 8 are measured (`weft fit`). Figs. 13 and 16 are not drawn."

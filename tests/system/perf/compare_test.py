@@ -192,7 +192,7 @@ class WholeRuns(unittest.TestCase):
         self.assertIn("mpich is left out: ", job.err)
         job = Job({}, *BARRIER, "--peers", "mpich")
         self.assertEqual(job.status, 3)
-        self.assertIn("no peer is there", job.err)
+        self.assertIn("no peer is available", job.err)
 
     def test_disturbed_rounds_are_repeated_or_flagged(self):
         job = Job({"ping_pong": [50, 250]}, *BARRIER, "--json")

@@ -76,7 +76,8 @@ class Table(unittest.TestCase):
         self.assertEqual(marked, ["a4", "a4", "a2,a4", "a2,a4"])
 
     def test_open_mpi_has_rows_in_the_table(self):
-        rows = re.findall(r"^ +(\d) +(\d)  Open MPI .* (\d+\.\d\d) of the best's time$", self.table(True), re.MULTILINE)
+        rows = re.findall(r"^ +(\d) +(\d)  Open MPI .* (\d+\.\d\d) times the best schedule's time$", self.table(True),
+                          re.MULTILINE)
         self.assertEqual(rows, [("4", "1", "3.00"), ("4", "4", "3.00"), ("8", "1", "1.50")])
         self.assertNotIn("Open MPI", self.table(False))
 

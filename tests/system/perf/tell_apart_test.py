@@ -75,7 +75,7 @@ class Script(unittest.TestCase):
 
     def test_a_lost_round_is_repeated_and_many_are_a_failure(self):
         done = call({"weft": [500] * 20 + ["fail"] + [501] * 90}, "--rounds", "20")
-        self.assertIn("a round was lost", done.err)
+        self.assertIn("a round failed and is repeated", done.err)
         self.assertIn("of 20 rounds", done.out)
         self.assertEqual(call({"weft": [500] * 5 + ["fail"] * 9}, "--rounds", "20").status, 3)
 
