@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// cxi.cpp - HPE Slingshot. Untested on hardware; all facts are from the sources of libfabric. The
-// conformance suite decides on the first machine with this network.
+// cxi.cpp - HPE Slingshot. Untested on hardware; all facts are from the sources of libfabric. On
+// the first machine with this network, run the tests of providers/README.md.
 //
 // Facts, from libfabric's sources around version 2.6 (prov/cxi/src/cxip_info.c,
 // include/cxip.h) and fi_cxi(7):
@@ -8,21 +8,23 @@
 //   chooses the keys.
 // - FI_DELIVERY_COMPLETE is reliable, at the cost of a read: a read of the target flushes
 //   each such write.
-// - Fences are reliable. A request for the capability turns off relaxed ordering on the bus, and a
-//   request for write order disables the fast path. So weft requests each only if it is needed.
+// - Fences are reliable. A request for the fence capability turns off relaxed ordering on the bus,
+//   and a request for write order disables the provider's fast path. So weft requests each only if
+//   it is needed.
 // - The fast path also needs keys below 100 and no events on the target region. weft uses such keys
-//   (keys.hpp) and requests no events. Other jobs have another virtual network.
+//   (src/link/fabric/keys.hpp) and requests no events. Small keys do not protect memory, but other
+//   jobs cannot reach it: each job has its own virtual network.
 // - Regions must be bound to endpoints, with allocated pages (FI_MR_ENDPOINT, FI_MR_ALLOCATED).
 //   Keys have four bytes.
-// - Small writes up to 192 bytes are injected. Progress is manual for messages; the
-//   hardware completes writes.
+// - Writes of up to 192 bytes are injected. Messages need manual progress; the hardware completes
+//   writes.
 // - Registrations are cached behind a lock (4096 entries, libfabric#11016).
-// - It needs a virtual network identifier from the launcher (SLINGSHOT_VNIS, _DEVICES, _SVC_IDS).
+// - The launcher must set a virtual network identifier (SLINGSHOT_VNIS, _DEVICES, _SVC_IDS).
 // - Write order holds only for writes to the same location (fi_endpoint(3)).
-// - Aligned 8-byte words are stored whole. The point-to-point waits of OpenSHMEM rely on this, and
-//   Sandia OpenSHMEM implements them as plain writes over cxi (transport_ofi.h,
+// - Aligned 8-byte words are stored whole. The point-to-point waits of OpenSHMEM rely on this:
+//   over cxi, Sandia OpenSHMEM changes awaited words by plain writes (transport_ofi.h,
 //   shmem_transport_put_scalar). So weft sends a small payload as tagged words, in one injected
-//   write of at most 112 bytes. It does not await the completion.
+//   write of at most 112 bytes, whose completion it does not await.
 #include "providers/profiles.hpp"
 
 namespace weft::providers {
@@ -30,13 +32,13 @@ namespace weft::providers {
 const link::Profile& cxi_profile() {
     static constexpr base::Notify kPreference[] = {base::Notify::delivery, base::Notify::fence};
     static constexpr link::KnownBug kBugs[] = {
-        {"all that are known",
-         "its cache of registrations holds a lock (libfabric#11016): long sources that differ in "
+        {"all known releases",
+         "its cache of registrations uses a lock (libfabric#11016): long sources that differ in "
          "each call cost more than symmetric memory"},
     };
     static constexpr link::Profile kProfile{
         .provider = "cxi",
-        .needs = "an HPE Slingshot card and libfabric 1.15 or later with cxi (fi_info -p cxi)",
+        .needs = "an HPE Slingshot NIC and libfabric 1.15 or later with cxi (fi_info -p cxi)",
         .cells = {true,
                   "aligned 8-byte words are stored whole, which OpenSHMEM over cxi relies on"},
         .immediate = {false,
@@ -44,7 +46,7 @@ const link::Profile& cxi_profile() {
         .delivery = {true, "a read of the target flushes the write before its completion (cxip)"},
         .fence = {true, "hardware fences, with relaxed ordering on the bus turned off (fi_cxi(7))"},
         .offload = {false,
-                    "its queue of deferred work has not been tried here, nor do jobs divide its "
+                    "its queue of deferred work has not been tried, and weft does not divide its "
                     "descriptors among the ranks of a node"},
         .preference = kPreference,
         .prefers_cells = true,

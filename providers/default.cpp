@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// default.cpp - conservative profile, for providers without a profile of their own.
+// default.cpp - conservative profile, for providers without an own profile.
 #include "providers/profiles.hpp"
 
 namespace weft::providers {

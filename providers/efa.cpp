@@ -4,14 +4,14 @@
 //
 // Facts, from libfabric's sources around version 2.6 (prov/efa/src/efa_prov_info.c) and fi_efa(7):
 // - No write order and no fence.
-// - FI_DELIVERY_COMPLETE is accepted. In some releases it did not mean delivery
-//   (open-mpi/ompi#7982), and a profile cannot detect the release.
+// - FI_DELIVERY_COMPLETE is accepted. In some releases, completions with this flag did not mean
+//   delivery (open-mpi/ompi#7982), and a profile cannot detect the release.
 // - Immediates have four bytes. The provider chooses the keys, which have four bytes. Pages must be
 //   allocated; some devices require registered sources. Registrations are cached.
 // - Writes of 128 bytes are in order only with FI_OPT_EFA_WRITE_IN_ORDER_ALIGNED_128_BYTES, which a
 //   device may refuse. So the profile does not promise cells.
-// - Its shared memory between ranks of one host can hang (libfabric#12542). Ranks of one node do
-//   not use it; for virtual nodes set FI_EFA_ENABLE_SHM_TRANSFER=0.
+// - The provider's own shared memory between processes of one host can hang (libfabric#12542).
+//   Ranks of one node do not use the provider; for virtual nodes set FI_EFA_ENABLE_SHM_TRANSFER=0.
 #include "providers/profiles.hpp"
 
 namespace weft::providers {
@@ -33,10 +33,10 @@ const link::Profile& efa_profile() {
                   "aligned words are whole only with an option that a device may refuse "
                   "(fi_efa(7))"},
         .delivery = {false,
-                     "in releases that exist its delivery completions meant less "
+                     "in some releases its delivery completions did not mean delivery "
                      "(open-mpi/ompi#7982)"},
-        .fence = {false, "it has none"},
-        .ordered = {false, "it orders no writes"},
+        .fence = {false, "it has no fence"},
+        .ordered = {false, "it does not order writes"},
         .offload = {false, "it has no triggered operations"},
         .declared = {.virtual_addresses = true,
                      .provider_keys = true,

@@ -5,12 +5,12 @@
 // Facts, from libfabric's sources before its removal (prov/gni/src/gnix_fabric.c, include/gnix.h,
 // commit 5c1900dcf^) and fi_gni(7):
 // - Writes have no order.
-// - FI_DELIVERY_COMPLETE is accepted for an endpoint, but is not among the flags of fi_writemsg. A
-//   fence waits for completions, which do not imply delivery without it.
+// - FI_DELIVERY_COMPLETE is accepted for an endpoint, but fi_writemsg does not accept the flag. A
+//   fence waits for completions, which do not imply delivery without the flag.
 // - Immediates have eight bytes.
-// - Memory is registered in pages of 4 KiB if offsets are used. An offer that requires
-//   FI_MR_MMU_NOTIFY is refused with this name in the message.
-// - About 63 endpoints for a node (ofi-cray/libfabric-cray#1351).
+// - If peers address memory by offsets, it is registered in pages of 4 KiB. weft refuses an offer
+//   that requires FI_MR_MMU_NOTIFY, and the message names this mode.
+// - A node has about 63 endpoints (ofi-cray/libfabric-cray#1351).
 #include "providers/profiles.hpp"
 
 namespace weft::providers {
@@ -18,15 +18,15 @@ namespace weft::providers {
 const link::Profile& gni_profile() {
     static constexpr link::KnownBug kBugs[] = {
         {"1.2 to 1.20",
-         "about 63 endpoints for a node (ofi-cray/libfabric-cray#1351): more ranks of a node fail "
-         "to start"},
+         "about 63 endpoints for a node (ofi-cray/libfabric-cray#1351): jobs with more ranks on a "
+         "node do not start"},
     };
     static constexpr link::Profile kProfile{
         .provider = "gni",
         .needs = "a Cray XC, and libfabric 1.x with gni",
-        .delivery = {false, "its writes do not take FI_DELIVERY_COMPLETE (GNIX_WRITEMSG_FLAGS)"},
+        .delivery = {false, "its writes do not accept FI_DELIVERY_COMPLETE (GNIX_WRITEMSG_FLAGS)"},
         .fence = {false, "a fence waits for completions, which do not mean delivery"},
-        .ordered = {false, "it orders no writes"},
+        .ordered = {false, "it does not order writes"},
         .offload = {false, "its triggered operations have not been tried"},
         .target_must_progress = false,
         .declared = {.virtual_addresses = true,

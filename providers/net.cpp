@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// net.cpp - TCP sockets with built-in reliable datagrams (libfabric 1.16 and 1.17; "tcp"
-// in later versions).
+// net.cpp - TCP sockets with built-in reliable datagrams. The provider has this name in libfabric
+// 1.16 and 1.17; later versions call it "tcp".
 //
 // Facts, measured with libfabric 1.17 on Linux (tests/system/providers/behaviour_test.cpp)
 // unless stated otherwise:
 // - Each pair has one stream, and the target stores its data in order while it polls. So a flag
-//   that is posted after its data arrives after it, at any place: 0 of 92000 arrived early, half of
-//   them on a busy machine.
+//   that is posted after its data is stored after the data, at any address: 0 of 92000 flags
+//   arrived early, half of them on a busy machine.
 // - Write order is granted without a request and costs nothing.
-// - Data arrives only while the target polls, although it reports automatic progress. Completion at
-//   the origin is earlier (1285 of 1291).
+// - Data arrives only while the target polls, although the provider reports automatic progress.
+//   Completion at the origin is earlier (1285 of 1291 writes).
 // - With FI_DELIVERY_COMPLETE, completion waits for an acknowledgement that the target sends after
-//   it has stored the data. With a passive target no write completed, and 0 of 565 completed
-//   before the data.
+//   it has stored the data. While the target did not poll, no write completed, and 0 of 565 writes
+//   completed before the data was stored.
 // - A stream can be cut at any byte, so a poll can leave a word partly written. The polling thread
 //   stores bytes in ascending order. A tag is in the upper half of its word, so it never arrives
 //   before its data.
 // - No fence. Atomics are offered but return ENOSYS; weft does not use them.
-// - Writes without data carry their immediate.
-// - One write takes four sources to four places: its header lists them.
+// - A write without data may have an immediate.
+// - One write can have four sources and four targets: its header lists them.
 // - Small puts to a dead peer end in an error without a context and do no other harm, so they may
-//   be unsignaled (tests/system/providers/storm_test.cpp).
+//   be posted without a completion (tests/system/providers/storm_test.cpp).
 #include "providers/profiles.hpp"
 
 namespace weft::providers {
@@ -32,10 +32,10 @@ const link::Profile& net_profile() {
     static constexpr link::Profile kProfile{
         .provider = "net",
         .needs = "libfabric 1.16 or 1.17, which call tcp by this name",
-        .cells = {true, "a stream, stored in its order: a word's data is there before its tag"},
+        .cells = {true, "a stream is stored in order, so a word's data is stored before its tag"},
         .delivery = {true, "the target acknowledges a write after it has stored the data"},
-        .fence = {false, "it has none"},
-        .ordered = {true, "one stream for each pair of ranks, stored in its order"},
+        .fence = {false, "it has no fence"},
+        .ordered = {true, "each pair of ranks has one stream, which is stored in order"},
         .offload = {false, "it has no triggered operations"},
         .asks_write_order = true,
         .target_must_progress = true,

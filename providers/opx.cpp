@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// opx.cpp - Cornelis Omni-Path without the message library. Untested on hardware; all facts are
-// from the sources of libfabric.
+// opx.cpp - Cornelis Omni-Path without the message library of psm2. Untested on hardware; all facts
+// are from the sources of libfabric.
 //
 // Facts, from libfabric's sources around version 2.6 (prov/opx/include/rdma/opx/fi_opx.h,
 // src/fi_opx_domain.c, src/fi_opx_info.c) and fi_opx(7):
-// - No write order, no fence. Progress is manual; automatic progress costs a thread for each queue.
+// - No write order, no fence. Progress is manual; automatic progress needs a thread for each queue.
 // - FI_DELIVERY_COMPLETE is accepted. Large puts complete after an acknowledgement in any case;
 //   small puts were not examined.
-// - Immediates have four bytes. Only 16 bytes are injected. Contexts of the second kind
-//   (FI_CONTEXT2) are required.
+// - Immediates have four bytes. Writes of up to 16 bytes are injected. Operations need contexts of
+//   the larger kind (FI_CONTEXT2).
 #include "providers/profiles.hpp"
 
 namespace weft::providers {
@@ -16,9 +16,9 @@ namespace weft::providers {
 const link::Profile& opx_profile() {
     static constexpr link::Profile kProfile{
         .provider = "opx",
-        .needs = "a Cornelis Omni-Path card and libfabric with opx (fi_info -p opx)",
-        .fence = {false, "it has none"},
-        .ordered = {false, "it orders no writes"},
+        .needs = "a Cornelis Omni-Path NIC and libfabric with opx (fi_info -p opx)",
+        .fence = {false, "it has no fence"},
+        .ordered = {false, "it does not order writes"},
         .offload = {false, "it has no triggered operations"},
         .declared = {.key_bytes = 8,
                      .inject_bytes = 16,

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// psm2.cpp - Intel and Cornelis Omni-Path with its message library. Untested on hardware
-// (fi_getinfo returns ENODATA also with PSM2_DEVICES=self,shm); all facts are from the
+// psm2.cpp - Intel and Cornelis Omni-Path with the message library libpsm2. Untested on hardware
+// (without it, fi_getinfo returns ENODATA even with PSM2_DEVICES=self,shm); all facts are from the
 // sources of libfabric.
 //
 // Facts, from libfabric's sources around version 2.6 (prov/psm2/src/psmx2_attr.c,
 // psmx2.h) and fi_psm2(7):
-// - Writes are messages that the target's library stores. Data arrives only while
-//   it polls, although automatic progress is advertised (it polls every 1 us or
-//   1000 us, FI_PSM2_PROG_INTERVAL).
+// - Writes are messages that the target's library stores. Data arrives only while the target
+//   polls, although the provider advertises automatic progress (a poll every 1 us or 1000 us,
+//   FI_PSM2_PROG_INTERVAL).
 // - The target acknowledges a write with FI_DELIVERY_COMPLETE after it has stored the data.
 // - No fence. Write order is granted for up to 4096 bytes to the same location.
-// - Immediates have eight bytes if neither messages nor tags are requested; contexts are
-//   not required then.
+// - If neither messages nor tags are requested, immediates have eight bytes, and operations need no
+//   contexts.
 // - All connections are made when addresses are resolved, unless FI_PSM2_LAZY_CONN=1.
 // - Each endpoint needs a hardware context (Sandia-OpenSHMEM#695), and a process can open the
-//   adapter only once. So another library in the process that has opened it is a conflict.
+//   adapter only once. So weft cannot use it if another library of the process has opened it.
 #include "providers/profiles.hpp"
 
 namespace weft::providers {
@@ -25,9 +25,9 @@ const link::Profile& psm2_profile() {
     };
     static constexpr link::Profile kProfile{
         .provider = "psm2",
-        .needs = "an Omni-Path card, and libpsm2 (apt-get install libpsm2-2; fi_info -p psm2)",
+        .needs = "an Omni-Path NIC, and libpsm2 (apt-get install libpsm2-2; fi_info -p psm2)",
         .delivery = {true, "the target acknowledges a write after it has stored the data (psmx2)"},
-        .fence = {false, "it has none"},
+        .fence = {false, "it has no fence"},
         .offload = {false, "its triggered operations run in software, while their rank polls"},
         .declared = {.key_bytes = 8,
                      .inject_bytes = 64,

@@ -1,30 +1,30 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// psm3.cpp - Intel's message library over Ethernet. Untested on hardware (not in Debian's 1.17;
-// ENODATA with 2.1); all facts are from the sources of libfabric.
+// psm3.cpp - Intel's message library over Ethernet. Untested on hardware (Debian's libfabric 1.17
+// lacks the provider, 2.1 returns ENODATA); all facts are from the sources of libfabric.
 //
 // Facts, from libfabric's sources around version 2.6 (prov/psm3/src/psmx3_attr.c,
 // psmx3.h) and fi_psm3(7):
 // - As psm2: writes are messages that the target stores while it polls. With FI_DELIVERY_COMPLETE
 //   it acknowledges them. No fence; order for up to 4096 bytes to the same location.
-// - It may be offered on plain Ethernet and fail there, so it is late in the order of preference.
-// - Its shared memory leaves files in /dev/shm (libfabric#7800); PSM3_DEVICES=self,nic avoids that.
-//   weft does not set it, because an MPI library in the same process may want shared memory. Ranks
-//   of one node do not use psm3.
+// - It may be offered on plain Ethernet and fail, so it is late in the order of preference.
+// - The provider's own shared memory leaves files in /dev/shm (libfabric#7800), unless
+//   PSM3_DEVICES=self,nic. weft does not set this variable, because an MPI library in the same
+//   process may need the shared memory. Ranks of one node do not use psm3.
 #include "providers/profiles.hpp"
 
 namespace weft::providers {
 
 const link::Profile& psm3_profile() {
     static constexpr link::KnownBug kBugs[] = {
-        {"all that are known",
+        {"all known releases",
          "its own shared memory leaves files in /dev/shm (libfabric#7800): PSM3_DEVICES=self,nic "
-         "does without"},
+         "turns it off"},
     };
     static constexpr link::Profile kProfile{
         .provider = "psm3",
-        .needs = "an Ethernet or RoCE card that psm3 supports (fi_info -p psm3)",
+        .needs = "an Ethernet or RoCE NIC that psm3 supports (fi_info -p psm3)",
         .delivery = {true, "the target acknowledges a write after it has stored the data (psmx3)"},
-        .fence = {false, "it has none"},
+        .fence = {false, "it has no fence"},
         .offload = {false, "its triggered operations run in software, while their rank polls"},
         .declared = {.key_bytes = 8,
                      .inject_bytes = 64,

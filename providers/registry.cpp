@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// registry.cpp - all profiles, in the order of preference: dedicated networks, then Ethernet, then
-// providers for tests.
+// registry.cpp - all profiles in the order in which jobs try them: dedicated networks, then
+// Ethernet, then providers for tests.
 #include <array>
 
 #include "providers/profiles.hpp"

@@ -6,23 +6,23 @@
 // unless stated otherwise:
 // - It has two methods to write. If registration by virtual address is offered and write order is
 //   not requested, the origin copies plain writes through the kernel, 2 us each. If write order is
-//   requested, all writes are commands in one queue. The target processes it in order while it
-//   polls, 0.2 us each. So weft requests write order.
-// - A command of up to 4 KiB contains its data or its address. For a larger one, the target copies
-//   the data through the kernel when it processes the command. So flags arrive after their data, at
-//   any place. Words are whole, because the polling rank stores them.
+//   requested, all writes are commands in one queue, 0.2 us each. The target processes the queue in
+//   order while it polls. So weft requests write order.
+// - A command for up to 4 KiB contains the data or its address. For more data, the target copies
+//   the data through the kernel when it processes the command. So a flag is stored after its data,
+//   at any address. Words are whole, because the polling rank stores them.
 // - With FI_DELIVERY_COMPLETE the target answers after it has stored the
 //   data (prov/shm, libfabric#5705).
-// - While the target does not poll, no data arrives and writes above 4 KiB do not complete. Plain
-//   completions of smaller writes precede the data (291 of 661).
-// - Small puts to a dead peer do no harm, so they may be unsignaled
+// - While the target does not poll, no data arrives and writes above 4 KiB do not complete. Smaller
+//   writes without FI_DELIVERY_COMPLETE may complete before the data is stored (291 of 661).
+// - Small puts to a dead peer do no harm, so they may be posted without a completion
 //   (tests/system/providers/storm_test.cpp).
-// - No fence. Writes without data carry their immediate. Registration is not required.
-// - Each endpoint is a file of 16 MiB in /dev/shm, named PID:UID:INDEX by default. Peers map it
-//   when they insert its name into their address vector. libfabric 2.1 maps it at the first write
-//   and again after an answer, and refuses writes until then. Peers never open it again, so all
-//   ranks write to each other at the start and then remove it. fi_close also removes it, and so
-//   does libfabric's signal handler (SIGTERM, SIGINT and fatal signals). A process that is killed
+// - No fence. A write without data may have an immediate. Registration is not required.
+// - Each endpoint is a file of 16 MiB in /dev/shm, named PID:UID:INDEX by default. Peers map the
+//   file when they insert its name into their address vector. libfabric 2.1 maps it at the first
+//   write and again after an answer, and refuses writes until then. Peers never open it again, so
+//   all ranks write to each other at the start and then remove their files. fi_close and
+//   libfabric's signal handler (SIGTERM, SIGINT and fatal signals) also remove the file. SIGKILL
 //   leaves it. If /dev/shm is full, the first access is a SIGBUS.
 // - At most 256 peers (prov/shm/src/smr.h SMR_MAX_PEERS, checked when the address
 //   vector is opened).
@@ -36,8 +36,8 @@ const link::Profile& shm_profile() {
         .needs = "libfabric with shm, and /dev/shm",
         .cells = {true, "the polling rank stores a cell in one piece"},
         .delivery = {true, "the target answers after it has stored the data"},
-        .fence = {false, "it has none"},
-        .ordered = {true, "one queue of commands for each rank, processed in order"},
+        .fence = {false, "it has no fence"},
+        .ordered = {true, "each rank has one queue of commands, which it processes in order"},
         .offload = {false, "it has no triggered operations"},
         .whole_words = true,
         .asks_write_order = true,

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// sockets.cpp - the old TCP provider: slow and deprecated, but it has every feature that weft uses.
+// sockets.cpp - the old TCP provider: slow and deprecated, but it has all features that weft uses.
 //
 // Facts, measured with libfabric 1.17 on Linux (tests/system/providers/behaviour_test.cpp)
 // unless stated otherwise:
 // - weft requests manual progress. Data then arrives only while the target polls, and no write
-//   completes before its data is stored (0 of 1455, plain completions included). An internal thread
-//   makes connections; with automatic progress it also stores data.
-// - Fences are granted on request, and they hold (0 of 1345 flags arrived before their data).
+//   completes before its data is stored (0 of 1455, with and without FI_DELIVERY_COMPLETE). An
+//   internal thread makes connections; with automatic progress it also stores data.
+// - Fences are granted on request, and they work (0 of 1345 flags arrived before their data).
 // - Write order is granted, and 0 of 4000 flags arrived before their data. But a put-based
-//   barrier that relies on it has failed (GASNet, bug 4427), so the profile does not promise
-//   order between places.
+//   barrier that relies on this order has failed (GASNet, bug 4427), so the profile does not
+//   promise order between addresses.
 // - The origin's completion of a write with an immediate also has the flag FI_REMOTE_CQ_DATA.
 // - A counter bound to a region counts remote writes after their data is stored.
 // - With automatic progress the internal thread runs deferred work. Writes and atomic operations
 //   start when a counter has reached its threshold, and read their source then. Their target may be
-//   the own rank.
-// - Writes without data carry their immediate. Registration is not required.
+//   the rank that posted them.
+// - A write without data may have an immediate. Registration is not required.
 #include "providers/profiles.hpp"
 
 namespace weft::providers {
@@ -34,7 +34,7 @@ const link::Profile& sockets_profile() {
         .needs = "libfabric 1.x with sockets, and a network interface that is up (ip link)",
         .cells = {false, "an internal thread stores data while another thread polls"},
         .delivery = {true, "the target acknowledges a write after it has stored the data"},
-        .fence = {true, "a fenced write waits until earlier ones are acknowledged"},
+        .fence = {true, "a fenced write waits until earlier writes are acknowledged"},
         .ordered = {false, "a barrier that relied on its order has failed (GASNet, bug 4427)"},
         .counter = {true, "it counts a write after its data is stored"},
         .offload = {true, "an internal thread starts queued operations"},

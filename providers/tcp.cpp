@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// tcp.cpp - TCP sockets with built-in reliable datagrams, libfabric 1.18 and later ("net" before).
+// tcp.cpp - TCP sockets with built-in reliable datagrams, in libfabric 1.18 and later; libfabric
+// 1.16 and 1.17 call this provider "net".
 //
 // Facts, from libfabric's sources around version 2.6 (prov/tcp/src/xnet_attr.c); measured with
 // libfabric 2.1 where stated:
-// - As net, with one stream for each pair: order between places, acknowledged delivery, no fence
-//   and no atomics. A cut of the stream may leave words partly written.
-// - It reports automatic progress. Measured: puts to a passive target are not stored.
-// - One write takes four sources to four places, as with net.
-// - 128 bytes are injected, immediates have eight bytes, registration is not required.
+// - As net (net.cpp), with one stream for each pair: order at all addresses, acknowledged delivery,
+//   no fence and no atomics. A cut of the stream may leave words partly written.
+// - It reports automatic progress. Measured: puts are not stored while the target does not poll.
+// - One write can have four sources and four targets, as with net.
+// - Writes of up to 128 bytes are injected, immediates have eight bytes, registration is not
+//   required.
 //
-// libfabric 1.17 returns "tcp;ofi_rxm" if it is asked for "tcp"; weft uses the profile of
-// that provider then.
+// If a program requests "tcp", libfabric 1.17 returns "tcp;ofi_rxm"; weft then uses the profile of
+// tcp_ofi_rxm.cpp.
 #include "providers/profiles.hpp"
 
 namespace weft::providers {
@@ -19,10 +21,10 @@ const link::Profile& tcp_profile() {
     static constexpr link::Profile kProfile{
         .provider = "tcp",
         .needs = "libfabric 1.18 or later (fi_info --version)",
-        .cells = {true, "a stream, stored in its order: a word's data is there before its tag"},
+        .cells = {true, "a stream is stored in order, so a word's data is stored before its tag"},
         .delivery = {true, "the target acknowledges a write after it has stored the data (xnet)"},
-        .fence = {false, "it has none"},
-        .ordered = {true, "one stream for each pair of ranks, stored in its order (xnet)"},
+        .fence = {false, "it has no fence"},
+        .ordered = {true, "each pair of ranks has one stream, which is stored in order (xnet)"},
         .offload = {false, "it has no triggered operations"},
         .asks_write_order = true,
         .target_must_progress = true,

@@ -4,26 +4,27 @@
 // Facts, measured with libfabric 1.17 on Linux unless stated otherwise:
 // - Write order is granted for remote writes without atomics and costs nothing. Each pair has one
 //   stream, and the target stores its data in order while it polls. So a flag that is posted after
-//   its data arrives after it, at any place.
-// - Data arrives only while the target polls, although completion at the origin is earlier (857 of
-//   932). With FI_DELIVERY_COMPLETE, completion waits until the target has stored the data. With a
-//   passive target no write completed, and 0 of 448 completed before the data.
+//   its data is stored after the data, at any address.
+// - Data arrives only while the target polls; completion at the origin is earlier (857 of 932
+//   writes). With FI_DELIVERY_COMPLETE, completion waits until the target has stored the data.
+//   While the target did not poll, no write completed, and 0 of 448 writes completed before the
+//   data was stored.
 // - A stream can be cut at any byte, so a poll can leave a word partly written. The polling thread
 //   stores bytes in ascending order. A tag is in the upper half of its word, so it never arrives
 //   before its data.
-// - For small payloads cells are faster than immediates, because the target takes no completion:
+// - For small payloads cells are faster than immediates, because the target reads no completion:
 //   6.8 us instead of 7.8 for an allreduce of 8 or 48 bytes between two ranks, 6.6 instead of 7.7
 //   for a barrier (medians of 9 interleaved rounds on loopback). Above 48 bytes ordered flags save
-//   about the same time (11.5 us instead of 12.8 for 4 KiB). Immediates stay the default there,
-//   because libfabric itself guarantees them.
+//   about the same time (11.5 us instead of 12.8 for 4 KiB). Immediates stay the default for these
+//   payloads, because libfabric itself guarantees their order.
 // - No fence.
-// - Writes without data carry their immediate.
-// - One write takes four sources to four places: its header lists them.
-// - Registration costs nothing, and sources do not need it.
-// - An endpoint that is enabled fills a pool of receive buffers for messages. This takes 27 ms with
-//   buffers of 16 KiB, and 2 ms with 256 bytes. Puts do not use them.
-// - Small puts must not be unsignaled. If the peer dies during one, the layer dereferences the
-//   null context of its error completion, and the process crashes
+// - A write without data may have an immediate.
+// - One write can have four sources and four targets: its header lists them.
+// - Registration takes no time, and sources need not be registered.
+// - Enabling an endpoint fills a pool of receive buffers for messages, in 27 ms if a buffer has
+//   16 KiB, in 2 ms if it has 256 bytes. Puts do not use these buffers.
+// - Small puts must have a completion. If the peer dies during a put without one, rxm dereferences
+//   the null context of the error completion, and the process crashes
 //   (tests/system/providers/storm_test.cpp, 8 of 8 runs).
 // - The first puts to a peer are refused with FI_EAGAIN until both sides have polled.
 #include "providers/profiles.hpp"
@@ -42,10 +43,10 @@ const link::Profile& tcp_ofi_rxm_profile() {
     static constexpr link::Profile kProfile{
         .provider = "tcp;ofi_rxm",
         .needs = "libfabric with tcp and ofi_rxm, and a network interface that is up (ip link)",
-        .cells = {true, "a stream, stored in its order: a word's data is there before its tag"},
+        .cells = {true, "a stream is stored in order, so a word's data is stored before its tag"},
         .delivery = {true, "the target acknowledges a write after it has stored the data"},
-        .fence = {false, "it has none"},
-        .ordered = {true, "one stream for each pair of ranks, stored in its order"},
+        .fence = {false, "it has no fence"},
+        .ordered = {true, "each pair of ranks has one stream, which is stored in order"},
         .offload = {false, "it has no triggered operations"},
         .prefers_cells = true,
         .asks_write_order = true,

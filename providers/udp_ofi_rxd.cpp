@@ -6,14 +6,15 @@
 // - A write of up to 1256 bytes is one packet, stored in one piece while the target polls, so
 //   words are whole.
 // - It is slow: 0.4 GB/s, 9 us for a small write.
-// - While the target does not poll, no data arrives and no write completes. Plain completions also
-//   followed the data (0 of 378 before it), because each is an acknowledgement of the target. This
-//   holds for this release; others are said to complete earlier (open-mpi/ompi#7982).
+// - While the target does not poll, no data arrives and no write completes. Even without
+//   FI_DELIVERY_COMPLETE, completions followed the data (0 of 378 before it), because each is an
+//   acknowledgement of the target. Other releases reportedly complete earlier
+//   (open-mpi/ompi#7982).
 // - A dead peer does no harm, but fi_close then takes three seconds.
 // - Write order is granted, and 0 of 1622 flags arrived before their data. But a put-based
-//   barrier that relies on it has failed (GASNet, bug 4427), so the profile does not promise
-//   order between places.
-// - No fence. Writes without data carry their immediate. Registration is not required.
+//   barrier that relies on this order has failed (GASNet, bug 4427), so the profile does not
+//   promise order between addresses.
+// - No fence. A write without data may have an immediate. Registration is not required.
 #include "providers/profiles.hpp"
 
 namespace weft::providers {
@@ -29,7 +30,7 @@ const link::Profile& udp_ofi_rxd_profile() {
         .needs = "libfabric with udp and ofi_rxd, and a network interface that is up (ip link)",
         .cells = {true, "a cell is one packet, stored in one piece by the rank that polls"},
         .delivery = {true, "the target acknowledges a write after it has stored the data"},
-        .fence = {false, "it has none"},
+        .fence = {false, "it has no fence"},
         .ordered = {false, "a barrier that relied on its order has failed (GASNet, bug 4427)"},
         .offload = {false, "it has no triggered operations"},
         .whole_words = true,

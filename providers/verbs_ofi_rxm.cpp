@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // verbs_ofi_rxm.cpp - InfiniBand and RoCE with the layer rxm, which provides reliable datagrams.
-// Untested on hardware; all facts are from the sources of libfabric. The conformance suite decides
-// on the first machine with this network.
+// Untested on hardware; all facts are from the sources of libfabric. On the first machine with this
+// network, run the tests of providers/README.md.
 //
 // Facts, from libfabric's sources around version 2.6 (prov/verbs/src/verbs_info.c,
 // prov/rxm/src/rxm_attr.c) unless stated otherwise:
 // - FI_DELIVERY_COMPLETE is accepted but not implemented for writes (libfabric#5601, #5083,
 //   chapel#15017): completion only means that the data was sent.
-// - Immediates have four bytes. verbs consumes a posted receive for each; rxm posts them.
+// - Immediates have four bytes. Each consumes a posted receive of verbs; rxm posts these receives.
 // - No fence. Write order is granted for writes to the same location, unless atomics are requested.
 // - Sources must be registered and pages allocated; the provider chooses the keys.
 //   Registrations are cached.
@@ -21,19 +21,19 @@ namespace weft::providers {
 
 const link::Profile& verbs_ofi_rxm_profile() {
     static constexpr link::KnownBug kBugs[] = {
-        {"all that are known",
+        {"all known releases",
          "FI_DELIVERY_COMPLETE is accepted and not implemented for writes (libfabric#5601, #5083): "
          "not used"},
     };
     static constexpr link::Profile kProfile{
         .provider = "verbs;ofi_rxm",
         .needs =
-            "an InfiniBand or RoCE card (apt-get install ibverbs-providers ibverbs-utils; "
+            "an InfiniBand or RoCE NIC (apt-get install ibverbs-providers ibverbs-utils; "
             "ibv_devices)",
         .delivery = {false,
                      "it accepts FI_DELIVERY_COMPLETE for writes and does not implement it "
                      "(libfabric#5601)"},
-        .fence = {false, "it has none"},
+        .fence = {false, "it has no fence"},
         .offload = {false, "it has no triggered operations"},
         .declared = {.virtual_addresses = true,
                      .provider_keys = true,

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """budgets.py - compares sizes of the tree with the budgets of tests/lint/budgets.md.
 
-Idea     Each row of the table has a measure, what it applies to, and a limit. A limit below the measured value is a
-         finding that names the value.
-Holds    Generated pages and files do not count. A class counts in all files that define parts of it.
+Idea     Each row of the table has a measure, its subjects (folders or classes), and a limit. A measured value above the
+         limit is a finding.
+Holds    Each measure is a function of all sources and the row's subjects. It returns a value, or a value and a detail
+         for the message. The lines of a class are the lines of all files that define parts of it.
 """
 import re
 from collections import Counter, defaultdict
@@ -19,7 +20,7 @@ CODE = (*PRODUCT, "perf", "tests")
 SENTENCE_WORDS = 32
 REPEATED_LINES = 8
 
-# Phrases that make readers stop. They are counted, not forbidden: a few are right in their place.
+# Phrases at which readers often stop. They are counted, not forbidden, because some uses are right.
 TICS = [re.compile(pattern) for pattern in (
     r"^(?:Of|By|At|To) (?:a|an|the|each|all|one|such|these|those|what|which|two|many)\b",
     r"\b[Ww]ho(?:ever)? (?:is|has|had|does|did|waits?|calls?|reads?|writes?|needs?|sends?|gets?|asks?|may|must|can)\b",
@@ -91,7 +92,7 @@ def _prose(source):
 
 
 def _language(sources, subjects):
-    """Returns the numbers of words, of phrases that make readers stop, and of long sentences."""
+    """Returns the numbers of words (at least 1), of phrases of TICS, and of sentences of more than SENTENCE_WORDS."""
     total = found = long = 0
     inside, left_out = _with_exceptions(subjects)
     for source in _under(sources, inside, left_out):
@@ -248,7 +249,7 @@ def headers_in_circles(sources, subjects):
 
 
 def repeated(sources, subjects):
-    """Returns the number of pairs of places with equal lines: the same code, whatever its names and numbers are."""
+    """Returns the number of pairs of places that share REPEATED_LINES or more equal lines of code."""
     inside, left_out = _with_exceptions(subjects)
     places = defaultdict(list)
     for index, source in enumerate(_under(sources, inside, left_out)):

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""compile_headers.py - compiles each header alone: the public headers always, all headers with WEFT_TESTS_FULL=1.
+"""compile_headers.py - compiles each header separately: public headers always, all headers with WEFT_TESTS_FULL=1.
 
-If clang is installed, it also compiles the public headers and those in FOR_CLANG, which tests/hostile/fuzz/run needs.
+If clang is installed, it also compiles the public headers and FOR_CLANG, which tests/hostile/fuzz/run needs.
 
 usage: compile_headers.py ROOT COMPILER [FLAG...]     (flags: where to find foreign headers)
 """
@@ -16,7 +16,7 @@ from pathlib import Path
 STRICT = ["-fsyntax-only", "-Wall", "-Wextra", "-Wshadow", "-Werror"]
 ROOTS = ("include", "src", "")
 CLANGS = ("clang++-16", "clang++-14", "clang++")
-FOR_CLANG = ("collectives/collective_traits.hpp",)  # a table that is computed at compile time
+FOR_CLANG = ("collectives/collective_traits.hpp",)  # computes a table at compile time, which clang may reject
 
 
 def compile_alone(root, compiler, flags, header, language):

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""fields.py - the rule that struct members are used: named outside their declaration, read, and, in structs of
-options, set.
+"""fields.py - the rule that each struct member is read somewhere, and each member of an options struct is also set.
 
-Idea     Names are searched in the whole tree. If two structs have a member of the same name, both count as used if one
-         is. So the rule misses some dead members but never reports a used one.
+Idea     The rule searches the whole tree for the member's name. If two structs have members of the same name, a use of
+         either counts for both. So the rule misses some unused members but never reports a used one.
 """
 import re
 from collections import defaultdict
@@ -38,7 +37,7 @@ def _declared(statement):
 def members(source):
     """Yields (struct, member, start and end offset of the declaration) for each struct of a header."""
     code = source.bare_code
-    stack, start = [], 0  # name of a struct; "" for an initializer; None for any other pair of braces
+    stack, start = [], 0  # for each open brace: name of the struct; "" for an initializer; None for anything else
     for match in re.finditer(r"[{};]|\b(?:public|private|protected)\s*:", code):
         mark, at = match[0], match.start()
         if mark == "{":
@@ -78,7 +77,7 @@ def _uses(sources, declarations):
 
 
 def check_fields(sources):
-    """Finds members that nothing reads, and members of options that nothing sets."""
+    """Reports members that nothing reads, and members of options that nothing sets."""
     sources = [source for source in sources if source.is_cpp]
     found = [(source, *member) for source in sources if source.under(*PRODUCT) and source.path.suffix == ".hpp"
              for member in members(source)]

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""lint_test.py - goal: each rule reports what it should and nothing else. Method: each rule gets a file that it must
-report and one that it must not report.
+"""lint_test.py - goal: each rule reports its faults and nothing else. Method: each rule must report texts with the
+fault, and must not report similar texts without it.
 
 usage: lint_test.py [C++ COMPILER]
 """
@@ -27,6 +27,7 @@ SPDX = "// SPDX-License-Identifier: BSD-3-Clause\n"
 
 
 def lines_of(rule, path, text, *more):
+    """Returns the lines that a rule reports in a file with this text. more: further arguments of the rule."""
     return [finding.line for finding in rule(Source(path, text), *more)]
 
 
@@ -203,7 +204,7 @@ class Includes(unittest.TestCase):
         self.assertEqual(self.lines("src/base/a.cpp", '#include "base/gone.hpp"\n'), [1])
         self.assertEqual(self.lines("src/base/a.cpp", '// #include "base/gone.hpp"\n'), [])
 
-    def test_the_table_itself_is_checked(self):
+    def test_cycles_and_unknown_rooms_in_the_table_are_reported(self):
         table = Source(rooms.TABLE, self.TABLE)
         self.assertEqual(list(rooms.check_table(table, rooms.read_table(self.TABLE))), [])
         circle = self.TABLE + "| `x` | `y` | none |\n| `y` | `x`, `nowhere` | none |\n"
@@ -235,7 +236,7 @@ class Includes(unittest.TestCase):
         self.assertEqual(found(used), ["row run/job has no code: delete it"])
 
     def test_the_two_halves_of_the_project_are_separate(self):
-        """The project's table agrees with the picture on the page: plan and link never include each other."""
+        """Rows of plan and collectives do not allow link, and rows of link do not allow plan."""
         table = rooms.read_table((ROOT / rooms.TABLE).read_text(encoding="utf-8"))
         for room in table:
             for half, other in (("plan/", "link/"), ("link/", "plan/"), ("collectives", "link/")):
@@ -268,7 +269,7 @@ class Fields(unittest.TestCase):
 
 
 class Budgets(unittest.TestCase):
-    """Each measure finds a planted excess, and accepts the same tree within its limit."""
+    """Each measure reports a value above its limit, and accepts the same sources with that value as the limit."""
 
     def found(self, row, **files):
         table = Source(budgets.TABLE, f"| Measure | Of | Most | Reason |\n|---|---|---|---|\n| {row} | test |\n")
@@ -285,7 +286,7 @@ class Budgets(unittest.TestCase):
         self.check("lines", "`src/base` `src/plan`", 5, src__base__a="a\n" * 3, src__plan__b="b\n" * 2, src__run__c="c\n")
         self.check("lines", "`src` without `src/plan`", 3, src__base__a="a\n" * 3, src__plan__b="b\n" * 2)
 
-    def test_a_class_counts_in_all_its_files(self):
+    def test_lines_of_a_class_are_summed_over_its_files(self):
         head = "namespace a {\nclass Big {\n  public:\n    void f();\n    void g();\n};\n}\n"
         body = "namespace a {\nvoid Big::f() {\n    x();\n}\n}\n"
         other = "namespace b {\nvoid Big::f() {\n}\n}\n"
@@ -297,14 +298,14 @@ class Budgets(unittest.TestCase):
                 "    void f(int a);\n    std::function<void(int)> member;\n  private:\n    void h();\n};\n")
         self.check("public functions of a class", "`classes`", 2, src__a=text)
 
-    def test_a_name_may_occur_in_two_scopes(self):
+    def test_a_type_name_in_three_scopes_counts_and_in_two_does_not(self):
         def file(*scopes):
             return "".join(f"namespace {scope} {{\nstruct Place {{}};\n}}\n" for scope in scopes)
 
         self.check("names in more than two scopes", "`src`", 1, src__a=file("a", "b", "c"))
         self.assertEqual(self.found("names in more than two scopes | `src` | 0", src__a=file("a", "b"), src__b=file("a")), [])
 
-    def test_circles_of_headers_are_found(self):
+    def test_headers_that_include_each_other_are_reported(self):
         self.check("circles of headers", "`src`", 1, src__a='#include "b.hpp"\n', src__b='#include "a.hpp"\n')
         self.assertEqual(self.found("circles of headers | `src` | 0", src__a='#include "b.hpp"\n', src__b="\n"), [])
 
@@ -327,7 +328,7 @@ class Budgets(unittest.TestCase):
 
 
 class FastRun(unittest.TestCase):
-    def test_the_fast_run_names_tests_that_exist(self):
+    def test_filters_of_the_fast_run_match_existing_tests(self):
         names = tests_of(ROOT)
         filters = re.findall(r"^fast_(?:left_out|ranks)\+?=':?([^']*)'", (ROOT / "tests/run").read_text(), re.M)
         patterns = [pattern.split("/")[0] for text in filters for pattern in text.split(":")]
@@ -346,8 +347,8 @@ class Headers(unittest.TestCase):
             (root / "include/weft/bad.h").write_text("namespace not_c {}\n")
             jobs = compile_headers.headers_to_check(root, ["include"])
             complaints = [compile_headers.compile_alone(root, COMPILER, [], *job) for job in jobs]
-            said = " ".join(text.split(":")[0] for text in complaints if text)
-            self.assertEqual(said, "weft/bad.h as c99 weft/bad.hpp as c++20")
+            reported = " ".join(text.split(":")[0] for text in complaints if text)
+            self.assertEqual(reported, "weft/bad.h as c99 weft/bad.hpp as c++20")
 
 
 if __name__ == "__main__":

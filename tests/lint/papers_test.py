@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Goal: docs/papers.md names each result of the papers once, names only files and tests that exist, and names no test
-for unrelated rows.
-Method: rows are numbered without gaps. Names in backticks are searched in the tree and in the sources of the tests. A
-test that several rows name is in SHARED with these rows. Each check refuses a planted page.
+"""Goal: docs/papers.md has each result of the papers once, names only files and tests that exist, and names no test for
+unrelated rows.
+Method: rows must be numbered without gaps. Names in backticks are searched in the tree and in the sources of the tests.
+If several rows name a test, SHARED must list these rows. Each check must report a planted mistake.
 
 usage: papers_test.py"""
 import re
@@ -17,10 +17,10 @@ sys.dont_write_bytecode = True
 from source import tests_of  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[2]
-ROWS = {1: 23, 2: 9, 3: 12, 4: 8, 5: 9}
+ROWS = {1: 23, 2: 9, 3: 12, 4: 8, 5: 9}  # paper: number of its rows
 TEST = re.compile(r"`(\w+\.\w+|test_\w+)`")
 
-# Tests that serve several rows; the comments say how.
+# Tests that several rows name; the comment gives the relation.
 SHARED = {
     "Multiplying.WorkedExamplesHaveThePublishedPeers": {"S1-03", "S1-04"},  # splits and merges are among them
     "EveryAlgorithm.ResultsAgreeWithASerialFold": {"S1-06", "S1-07"},  # floats, and matrices in rank order
@@ -33,7 +33,7 @@ SHARED = {
 
 
 def rows_of(text):
-    """Yields (number, cells) for each row."""
+    """Returns (number, cells) of each row."""
     return [(found[1], [cell.strip() for cell in line.strip("|").split("|")])
             for line in text.splitlines() if (found := re.match(r"\| (S\d-\d\d) \|", line))]
 

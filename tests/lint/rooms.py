@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """rooms.py - the dependency table of docs/architecture.md, and the check of every #include.
 
-Holds    The table is the only description. Findings are: rooms that it does not name, cycles in it, rows
-         without code, and allowances that no #include uses.
+Idea     The table lists, for each room (folder), the rooms and foreign headers that its files may include.
+Holds    Findings are: includes that the table does not allow, folders without a row, cycles, rows without code, and
+         allowances that no #include uses.
 """
 import re
 from dataclasses import dataclass, field
@@ -13,11 +14,11 @@ from pathlib import Path
 TABLE = Path("docs/architecture.md")
 MARK = "<!-- lint: rooms -->"
 IN_SRC = {"base", "topology", "plan", "link", "run", "api", "tools", "faces"}
-FOR_ALL = "include/weft/types.hpp"
+FOR_ALL = "include/weft/types.hpp"  # every room may include it
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"\n]+)[>"]', re.M)
 EXTENSIONS = (".hpp", ".h", ".inc")
 
-# Headers of the standard library: names without folder and extension, and the headers of C.
+# Headers of the C++ standard library (names without folder and extension) and of C.
 STANDARD = re.compile(r"[a-z_]+|(?:assert|ctype|errno|float|inttypes|limits|math|std(?:align|arg|atomic|bool|def|int|io|lib)"
                       r"|string|time)\.h")
 POSIX = set("""arpa/inet.h dirent.h dlfcn.h elf.h fcntl.h grp.h ifaddrs.h linux/* net/if.h netdb.h
@@ -34,7 +35,7 @@ class Room:
     rooms: list = field(default_factory=list)    # rooms, `room/*` patterns and single headers
     foreign: list = field(default_factory=list)  # (header pattern, file pattern, the item that allows it)
     pure: bool = False
-    any_room: bool = False
+    any_room: bool = False  # may include every room
 
     @property
     def folder(self):
@@ -92,7 +93,7 @@ def resolve(name, quoted_from, files):
 
 
 def _allowances(room, target, target_room):
-    """Returns the items of a row that allow an #include of a project file."""
+    """Yields the items of a row that allow an #include of a project file."""
     without_src = target.as_posix().removeprefix("src/")
     for item in room.rooms:
         if item.endswith(EXTENSIONS):
@@ -147,7 +148,7 @@ def check_includes(source, files, rooms):
 
 
 def check_use(table, sources, files, rooms):
-    """Finds folders that the page describes but that do not exist, rows without code, and unused allowances."""
+    """Reports folders that the page describes but that do not exist, rows without code, and unused allowances."""
     for match in re.finditer(r"^\| `([\w/]+)`", table.text.partition(MARK)[0], re.M):
         if not any(file.startswith(match[1] + "/") for file in files):
             yield table.finding(table.line_of(match.start()), "room", f"describes {match[1]}, which does not exist")
@@ -181,11 +182,12 @@ def find_circle(rooms):
     try:
         TopologicalSorter(edges).prepare()
     except CycleError as error:
-        return error.args[1][::-1]  # it lists included rooms before the rooms that include them
+        return error.args[1][::-1]  # the exception lists included rooms before the rooms that include them
     return None
 
 
 def check_table(table, rooms):
+    """Reports unknown rooms in the table, and rooms that may include each other in a cycle."""
     known = {room.name for room in rooms}
     for room in rooms:
         for item in room.rooms:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""rules.py - the rules that look at one file: words, heads, lengths.
+"""rules.py - rules about one file: words, head comments, lengths, links.
 
-Idea     A rule is a generator: it takes a Source and yields findings. RULES is the visible list of
-         rules that need one file only; the others also look at other files.
+Idea     A rule is a generator: it takes a Source and yields findings. RULES lists the rules that need no further
+         argument. lint.py calls the other rules with the names of files, variables or collectives.
 Next     rooms.py for the rule about #include; lint_test.py for files that each rule must report.
 """
 import re
@@ -13,13 +13,15 @@ FILE_LINES_MAX = 500
 CODE_COLUMNS = 100
 PAGE_COLUMNS = 120
 
-NAMELESS = ("src/base", "src/topology", "src/plan", "src/tools/lab", "src/tools/measure", "src/link", "src/run/bind", "src/run/execute",
-            "src/run/reduce")
+# Rooms whose files may not name a collective; rooms without clocks, threads and files; folders of the product.
+NAMELESS = ("src/base", "src/topology", "src/plan", "src/tools/lab", "src/tools/measure", "src/link", "src/run/bind",
+            "src/run/execute", "src/run/reduce")
 PURE = ("src/plan", "src/tools/lab/simulate", "src/tools/lab/cost", "collectives")
 PRODUCT = ("src", "include", "collectives", "providers")
 
-# `reduce` is a step and `scan` a verb, so these two pass. Scatter, gather and barrier are ordinary words too, so
-# comments may use them. The engine may say barrier because the bank rule needs one.
+# Names of collectives that are forbidden in code and comments. `reduce` is also a step and `scan` also a verb, so both
+# are allowed. `scatter`, `gather` and `barrier` are also ordinary words, so comments may use them. Code of SAYS_BARRIER
+# may use `barrier`, because the engine inserts barriers.
 COLLECTIVES = re.compile(r"(?:^|_)(i?(?:allreduce|broadcast|bcast|allgather|alltoall|exscan|reduce_scatter"
                          r"|all_reduce|all_gather|neighbor_allgather|neighbor_alltoall)v?)(?:_|$)")
 SAYS_BARRIER = "src/run/execute"
@@ -32,7 +34,7 @@ IMPURE_CODE = re.compile(r"std::chrono|std::thread|std::j?thread|std::random_dev
                          r"|\b(?:clock_gettime|gettimeofday|getenv|fopen|rdtsc|__rdtsc)\b")
 LEFTOVER = re.compile(r"\b(?:FIX" r"ME|TO" r"DO|XX" r"X|HA" r"CK)\b")
 MACHINE_PATH = re.compile(r"(?<![\w.}~/])/(?:home|root|work|Users|workspace|scratch)/\w")
-# Decisions may use the words; these rules and their tests contain them.
+# Former words of the project, which are forbidden except in these folders.
 WITH_OLD_WORDS = ("docs/decisions", "tests/lint")
 OLD_WORDS = re.compile(
     r"(?<![`\"])\b(?:alike|(?:no|some|any|every)body|whoever|moods?|summons|vigil|last words|hears?|heard|for ever"
@@ -65,11 +67,11 @@ def _where(applies, text="text"):
 # Rules that are one pattern: the text to search, the forbidden pattern, the remedy.
 PATTERNS = {
     "pure": (_where(lambda source: source.is_cpp and source.under(*PURE), "bare_code"), IMPURE_CODE,
-             "plan/ and collectives/ depend on their arguments alone"),
-    "leftover": (_where(lambda source: True), LEFTOVER, "do it, or open an issue"),
+             "plan/ and collectives/ may depend only on their arguments"),
+    "leftover": (_where(lambda source: True), LEFTOVER, "do it now, or open an issue"),
     "machine-path": (_where(lambda source: True), MACHINE_PATH, "exists on one machine only"),
     "word": (_where(lambda source: not source.under(*WITH_OLD_WORDS)), OLD_WORDS,
-             "say it in plain technical terms (docs/glossary.md)"),
+             "use a plain technical term (docs/glossary.md)"),
 }
 
 
@@ -114,7 +116,7 @@ def provider_names(source):
 
 
 def head_comment(source, files=()):
-    """Checks the head comment. A .cpp with a header of the same name may leave it to the header."""
+    """Checks the head comment. A .cpp file needs none if a header has the same name."""
     if not (source.is_cpp or source.is_script or source.is_cmake):
         return
     lines = source.lines[1:] if source.text.startswith("#!") else source.lines
@@ -158,7 +160,7 @@ def _opens_function(head):
 
 
 def line_length(source):
-    """Checks lines of C and C++ with comments, and prose of pages: not tables, code or lists of names."""
+    """Checks all lines of C and C++, and prose of pages. Tables, code and lists of names on pages may be longer."""
     if source.under("docs/decisions"):
         return
     limit = CODE_COLUMNS if source.is_cpp else PAGE_COLUMNS

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""source.py - one file of the tree as the rules see it, and the type of a finding.
+"""source.py - the class of a file that rules check, and the class of a finding.
 
-Idea     Rules choose between the text, the code without comments, and the code without comments and
-         strings. All three have the same line numbers.
+Idea     A rule reads the text, the code without comments, or the code without comments and strings. All three have the
+         same line numbers.
 """
 import os
 import re
@@ -59,7 +59,8 @@ class Source:
 
     @cached_property
     def only_comments(self):
-        """The comments alone. In scripts and CMake a comment starts with a # at the start of a word."""
+        """The text with everything except comments blanked. In scripts and CMake, a # that starts a word starts a
+        comment."""
         kept = list(_blank(self.text))
         comments = COMMENT_OR_LITERAL if self.is_cpp else SCRIPT_COMMENT
         for match in comments.finditer(self.text):
@@ -69,7 +70,7 @@ class Source:
 
     @cached_property
     def strings(self):
-        """The (offset, text) of each string literal."""
+        """Pairs (offset, text) of the string literals."""
         return [(m.start(), m[0]) for m in COMMENT_OR_LITERAL.finditer(self.text)
                 if m["string"] or m["raw"]]
 
@@ -92,7 +93,7 @@ class Source:
         return any(path == folder or path.startswith(folder + "/") for folder in folders)
 
     def allows(self, line, rule):
-        """Returns true if the line or the line above it says `lint: allow(rule): reason`."""
+        """Returns true if the line or the line above it contains `lint: allow(rule): reason`."""
         pattern = re.compile(r"lint: allow\(" + re.escape(rule) + r"\): \S")
         return any(pattern.search(text) for text in self.lines[max(0, line - 2):line])
 
@@ -101,7 +102,7 @@ class Source:
 
 
 def read_tree(root):
-    """Yields every text file of the project, in order."""
+    """Returns all text files of the project, sorted by path."""
     sources = []
     for folder, folders, files in os.walk(root):
         folders[:] = sorted(name for name in folders if name not in SKIPPED)

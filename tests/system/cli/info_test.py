@@ -57,7 +57,7 @@ class KnownProviders(InfoTest):
 
     def test_an_unpromised_notification_is_refused(self):
         info = self.answer("info", "--provider", "efa", "--json", settings={"WEFT_NOTIFY": "fence"})
-        self.assertIn("does not promise that, because it has none", info["notify"]["problem"])
+        self.assertIn("does not promise that, because it has no fence", info["notify"]["problem"])
 
     def test_an_unknown_provider_is_refused_with_the_known_names(self):
         done = weft("info", "--provider", "cxl")
