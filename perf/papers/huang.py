@@ -55,7 +55,7 @@ def gains(rows):
     for collective in COLLECTIVES:
         ratio = [row[4] / row[3] for row in rows if row[0] == collective]
         texts.append(f"{collective} {min(ratio):.1f} to {max(ratio):.1f}")
-    return "Time of single-object over multi-object: " + ", ".join(texts) + "."
+    return "Single-object time divided by multi-object time: " + ", ".join(texts) + "."
 
 
 def figures_6_to_8(weft, quick):
@@ -66,7 +66,7 @@ def figures_6_to_8(weft, quick):
         rows += rows_of(cells, predicted(weft, cells))
     small = [row for row in rows if row[2] == 16]
     axis = Axis("nodes of 18 ranks", True, counts)
-    return Made(COLUMNS, rows, gains(small) + " (16 bytes)",
+    return Made(COLUMNS, rows, "With 16 bytes. " + gains(small),
                 drawing(*panels_over(small, 1, axis, "16 bytes, over nodes")))
 
 
