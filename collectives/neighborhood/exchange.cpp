@@ -385,9 +385,13 @@ class NeighborWriter {
     }
 
     /// Copies blocks whose path leads back to this rank, because the grid is narrow.
-    void copy_own(const std::vector<plan::Block>& into, const std::vector<plan::Block>& from) {
-        for (std::size_t i = 0; i < into.size(); ++i)
-            if (into[i] != from[i]) writer_->copy(into[i], from[i]);
+    void copy_own(std::vector<plan::Block> into, std::vector<plan::Block> from) {
+        for (std::size_t i = into.size(); i-- > 0;) {
+            if (into[i] != from[i]) continue;
+            into.erase(into.begin() + static_cast<std::ptrdiff_t>(i));
+            from.erase(from.begin() + static_cast<std::ptrdiff_t>(i));
+        }
+        if (!into.empty()) writer_->copy(into, from);
     }
 
     BlockWriter& writer_;
