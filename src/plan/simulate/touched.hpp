@@ -4,8 +4,8 @@
 // Idea     A step touches buffers of local peers in place, copies between buffers of the rank
 //          itself, and copies out of put targets. A copy between a scratch buffer and the same
 //          units of the input or output costs nothing: such a scratch buffer shares their memory if
-//          possible (run/bind/scratch.hpp). A copy of a root's whole buffer costs nothing either,
-//          since input and output are one buffer there.
+//          possible (run/bind/bound_program.hpp). A copy of a root's whole buffer costs nothing
+//          either, since input and output are one buffer there.
 // Next     image.hpp, which converts elements to times.
 #pragma once
 

@@ -64,7 +64,7 @@ class Binder {
         const bool in_place = std::ranges::any_of(
             bound_.pieces, [](const Piece& piece) { return piece.buffer == Buffer::mapped; });
         if (bound_.exposes > 0 || in_place) measure_touched();
-        place_scratch(bound_);
+        bound_.place_scratch();
     }
 
     /// Adds the pairs of a program whose counts only the two ends of a message know. Each flag

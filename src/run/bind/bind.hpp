@@ -54,11 +54,6 @@ struct BindOptions {
 /// has both numbers.
 [[nodiscard]] base::Result<BoundProgram> bind(plan::Program program, const BindOptions& options);
 
-/// Sets scratch_in_output and scratch_in_input: scratch buffers that need no memory of their own.
-/// A buffer that is copied to the output at the end can be there from the beginning. An unchanged
-/// copy of the input can be replaced by the input. Applies only if input and output differ.
-void place_scratch(BoundProgram& bound);
-
 /// Returns the fused form of a bound program, for put targets of this shape. Returns an empty one
 /// if the steps do not allow it.
 [[nodiscard]] FusedProgram fuse(const BoundProgram& bound, const base::RegionShape& shape);

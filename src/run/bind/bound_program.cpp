@@ -3,7 +3,91 @@
 
 #include <algorithm>
 
+#include "plan/schedule/canonical.hpp"
+#include "plan/schedule/step.hpp"
+
 namespace weft::run {
+
+namespace {
+
+using plan::Block;
+using plan::blocks_of;
+using plan::Buffer;
+using plan::StepKind;
+
+bool names(const plan::Program& program, const plan::Step& step, Buffer buffer) {
+    for (const plan::BlockList list : {step.target, step.source}) {
+        const auto blocks = blocks_of(program, list);
+        if (std::ranges::find(blocks, buffer, &Block::buffer) != blocks.end()) return true;
+    }
+    return false;
+}
+
+bool has_loops(const plan::Program& program) {
+    return program.lanes.size() != 1 || program.segments > 1 ||
+           std::ranges::find(program.steps, StepKind::loop, &plan::Step::kind) !=
+               program.steps.end();
+}
+
+/// Returns true if the step copies one block to another.
+bool copies_one(const plan::Step& step) {
+    return step.kind == StepKind::copy && step.source.count == 1 && step.target.count == 1;
+}
+
+/// Returns true if some block uses units of that scratch buffer outside `all`.
+bool reaches_outside(const plan::Program& program, const Block& all) {
+    return std::ranges::any_of(program.blocks, [&](const Block& block) {
+        return block.buffer == Buffer::scratch && block.index == all.index &&
+               (block.first < all.first || block.stride > 1 ||
+                block.first + block.count > all.first + all.count);
+    });
+}
+
+/// Returns the scratch buffer that the last step copies to the output, if no other step touches the
+/// output; or kNone.
+std::uint32_t scratch_for_output(const BoundProgram& bound) {
+    const plan::Program& program = bound.program;
+    if (has_loops(program) || bound.has_displacements(Buffer::output)) return BoundProgram::kNone;
+    const plan::Step* last = nullptr;
+    for (const plan::Step& step : program.steps) {
+        const bool touches_output = names(program, step, Buffer::output);
+        if (last != nullptr && (touches_output || names(program, step, Buffer::scratch)))
+            return BoundProgram::kNone;
+        if (touches_output) last = &step;
+    }
+    if (last == nullptr || !copies_one(*last)) return BoundProgram::kNone;
+    const Block& from = program.blocks[last->source.start];
+    Block to = program.blocks[last->target.start];
+    to.buffer = Buffer::scratch;
+    to.index = from.index;
+    return to != from || reaches_outside(program, from) ? BoundProgram::kNone : from.index;
+}
+
+/// Returns the scratch buffer that the first step copies from the input, if later steps only read
+/// it; or kNone.
+std::uint32_t scratch_for_input(const BoundProgram& bound) {
+    const plan::Program& program = bound.program;
+    if (has_loops(program) || bound.has_displacements(Buffer::input) || program.steps.empty() ||
+        !copies_one(program.steps.front()))
+        return BoundProgram::kNone;
+    const Block& to = program.blocks[program.steps.front().target.start];
+    Block from = program.blocks[program.steps.front().source.start];
+    if (from.buffer != Buffer::input || to.buffer != Buffer::scratch || to.stride > 1)
+        return BoundProgram::kNone;
+    from.buffer = Buffer::scratch;
+    from.index = to.index;
+    const auto is_written = [&](const plan::Step& step) {
+        const bool exposes = step.kind == StepKind::expose;
+        const auto targets = blocks_of(program, exposes ? step.source : step.target);
+        return std::ranges::any_of(targets, [&](const Block& block) {
+            return block.buffer == Buffer::scratch && block.index == to.index;
+        });
+    };
+    const bool written = std::any_of(program.steps.begin() + 1, program.steps.end(), is_written);
+    return from != to || written || reaches_outside(program, to) ? BoundProgram::kNone : to.index;
+}
+
+}  // namespace
 
 void TouchedBuffer::add(std::uint64_t from, std::uint64_t to) {
     if (from == to) return;
@@ -36,6 +120,11 @@ std::uint32_t BoundProgram::tail_of(const plan::Lane& lane, const std::vector<bo
         if (!waits) tail = at + 1;
     }
     return tail;
+}
+
+void BoundProgram::place_scratch() {
+    scratch_in_output = scratch_for_output(*this);
+    scratch_in_input = scratch_for_input(*this);
 }
 
 }  // namespace weft::run

@@ -150,6 +150,9 @@ struct BoundProgram {
     /// their data needs this rank's calls to arrive. `near` is as in BindOptions.
     [[nodiscard]] std::uint32_t tail_of(const plan::Lane& lane,
                                         const std::vector<bool>* near) const;
+    /// Sets scratch_in_output and scratch_in_input: scratch buffers that need no memory of their
+    /// own. The copy step of such a buffer then has equal source and target.
+    void place_scratch();
 };
 
 }  // namespace weft::run
