@@ -5,17 +5,14 @@
 
 #include <algorithm>
 #include <atomic>
-#include <bit>
 #include <chrono>
 #include <cstring>
-#include <limits>
 #include <new>
 #include <set>
 #include <thread>
 #include <utility>
 
 #include "base/clock.hpp"
-#include "base/copy.hpp"
 #include "base/element_types.hpp"
 #include "collectives/registry.hpp"
 #include "link/fabric/profile.hpp"
@@ -30,104 +27,6 @@ namespace {
 constexpr std::uint64_t kBanksThatMeet = 8;
 constexpr std::size_t kCardBytes = 640;
 constexpr std::align_val_t kMemoryAlignment{4096};
-
-bool is_floating(Type type) {
-    return type == Type::float32 || type == Type::float64;
-}
-
-// --- floating-point minima and maxima, computed on integers ------------------------------------
-
-template <class Key, class Float>
-void to_keys(std::byte* to, const std::byte* from, std::uint64_t count, Op op) {
-    for (std::uint64_t i = 0; i < count; ++i) {
-        Float value;
-        std::memcpy(&value, from + i * sizeof value, sizeof value);
-        const Key key = key_of<Key>(value, op);
-        std::memcpy(to + i * sizeof key, &key, sizeof key);
-    }
-}
-template <class Key, class Float>
-void from_keys(std::byte* to, const std::byte* from, std::uint64_t count) {
-    for (std::uint64_t i = 0; i < count; ++i) {
-        Key key;
-        std::memcpy(&key, from + i * sizeof key, sizeof key);
-        const Float value = value_of<Key, Float>(key);
-        std::memcpy(to + i * sizeof value, &value, sizeof value);
-    }
-}
-
-// --- identities --------------------------------------------------------------------------------
-
-template <class T>
-T identity_of(Op op) {
-    switch (op) {
-        case Op::prod:
-            return T{1};
-        case Op::min:
-            return std::numeric_limits<T>::max();
-        case Op::max:
-            return std::numeric_limits<T>::lowest();
-        case Op::band:
-            if constexpr (std::is_integral_v<T>) return static_cast<T>(~T{0});
-            break;
-        default:
-            break;
-    }
-    // The sum of -0.0 and another zero has the sign of the other zero.
-    if constexpr (std::is_floating_point_v<T>) return -T{0};
-    return T{0};
-}
-
-template <class T>
-void fill_with(std::byte* to, std::uint64_t count, Op op) {
-    const T value = identity_of<T>(op);
-    for (std::uint64_t i = 0; i < count; ++i)
-        std::memcpy(to + i * sizeof value, &value, sizeof value);
-}
-
-using Fill = void (*)(std::byte*, std::uint64_t, Op);
-/// Returns nullptr if the network does not combine such elements.
-Fill fill_of(Type type) {
-    switch (type) {
-        case Type::int8:
-            return &fill_with<std::int8_t>;
-        case Type::int16:
-            return &fill_with<std::int16_t>;
-        case Type::int32:
-            return &fill_with<std::int32_t>;
-        case Type::int64:
-            return &fill_with<std::int64_t>;
-        case Type::uint8:
-            return &fill_with<std::uint8_t>;
-        case Type::uint16:
-            return &fill_with<std::uint16_t>;
-        case Type::uint32:
-            return &fill_with<std::uint32_t>;
-        case Type::uint64:
-            return &fill_with<std::uint64_t>;
-        case Type::float32:
-            return &fill_with<float>;
-        case Type::float64:
-            return &fill_with<double>;
-        default:
-            return nullptr;
-    }
-}
-
-bool is_offloaded_op(Op op) {
-    switch (op) {
-        case Op::sum:
-        case Op::prod:
-        case Op::min:
-        case Op::max:
-        case Op::band:
-        case Op::bor:
-        case Op::bxor:
-            return true;
-        default:
-            return false;
-    }
-}
 
 }  // namespace
 
@@ -150,12 +49,6 @@ base::Result<std::string_view> usual_offload(Collective collective) {
     return base::fail(Status::unsupported,
                       "{} is not offloaded: barrier, broadcast and allreduce are",
                       traits_of(collective).name);
-}
-
-OffloadElements offload_elements(Type type, Op op) {
-    if (is_floating(type) && (op == Op::min || op == Op::max))
-        return {type == Type::float32 ? Type::int32 : Type::int64, true, true};
-    return {type, false, !is_floating(type)};
 }
 
 void OffloadedCall::Free::operator()(std::byte* memory) const {
@@ -199,7 +92,7 @@ base::Result<void> OffloadedCall::check_call() {
                           "calls of some elements of a built-in type are offloaded");
     element_bytes_ = has_data ? static_cast<std::uint32_t>(base::size_of(call_.type)) : 1;
     elements_ = reduces ? offload_elements(call_.type, call_.op) : OffloadElements{call_.type};
-    if (reduces && (!is_offloaded_op(call_.op) || fill_of(elements_.type) == nullptr))
+    if (reduces && !elements_.are_combined(call_.op))
         return base::fail(Status::unsupported,
                           "{} of {} is not offloaded: sum, prod, min, max, band, bor and bxor of "
                           "integers, float and double are",
@@ -310,7 +203,7 @@ base::Result<void> OffloadedCall::meet_peers() {
 
 void OffloadedCall::fill(std::uint64_t bank) {
     for (const plan::OffloadCopy& place : plan_.fills)
-        fill_of(elements_.type)(in_bank(bank, place.offset), place.count, call_.op);
+        elements_.fill(in_bank(bank, place.offset), place.count, call_.op);
 }
 
 base::Result<void> OffloadedCall::start(const void* in, void* out) {
@@ -326,12 +219,7 @@ base::Result<void> OffloadedCall::start(const void* in, void* out) {
         std::byte* const to = in_bank(bank(), copy.offset);
         const std::byte* const from =
             static_cast<const std::byte*>(in) + copy.first * element_bytes_;
-        if (!elements_.keyed)
-            base::copy_bytes(to, from, copy.count * element_bytes_);
-        else if (call_.type == Type::float32)
-            to_keys<std::int32_t, float>(to, from, copy.count, call_.op);
-        else
-            to_keys<std::int64_t, double>(to, from, copy.count, call_.op);
+        elements_.store(to, from, copy.count, call_.op);
     }
     std::atomic_thread_fence(std::memory_order_release);
     port_->begin();
@@ -406,12 +294,7 @@ void OffloadedCall::take_result() {
     for (const plan::OffloadCopy& copy : plan_.outputs) {
         const std::byte* const from = in_bank(bank(), copy.offset);
         std::byte* const to = static_cast<std::byte*>(out_) + copy.first * element_bytes_;
-        if (!elements_.keyed)
-            base::copy_bytes(to, from, copy.count * element_bytes_);
-        else if (call_.type == Type::float32)
-            from_keys<std::int32_t, float>(to, from, copy.count);
-        else
-            from_keys<std::int64_t, double>(to, from, copy.count);
+        elements_.load(to, from, copy.count);
     }
     fill(bank());
     running_ = false;

@@ -14,11 +14,8 @@
 // Next     docs/offload.md.
 #pragma once
 
-#include <bit>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -27,6 +24,7 @@
 #include "base/result.hpp"
 #include "link/fabric/triggered.hpp"
 #include "plan/offload/offload.hpp"
+#include "run/team/offload_elements.hpp"
 #include "weft/call.hpp"
 
 namespace weft::run {
@@ -48,31 +46,6 @@ struct OffloadVerdict {
 
 /// Returns the default algorithm. Fails if the collective has none.
 [[nodiscard]] base::Result<std::string_view> usual_offload(Collective collective);
-
-/// Elements of a reduction, as the network combines them. Floating-point minima and maxima are
-/// computed on integers with the same order.
-struct OffloadElements {
-    Type type = Type::int64;
-    bool keyed = false;      ///< elements are converted to keys before, and back after
-    bool any_order = false;  ///< the result does not depend on the order of operands
-};
-[[nodiscard]] OffloadElements offload_elements(Type type, Op op);
-
-/// Returns a key in the order of the numbers, with -0.0 before +0.0. The key of a NaN wins.
-///
-/// Networks combine integers exactly and in any order. In their floating-point minima and maxima,
-/// unlike in weft's, a NaN does not win, and -0.0 is not less than +0.0.
-template <class Key, class Float>
-[[nodiscard]] Key key_of(Float value, Op op) {
-    if (std::isnan(value))
-        return op == Op::min ? std::numeric_limits<Key>::min() : std::numeric_limits<Key>::max();
-    const Key bits = std::bit_cast<Key>(value);
-    return bits < 0 ? bits ^ std::numeric_limits<Key>::max() : bits;
-}
-template <class Key, class Float>
-[[nodiscard]] Float value_of(Key key) {
-    return std::bit_cast<Float>(key < 0 ? key ^ std::numeric_limits<Key>::max() : key);
-}
 
 class OffloadedCall {
   public:

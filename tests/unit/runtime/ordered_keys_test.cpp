@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "run/team/offload.hpp"
+#include "run/team/offload_elements.hpp"
 
 namespace weft::run {
 namespace {
