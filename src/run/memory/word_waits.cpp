@@ -84,15 +84,10 @@ bool pass_over(const WordWait& wait, std::size_t& next, std::uint64_t& last) {
     return true;
 }
 
-std::size_t first(const WordWait& wait) {
-    for (std::size_t i = 0; i < wait.count; ++i)
-        if (counts(wait, i) && holds(wait, i)) return i;
-    return WordWaits::kNone;
-}
-
-std::size_t collect(const WordWait& wait, std::size_t* indices) {
+/// Writes the indices of words that satisfy the comparison, at most `most`. Returns their number.
+std::size_t collect(const WordWait& wait, std::size_t* indices, std::size_t most) {
     std::size_t found = 0;
-    for (std::size_t i = 0; i < wait.count; ++i)
+    for (std::size_t i = 0; i < wait.count && found < most; ++i)
         if (counts(wait, i) && holds(wait, i)) indices[found++] = i;
     return found;
 }
@@ -178,14 +173,14 @@ base::Result<std::uint64_t> WordWaits::all(const WordWait& wait, base::Deadline 
 
 base::Result<std::size_t> WordWaits::any(const WordWait& wait, base::Deadline deadline) {
     std::size_t found = kNone;
-    return until("wait_any", wait, deadline, found, [&] { return (found = first(wait)) != kNone; });
+    return until("wait_any", wait, deadline, found, [&] { return collect(wait, &found, 1) != 0; });
 }
 
 base::Result<std::size_t> WordWaits::some(const WordWait& wait, std::size_t* indices,
                                           base::Deadline deadline) {
     std::size_t found = 0;
     return until("wait_some", wait, deadline, found,
-                 [&] { return (found = collect(wait, indices)) != 0; });
+                 [&] { return (found = collect(wait, indices, wait.count)) != 0; });
 }
 
 base::Result<bool> WordWaits::test_all(const WordWait& wait) {
@@ -199,12 +194,13 @@ base::Result<bool> WordWaits::test_all(const WordWait& wait) {
 
 base::Result<std::size_t> WordWaits::test_any(const WordWait& wait) {
     std::size_t found = kNone;
-    return once("test_any", wait, found, [&] { return (found = first(wait)) != kNone; });
+    return once("test_any", wait, found, [&] { return collect(wait, &found, 1) != 0; });
 }
 
 base::Result<std::size_t> WordWaits::test_some(const WordWait& wait, std::size_t* indices) {
     std::size_t found = 0;
-    return once("test_some", wait, found, [&] { return (found = collect(wait, indices)) != 0; });
+    return once("test_some", wait, found,
+                [&] { return (found = collect(wait, indices, wait.count)) != 0; });
 }
 
 }  // namespace weft::run
